@@ -1,0 +1,3 @@
+//! Benchmarks of the collision integral.
+
+fn main() {}

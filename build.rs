@@ -1,0 +1,3 @@
+//! Embeds the PTX.
+
+fn main() {}

@@ -1,0 +1,91 @@
+//! The velocity grid.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// A grid of N x N x N cubic velocity cells on the cube `[min, max]^3`.
+///
+/// Cell (i_x, i_y, i_z) has its centre at `min + (i + 1/2) h`, h = (max - min) / N; distributions are stored
+/// `f[ix][iy][iz]`, `iz` fastest, and vanish outside the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VelocityGrid {
+    n: usize,
+    min: f64,
+    max: f64,
+}
+
+impl VelocityGrid {
+    /// Fewest cells along an axis: with two, all centres lie on one sphere and energy cannot be told from mass.
+    pub const MIN_N: usize = 3;
+    /// Most cells along an axis.
+    pub const MAX_N: usize = 64;
+
+    /// A grid with `n` cells along each axis of `[min, max]^3`.
+    ///
+    /// # Errors
+    /// `n` outside 3..=64, bounds that are not finite, or `min >= max`.
+    pub fn new(n: usize, min: f64, max: f64) -> Result<Self> {
+        if !(Self::MIN_N..=Self::MAX_N).contains(&n) {
+            return Err(Error::input(format!(
+                "a velocity grid has {} to {} cells along an axis; {n} were asked for",
+                Self::MIN_N,
+                Self::MAX_N
+            )));
+        }
+        if !(min.is_finite() && max.is_finite() && min < max) {
+            return Err(Error::input(format!(
+                "the velocity box must be finite with its lower bound below its upper one; [{min}, {max}] was given"
+            )));
+        }
+        Ok(Self { n, min, max })
+    }
+
+    /// Cells along one axis, N.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+    /// Cells of the grid, N^3.
+    pub fn cells(&self) -> usize {
+        self.n.pow(3)
+    }
+    /// Lower bound of the velocity box on each axis.
+    pub fn min(&self) -> f64 {
+        self.min
+    }
+    /// Upper bound of the velocity box on each axis.
+    pub fn max(&self) -> f64 {
+        self.max
+    }
+    /// Width h of a cell.
+    pub fn spacing(&self) -> f64 {
+        (self.max - self.min) / self.n as f64
+    }
+    /// Volume h^3 of a cell.
+    pub fn volume(&self) -> f64 {
+        self.spacing().powi(3)
+    }
+    /// Centre of the cells with index `i` along an axis.
+    pub fn centre(&self, i: usize) -> f64 {
+        self.min + (i as f64 + 0.5) * self.spacing()
+    }
+    /// Centre of the cell with linear index `cell`.
+    pub fn velocity(&self, cell: usize) -> [f64; 3] {
+        let n = self.n;
+        [
+            self.centre(cell / (n * n)),
+            self.centre(cell / n % n),
+            self.centre(cell % n),
+        ]
+    }
+    /// Linear index of the cell (i_x, i_y, i_z).
+    pub fn index(&self, ix: usize, iy: usize, iz: usize) -> usize {
+        (ix * self.n + iy) * self.n + iz
+    }
+    /// The values of `f` at all cell centres.
+    pub fn sample(&self, f: impl Fn([f64; 3]) -> f64) -> Vec<f64> {
+        (0..self.cells())
+            .map(|cell| f(self.velocity(cell)))
+            .collect()
+    }
+}

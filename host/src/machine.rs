@@ -1,0 +1,64 @@
+//! What the host asks of a machine that runs kernels: memory, copies and launches.
+//!
+//! [`gpu::Device`](crate::gpu::Device) and [`emulator::Emulator`](crate::emulator::Emulator) are the two machines. Everything that
+//! launches kernels is generic over [`Machine`], so the same code runs on both.
+
+pub use rarefy_kernels::{DeviceMemory, Element, Kernel};
+
+use crate::error::Result;
+
+/// How many blocks of how many threads a kernel is launched with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Blocks in the launch.
+    pub blocks: u32,
+    /// Threads in a block: a multiple of 32, at most 1024.
+    pub threads: u32,
+}
+
+impl Grid {
+    /// One thread for each of `items`, in blocks of `threads`.
+    pub fn per_item(items: usize, threads: u32) -> Self {
+        Self {
+            blocks: u32::try_from(items.div_ceil(threads as usize)).unwrap_or(u32::MAX),
+            threads,
+        }
+    }
+}
+
+/// What a machine offers, for planning before anything is allocated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Shared memory that one block may use, opt-in included.
+    pub shared_bytes_per_block: usize,
+    /// Shared memory of one multiprocessor.
+    pub shared_bytes_per_multiprocessor: usize,
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Global memory that is free now.
+    pub free_bytes: u64,
+}
+
+/// A machine that runs kernels. Launches and copies take effect in the order of the calls.
+pub trait Machine: DeviceMemory {
+    /// What the machine offers now.
+    fn limits(&self) -> Result<Limits>;
+    /// Memory for `len` elements, not initialised.
+    fn allocate<T: Element>(&self, len: usize) -> Result<Self::Buffer<T>>;
+    /// A buffer that holds a copy of `data`.
+    fn upload<T: Element>(&self, data: &[T]) -> Result<Self::Buffer<T>> {
+        let mut buffer = self.allocate(data.len())?;
+        self.write(&mut buffer, data)?;
+        Ok(buffer)
+    }
+    /// Replaces the contents of a buffer by data of the same length.
+    fn write<T: Element>(&self, buffer: &mut Self::Buffer<T>, data: &[T]) -> Result<()>;
+    /// Waits for earlier work and copies the contents of a buffer into `data`, of the same length.
+    fn read<T: Element>(&self, buffer: &Self::Buffer<T>, data: &mut [T]) -> Result<()>;
+    /// Starts a kernel.
+    fn launch<K: Kernel<Self>>(&self, grid: Grid, kernel: K) -> Result<()>
+    where
+        Self: Sized;
+    /// Waits until all earlier work is done.
+    fn synchronize(&self) -> Result<()>;
+}

@@ -1,0 +1,5 @@
+//! The `rarefy` command.
+
+fn main() -> std::process::ExitCode {
+    rarefy::cli::main()
+}

@@ -1,0 +1,49 @@
+//! Device code of [rarefy](https://docs.rs/rarefy), written once in Rust.
+//!
+//! Every kernel is a plain generic function over [`Simt`], the machine that it runs on. Two machines
+//! implement that trait: `ptx::Gpu`, which compiles to single PTX instructions, and the checking emulator of the
+//! host crate, which runs each GPU thread as a coroutine and watches every memory access. The
+//! [`kernel!`] macro declares a kernel once and derives from that one declaration the PTX entry, the
+//! entry that the emulator runs, and a launch structure whose argument types the compiler checks.
+//!
+//! The crate knows nothing of the host: no driver, no buffers, no allocation.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`simt`] | the machine that kernels are written against |
+//! | [`memory`] | typed views of global and shared memory |
+//! | [`math`] | the arithmetic that a kernel may ask for, in `f32` and `f64` |
+//! | [`kernel`] | the declaration of a kernel, and what it generates |
+//! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
+#![no_std]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(abi_ptx, stdarch_nvptx, asm_experimental_arch, core_intrinsics),
+    allow(internal_features)
+)]
+
+#[cfg(not(target_arch = "nvptx64"))]
+extern crate std;
+
+pub mod collision;
+pub mod kernel;
+pub mod math;
+pub mod memory;
+#[cfg(target_arch = "nvptx64")]
+pub mod ptx;
+pub mod simt;
+
+pub use kernel::{Arguments, DeviceMemory, Kernel};
+pub use math::Real;
+pub use memory::{Element, In, InOut, Out, Region, Shared};
+pub use simt::{Lane, Simt, WARP};
+
+#[doc(hidden)]
+pub use pastey;
+
+/// A kernel must not panic; should a panic path survive into the PTX, the build's guard refuses it.
+#[cfg(target_arch = "nvptx64")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    loop {}
+}

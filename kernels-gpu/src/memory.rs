@@ -1,0 +1,271 @@
+//! Typed views of global and shared memory.
+//!
+//! A view is a pointer and a length. On a GPU an access through it is one load or store without a
+//! bounds check; in the emulator the same access is checked for bounds, initialisation and
+//! races. Kernels have no other way to reach memory, so the emulator sees everything they do.
+//!
+//! | view | memory | may |
+//! |---|---|---|
+//! | [`In`] | global | read |
+//! | [`Out`] | global | write |
+//! | [`InOut`] | global | read, write, add atomically |
+//! | [`Shared`] | shared by the block | read, write, add atomically |
+//!
+//! Safety model: the methods are safe to call in a kernel body because the body is reached only through
+//! an entry point whose launch is bounds-planned by the host, and because every kernel runs in the emulator's tests
+//! before it runs on a device. Where an index may legitimately fall outside, [`In::get_or`] checks it on both machines.
+
+use core::marker::PhantomData;
+
+use crate::simt::Simt;
+
+/// Plain data that may live in device memory: every bit pattern of its size is a value.
+///
+/// # Safety
+/// The type has no padding, no invalid bit patterns and no pointers.
+pub unsafe trait Element: Copy + Send + Sync + 'static {}
+
+macro_rules! element {
+    ($($t:ty)*) => {$( unsafe impl Element for $t {} )*};
+}
+element! { u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 }
+
+// SAFETY: an array of plain data is plain data.
+unsafe impl<T: Element, const N: usize> Element for [T; N] {}
+
+/// Integers that memory can add to in one indivisible step.
+///
+/// There is no floating-point member: the order of such additions differs from run to run, and every
+/// result of rarefy is reproducible to the bit.
+pub trait Atomic: Element {
+    /// Adds `value` to the place `pointer`.
+    ///
+    /// # Safety
+    /// `pointer` is valid for reads and writes of one element by this thread.
+    #[cfg(target_arch = "nvptx64")]
+    #[doc(hidden)]
+    unsafe fn fetch_add(pointer: *mut Self, value: Self) -> Self;
+    /// Wrapping sum, as memory computes it.
+    #[doc(hidden)]
+    fn wrapping_sum(self, other: Self) -> Self;
+}
+
+macro_rules! atomic {
+    ($($t:ty: $instruction:literal, $register:ident;)*) => {$(
+        impl Atomic for $t {
+            #[cfg(target_arch = "nvptx64")]
+            #[inline(always)]
+            unsafe fn fetch_add(pointer: *mut Self, value: Self) -> Self {
+                let old: $t;
+                // SAFETY: the caller vouches for the pointer; generic addressing covers both spaces.
+                unsafe {
+                    core::arch::asm!(
+                        concat!($instruction, " {old}, [{pointer}], {value};"),
+                        old = out($register) old,
+                        pointer = in(reg64) pointer,
+                        value = in($register) value,
+                    );
+                }
+                old
+            }
+            fn wrapping_sum(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+        }
+    )*};
+}
+atomic! {
+    u32: "atom.add.u32", reg32;
+    i32: "atom.add.s32", reg32;
+    u64: "atom.add.u64", reg64;
+}
+
+/// A pointer, a length, and for the emulator where the book of accesses to this memory is kept.
+#[doc(hidden)]
+pub struct Region<T> {
+    pub pointer: *mut T,
+    pub len: usize,
+    /// First of `len` records of the emulator; null on a GPU, where the field does not exist.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub book: *mut core::ffi::c_void,
+}
+
+impl<T> Clone for Region<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Region<T> {}
+
+impl<T: Element> Region<T> {
+    /// A region that no emulator watches.
+    #[inline(always)]
+    pub const fn new(pointer: *mut T, len: usize) -> Self {
+        Self {
+            pointer,
+            len,
+            #[cfg(not(target_arch = "nvptx64"))]
+            book: core::ptr::null_mut(),
+        }
+    }
+}
+
+macro_rules! view {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        pub struct $name<'a, T: Element> {
+            region: Region<T>,
+            lifetime: PhantomData<&'a T>,
+        }
+
+        impl<T: Element> Clone for $name<'_, T> {
+            #[inline(always)]
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<T: Element> Copy for $name<'_, T> {}
+
+        impl<T: Element> $name<'_, T> {
+            /// Wraps the memory that a launch passed to an entry point.
+            ///
+            /// # Safety
+            /// The region is valid, for the accesses that this view allows, as long as the view lives.
+            #[doc(hidden)]
+            #[inline(always)]
+            pub const unsafe fn from_region(region: Region<T>) -> Self {
+                Self { region, lifetime: PhantomData }
+            }
+        }
+    };
+}
+
+view! {
+    /// Global memory that the kernel only reads.
+    In
+}
+view! {
+    /// Global memory that the kernel only writes.
+    Out
+}
+view! {
+    /// Global memory that the kernel reads and writes.
+    InOut
+}
+view! {
+    /// Memory shared by the threads of a block. Undefined at the start of a block.
+    Shared
+}
+
+macro_rules! readable_global {
+    ($($name:ident)*) => {$(
+        #[allow(clippy::len_without_is_empty, reason = "an empty view has no use in a kernel")]
+        impl<T: Element> $name<'_, T> {
+            /// Element `index`.
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            pub fn get<S: Simt>(self, t: &S, index: usize) -> T {
+                t.load(self.region, index)
+            }
+            /// Element `index`, or `default` where the view has none.
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            pub fn get_or<S: Simt>(self, t: &S, index: usize, default: T) -> T {
+                if index < self.region.len { t.load(self.region, index) } else { default }
+            }
+            /// Elements in the view.
+            #[inline(always)]
+            pub fn len(self) -> usize {
+                self.region.len
+            }
+        }
+    )*};
+}
+readable_global! { In InOut }
+
+macro_rules! writable_global {
+    ($($name:ident)*) => {$(
+        impl<T: Element> $name<'_, T> {
+            /// Writes element `index`.
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            pub fn set<S: Simt>(self, t: &S, index: usize, value: T) {
+                t.store(self.region, index, value);
+            }
+        }
+    )*};
+}
+writable_global! { Out InOut }
+
+#[allow(
+    clippy::len_without_is_empty,
+    reason = "an empty view has no use in a kernel"
+)]
+impl<T: Element> Out<'_, T> {
+    /// Elements in the view.
+    #[inline(always)]
+    pub fn len(self) -> usize {
+        self.region.len
+    }
+}
+
+impl<T: Atomic> InOut<'_, T> {
+    /// Adds to element `index` in one indivisible step; returns what was there before.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn atomic_add<S: Simt>(self, t: &S, index: usize, value: T) -> T {
+        t.atomic_add(self.region, index, value)
+    }
+}
+
+// Shared memory is at most 227 KiB, so 32-bit indices reach all of it at half the integer cost.
+impl<T: Element> Shared<'_, T> {
+    /// Element `index`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn get<S: Simt>(self, t: &S, index: u32) -> T {
+        t.load(self.region, index as usize)
+    }
+    /// Writes element `index`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn set<S: Simt>(self, t: &S, index: u32, value: T) {
+        t.store(self.region, index as usize, value);
+    }
+}
+
+impl<T: Atomic> Shared<'_, T> {
+    /// Adds to element `index` in one indivisible step; returns what was there before.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn atomic_add<S: Simt>(self, t: &S, index: u32, value: T) -> T {
+        t.atomic_add(self.region, index as usize, value)
+    }
+}
+
+/// Lays arrays out one after another in shared memory, each aligned to 16 bytes so that the widest
+/// accesses stay possible.
+#[doc(hidden)]
+#[derive(Clone, Copy, Default)]
+pub struct SharedLayout {
+    bytes: usize,
+}
+
+impl SharedLayout {
+    #[inline(always)]
+    pub const fn new() -> Self {
+        Self { bytes: 0 }
+    }
+    /// Reserves `len` elements and returns the byte offset of the first.
+    #[inline(always)]
+    pub const fn reserve<T>(&mut self, len: usize) -> usize {
+        let offset = self.bytes;
+        self.bytes = (offset + len * size_of::<T>() + 15) & !15;
+        offset
+    }
+    #[inline(always)]
+    pub const fn bytes(self) -> usize {
+        self.bytes
+    }
+}

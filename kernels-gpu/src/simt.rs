@@ -1,0 +1,148 @@
+//! The machine that kernels are written against.
+//!
+//! [`Simt`] is what one GPU thread can see and do: where it is in the block and the grid, barriers,
+//! warp exchanges, and memory. Kernels never touch memory through this trait directly; they use
+//! the typed views of [`memory`](crate::memory), which call the primitives here.
+
+use crate::memory::{Atomic, Element, Region};
+
+/// Threads in a warp, on every GPU that CUDA supports.
+pub const WARP: u32 = 32;
+
+/// One thread of a launch: its position, its barriers and its access to memory.
+///
+/// Grids and blocks are one-dimensional; a kernel with a natural shape of more dimensions takes its
+/// index apart itself, which keeps the mapping in one visible place.
+///
+/// The warp operations exchange values among all lanes of the warp: every lane must call them.
+/// The emulator reports a lane that does not.
+pub trait Simt {
+    /// Index of this thread in its block, `0..block_dim()`.
+    fn thread_idx(&self) -> u32;
+    /// Threads in a block.
+    fn block_dim(&self) -> u32;
+    /// Index of this block in the grid, `0..grid_dim()`.
+    fn block_idx(&self) -> u32;
+    /// Blocks in the grid.
+    fn grid_dim(&self) -> u32;
+
+    /// Index of this thread in the whole launch.
+    #[inline(always)]
+    fn global_idx(&self) -> usize {
+        self.block_idx() as usize * self.block_dim() as usize + self.thread_idx() as usize
+    }
+    /// Threads in the whole launch: the stride of a grid-stride loop.
+    #[inline(always)]
+    fn global_dim(&self) -> usize {
+        self.grid_dim() as usize * self.block_dim() as usize
+    }
+    /// Index of this thread in its warp, `0..32`.
+    #[inline(always)]
+    fn lane(&self) -> u32 {
+        self.thread_idx() % WARP
+    }
+    /// Index of this thread's warp in its block.
+    #[inline(always)]
+    fn warp(&self) -> u32 {
+        self.thread_idx() / WARP
+    }
+    /// Warps in a block; block sizes of rarefy's kernels are multiples of 32.
+    #[inline(always)]
+    fn warps(&self) -> u32 {
+        self.block_dim() / WARP
+    }
+
+    /// Waits until every thread of the block is here, and makes their writes visible to one another.
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn sync_threads(&self);
+    /// The same for the lanes of one warp.
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn sync_warp(&self);
+    /// The word that lane `source` passes in this same exchange.
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn shuffle_word(&self, word: u32, source: u32) -> u32;
+    /// A mask with bit `l` set where lane `l` passes `true`.
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn ballot(&self, predicate: bool) -> u32;
+
+    /// The value that lane `source` passes in this same exchange.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn shuffle<T: Lane>(&self, value: T, source: u32) -> T {
+        value.map_words(|word| self.shuffle_word(word, source))
+    }
+    /// The value of the lane whose index differs from this one's in the bits of `mask`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn shuffle_xor<T: Lane>(&self, value: T, mask: u32) -> T {
+        self.shuffle(value, (self.lane() ^ mask) % WARP)
+    }
+    /// The value of the lane `delta` above; the topmost `delta` lanes get their own value back.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn shuffle_down<T: Lane>(&self, value: T, delta: u32) -> T {
+        let source = self.lane() + delta;
+        self.shuffle(value, if source < WARP { source } else { self.lane() })
+    }
+
+    /// Reads element `index` of a region of global or shared memory.
+    #[doc(hidden)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load<T: Element>(&self, region: Region<T>, index: usize) -> T;
+    /// Writes element `index` of a region of global or shared memory.
+    #[doc(hidden)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store<T: Element>(&self, region: Region<T>, index: usize, value: T);
+    /// Adds to element `index` as one indivisible step and returns what was there before.
+    #[doc(hidden)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn atomic_add<T: Atomic>(&self, region: Region<T>, index: usize, value: T) -> T;
+    /// `len` elements of the block's shared memory from byte `offset` on.
+    #[doc(hidden)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn shared<T: Element>(&self, offset: usize, len: usize) -> Region<T>;
+}
+
+/// A value that lanes of a warp can exchange: one or two 32-bit words.
+pub trait Lane: Copy {
+    /// Applies an exchange of 32-bit words to each word of the value.
+    fn map_words(self, exchange: impl FnMut(u32) -> u32) -> Self;
+}
+
+macro_rules! lane_of_one_word {
+    ($($t:ty: $to:expr, $from:expr;)*) => {$(
+        impl Lane for $t {
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            fn map_words(self, mut exchange: impl FnMut(u32) -> u32) -> Self {
+                $from(exchange($to(self)))
+            }
+        }
+    )*};
+}
+
+macro_rules! lane_of_two_words {
+    ($($t:ty: $to:expr, $from:expr;)*) => {$(
+        impl Lane for $t {
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            fn map_words(self, mut exchange: impl FnMut(u32) -> u32) -> Self {
+                let bits: u64 = $to(self);
+                let low = exchange(bits as u32);
+                let high = exchange((bits >> 32) as u32);
+                $from(u64::from(high) << 32 | u64::from(low))
+            }
+        }
+    )*};
+}
+
+lane_of_one_word! {
+    u32: |v| v, |w| w;
+    i32: |v: i32| v as u32, |w: u32| w as i32;
+    f32: f32::to_bits, f32::from_bits;
+}
+lane_of_two_words! {
+    u64: |v| v, |w| w;
+    i64: |v: i64| v as u64, |w: u64| w as i64;
+    f64: f64::to_bits, f64::from_bits;
+}

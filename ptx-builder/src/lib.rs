@@ -1,0 +1,1 @@
+//! Compiles the device crate to PTX.

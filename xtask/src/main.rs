@@ -1,0 +1,3 @@
+//! The chores of rarefy.
+
+fn main() {}
