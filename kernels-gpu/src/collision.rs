@@ -9,16 +9,19 @@
 //! | file | kernels |
 //! |---|---|
 //! | `direct` | the paper's sum, term by term |
+//! | `fast` | the same sum restructured |
 //! | `correction` | the conservative correction |
 //! | `relax` | time stepping and moments |
 
 mod correction;
 mod direct;
+mod fast;
 mod reduce;
 mod relax;
 
 pub use correction::*;
 pub use direct::*;
+pub use fast::*;
 pub use reduce::REDUCE_THREADS;
 pub use relax::*;
 

@@ -35,7 +35,7 @@ pub mod simt;
 
 pub use kernel::{Arguments, DeviceMemory, Kernel};
 pub use math::Real;
-pub use memory::{Element, In, InOut, Out, Region, Shared};
+pub use memory::{Element, In, InOut, Out, Quad, Region, Shared};
 pub use simt::{Lane, Simt, WARP};
 
 #[doc(hidden)]
