@@ -21,16 +21,10 @@
 
 use nalgebra::{Cholesky, Const, Matrix5, Vector5};
 
-use super::{Correction, CorrectionStatus, Evaluation, OperatorConfig, VelocityGrid};
+use super::{Correction, CorrectionStatus, Evaluation, VelocityGrid};
 
 /// Below this ratio of the least to the largest pivot the system counts as singular. Ordinary distributions have 0.03 to 0.35.
 const PIVOT_RATIO: f64 = 1e-10;
-
-/// The factor `C h^(3+gamma)`, C = sigma_T / (4 pi), from lattice units to physical units.
-pub(crate) fn lattice_scale(config: &OperatorConfig) -> f64 {
-    let exponent = 3.0 + config.scattering.gamma();
-    config.sigma_t / (4.0 * std::f64::consts::PI) * config.grid.spacing().powf(exponent)
-}
 
 /// Completes an evaluation from `gain` and `frequency` in physical units.
 pub(crate) fn evaluation(

@@ -1,10 +1,15 @@
 //! What a backend does for the collision operator, whichever it is.
 
+use rarefy_kernels::Real;
 use rarefy_kernels::collision::StepRule;
 
-use super::relaxation::Integrator;
-use super::{Correction, Evaluation, Moments};
+use super::gpu::MachineEngine;
+use super::host::{HostEngine, Sums};
+use super::{Correction, CpuOperator, Evaluation, Integrator, Moments, OperatorConfig, reference};
+use crate::backend::{Precision, Resolved};
+use crate::emulator::Emulator;
 use crate::error::Result;
+use crate::machine::Machine;
 
 /// What is known of the rate at the current state.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +23,7 @@ pub(super) struct Summary {
 /// A state on some machine, its collision integral, and the means to move it on in time.
 ///
 /// Between calls the rate always belongs to the state: `set_state` and `advance` end with an evaluation.
-pub(super) trait Engine: Send {
+pub(super) trait Engine {
     /// The machine in words.
     fn describe(&self) -> String;
     /// Replaces the state and evaluates its rate.
@@ -61,10 +66,10 @@ pub(super) fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
         }
         (Resolved::Cpu, Precision::F32) => cpu::<f32>(name, config),
         (Resolved::Cpu, Precision::F64) => cpu::<f64>(name, config),
-        (Resolved::Emulator, Precision::F32) => machine::<_, f32>(Emulator::default(), name, config)?,
-        (Resolved::Emulator, Precision::F64) => machine::<_, f64>(Emulator::default(), name, config)?,
-        (Resolved::Cuda(device), Precision::F32) => machine::<_, f32>(device, name, config)?,
-        (Resolved::Cuda(device), Precision::F64) => machine::<_, f64>(device, name, config)?,
+        (Resolved::Emulator, Precision::F32) => on_machine::<_, f32>(Emulator::default(), name, config)?,
+        (Resolved::Emulator, Precision::F64) => on_machine::<_, f64>(Emulator::default(), name, config)?,
+        (Resolved::Cuda(device), Precision::F32) => on_machine::<_, f32>(device, name, config)?,
+        (Resolved::Cuda(device), Precision::F64) => on_machine::<_, f64>(device, name, config)?,
     })
 }
 
@@ -72,4 +77,8 @@ fn cpu<T: Real>(name: String, config: &OperatorConfig) -> Box<dyn Engine> {
     let operator = CpuOperator::<T>::new(config.grid.n(), config.scattering.gamma(), config.method);
     let sums: Sums = Box::new(move |f, gain, frequency| operator.gain_and_frequency(f, gain, frequency));
     Box::new(HostEngine::new(name, config, sums))
+}
+
+fn on_machine<M: Machine + 'static, T: Real>(machine: M, name: String, config: &OperatorConfig) -> Result<Box<dyn Engine>> {
+    Ok(Box::new(MachineEngine::<M, T>::new(machine, name, config)?))
 }

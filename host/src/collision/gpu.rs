@@ -1,13 +1,15 @@
 //! The collision operator on a machine that runs kernels: the launches.
 
 use rarefy_kernels::collision::{
-    self as kernels, DirectShape, GridShape, REDUCE_THREADS, StepRule, control, moment, summary,
+    self as kernels, DirectShape, FastShape, GATHER_THREADS, GridShape, REDUCE_THREADS, SPECTRUM_THREADS, StepRule,
+    control, moment, summary,
 };
-use rarefy_kernels::{Element, Real};
+use rarefy_kernels::{Element, Quad, Real};
 
-use super::direct_lists::{DirectLists, DirectTasks};
+use super::coefficients::{DirectLists, DirectTasks, OrbitTable, frequency_coefficients, speeds};
 use super::engine::{Engine, Summary, stages};
-use super::{Correction, CorrectionStatus, Evaluation, Integrator, Moments, OperatorConfig};
+use super::spectrum_plan::{BandTiles, SpectrumPlan};
+use super::{Correction, CorrectionStatus, Evaluation, Integrator, Method, Moments, OperatorConfig};
 use crate::error::Result;
 use crate::machine::{Grid, Limits, Machine};
 use crate::memory_plan::check_memory;
@@ -56,8 +58,8 @@ fn direct_warps<T: Real>(n: u32, limits: &Limits) -> Option<u32> {
 impl<M: Machine, T: Real> Direct<M, T> {
     fn new(machine: &M, n: usize, gamma: f64) -> Result<Self> {
         let limits = machine.limits()?;
-        let lists = DirectLists::for_grid(n);
-        let tasks = DirectTasks::for_grid(n);
+        let lists = DirectLists::new(n);
+        let tasks = DirectTasks::new(&lists);
         let n32 = n as u32;
         let Some(warps) = direct_warps::<T>(n32, &limits) else {
             let shape = DirectShape { n: n32, radii: 0, halves: 0, warps: 1 };
@@ -70,23 +72,23 @@ impl<M: Machine, T: Real> Direct<M, T> {
                 remedy: "use the fast method, a coarser grid or f32".into(),
             });
         };
-        let parts = tasks.list.len() * n * n;
+        let parts = tasks.tasks.len() * n * n;
         let tables = size_of_val(&lists.offsets[..]) + lists.entries.len() * (4 + size_of::<T>());
         check_memory(
             &format!("the direct method on a grid of {n}^3 in {}", T::NAME),
             "device memory",
-            (parts * size_of::<T>() + tables + tasks.list.len() * 16) as u64,
+            (parts * size_of::<T>() + tables + tasks.tasks.len() * 16) as u64,
             limits.free_bytes,
             "use the fast method or a coarser grid",
         )?;
         Ok(Self {
             shape: DirectShape { warps, ..lists.shape },
-            blocks: tasks.list.len() as u32,
-            tasks: machine.upload(&tasks.list)?,
+            blocks: tasks.tasks.len() as u32,
+            tasks: machine.upload(&tasks.tasks)?,
             offsets: machine.upload(&lists.offsets)?,
             entries: machine.upload(&lists.entries)?,
             weights: machine.upload(&convert::<T>(&lists.weights))?,
-            speed: machine.upload(&convert::<T>(&super::direct_lists::speed(n, gamma)))?,
+            speed: machine.upload(&convert::<T>(&speeds(n, gamma)))?,
             parts: machine.allocate(parts)?,
             first: machine.upload(&tasks.first)?,
         })
@@ -114,6 +116,133 @@ impl<M: Machine, T: Real> Direct<M, T> {
     }
 }
 
+/// The restructured sum on a machine.
+struct Fast<M: Machine, T: Real> {
+    plan: SpectrumPlan,
+    padded: M::Buffer<T>,
+    tasks: M::Buffer<Quad<u32>>,
+    orbits: M::Buffer<Quad<u32>>,
+    classes: M::Buffer<u32>,
+    reach: M::Buffer<u32>,
+    coefficients: M::Buffer<Quad<T>>,
+    spectrum: M::Buffer<T>,
+    order: M::Buffer<u32>,
+    places: M::Buffer<Quad<u32>>,
+    distinct: M::Buffer<u32>,
+    map: M::Buffer<u32>,
+    speed: M::Buffer<T>,
+    z_sums: M::Buffer<T>,
+}
+
+impl<M: Machine, T: Real> Fast<M, T> {
+    fn new(machine: &M, n: usize, gamma: f64) -> Result<Self> {
+        let free = machine.limits()?.free_bytes;
+        let plan = SpectrumPlan::new::<T>(n, 1, free / 2);
+        let bands = BandTiles::new(&OrbitTable::of(n));
+        let tables = bands.coefficients.len() * size_of::<T>() + (plan.map.len() + plan.distinct.len()) * 4;
+        check_memory(
+            &format!("the fast method on a grid of {n}^3 in {}", T::NAME),
+            "device memory",
+            plan.working_bytes::<T>(1) + tables as u64,
+            free,
+            "use a coarser grid or f32",
+        )?;
+        let FastShape { n: n32, .. } = plan.shape;
+        let quads: Vec<Quad<T>> =
+            bands.coefficients.chunks_exact(4).map(|four| Quad(std::array::from_fn(|k| T::from_f64(four[k])))).collect();
+        let spectrum = plan.shape.tiles as usize * (kernels::TILE * plan.shape.columns()) as usize;
+        Ok(Self {
+            padded: machine.upload(&vec![T::ZERO; plan.shape.padded() as usize])?,
+            tasks: machine.upload(&plan.tasks)?,
+            orbits: machine.upload(&bands.orbits)?,
+            classes: machine.upload(&bands.classes)?,
+            reach: machine.upload(&bands.reach)?,
+            coefficients: machine.upload(&quads)?,
+            spectrum: machine.allocate(spectrum)?,
+            order: machine.upload(&plan.order)?,
+            places: machine.upload(&plan.places)?,
+            distinct: machine.upload(&plan.distinct)?,
+            map: machine.upload(&plan.map)?,
+            speed: machine.upload(&convert::<T>(&speeds(n32 as usize, gamma)))?,
+            z_sums: machine.allocate(plan.shape.z_sums as usize)?,
+            plan,
+        })
+    }
+
+    fn gain(&mut self, machine: &M, f: &M::Buffer<T>, gain: &mut M::Buffer<T>) -> Result<()> {
+        let n = self.plan.shape.n;
+        let padded = kernels::pad_rows { f, padded: &mut self.padded, shape: self.plan.shape };
+        machine.launch(Grid::per_item((n * n * n) as usize, CELL_THREADS), padded)?;
+        for pass in &self.plan.passes {
+            let shape = FastShape {
+                first_task: pass.tasks.start,
+                launch_tasks: pass.tasks.len() as u32,
+                ..self.plan.shape
+            };
+            machine.launch(
+                Grid { blocks: shape.launch_tasks, threads: SPECTRUM_THREADS },
+                kernels::speed_spectrum {
+                    padded: &self.padded,
+                    tasks: &self.tasks,
+                    orbits: &self.orbits,
+                    classes: &self.classes,
+                    reach: &self.reach,
+                    coefficients: &self.coefficients,
+                    spectrum: &mut self.spectrum,
+                    shape,
+                },
+            )?;
+            let launch_places = pass.places.len() as u32;
+            machine.launch(
+                Grid { blocks: launch_places, threads: GATHER_THREADS },
+                kernels::gather_z {
+                    spectrum: &self.spectrum,
+                    order: &self.order,
+                    places: &self.places,
+                    distinct: &self.distinct,
+                    speed: &self.speed,
+                    z_sums: &mut self.z_sums,
+                    shape,
+                    first_place: pass.places.start,
+                    launch_places,
+                },
+            )?;
+        }
+        machine.launch(
+            Grid { blocks: n * n, threads: GATHER_THREADS },
+            kernels::gather_xy {
+                z_sums: &self.z_sums,
+                places: &self.places,
+                map: &self.map,
+                gain,
+                shape: self.plan.shape,
+            },
+        )
+    }
+}
+
+/// The gain by either method.
+enum Gain<M: Machine, T: Real> {
+    Direct(Direct<M, T>),
+    Fast(Box<Fast<M, T>>),
+}
+
+impl<M: Machine, T: Real> Gain<M, T> {
+    fn new(machine: &M, n: usize, gamma: f64, method: Method) -> Result<Self> {
+        Ok(match method {
+            Method::Direct => Self::Direct(Direct::new(machine, n, gamma)?),
+            Method::Fast => Self::Fast(Box::new(Fast::new(machine, n, gamma)?)),
+        })
+    }
+
+    fn gain(&mut self, machine: &M, f: &M::Buffer<T>, gain: &mut M::Buffer<T>) -> Result<()> {
+        match self {
+            Self::Direct(direct) => direct.gain(machine, f, gain),
+            Self::Fast(fast) => fast.gain(machine, f, gain),
+        }
+    }
+}
+
 /// The collision frequency on a machine, in parts like the gain.
 struct Frequency<M: Machine, T: Real> {
     n: u32,
@@ -127,7 +256,7 @@ impl<M: Machine, T: Real> Frequency<M, T> {
         let first: Vec<u32> = (0..=n).map(|ix| (ix * n) as u32).collect();
         Ok(Self {
             n: n as u32,
-            b: machine.upload(&convert::<T>(&super::direct_lists::frequency_weights(n, gamma)))?,
+            b: machine.upload(&convert::<T>(&frequency_coefficients(n, gamma)))?,
             parts: machine.allocate(n.pow(4))?,
             first: machine.upload(&first)?,
         })
@@ -153,7 +282,9 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     config: OperatorConfig,
     shape: GridShape,
     factor: f64,
-    gain_of: Direct<M, T>,
+    /// Power of two by which the working copy differs from the state.
+    scale: f64,
+    gain_of: Gain<M, T>,
     frequency_of: Frequency<M, T>,
     f: M::Buffer<f64>,
     start: M::Buffer<f64>,
@@ -174,7 +305,8 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         Ok(Self {
             shape: GridShape { min: grid.min(), spacing: grid.spacing(), n: n as u32, cells: cells as u32 },
             factor: config.lattice_factor(),
-            gain_of: Direct::new(&machine, n, gamma)?,
+            scale: 1.0,
+            gain_of: Gain::new(&machine, n, gamma, config.method)?,
             frequency_of: Frequency::new(&machine, n, gamma)?,
             f: machine.allocate(cells)?,
             start: machine.allocate(cells)?,
@@ -209,6 +341,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 summary: &mut self.summary,
                 shape: self.shape,
                 factor: self.factor,
+                unscale: self.scale.recip(),
                 corrected: u32::from(self.config.corrected),
             },
         )
@@ -217,7 +350,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     fn begin(&mut self) -> Result<()> {
         self.machine.launch(
             self.cell_grid(),
-            kernels::begin_step { f: &self.f, start: &mut self.start, work: &mut self.work },
+            kernels::begin_step { f: &self.f, start: &mut self.start, work: &mut self.work, scale: self.scale },
         )
     }
 
@@ -227,25 +360,21 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         Ok(data)
     }
 
-    /// Values in lattice units, fetched and scaled to physical ones.
-    fn fetch_scaled(&self, buffer: &M::Buffer<T>) -> Result<Vec<f64>> {
+    /// Values in lattice units and of degree `degree` in the working copy, fetched and scaled to physical ones.
+    fn fetch_scaled(&self, buffer: &M::Buffer<T>, degree: i32) -> Result<Vec<f64>> {
         let values = self.fetch(buffer, self.shape.cells as usize)?;
-        Ok(values.into_iter().map(|value| value.to_f64() * self.factor).collect())
+        let scale = self.scale.recip().powi(degree);
+        Ok(values.into_iter().map(|value| value.to_f64() * scale * self.factor).collect())
     }
 }
 
-impl<M: Machine + Send, T: Real> Engine for MachineEngine<M, T>
-where
-    M::Buffer<T>: Send,
-    M::Buffer<f64>: Send,
-    M::Buffer<u32>: Send,
-    M::Buffer<[u32; 4]>: Send,
-{
+impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
     fn describe(&self) -> String {
         self.name.clone()
     }
 
     fn set_state(&mut self, f: &[f64], time: f64) -> Result<()> {
+        self.scale = working_scale(f);
         self.machine.write(&mut self.f, f)?;
         self.machine.write(&mut self.control, &[time, 0.0, 0.0])?;
         self.begin()?;
@@ -271,6 +400,7 @@ where
                     f: &mut self.f,
                     work: &mut self.work,
                     keep,
+                    scale: self.scale,
                 },
             )?;
         }
@@ -328,8 +458,8 @@ where
 
     fn evaluation(&mut self) -> Result<Evaluation> {
         Ok(Evaluation {
-            gain: self.fetch_scaled(&self.gain)?,
-            frequency: self.fetch_scaled(&self.frequency)?,
+            gain: self.fetch_scaled(&self.gain, 2)?,
+            frequency: self.fetch_scaled(&self.frequency, 1)?,
             rate: self.fetch(&self.rate, self.shape.cells as usize)?,
             correction: self.summary()?.correction,
         })
@@ -338,4 +468,15 @@ where
 
 fn convert<T: Real>(values: &[f64]) -> Vec<T> {
     values.iter().map(|&value| T::from_f64(value)).collect()
+}
+
+/// A power of two that brings the largest value of `f` to about 2^40.
+///
+/// Products of the tails then do not underflow in f32, and the largest sum, below (2^41)^2 n^3 4 pi sqrt(3) n <= 2^111 for
+/// n <= 64, does not overflow.
+fn working_scale(f: &[f64]) -> f64 {
+    let largest = f.iter().copied().fold(0.0, f64::max);
+    // Within 2^+-500 the scale and its square stay normal numbers in f64.
+    let exponent = (40.0 - largest.log2().floor()).clamp(-500.0, 500.0);
+    if largest.is_normal() { 2f64.powf(exponent) } else { 1.0 }
 }

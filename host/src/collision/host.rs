@@ -2,7 +2,7 @@
 
 use rarefy_kernels::collision::StepRule;
 
-use super::correction::correct;
+use super::correction;
 use super::engine::{Engine, Summary, stages};
 use super::{Evaluation, Integrator, Moments, OperatorConfig};
 use crate::error::Result;
@@ -33,11 +33,13 @@ impl HostEngine {
     }
 
     fn evaluate(&mut self) {
-        let Evaluation { gain, frequency, rate, correction } = &mut self.evaluation;
-        (self.sums)(&self.f, gain, frequency);
+        let cells = self.f.len();
+        let (mut gain, mut frequency) = (vec![0.0; cells], vec![0.0; cells]);
+        (self.sums)(&self.f, &mut gain, &mut frequency);
         let factor = self.config.lattice_factor();
-        gain.iter_mut().chain(frequency.iter_mut()).for_each(|value| *value *= factor);
-        *correction = correct(&self.config.grid, &self.f, gain, frequency, self.config.corrected, rate);
+        gain.iter_mut().chain(&mut frequency).for_each(|value| *value *= factor);
+        self.evaluation =
+            correction::evaluation(&self.config.grid, self.config.corrected, &self.f, gain, frequency);
     }
 }
 

@@ -3,13 +3,17 @@
 pub mod coefficients;
 mod correction;
 mod cpu;
+mod engine;
+mod gpu;
 mod grid;
+mod host;
 pub mod initial;
 mod moments;
 mod operator;
 pub mod reference;
 mod relaxation;
 mod scattering;
+mod spectrum_plan;
 
 pub use cpu::CpuOperator;
 pub use grid::VelocityGrid;

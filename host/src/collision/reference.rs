@@ -1,7 +1,7 @@
 //! The scalar reference: eqs. (8)-(10) of Aristov et al. (2011) in loops, one term after the other, in f64.
 
 use super::coefficients::{OrbitTable, frequency_coefficients, speeds};
-use super::correction::{evaluation, lattice_scale};
+use super::correction::evaluation;
 use super::{Evaluation, OperatorConfig};
 
 /// The inverse collision integral in lattice units (eq. 10, first sum):
@@ -61,7 +61,7 @@ pub fn frequency(n: usize, gamma: f64, f: &[f64]) -> Vec<f64> {
 pub fn evaluate(config: &OperatorConfig, f: &[f64]) -> Evaluation {
     let n = config.grid.n();
     let gamma = config.scattering.gamma();
-    let scale = lattice_scale(config);
+    let scale = config.lattice_factor();
     let scaled = |values: Vec<f64>| values.into_iter().map(|value| scale * value).collect();
     evaluation(
         &config.grid,

@@ -162,6 +162,7 @@ struct Cells<'a, T: Real> {
     f: In<'a, f64>,
     gain: In<'a, T>,
     frequency: In<'a, T>,
+    unscale: f64,
 }
 
 impl<T: Real> Cells<'_, T> {
@@ -169,11 +170,15 @@ impl<T: Real> Cells<'_, T> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn at<S: Simt>(&self, t: &S, cell: u32) -> (f64, f64) {
-        let cell = cell as usize;
-        (
-            self.gain.get(t, cell).to_f64(),
-            self.f.get(t, cell) * self.frequency.get(t, cell).to_f64(),
-        )
+        let gain = self.gain.get(t, cell as usize).to_f64() * self.unscale * self.unscale;
+        (gain, self.f.get(t, cell as usize) * self.nu(t, cell))
+    }
+
+    /// Collision frequency of a cell.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn nu<S: Simt>(&self, t: &S, cell: u32) -> f64 {
+        self.frequency.get(t, cell as usize).to_f64() * self.unscale
     }
 }
 
@@ -183,17 +188,17 @@ kernel! {
     /// centred basis that keeps the system well conditioned).
     ///
     /// One block of [`REDUCE_THREADS`](super::REDUCE_THREADS); thread k owns the cells k, k + block_dim, ... Everything here is f64, whatever the
-    /// precision of gain and frequency. The weight is the loss, as in the paper; where that system is singular, loss plus gain; where that
+    /// precision of gain and frequency, which belong to a distribution multiplied by 1 / `unscale`. The weight is the loss, as in the paper; where that system is singular, loss plus gain; where that
     /// is singular too, nothing is corrected. One step of refinement follows the solution.
     ///
     /// `rate` is `factor` times the lattice operator; `summary` as in [`summary`]. `corrected` is 0 to skip the correction.
     pub fn conserve<T: Real>(
         t, f: In<f64>, gain: In<T>, frequency: In<T>, rate: Out<f64>, summary: Out<f64>;
-        shape: GridShape, factor: f64, corrected: u32,
+        shape: GridShape, factor: f64, unscale: f64, corrected: u32,
     ) for f32, f64
     shared { scratch: [f64; scratch_words(18)], words: [f64; SYSTEM_WORDS] } {
         let system = System(words);
-        let cells = Cells { f, gain, frequency };
+        let cells = Cells { f, gain, frequency, unscale };
         let mut basis = Basis { u: [0.0; 3], inverse_root_theta: 1.0 };
         let mut delta = [0.0; 5];
         let mut gain_share = 0.0;
@@ -337,7 +342,7 @@ kernel! {
             // What leaves the cell per unit of time and of its content.
             let lost_gain = if gain_share > 0.0 && d > 1.0 { gain * (d - 1.0) } else { 0.0 };
             let content = f.get(t, cell as usize);
-            let own = frequency.get(t, cell as usize).to_f64() * (1.0 + d);
+            let own = cells.nu(t, cell) * (1.0 + d);
             let ratio = own + if lost_gain > 0.0 { lost_gain / content } else { 0.0 };
             outflow = if ratio > outflow { ratio } else { outflow };
             cell += t.block_dim();

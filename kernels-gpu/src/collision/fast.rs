@@ -31,13 +31,11 @@ pub struct FastShape {
     pub sets: u32,
     /// Orbits that a block takes up at a time.
     pub chunk: u32,
-    /// Tasks of one distribution.
-    pub tasks: u32,
-    /// First task of this launch and number of tasks in it.
+    /// First task of this launch.
     pub first_task: u32,
     /// Tasks in this launch.
     pub launch_tasks: u32,
-    /// Tiles of G of one distribution in the buffer.
+    /// Tiles of G of one distribution in the buffer of a pass.
     pub tiles: u32,
     /// Words of the z-sums of one distribution.
     pub z_sums: u32,
@@ -459,19 +457,19 @@ kernel! {
     /// R(s_x, s_y, rho_xy; i_z) = sum over j_z of rho^(gamma/2) G((s_x, s_y, i_z + j_z), rho), rho = rho_xy + (i_z - j_z)^2, for the
     /// distinct values of rho_xy in the box of (s_x, s_y).
     ///
-    /// Block `(s_x, s_y)`; thread k owns the pairs (rho_xy, i_z) with linear index k, k + block_dim, .... For a given |i_z - j_z| neighbouring
+    /// Block `p = order[first_place + b] = s_x (2N-1) + s_y`; thread k owns the pairs (rho_xy, i_z) with linear index k, k + block_dim, .... For a given |i_z - j_z| neighbouring
     /// threads read neighbouring columns of one row of G.
     ///
     /// `places[2 p] = [first tile for even s_z, for odd s_z, first column, first z-sum]` and `places[2 p + 1] = [first distinct value,
-    /// distinct values, first entry of the map, 0]` for p = s_x (2N-1) + s_y.
+    /// distinct values, first entry of the map, 0]`.
     pub fn gather_z<T: Real>(
-        t, spectrum: In<T>, places: In<Quad<u32>>, distinct: In<u32>, speed: In<T>, z_sums: Out<T>;
+        t, spectrum: In<T>, order: In<u32>, places: In<Quad<u32>>, distinct: In<u32>, speed: In<T>, z_sums: Out<T>;
         shape: FastShape, first_place: u32, launch_places: u32,
     ) for f32, f64 {
         let n = shape.n;
         let columns = shape.columns();
         let item = quotient(t.block_idx(), launch_places);
-        let place = first_place + t.block_idx() - item * launch_places;
+        let place = order.get(t, (first_place + t.block_idx() - item * launch_places) as usize);
         let Quad([even, odd, first_column, first_sum]) = places.get(t, 2 * place as usize);
         let Quad([first_distinct, count, _, _]) = places.get(t, 2 * place as usize + 1);
         let sx = quotient(place, 2 * n - 1);
