@@ -126,11 +126,7 @@ macro_rules! by_name {
         }
     };
 }
-by_name!(
-    Backend,
-    "backend",
-    "auto, cuda, cpu, emulator or reference"
-);
+by_name!(Backend, "backend", "auto, cuda, cpu, emulator or reference");
 by_name!(Precision, "precision", "f32 or f64");
 
 /// Where a computation runs, decided, with the device open.
@@ -216,7 +212,13 @@ mod tests {
 
     #[test]
     fn what_needs_no_gpu_resolves_anywhere() {
-        assert!(Backend::Cpu.resolve().unwrap().describe().starts_with("CPU, "));
+        assert!(
+            Backend::Cpu
+                .resolve()
+                .unwrap()
+                .describe()
+                .starts_with("CPU, ")
+        );
         assert_eq!(Backend::Emulator.resolve().unwrap().describe(), "emulator");
         assert_eq!(
             Backend::Reference.resolve().unwrap().describe(),

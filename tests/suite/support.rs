@@ -5,12 +5,12 @@ use rarefy::gpu::Device;
 /// The device that GPU tests run on, or `None`, with a line that says why, where there is none.
 ///
 /// With `RAREFY_REQUIRE_GPU=1` a missing device fails the test instead.
-pub fn device() -> Option<Device> {
+pub(crate) fn device() -> Option<Device> {
     available(Device::open())
 }
 
 /// The device that was opened, under the rules of [`device`].
-pub fn available(opened: rarefy::Result<Device>) -> Option<Device> {
+pub(crate) fn available(opened: rarefy::Result<Device>) -> Option<Device> {
     match opened {
         Ok(device) => Some(device),
         Err(error) => {

@@ -362,7 +362,12 @@ impl Device {
                 properties.unsupported_text()
             )));
         }
-        let action = || format!("opening device {} ({})", properties.ordinal, properties.name);
+        let action = || {
+            format!(
+                "opening device {} ({})",
+                properties.ordinal, properties.name
+            )
+        };
         let device = device_handle(properties.ordinal)?;
         // SAFETY: the device was returned by the driver; `Inner::drop` releases the context.
         let context = unsafe { result::primary_ctx::retain(device) }.during_with(action)?;
@@ -499,11 +504,13 @@ impl Device {
         shared: usize,
     ) -> Result<Function> {
         let recording = state.recording.is_some();
-        let unprepared = || Error::Driver {
+        let unprepared = || {
+            Error::Driver {
             action: format!("recording kernel `{entry}` in a graph"),
             reason: "it is not loaded yet, or not for this much shared memory; call Device::prepare with its name, \
                      or run the same launches once, before Device::capture"
                 .to_owned(),
+        }
         };
         let function = match state.loader.loaded(entry) {
             Some(function) => function,
@@ -573,9 +580,8 @@ impl Machine for Device {
         let total = self.total_bytes();
         let mut state = self.inner.lock()?;
         state.refuse_in_recording("allocating memory")?;
-        let too_much = |available: u64| {
-            check_memory(&what(), Memory::Device, needed, available, remedy)
-        };
+        let too_much =
+            |available: u64| check_memory(&what(), Memory::Device, needed, available, remedy);
         let free = || result::mem_get_info().map_or(total, |(free, _)| free as u64);
         if needed > total {
             too_much(free().min(total))?;
@@ -698,11 +704,7 @@ impl Machine for Device {
 
 /// Which variants of a wing's kernels a device of this capability takes: capabilities, ascending, each with the
 /// index of its module.
-pub(super) fn variants(
-    modules: &[PtxModule],
-    wing: &str,
-    capability: u32,
-) -> BTreeMap<u32, usize> {
+pub(super) fn variants(modules: &[PtxModule], wing: &str, capability: u32) -> BTreeMap<u32, usize> {
     modules
         .iter()
         .filter(|module| module.wing == wing)

@@ -167,7 +167,10 @@ pub fn report() -> DoctorReport {
             .collect(),
     };
     if MODULES.is_empty() {
-        advice.push("this build embeds no PTX: build rarefy from a complete source tree to use a GPU".to_owned());
+        advice.push(
+            "this build embeds no PTX: build rarefy from a complete source tree to use a GPU"
+                .to_owned(),
+        );
     }
     let devices: Vec<_> = (0..probe.devices)
         .map(|ordinal| examine(ordinal, &mut advice))
@@ -265,9 +268,10 @@ fn try_out(report: &mut DeviceReport, advice: &mut Vec<String>) -> Result<()> {
         }
     }
 
-    report
-        .self_test
-        .push(Check::of("copy to the device and back", round_trip(&device)));
+    report.self_test.push(Check::of(
+        "copy to the device and back",
+        round_trip(&device),
+    ));
     if ptx::choose(MODULES, "collect_f64", device.capability()).is_some() {
         report
             .self_test
@@ -292,7 +296,9 @@ fn wrong() -> Error {
 
 /// Copies a few numbers to the device and back.
 fn round_trip(device: &Device) -> Result<()> {
-    let data: Vec<u64> = (0..4096_u64).map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let data: Vec<u64> = (0..4096_u64)
+        .map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        .collect();
     let buffer = device.upload(&data)?;
     let mut back = vec![0; data.len()];
     device.read(&buffer, &mut back)?;
@@ -348,7 +354,11 @@ impl fmt::Display for DoctorReport {
                 f,
                 "  {ordinal}: {name}, compute capability {}{}",
                 device.capability,
-                if device.supported { "" } else { " (not supported)" }
+                if device.supported {
+                    ""
+                } else {
+                    " (not supported)"
+                }
             )?;
             let free = device
                 .memory_free
@@ -403,8 +413,7 @@ impl fmt::Display for DoctorReport {
             writeln!(f, "  {processor}")?;
         }
         write!(f, "  {} threads", self.host.threads)?;
-        if let (Some(total), Some(available)) =
-            (self.host.memory.total, self.host.memory.available)
+        if let (Some(total), Some(available)) = (self.host.memory.total, self.host.memory.available)
         {
             write!(
                 f,
@@ -436,7 +445,14 @@ mod tests {
     fn the_report_is_complete_without_a_gpu() {
         let report = report();
         let text = report.to_string();
-        for part in ["rarefy 0.", "Driver", "Devices", "PTX", "Computer", "threads"] {
+        for part in [
+            "rarefy 0.",
+            "Driver",
+            "Devices",
+            "PTX",
+            "Computer",
+            "threads",
+        ] {
             assert!(text.contains(part), "{part} in:\n{text}");
         }
         let json = serde_json::to_value(&report).unwrap();

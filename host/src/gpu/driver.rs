@@ -150,10 +150,9 @@ fn look() -> Probe {
                 break;
             }
             Err(error) => {
-                let text = error.to_string();
-                let absent =
-                    text.contains("No such file") || text.contains("could not be found");
-                if !absent && refusal.is_none() {
+                let text = std::error::Error::source(&error)
+                    .map_or_else(|| error.to_string(), ToString::to_string);
+                if !is_absence(&text, name) && refusal.is_none() {
                     refusal = Some(text);
                 }
             }
@@ -163,7 +162,7 @@ fn look() -> Probe {
         probe.problem = Some(match refusal {
             Some(text) => Problem::new(
                 format!("the CUDA driver library does not open: {text}"),
-                "install the NVIDIA driver for this system again",
+                "install the NVIDIA driver for this system again, or use --backend cpu",
             ),
             None => Problem::new(
                 format!(
@@ -187,6 +186,15 @@ fn look() -> Probe {
         Err(problem) => probe.problem = Some(problem),
     }
     probe
+}
+
+/// Whether what the system says about a library means that there is none of this name.
+///
+/// A library that is there and lacks one that it needs is told from that by the name in the text.
+fn is_absence(text: &str, name: &str) -> bool {
+    let lower = text.to_lowercase();
+    let absent = ["no such file", "could not be found", "not found"];
+    text.contains(name) && absent.iter().any(|words| lower.contains(words)) || cfg!(windows)
 }
 
 /// Counts the devices of a library that opened, or says why it is of no use.
@@ -265,7 +273,7 @@ fn code_problem(name: &str, call: &str, code: c_uint) -> Problem {
     match code {
         34 => Problem::new(
             format!("{name} is the CUDA toolkit's stub for linking, not a driver"),
-            "take the toolkit's folder `stubs` off LD_LIBRARY_PATH, and install the NVIDIA driver",
+            "take the toolkit's folder `stubs` off LD_LIBRARY_PATH, and install the NVIDIA driver, or use --backend cpu",
         ),
         NO_DEVICE if std::env::var_os("CUDA_VISIBLE_DEVICES").is_some() => Problem::new(
             format!("the driver {name} lists no device"),
@@ -277,11 +285,13 @@ fn code_problem(name: &str, call: &str, code: c_uint) -> Problem {
         ),
         802 => Problem::new(
             format!("the driver {name} says that the system is not ready yet (error 802)"),
-            "wait for the NVIDIA fabric manager, or start it",
+            "start the NVIDIA fabric manager, or use --backend cpu",
         ),
         803 | 804 => Problem::new(
-            format!("the driver library {name} does not fit the kernel's NVIDIA module (error {code})"),
-            "restart the machine after the driver's update, or take a compatibility libcuda off LD_LIBRARY_PATH",
+            format!(
+                "the driver library {name} does not fit the kernel's NVIDIA module (error {code})"
+            ),
+            "restart the machine after the driver's update, take a compatibility libcuda off LD_LIBRARY_PATH, or use --backend cpu",
         ),
         _ => Problem::new(
             format!("{call} of the driver {name} returned error {code}"),
@@ -334,12 +344,14 @@ pub(super) fn driver_error(action: String, error: DriverError) -> Error {
 pub(super) fn reason(error: DriverError) -> String {
     // Neither `Debug` nor a `match` by name: the code may be newer than cudarc's list.
     let code = error.0 as u32;
-    let name = error
-        .error_name()
-        .map_or_else(|_| format!("error {code}"), |name| name.to_string_lossy().into_owned());
-    let text = error
-        .error_string()
-        .map_or_else(|_| "no description".to_owned(), |text| text.to_string_lossy().into_owned());
+    let name = error.error_name().map_or_else(
+        |_| format!("error {code}"),
+        |name| name.to_string_lossy().into_owned(),
+    );
+    let text = error.error_string().map_or_else(
+        |_| "no description".to_owned(),
+        |text| text.to_string_lossy().into_owned(),
+    );
     let remedy = match code {
         2 => "; free memory on the device, or make the problem smaller",
         46 | 201 => "; another process may hold the device in exclusive mode: see nvidia-smi",
@@ -371,6 +383,18 @@ mod tests {
         assert!(code_problem("x", "cuInit", 100).what.contains("no device"));
         assert!(code_problem("x", "cuInit", 803).remedy.contains("restart"));
         assert!(code_problem("x", "cuInit", 4711).what.contains("4711"));
+    }
+
+    #[test]
+    fn a_missing_library_is_told_from_a_broken_one() {
+        let glibc = "libcuda.so: cannot open shared object file: No such file or directory";
+        let musl = "Error loading shared library libcuda.so: No such file or directory";
+        assert!(is_absence(glibc, "libcuda.so") && is_absence(musl, "libcuda.so"));
+        if cfg!(not(windows)) {
+            assert!(!is_absence("libcuda.so: invalid ELF header", "libcuda.so"));
+            let needed = "libnvidia.so: cannot open shared object file: No such file or directory";
+            assert!(!is_absence(needed, "libcuda.so"));
+        }
     }
 
     #[test]

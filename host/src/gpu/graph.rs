@@ -137,10 +137,8 @@ impl Device {
         let state = self.inner.lock();
         let executable = match &state {
             // SAFETY: the graph came from the recording that just ended, and the context is current.
-            Ok(_) => unsafe {
-                result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0))
-            }
-            .map_err(|error| driver_error(action.to_owned(), error)),
+            Ok(_) => unsafe { result::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0)) }
+                .map_err(|error| driver_error(action.to_owned(), error)),
             Err(_) => Err(Error::Driver {
                 action: action.to_owned(),
                 reason: "another thread began to record one".to_owned(),

@@ -63,8 +63,7 @@ impl Loader {
         let name = CString::new(entry).map_err(|error| refuse(error.to_string()))?;
         let action = || format!("loading kernel `{entry}`");
         // SAFETY: the module is loaded and stays so as long as the loader.
-        let handle =
-            unsafe { result::module::get_function(module, name) }.during_with(action)?;
+        let handle = unsafe { result::module::get_function(module, name) }.during_with(action)?;
         // Asking for attributes also makes a lazily loading driver load the code now, not in the first launch.
         let attribute = |attribute| -> Result<usize> {
             // SAFETY: the function was just taken from a loaded module.
