@@ -178,27 +178,37 @@ fn look_with(folder: &Path, variables: &[(&str, &str)]) -> String {
     text
 }
 
-/// What [`looking_for_a_device_never_panics`] prints with a driver library made of this C code; `None` without a C compiler.
-fn look_with_driver(code: &str) -> Option<String> {
-    let folder = tempfile::tempdir().unwrap();
-    let source = folder.path().join("driver.c");
+/// Compiles a driver library from C code into a folder; `false`, with a line that says so, without a C compiler.
+#[cfg(target_os = "linux")]
+fn compile_driver(folder: &Path, code: &str) -> bool {
+    let source = folder.join("driver.c");
     fs::write(&source, code).unwrap();
     let compiled = Command::new("cc")
-        .args(["-w", "-shared", "-fPIC", "-o"])
-        .arg(folder.path().join("libcuda.so"))
+        .args(["-O1", "-w", "-shared", "-fPIC", "-pthread", "-o"])
+        .arg(folder.join("libcuda.so"))
         .arg(&source)
         .status();
     match compiled {
-        Ok(status) => assert!(status.success(), "{code}"),
+        Ok(status) => {
+            assert!(status.success(), "{code}");
+            true
+        }
         Err(error) => {
             println!("skipped: no C compiler `cc`: {error}");
-            return None;
+            false
         }
     }
-    Some(look_with(folder.path(), &[]))
+}
+
+/// What [`looking_for_a_device_never_panics`] prints with a driver library made of this C code.
+#[cfg(target_os = "linux")]
+fn look_with_driver(code: &str) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    compile_driver(folder.path(), code).then(|| look_with(folder.path(), &[]))
 }
 
 /// A driver library that has every function, each returning 999 (unknown error) unless defined here.
+#[cfg(target_os = "linux")]
 fn complete_driver(defined: &str) -> String {
     let names = [
         "cuInit",
@@ -314,6 +324,57 @@ fn a_file_that_is_no_library_is_an_error_that_says_so() {
     let text = look_with(folder.path(), &[]);
     assert!(text.contains("does not open"), "{text}");
     assert!(text.contains("auto: CPU, "), "{text}");
+}
+
+/// The tests of devices, against a driver that runs the hand-written kernels on the host (`fake_driver.c`).
+///
+/// It cannot tell whether the GPU computes right, but locks, lifetimes, recordings and refusals it can.
+#[cfg(target_os = "linux")]
+#[test]
+fn everything_works_on_a_driver_without_a_gpu() {
+    let folder = tempfile::tempdir().unwrap();
+    if !compile_driver(folder.path(), include_str!("fake_driver.c")) {
+        return;
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "--nocapture",
+            "gpu::buffers_of_all_types_round_trip",
+            "gpu::copies_between_different_lengths_are_refused",
+            "gpu::too_much_memory_is_refused_with_both_numbers",
+            "gpu::a_launch_computes",
+            "gpu::arguments_of_all_alignments_arrive",
+            "gpu::shared_memory_beyond_48_kib_is_opted_into",
+            "gpu::shared_memory_beyond_48_kib_works_in_graphs",
+            "gpu::wrong_launches_are_refused_by_name",
+            "gpu::a_kernel_that_is_not_there_is_named",
+            "gpu::ptx_that_the_driver_refuses_shows_its_log",
+            "gpu::a_graph_replays_what_was_recorded",
+            "gpu::a_graph_keeps_the_memory_that_it_uses",
+            "gpu::a_failed_recording_leaves_the_device_working",
+            "gpu::time_is_measured",
+            "gpu::two_handles_keep_their_buffers_apart",
+            "gpu::a_device_works_from_many_threads",
+            "gpu::devices_that_are_not_there_are_refused",
+            "gpu::auto_takes_the_device",
+        ])
+        .env("LD_LIBRARY_PATH", folder.path())
+        .env("RAREFY_REQUIRE_GPU", "1")
+        .env_remove("RAREFY_DEVICE")
+        .env_remove("CUDA_VISIBLE_DEVICES")
+        .output()
+        .unwrap();
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(output.status.success(), "{text}");
+    assert!(
+        text.contains("18 passed") && text.contains("Fake GPU"),
+        "{text}"
+    );
 }
 
 #[test]
