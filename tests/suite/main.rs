@@ -1,2 +1,5 @@
-//! Integration tests.
+//! Integration tests, in one binary so that they link fast and travel well.
+
 mod emulator;
+mod gpu;
+mod support;
