@@ -34,11 +34,14 @@ const PROFILE: [(&str, &str); 7] = [
     ("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "false"),
     ("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "false"),
 ];
+/// Loops over the elements of a thread's small arrays must be unrolled in full, or the arrays go to local memory: LLVM's own
+/// limit of 300 instructions is too low for a loop over 18 sums. Partial unrolling has a limit of its own, left as it is.
+const UNROLL: &str = "-unroll-threshold=3000";
 const PASSES: &str = "internalize,default<O3>,globaldce";
 
 /// The flags of a compilation, as part of the hash of the sources.
 pub(crate) fn recipe() -> String {
-    format!("{CARGO_ARGUMENTS:?} {RUSTC_ARGUMENTS:?} {PROFILE:?} -passes={PASSES} llc -O3")
+    format!("{CARGO_ARGUMENTS:?} {RUSTC_ARGUMENTS:?} {PROFILE:?} -passes={PASSES} {UNROLL} llc -O3")
 }
 
 /// The PTX of one wing for one compute capability.
@@ -129,7 +132,10 @@ fn link(
         .args(RUSTC_ARGUMENTS)
         .envs(PROFILE)
         // Of every crate, `core` included: functions of different target CPUs do not inline into each other.
-        .env("RUSTFLAGS", format!("-Ctarget-cpu=sm_{capability}"));
+        .env(
+            "RUSTFLAGS",
+            format!("-Ctarget-cpu=sm_{capability} -Cllvm-args={UNROLL}"),
+        );
     run(
         &mut cargo,
         &format!("compiling {} for sm_{capability}", krate.package()),
@@ -179,7 +185,7 @@ fn generate(
     let cpu = format!("-mcpu=sm_{capability}");
     let optimised = work.join(format!("{}.bc", wing.name));
     let mut opt = toolchain.llvm("opt");
-    opt.arg(&cpu).arg(format!("-passes={PASSES}"));
+    opt.args([&cpu, UNROLL]).arg(format!("-passes={PASSES}"));
     opt.arg(format!(
         "-internalize-public-api-list={}",
         wing.entries.join(",")
