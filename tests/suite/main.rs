@@ -2,4 +2,5 @@
 
 mod emulator;
 mod gpu;
+mod ptx;
 mod support;
