@@ -66,8 +66,12 @@ pub(super) fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
         }
         (Resolved::Cpu, Precision::F32) => cpu::<f32>(name, config),
         (Resolved::Cpu, Precision::F64) => cpu::<f64>(name, config),
-        (Resolved::Emulator, Precision::F32) => on_machine::<_, f32>(Emulator::default(), name, config)?,
-        (Resolved::Emulator, Precision::F64) => on_machine::<_, f64>(Emulator::default(), name, config)?,
+        (Resolved::Emulator, Precision::F32) => {
+            on_machine::<_, f32>(Emulator::default(), name, config)?
+        }
+        (Resolved::Emulator, Precision::F64) => {
+            on_machine::<_, f64>(Emulator::default(), name, config)?
+        }
         (Resolved::Cuda(device), Precision::F32) => on_machine::<_, f32>(device, name, config)?,
         (Resolved::Cuda(device), Precision::F64) => on_machine::<_, f64>(device, name, config)?,
     })
@@ -75,10 +79,15 @@ pub(super) fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
 
 fn cpu<T: Real>(name: String, config: &OperatorConfig) -> Box<dyn Engine> {
     let operator = CpuOperator::<T>::new(config.grid.n(), config.scattering.gamma(), config.method);
-    let sums: Sums = Box::new(move |f, gain, frequency| operator.gain_and_frequency(f, gain, frequency));
+    let sums: Sums =
+        Box::new(move |f, gain, frequency| operator.gain_and_frequency(f, gain, frequency));
     Box::new(HostEngine::new(name, config, sums))
 }
 
-fn on_machine<M: Machine + 'static, T: Real>(machine: M, name: String, config: &OperatorConfig) -> Result<Box<dyn Engine>> {
+fn on_machine<M: Machine + 'static, T: Real>(
+    machine: M,
+    name: String,
+    config: &OperatorConfig,
+) -> Result<Box<dyn Engine>> {
     Ok(Box::new(MachineEngine::<M, T>::new(machine, name, config)?))
 }

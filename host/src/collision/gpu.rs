@@ -1,18 +1,20 @@
 //! The collision operator on a machine that runs kernels: the launches.
 
 use rarefy_kernels::collision::{
-    self as kernels, DirectShape, FastShape, GATHER_THREADS, GridShape, REDUCE_THREADS, SPECTRUM_THREADS, StepRule,
-    control, moment, summary,
+    self as kernels, DirectShape, FastShape, GATHER_THREADS, GridShape, REDUCE_THREADS,
+    SPECTRUM_THREADS, StepRule, control, moment, summary,
 };
 use rarefy_kernels::{Element, Quad, Real};
 
 use super::coefficients::{DirectLists, DirectTasks, OrbitTable, frequency_coefficients, speeds};
 use super::engine::{Engine, Summary, stages};
 use super::spectrum_plan::{BandTiles, SpectrumPlan};
-use super::{Correction, CorrectionStatus, Evaluation, Integrator, Method, Moments, OperatorConfig};
+use super::{
+    Correction, CorrectionStatus, Evaluation, Integrator, Method, Moments, OperatorConfig,
+};
 use crate::error::Result;
 use crate::machine::{Grid, Limits, Machine};
-use crate::memory_plan::check_memory;
+use crate::memory_plan::{Memory, check_memory};
 
 /// Threads of a block in the kernels with one thread a cell.
 const CELL_THREADS: u32 = 128;
@@ -41,9 +43,17 @@ struct Direct<M: Machine, T: Real> {
 /// `None` where even one warp's planes exceed the shared memory of a block.
 fn direct_warps<T: Real>(n: u32, limits: &Limits) -> Option<u32> {
     let planes = |warps: u32| {
-        let shape = DirectShape { n, radii: 0, halves: 0, warps };
+        let shape = DirectShape {
+            n,
+            radii: 0,
+            halves: 0,
+            warps,
+        };
         let layout = [shape.plane_words(), shape.plane_words(), warps * n * n];
-        layout.iter().map(|&words| (words as usize * size_of::<T>()).next_multiple_of(16)).sum::<usize>()
+        layout
+            .iter()
+            .map(|&words| (words as usize * size_of::<T>()).next_multiple_of(16))
+            .sum::<usize>()
     };
     let resident = |warps: u32| {
         let blocks = limits.shared_bytes_per_multiprocessor / (planes(warps) + BLOCK_OVERHEAD);
@@ -62,7 +72,12 @@ impl<M: Machine, T: Real> Direct<M, T> {
         let tasks = DirectTasks::new(&lists);
         let n32 = n as u32;
         let Some(warps) = direct_warps::<T>(n32, &limits) else {
-            let shape = DirectShape { n: n32, radii: 0, halves: 0, warps: 1 };
+            let shape = DirectShape {
+                n: n32,
+                radii: 0,
+                halves: 0,
+                warps: 1,
+            };
             let words = (2 * shape.plane_words() + n32 * n32) as usize;
             return Err(crate::Error::Memory {
                 what: format!("the direct method on a grid of {n}^3 in {}", T::NAME),
@@ -76,13 +91,16 @@ impl<M: Machine, T: Real> Direct<M, T> {
         let tables = size_of_val(&lists.offsets[..]) + lists.entries.len() * (4 + size_of::<T>());
         check_memory(
             &format!("the direct method on a grid of {n}^3 in {}", T::NAME),
-            "device memory",
+            Memory::Device,
             (parts * size_of::<T>() + tables + tasks.tasks.len() * 16) as u64,
             limits.free_bytes,
             "use the fast method or a coarser grid",
         )?;
         Ok(Self {
-            shape: DirectShape { warps, ..lists.shape },
+            shape: DirectShape {
+                warps,
+                ..lists.shape
+            },
             blocks: tasks.tasks.len() as u32,
             tasks: machine.upload(&tasks.tasks)?,
             offsets: machine.upload(&lists.offsets)?,
@@ -96,7 +114,10 @@ impl<M: Machine, T: Real> Direct<M, T> {
 
     fn gain(&mut self, machine: &M, f: &M::Buffer<T>, gain: &mut M::Buffer<T>) -> Result<()> {
         machine.launch(
-            Grid { blocks: self.blocks, threads: self.shape.warps * 32 },
+            Grid {
+                blocks: self.blocks,
+                threads: self.shape.warps * 32,
+            },
             kernels::inverse_collision_integral {
                 f,
                 tasks: &self.tasks,
@@ -111,7 +132,12 @@ impl<M: Machine, T: Real> Direct<M, T> {
         let n = self.shape.n;
         machine.launch(
             Grid::per_item((n * n * n) as usize, CELL_THREADS),
-            kernels::collect { buffer: &self.parts, first: &self.first, out: gain, plane: n * n },
+            kernels::collect {
+                buffer: &self.parts,
+                first: &self.first,
+                out: gain,
+                plane: n * n,
+            },
         )
     }
 }
@@ -139,17 +165,21 @@ impl<M: Machine, T: Real> Fast<M, T> {
         let free = machine.limits()?.free_bytes;
         let plan = SpectrumPlan::new::<T>(n, 1, free / 2);
         let bands = BandTiles::new(&OrbitTable::of(n));
-        let tables = bands.coefficients.len() * size_of::<T>() + (plan.map.len() + plan.distinct.len()) * 4;
+        let tables =
+            bands.coefficients.len() * size_of::<T>() + (plan.map.len() + plan.distinct.len()) * 4;
         check_memory(
             &format!("the fast method on a grid of {n}^3 in {}", T::NAME),
-            "device memory",
+            Memory::Device,
             plan.working_bytes::<T>(1) + tables as u64,
             free,
             "use a coarser grid or f32",
         )?;
         let FastShape { n: n32, .. } = plan.shape;
-        let quads: Vec<Quad<T>> =
-            bands.coefficients.chunks_exact(4).map(|four| Quad(std::array::from_fn(|k| T::from_f64(four[k])))).collect();
+        let quads: Vec<Quad<T>> = bands
+            .coefficients
+            .chunks_exact(4)
+            .map(|four| Quad(std::array::from_fn(|k| T::from_f64(four[k]))))
+            .collect();
         let spectrum = plan.shape.tiles as usize * (kernels::TILE * plan.shape.columns()) as usize;
         Ok(Self {
             padded: machine.upload(&vec![T::ZERO; plan.shape.padded() as usize])?,
@@ -171,7 +201,11 @@ impl<M: Machine, T: Real> Fast<M, T> {
 
     fn gain(&mut self, machine: &M, f: &M::Buffer<T>, gain: &mut M::Buffer<T>) -> Result<()> {
         let n = self.plan.shape.n;
-        let padded = kernels::pad_rows { f, padded: &mut self.padded, shape: self.plan.shape };
+        let padded = kernels::pad_rows {
+            f,
+            padded: &mut self.padded,
+            shape: self.plan.shape,
+        };
         machine.launch(Grid::per_item((n * n * n) as usize, CELL_THREADS), padded)?;
         for pass in &self.plan.passes {
             let shape = FastShape {
@@ -180,7 +214,10 @@ impl<M: Machine, T: Real> Fast<M, T> {
                 ..self.plan.shape
             };
             machine.launch(
-                Grid { blocks: shape.launch_tasks, threads: SPECTRUM_THREADS },
+                Grid {
+                    blocks: shape.launch_tasks,
+                    threads: SPECTRUM_THREADS,
+                },
                 kernels::speed_spectrum {
                     padded: &self.padded,
                     tasks: &self.tasks,
@@ -194,7 +231,10 @@ impl<M: Machine, T: Real> Fast<M, T> {
             )?;
             let launch_places = pass.places.len() as u32;
             machine.launch(
-                Grid { blocks: launch_places, threads: GATHER_THREADS },
+                Grid {
+                    blocks: launch_places,
+                    threads: GATHER_THREADS,
+                },
                 kernels::gather_z {
                     spectrum: &self.spectrum,
                     order: &self.order,
@@ -209,7 +249,10 @@ impl<M: Machine, T: Real> Fast<M, T> {
             )?;
         }
         machine.launch(
-            Grid { blocks: n * n, threads: GATHER_THREADS },
+            Grid {
+                blocks: n * n,
+                threads: GATHER_THREADS,
+            },
             kernels::gather_xy {
                 z_sums: &self.z_sums,
                 places: &self.places,
@@ -262,15 +305,33 @@ impl<M: Machine, T: Real> Frequency<M, T> {
         })
     }
 
-    fn frequency(&mut self, machine: &M, f: &M::Buffer<T>, frequency: &mut M::Buffer<T>) -> Result<()> {
+    fn frequency(
+        &mut self,
+        machine: &M,
+        f: &M::Buffer<T>,
+        frequency: &mut M::Buffer<T>,
+    ) -> Result<()> {
         let n = self.n;
         machine.launch(
-            Grid { blocks: n * n, threads: FREQUENCY_THREADS },
-            kernels::collision_frequency { f, b: &self.b, buffer: &mut self.parts, n },
+            Grid {
+                blocks: n * n,
+                threads: FREQUENCY_THREADS,
+            },
+            kernels::collision_frequency {
+                f,
+                b: &self.b,
+                buffer: &mut self.parts,
+                n,
+            },
         )?;
         machine.launch(
             Grid::per_item((n * n * n) as usize, CELL_THREADS),
-            kernels::collect { buffer: &self.parts, first: &self.first, out: frequency, plane: n * n },
+            kernels::collect {
+                buffer: &self.parts,
+                first: &self.first,
+                out: frequency,
+                plane: n * n,
+            },
         )
     }
 }
@@ -303,7 +364,12 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         let (n, cells) = (grid.n(), grid.cells());
         let gamma = config.scattering.gamma();
         Ok(Self {
-            shape: GridShape { min: grid.min(), spacing: grid.spacing(), n: n as u32, cells: cells as u32 },
+            shape: GridShape {
+                min: grid.min(),
+                spacing: grid.spacing(),
+                n: n as u32,
+                cells: cells as u32,
+            },
             factor: config.lattice_factor(),
             scale: 1.0,
             gain_of: Gain::new(&machine, n, gamma, config.method)?,
@@ -329,10 +395,15 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
 
     /// The rate at the state whose working copy is in `work`.
     fn evaluate(&mut self) -> Result<()> {
-        self.gain_of.gain(&self.machine, &self.work, &mut self.gain)?;
-        self.frequency_of.frequency(&self.machine, &self.work, &mut self.frequency)?;
+        self.gain_of
+            .gain(&self.machine, &self.work, &mut self.gain)?;
+        self.frequency_of
+            .frequency(&self.machine, &self.work, &mut self.frequency)?;
         self.machine.launch(
-            Grid { blocks: 1, threads: REDUCE_THREADS },
+            Grid {
+                blocks: 1,
+                threads: REDUCE_THREADS,
+            },
             kernels::conserve {
                 f: &self.f,
                 gain: &self.gain,
@@ -350,7 +421,12 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     fn begin(&mut self) -> Result<()> {
         self.machine.launch(
             self.cell_grid(),
-            kernels::begin_step { f: &self.f, start: &mut self.start, work: &mut self.work, scale: self.scale },
+            kernels::begin_step {
+                f: &self.f,
+                start: &mut self.start,
+                work: &mut self.work,
+                scale: self.scale,
+            },
         )
     }
 
@@ -364,7 +440,10 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     fn fetch_scaled(&self, buffer: &M::Buffer<T>, degree: i32) -> Result<Vec<f64>> {
         let values = self.fetch(buffer, self.shape.cells as usize)?;
         let scale = self.scale.recip().powi(degree);
-        Ok(values.into_iter().map(|value| value.to_f64() * scale * self.factor).collect())
+        Ok(values
+            .into_iter()
+            .map(|value| value.to_f64() * scale * self.factor)
+            .collect())
     }
 }
 
@@ -383,8 +462,15 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
 
     fn advance(&mut self, integrator: Integrator, rule: &StepRule) -> Result<(f64, f64)> {
         self.machine.launch(
-            Grid { blocks: 1, threads: 32 },
-            kernels::choose_step { summary: &self.summary, control: &mut self.control, rule: *rule },
+            Grid {
+                blocks: 1,
+                threads: 32,
+            },
+            kernels::choose_step {
+                summary: &self.summary,
+                control: &mut self.control,
+                rule: *rule,
+            },
         )?;
         self.begin()?;
         for (stage, &keep) in stages(integrator).iter().enumerate() {
@@ -424,7 +510,11 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
                 status,
                 delta: five(summary::DELTA),
                 residuals: five(summary::RESIDUALS),
-                largest_step: if outflow > 0.0 { 1.0 / outflow } else { f64::INFINITY },
+                largest_step: if outflow > 0.0 {
+                    1.0 / outflow
+                } else {
+                    f64::INFINITY
+                },
             },
             activity: row[summary::ACTIVITY] * self.config.grid.volume(),
         })
@@ -432,8 +522,15 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
 
     fn moments(&mut self) -> Result<Moments> {
         self.machine.launch(
-            Grid { blocks: 1, threads: REDUCE_THREADS },
-            kernels::moments { f: &self.f, row: &mut self.moments, shape: self.shape },
+            Grid {
+                blocks: 1,
+                threads: REDUCE_THREADS,
+            },
+            kernels::moments {
+                f: &self.f,
+                row: &mut self.moments,
+                shape: self.shape,
+            },
         )?;
         let row = self.fetch(&self.moments, moment::LEN)?;
         let volume = self.config.grid.volume();
@@ -478,5 +575,9 @@ fn working_scale(f: &[f64]) -> f64 {
     let largest = f.iter().copied().fold(0.0, f64::max);
     // Within 2^+-500 the scale and its square stay normal numbers in f64.
     let exponent = (40.0 - largest.log2().floor()).clamp(-500.0, 500.0);
-    if largest.is_normal() { 2f64.powf(exponent) } else { 1.0 }
+    if largest.is_normal() {
+        2f64.powf(exponent)
+    } else {
+        1.0
+    }
 }

@@ -37,9 +37,16 @@ impl HostEngine {
         let (mut gain, mut frequency) = (vec![0.0; cells], vec![0.0; cells]);
         (self.sums)(&self.f, &mut gain, &mut frequency);
         let factor = self.config.lattice_factor();
-        gain.iter_mut().chain(&mut frequency).for_each(|value| *value *= factor);
-        self.evaluation =
-            correction::evaluation(&self.config.grid, self.config.corrected, &self.f, gain, frequency);
+        gain.iter_mut()
+            .chain(&mut frequency)
+            .for_each(|value| *value *= factor);
+        self.evaluation = correction::evaluation(
+            &self.config.grid,
+            self.config.corrected,
+            &self.f,
+            gain,
+            frequency,
+        );
     }
 }
 
@@ -73,8 +80,16 @@ impl Engine for HostEngine {
     }
 
     fn summary(&mut self) -> Result<Summary> {
-        let activity = self.evaluation.rate.iter().map(|rate| rate.abs()).sum::<f64>();
-        Ok(Summary { correction: self.evaluation.correction, activity: activity * self.config.grid.volume() })
+        let activity = self
+            .evaluation
+            .rate
+            .iter()
+            .map(|rate| rate.abs())
+            .sum::<f64>();
+        Ok(Summary {
+            correction: self.evaluation.correction,
+            activity: activity * self.config.grid.volume(),
+        })
     }
 
     fn moments(&mut self) -> Result<Moments> {

@@ -61,7 +61,10 @@ impl OperatorConfig {
         if self.sigma_t.is_finite() && self.sigma_t > 0.0 {
             Ok(())
         } else {
-            Err(Error::input(format!("the cross-section sigma_T must be positive and finite; {} was given", self.sigma_t)))
+            Err(Error::input(format!(
+                "the cross-section sigma_T must be positive and finite; {} was given",
+                self.sigma_t
+            )))
         }
     }
 
@@ -75,7 +78,12 @@ impl OperatorConfig {
             )));
         }
         let place = |cell: usize| format!("f[{}][{}][{}]", cell / (n * n), cell / n % n, cell % n);
-        let count = |bad: fn(f64) -> bool| (f.iter().filter(|&&v| bad(v)).count(), f.iter().position(|&v| bad(v)));
+        let count = |bad: fn(f64) -> bool| {
+            (
+                f.iter().filter(|&&v| bad(v)).count(),
+                f.iter().position(|&v| bad(v)),
+            )
+        };
         if let (count, Some(first)) = count(|v| !v.is_finite()) {
             return Err(Error::input(format!(
                 "the distribution has {count} values that are not finite, the first {} at {}; all must be finite",
@@ -91,7 +99,9 @@ impl OperatorConfig {
             )));
         }
         if f.iter().sum::<f64>() <= 0.0 {
-            return Err(Error::input("the distribution is zero everywhere; its density must be positive"));
+            return Err(Error::input(
+                "the distribution is zero everywhere; its density must be positive",
+            ));
         }
         Ok(())
     }

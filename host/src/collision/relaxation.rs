@@ -112,7 +112,13 @@ impl Relaxation {
     /// A distribution of the wrong length, with negative or non-finite values or without mass; a time step
     /// beyond stability; a backend that is not there; too little memory.
     pub fn new(config: RelaxationConfig, f: Vec<f64>) -> Result<Self> {
-        Self::start(Checkpoint { config, step: 0, time: 0.0, history: Vec::new(), f })
+        Self::start(Checkpoint {
+            config,
+            step: 0,
+            time: 0.0,
+            history: Vec::new(),
+            f,
+        })
     }
 
     /// Continues a run from a checkpoint.
@@ -124,20 +130,32 @@ impl Relaxation {
     }
 
     fn start(from: Checkpoint) -> Result<Self> {
-        let Checkpoint { config, step, time, history, f } = from;
+        let Checkpoint {
+            config,
+            step,
+            time,
+            history,
+            f,
+        } = from;
         config.operator.validate_distribution(&f)?;
         let positive = |value: f64| value.is_finite() && value > 0.0;
         match config.until {
             Until::Time(end) if !positive(end) => {
-                return Err(Error::input(format!("the end time must be positive and finite; {end} was given")));
+                return Err(Error::input(format!(
+                    "the end time must be positive and finite; {end} was given"
+                )));
             }
             Until::Equilibrium(fraction) if !(positive(fraction) && fraction < 1.0) => {
-                return Err(Error::input(format!("the equilibrium fraction must lie between 0 and 1; {fraction} was given")));
+                return Err(Error::input(format!(
+                    "the equilibrium fraction must lie between 0 and 1; {fraction} was given"
+                )));
             }
             _ => {}
         }
         if let Some(dt) = config.step.filter(|&dt| !positive(dt)) {
-            return Err(Error::input(format!("the time step must be positive and finite; {dt} was given")));
+            return Err(Error::input(format!(
+                "the time step must be positive and finite; {dt} was given"
+            )));
         }
         let mut engine = engine(&config.operator)?;
         engine.set_state(&f, time)?;
@@ -148,9 +166,25 @@ impl Relaxation {
                 "the time step {dt} is beyond stability: this distribution allows at most {bound:.6}"
             )));
         }
-        let end = if let Until::Time(end) = config.until { end } else { f64::INFINITY };
-        let rule = StepRule { fixed: config.step.unwrap_or(0.0), safety: SAFETY, end };
-        let mut run = Self { engine, config, rule, step, time, history, last };
+        let end = if let Until::Time(end) = config.until {
+            end
+        } else {
+            f64::INFINITY
+        };
+        let rule = StepRule {
+            fixed: config.step.unwrap_or(0.0),
+            safety: SAFETY,
+            end,
+        };
+        let mut run = Self {
+            engine,
+            config,
+            rule,
+            step,
+            time,
+            history,
+            last,
+        };
         if run.history.is_empty() {
             run.record()?;
         }
@@ -159,8 +193,16 @@ impl Relaxation {
 
     fn record(&mut self) -> Result<Record> {
         let moments = self.engine.moments()?;
-        let record = Record { step: self.step, time: self.time, moments, activity: self.last.activity };
-        if !(moments.density.is_finite() && moments.temperature.is_finite() && record.activity.is_finite()) {
+        let record = Record {
+            step: self.step,
+            time: self.time,
+            moments,
+            activity: self.last.activity,
+        };
+        if !(moments.density.is_finite()
+            && moments.temperature.is_finite()
+            && record.activity.is_finite())
+        {
             return Err(Error::Numerical(format!(
                 "the distribution is no longer finite after step {} at time {}; use a smaller time step",
                 self.step, self.time
@@ -205,9 +247,15 @@ impl Relaxation {
             Until::Steps(steps) => self.step as f64 / steps as f64,
             Until::Time(end) => self.time / end,
             // Activity falls exponentially.
-            Until::Equilibrium(fraction) => (self.last.activity / self.first_activity()).ln() / fraction.ln(),
+            Until::Equilibrium(fraction) => {
+                (self.last.activity / self.first_activity()).ln() / fraction.ln()
+            }
         };
-        if done.is_finite() { done.clamp(0.0, 1.0) } else { 1.0 }
+        if done.is_finite() {
+            done.clamp(0.0, 1.0)
+        } else {
+            1.0
+        }
     }
 
     fn first_activity(&self) -> f64 {
@@ -231,7 +279,9 @@ impl Relaxation {
 
     /// The step that the next [`Relaxation::step`] takes, but for a shorter last one.
     pub fn time_step(&self) -> f64 {
-        self.config.step.unwrap_or(SAFETY * self.last.correction.largest_step)
+        self.config
+            .step
+            .unwrap_or(SAFETY * self.last.correction.largest_step)
     }
 
     /// The correction of the last evaluation.

@@ -72,10 +72,19 @@ fn multiplicity(class: u32, orbit: &Orbit) -> f64 {
 
 impl BandTiles {
     pub(super) fn new(table: &OrbitTable) -> Self {
-        let mut tiles = Self { orbits: vec![], classes: vec![0], reach: vec![], coefficients: vec![] };
+        let mut tiles = Self {
+            orbits: vec![],
+            classes: vec![0],
+            reach: vec![],
+            coefficients: vec![],
+        };
         for class in 0..4 {
             let orbits = table.class(class);
-            let mut sorted: Vec<&Orbit> = orbits.orbits().iter().filter(|orbit| orbit.count > 0).collect();
+            let mut sorted: Vec<&Orbit> = orbits
+                .orbits()
+                .iter()
+                .filter(|orbit| orbit.count > 0)
+                .collect();
             sorted.sort_by_key(|orbit| orbit.first / TILE);
             let mut reach = 0;
             for chunk in sorted.chunks(CHUNK as usize) {
@@ -84,8 +93,15 @@ impl BandTiles {
                     let count = (orbit.first + orbit.count).div_ceil(TILE) - first;
                     let [a, b, c] = orbit.n;
                     let offset = tiles.coefficients.len();
-                    tiles.orbits.push(Quad([a | b << 8 | c << 16, first, count, offset as u32 / TILE]));
-                    tiles.coefficients.resize(offset + (count * TILE) as usize, 0.0);
+                    tiles.orbits.push(Quad([
+                        a | b << 8 | c << 16,
+                        first,
+                        count,
+                        offset as u32 / TILE,
+                    ]));
+                    tiles
+                        .coefficients
+                        .resize(offset + (count * TILE) as usize, 0.0);
                     let at = offset + (orbit.first - first * TILE) as usize;
                     let weight = multiplicity(class, orbit);
                     for (to, omega) in tiles.coefficients[at..].iter_mut().zip(orbits.band(orbit)) {
@@ -96,7 +112,10 @@ impl BandTiles {
                 tiles.reach.push(reach);
                 // Up to a whole chunk with orbits that fit into no box.
                 let missing = CHUNK as usize - chunk.len();
-                tiles.orbits.extend(std::iter::repeat_n(Quad([0xff_ffff, u32::MAX, 0, 0]), missing));
+                tiles.orbits.extend(std::iter::repeat_n(
+                    Quad([0xff_ffff, u32::MAX, 0, 0]),
+                    missing,
+                ));
             }
             tiles.classes.push(tiles.orbits.len() as u32);
         }
@@ -112,7 +131,10 @@ fn half_width(s: u32, n: u32) -> u32 {
 /// Mirror images that a block treats together: as many as fill up to `lanes` columns.
 fn sets<T: Real>(n: u32) -> u32 {
     let most = if size_of::<T>() == 4 { 128 } else { 96 };
-    [4, 2].into_iter().find(|sets| sets * n <= most).unwrap_or(1)
+    [4, 2]
+        .into_iter()
+        .find(|sets| sets * n <= most)
+        .unwrap_or(1)
 }
 
 impl SpectrumPlan {
@@ -152,13 +174,20 @@ impl SpectrumPlan {
             for wy in 0..n {
                 let (first_distinct, first_map) = (distinct.len() as u32, map.len() as u32);
                 let components = |w: u32| (w & 1..=w).step_by(2);
-                let mut values: Vec<u32> =
-                    components(wx).flat_map(|mx| components(wy).map(move |my| mx * mx + my * my)).collect();
+                let mut values: Vec<u32> = components(wx)
+                    .flat_map(|mx| components(wy).map(move |my| mx * mx + my * my))
+                    .collect();
                 let all = values.clone();
                 values.sort_unstable();
                 values.dedup();
-                map.extend(all.iter().map(|rho| values.binary_search(rho).unwrap_or(0) as u32));
-                boxes.insert((wx, wy), [first_distinct, values.len() as u32, first_map, 0]);
+                map.extend(
+                    all.iter()
+                        .map(|rho| values.binary_search(rho).unwrap_or(0) as u32),
+                );
+                boxes.insert(
+                    (wx, wy),
+                    [first_distinct, values.len() as u32, first_map, 0],
+                );
                 distinct.extend(values);
             }
         }
@@ -172,7 +201,9 @@ impl SpectrumPlan {
         let rows = if mirror_x { n } else { ends };
         let columns = if mirror_y { n } else { ends };
         for sx in 0..rows {
-            let needed: u32 = (0..columns).map(|sy| tiles(sx, sy, 0) + tiles(sx, sy, 1)).sum();
+            let needed: u32 = (0..columns)
+                .map(|sy| tiles(sx, sy, 0) + tiles(sx, sy, 1))
+                .sum();
             if passes.is_empty() || used + needed > most_tiles.max(needed) {
                 passes.push(Pass {
                     tasks: tasks.len() as u32..tasks.len() as u32,
@@ -216,7 +247,15 @@ impl SpectrumPlan {
             });
         }
         shape.z_sums = z_sums;
-        Self { shape, tasks, places, order, distinct, map, passes }
+        Self {
+            shape,
+            tasks,
+            places,
+            order,
+            distinct,
+            map,
+            passes,
+        }
     }
 
     /// Bytes of the spectra and of the z-sums for `items` distributions.

@@ -20,11 +20,6 @@ use super::statistics::Counts;
 use super::{Emulator, Thread};
 use crate::machine::Grid;
 
-/// Whether shuffles and ballots order the memory accesses of their warp as a warp barrier does.
-///
-/// The PTX manual promises that for `bar.warp.sync` only. With `false` the emulator finds kernels that rely on more.
-const EXCHANGES_ORDER_MEMORY: bool = true;
-
 /// What a thread is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -395,7 +390,8 @@ impl<'a> Block<'a> {
             }
             _ => {}
         }
-        if EXCHANGES_ORDER_MEMORY || operation == Activity::WarpBarrier {
+        // Shuffles and ballots exchange values but order no memory: the PTX manual promises that for bar.warp.sync only.
+        if operation == Activity::WarpBarrier {
             self.tick.set(self.tick.get() + 1);
             self.warp_ticks[warp].set(self.tick.get());
         }

@@ -296,7 +296,9 @@ impl<T: Real> Spectrum<'_, T> {
     fn take_up<S: Simt>(&self, t: &S, base: u32, bounds: MassBox) -> u32 {
         let k = t.thread_idx();
         let last = self.shape.chunk - 1;
-        let Quad([n, first, tiles, coefficient]) = self.orbits.get(t, (base + if k < last { k } else { last }) as usize);
+        let Quad([n, first, tiles, coefficient]) = self
+            .orbits
+            .get(t, (base + if k < last { k } else { last }) as usize);
         let mut fits = false;
         let mut image = 0;
         while image < bounds.images() {
@@ -319,7 +321,8 @@ impl<T: Real> Spectrum<'_, T> {
             warp += 1;
         }
         if fits {
-            self.list.set(t, before, Quad([n, first, tiles, coefficient]));
+            self.list
+                .set(t, before, Quad([n, first, tiles, coefficient]));
         }
         t.sync_threads();
         total
