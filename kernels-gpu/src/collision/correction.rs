@@ -13,7 +13,7 @@ pub mod summary {
     pub const STATUS: usize = 0;
     /// The five coefficients delta.
     pub const DELTA: usize = 1;
-    /// The five residuals |sum I phi| / sum(loss |phi|).
+    /// The five residuals |sum I phi| / sum(weight |phi|).
     pub const RESIDUALS: usize = 6;
     /// Largest ratio of a cell's outflow to its content: the inverse of the largest step that keeps f >= 0.
     pub const OUTFLOW: usize = 11;
@@ -201,16 +201,19 @@ kernel! {
         let cells = Cells { f, gain, frequency, unscale };
         let mut basis = Basis { u: [0.0; 3], inverse_root_theta: 1.0 };
         let mut delta = [0.0; 5];
-        let mut gain_share = 0.0;
         let mut status = if corrected == 0 { 3.0 } else { 2.0 };
+        // Share of the gain in the weights: of the basis that is in use, and of the one that is being tried.
+        let mut gain_share = 0.0;
+        let mut tried = 0.0;
+        let mut has_basis = false;
 
-        while status == 2.0 && gain_share < 2.0 {
+        while status >= 2.0 && tried < 2.0 {
             // Centre of the weights, about the middle of the box to lose no digits to the offset.
             let mut sums = [0.0; 4];
             let mut cell = t.thread_idx();
             while cell < shape.cells {
                 let (gain, loss) = cells.at(t, cell);
-                let weight = loss + gain_share * gain;
+                let weight = loss + tried * gain;
                 let xi = shape.velocity(cell);
                 sums[0] += weight;
                 sums[1] += weight * xi[0];
@@ -227,7 +230,7 @@ kernel! {
             let mut cell = t.thread_idx();
             while cell < shape.cells {
                 let (gain, loss) = cells.at(t, cell);
-                let weight = loss + gain_share * gain;
+                let weight = loss + tried * gain;
                 let xi = shape.velocity(cell);
                 let c = [xi[0] - u[0], xi[1] - u[1], xi[2] - u[2]];
                 let c2 = square(c);
@@ -255,6 +258,13 @@ kernel! {
             let sums = block_sum(t, sums, scratch);
             let c2 = sums[3] + sums[4] + sums[5];
             let theta = c2 / (3.0 * total);
+            // False for no weight, and for all of it in one cell, where theta is 0 but for roundoff.
+            let spreads = total > 0.0 && theta > 1e-20 * shape.spacing * shape.spacing;
+            if spreads && !has_basis {
+                basis = Basis { u, inverse_root_theta: 1.0 / theta.sqrt() };
+                gain_share = tried;
+                has_basis = true;
+            }
 
             if t.thread_idx() == 0 {
                 let s = 1.0 / theta.sqrt();
@@ -284,9 +294,9 @@ kernel! {
             }
             t.sync_threads();
 
-            // No weight, or all of it in one place: NaN or 0, and both comparisons are false.
-            if total > 0.0 && theta > 0.0 && system.is_regular(t) {
-                status = gain_share;
+            if status == 2.0 && spreads && system.is_regular(t) {
+                status = tried;
+                gain_share = tried;
                 basis = Basis { u, inverse_root_theta: 1.0 / theta.sqrt() };
                 delta = system.solution(t);
                 // Refinement: what the corrected integral still fails to conserve.
@@ -315,12 +325,9 @@ kernel! {
                     delta[k] += more[k];
                     k += 1;
                 }
-            } else {
-                gain_share += 1.0;
             }
-        }
-        if status == 2.0 {
-            gain_share = 0.0;
+            // Without a correction, only the basis of the residuals is wanted.
+            tried = if status == 3.0 && has_basis { 2.0 } else { tried + 1.0 };
         }
 
         let mut sums = [0.0; 11];
@@ -330,12 +337,13 @@ kernel! {
             let (gain, loss) = cells.at(t, cell);
             let phi = basis.phi(shape.velocity(cell));
             let d = dot(&delta, &phi);
-            let value = gain - loss - (loss + gain_share * gain) * d;
+            let weight = loss + gain_share * gain;
+            let value = gain - loss - weight * d;
             rate.set(t, cell as usize, factor * value);
             let mut k = 0;
             while k < 5 {
                 sums[k] += value * phi[k];
-                sums[5 + k] += loss * phi[k].abs();
+                sums[5 + k] += weight * phi[k].abs();
                 k += 1;
             }
             sums[10] += value.abs();

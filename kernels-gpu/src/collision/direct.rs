@@ -156,9 +156,10 @@ kernel! {
                 let y = row.wrapping_sub(margin);
                 let z = (k - row * stride).wrapping_sub(margin);
                 let inside = y < n && z < n;
-                let cell = (y * n + z) as usize;
-                f1.set(t, k, if inside { f.get(t, (kx * plane) as usize + cell) } else { T::ZERO });
-                f2.set(t, k, if inside { f.get(t, (lx * plane) as usize + cell) } else { T::ZERO });
+                let cell = if inside { y * n + z } else { 0 };
+                let value = |x: u32| if inside { f.get(t, (x * plane + cell) as usize) } else { T::ZERO };
+                f1.set(t, k, value(kx));
+                f2.set(t, k, value(lx));
                 k += t.block_dim();
             }
             t.sync_threads();
@@ -295,7 +296,7 @@ impl Walk {
             let below_below = below_y.wrapping_add(below_z);
             let mut c = 0;
             while c < CHUNKS {
-                let kk = at[c] + above_above;
+                let kk = at[c].wrapping_add(above_above);
                 let kl = at[c].wrapping_add(above_below);
                 let lk = at[c].wrapping_add(below_above);
                 let ll = at[c].wrapping_add(below_below);
