@@ -36,8 +36,8 @@ pub(super) struct CollideArgs {
     model: Scattering,
     #[command(flatten)]
     operator: OperatorArgs,
-    /// Where to write the collision integral [default: q.npy in --out]
-    #[arg(long, value_name = "FILE", required_unless_present = "out")]
+    /// Where to write the collision integral; needed unless there is --out [default: q.npy in --out]
+    #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Where to write the gain, the inverse collision integral [default: gain.npy in --out]
     #[arg(long, value_name = "FILE")]
@@ -66,9 +66,13 @@ struct Parameters {
 /// Runs the evaluation.
 pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
+    let begun = Instant::now();
     let missing = |name: &str| Failure::Usage(format!("--{name} is needed"));
     let input = args.input.as_ref().ok_or_else(|| missing("input"))?;
     let vmax = args.vmax.ok_or_else(|| missing("vmax"))?;
+    if args.output.is_none() && common.out.is_none() {
+        return Err(missing("output FILE (or --out DIR)"));
+    }
     let vmin = args.vmin.unwrap_or(-vmax);
     VelocityGrid::new(VelocityGrid::MIN_N, vmin, vmax)?;
     let cube = distribution::read(input, VelocityGrid::MIN_N..=VelocityGrid::MAX_N)?;
@@ -104,7 +108,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
         files.file(path)?;
     }
 
-    let mut report = Report::new("collide", &parameters);
+    let mut report = Report::new("collide", &parameters, begun);
     if let Some(warning) = distribution::boundary_warning(&grid, &f) {
         report.warn(warning);
     }
@@ -245,8 +249,9 @@ impl Outcome<'_> {
             stroke: Stroke::Dotted,
         };
         let panel = |y: &str, curves| Panel {
-            x: "ξ_x".into(),
-            y: y.into(),
+            x: "velocity ξ_x (dimensionless)".into(),
+            y: distribution::section_label(&self.grid, y),
+            reach: Some((self.grid.min(), self.grid.max())),
             legend: String::new(),
             curves,
         };
@@ -256,8 +261,11 @@ impl Outcome<'_> {
                 self.grid.n()
             ),
             panels: vec![
-                panel("distribution", vec![curve(0, 2)]),
-                panel("rates", vec![curve(1, 0), curve(2, 1), curve(3, 3)]),
+                panel("distribution f", vec![curve(0, 2)]),
+                panel(
+                    "rates of change",
+                    vec![curve(1, 0), curve(2, 1), curve(3, 3)],
+                ),
             ],
         }
     }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::output;
 use crate::backend::{Backend, Precision};
-use crate::collision::Method;
+use crate::collision::{Method, VelocityGrid};
 use crate::error::Error;
 
 /// Flags of every computing subcommand.
@@ -47,7 +47,7 @@ pub(super) struct Common {
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct OperatorArgs {
     /// Total cross-section sigma_T = 4 pi C at unit relative speed
-    #[arg(long, default_value_t = 1.0, value_parser = positive)]
+    #[arg(long, default_value_t = 1.0, value_parser = positive, allow_negative_numbers = true)]
     pub(super) sigma_t: f64,
     /// How the gain is summed; both agree to roundoff
     #[arg(long, default_value = "fast", value_parser = named::<Method>(&["direct", "fast"]))]
@@ -90,6 +90,23 @@ pub(super) fn positive(text: &str) -> Result<f64, String> {
     match finite(text) {
         Ok(number) if number > 0.0 => Ok(number),
         _ => Err("a positive finite number is needed".into()),
+    }
+}
+
+/// A whole number above zero.
+pub(super) fn count(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("a whole number above zero is needed".into()),
+    }
+}
+
+/// A number of cells along an axis of a velocity grid.
+pub(super) fn cells(text: &str) -> Result<usize, String> {
+    let (low, high) = (VelocityGrid::MIN_N, VelocityGrid::MAX_N);
+    match text.parse() {
+        Ok(n) if (low..=high).contains(&n) => Ok(n),
+        _ => Err(format!("a whole number from {low} to {high} is needed")),
     }
 }
 
@@ -140,22 +157,30 @@ impl Failure {
 
     /// Says what happened, in one line on standard error, and gives the exit code.
     pub(super) fn exit(self) -> ExitCode {
-        let (code, line) = match self {
-            Self::StdoutClosed => return ExitCode::SUCCESS,
-            Self::Shown(text) => {
-                return match output::print(&text) {
-                    Ok(()) => ExitCode::SUCCESS,
-                    Err(failure) => failure.exit(),
-                };
-            }
-            Self::Usage(text) => (2, text),
-            Self::Library(error) => (if error.is_input() { 2 } else { 1 }, error.to_string()),
-            Self::Interrupted(text) => (1, text),
-            Self::Stdout(error) => (1, format!("standard output: {error}")),
-        };
-        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        output::say(&format!("rarefy: error: {line}"));
+        if let Self::Shown(text) = &self {
+            return match output::print(text) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failure) => failure.exit(),
+            };
+        }
+        let (code, line) = self.code_and_line();
+        if code != 0 {
+            output::say(&line);
+        }
         ExitCode::from(code)
+    }
+
+    fn code_and_line(&self) -> (u8, String) {
+        let (code, text) = match self {
+            Self::StdoutClosed | Self::Shown(_) => (0, String::new()),
+            Self::Usage(text) => (2, text.clone()),
+            Self::Library(error) if error.is_input() => (2, error.to_string()),
+            Self::Library(error) => (1, error.to_string()),
+            Self::Interrupted(text) => (1, text.clone()),
+            Self::Stdout(error) => (1, format!("standard output: {}", output::reason(error))),
+        };
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        (code, format!("rarefy: error: {text}"))
     }
 }
 
@@ -246,11 +271,11 @@ fn options_of_file(
     Ok(options)
 }
 
+/// The name of a section and its keys.
+type Section = (String, Map<String, Value>);
+
 /// The sections of a configuration file: a TOML file's tables, or a run.json's parameters.
-fn read_sections(
-    command: &clap::Command,
-    path: &Path,
-) -> Result<Vec<(String, Map<String, Value>)>, Error> {
+fn read_sections(command: &clap::Command, path: &Path) -> Result<Vec<Section>, Error> {
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, output::reason(&e)))?;
     let names: Vec<&str> = std::iter::once("common")
         .chain(
@@ -349,5 +374,30 @@ fn as_argument(
         Value::String(text) => Ok(Some(format!("--{key}={text}").into())),
         Value::Number(number) => Ok(Some(format!("--{key}={number}").into())),
         _ => wrong("must be a number or a string"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_one_line_and_a_code() {
+        let memory = Error::Memory {
+            what: "a grid of 64^3".into(),
+            memory: "device memory",
+            needed: 3 << 30,
+            available: 1 << 30,
+            remedy: "use\na smaller grid".into(),
+        };
+        let (code, line) = Failure::from(memory).code_and_line();
+        assert_eq!(code, 2);
+        assert_eq!(
+            line,
+            "rarefy: error: a grid of 64^3 needs 3.0 GiB of device memory and 1.0 GiB are available; use a smaller grid"
+        );
+        let (code, _) =
+            Failure::from(Error::Numerical("f is no longer finite".into())).code_and_line();
+        assert_eq!(code, 1);
     }
 }

@@ -242,7 +242,7 @@ mod tests {
             header("{\"shape\": (), \"fortran_order\":False,\"descr\":\"|b1\"}")
                 .unwrap()
                 .shape,
-            []
+            Vec::<usize>::new()
         );
         assert_eq!(header("{'descr': '<f8', 'fortran_order': False}"), None);
         assert_eq!(

@@ -63,6 +63,8 @@ pub(super) struct Panel {
     pub(super) x: String,
     /// Label of the vertical axis.
     pub(super) y: String,
+    /// Range that the horizontal axis covers at least.
+    pub(super) reach: Option<(f64, f64)>,
     /// What the labels in the legend are, for example `time`; may be empty.
     pub(super) legend: String,
     pub(super) curves: Vec<Curve>,
@@ -129,7 +131,12 @@ impl Panel {
                 .flat_map(|c| c.points.iter())
                 .filter(|(x, y)| x.is_finite() && y.is_finite())
         };
-        let xs = Axis::tight(points().map(|p| p.0), 10.0);
+        let xs = Axis::tight(
+            points()
+                .map(|p| p.0)
+                .chain(self.reach.into_iter().flat_map(|(a, b)| [a, b])),
+            10.0,
+        );
         let ys = Axis::rounded(points().map(|p| p.1), (frame.bottom - frame.top) / 70.0);
         let px = |x: f64| frame.left + xs.place(x) * (frame.right - frame.left);
         let py = |y: f64| frame.bottom - ys.place(y) * (frame.bottom - frame.top);
@@ -307,7 +314,8 @@ impl Axis {
                 } else if (1e-3..1e6).contains(&largest) {
                     format!("{value:.*}", (-exponent).clamp(0.0, 9.0) as usize)
                 } else {
-                    let digits = (largest.log10().floor() - exponent).clamp(0.0, 9.0) as usize;
+                    let digits = ((value.abs() * (1.0 + 1e-9)).log10().floor() - exponent)
+                        .clamp(0.0, 9.0) as usize;
                     format!("{value:.digits$e}")
                 };
                 (value, label.replace('-', "\u{2212}"))
@@ -324,7 +332,7 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     if min > max {
         return (0.0, 1.0);
     }
-    let least = 1e-6 * min.abs().max(max.abs());
+    let least = 1e-3 * min.abs().max(max.abs());
     if max - min > least {
         (min, max)
     } else {
@@ -502,7 +510,7 @@ mod tests {
                 "4e\u{2212}7",
                 "6e\u{2212}7",
                 "8e\u{2212}7",
-                "1e\u{2212}6"
+                "1.0e\u{2212}6"
             ]
         );
     }
@@ -512,6 +520,7 @@ mod tests {
         let panel = |points: Vec<(f64, f64)>| Panel {
             x: "x".into(),
             y: "y_{ab}".into(),
+            reach: None,
             legend: String::new(),
             curves: vec![Curve {
                 label: "a".into(),

@@ -15,7 +15,9 @@ use clap::parser::ValueSource;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::common::{Common, Failure, OperatorArgs, finite, name_of, named, positive};
+use super::common::{
+    Common, Failure, OperatorArgs, cells, count, finite, name_of, named, positive,
+};
 use super::distribution::{self, Init};
 use super::output::{self, Transaction};
 use super::progress::Progress;
@@ -35,7 +37,7 @@ use state::State;
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct RelaxArgs {
     /// Cells along an axis, 3 to 64 [default: 20, or as the file of --init]
-    #[arg(long, value_name = "N1")]
+    #[arg(long, value_name = "N1", value_parser = cells, allow_negative_numbers = true)]
     grid: Option<usize>,
     /// Upper bound of the velocity box [default: 5 thermal speeds above the beams]
     #[arg(long, value_name = "V", value_parser = finite, allow_negative_numbers = true)]
@@ -55,16 +57,16 @@ pub(super) struct RelaxArgs {
     #[arg(long, default_value = "ssprk2", value_parser = named::<Integrator>(&["euler", "ssprk2", "ssprk3"]))]
     integrator: Integrator,
     /// Time step [default: half of the largest stable one]
-    #[arg(long, value_name = "D", value_parser = positive)]
+    #[arg(long, value_name = "D", value_parser = positive, allow_negative_numbers = true)]
     dt: Option<f64>,
     /// Stop after so many steps
-    #[arg(long, value_name = "N", conflicts_with = "until", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "until", value_parser = count)]
     steps: Option<u64>,
     /// Stop at this time, or at equilibrium[:FRACTION], when the sum of |I| has fallen to this fraction [default: equilibrium:0.001]
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     until: Option<Stop>,
     /// Write checkpoint.rarefy every N steps and at the end
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = count)]
     checkpoint_every: Option<u64>,
     /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
     #[arg(long, value_name = "FILE")]
@@ -193,7 +195,10 @@ impl Parameters {
             integrator: args.integrator,
             dt: args.dt,
             steps: args.steps,
-            until: args.until,
+            until: match args.steps {
+                Some(_) => None,
+                None => args.until.or(Some(Stop::Equilibrium(EQUILIBRIUM))),
+            },
             backend: args.common.backend,
             precision: args.common.precision,
             checkpoint_every: args.checkpoint_every,
@@ -260,7 +265,8 @@ impl Parameters {
             let same = match &kept[&flag] {
                 Value::String(text) => *text == wanted,
                 Value::Number(number) => number.as_f64() == wanted.parse().ok(),
-                other => other.to_string() == wanted,
+                Value::Bool(on) => on.to_string() == wanted,
+                _ => false,
             };
             if !same {
                 let kept = kept[&flag].to_string().replace('"', "");
@@ -333,7 +339,7 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         }
     };
     parameters.dt = Some(relaxation.time_step());
-    let mut report = Report::new("relax", &parameters);
+    let mut report = Report::new("relax", &parameters, started);
     if let Some(warning) = warning {
         report.warn(warning);
     }
@@ -382,7 +388,7 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         let row = relaxation.step()?;
         state.observe(&mut relaxation, &row)?;
         if let (Some(every), Some(folder)) = (parameters.checkpoint_every, &folder)
-            && row.step % every == 0
+            && row.step.is_multiple_of(every)
         {
             save(&mut files, &mut relaxation, &state, folder)?;
         }

@@ -20,8 +20,9 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// A report on a subcommand; `parameters` are its options by their names, enough to run it again.
-    pub(super) fn new(command: &str, parameters: &impl Serialize) -> Self {
+    /// A report on a subcommand; `parameters` are its options by their names, enough to run it again;
+    /// `started` is when its work began.
+    pub(super) fn new(command: &str, parameters: &impl Serialize, started: Instant) -> Self {
         let mut object = Map::new();
         object.insert("command".into(), json!(command));
         object.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
@@ -31,7 +32,7 @@ impl Report {
             warnings: Vec::new(),
             timings: Map::new(),
             files: Vec::new(),
-            started: Instant::now(),
+            started,
         }
     }
 

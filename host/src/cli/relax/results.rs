@@ -10,12 +10,14 @@ use super::Parameters;
 use super::state::{COLUMNS, Sample, State, row_of};
 use crate::cli::common::name_of;
 use crate::cli::distribution::{Init, bkw_fourth_moment, equilibrium_entropy};
-use crate::cli::npy;
 use crate::cli::output::Transaction;
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
 use crate::cli::report::Report;
+use crate::cli::{distribution, npy};
 use crate::collision::{Correction, Moments, Record, Scattering, VelocityGrid};
 use crate::error::{Error, Result};
+
+const TIME: &str = "time t (dimensionless)";
 
 /// Times at which cross-sections are shown.
 const TIMES: usize = 8;
@@ -219,8 +221,10 @@ impl Outcome<'_> {
         } else {
             ("ξ_y", format!("f({middle}, ξ_y, {middle})"))
         };
+        let end = samples.last().map_or(1.0, |sample| sample.time).max(1e-9);
+        let digits = (3.0 - end.log10().floor()).clamp(0.0, 12.0) as usize;
         let curves = samples.iter().enumerate().map(|(i, sample)| Curve {
-            label: format!("{:.3}", sample.time),
+            label: format!("{:.digits$}", sample.time),
             points: sample.sections[axis]
                 .iter()
                 .enumerate()
@@ -232,8 +236,9 @@ impl Outcome<'_> {
         Figure {
             title: self.title("Distribution function"),
             panels: vec![Panel {
-                x: x.into(),
-                y,
+                x: format!("velocity {x} (dimensionless)"),
+                y: distribution::section_label(&self.grid, &y),
+                reach: Some((self.grid.min(), self.grid.max())),
                 legend: "time t".into(),
                 curves: curves.collect(),
             }],
@@ -252,8 +257,9 @@ impl Outcome<'_> {
             stroke: Stroke::Solid,
         };
         let panel = |y: &str, curves| Panel {
-            x: "time t".into(),
+            x: TIME.into(),
             y: y.into(),
+            reach: None,
             legend: String::new(),
             curves,
         };
@@ -262,7 +268,10 @@ impl Outcome<'_> {
             vec![
                 curve("P_{xx}", 1, self.over_time(|r| r.moments.pressure[0])),
                 curve("P_{yy}", 0, self.over_time(|r| r.moments.pressure[1])),
-                curve("T", 2, self.over_time(|r| r.moments.temperature)),
+                Curve {
+                    stroke: Stroke::Dashed,
+                    ..curve("T", 2, self.over_time(|r| r.moments.temperature))
+                },
             ],
         )];
         if let Some(exact) = self.exact_fourth() {
@@ -301,7 +310,8 @@ impl Outcome<'_> {
         Figure {
             title: self.title("Boltzmann's H"),
             panels: vec![Panel {
-                x: "time t".into(),
+                x: TIME.into(),
+                reach: None,
                 y: "H = ∫ f ln f dξ".into(),
                 legend: String::new(),
                 curves,

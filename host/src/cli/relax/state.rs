@@ -139,7 +139,7 @@ impl State {
     /// After a step.
     pub(super) fn observe(&mut self, relaxation: &mut Relaxation, row: &Record) -> Result<()> {
         self.note(&relaxation.correction());
-        if row.step % self.stride != 0 {
+        if !row.step.is_multiple_of(self.stride) {
             return Ok(());
         }
         let f = relaxation.distribution()?;
@@ -148,7 +148,8 @@ impl State {
         if self.samples.len() > KEPT {
             self.stride *= 2;
             let stride = self.stride;
-            self.samples.retain(|sample| sample.step % stride == 0);
+            self.samples
+                .retain(|sample| sample.step.is_multiple_of(stride));
         }
         Ok(())
     }
