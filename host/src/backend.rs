@@ -1,15 +1,32 @@
 //! Where a computation runs and in which precision: chosen once, passed down.
+//!
+//! ```
+//! use rarefy::{Backend, Precision};
+//!
+//! let backend: Backend = "cpu".parse()?;
+//! println!("computing on {}", backend.resolve()?.describe());
+//! assert_eq!("f32".parse::<Precision>()?, Precision::F32);
+//! # Ok::<(), rarefy::Error>(())
+//! ```
 
+use std::fmt;
+use std::str::FromStr;
+
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
+use crate::gpu::Device;
+use crate::gpu::ptx::capability_text;
+
 /// Where a computation runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
     /// The GPU if a driver and a device answer, else the CPU.
     #[default]
     Auto,
-    /// The first CUDA device; an error where there is none.
+    /// The first CUDA device, or the one that RAREFY_DEVICE names; an error where there is none.
     Cuda,
     /// All cores of the CPU.
     Cpu,
@@ -20,7 +37,7 @@ pub enum Backend {
 }
 
 /// The arithmetic in which the bulk of a computation is done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// 32-bit floating point.
@@ -28,4 +45,184 @@ pub enum Precision {
     /// 64-bit floating point.
     #[default]
     F64,
+}
+
+impl Backend {
+    /// All backends, in the order in which help lists them.
+    pub const ALL: [Self; 5] = [
+        Self::Auto,
+        Self::Cuda,
+        Self::Cpu,
+        Self::Emulator,
+        Self::Reference,
+    ];
+
+    /// The word that stands for it on the command line and in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Cuda => "cuda",
+            Self::Cpu => "cpu",
+            Self::Emulator => "emulator",
+            Self::Reference => "reference",
+        }
+    }
+
+    /// Decides where to compute, and opens the device if that is a GPU.
+    ///
+    /// [`Auto`](Self::Auto) falls back to the CPU where no driver or device answers; [`Resolved::describe`] says which was taken.
+    /// [`Cuda`](Self::Cuda) without a device is an error that says what was looked for.
+    pub fn resolve(self) -> Result<Resolved> {
+        match self {
+            Self::Auto => match Device::open() {
+                Ok(device) => Ok(Resolved::Cuda(device)),
+                Err(Error::NoDevice(_) | Error::Driver { .. }) => Ok(Resolved::Cpu),
+                // Such as a RAREFY_DEVICE that is no number: the user means a GPU and must be told.
+                Err(error) => Err(error),
+            },
+            Self::Cuda => Device::open().map(Resolved::Cuda),
+            Self::Cpu => Ok(Resolved::Cpu),
+            Self::Emulator => Ok(Resolved::Emulator),
+            Self::Reference => Ok(Resolved::Reference),
+        }
+    }
+}
+
+impl Precision {
+    /// All precisions, in the order in which help lists them.
+    pub const ALL: [Self; 2] = [Self::F32, Self::F64];
+
+    /// The word that stands for it on the command line and in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        }
+    }
+}
+
+macro_rules! by_name {
+    ($type:ident, $what:literal, $choices:literal) => {
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = Error;
+
+            fn from_str(text: &str) -> Result<Self> {
+                Self::ALL
+                    .into_iter()
+                    .find(|choice| choice.name().eq_ignore_ascii_case(text.trim()))
+                    .ok_or_else(|| {
+                        Error::input(format!(
+                            concat!("`{}` is no ", $what, "; choose ", $choices),
+                            text
+                        ))
+                    })
+            }
+        }
+    };
+}
+by_name!(Backend, "backend", "auto, cuda, cpu, emulator or reference");
+by_name!(Precision, "precision", "f32 or f64");
+
+/// Where a computation runs, decided, with the device open.
+#[derive(Clone, Debug)]
+pub enum Resolved {
+    /// A GPU.
+    Cuda(Device),
+    /// All cores of the CPU.
+    Cpu,
+    /// The GPU's kernels on the CPU, with every memory access checked.
+    Emulator,
+    /// The scalar reference.
+    Reference,
+}
+
+impl Resolved {
+    /// The backend that was taken; never [`Backend::Auto`].
+    pub const fn backend(&self) -> Backend {
+        match self {
+            Self::Cuda(_) => Backend::Cuda,
+            Self::Cpu => Backend::Cpu,
+            Self::Emulator => Backend::Emulator,
+            Self::Reference => Backend::Reference,
+        }
+    }
+
+    /// What messages call it, such as `NVIDIA H200 (CUDA 13.0, compute capability 9.0)` or `CPU, 16 threads`.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Cuda(device) => format!(
+                "{} (CUDA {}, compute capability {})",
+                device.name(),
+                device.cuda_version(),
+                capability_text(device.capability())
+            ),
+            Self::Cpu => match rayon::current_num_threads() {
+                1 => "CPU, 1 thread".to_owned(),
+                threads => format!("CPU, {threads} threads"),
+            },
+            Self::Emulator => "emulator".to_owned(),
+            Self::Reference => "scalar reference".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        for backend in Backend::ALL {
+            assert_eq!(backend.to_string().parse::<Backend>().unwrap(), backend);
+            let clap = backend.to_possible_value().unwrap();
+            assert_eq!(clap.get_name(), backend.name());
+            let json = serde_json::to_value(backend).unwrap();
+            assert_eq!(json, backend.name());
+        }
+        for precision in Precision::ALL {
+            assert_eq!(
+                precision.to_string().parse::<Precision>().unwrap(),
+                precision
+            );
+            let clap = precision.to_possible_value().unwrap();
+            assert_eq!(clap.get_name(), precision.name());
+        }
+        assert_eq!(" CUDA ".parse::<Backend>().unwrap(), Backend::Cuda);
+    }
+
+    #[test]
+    fn wrong_names_are_told_the_right_ones() {
+        let error = "gpu".parse::<Backend>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`gpu` is no backend; choose auto, cuda, cpu, emulator or reference"
+        );
+        let error = "f16".parse::<Precision>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`f16` is no precision; choose f32 or f64"
+        );
+    }
+
+    #[test]
+    fn what_needs_no_gpu_resolves_anywhere() {
+        assert!(
+            Backend::Cpu
+                .resolve()
+                .unwrap()
+                .describe()
+                .starts_with("CPU, ")
+        );
+        assert_eq!(Backend::Emulator.resolve().unwrap().describe(), "emulator");
+        assert_eq!(
+            Backend::Reference.resolve().unwrap().describe(),
+            "scalar reference"
+        );
+    }
 }

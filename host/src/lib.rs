@@ -6,6 +6,7 @@ pub mod emulator;
 mod error;
 pub mod gpu;
 pub mod machine;
+pub mod memory_plan;
 
 #[doc(hidden)]
 pub mod cli;

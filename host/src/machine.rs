@@ -5,7 +5,7 @@
 
 pub use rarefy_kernels::{DeviceMemory, Element, Kernel};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// How many blocks of how many threads a kernel is launched with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,23 @@ impl Grid {
             blocks: u32::try_from(items.div_ceil(threads as usize)).unwrap_or(u32::MAX),
             threads,
         }
+    }
+
+    /// Refuses a shape that no machine launches, naming the kernel.
+    pub fn check(self, kernel: &str) -> Result<()> {
+        let Self { blocks, threads } = self;
+        if threads == 0 || threads > 1024 || !threads.is_multiple_of(32) {
+            return Err(Error::input(format!(
+                "kernel {kernel} cannot be launched with {threads} threads a block; \
+                 a block has a multiple of 32 threads, 32 to 1024"
+            )));
+        }
+        if blocks == 0 || blocks > i32::MAX as u32 {
+            return Err(Error::input(format!(
+                "kernel {kernel} cannot be launched with {blocks} blocks; a launch has 1 to 2147483647"
+            )));
+        }
+        Ok(())
     }
 }
 

@@ -177,8 +177,8 @@ macro_rules! __kernel {
             const _: () = {
                 $(type $T = $instance;)?
                 // SAFETY: the host launches this entry with the arguments that the same declaration lists.
-                #[unsafe(no_mangle)]
-                unsafe extern "ptx-kernel" fn [<$name $(_ $instance)?>](
+                #[unsafe(export_name = concat!(stringify!($name) $(, "_", stringify!($instance))?))]
+                unsafe extern "ptx-kernel" fn entry(
                     $([<$view _pointer>]: *mut $element, [<$view _len>]: usize,)*
                     $($number: $number_type,)*
                 ) {

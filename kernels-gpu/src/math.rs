@@ -7,12 +7,12 @@
 
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
-use crate::memory::Element;
+use crate::memory::Word;
 use crate::simt::Lane;
 
 /// `f32` or `f64`.
 pub trait Real:
-    Element
+    Word
     + Lane
     + PartialOrd
     + Default

@@ -26,12 +26,37 @@ use crate::simt::Simt;
 pub unsafe trait Element: Copy + Send + Sync + 'static {}
 
 macro_rules! element {
-    ($($t:ty)*) => {$( unsafe impl Element for $t {} )*};
+    ($($t:ty)*) => {$(
+        // SAFETY: a primitive number.
+        unsafe impl Element for $t {}
+    )*};
 }
 element! { u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 }
 
 // SAFETY: an array of plain data is plain data.
 unsafe impl<T: Element, const N: usize> Element for [T; N] {}
+
+/// Four values that memory moves in one access, or two for 64-bit values: aligned to 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(16))]
+pub struct Quad<T>(pub [T; 4]);
+
+// SAFETY: four values of 4 or 8 bytes fill the type, whose size is a multiple of 16 bytes either way.
+unsafe impl<T: Word> Element for Quad<T> {}
+
+/// Plain data of 4 or 8 bytes.
+///
+/// # Safety
+/// The size is 4 or 8 bytes.
+pub unsafe trait Word: Element {}
+
+macro_rules! word {
+    ($($t:ty)*) => {$(
+        // SAFETY: of 4 or 8 bytes.
+        unsafe impl Word for $t {}
+    )*};
+}
+word! { u32 i32 u64 i64 f32 f64 }
 
 /// Integers that memory can add to in one indivisible step.
 ///

@@ -1,3 +1,6 @@
-//! Integration tests.
+//! Integration tests, in one binary so that they link fast and travel well.
 
 mod cli;
+mod emulator;
+mod gpu;
+mod support;

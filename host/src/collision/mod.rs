@@ -1,11 +1,21 @@
 //! The deterministic Boltzmann collision integral on a 3D velocity grid.
 
+pub mod coefficients;
+mod correction;
+mod cpu;
+mod engine;
+mod gpu;
 mod grid;
+mod host;
+pub mod initial;
 mod moments;
 mod operator;
+pub mod reference;
 mod relaxation;
 mod scattering;
+mod spectrum_plan;
 
+pub use cpu::CpuOperator;
 pub use grid::VelocityGrid;
 pub use moments::Moments;
 pub use operator::{Correction, CorrectionStatus, Evaluation, Method, OperatorConfig};

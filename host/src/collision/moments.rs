@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::VelocityGrid;
+use super::correction::sum;
+
 /// Moments of a distribution: sums over the cells times their volume h^3. Mass of a molecule and Boltzmann's constant are 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
@@ -21,4 +24,49 @@ pub struct Moments {
     pub entropy: f64,
     /// Smallest value of f.
     pub minimum: f64,
+}
+
+impl Moments {
+    /// The moments of `f`, N^3 values on `grid`.
+    ///
+    /// Sums run along z, then y, then x, in this fixed order. Without mass, velocity and temperature are 0.
+    pub fn of(grid: &VelocityGrid, f: &[f64]) -> Self {
+        let volume = grid.volume();
+        let [mass, px, py, pz, fourth, entropy] = sum(grid, |cell, [x, y, z]| {
+            let f = f[cell];
+            let square = x * x + y * y + z * z;
+            let entropy = if f > 0.0 { f * f.ln() } else { 0.0 };
+            [f, f * x, f * y, f * z, f * square * square, entropy]
+        });
+        let per_mass = |moment: f64| if mass == 0.0 { 0.0 } else { moment / mass };
+        let velocity = [px, py, pz].map(per_mass);
+
+        let central = sum(grid, |cell, xi| {
+            let f = f[cell];
+            let [x, y, z] = [0, 1, 2].map(|a| xi[a] - velocity[a]);
+            let half = 0.5 * f * (x * x + y * y + z * z);
+            [
+                f * x * x,
+                f * y * y,
+                f * z * z,
+                f * x * y,
+                f * x * z,
+                f * y * z,
+                half * x,
+                half * y,
+                half * z,
+            ]
+        });
+        let [xx, yy, zz, xy, xz, yz, qx, qy, qz] = central.map(|moment| moment * volume);
+        Self {
+            density: mass * volume,
+            velocity,
+            temperature: per_mass((xx + yy + zz) / (3.0 * volume)),
+            pressure: [xx, yy, zz, xy, xz, yz],
+            heat_flux: [qx, qy, qz],
+            fourth: fourth * volume,
+            entropy: entropy * volume,
+            minimum: f.iter().copied().fold(f64::INFINITY, f64::min),
+        }
+    }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Scattering, VelocityGrid};
 use crate::backend::{Backend, Precision};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// How the inverse collision integral is summed. Both give the same result to roundoff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +49,52 @@ impl OperatorConfig {
             backend: Backend::default(),
         }
     }
+
+    /// What turns the lattice operator into the physical one: C h^(3+gamma) with C = sigma_T / (4 pi).
+    pub fn lattice_factor(&self) -> f64 {
+        let h = self.grid.spacing();
+        self.sigma_t / (4.0 * std::f64::consts::PI) * h.powi(3) * h.powf(self.scattering.gamma())
+    }
+
+    /// Checks what the types alone do not.
+    pub(super) fn validate(&self) -> Result<()> {
+        if self.sigma_t.is_finite() && self.sigma_t > 0.0 {
+            Ok(())
+        } else {
+            Err(Error::input(format!("the cross-section sigma_T must be positive and finite; {} was given", self.sigma_t)))
+        }
+    }
+
+    /// Checks that `f` is a distribution on the grid: of its size, finite, nowhere negative, and with some mass.
+    pub(super) fn validate_distribution(&self, f: &[f64]) -> Result<()> {
+        let (n, cells) = (self.grid.n(), self.grid.cells());
+        if f.len() != cells {
+            return Err(Error::input(format!(
+                "the distribution has {} values where a grid of {n}^3 needs {cells}",
+                f.len()
+            )));
+        }
+        let place = |cell: usize| format!("f[{}][{}][{}]", cell / (n * n), cell / n % n, cell % n);
+        let count = |bad: fn(f64) -> bool| (f.iter().filter(|&&v| bad(v)).count(), f.iter().position(|&v| bad(v)));
+        if let (count, Some(first)) = count(|v| !v.is_finite()) {
+            return Err(Error::input(format!(
+                "the distribution has {count} values that are not finite, the first {} at {}; all must be finite",
+                f[first],
+                place(first)
+            )));
+        }
+        if let (count, Some(first)) = count(|v| v < 0.0) {
+            return Err(Error::input(format!(
+                "the distribution has {count} negative values, the first {:e} at {}; all must be at least 0",
+                f[first],
+                place(first)
+            )));
+        }
+        if f.iter().sum::<f64>() <= 0.0 {
+            return Err(Error::input("the distribution is zero everywhere; its density must be positive"));
+        }
+        Ok(())
+    }
 }
 
 /// How the conservative correction went (eqs. 11-13).
@@ -89,4 +135,21 @@ pub struct Evaluation {
     pub rate: Vec<f64>,
     /// The correction.
     pub correction: Correction,
+}
+
+impl Evaluation {
+    /// An evaluation of nothing, to be filled.
+    pub(super) fn empty(cells: usize) -> Self {
+        Self {
+            gain: vec![0.0; cells],
+            frequency: vec![0.0; cells],
+            rate: vec![0.0; cells],
+            correction: Correction {
+                status: CorrectionStatus::Off,
+                delta: [0.0; 5],
+                residuals: [0.0; 5],
+                largest_step: f64::INFINITY,
+            },
+        }
+    }
 }

@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use rarefy_kernels::collision::StepRule;
+
+use super::engine::{Engine, Summary, engine};
 use super::{Correction, Evaluation, Moments, OperatorConfig};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Explicit time integrator. Each is a convex combination of Euler steps, so each keeps f >= 0 for the same step as Euler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,9 +75,35 @@ pub struct Checkpoint {
 }
 
 /// A relaxation under way.
+///
+/// ```
+/// use rarefy::Backend;
+/// use rarefy::collision::{Integrator, OperatorConfig, Relaxation, RelaxationConfig, Until, VelocityGrid, initial};
+///
+/// let grid = VelocityGrid::new(8, -6.5, 6.5)?;
+/// let mut operator = OperatorConfig::new(grid);
+/// operator.backend = Backend::Cpu;
+/// let config = RelaxationConfig { operator, integrator: Integrator::Ssprk2, step: None, until: Until::Time(0.5) };
+/// let mut run = Relaxation::new(config, initial::two_maxwellians(&grid, 1.5, 1.0))?;
+/// while !run.is_done() {
+///     run.step()?;
+/// }
+/// let last = run.history().last().unwrap();
+/// assert!((last.moments.density - 1.0).abs() < 1e-12);
+/// # Ok::<(), rarefy::Error>(())
+/// ```
 pub struct Relaxation {
-    state: Checkpoint,
+    engine: Box<dyn Engine>,
+    config: RelaxationConfig,
+    rule: StepRule,
+    step: u64,
+    time: f64,
+    history: Vec<Record>,
+    last: Summary,
 }
+
+/// Fraction of the largest stable step that a run takes when no step is given.
+const SAFETY: f64 = 0.5;
 
 impl Relaxation {
     /// Prepares a run from the initial distribution `f`, N^3 values, finite and nonnegative.
@@ -83,75 +112,163 @@ impl Relaxation {
     /// A distribution of the wrong length, with negative or non-finite values or without mass; a time step
     /// beyond stability; a backend that is not there; too little memory.
     pub fn new(config: RelaxationConfig, f: Vec<f64>) -> Result<Self> {
-        Ok(Self {
-            state: Checkpoint {
-                config,
-                step: 0,
-                time: 0.0,
-                history: Vec::new(),
-                f,
-            },
-        })
+        Self::start(Checkpoint { config, step: 0, time: 0.0, history: Vec::new(), f })
     }
+
     /// Continues a run from a checkpoint.
     ///
     /// # Errors
     /// As [`Relaxation::new`].
     pub fn resume(checkpoint: Checkpoint) -> Result<Self> {
-        Ok(Self { state: checkpoint })
+        Self::start(checkpoint)
     }
-    /// Whether the run's end is reached.
-    pub fn is_done(&self) -> bool {
-        true
+
+    fn start(from: Checkpoint) -> Result<Self> {
+        let Checkpoint { config, step, time, history, f } = from;
+        config.operator.validate_distribution(&f)?;
+        let positive = |value: f64| value.is_finite() && value > 0.0;
+        match config.until {
+            Until::Time(end) if !positive(end) => {
+                return Err(Error::input(format!("the end time must be positive and finite; {end} was given")));
+            }
+            Until::Equilibrium(fraction) if !(positive(fraction) && fraction < 1.0) => {
+                return Err(Error::input(format!("the equilibrium fraction must lie between 0 and 1; {fraction} was given")));
+            }
+            _ => {}
+        }
+        if let Some(dt) = config.step.filter(|&dt| !positive(dt)) {
+            return Err(Error::input(format!("the time step must be positive and finite; {dt} was given")));
+        }
+        let mut engine = engine(&config.operator)?;
+        engine.set_state(&f, time)?;
+        let last = engine.summary()?;
+        let bound = last.correction.largest_step;
+        if let Some(dt) = config.step.filter(|&dt| dt > bound) {
+            return Err(Error::input(format!(
+                "the time step {dt} is beyond stability: this distribution allows at most {bound:.6}"
+            )));
+        }
+        let end = if let Until::Time(end) = config.until { end } else { f64::INFINITY };
+        let rule = StepRule { fixed: config.step.unwrap_or(0.0), safety: SAFETY, end };
+        let mut run = Self { engine, config, rule, step, time, history, last };
+        if run.history.is_empty() {
+            run.record()?;
+        }
+        Ok(run)
     }
-    /// Estimated fraction of the run that is done, 0 to 1.
-    pub fn progress(&self) -> f64 {
-        1.0
+
+    fn record(&mut self) -> Result<Record> {
+        let moments = self.engine.moments()?;
+        let record = Record { step: self.step, time: self.time, moments, activity: self.last.activity };
+        if !(moments.density.is_finite() && moments.temperature.is_finite() && record.activity.is_finite()) {
+            return Err(Error::Numerical(format!(
+                "the distribution is no longer finite after step {} at time {}; use a smaller time step",
+                self.step, self.time
+            )));
+        }
+        self.history.push(record);
+        Ok(record)
     }
+
     /// Takes one time step and records it.
     ///
     /// # Errors
-    /// A fault of the device, or a state that is no longer finite or has left stability.
+    /// A fault of the device, or a state that is no longer finite or for which the given time step is no longer stable.
     pub fn step(&mut self) -> Result<Record> {
-        todo!()
+        let bound = self.last.correction.largest_step;
+        if let Some(dt) = self.config.step.filter(|&dt| dt > bound) {
+            return Err(Error::Numerical(format!(
+                "the time step {dt} is no longer stable at time {}: at most {bound:.6} keeps f >= 0",
+                self.time
+            )));
+        }
+        let (time, _) = self.engine.advance(self.config.integrator, &self.rule)?;
+        self.step += 1;
+        self.time = time;
+        self.last = self.engine.summary()?;
+        self.record()
     }
-    /// The machine in words, for example `CPU, 2 threads` or `NVIDIA H200 (CUDA, compute capability 9.0)`.
+
+    /// Whether the run's end is reached.
+    pub fn is_done(&self) -> bool {
+        match self.config.until {
+            Until::Steps(steps) => self.step >= steps,
+            Until::Time(end) => self.time >= end,
+            Until::Equilibrium(fraction) => self.last.activity <= fraction * self.first_activity(),
+        }
+    }
+
+    /// Estimated fraction of the run that is done, 0 to 1.
+    pub fn progress(&self) -> f64 {
+        let done = match self.config.until {
+            Until::Steps(0) => 1.0,
+            Until::Steps(steps) => self.step as f64 / steps as f64,
+            Until::Time(end) => self.time / end,
+            // Activity falls exponentially.
+            Until::Equilibrium(fraction) => (self.last.activity / self.first_activity()).ln() / fraction.ln(),
+        };
+        if done.is_finite() { done.clamp(0.0, 1.0) } else { 1.0 }
+    }
+
+    fn first_activity(&self) -> f64 {
+        self.history.first().map_or(0.0, |record| record.activity)
+    }
+
+    /// The machine in words, for example `CPU, 2 threads` or `NVIDIA H200 (CUDA 13.0, compute capability 9.0)`.
     pub fn machine(&self) -> String {
-        String::new()
+        self.engine.describe()
     }
+
+    /// What the run does.
+    pub fn config(&self) -> &RelaxationConfig {
+        &self.config
+    }
+
     /// The history so far; its first row is the initial state.
     pub fn history(&self) -> &[Record] {
-        &self.state.history
+        &self.history
     }
-    /// The time step in use.
+
+    /// The step that the next [`Relaxation::step`] takes, but for a shorter last one.
     pub fn time_step(&self) -> f64 {
-        0.0
+        self.config.step.unwrap_or(SAFETY * self.last.correction.largest_step)
     }
+
     /// The correction of the last evaluation.
     pub fn correction(&self) -> Correction {
-        todo!()
+        self.last.correction
     }
+
     /// The distribution now, fetched from the machine.
     ///
     /// # Errors
     /// A fault of the device.
     pub fn distribution(&mut self) -> Result<Vec<f64>> {
-        Ok(self.state.f.clone())
+        self.engine.state()
     }
+
     /// Everything that is needed to go on later to the same bits.
     ///
     /// # Errors
     /// A fault of the device.
     pub fn checkpoint(&mut self) -> Result<Checkpoint> {
-        Ok(self.state.clone())
+        Ok(Checkpoint {
+            config: self.config.clone(),
+            step: self.step,
+            time: self.time,
+            history: self.history.clone(),
+            f: self.engine.state()?,
+        })
     }
 }
 
-/// Evaluates the collision integral of `f` once.
+/// Evaluates the collision integral of `f` once; returns also the machine in words.
 ///
 /// # Errors
-/// As [`Relaxation::new`], but for time steps. Returns also the machine in words.
+/// As [`Relaxation::new`], but for time steps.
 pub fn collide(config: &OperatorConfig, f: &[f64]) -> Result<(Evaluation, String)> {
-    let _ = (config, f);
-    todo!()
+    config.validate_distribution(f)?;
+    let mut engine = engine(config)?;
+    engine.set_state(f, 0.0)?;
+    Ok((engine.evaluation()?, engine.describe()))
 }

@@ -1,1 +1,29 @@
-//! CUDA.
+//! CUDA devices: driver, memory, launches, graphs.
+//!
+//! | file | content |
+//! |---|---|
+//! | `driver` | finding the driver library, and its errors in rarefy's words |
+//! | `device` | [`Device`], the machine: buffers, copies, launches in the order of the calls |
+//! | `arguments` | the parameters of a launch in the layout that the driver wants |
+//! | [`ptx`] | the PTX that this build embeds, and which variant a device takes |
+//! | `modules` | loading PTX at first use |
+//! | `event`, `graph` | measuring time, replaying a recorded series of launches |
+//! | [`doctor`] | what is there, what works, what is missing and how to get it |
+//!
+//! The driver is loaded at run time, so one binary runs with and without a GPU. Nothing here panics where there is no
+//! driver, an old one, or no device: [`Device::open`] returns [`Error::NoDevice`](crate::Error::NoDevice) with what was
+//! looked for and what to do.
+
+mod arguments;
+mod device;
+pub mod doctor;
+mod driver;
+mod event;
+mod graph;
+mod modules;
+pub mod ptx;
+
+pub use device::{Device, DeviceBuffer};
+pub use driver::CudaVersion;
+pub use event::Event;
+pub use graph::Graph;

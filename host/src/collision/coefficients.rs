@@ -1,0 +1,470 @@
+//! The coefficients of the collision sum: solid angles, tables of them, and the lists that the direct method walks.
+//!
+//! A pair of cells i, j collides with the relative displacement m = i - j (in cells) and the doubled centre of mass
+//! s = i + j. Isotropic scattering puts the relative velocity anywhere on the sphere of radius |m|; with
+//! piecewise constant f the post-collision pair lies in the cells k = (s + n)/2, l = (s - n)/2 exactly if
+//! |m| u is in n + [-1, 1]^3, u being the unit vector of scattering. So the coefficients of eqs. (6)-(10) of Aristov et al. (2011) are
+//!
+//! ```text
+//! A(m, n) = C h^(3+gamma) |m|^gamma omega(|m|^2, n),       B(m) = C h^(3+gamma) |m|^gamma 4 pi,
+//! omega(rho, n) = solid angle of { u : sqrt(rho) u in n + [-1, 1]^3 },      sum over n = m (mod 2) of omega = 4 pi.
+//! ```
+//!
+//! omega depends only on rho and on the magnitudes of the components of n, whatever the order; gamma, h and C factor
+//! out. One table for a grid of N^3 cells therefore serves every gas and every cell width.
+
+use std::collections::HashMap;
+use std::f64::consts::PI;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rarefy_kernels::WARP;
+use rarefy_kernels::collision::{DirectShape, list_of};
+use rayon::prelude::*;
+
+/// Solid angle, in steradians, of the directions u for which `sqrt(rho) u` lies in the cube `n + [-1, 1]^3`.
+///
+/// The cube is folded into the positive octant: an axis with n_a = 0 contributes the interval [0, 1] twice.
+/// Inclusion and exclusion over the eight corners then leaves areas of the kind { u_x > p, u_y > q, u_z > r }, which the
+/// Gauss-Bonnet theorem gives in closed form: such a piece is a triangle bounded by three small circles. Whether
+/// a corner lies outside the sphere, and whether the sphere meets the cube at all, is decided in
+/// integers, so zeros are exact. Absolute error about 1e-14.
+pub fn omega(rho: u32, n: [i32; 3]) -> f64 {
+    if rho == 0 {
+        return if n == [0; 3] { 4.0 * PI } else { 0.0 };
+    }
+    let [x, y, z] = n.map(|n| folded_interval(n.unsigned_abs()));
+    let (near, far) = support(n.map(i32::unsigned_abs));
+    if u64::from(rho) <= near || u64::from(rho) >= far {
+        return 0.0;
+    }
+    let zeros = n.iter().filter(|&&n| n == 0).count() as i32;
+    let mut sum = 0.0;
+    for corner in 0..8 {
+        let pick = |interval: [u32; 2], bit: u32| interval[(corner >> bit & 1) as usize];
+        let area = octant_area(rho, [pick(x, 0), pick(y, 1), pick(z, 2)]);
+        if u32::count_ones(corner) % 2 == 0 {
+            sum += area;
+        } else {
+            sum -= area;
+        }
+    }
+    // The sum can fall below zero by roundoff only.
+    (2f64.powi(zeros) * sum).max(0.0)
+}
+
+/// The interval of |n_a| + [-1, 1] on the positive half-axis.
+fn folded_interval(n: u32) -> [u32; 2] {
+    if n == 0 { [0, 1] } else { [n - 1, n + 1] }
+}
+
+/// Squared distances of the nearest and farthest point of the cube `n + [-1, 1]^3`: omega > 0 exactly strictly between them.
+fn support(n: [u32; 3]) -> (u64, u64) {
+    n.map(folded_interval)
+        .iter()
+        .fold((0, 0), |(near, far), &[lo, hi]| {
+            (
+                near + u64::from(lo) * u64::from(lo),
+                far + u64::from(hi) * u64::from(hi),
+            )
+        })
+}
+
+/// Area on the unit sphere of { sqrt(rho) u_x > p, sqrt(rho) u_y > q, sqrt(rho) u_z > r } for p, q, r >= 0.
+fn octant_area(rho: u32, [p, q, r]: [u32; 3]) -> f64 {
+    let square = |a: u32| i64::from(a) * i64::from(a);
+    let excess = i64::from(rho) - square(p) - square(q) - square(r);
+    if excess <= 0 {
+        return 0.0;
+    }
+    let (excess, rho) = (excess as f64, f64::from(rho));
+    let [p, q, r] = [p, q, r].map(f64::from);
+    // Angle of the triangle at the corner of the planes a and b.
+    let angle = |a: f64, b: f64| (rho * (rho - a * a - b * b)).sqrt().atan2(a * b);
+    // Length, as an angle about the axis of e, of the side in the plane e. A B - a b is written as a quotient free of cancellation.
+    let arc = |a: f64, b: f64, e: f64| {
+        let rest = rho - e * e;
+        let (big_a, big_b) = ((rest - b * b).sqrt(), (rest - a * a).sqrt());
+        (rest * excess / (big_a * big_b + a * b)).atan2(a * big_a + b * big_b)
+    };
+    angle(q, r) + angle(p, r) + angle(p, q)
+        - PI
+        - (p * arc(q, r, p) + q * arc(p, r, q) + r * arc(p, q, r)) / rho.sqrt()
+}
+
+/// All n that differ only in signs and in the order of components of equal parity: they share their coefficients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Orbit {
+    /// |n|, the component whose parity stands alone first, the others descending.
+    pub n: [u32; 3],
+    /// First radius index with a nonzero coefficient.
+    pub first: u32,
+    /// Radius indices with a nonzero coefficient; they are consecutive.
+    pub count: u32,
+    /// Where they start in [`OrbitClass::omega`].
+    pub offset: u32,
+}
+
+/// The coefficients for displacements with a given number of odd components.
+///
+/// That number c is rho modulo 4; in class 3 moreover rho = 3 (mod 8). Radii are numbered r = (rho - c) / 4, or (rho - 3) / 8 in class 3.
+#[derive(Clone, Debug)]
+pub struct OrbitClass {
+    class: u32,
+    shift: u32,
+    radii: usize,
+    halves: usize,
+    orbits: Vec<Orbit>,
+    omega: Vec<f64>,
+    lookup: Vec<u32>,
+}
+
+impl OrbitClass {
+    /// Computes the class `class` for a grid of n^3 cells.
+    fn new(n: usize, class: u32) -> Self {
+        let shift = if class == 3 { 3 } else { 2 };
+        let largest = 3 * (n as u32 - 1).pow(2);
+        let radii = largest
+            .checked_sub(class)
+            .map_or(0, |span| (span >> shift) as usize + 1);
+        let halves = n.div_ceil(2);
+
+        // Parities by role: in class 1 the odd component comes first, in class 2 the even one.
+        let parity = match class {
+            0 => [0, 0, 0],
+            1 => [1, 0, 0],
+            2 => [0, 1, 1],
+            _ => [1, 1, 1],
+        };
+        let mixed = class == 1 || class == 2;
+        let components = |role: usize| (parity[role]..n as u32).step_by(2);
+        let mut found = Vec::new();
+        for a in components(0) {
+            for b in components(1) {
+                for c in components(2) {
+                    if b >= c && (mixed || a >= b) {
+                        found.push([a, b, c]);
+                    }
+                }
+            }
+        }
+        found.sort_by_key(|n| (n.iter().map(|n| n * n).sum::<u32>(), *n));
+
+        let bands: Vec<(u32, Vec<f64>)> = found
+            .par_iter()
+            .map(|&n| {
+                let (near, far) = support(n);
+                let wanted = |r: &u32| {
+                    let rho = u64::from(class + (r << shift));
+                    if rho == 0 {
+                        n == [0; 3]
+                    } else {
+                        near < rho && rho < far
+                    }
+                };
+                // The support is an interval of rho, so the wanted radii are consecutive.
+                let first = u32::try_from(near)
+                    .unwrap_or(u32::MAX)
+                    .saturating_sub(class)
+                    >> shift;
+                let wanted: Vec<u32> = (first..radii as u32)
+                    .take_while(|r| u64::from(class + (r << shift)) < far)
+                    .filter(wanted)
+                    .collect();
+                let values = wanted
+                    .iter()
+                    .map(|r| omega(class + (r << shift), n.map(|n| n as i32)))
+                    .collect();
+                (wanted.first().copied().unwrap_or(0), values)
+            })
+            .collect();
+
+        let mut orbits = Vec::with_capacity(found.len());
+        let mut omega = Vec::new();
+        let mut lookup = vec![u32::MAX; halves.pow(3)];
+        for (o, (n, (first, values))) in found.into_iter().zip(bands).enumerate() {
+            let [a, b, c] = n.map(|n| n as usize / 2);
+            let images: &[[usize; 3]] = if mixed {
+                &[[a, b, c], [a, c, b]]
+            } else {
+                &[
+                    [a, b, c],
+                    [a, c, b],
+                    [b, a, c],
+                    [b, c, a],
+                    [c, a, b],
+                    [c, b, a],
+                ]
+            };
+            for &[a, b, c] in images {
+                lookup[(a * halves + b) * halves + c] = o as u32;
+            }
+            orbits.push(Orbit {
+                n,
+                first,
+                count: values.len() as u32,
+                offset: omega.len() as u32,
+            });
+            omega.extend(values);
+        }
+        Self {
+            class,
+            shift,
+            radii,
+            halves,
+            orbits,
+            omega,
+            lookup,
+        }
+    }
+
+    /// Number of odd components.
+    pub fn class(&self) -> u32 {
+        self.class
+    }
+    /// Radius indices, from 0.
+    pub fn radii(&self) -> usize {
+        self.radii
+    }
+    /// rho of a radius index.
+    pub fn rho(&self, radius: usize) -> u32 {
+        self.class + ((radius as u32) << self.shift)
+    }
+    /// Radius index of a rho of this class.
+    pub fn radius(&self, rho: u32) -> usize {
+        ((rho - self.class) >> self.shift) as usize
+    }
+    /// The orbits, by ascending |n|^2.
+    pub fn orbits(&self) -> &[Orbit] {
+        &self.orbits
+    }
+    /// The nonzero coefficients, orbit after orbit.
+    pub fn omega(&self) -> &[f64] {
+        &self.omega
+    }
+    /// The coefficients of one orbit at its radii `first .. first + count`.
+    pub fn band(&self, orbit: &Orbit) -> &[f64] {
+        &self.omega[orbit.offset as usize..][..orbit.count as usize]
+    }
+    /// Index of the orbit of n, given `|n_a| / 2` on the axes x, y, z and the parity pattern of n (bit 2 for x, 1 for y, 0 for z).
+    pub fn orbit_of(&self, pattern: u32, [x, y, z]: [usize; 3]) -> usize {
+        // The axis whose parity stands alone goes first; in classes 0 and 3 there is none and any order will do.
+        let roles = match pattern {
+            0b010 | 0b101 => [y, x, z],
+            0b001 | 0b110 => [z, x, y],
+            _ => [x, y, z],
+        };
+        self.lookup[(roles[0] * self.halves + roles[1]) * self.halves + roles[2]] as usize
+    }
+}
+
+/// The coefficients of a grid of N^3 cells, gathered by orbits: 41 thousand numbers for N = 20, 4 million for N = 64.
+#[derive(Clone, Debug)]
+pub struct OrbitTable {
+    n: usize,
+    classes: [OrbitClass; 4],
+}
+
+impl OrbitTable {
+    /// The table for a grid of n^3 cells, computed at the first call for this n and kept for the life of the process.
+    ///
+    /// 1 <= n <= 64 is what the rest of the library uses; the table grows as n^4.
+    pub fn of(n: usize) -> Arc<Self> {
+        static TABLES: OnceLock<Mutex<HashMap<usize, Arc<OrbitTable>>>> = OnceLock::new();
+        let tables = || {
+            TABLES
+                .get_or_init(Mutex::default)
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        if let Some(table) = tables().get(&n) {
+            return Arc::clone(table);
+        }
+        // Computed outside the lock: a worker that waits in here may pick up a task that asks for a table too.
+        let table = Arc::new(Self {
+            n,
+            classes: [0, 1, 2, 3].map(|class| OrbitClass::new(n, class)),
+        });
+        Arc::clone(tables().entry(n).or_insert(table))
+    }
+
+    /// Cells along an axis.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+    /// The coefficients for displacements with `class` odd components, 0 to 3.
+    pub fn class(&self, class: u32) -> &OrbitClass {
+        &self.classes[class as usize]
+    }
+    /// omega(rho, n) for a displacement and an n of the same parity that both fit into the grid.
+    pub fn omega(&self, rho: u32, n: [u32; 3]) -> f64 {
+        let pattern = pattern_of(n);
+        let class = self.class(pattern.count_ones());
+        let orbit = class.orbits[class.orbit_of(pattern, n.map(|n| n as usize / 2))];
+        let at = (class.radius(rho) as u32).wrapping_sub(orbit.first);
+        class.band(&orbit).get(at as usize).copied().unwrap_or(0.0)
+    }
+    /// Nonzero coefficients in all classes.
+    pub fn nonzeros(&self) -> usize {
+        self.classes.iter().map(|class| class.omega.len()).sum()
+    }
+}
+
+/// Parity pattern of a displacement: bit 2 for x, bit 1 for y, bit 0 for z.
+pub(crate) fn pattern_of([x, y, z]: [u32; 3]) -> u32 {
+    (x & 1) << 2 | (y & 1) << 1 | z & 1
+}
+
+/// Powers of the relative speed, `rho^(gamma/2)` for rho = 0 ..= 3 (n-1)^2, in lattice units. 0^0 is 1.
+pub fn speeds(n: usize, gamma: f64) -> Vec<f64> {
+    (0..=3 * (n - 1) * (n - 1))
+        .map(|rho| (rho as f64).powf(0.5 * gamma))
+        .collect()
+}
+
+/// Coefficients of the collision frequency, `b[mx][my][mz] = 4 pi |m|^gamma` for 0 <= m < n, in lattice units (eq. 7).
+pub fn frequency_coefficients(n: usize, gamma: f64) -> Vec<f64> {
+    let speeds = speeds(n, gamma);
+    let mut b = Vec::with_capacity(n.pow(3));
+    for mx in 0..n {
+        for my in 0..n {
+            b.extend((0..n).map(|mz| 4.0 * PI * speeds[mx * mx + my * my + mz * mz]));
+        }
+    }
+    b
+}
+
+/// The nonzero coefficients, listed as the direct method walks them; [`DirectShape`] says where each list lies.
+///
+/// The half-space n_x >= 0 with both signs of n_y and n_z stands for all n: (n, k, l) and (-n, l, k) are the same pair.
+/// The weights account for it, and for zero components, whose two signs coincide:
+/// omega times 2 for n_x > 0, times 1/2 for each zero among n_y and n_z. For n = 0 this is omega/4 on four equal products.
+#[derive(Clone, Debug)]
+pub struct DirectLists {
+    /// Where the lists lie. `warps` is 1 and for whoever launches a kernel to choose.
+    pub shape: DirectShape,
+    /// List l is `entries[offsets[l]..offsets[l + 1]]`.
+    pub offsets: Vec<u32>,
+    /// `|n_y| + 2^16 |n_z|`.
+    pub entries: Vec<u32>,
+    /// Weight of each entry.
+    pub weights: Vec<f64>,
+}
+
+impl DirectLists {
+    /// The lists for a grid of n^3 cells.
+    pub fn new(n: usize) -> Self {
+        let table = OrbitTable::of(n);
+        let shape = DirectShape {
+            n: n as u32,
+            radii: (0..4).map(|c| table.class(c).radii()).max().unwrap_or(0) as u32,
+            halves: n.div_ceil(2) as u32,
+            warps: 1,
+        };
+        let lists = (8 * shape.radii * shape.halves) as usize;
+
+        // Two passes over all n: count, then fill; so entries lie in each list by ascending (|n_y|, |n_z|).
+        let each = |visit: &mut dyn FnMut(usize, [u32; 3], f64)| {
+            for pattern in 0..8u32 {
+                let class = table.class(pattern.count_ones());
+                let components = |bit: u32| (pattern >> bit & 1..n as u32).step_by(2);
+                for nx in components(2) {
+                    for ny in components(1) {
+                        for nz in components(0) {
+                            let half = [nx, ny, nz].map(|n| n as usize / 2);
+                            let orbit = class.orbits[class.orbit_of(pattern, half)];
+                            for (r, &omega) in (orbit.first as usize..).zip(class.band(&orbit)) {
+                                let list = list_of(
+                                    &shape,
+                                    pattern >> 2,
+                                    pattern >> 1 & 1,
+                                    pattern & 1,
+                                    class.rho(r),
+                                );
+                                visit((list * shape.halves + nx / 2) as usize, [nx, ny, nz], omega);
+                            }
+                        }
+                    }
+                }
+            }
+        };
+        let mut offsets = vec![0; lists + 1];
+        each(&mut |list, _, _| offsets[list + 1] += 1);
+        for list in 0..lists {
+            offsets[list + 1] += offsets[list];
+        }
+        let total = offsets[lists] as usize;
+        let mut next = offsets.clone();
+        let mut entries = vec![0; total];
+        let mut weights = vec![0.0; total];
+        each(&mut |list, [nx, ny, nz], omega| {
+            let at = next[list] as usize;
+            next[list] += 1;
+            entries[at] = ny | nz << 16;
+            let images = if nx > 0 { 2.0 } else { 1.0 };
+            let zeros = [ny, nz].iter().filter(|&&n| n == 0).count() as i32;
+            weights[at] = omega * images * 0.5f64.powi(zeros);
+        });
+        Self {
+            shape,
+            offsets,
+            entries,
+            weights,
+        }
+    }
+
+    /// The range of entries for the displacement m (magnitudes) and the given n_x >= 0.
+    pub fn range(&self, [mx, my, mz]: [u32; 3], nx: u32) -> std::ops::Range<usize> {
+        let rho = mx * mx + my * my + mz * mz;
+        let list = (list_of(&self.shape, mx, my, mz, rho) * self.shape.halves + nx / 2) as usize;
+        self.offsets[list] as usize..self.offsets[list + 1] as usize
+    }
+}
+
+/// The blocks of a launch of the direct kernel.
+#[derive(Clone, Debug)]
+pub struct DirectTasks {
+    /// `[i_x, j_x, n_x, slot]`, the most laborious first.
+    pub tasks: Vec<[u32; 4]>,
+    /// The slots `first[i_x] .. first[i_x + 1]` hold the parts of the cells with this i_x.
+    pub first: Vec<u32>,
+}
+
+impl DirectTasks {
+    /// One task for each i_x, j_x and n_x >= 0 for which k_x and l_x lie in the grid.
+    pub fn new(lists: &DirectLists) -> Self {
+        let n = lists.shape.n;
+        // Steps that a warp takes for one |m_x| and n_x: entries times chunks of the window, both signs of m_y and m_z.
+        let work: HashMap<(u32, u32), u64> = (0..n)
+            .flat_map(|mx| (mx & 1..n).step_by(2).map(move |nx| (mx, nx)))
+            .map(|(mx, nx)| {
+                let mut sum = 0;
+                for my in 0..n {
+                    for mz in 0..n {
+                        let chunks = ((n - my) * (n - mz)).div_ceil(WARP);
+                        let images = (1 + u64::from(my > 0)) * (1 + u64::from(mz > 0));
+                        let entries = lists.range([mx, my, mz], nx).len() as u64;
+                        sum += entries * u64::from(chunks) * images;
+                    }
+                }
+                ((mx, nx), sum)
+            })
+            .collect();
+
+        let mut tasks = Vec::new();
+        let mut first = vec![0];
+        for ix in 0..n {
+            for jx in 0..n {
+                let s = ix + jx;
+                // n_x <= min(s, 2 (n-1) - s) keeps l_x >= 0 and k_x < n.
+                for nx in (s & 1..=s.min(2 * (n - 1) - s)).step_by(2) {
+                    tasks.push([ix, jx, nx, tasks.len() as u32]);
+                }
+            }
+            first.push(tasks.len() as u32);
+        }
+        tasks.sort_by_key(|&[ix, jx, nx, _]| {
+            std::cmp::Reverse(work.get(&(ix.abs_diff(jx), nx)).copied().unwrap_or(0))
+        });
+        Self { tasks, first }
+    }
+}

@@ -1,0 +1,84 @@
+//! What a backend does for the collision operator, whichever it is.
+
+use rarefy_kernels::Real;
+use rarefy_kernels::collision::StepRule;
+
+use super::gpu::MachineEngine;
+use super::host::{HostEngine, Sums};
+use super::{Correction, CpuOperator, Evaluation, Integrator, Moments, OperatorConfig, reference};
+use crate::backend::{Precision, Resolved};
+use crate::emulator::Emulator;
+use crate::error::Result;
+use crate::machine::Machine;
+
+/// What is known of the rate at the current state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Summary {
+    /// The correction that went into it.
+    pub(super) correction: Correction,
+    /// Sum of |I| over the cells times h^3.
+    pub(super) activity: f64,
+}
+
+/// A state on some machine, its collision integral, and the means to move it on in time.
+///
+/// Between calls the rate always belongs to the state: `set_state` and `advance` end with an evaluation.
+pub(super) trait Engine {
+    /// The machine in words.
+    fn describe(&self) -> String;
+    /// Replaces the state and evaluates its rate.
+    fn set_state(&mut self, f: &[f64], time: f64) -> Result<()>;
+    /// Takes one time step and evaluates the new rate; returns the time reached and the step taken.
+    fn advance(&mut self, integrator: Integrator, rule: &StepRule) -> Result<(f64, f64)>;
+    /// What is known of the rate.
+    fn summary(&mut self) -> Result<Summary>;
+    /// Moments of the state.
+    fn moments(&mut self) -> Result<Moments>;
+    /// The state.
+    fn state(&mut self) -> Result<Vec<f64>>;
+    /// Gain, frequency and rate at the state.
+    fn evaluation(&mut self) -> Result<Evaluation>;
+}
+
+/// The stages of an integrator in convex form: each is `f = keep f0 + (1 - keep) (f + dt I(f))`.
+pub(super) fn stages(integrator: Integrator) -> &'static [f64] {
+    match integrator {
+        Integrator::Euler => &[0.0],
+        Integrator::Ssprk2 => &[0.0, 0.5],
+        Integrator::Ssprk3 => &[0.0, 0.75, 1.0 / 3.0],
+    }
+}
+
+/// The engine that a configuration asks for.
+pub(super) fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
+    config.validate()?;
+    let resolved = config.backend.resolve()?;
+    let name = resolved.describe();
+    let n = config.grid.n();
+    let gamma = config.scattering.gamma();
+    Ok(match (resolved, config.precision) {
+        (Resolved::Reference, _) => {
+            let sums: Sums = Box::new(move |f, gain, frequency| {
+                gain.copy_from_slice(&reference::gain(n, gamma, f));
+                frequency.copy_from_slice(&reference::frequency(n, gamma, f));
+            });
+            Box::new(HostEngine::new(name, config, sums))
+        }
+        (Resolved::Cpu, Precision::F32) => cpu::<f32>(name, config),
+        (Resolved::Cpu, Precision::F64) => cpu::<f64>(name, config),
+        (Resolved::Emulator, Precision::F32) => on_machine::<_, f32>(Emulator::default(), name, config)?,
+        (Resolved::Emulator, Precision::F64) => on_machine::<_, f64>(Emulator::default(), name, config)?,
+        (Resolved::Cuda(device), Precision::F32) => on_machine::<_, f32>(device, name, config)?,
+        (Resolved::Cuda(device), Precision::F64) => on_machine::<_, f64>(device, name, config)?,
+    })
+}
+
+fn cpu<T: Real>(name: String, config: &OperatorConfig) -> Box<dyn Engine> {
+    let operator = CpuOperator::<T>::new(config.grid.n(), config.scattering.gamma(), config.method);
+    let sums: Sums = Box::new(move |f, gain, frequency| operator.gain_and_frequency(f, gain, frequency));
+    Box::new(HostEngine::new(name, config, sums))
+}
+
+fn on_machine<M: Machine + 'static, T: Real>(machine: M, name: String, config: &OperatorConfig) -> Result<Box<dyn Engine>> {
+    Ok(Box::new(MachineEngine::<M, T>::new(machine, name, config)?))
+}

@@ -1,0 +1,78 @@
+//! The scalar reference: eqs. (8)-(10) of Aristov et al. (2011) in loops, one term after the other, in f64.
+
+use super::coefficients::{OrbitTable, frequency_coefficients, speeds};
+use super::correction::evaluation;
+use super::{Evaluation, OperatorConfig};
+
+/// The inverse collision integral in lattice units (eq. 10, first sum):
+/// `gain_i = sum over j and n of |m|^gamma omega(|m|^2, n) f_k f_l`, m = i - j, k = (i+j+n)/2, l = (i+j-n)/2.
+///
+/// `f` holds n^3 values. About n^8 operations: for n up to about 12.
+pub fn gain(n: usize, gamma: f64, f: &[f64]) -> Vec<f64> {
+    let table = OrbitTable::of(n);
+    let speeds = speeds(n, gamma);
+    let cell = |i: [usize; 3]| (i[0] * n + i[1]) * n + i[2];
+    let mut gain = vec![0.0; n.pow(3)];
+    for i in cells(n) {
+        for j in cells(n) {
+            let m = [0, 1, 2].map(|a| i[a].abs_diff(j[a]) as u32);
+            let rho = m.iter().map(|m| m * m).sum::<u32>();
+            // k runs over all cells whose partner l = i + j - k lies in the grid; n = k - l.
+            let [x, y, z] = [0, 1, 2].map(|a| {
+                let s = i[a] + j[a];
+                s.saturating_sub(n - 1)..=s.min(n - 1)
+            });
+            let mut sum = 0.0;
+            for kx in x.clone() {
+                for ky in y.clone() {
+                    for kz in z.clone() {
+                        let k = [kx, ky, kz];
+                        let l = [0, 1, 2].map(|a| i[a] + j[a] - k[a]);
+                        let displacement = [0, 1, 2].map(|a| k[a].abs_diff(l[a]) as u32);
+                        sum += table.omega(rho, displacement) * f[cell(k)] * f[cell(l)];
+                    }
+                }
+            }
+            gain[cell(i)] += speeds[rho as usize] * sum;
+        }
+    }
+    gain
+}
+
+/// The collision frequency in lattice units (eq. 10, last sum): `nu_i = 4 pi sum over j of |i-j|^gamma f_j`.
+pub fn frequency(n: usize, gamma: f64, f: &[f64]) -> Vec<f64> {
+    let b = frequency_coefficients(n, gamma);
+    cells(n)
+        .map(|i| {
+            cells(n)
+                .zip(f)
+                .map(|(j, f)| {
+                    let [x, y, z] = [0, 1, 2].map(|a| i[a].abs_diff(j[a]));
+                    b[(x * n + y) * n + z] * f
+                })
+                .sum()
+        })
+        .collect()
+}
+
+/// The collision integral of `f` in physical units, with the conservative correction if the configuration asks for it.
+///
+/// Method, precision and backend of the configuration are not looked at.
+pub fn evaluate(config: &OperatorConfig, f: &[f64]) -> Evaluation {
+    let n = config.grid.n();
+    let gamma = config.scattering.gamma();
+    let scale = config.lattice_factor();
+    let scaled = |values: Vec<f64>| values.into_iter().map(|value| scale * value).collect();
+    evaluation(
+        &config.grid,
+        config.corrected,
+        f,
+        scaled(gain(n, gamma, f)),
+        scaled(frequency(n, gamma, f)),
+    )
+}
+
+/// All cells in storage order.
+fn cells(n: usize) -> impl Iterator<Item = [usize; 3]> {
+    (0..n.pow(3)).map(move |cell| [cell / (n * n), cell / n % n, cell % n])
+}

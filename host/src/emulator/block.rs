@@ -1,0 +1,485 @@
+//! The block that runs: what its threads share, and the scheduler that gives them their turns.
+//!
+//! A thread runs until it stops: at a barrier, in an exchange of its warp, or at the end of the kernel. Once no lane of a warp
+//! can run, the exchange in which its lanes stand is carried out if all 32 stand in the same one, and is a fault
+//! otherwise. Once no thread of the block can run, all of them must stand at the same block barrier, or all must have left.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+use rarefy_kernels::{Kernel, WARP};
+
+use super::book::{self, Record};
+use super::fault::{Activity, Fault, FaultKind, OtherThread};
+use super::memory::Zeroed;
+use super::order::Sequence;
+use super::statistics::Counts;
+use super::{Emulator, Thread};
+use crate::machine::Grid;
+
+/// Whether shuffles and ballots order the memory accesses of their warp as a warp barrier does.
+const EXCHANGES_ORDER_MEMORY: bool = true;
+
+/// What a thread is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Runnable,
+    Stopped(Activity),
+    Faulted,
+}
+
+/// One thread as the scheduler sees it.
+pub(super) struct Slot {
+    pub(super) state: Cell<State>,
+    /// Where it stopped.
+    pub(super) location: Cell<&'static Location<'static>>,
+    /// What it passes in an exchange, and then what it receives.
+    pub(super) word: Cell<u32>,
+    pub(super) source: Cell<u32>,
+}
+
+impl Slot {
+    fn stands_in(&self, activity: Activity, location: &'static Location<'static>) -> bool {
+        let own = self.location.get();
+        self.state.get() == State::Stopped(activity)
+            && (std::ptr::eq(own, location) || own == location)
+    }
+
+    fn activity(&self) -> Option<Activity> {
+        match self.state.get() {
+            State::Stopped(activity) => Some(activity),
+            State::Runnable | State::Faulted => None,
+        }
+    }
+}
+
+/// The shared memory of a block, with one record a byte: arrays do not overlap, so the records from an array's first
+/// byte on, one an element, belong to it alone.
+pub(super) struct SharedMemory {
+    /// In units of 16 bytes, for the alignment.
+    data: Zeroed<u128>,
+    book: Zeroed<Record>,
+}
+
+impl SharedMemory {
+    pub(super) const fn empty() -> Self {
+        Self {
+            data: Zeroed::empty(),
+            book: Zeroed::empty(),
+        }
+    }
+
+    pub(super) fn reserve(&mut self, bytes: usize) -> crate::Result<()> {
+        if self.book.len < bytes {
+            self.data = Zeroed::new(bytes.div_ceil(size_of::<u128>()))?;
+            self.book = Zeroed::new(bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// An array that threads asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct SharedArray {
+    offset: usize,
+    bytes: usize,
+    element: usize,
+}
+
+/// What the threads of the running block share.
+pub(super) struct Block<'a> {
+    pub(super) entry: &'static str,
+    pub(super) grid: Grid,
+    pub(super) counts: Counts,
+    /// Addresses of the views that the kernel was launched with.
+    views: &'a [usize],
+    shared: &'a SharedMemory,
+    shared_bytes: usize,
+    arrays: RefCell<Vec<SharedArray>>,
+    index: Cell<u32>,
+    tick: Cell<u64>,
+    launch_start: u64,
+    block_start: Cell<u64>,
+    phase_start: Cell<u64>,
+    warp_ticks: Vec<Cell<u64>>,
+    slots: Vec<Slot>,
+    /// When each block so far started.
+    history: RefCell<Vec<(u64, u32)>>,
+    fault: Cell<Option<Box<Fault>>>,
+}
+
+type Fiber<'a> = Coroutine<(), (), Result<(), Box<dyn Any + Send>>, &'a mut DefaultStack>;
+
+impl<'a> Block<'a> {
+    /// Prepares a launch that starts at `tick`.
+    pub(super) fn new(
+        entry: &'static str,
+        grid: Grid,
+        views: &'a [usize],
+        shared: &'a SharedMemory,
+        shared_bytes: usize,
+        tick: u64,
+    ) -> Self {
+        let slot = || Slot {
+            state: Cell::new(State::Runnable),
+            location: Cell::new(Location::caller()),
+            word: Cell::new(0),
+            source: Cell::new(0),
+        };
+        Self {
+            entry,
+            grid,
+            counts: Counts::default(),
+            views,
+            shared,
+            shared_bytes,
+            arrays: RefCell::default(),
+            index: Cell::new(0),
+            tick: Cell::new(tick),
+            launch_start: book::stamp(tick, 0),
+            block_start: Cell::new(0),
+            phase_start: Cell::new(0),
+            warp_ticks: (0..grid.threads / WARP).map(|_| Cell::new(0)).collect(),
+            slots: (0..grid.threads).map(|_| slot()).collect(),
+            history: RefCell::default(),
+            fault: Cell::new(None),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn index(&self) -> u32 {
+        self.index.get()
+    }
+    #[inline(always)]
+    pub(super) fn slot(&self, thread: u32) -> &Slot {
+        &self.slots[thread as usize]
+    }
+    #[inline(always)]
+    pub(super) fn launch_start(&self) -> u64 {
+        self.launch_start
+    }
+    /// Stamps at which the block and its current phase started.
+    #[inline(always)]
+    pub(super) fn starts(&self) -> (u64, u64) {
+        (self.block_start.get(), self.phase_start.get())
+    }
+    /// The stamp of a thread in its current warp phase.
+    #[inline]
+    pub(super) fn stamp_of(&self, thread: u32) -> u64 {
+        book::stamp(self.warp_ticks[(thread / WARP) as usize].get(), thread)
+    }
+    /// The clock's last tick.
+    pub(super) fn tick(&self) -> u64 {
+        self.tick.get()
+    }
+
+    /// The block in which a stamp of this launch was made.
+    pub(super) fn block_at(&self, stamp: u64) -> u32 {
+        let history = self.history.borrow();
+        let next = history.partition_point(|&(start, _)| start <= stamp);
+        history[..next]
+            .last()
+            .map_or(self.index(), |&(_, block)| block)
+    }
+
+    /// Position of the view that starts at an address.
+    pub(super) fn view_at(&self, address: usize) -> Option<usize> {
+        self.views.iter().position(|&view| view == address)
+    }
+
+    /// First byte, in shared memory, of the array that starts at an address.
+    pub(super) fn shared_offset(&self, address: usize) -> usize {
+        address - self.shared.data.pointer.addr().get()
+    }
+
+    /// Where an array of shared memory and its records lie.
+    pub(super) fn shared_array(
+        &self,
+        offset: usize,
+        len: usize,
+        element: usize,
+        alignment: usize,
+    ) -> Result<(*mut u8, *mut Record), FaultKind> {
+        let reserved = self.shared_bytes;
+        let bytes = len.saturating_mul(element);
+        let array = SharedArray {
+            offset,
+            bytes,
+            element,
+        };
+        let end = offset.saturating_add(bytes);
+        let mut arrays = self.arrays.borrow_mut();
+        if !arrays.contains(&array) {
+            let overlaps =
+                |other: &SharedArray| offset < other.offset + other.bytes && other.offset < end;
+            if offset % alignment != 0
+                || end > reserved
+                || (bytes > 0 && arrays.iter().any(overlaps))
+            {
+                return Err(FaultKind::SharedLayout {
+                    offset,
+                    bytes,
+                    reserved,
+                });
+            }
+            arrays.push(array);
+        }
+        // The memory holds at least the reserved bytes, and an array's end was found to be among them.
+        let data = self.shared.data.pointer.as_ptr().cast::<u8>();
+        Ok((
+            data.wrapping_add(offset),
+            self.shared.book.pointer.as_ptr().wrapping_add(offset),
+        ))
+    }
+
+    /// Leaves a fault for the scheduler to find.
+    pub(super) fn report(&self, fault: Fault) {
+        self.fault.set(Some(Box::new(fault)));
+    }
+
+    /// Runs one block of a launch.
+    pub(super) fn run<K: Kernel<Emulator>>(
+        &self,
+        index: u32,
+        kernel: &K,
+        stacks: &mut [DefaultStack],
+        sequence: &mut Sequence,
+    ) -> Result<(), Box<Fault>> {
+        self.index.set(index);
+        self.next_phase();
+        self.block_start.set(self.phase_start.get());
+        self.history
+            .borrow_mut()
+            .push((self.block_start.get(), index));
+        for slot in &self.slots {
+            slot.state.set(State::Runnable);
+        }
+
+        let fiber = |(thread, stack)| {
+            let body = move |yielder: &_, ()| {
+                let run = || kernel.run(&Thread::new(self, yielder, thread));
+                catch_unwind(AssertUnwindSafe(run))
+            };
+            // SAFETY: the fibers are dropped at the end of this call, which all that the closure borrows outlives.
+            unsafe { Fiber::with_stack_unchecked(stack, body) }
+        };
+        let mut fibers = Fibers((0..).zip(stacks).map(fiber).collect());
+        self.schedule(&mut fibers.0, sequence)
+    }
+
+    fn schedule(
+        &self,
+        fibers: &mut [Fiber<'_>],
+        sequence: &mut Sequence,
+    ) -> Result<(), Box<Fault>> {
+        let threads = fibers.len();
+        let group = sequence.group(threads);
+        let mut groups: Vec<u32> = (0..threads.div_ceil(group) as u32).collect();
+        let mut turns = Vec::with_capacity(group);
+        loop {
+            groups.sort_unstable();
+            sequence.arrange(&mut groups);
+            for &number in &groups {
+                let first = number as usize * group;
+                let members = first..(first + group).min(threads);
+                loop {
+                    turns.clear();
+                    let runnable = |&k: &usize| self.slots[k].state.get() == State::Runnable;
+                    turns.extend(members.clone().filter(runnable).map(|k| k as u32));
+                    if turns.is_empty() {
+                        break;
+                    }
+                    sequence.arrange(&mut turns);
+                    for &thread in &turns {
+                        self.resume(thread, &mut fibers[thread as usize])?;
+                    }
+                    for warp in members.clone().step_by(WARP as usize) {
+                        self.complete_warp(warp / WARP as usize)?;
+                    }
+                }
+            }
+            if self.complete_block()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lets a thread run until it stops.
+    #[inline]
+    fn resume(&self, thread: u32, fiber: &mut Fiber<'_>) -> Result<(), Box<Fault>> {
+        let slot = self.slot(thread);
+        match fiber.resume(()) {
+            CoroutineResult::Yield(()) if slot.state.get() != State::Faulted => Ok(()),
+            CoroutineResult::Return(Ok(())) => {
+                slot.state.set(State::Stopped(Activity::Exited));
+                Ok(())
+            }
+            CoroutineResult::Yield(()) => Err(self
+                .fault
+                .take()
+                .expect("a thread that failed left its fault")),
+            CoroutineResult::Return(Err(payload)) => {
+                let message = payload
+                    .downcast_ref::<&str>()
+                    .map(ToString::to_string)
+                    .or_else(|| payload.downcast_ref::<String>().cloned())
+                    .unwrap_or_else(|| "(no message)".into());
+                Err(self.fault_of(FaultKind::Panic(message), thread, None, None))
+            }
+        }
+    }
+
+    /// Carries out the exchange or the barrier in which the lanes of a warp stand, if they do.
+    fn complete_warp(&self, warp: usize) -> Result<(), Box<Fault>> {
+        let first = warp * WARP as usize;
+        let lanes = &self.slots[first..first + WARP as usize];
+        let in_warp_operation = |slot: &Slot| {
+            slot.activity().filter(|activity| {
+                matches!(
+                    activity,
+                    Activity::WarpBarrier | Activity::Shuffle | Activity::Ballot
+                )
+            })
+        };
+        let Some((leader, operation)) = lanes
+            .iter()
+            .enumerate()
+            .find_map(|(lane, slot)| Some((lane, in_warp_operation(slot)?)))
+        else {
+            return Ok(());
+        };
+        let location = lanes[leader].location.get();
+        let takes_part = |slot: &Slot| slot.stands_in(operation, location);
+        if let Some(missing) = lanes.iter().position(|slot| !takes_part(slot)) {
+            let from_inactive =
+                |slot: &Slot| takes_part(slot) && !takes_part(&lanes[slot.source.get() as usize]);
+            if operation == Activity::Shuffle
+                && let Some(lane) = lanes.iter().position(from_inactive)
+            {
+                let source = lanes[lane].source.get();
+                let kind = FaultKind::InactiveLane { source };
+                let other = first as u32 + source;
+                return Err(self.fault_of(
+                    kind,
+                    (first + lane) as u32,
+                    Some(location),
+                    Some(other),
+                ));
+            }
+            let instead = lanes[missing].activity().unwrap_or(Activity::Exited);
+            let kind = FaultKind::WarpOperation { operation, instead };
+            let other = (first + missing) as u32;
+            return Err(self.fault_of(kind, (first + leader) as u32, Some(location), Some(other)));
+        }
+
+        match operation {
+            Activity::Shuffle => {
+                let words: [u32; WARP as usize] =
+                    std::array::from_fn(|lane| lanes[lane].word.get());
+                for slot in lanes {
+                    slot.word.set(words[slot.source.get() as usize]);
+                }
+            }
+            Activity::Ballot => {
+                let mask = (0..)
+                    .zip(lanes)
+                    .fold(0, |mask, (lane, slot)| mask | slot.word.get() << lane);
+                for slot in lanes {
+                    slot.word.set(mask);
+                }
+            }
+            _ => {}
+        }
+        if EXCHANGES_ORDER_MEMORY || operation == Activity::WarpBarrier {
+            self.tick.set(self.tick.get() + 1);
+            self.warp_ticks[warp].set(self.tick.get());
+        }
+        for slot in lanes {
+            slot.state.set(State::Runnable);
+        }
+        self.counts.warp_operation();
+        Ok(())
+    }
+
+    /// Releases the threads from the block barrier; true if instead all of them have left the kernel.
+    fn complete_block(&self) -> Result<bool, Box<Fault>> {
+        let at_barrier = |slot: &Slot| slot.state.get() == State::Stopped(Activity::Barrier);
+        let Some(arrived) = self.slots.iter().position(at_barrier) else {
+            return Ok(true);
+        };
+        let location = self.slots[arrived].location.get();
+        if let Some(missing) = self
+            .slots
+            .iter()
+            .position(|slot| !slot.stands_in(Activity::Barrier, location))
+        {
+            let instead = self.slots[missing].activity().unwrap_or(Activity::Exited);
+            let kind = FaultKind::Barrier { instead };
+            return Err(self.fault_of(kind, arrived as u32, Some(location), Some(missing as u32)));
+        }
+        for slot in &self.slots {
+            slot.state.set(State::Runnable);
+        }
+        self.next_phase();
+        self.counts.barrier();
+        Ok(false)
+    }
+
+    fn next_phase(&self) {
+        let tick = self.tick.get() + 1;
+        self.tick.set(tick);
+        self.phase_start.set(book::stamp(tick, 0));
+        for warp in &self.warp_ticks {
+            warp.set(tick);
+        }
+    }
+
+    /// A fault that concerns no memory.
+    fn fault_of(
+        &self,
+        kind: FaultKind,
+        thread: u32,
+        location: Option<&'static Location<'static>>,
+        other: Option<u32>,
+    ) -> Box<Fault> {
+        let other = other.map(|thread| {
+            let slot = self.slot(thread);
+            let waits = slot
+                .activity()
+                .is_some_and(|activity| activity != Activity::Exited);
+            OtherThread {
+                block: self.index(),
+                thread,
+                location: waits.then(|| slot.location.get()),
+            }
+        });
+        Box::new(Fault {
+            kind,
+            kernel: self.entry,
+            block: self.index(),
+            thread,
+            memory: None,
+            index: None,
+            location,
+            other,
+        })
+    }
+}
+
+/// The threads of a block. After a fault some stand in the middle of the kernel; dropping a coroutine unwinds it.
+struct Fibers<'a>(Vec<Fiber<'a>>);
+
+impl Drop for Fibers<'_> {
+    fn drop(&mut self) {
+        if cfg!(panic = "abort") {
+            for fiber in &mut self.0 {
+                // SAFETY: nothing can be unwound in such a build. The frames left behind are those of a kernel, which knows
+                // neither allocation nor locks, and of `Thread`, which borrows only.
+                unsafe { fiber.force_reset() };
+            }
+        }
+    }
+}

@@ -1,0 +1,715 @@
+//! The machine: buffers, copies, launches in the order of the calls.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::{self, ThreadId};
+
+use cudarc::driver::{result, sys};
+use rarefy_kernels::{DeviceMemory, Region};
+
+use super::arguments::Arena;
+use super::driver::{self, CudaVersion, Driven, driver_error, guard};
+use super::modules::{Function, Loader};
+use super::ptx::{self, LEAST_CAPABILITY, MODULES, PtxModule, capability_text};
+use crate::error::{Error, Result};
+use crate::machine::{Element, Grid, Kernel, Limits, Machine};
+use crate::memory_plan::{Memory, check_memory};
+
+/// The environment variable that picks a device.
+const DEVICE_VARIABLE: &str = "RAREFY_DEVICE";
+
+/// What does not change about a device.
+#[derive(Clone, Debug)]
+pub(super) struct Properties {
+    pub(super) ordinal: u32,
+    pub(super) name: String,
+    /// Ten times the major number plus the minor.
+    pub(super) capability: u32,
+    pub(super) total_bytes: u64,
+    pub(super) multiprocessors: u32,
+    pub(super) shared_per_block: usize,
+    pub(super) shared_per_multiprocessor: usize,
+}
+
+impl Properties {
+    /// Asks the driver, which [`driver::usable`] has found, about one of its devices.
+    pub(super) fn of(ordinal: u32) -> Result<Self> {
+        use sys::CUdevice_attribute_enum as Attribute;
+        let action = "asking for the properties of a device";
+        let device = device_handle(ordinal)?;
+        let attribute = |attribute| -> Result<u32> {
+            // SAFETY: the device was returned by the driver.
+            let value =
+                unsafe { result::device::get_attribute(device, attribute) }.during(action)?;
+            Ok(u32::try_from(value).unwrap_or(0))
+        };
+        Ok(Self {
+            ordinal,
+            name: result::device::get_name(device).during(action)?,
+            capability: 10 * attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?
+                + attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+            // SAFETY: the device was returned by the driver.
+            total_bytes: unsafe { result::device::total_mem(device) }.during(action)? as u64,
+            multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            shared_per_block: attribute(
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+            )? as usize,
+            shared_per_multiprocessor: attribute(
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+            )? as usize,
+        })
+    }
+
+    pub(super) fn is_supported(&self) -> bool {
+        self.capability >= LEAST_CAPABILITY
+    }
+
+    fn unsupported_text(&self) -> String {
+        format!(
+            "device {} ({}) has compute capability {}, and rarefy needs {} or later",
+            self.ordinal,
+            self.name,
+            capability_text(self.capability),
+            capability_text(LEAST_CAPABILITY)
+        )
+    }
+}
+
+fn device_handle(ordinal: u32) -> Result<sys::CUdevice> {
+    result::device::get(i32::try_from(ordinal).unwrap_or(i32::MAX))
+        .during_with(|| format!("opening device {ordinal}"))
+}
+
+/// A CUDA device with a stream of its own.
+///
+/// A handle that is cheap to clone; clones share the stream, the loaded kernels and the buffers. Launches and copies
+/// take effect in the order of the calls, also when they come from several threads. A device opened a second
+/// time has another stream, and neither takes the other's buffers.
+///
+/// ```no_run
+/// use rarefy::gpu::Device;
+/// use rarefy::machine::Machine;
+///
+/// let device = Device::open()?;
+/// let buffer = device.upload(&[1.0_f32, 2.0, 3.0])?;
+/// let mut back = [0.0; 3];
+/// device.read(&buffer, &mut back)?;
+/// assert_eq!(back, [1.0, 2.0, 3.0]);
+/// # Ok::<(), rarefy::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Device {
+    pub(super) inner: Arc<Inner>,
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device")
+            .field("properties", &self.inner.properties)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the clones of a [`Device`] share.
+pub(super) struct Inner {
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    pub(super) stream: sys::CUstream,
+    properties: Properties,
+    version: CudaVersion,
+    /// Every call that reaches the stream holds this lock, so that the order of the calls is the order of the work.
+    ///
+    /// Nothing that may be the last owner of an [`Allocation`] is dropped while it is held.
+    state: Mutex<State>,
+}
+
+// SAFETY: the driver's handles may be used from any thread whose current context is the right one, which `Inner::lock`
+// sees to; calls on the stream are serialised by the lock.
+unsafe impl Send for Inner {}
+// SAFETY: as above.
+unsafe impl Sync for Inner {}
+
+/// What changes while a device works.
+pub(super) struct State {
+    pub(super) loader: Loader,
+    /// Live allocations by their address: what a launch may use and what a graph must keep.
+    allocations: BTreeMap<u64, Weak<Allocation>>,
+    /// A graph is being recorded.
+    pub(super) recording: Option<Recording>,
+    /// Memory to free when the recording ends.
+    pub(super) deferred: Vec<u64>,
+    /// The kernel launched last, for errors that show later.
+    last_entry: Option<&'static str>,
+}
+
+/// A graph being recorded.
+pub(super) struct Recording {
+    thread: ThreadId,
+    /// Memory that the launches use.
+    pub(super) kept: Vec<Arc<Allocation>>,
+}
+
+impl Recording {
+    pub(super) fn new() -> Self {
+        Self {
+            thread: thread::current().id(),
+            kept: Vec::new(),
+        }
+    }
+}
+
+impl State {
+    /// Refuses what a graph cannot hold.
+    pub(super) fn refuse_in_recording(&self, action: &str) -> Result<()> {
+        match self.recording {
+            None => Ok(()),
+            Some(_) => Err(Error::Driver {
+                action: action.to_owned(),
+                reason: "a graph is being recorded, which can hold launches and copies on the device only; do this before or after Device::capture"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    /// What to call the work whose failure a later call reports.
+    fn waiting_text(&self) -> String {
+        match self.last_entry {
+            Some(entry) => format!("waiting for the device (kernel launched last: `{entry}`)"),
+            None => "waiting for the device".to_owned(),
+        }
+    }
+}
+
+impl Inner {
+    /// Takes the lock and makes the device's context the calling thread's.
+    pub(super) fn lock(&self) -> Result<MutexGuard<'_, State>> {
+        let state = self.lock_for_cleaning();
+        // SAFETY: the context is retained as long as `self` lives.
+        unsafe { result::ctx::set_current(self.context) }.during("switching to the device")?;
+        match &state.recording {
+            Some(recording) if recording.thread != thread::current().id() => Err(Error::Driver {
+                action: "using the device".to_owned(),
+                reason: "another thread is recording a graph on it; open a device of its own for each thread"
+                    .to_owned(),
+            }),
+            _ => Ok(state),
+        }
+    }
+
+    /// The lock alone, for destructors, which must work whatever the state is.
+    pub(super) fn lock_for_cleaning(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the device's context the calling thread's, for destructors.
+    pub(super) fn bind_for_cleaning(&self) {
+        // An error here shows again in the call that follows, whose own error is of no use to a destructor.
+        // SAFETY: the context is retained as long as `self` lives.
+        let _ = unsafe { result::ctx::set_current(self.context) };
+    }
+
+    pub(super) fn wait(&self, state: &State) -> Result<()> {
+        // SAFETY: the stream lives as long as `self`.
+        unsafe { result::stream::synchronize(self.stream) }.during_with(|| state.waiting_text())
+    }
+
+    /// Frees memory once the work that uses it is done. The context is current, and no graph is being recorded.
+    pub(super) fn free(&self, address: u64) {
+        // Errors of earlier work show in the calls that report them; a destructor has nobody to tell.
+        // SAFETY: the stream lives as long as `self`; the address was allocated by this device, and its last owner
+        // is gone.
+        unsafe {
+            let _ = result::stream::synchronize(self.stream);
+            let _ = result::free_sync(address);
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.bind_for_cleaning();
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: buffers, events and graphs hold an `Arc` of this, so none is left; stream and context were
+        // made by `open_with` and are released here once.
+        unsafe {
+            let _ = result::stream::synchronize(self.stream);
+            state.loader.unload();
+            let _ = result::stream::destroy(self.stream);
+            let _ = result::primary_ctx::release(self.device);
+        }
+    }
+}
+
+/// Memory on a device, freed when the last buffer or graph that uses it is gone.
+pub(super) struct Allocation {
+    address: u64,
+    inner: Arc<Inner>,
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        let mut state = self.inner.lock_for_cleaning();
+        state.allocations.remove(&self.address);
+        if state.recording.is_some() {
+            state.deferred.push(self.address);
+        } else {
+            self.inner.bind_for_cleaning();
+            self.inner.free(self.address);
+        }
+    }
+}
+
+/// Elements in a device's memory. Freed, after the work that uses it, when dropped.
+pub struct DeviceBuffer<T> {
+    allocation: Arc<Allocation>,
+    len: usize,
+    elements: PhantomData<T>,
+}
+
+impl<T> DeviceBuffer<T> {
+    /// Elements in the buffer.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes that the elements take.
+    pub fn bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+}
+
+impl<T> fmt::Debug for DeviceBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceBuffer")
+            .field("address", &format_args!("{:#x}", self.allocation.address))
+            .field("len", &self.len)
+            .finish()
+    }
+}
+
+/// The ordinal in `RAREFY_DEVICE`, if that is set.
+fn ordinal_from_environment() -> Result<Option<u32>> {
+    match std::env::var(DEVICE_VARIABLE) {
+        Ok(text) if text.trim().is_empty() => Ok(None),
+        Ok(text) => text.trim().parse().map(Some).map_err(|_| {
+            Error::input(format!(
+                "{DEVICE_VARIABLE}={text} is no device; give its number in the list of `rarefy doctor`, such as 0"
+            ))
+        }),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(std::env::VarError::NotUnicode(_)) => Err(Error::input(format!(
+            "{DEVICE_VARIABLE} is not text; give the number of a device, such as 0"
+        ))),
+    }
+}
+
+impl Device {
+    /// The first device that rarefy supports, or the one whose number the variable `RAREFY_DEVICE` holds.
+    pub fn open() -> Result<Self> {
+        match ordinal_from_environment()? {
+            Some(ordinal) => Self::open_ordinal(ordinal),
+            None => Self::open_first(MODULES),
+        }
+    }
+
+    /// The device with this number in the driver's list, which starts at 0.
+    pub fn open_ordinal(ordinal: u32) -> Result<Self> {
+        let probe = driver::usable()?;
+        if ordinal >= probe.devices {
+            return Err(Error::input(format!(
+                "device {ordinal} was asked for, and the driver lists {}, counted from 0; see `rarefy doctor`",
+                probe.devices
+            )));
+        }
+        guard(|| Self::open_with(Properties::of(ordinal)?, MODULES))
+    }
+
+    /// The first supported device, with other PTX than this build's: for tests of the loader.
+    #[doc(hidden)]
+    pub fn open_with_modules(modules: &'static [PtxModule]) -> Result<Self> {
+        Self::open_first(modules)
+    }
+
+    fn open_first(modules: &'static [PtxModule]) -> Result<Self> {
+        let probe = driver::usable()?;
+        guard(|| {
+            let mut refused = Vec::new();
+            for ordinal in 0..probe.devices {
+                let properties = Properties::of(ordinal)?;
+                if properties.is_supported() {
+                    return Self::open_with(properties, modules);
+                }
+                refused.push(properties.unsupported_text());
+            }
+            Err(Error::NoDevice(format!(
+                "{}; use --backend cpu",
+                refused.join("; ")
+            )))
+        })
+    }
+
+    fn open_with(properties: Properties, modules: &'static [PtxModule]) -> Result<Self> {
+        if !properties.is_supported() {
+            return Err(Error::NoDevice(format!(
+                "{}; choose another with {DEVICE_VARIABLE}, or use --backend cpu",
+                properties.unsupported_text()
+            )));
+        }
+        let action = || {
+            format!(
+                "opening device {} ({})",
+                properties.ordinal, properties.name
+            )
+        };
+        let device = device_handle(properties.ordinal)?;
+        // SAFETY: the device was returned by the driver; `Inner::drop` releases the context.
+        let context = unsafe { result::primary_ctx::retain(device) }.during_with(action)?;
+        let stream = {
+            // SAFETY: the context was just retained.
+            unsafe { result::ctx::set_current(context) }
+                .and_then(|()| result::stream::create(result::stream::StreamKind::NonBlocking))
+        };
+        let stream = match stream {
+            Ok(stream) => stream,
+            Err(error) => {
+                // SAFETY: retained above, and not handed to anyone.
+                let _ = unsafe { result::primary_ctx::release(device) };
+                return Err(driver_error(action(), error));
+            }
+        };
+        let loader = Loader::new(modules, properties.capability);
+        Ok(Self {
+            inner: Arc::new(Inner {
+                device,
+                context,
+                stream,
+                properties,
+                version: driver::usable()?.version.unwrap_or(CudaVersion(0)),
+                state: Mutex::new(State {
+                    loader,
+                    allocations: BTreeMap::new(),
+                    recording: None,
+                    deferred: Vec::new(),
+                    last_entry: None,
+                }),
+            }),
+        })
+    }
+
+    /// The device's number in the driver's list.
+    pub fn ordinal(&self) -> u32 {
+        self.inner.properties.ordinal
+    }
+
+    /// The device's name, such as `NVIDIA H200`.
+    pub fn name(&self) -> &str {
+        &self.inner.properties.name
+    }
+
+    /// Compute capability, ten times the major number plus the minor: 90 is 9.0.
+    pub fn capability(&self) -> u32 {
+        self.inner.properties.capability
+    }
+
+    /// The CUDA version that the driver supports.
+    pub fn cuda_version(&self) -> CudaVersion {
+        self.inner.version
+    }
+
+    /// All global memory of the device, in use or not.
+    pub fn total_bytes(&self) -> u64 {
+        self.inner.properties.total_bytes
+    }
+
+    /// Loads kernels before their first launch, and lets them use all the shared memory that a block can have.
+    ///
+    /// Without this a kernel is loaded (and its PTX compiled) when it is launched first. A kernel must be loaded before it
+    /// is recorded in a [graph](Self::capture).
+    pub fn prepare(&self, entries: &[&'static str]) -> Result<()> {
+        let mut state = self.inner.lock()?;
+        state.refuse_in_recording("loading kernels")?;
+        for entry in entries {
+            let function = state.loader.function(entry)?;
+            let most = self
+                .inner
+                .properties
+                .shared_per_block
+                .saturating_sub(function.static_shared);
+            state.loader.allow_shared(entry, most)?;
+        }
+        Ok(())
+    }
+
+    /// Compiles and loads one of the embedded modules, by its index in [`MODULES`].
+    pub(super) fn load_module(&self, index: usize) -> Result<()> {
+        let mut state = self.inner.lock()?;
+        state.refuse_in_recording("loading a module")?;
+        state.loader.module(index).map(|_| ())
+    }
+
+    /// Copies the contents of one buffer to another of the same length, on the device. A graph can hold it.
+    pub fn copy<T: Element>(
+        &self,
+        source: &DeviceBuffer<T>,
+        target: &mut DeviceBuffer<T>,
+    ) -> Result<()> {
+        let action = "copying on the device";
+        same_length(action, source.len, target.len)?;
+        let mut state = self.inner.lock()?;
+        self.keep(&mut state, source.allocation.address, action)?;
+        self.keep(&mut state, target.allocation.address, action)?;
+        if source.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: both buffers hold that many bytes and are different, since one is borrowed exclusively; their memory
+        // is freed only after the stream's work, and recordings keep it.
+        unsafe {
+            result::memcpy_dtod_async(
+                target.allocation.address,
+                source.allocation.address,
+                source.bytes(),
+                self.inner.stream,
+            )
+        }
+        .during(action)
+    }
+
+    /// Checks that memory is this device's and alive; a recording keeps it.
+    fn keep(&self, state: &mut State, address: u64, action: &str) -> Result<()> {
+        let Some(allocation) = state.allocations.get(&address) else {
+            return Err(Error::input(format!(
+                "{action}: a buffer was allocated by another device handle; allocate it on the one that uses it"
+            )));
+        };
+        if let Some(recording) = &mut state.recording {
+            // The caller borrows the buffer, so this owner is not the last one to go.
+            recording.kept.extend(allocation.upgrade());
+        }
+        Ok(())
+    }
+
+    /// Loads a kernel for a launch, or says why it cannot be launched like this.
+    fn function_for(
+        &self,
+        state: &mut State,
+        entry: &'static str,
+        grid: Grid,
+        shared: usize,
+    ) -> Result<Function> {
+        let recording = state.recording.is_some();
+        let unprepared = || {
+            Error::Driver {
+            action: format!("recording kernel `{entry}` in a graph"),
+            reason: "it is not loaded yet, or not for this much shared memory; call Device::prepare with its name, \
+                     or run the same launches once, before Device::capture"
+                .to_owned(),
+        }
+        };
+        let function = match state.loader.loaded(entry) {
+            Some(function) => function,
+            None if recording => return Err(unprepared()),
+            None => state.loader.function(entry)?,
+        };
+        if grid.threads > function.most_threads {
+            return Err(Error::input(format!(
+                "kernel {entry} cannot be launched with {} threads a block; its registers allow {} on this device",
+                grid.threads, function.most_threads
+            )));
+        }
+        check_memory(
+            &format!("kernel {entry}"),
+            Memory::Shared,
+            shared.saturating_add(function.static_shared) as u64,
+            self.inner.properties.shared_per_block as u64,
+            "make the problem smaller, or use --backend cpu",
+        )?;
+        if shared > function.allowed_shared {
+            if recording {
+                return Err(unprepared());
+            }
+            state.loader.allow_shared(entry, shared)?;
+        }
+        Ok(function)
+    }
+}
+
+/// Refuses copies between different lengths.
+fn same_length(action: &str, source: usize, target: usize) -> Result<()> {
+    if source == target {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "{action}: {source} elements do not fit {target}; both must have one length"
+    )))
+}
+
+impl DeviceMemory for Device {
+    type Buffer<T: Element> = DeviceBuffer<T>;
+
+    fn region<T: Element>(buffer: &DeviceBuffer<T>) -> Region<T> {
+        // An address of the device: the host never follows it.
+        let pointer = std::ptr::without_provenance_mut(buffer.allocation.address as usize);
+        Region::new(pointer, buffer.len)
+    }
+}
+
+impl Machine for Device {
+    fn limits(&self) -> Result<Limits> {
+        let _state = self.inner.lock()?;
+        let (free, _) = result::mem_get_info().during("asking for free memory")?;
+        let properties = &self.inner.properties;
+        Ok(Limits {
+            shared_bytes_per_block: properties.shared_per_block,
+            shared_bytes_per_multiprocessor: properties.shared_per_multiprocessor,
+            multiprocessors: properties.multiprocessors,
+            free_bytes: free as u64,
+        })
+    }
+
+    fn allocate<T: Element>(&self, len: usize) -> Result<DeviceBuffer<T>> {
+        let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
+        let what = || format!("a buffer of {len} elements");
+        let remedy = "free memory on the device, or make the problem smaller";
+        let total = self.total_bytes();
+        let mut state = self.inner.lock()?;
+        state.refuse_in_recording("allocating memory")?;
+        let too_much =
+            |available: u64| check_memory(&what(), Memory::Device, needed, available, remedy);
+        let free = || result::mem_get_info().map_or(total, |(free, _)| free as u64);
+        if needed > total {
+            too_much(free().min(total))?;
+        }
+        // A view of no elements still has an address.
+        let bytes = usize::try_from(needed).unwrap_or(usize::MAX).max(16);
+        // SAFETY: the context is current; the memory is owned by the allocation below.
+        let address = match unsafe { result::malloc_sync(bytes) } {
+            Ok(address) => address,
+            Err(error) if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                too_much(free())?;
+                // There is enough, but not in one piece.
+                return Err(Error::Memory {
+                    what: format!("{} in one piece", what()),
+                    memory: Memory::Device.name(),
+                    needed,
+                    available: free(),
+                    remedy: format!("the free memory is in smaller pieces; {remedy}"),
+                });
+            }
+            Err(error) => return Err(driver_error(format!("allocating {}", what()), error)),
+        };
+        let allocation = Arc::new(Allocation {
+            address,
+            inner: self.inner.clone(),
+        });
+        state
+            .allocations
+            .insert(address, Arc::downgrade(&allocation));
+        Ok(DeviceBuffer {
+            allocation,
+            len,
+            elements: PhantomData,
+        })
+    }
+
+    fn write<T: Element>(&self, buffer: &mut DeviceBuffer<T>, data: &[T]) -> Result<()> {
+        let action = "copying to the device";
+        same_length(action, data.len(), buffer.len)?;
+        let mut state = self.inner.lock()?;
+        state.refuse_in_recording(action)?;
+        self.keep(&mut state, buffer.allocation.address, action)?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: buffer and data have one length; the wait below ends all use of the data, whatever the copy said.
+        let copied = unsafe {
+            result::memcpy_htod_async(buffer.allocation.address, data, self.inner.stream)
+        };
+        let waited = self.inner.wait(&state);
+        copied.during(action)?;
+        waited
+    }
+
+    fn read<T: Element>(&self, buffer: &DeviceBuffer<T>, data: &mut [T]) -> Result<()> {
+        let action = "copying from the device";
+        same_length(action, buffer.len, data.len())?;
+        let mut state = self.inner.lock()?;
+        state.refuse_in_recording(action)?;
+        self.keep(&mut state, buffer.allocation.address, action)?;
+        if data.is_empty() {
+            return self.inner.wait(&state);
+        }
+        // SAFETY: buffer and data have one length, every bit pattern is an element, and the wait below ends all use of
+        // the data, whatever the copy said.
+        let copied = unsafe {
+            result::memcpy_dtoh_async(data, buffer.allocation.address, self.inner.stream)
+        };
+        let waited = self.inner.wait(&state);
+        copied.during_with(|| format!("{action}, after {}", state.waiting_text()))?;
+        waited
+    }
+
+    fn launch<K: Kernel<Self>>(&self, grid: Grid, kernel: K) -> Result<()> {
+        let entry = kernel.entry();
+        let shared = kernel.shared_bytes();
+        grid.check(entry)?;
+        let mut arguments = Arena::default();
+        kernel.arguments(&mut arguments);
+        if arguments.is_too_large() {
+            return Err(Error::input(format!(
+                "kernel {entry} has more than 4096 bytes of arguments; pass tables as buffers"
+            )));
+        }
+        let mut state = self.inner.lock()?;
+        for &address in arguments.regions() {
+            self.keep(&mut state, address, entry)?;
+        }
+        let function = self.function_for(&mut state, entry, grid, shared)?;
+        let mut pointers = arguments.pointers();
+        // SAFETY: the arguments are those that the kernel's one declaration lists, in its order, and live until the call
+        // returns, which copies them; the buffers among them belong to this device, and are freed only after the
+        // stream's work; kernels stay inside their views (checked in the emulator).
+        unsafe {
+            result::launch_kernel(
+                function.handle,
+                (grid.blocks, 1, 1),
+                (grid.threads, 1, 1),
+                u32::try_from(shared).unwrap_or(u32::MAX),
+                self.inner.stream,
+                &mut pointers,
+            )
+        }
+        .during_with(|| {
+            format!(
+                "launching kernel `{entry}` with {} blocks of {} threads and {shared} bytes of shared memory",
+                grid.blocks, grid.threads
+            )
+        })?;
+        state.last_entry = Some(entry);
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        let state = self.inner.lock()?;
+        state.refuse_in_recording("waiting for the device")?;
+        self.inner.wait(&state)
+    }
+}
+
+/// Which variants of a wing's kernels a device of this capability takes: capabilities, ascending, each with the
+/// index of its module.
+pub(super) fn variants(modules: &[PtxModule], wing: &str, capability: u32) -> BTreeMap<u32, usize> {
+    modules
+        .iter()
+        .filter(|module| module.wing == wing)
+        .flat_map(|module| module.entries)
+        .filter_map(|entry| ptx::choose(modules, entry, capability))
+        .map(|index| (modules[index].capability, index))
+        .collect()
+}

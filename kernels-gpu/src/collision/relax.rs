@@ -1,0 +1,177 @@
+//! Time stepping and moments of a homogeneous relaxation; the state is f64 in either precision.
+
+use super::GridShape;
+use super::reduce::{block_combine, block_sum, scratch_words};
+use super::summary;
+use crate::kernel;
+use crate::math::Real;
+
+/// Index of the entries of the control block that [`choose_step`] keeps.
+pub mod control {
+    /// Time reached.
+    pub const TIME: usize = 0;
+    /// The step about to be taken.
+    pub const STEP: usize = 1;
+    /// The largest step that the state allowed when the step was chosen.
+    pub const BOUND: usize = 2;
+    /// Entries.
+    pub const LEN: usize = 3;
+}
+
+/// How the time step is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct StepRule {
+    /// The step itself, or 0 to take `safety` times the largest step that keeps f >= 0.
+    pub fixed: f64,
+    /// Fraction of the largest step.
+    pub safety: f64,
+    /// Time at which to end; infinite to go on.
+    pub end: f64,
+}
+
+impl StepRule {
+    /// The next step from time `time` when `bound` is the largest stable step: the last one ends exactly at `end`.
+    #[inline(always)]
+    pub fn next(&self, time: f64, bound: f64) -> f64 {
+        let step = if self.fixed > 0.0 {
+            self.fixed
+        } else {
+            self.safety * bound
+        };
+        // A remainder of a rounding error's size belongs to this step: it would be no step of its own.
+        let left = self.end - time;
+        if step * (1.0 + 1e-9) >= left {
+            left
+        } else {
+            step
+        }
+    }
+}
+
+kernel! {
+    /// Chooses the next time step from the summary of [`conserve`](super::conserve) and moves the clock on: one warp, one thread of it.
+    pub fn choose_step(t, summary: In<f64>, control: InOut<f64>; rule: StepRule) {
+        if t.global_idx() == 0 {
+            let time = control.get(t, control::TIME);
+            let outflow = summary.get(t, summary::OUTFLOW);
+            let bound = if outflow > 0.0 { 1.0 / outflow } else { f64::INFINITY };
+            let step = rule.next(time, bound);
+            control.set(t, control::STEP, step);
+            control.set(t, control::BOUND, bound);
+            control.set(t, control::TIME, time + step);
+        }
+    }
+}
+
+kernel! {
+    /// One stage of an explicit Runge-Kutta method in convex form: f = keep f0 + (1 - keep) (f + dt I), one thread a cell.
+    ///
+    /// `work` receives the new state times `scale`, a power of two, in the precision of the collision kernels. 24 bytes read and 8 + sizeof(T) written a cell.
+    pub fn runge_kutta_stage<T: Real>(
+        t, start: In<f64>, rate: In<f64>, control: In<f64>, f: InOut<f64>, work: Out<T>; keep: f64, scale: f64,
+    ) for f32, f64 {
+        let cell = t.global_idx();
+        if cell < f.len() {
+            let step = control.get(t, control::STEP);
+            let euler = step.mul_add(rate.get(t, cell), f.get(t, cell));
+            let old = start.get(t, cell);
+            let value = keep.mul_add(old - euler, euler);
+            f.set(t, cell, value);
+            work.set(t, cell, T::from_f64(scale * value));
+        }
+    }
+}
+
+kernel! {
+    /// Copies the state to where a step starts from, and, times `scale`, to the precision of the collision kernels: one
+    /// thread a cell. The scale is a power of two that keeps the products of small values from underflowing in f32.
+    pub fn begin_step<T: Real>(t, f: In<f64>, start: Out<f64>, work: Out<T>; scale: f64) for f32, f64 {
+        let cell = t.global_idx();
+        if cell < f.len() {
+            let value = f.get(t, cell);
+            start.set(t, cell, value);
+            work.set(t, cell, T::from_f64(scale * value));
+        }
+    }
+}
+
+/// Index of the entries of the row that [`moments`] writes: sums over the cells, without the factor h^3.
+pub mod moment {
+    /// Sum of f.
+    pub const DENSITY: usize = 0;
+    /// Sums of f xi.
+    pub const MOMENTUM: usize = 1;
+    /// Sums of f c_a c_b for xx, yy, zz, xy, xz, yz, with c = xi - u.
+    pub const PRESSURE: usize = 4;
+    /// Sums of f c |c|^2.
+    pub const HEAT_FLUX: usize = 10;
+    /// Sum of f |xi|^4.
+    pub const FOURTH: usize = 13;
+    /// Sum of f ln f over the cells with f > 0.
+    pub const ENTROPY: usize = 14;
+    /// Smallest f.
+    pub const MINIMUM: usize = 15;
+    /// Entries.
+    pub const LEN: usize = 16;
+}
+
+kernel! {
+    /// Moments of a distribution by one block of [`REDUCE_THREADS`](super::REDUCE_THREADS), into `row` as in [`moment`].
+    pub fn moments(t, f: In<f64>, row: Out<f64>; shape: GridShape)
+    shared { scratch: [f64; scratch_words(11)] } {
+        let mut sums = [0.0; 4];
+        let mut least = f64::INFINITY;
+        let mut cell = t.thread_idx();
+        while cell < shape.cells {
+            let value = f.get(t, cell as usize);
+            let xi = shape.velocity(cell);
+            sums[0] += value;
+            sums[1] += value * xi[0];
+            sums[2] += value * xi[1];
+            sums[3] += value * xi[2];
+            least = if value < least { value } else { least };
+            cell += t.block_dim();
+        }
+        let mass = block_sum(t, sums, scratch);
+        let [least] = block_combine(t, [least], scratch, |a, b| if a < b { a } else { b });
+        let u = [mass[1] / mass[0], mass[2] / mass[0], mass[3] / mass[0]];
+
+        let mut sums = [0.0; 11];
+        let mut cell = t.thread_idx();
+        while cell < shape.cells {
+            let value = f.get(t, cell as usize);
+            let xi = shape.velocity(cell);
+            let c = [xi[0] - u[0], xi[1] - u[1], xi[2] - u[2]];
+            let c2 = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];
+            let xi2 = xi[0] * xi[0] + xi[1] * xi[1] + xi[2] * xi[2];
+            sums[0] += value * c[0] * c[0];
+            sums[1] += value * c[1] * c[1];
+            sums[2] += value * c[2] * c[2];
+            sums[3] += value * c[0] * c[1];
+            sums[4] += value * c[0] * c[2];
+            sums[5] += value * c[1] * c[2];
+            sums[6] += value * c[0] * c2;
+            sums[7] += value * c[1] * c2;
+            sums[8] += value * c[2] * c2;
+            sums[9] += value * xi2 * xi2;
+            if value > 0.0 {
+                sums[10] += value * Real::ln(value);
+            }
+            cell += t.block_dim();
+        }
+        block_sum(t, sums, scratch);
+        // The sums are still in the scratch words.
+        let k = t.thread_idx();
+        if k < 11 {
+            row.set(t, moment::PRESSURE + k as usize, scratch.get(t, k));
+        }
+        if k == 0 {
+            row.set(t, moment::DENSITY, mass[0]);
+            row.set(t, moment::MOMENTUM, mass[1]);
+            row.set(t, moment::MOMENTUM + 1, mass[2]);
+            row.set(t, moment::MOMENTUM + 2, mass[3]);
+            row.set(t, moment::MINIMUM, least);
+        }
+    }
+}

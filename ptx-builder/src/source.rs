@@ -1,0 +1,372 @@
+//! The device crate: which wings declare which kernels, for which capabilities, and the hash of it all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::error::{Error, Result};
+use crate::sha256;
+
+/// LLVM IR for the one thing the kernels need and Rust cannot say: the address of dynamic shared memory.
+pub const SHARED_MEMORY_IR: &str = include_str!("../shared_memory.ll");
+
+/// A method's device code: the kernels that one file of the device crate declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wing {
+    /// Name of the source file, `collision` for `src/collision.rs`.
+    pub name: String,
+    /// Entry points, sorted.
+    pub entries: Vec<String>,
+    /// Compute capabilities that PTX is built for, 75 for 7.5, ascending.
+    pub capabilities: Vec<u32>,
+}
+
+/// The sources of the device crate.
+#[derive(Clone, Debug)]
+pub struct DeviceCrate {
+    dir: PathBuf,
+    package: String,
+    wings: Vec<Wing>,
+}
+
+impl DeviceCrate {
+    /// Reads the crate in `dir`: its `Cargo.toml` and the kernel declarations in `src`.
+    ///
+    /// The capabilities stand in `Cargo.toml`, so that one more is one line:
+    ///
+    /// ```toml
+    /// [package.metadata.ptx]
+    /// capabilities = [75]         # of every wing
+    /// wings.longman = [90]        # of one wing, in addition
+    /// ```
+    pub fn open(dir: impl AsRef<Path>) -> Result<Self> {
+        let dir = dir.as_ref().to_owned();
+        let path = dir.join("Cargo.toml");
+        let text = fs::read_to_string(&path).map_err(Error::io(&path))?;
+        let manifest: CargoManifest =
+            toml::from_str(&text).map_err(|e| Error::malformed(&path, e))?;
+        let Package {
+            name: package,
+            metadata,
+        } = manifest.package;
+        let Metadata { ptx } = metadata;
+
+        let mut wings: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for file in source_files(&dir.join("src"))? {
+            let text = fs::read_to_string(&file).map_err(Error::io(&file))?;
+            let entries =
+                declared_entries(&text).map_err(|problem| Error::malformed(&file, problem))?;
+            if entries.is_empty() {
+                continue;
+            }
+            let relative = file.strip_prefix(dir.join("src")).unwrap_or(&file);
+            let name = relative.iter().next().unwrap_or_default();
+            let name = Path::new(name)
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            wings.entry(name).or_default().extend(entries);
+        }
+        if let Some(unknown) = ptx.wings.keys().find(|name| !wings.contains_key(*name)) {
+            let problem = format!(
+                "[package.metadata.ptx] names the wing {unknown}, which declares no kernel"
+            );
+            return Err(Error::malformed(&path, problem));
+        }
+        let wings = wings
+            .into_iter()
+            .map(|(name, entries)| {
+                let own = ptx.wings.get(&name).into_iter().flatten();
+                let capabilities: BTreeSet<u32> =
+                    ptx.capabilities.iter().chain(own).copied().collect();
+                Wing {
+                    name,
+                    entries: entries.into_iter().collect(),
+                    capabilities: capabilities.into_iter().collect(),
+                }
+            })
+            .collect();
+        Ok(Self {
+            dir,
+            package,
+            wings,
+        })
+    }
+
+    /// Where the crate lies.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+    /// Name of the package.
+    pub fn package(&self) -> &str {
+        &self.package
+    }
+    /// The wings, sorted by name.
+    pub fn wings(&self) -> &[Wing] {
+        &self.wings
+    }
+    /// Where the committed PTX lies.
+    pub fn ptx_dir(&self) -> PathBuf {
+        self.dir.join("ptx")
+    }
+    /// Where the budgets of the kernels lie.
+    pub fn budgets_path(&self) -> PathBuf {
+        self.dir.join("budgets.toml")
+    }
+    /// Whether this is an unpacked package of a registry, whose files cannot have been edited.
+    pub fn is_packed(&self) -> bool {
+        ["Cargo.toml.orig", ".cargo-ok", ".cargo-checksum.json"]
+            .iter()
+            .any(|name| self.dir.join(name).exists())
+    }
+
+    /// Hash of everything that decides what the PTX is, apart from the compiler: sources, `Cargo.toml`, the LLVM
+    /// IR linked in, and the flags of the compilation. Line endings do not count.
+    pub fn source_hash(&self) -> Result<String> {
+        let mut message = Vec::new();
+        let mut add = |name: &str, content: &str| {
+            let content = content.replace("\r\n", "\n");
+            message.extend(format!("{name}\n{}\n", content.len()).bytes());
+            message.extend(content.bytes());
+        };
+        add("recipe", &crate::compile::recipe());
+        add("shared_memory.ll", SHARED_MEMORY_IR);
+        let mut files = vec![self.dir.join("Cargo.toml")];
+        files.extend(source_files(&self.dir.join("src"))?);
+        for file in files {
+            let relative = file.strip_prefix(&self.dir).unwrap_or(&file);
+            let name = relative
+                .iter()
+                .map(|part| part.to_string_lossy())
+                .collect::<Vec<_>>()
+                .join("/");
+            add(&name, &fs::read_to_string(&file).map_err(Error::io(&file))?);
+        }
+        Ok(sha256(&message))
+    }
+}
+
+#[derive(Deserialize)]
+struct CargoManifest {
+    package: Package,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    ptx: PtxMetadata,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PtxMetadata {
+    capabilities: Vec<u32>,
+    #[serde(default)]
+    wings: BTreeMap<String, Vec<u32>>,
+}
+
+/// Every `.rs` file under `dir`, sorted.
+fn source_files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).map_err(Error::io(dir))? {
+        let path = entry.map_err(Error::io(dir))?.path();
+        if path.is_dir() {
+            files.extend(source_files(&path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The entry points that the `kernel!` declarations of a source text make.
+///
+/// `pub fn name<T: Real>(...) for f32, f64` makes `name_f32` and `name_f64`, `pub fn name(...)` makes `name`. The
+/// compiled crate is compared with this list, so a declaration that is misread cannot go unnoticed.
+pub fn declared_entries(source: &str) -> std::result::Result<Vec<String>, String> {
+    let code = without_comments(source);
+    let mut entries = Vec::new();
+    let mut rest = code.as_str();
+    while let Some(at) = rest.find("kernel!") {
+        let before = rest[..at].chars().next_back();
+        rest = &rest[at + "kernel!".len()..];
+        if before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+            || !rest.trim_start().starts_with('{')
+        {
+            continue;
+        }
+        let function = rest.find("pub fn ").ok_or("a kernel! without `pub fn`")?;
+        rest = &rest[function + "pub fn ".len()..];
+        let end = rest
+            .find(['<', '('])
+            .ok_or("a kernel! without a list of arguments")?;
+        let name = rest[..end].trim();
+        let generic = rest[end..].starts_with('<');
+        let open = rest
+            .find('(')
+            .ok_or_else(|| format!("kernel {name} has no list of arguments"))?;
+        let close = matching(&rest[open..], '(', ')')
+            .ok_or_else(|| format!("kernel {name}: `(` without `)`"))?;
+        rest = &rest[open + close + 1..];
+        if generic {
+            let types = rest.trim_start().strip_prefix("for ");
+            let types = types.ok_or_else(|| {
+                format!("kernel {name} is generic but lists no types after `for`")
+            })?;
+            let end = types.find('{').unwrap_or(types.len());
+            let types = types[..end].trim().trim_end_matches("shared").trim();
+            entries.extend(types.split(',').map(|ty| format!("{name}_{}", ty.trim())));
+        } else {
+            entries.push(name.to_owned());
+        }
+    }
+    Ok(entries)
+}
+
+/// Index of the bracket that closes the one `text` begins with.
+fn matching(text: &str, open: char, close: char) -> Option<usize> {
+    let mut depth = 0;
+    for (index, c) in text.char_indices() {
+        if c == open {
+            depth += 1;
+        } else if c == close {
+            depth -= 1;
+            if depth == 0 {
+                return Some(index);
+            }
+        }
+    }
+    None
+}
+
+/// Rust source with its comments blanked and its string literals emptied.
+fn without_comments(source: &str) -> String {
+    let mut code = String::with_capacity(source.len());
+    let mut rest = source;
+    while let Some(c) = rest.chars().next() {
+        let skipped = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if c == '"' {
+            let mut escaped = false;
+            let end = rest[1..].find(|c| {
+                let ends = c == '"' && !escaped;
+                escaped = c == '\\' && !escaped;
+                ends
+            });
+            end.map_or(rest.len(), |end| end + 2)
+        } else if rest.starts_with("'\"'") {
+            3
+        } else {
+            code.push(c);
+            rest = &rest[c.len_utf8()..];
+            continue;
+        };
+        code.push(' ');
+        rest = &rest[skipped..];
+    }
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = r#"
+        //! kernel! { pub fn in_a_comment(t) {} }
+        /* kernel! { pub fn in_another(t) {} } */
+        const TEXT: &str = "kernel! { pub fn in_a_string(t) {} }";
+        macro_rules! other_kernel { () => {} }
+        kernel! {
+            /// Says `pub fn nonsense<T>()`.
+            pub fn generic<T: Real>(t, x: In<[T; 2]>, out: Out<T>; shape: (u32, u32),) for f32, f64
+            shared { tile: [T; n * n] } { body(); }
+        }
+        kernel! { pub fn plain(t, x: In<u32>) { } }
+        crate::kernel! { pub fn single<T: Real>(t, x: In<T>) for f64 { } }
+    "#;
+
+    #[test]
+    fn declarations_are_read_from_code_only() {
+        let entries = declared_entries(SOURCE).unwrap();
+        assert_eq!(
+            entries,
+            ["generic_f32", "generic_f64", "plain", "single_f64"]
+        );
+    }
+
+    #[test]
+    fn a_generic_kernel_without_types_is_reported() {
+        let error =
+            declared_entries("kernel! { pub fn lost<T: Real>(t, x: In<T>) { } }").unwrap_err();
+        assert!(error.contains("lost"), "{error}");
+    }
+
+    fn write_crate(dir: &Path, metadata: &str) {
+        fs::create_dir_all(dir.join("src")).unwrap();
+        let manifest = format!("[package]\nname = \"k\"\n[package.metadata.ptx]\n{metadata}\n");
+        fs::write(dir.join("Cargo.toml"), manifest).unwrap();
+        fs::write(dir.join("src/lib.rs"), "pub mod a;").unwrap();
+        fs::write(
+            dir.join("src/a.rs"),
+            "kernel! { pub fn plain(t, x: In<u32>) { } }",
+        )
+        .unwrap();
+    }
+
+    #[test]
+    fn capabilities_of_one_wing_add_to_the_common_ones() {
+        let dir = tempfile::tempdir().unwrap();
+        write_crate(dir.path(), "capabilities = [75]\nwings.a = [90]");
+        let krate = DeviceCrate::open(dir.path()).unwrap();
+        let wing = Wing {
+            name: "a".into(),
+            entries: vec!["plain".into()],
+            capabilities: vec![75, 90],
+        };
+        assert_eq!(krate.wings(), [wing]);
+    }
+
+    #[test]
+    fn capabilities_of_an_unknown_wing_are_reported() {
+        let dir = tempfile::tempdir().unwrap();
+        write_crate(dir.path(), "capabilities = [75]\nwings.b = [90]");
+        let error = DeviceCrate::open(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("the wing b"), "{error}");
+    }
+
+    #[test]
+    fn the_hash_sees_every_change_but_line_endings() {
+        let dir = tempfile::tempdir().unwrap();
+        write_crate(dir.path(), "capabilities = [75]");
+        let hash = || {
+            DeviceCrate::open(dir.path())
+                .unwrap()
+                .source_hash()
+                .unwrap()
+        };
+        let first = hash();
+        assert_eq!(first, hash());
+
+        fs::write(dir.path().join("src/b.rs"), "// one\n").unwrap();
+        let second = hash();
+        assert_ne!(first, second, "a new file");
+        fs::write(dir.path().join("src/b.rs"), "// one\r\n").unwrap();
+        assert_eq!(second, hash(), "line endings");
+        fs::write(dir.path().join("src/b.rs"), "// two\n").unwrap();
+        assert_ne!(second, hash(), "a change");
+        let third = hash();
+        write_crate(dir.path(), "capabilities = [75, 80]");
+        assert_ne!(third, hash(), "Cargo.toml");
+    }
+}

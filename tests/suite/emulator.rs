@@ -1,0 +1,1276 @@
+//! The emulator: broken kernels, one for each fault, which it must name; and correct ones, which it must let pass with the
+//! same bits in every order of threads.
+
+use proptest::prelude::*;
+use rarefy::Error;
+use rarefy::emulator::{
+    Access, Activity, Emulator, Fault, FaultKind, Memory, Statistics, ThreadOrder,
+};
+use rarefy::machine::{DeviceMemory, Element, Grid, Kernel, Machine};
+use rarefy_kernels::{In, Real, Region, WARP, collision, kernel};
+
+const ORDERS: [ThreadOrder; 5] = [
+    ThreadOrder::Ascending,
+    ThreadOrder::Descending,
+    ThreadOrder::Random(1),
+    ThreadOrder::Random(2),
+    ThreadOrder::Random(3),
+];
+
+fn fetch<T: Element + Default>(
+    machine: &Emulator,
+    buffer: &<Emulator as DeviceMemory>::Buffer<T>,
+) -> Vec<T> {
+    let mut data = vec![T::default(); buffer.len()];
+    machine.read(buffer, &mut data).unwrap();
+    data
+}
+
+fn grid(blocks: u32, threads: u32) -> Grid {
+    Grid { blocks, threads }
+}
+
+/// The fault that a launch must end with.
+#[track_caller]
+fn fault_of<K: Kernel<Emulator>>(machine: &Emulator, grid: Grid, kernel: K) -> Fault {
+    match machine.launch(grid, kernel) {
+        Err(Error::Fault(fault)) => {
+            let line = fault.to_string();
+            println!("{line}");
+            assert!(!line.contains('\n'));
+            *fault
+        }
+        Err(other) => panic!("another error: {other}"),
+        Ok(()) => panic!("no fault was found"),
+    }
+}
+
+/// Asserts where a fault happened: kernel, block, thread and index.
+#[track_caller]
+fn assert_at(fault: &Fault, kernel: &str, block: u32, thread: u32, index: Option<usize>) {
+    assert_eq!(
+        (fault.kernel, fault.block, fault.thread, fault.index),
+        (kernel, block, thread, index),
+        "{fault}"
+    );
+    if !matches!(fault.kind, FaultKind::Panic(_)) {
+        assert!(
+            fault.location.unwrap().file().ends_with("emulator.rs"),
+            "{fault}"
+        );
+    }
+}
+
+/// Asserts which thread the fault names besides.
+#[track_caller]
+fn assert_other(fault: &Fault, block: u32, thread: u32) {
+    let other = fault.other.unwrap();
+    assert_eq!((other.block, other.thread), (block, thread), "{fault}");
+}
+
+// ---- Broken kernels -------------------------------------------------------------------------------------------------
+
+kernel! {
+    /// Reads one element past the end in the last thread.
+    pub fn reads_past_the_end(t, x: In<f32>, out: Out<f32>) {
+        let i = t.global_idx();
+        out.set(t, i, x.get(t, i + 1));
+    }
+}
+
+kernel! {
+    /// Writes far away.
+    pub fn writes_past_the_end(t, out: Out<f32>) {
+        let i = t.global_idx();
+        out.set(t, if i == 40 { usize::MAX } else { i }, 1.0);
+    }
+}
+
+kernel! {
+    /// Adds past the end of shared memory.
+    pub fn adds_past_the_end_of_shared(t, out: Out<u32>) shared { tile: [u32; 32], guard: [u32; 32] } {
+        let k = t.thread_idx();
+        guard.set(t, k, 0);
+        tile.set(t, k, 0);
+        t.sync_threads();
+        out.set(t, t.global_idx(), tile.atomic_add(t, k + u32::from(k == 5) * 27, 1));
+    }
+}
+
+#[test]
+fn out_of_bounds_is_found() {
+    let machine = Emulator::default();
+    let x = machine.upload(&[0.0f32; 64]).unwrap();
+    let mut out = machine.allocate::<f32>(64).unwrap();
+    let fault = fault_of(
+        &machine,
+        grid(2, 32),
+        reads_past_the_end {
+            x: &x,
+            out: &mut out,
+        },
+    );
+    assert_eq!(
+        fault.kind,
+        FaultKind::OutOfBounds {
+            access: Access::Read,
+            len: 64
+        }
+    );
+    assert_eq!(fault.memory, Some(Memory::Global { view: Some(0) }));
+    assert_at(&fault, "reads_past_the_end", 1, 31, Some(64));
+
+    let fault = fault_of(&machine, grid(2, 32), writes_past_the_end { out: &mut out });
+    assert_eq!(
+        fault.kind,
+        FaultKind::OutOfBounds {
+            access: Access::Write,
+            len: 64
+        }
+    );
+    assert_at(&fault, "writes_past_the_end", 1, 8, Some(usize::MAX));
+
+    let mut out = machine.allocate::<u32>(32).unwrap();
+    let fault = fault_of(
+        &machine,
+        grid(1, 32),
+        adds_past_the_end_of_shared { out: &mut out },
+    );
+    assert_eq!(
+        fault.kind,
+        FaultKind::OutOfBounds {
+            access: Access::Atomic,
+            len: 32
+        }
+    );
+    assert_eq!(fault.memory, Some(Memory::Shared { offset: 0 }));
+    assert_at(&fault, "adds_past_the_end_of_shared", 0, 5, Some(32));
+}
+
+kernel! {
+    /// Copies what nobody wrote.
+    pub fn copies(t, x: InOut<u32>, out: Out<u32>) {
+        let i = t.global_idx();
+        out.set(t, i, x.get(t, i));
+    }
+}
+
+kernel! {
+    /// Adds to what nobody wrote.
+    pub fn adds_to_nothing(t, x: InOut<u32>) {
+        x.atomic_add(t, 3 + t.global_idx(), 1);
+    }
+}
+
+#[test]
+fn unwritten_memory_is_found() {
+    let machine = Emulator::default();
+    let mut x = machine.allocate::<u32>(64).unwrap();
+    let mut out = machine.allocate::<u32>(64).unwrap();
+    let fault = fault_of(
+        &machine,
+        grid(2, 32),
+        copies {
+            x: &mut x,
+            out: &mut out,
+        },
+    );
+    assert_eq!(fault.kind, FaultKind::Unwritten);
+    assert_eq!(fault.memory, Some(Memory::Global { view: Some(0) }));
+    assert_at(&fault, "copies", 0, 0, Some(0));
+
+    let fault = fault_of(&machine, grid(1, 32), adds_to_nothing { x: &mut x });
+    assert_eq!(fault.kind, FaultKind::Unwritten);
+    assert_at(&fault, "adds_to_nothing", 0, 0, Some(3));
+
+    machine.write(&mut x, &[7; 64]).unwrap();
+    machine
+        .launch(
+            grid(2, 32),
+            copies {
+                x: &mut x,
+                out: &mut out,
+            },
+        )
+        .unwrap();
+    assert_eq!(fetch(&machine, &out), [7; 64]);
+}
+
+kernel! {
+    /// Block 0 fills shared memory, and block 1 expects to find it filled.
+    pub fn shared_of_another_block(t, out: Out<u32>) shared { pad: [u32; 4], tile: [u32; 32] } {
+        let k = t.thread_idx();
+        if t.block_idx() == 0 {
+            if k < 4 {
+                pad.set(t, k, k);
+            }
+            tile.set(t, k, k);
+        }
+        t.sync_threads();
+        out.set(t, t.global_idx(), tile.get(t, k));
+    }
+}
+
+#[test]
+fn shared_memory_of_another_block_is_undefined() {
+    let machine = Emulator::default();
+    let mut out = machine.allocate::<u32>(64).unwrap();
+    let fault = fault_of(
+        &machine,
+        grid(2, 32),
+        shared_of_another_block { out: &mut out },
+    );
+    assert_eq!(fault.kind, FaultKind::Unwritten);
+    assert_eq!(fault.memory, Some(Memory::Shared { offset: 16 }));
+    assert_at(&fault, "shared_of_another_block", 1, 0, Some(0));
+    // Nor does a launch find what the one before left.
+    machine
+        .launch(grid(1, 32), shared_of_another_block { out: &mut out })
+        .unwrap();
+    let fault = fault_of(
+        &machine,
+        grid(2, 32),
+        shared_of_another_block { out: &mut out },
+    );
+    assert_at(&fault, "shared_of_another_block", 1, 0, Some(0));
+}
+
+#[test]
+fn copying_what_nobody_wrote_is_found() {
+    let machine = Emulator::default();
+    let mut out = machine.allocate::<f32>(40).unwrap();
+    let x = machine.upload(&[0.0f32; 33]).unwrap();
+    machine
+        .launch(
+            grid(1, 32),
+            reads_past_the_end {
+                x: &x,
+                out: &mut out,
+            },
+        )
+        .unwrap();
+    let Err(Error::Fault(fault)) = machine.read(&out, &mut [0.0; 40]) else {
+        panic!("no fault was found")
+    };
+    assert_eq!(
+        (fault.kind.clone(), fault.index),
+        (FaultKind::UnwrittenCopy, Some(32))
+    );
+    assert!(fault.to_string().contains("element 32"));
+}
+
+kernel! {
+    /// Every thread reads its neighbour's word without waiting for it.
+    pub fn forgets_the_barrier(t, out: Out<u32>) shared { tile: [u32; 64] } {
+        let k = t.thread_idx();
+        tile.set(t, k, k);
+        tile.set(t, k, k + 1);
+        t.sync_warp();
+        out.set(t, t.global_idx(), tile.get(t, (k + 63) % 64));
+    }
+}
+
+kernel! {
+    /// A tree sum that starts the next level before the other threads have read the last.
+    pub fn reads_then_overwrites(t, out: Out<u32>) shared { tile: [u32; 64] } {
+        let k = t.thread_idx();
+        tile.set(t, k, k);
+        t.sync_threads();
+        let neighbour = tile.get(t, (k + 1) % 64);
+        tile.set(t, k, neighbour);
+        t.sync_threads();
+        out.set(t, t.global_idx(), tile.get(t, k));
+    }
+}
+
+kernel! {
+    /// All blocks write element 0.
+    pub fn blocks_write_one_element(t, out: Out<u32>) {
+        if t.thread_idx() == 7 {
+            out.set(t, 0, t.block_idx());
+        }
+        t.sync_threads();
+    }
+}
+
+kernel! {
+    /// Reads what another block writes.
+    pub fn reads_another_blocks_element(t, x: InOut<u32>) {
+        let i = t.global_idx();
+        x.set(t, i, 1);
+        t.sync_threads();
+        if t.block_idx() == 2 && t.thread_idx() == 9 {
+            x.get(t, 3);
+        }
+    }
+}
+
+kernel! {
+    /// Reads a counter while others add to it.
+    pub fn reads_while_others_add(t, x: InOut<u32>) {
+        x.atomic_add(t, 1, 1);
+        if t.thread_idx() == 33 {
+            x.get(t, 1);
+        }
+    }
+}
+
+#[test]
+fn races_in_a_block_are_found() {
+    let machine = Emulator::default();
+    let mut out = machine.allocate::<u32>(64).unwrap();
+    // Thread 0 reads before thread 63 writes; in descending order thread 32 meets what thread 31 has not yet written.
+    let fault = fault_of(&machine, grid(1, 64), forgets_the_barrier { out: &mut out });
+    assert_eq!(fault.kind, FaultKind::Unwritten);
+    assert_at(&fault, "forgets_the_barrier", 0, 0, Some(63));
+    let fault = fault_of(
+        &Emulator::new(ThreadOrder::Descending),
+        grid(1, 64),
+        forgets_the_barrier { out: &mut out },
+    );
+    assert_eq!(fault.kind, FaultKind::Unwritten);
+    assert_at(&fault, "forgets_the_barrier", 0, 32, Some(31));
+
+    let fault = fault_of(
+        &machine,
+        grid(1, 64),
+        reads_then_overwrites { out: &mut out },
+    );
+    assert_eq!(
+        fault.kind,
+        FaultKind::Race {
+            access: Access::Write,
+            other: Access::Read
+        }
+    );
+    assert_eq!(fault.memory, Some(Memory::Shared { offset: 0 }));
+    assert_at(&fault, "reads_then_overwrites", 0, 1, Some(1));
+    assert_other(&fault, 0, 0);
+    let fault = fault_of(
+        &Emulator::new(ThreadOrder::Descending),
+        grid(1, 64),
+        reads_then_overwrites { out: &mut out },
+    );
+    assert_eq!(
+        fault.kind,
+        FaultKind::Race {
+            access: Access::Read,
+            other: Access::Write
+        }
+    );
+    assert_at(&fault, "reads_then_overwrites", 0, 62, Some(63));
+    assert_other(&fault, 0, 63);
+
+    let mut x = machine.upload(&[0u32; 2]).unwrap();
+    let fault = fault_of(&machine, grid(1, 64), reads_while_others_add { x: &mut x });
+    assert_eq!(
+        fault.kind,
+        FaultKind::Race {
+            access: Access::Read,
+            other: Access::Atomic
+        }
+    );
+    assert_eq!(fault.memory, Some(Memory::Global { view: Some(0) }));
+    assert_at(&fault, "reads_while_others_add", 0, 33, Some(1));
+    assert_other(&fault, 0, 0);
+}
+
+#[test]
+fn races_between_blocks_are_found() {
+    let machine = Emulator::default();
+    let mut out = machine.allocate::<u32>(96).unwrap();
+    let fault = fault_of(
+        &machine,
+        grid(3, 32),
+        blocks_write_one_element { out: &mut out },
+    );
+    assert_eq!(
+        fault.kind,
+        FaultKind::Race {
+            access: Access::Write,
+            other: Access::Write
+        }
+    );
+    assert_at(&fault, "blocks_write_one_element", 1, 7, Some(0));
+    assert_other(&fault, 0, 7);
+
+    let fault = fault_of(
+        &machine,
+        grid(3, 32),
+        reads_another_blocks_element { x: &mut out },
+    );
+    assert_eq!(
+        fault.kind,
+        FaultKind::Race {
+            access: Access::Read,
+            other: Access::Write
+        }
+    );
+    assert_at(&fault, "reads_another_blocks_element", 2, 9, Some(3));
+    assert_other(&fault, 0, 3);
+    // With one block, or in a launch of its own, each of them is correct.
+    machine
+        .launch(grid(1, 32), blocks_write_one_element { out: &mut out })
+        .unwrap();
+    machine
+        .launch(grid(1, 32), blocks_write_one_element { out: &mut out })
+        .unwrap();
+}
+
+kernel! {
+    /// Threads past the end of the data leave before the barrier.
+    pub fn leaves_before_the_barrier(t, out: Out<u32>; n: u32) {
+        if t.global_idx() as u32 >= n {
+            return;
+        }
+        t.sync_threads();
+        out.set(t, t.global_idx(), 1);
+    }
+}
+
+kernel! {
+    /// Two barriers, each reached by half of the threads.
+    pub fn waits_at_two_barriers(t, out: Out<u32>) {
+        if t.thread_idx() < 32 {
+            t.sync_threads();
+        } else {
+            t.sync_threads();
+        }
+        out.set(t, t.global_idx(), 1);
+    }
+}
+
+#[test]
+fn barriers_that_some_do_not_reach_are_found() {
+    for order in ORDERS {
+        let machine = Emulator::new(order);
+        let mut out = machine.allocate::<u32>(128).unwrap();
+        let fault = fault_of(
+            &machine,
+            grid(2, 64),
+            leaves_before_the_barrier {
+                out: &mut out,
+                n: 100,
+            },
+        );
+        assert_eq!(
+            fault.kind,
+            FaultKind::Barrier {
+                instead: Activity::Exited
+            }
+        );
+        assert_at(&fault, "leaves_before_the_barrier", 1, 0, None);
+        assert_other(&fault, 1, 36);
+
+        let fault = fault_of(
+            &machine,
+            grid(1, 64),
+            waits_at_two_barriers { out: &mut out },
+        );
+        assert_eq!(
+            fault.kind,
+            FaultKind::Barrier {
+                instead: Activity::Barrier
+            }
+        );
+        assert_at(&fault, "waits_at_two_barriers", 0, 0, None);
+        assert_other(&fault, 0, 32);
+        assert_ne!(fault.location, fault.other.unwrap().location);
+    }
+}
+
+kernel! {
+    /// Which lanes do what: 0 warp barrier, 1 shuffle from lane 0, 2 ballot, 3 block barrier, 4 leave.
+    pub fn diverges(t, what: In<u32>, out: Out<u32>) {
+        let word = match what.get(t, t.thread_idx() as usize) {
+            0 => {
+                t.sync_warp();
+                0
+            }
+            1 => t.shuffle(t.thread_idx(), 0),
+            2 => t.ballot(true),
+            3 => {
+                t.sync_threads();
+                0
+            }
+            _ => return,
+        };
+        out.set(t, t.global_idx(), word);
+    }
+}
+
+#[test]
+fn lanes_missing_from_a_warp_operation_are_found() {
+    let cases = [
+        (0, 4, Activity::WarpBarrier, Activity::Exited),
+        (2, 4, Activity::Ballot, Activity::Exited),
+        (2, 3, Activity::Ballot, Activity::Barrier),
+        (0, 3, Activity::WarpBarrier, Activity::Barrier),
+        (0, 2, Activity::WarpBarrier, Activity::Ballot),
+        (1, 0, Activity::Shuffle, Activity::WarpBarrier),
+        (1, 3, Activity::Shuffle, Activity::Barrier),
+        (1, 4, Activity::Shuffle, Activity::Exited),
+    ];
+    for (many, one, operation, instead) in cases {
+        for order in ORDERS {
+            let machine = Emulator::new(order);
+            let mut what = [3; 96];
+            what[32..64].fill(many);
+            what[50] = one;
+            let what = machine.upload(&what).unwrap();
+            let mut out = machine.allocate::<u32>(96).unwrap();
+            let fault = fault_of(
+                &machine,
+                grid(1, 96),
+                diverges {
+                    what: &what,
+                    out: &mut out,
+                },
+            );
+            assert_eq!(fault.kind, FaultKind::WarpOperation { operation, instead });
+            assert_at(&fault, "diverges", 0, 32, None);
+            assert_other(&fault, 0, 50);
+        }
+    }
+}
+
+kernel! {
+    /// Lane 3 shuffles from `source`; lanes listed in `leave` are gone.
+    pub fn shuffles_from(t, out: Out<f64>; source: u32, leave: u32) {
+        if leave >> t.lane() & 1 == 1 {
+            return;
+        }
+        let own = t.lane() as f64;
+        out.set(t, t.global_idx(), t.shuffle(own, if t.lane() == 3 { source } else { t.lane() }));
+    }
+}
+
+#[test]
+fn shuffles_from_inactive_lanes_are_found() {
+    let machine = Emulator::default();
+    let mut out = machine.allocate::<f64>(64).unwrap();
+    let fault = fault_of(
+        &machine,
+        grid(2, 32),
+        shuffles_from {
+            out: &mut out,
+            source: 32,
+            leave: 0,
+        },
+    );
+    assert_eq!(fault.kind, FaultKind::InactiveLane { source: 32 });
+    assert_at(&fault, "shuffles_from", 0, 3, None);
+
+    let fault = fault_of(
+        &machine,
+        grid(2, 32),
+        shuffles_from {
+            out: &mut out,
+            source: 17,
+            leave: 1 << 17,
+        },
+    );
+    assert_eq!(fault.kind, FaultKind::InactiveLane { source: 17 });
+    assert_at(&fault, "shuffles_from", 0, 3, None);
+    assert_other(&fault, 0, 17);
+
+    machine
+        .launch(
+            grid(2, 32),
+            shuffles_from {
+                out: &mut out,
+                source: 17,
+                leave: 0,
+            },
+        )
+        .unwrap();
+    assert_eq!(fetch(&machine, &out)[35], 17.0);
+}
+
+kernel! {
+    /// Makes a view out of thin air.
+    pub fn uses_foreign_memory(t, out: Out<u32>) {
+        let mut word = 5u32;
+        // SAFETY: the word lives as long as the view.
+        let view = unsafe { In::from_region(Region::new(&mut word, 1)) };
+        out.set(t, t.global_idx(), view.get(t, 0));
+    }
+}
+
+kernel! {
+    /// Asks for shared memory that the launch did not reserve, or that overlaps.
+    pub fn takes_shared_memory(t, out: Out<u32>; offset: u32, len: u32) shared { tile: [u32; 8] } {
+        if t.thread_idx() == 6 {
+            t.shared::<f64>(offset as usize, len as usize);
+        }
+        if t.thread_idx() < 8 {
+            tile.set(t, t.thread_idx(), 1);
+        }
+        out.set(t, t.global_idx(), 0);
+    }
+}
+
+#[test]
+fn memory_of_nobody_is_refused() {
+    let machine = Emulator::default();
+    let mut out = machine.allocate::<u32>(32).unwrap();
+    let fault = fault_of(&machine, grid(1, 32), uses_foreign_memory { out: &mut out });
+    assert_eq!(fault.kind, FaultKind::ForeignMemory);
+    assert_at(&fault, "uses_foreign_memory", 0, 0, Some(0));
+
+    for (offset, len) in [(32, 1), (16, 2), (4, 1), (0, u32::MAX)] {
+        let fault = fault_of(
+            &machine,
+            grid(1, 32),
+            takes_shared_memory {
+                out: &mut out,
+                offset,
+                len,
+            },
+        );
+        let FaultKind::SharedLayout { reserved: 32, .. } = fault.kind else {
+            panic!("{fault}")
+        };
+        assert_at(&fault, "takes_shared_memory", 0, 6, None);
+    }
+}
+
+kernel! {
+    /// Panics in one thread while others wait.
+    pub fn panics(t, out: Out<u32>) {
+        if t.global_idx() == 42 {
+            panic!("the answer is {}", t.global_idx());
+        }
+        t.sync_threads();
+        out.set(t, t.global_idx(), 1);
+    }
+}
+
+#[test]
+fn a_panic_is_a_fault() {
+    let machine = Emulator::default();
+    let mut out = machine.allocate::<u32>(64).unwrap();
+    let fault = fault_of(&machine, grid(2, 32), panics { out: &mut out });
+    assert_eq!(fault.kind, FaultKind::Panic("the answer is 42".into()));
+    assert_at(&fault, "panics", 1, 10, None);
+}
+
+#[test]
+fn impossible_launches_are_input_errors() {
+    let machine = Emulator::default();
+    let mut out = machine.allocate::<f64>(32).unwrap();
+    for (blocks, threads) in [(0, 32), (1, 0), (1, 33), (1, 1056), (u32::MAX, 32)] {
+        let error = machine
+            .launch(grid(blocks, threads), block_sum_out(&mut out, 1))
+            .unwrap_err();
+        assert!(matches!(error, Error::Input(_)), "{error}");
+    }
+    let error = machine
+        .launch(grid(1, 32), block_sum_out(&mut out, 29_057))
+        .unwrap_err();
+    assert!(
+        error.is_input() && error.to_string().contains("232464"),
+        "{error}"
+    );
+    machine
+        .launch(grid(1, 32), block_sum_out(&mut out, 29_056))
+        .unwrap();
+}
+
+fn block_sum_out(
+    out: &mut <Emulator as DeviceMemory>::Buffer<f64>,
+    n: u32,
+) -> fills_shared<'_, Emulator> {
+    fills_shared { out, n }
+}
+
+kernel! {
+    /// Fills as much shared memory as it is told.
+    pub fn fills_shared(t, out: Out<f64>; n: u32) shared { tile: [f64; n] } {
+        if t.thread_idx() == 0 {
+            tile.set(t, n - 1, 2.0);
+            out.set(t, 0, tile.get(t, n - 1));
+        }
+    }
+}
+
+#[test]
+fn memory_is_limited_and_given_back() {
+    let machine = Emulator::default().with_global_bytes(1000);
+    let free = || machine.limits().unwrap().free_bytes;
+    let buffer = machine.upload(&[0.0f64; 100]).unwrap();
+    assert_eq!(free(), 200);
+    assert!(matches!(
+        machine.allocate::<u8>(201),
+        Err(Error::Memory {
+            needed: 201,
+            available: 200,
+            ..
+        })
+    ));
+    assert!(machine.allocate::<f64>(usize::MAX).is_err());
+    drop(buffer);
+    assert_eq!(free(), 1000);
+    let mut buffer = machine.allocate::<f64>(3).unwrap();
+    assert!(
+        machine
+            .write(&mut buffer, &[0.0; 4])
+            .unwrap_err()
+            .is_input()
+    );
+    assert!(machine.read(&buffer, &mut [0.0; 2]).unwrap_err().is_input());
+    assert_eq!(machine.allocate::<f64>(0).unwrap().len(), 0);
+}
+
+#[test]
+fn a_machine_can_move_to_another_thread_with_its_buffers() {
+    let machine = Emulator::default();
+    let mut out = machine.allocate::<f64>(1).unwrap();
+    std::thread::spawn(move || {
+        machine
+            .launch(grid(1, 32), block_sum_out(&mut out, 5))
+            .unwrap();
+        assert_eq!(fetch(&machine, &out), [2.0]);
+    })
+    .join()
+    .unwrap();
+}
+
+// ---- Correct kernels ------------------------------------------------------------------------------------------------
+
+kernel! {
+    /// out[b] = sum of block b's share of x: a tree in shared memory.
+    pub fn tree_sum<T: Real>(t, x: In<T>, out: Out<T>; width: u32) for f32, f64 shared { tile: [T; width] } {
+        let k = t.thread_idx();
+        tile.set(t, k, x.get_or(t, t.global_idx(), T::ZERO));
+        t.sync_threads();
+        let mut half = width / 2;
+        while half > 0 {
+            if k < half {
+                tile.set(t, k, tile.get(t, k) + tile.get(t, k + half));
+            }
+            t.sync_threads();
+            half /= 2;
+        }
+        if k == 0 {
+            out.set(t, t.block_idx() as usize, tile.get(t, 0));
+        }
+    }
+}
+
+kernel! {
+    /// The same by shuffles, then over the warps.
+    pub fn warp_sum<T: Real>(t, x: In<T>, out: Out<T>) for f32, f64 shared { sums: [T; WARP] } {
+        let mut sum = x.get_or(t, t.global_idx(), T::ZERO);
+        let mut mask = WARP / 2;
+        while mask > 0 {
+            sum += t.shuffle_xor(sum, mask);
+            mask /= 2;
+        }
+        if t.lane() == 0 {
+            sums.set(t, t.warp(), sum);
+        }
+        t.sync_threads();
+        if t.warp() == 0 {
+            sum = if t.lane() < t.warps() { sums.get(t, t.lane()) } else { T::ZERO };
+            let mut delta = WARP / 2;
+            while delta > 0 {
+                sum += t.shuffle_down(sum, delta);
+                delta /= 2;
+            }
+            if t.lane() == 0 {
+                out.set(t, t.block_idx() as usize, sum);
+            }
+        }
+    }
+}
+
+/// Sums of both kernels in all orders; asserts that they are the same bits.
+fn sums<T: Real + Element + Default + std::fmt::Debug>(
+    x: &[T],
+    threads: u32,
+    bits: impl Fn(T) -> u64,
+) -> [Vec<T>; 2] {
+    let blocks = (x.len() as u32).div_ceil(threads).max(1);
+    let mut results: Vec<[Vec<T>; 2]> = ORDERS
+        .iter()
+        .map(|&order| {
+            let machine = Emulator::new(order);
+            let x = machine.upload(x).unwrap();
+            let mut out = machine.allocate::<T>(blocks as usize).unwrap();
+            machine
+                .launch(
+                    grid(blocks, threads),
+                    tree_sum {
+                        x: &x,
+                        out: &mut out,
+                        width: threads,
+                    },
+                )
+                .unwrap();
+            let tree = fetch(&machine, &out);
+            machine
+                .launch(
+                    grid(blocks, threads),
+                    warp_sum {
+                        x: &x,
+                        out: &mut out,
+                    },
+                )
+                .unwrap();
+            [tree, fetch(&machine, &out)]
+        })
+        .collect();
+    let all_bits = |sums: &[Vec<T>; 2]| {
+        sums.each_ref()
+            .map(|s| s.iter().map(|&v| bits(v)).collect::<Vec<_>>())
+    };
+    assert!(results.iter().all(|r| all_bits(r) == all_bits(&results[0])));
+    results.swap_remove(0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn reductions_of_any_size_agree_with_a_loop(
+        len in 0usize..3000, threads in prop::sample::select(vec![32u32, 64, 256, 1024]), seed in any::<u32>(),
+    ) {
+        // Small integers: every sum is exact in both precisions.
+        let x: Vec<f64> = (0..len as u32).map(|i| f64::from((i ^ seed).wrapping_mul(2_654_435_761) >> 22)).collect();
+        let expected: Vec<f64> = if x.is_empty() {
+            vec![0.0]
+        } else {
+            x.chunks(threads as usize).map(|c| c.iter().sum()).collect()
+        };
+        for sum in sums(&x, threads, f64::to_bits) {
+            prop_assert_eq!(&sum, &expected);
+        }
+        let x: Vec<f32> = x.iter().map(|&v| v as f32).collect();
+        for sum in sums(&x, threads, |v| v.to_bits().into()) {
+            prop_assert_eq!(sum.iter().map(|&v| f64::from(v)).collect::<Vec<_>>(), expected.clone());
+        }
+    }
+}
+
+#[test]
+fn inexact_sums_have_the_same_bits_in_every_order() {
+    let x: Vec<f32> = (0..2048).map(|i| (i as f32 * 0.37).sin()).collect();
+    let [tree, warp] = sums(&x, 512, |v| v.to_bits().into());
+    for (sum, chunk) in tree.iter().chain(&warp).zip(x.chunks(512).cycle()) {
+        approx::assert_relative_eq!(
+            *sum,
+            chunk.iter().sum::<f32>(),
+            max_relative = 1e-4,
+            epsilon = 1e-4
+        );
+    }
+    let x: Vec<f64> = x.iter().map(|&v| f64::from(v) / 3.0).collect();
+    sums(&x, 512, f64::to_bits);
+}
+
+kernel! {
+    /// Counts the values of x: in shared memory for the block, then in global memory.
+    pub fn histogram(t, x: In<u32>, bins: InOut<u32>, total: InOut<u64>) shared { own: [u32; 16] } {
+        let k = t.thread_idx();
+        if k < 16 {
+            own.set(t, k, 0);
+        }
+        t.sync_threads();
+        let mut i = t.global_idx();
+        while i < x.len() {
+            own.atomic_add(t, x.get(t, i) % 16, 1);
+            total.atomic_add(t, 0, x.get(t, i) as u64);
+            i += t.global_dim();
+        }
+        t.sync_threads();
+        if k < 16 {
+            bins.atomic_add(t, k as usize, own.get(t, k));
+        }
+    }
+}
+
+kernel! {
+    /// y = a x + y in a grid-stride loop.
+    pub fn axpy<T: Real>(t, x: In<T>, y: InOut<T>; a: T) for f32, f64 {
+        let mut i = t.global_idx();
+        while i < x.len() {
+            y.set(t, i, a.mul_add(x.get(t, i), y.get(t, i)));
+            i += t.global_dim();
+        }
+    }
+}
+
+#[test]
+fn atomics_and_grid_stride_loops_are_right_in_every_order() {
+    let x: Vec<u32> = (0..5000).map(|i| i * i % 37).collect();
+    let mut expected = [0; 16];
+    for v in &x {
+        expected[(v % 16) as usize] += 1;
+    }
+    let reals: Vec<f64> = (0..1000).map(|i| f64::from(i).sqrt()).collect();
+    let sums: Vec<f64> = reals.iter().map(|v| 0.3f64.mul_add(*v, *v)).collect();
+    for order in ORDERS {
+        let machine = Emulator::new(order);
+        let values = machine.upload(&x).unwrap();
+        let mut bins = machine.upload(&[0; 16]).unwrap();
+        let mut total = machine.upload(&[0]).unwrap();
+        machine
+            .launch(
+                grid(4, 96),
+                histogram {
+                    x: &values,
+                    bins: &mut bins,
+                    total: &mut total,
+                },
+            )
+            .unwrap();
+        assert_eq!(fetch(&machine, &bins), expected);
+        assert_eq!(
+            fetch(&machine, &total),
+            [x.iter().map(|&v| u64::from(v)).sum::<u64>()]
+        );
+
+        let values = machine.upload(&reals).unwrap();
+        let mut y = machine.upload(&reals).unwrap();
+        machine
+            .launch(
+                grid(3, 64),
+                axpy {
+                    x: &values,
+                    y: &mut y,
+                    a: 0.3,
+                },
+            )
+            .unwrap();
+        assert_eq!(fetch(&machine, &y), sums);
+    }
+}
+
+kernel! {
+    /// out[i] = place of thread i in a queue: right on a GPU only by luck.
+    pub fn queues(t, next: InOut<u32>, out: Out<u32>) {
+        out.set(t, t.global_idx(), next.atomic_add(t, 0, 1));
+    }
+}
+
+#[test]
+fn orders_differ_and_show_a_kernel_that_depends_on_them() {
+    let result = |order| {
+        let machine = Emulator::new(order);
+        let mut next = machine.upload(&[0u32]).unwrap();
+        let mut out = machine.allocate(128).unwrap();
+        machine
+            .launch(
+                grid(2, 64),
+                queues {
+                    next: &mut next,
+                    out: &mut out,
+                },
+            )
+            .unwrap();
+        fetch(&machine, &out)
+    };
+    let ascending: Vec<u32> = (0..128).collect();
+    let random = result(ThreadOrder::Random(1));
+    assert_eq!(result(ThreadOrder::Ascending), ascending);
+    assert_eq!(
+        result(ThreadOrder::Descending),
+        ascending.iter().rev().copied().collect::<Vec<_>>()
+    );
+    assert_ne!(random, ascending);
+    assert_ne!(random, result(ThreadOrder::Random(2)));
+    assert_eq!(random, result(ThreadOrder::Random(1)));
+    let mut sorted = random;
+    sorted.sort_unstable();
+    assert_eq!(sorted, ascending);
+}
+
+kernel! {
+    /// All read one word, and after a barrier one of them writes it.
+    pub fn reads_by_all_then_a_write(t, x: InOut<u32>, out: Out<u32>) shared { word: [u32; 1] } {
+        if t.thread_idx() == 40 {
+            word.set(t, 0, x.get(t, t.block_idx() as usize));
+        }
+        t.sync_threads();
+        let seen = word.get(t, 0) + x.get(t, t.block_idx() as usize);
+        t.sync_threads();
+        if t.thread_idx() == 41 {
+            word.set(t, 0, seen);
+            x.set(t, t.block_idx() as usize, seen);
+        }
+        t.sync_threads();
+        out.set(t, t.global_idx(), word.get(t, 0));
+    }
+}
+
+kernel! {
+    /// Neighbours `apart` threads away exchange words through memory, with a warp barrier between.
+    pub fn exchanges(t, out: Out<u32>; apart: u32) shared { tile: [u32; 64] } {
+        let k = t.thread_idx();
+        tile.set(t, k, 10 * k);
+        t.sync_warp();
+        let word = tile.get(t, k ^ apart);
+        t.sync_warp();
+        tile.set(t, k, word);
+        out.set(t, t.global_idx(), word);
+    }
+}
+
+#[test]
+fn correct_exchanges_are_no_races() {
+    for order in ORDERS {
+        let machine = Emulator::new(order);
+        let mut x = machine.upload(&[3u32, 4]).unwrap();
+        let mut out = machine.allocate::<u32>(128).unwrap();
+        machine
+            .launch(
+                grid(2, 64),
+                reads_by_all_then_a_write {
+                    x: &mut x,
+                    out: &mut out,
+                },
+            )
+            .unwrap();
+        assert_eq!(fetch(&machine, &x), [6, 8]);
+
+        for apart in [0, 1, 5, 31] {
+            machine
+                .launch(
+                    grid(2, 64),
+                    exchanges {
+                        out: &mut out,
+                        apart,
+                    },
+                )
+                .unwrap();
+            assert_eq!(fetch(&machine, &out)[64 + 37], 10 * (37 ^ apart));
+        }
+        let fault = fault_of(
+            &machine,
+            grid(1, 64),
+            exchanges {
+                out: &mut out,
+                apart: 32,
+            },
+        );
+        assert!(
+            matches!(fault.kind, FaultKind::Race { .. } | FaultKind::Unwritten),
+            "{fault}"
+        );
+    }
+    // In ascending order the second warp finds the words of the first.
+    kernel! {
+        /// The second warp reads what the first one wrote.
+        pub fn exchanges_across_warps(t, out: Out<u32>) shared { tile: [u32; 64] } {
+            let k = t.thread_idx();
+            tile.set(t, k, k);
+            t.sync_warp();
+            out.set(t, t.global_idx(), tile.get(t, k % 32));
+        }
+    }
+    let machine = Emulator::default();
+    let mut out = machine.allocate::<u32>(64).unwrap();
+    let fault = fault_of(
+        &machine,
+        grid(1, 64),
+        exchanges_across_warps { out: &mut out },
+    );
+    assert_eq!(
+        fault.kind,
+        FaultKind::Race {
+            access: Access::Read,
+            other: Access::Write
+        }
+    );
+    assert_at(&fault, "exchanges_across_warps", 0, 32, Some(0));
+    assert_other(&fault, 0, 0);
+}
+
+#[test]
+fn ballots_collect_the_lanes() {
+    kernel! {
+        /// Every third lane votes.
+        pub fn votes(t, out: Out<u32>) {
+            out.set(t, t.global_idx(), t.ballot(t.thread_idx() % 3 == 0));
+        }
+    }
+    for order in ORDERS {
+        let machine = Emulator::new(order);
+        let mut out = machine.allocate::<u32>(64).unwrap();
+        machine
+            .launch(grid(1, 64), votes { out: &mut out })
+            .unwrap();
+        let expected = |warp: u32| {
+            (0..32)
+                .filter(|l| (warp * 32 + l) % 3 == 0)
+                .fold(0, |mask, l| mask | 1 << l)
+        };
+        assert_eq!(
+            fetch(&machine, &out),
+            [[expected(0); 32], [expected(1); 32]].concat()
+        );
+    }
+}
+
+#[test]
+fn the_emulator_is_usable_after_every_fault() {
+    let machine = Emulator::default();
+    let what: Vec<u32> = (0..1024).map(|k| u32::from(k == 1000) * 4).collect();
+    let what = machine.upload(&what).unwrap();
+    let x = machine.upload(&[1.0f32; 4096]).unwrap();
+    for _ in 0..20 {
+        let mut out = machine.allocate::<u32>(1024).unwrap();
+        fault_of(
+            &machine,
+            grid(1, 1024),
+            diverges {
+                what: &what,
+                out: &mut out,
+            },
+        );
+        let mut sum = machine.allocate::<f32>(4).unwrap();
+        machine
+            .launch(
+                grid(4, 1024),
+                tree_sum {
+                    x: &x,
+                    out: &mut sum,
+                    width: 1024,
+                },
+            )
+            .unwrap();
+        assert_eq!(fetch(&machine, &sum), [1024.0; 4]);
+    }
+}
+
+#[test]
+fn kernels_drop_what_they_hold_when_another_thread_fails() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static ALIVE: AtomicU32 = AtomicU32::new(0);
+    struct Guard;
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            ALIVE.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    kernel! {
+        /// Holds something across a barrier that is never complete.
+        pub fn holds(t, out: Out<u32>) {
+            ALIVE.fetch_add(1, Ordering::Relaxed);
+            let _guard = Guard;
+            if t.thread_idx() != 20 {
+                t.sync_threads();
+            }
+            out.set(t, t.global_idx(), 1);
+        }
+    }
+    let machine = Emulator::default();
+    let mut out = machine.allocate::<u32>(64).unwrap();
+    fault_of(&machine, grid(1, 64), holds { out: &mut out });
+    assert_eq!(ALIVE.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn accesses_are_counted() {
+    let machine = Emulator::default();
+    let x = machine.upload(&[1.0f64; 64]).unwrap();
+    let mut out = machine.allocate::<f64>(1).unwrap();
+    machine
+        .launch(
+            grid(1, 64),
+            warp_sum {
+                x: &x,
+                out: &mut out,
+            },
+        )
+        .unwrap();
+    let Statistics {
+        global,
+        shared,
+        barriers,
+        warp_operations,
+        ..
+    } = machine.last_launch();
+    assert_eq!((global.loads, global.load_bytes), (64, 512));
+    assert_eq!((global.stores, global.store_bytes), (1, 8));
+    assert_eq!((shared.loads, shared.stores, shared.atomics), (2, 2, 0));
+    // Two words, five steps, in two warps and then in one.
+    assert_eq!((barriers, warp_operations), (1, 2 * 5 * 3));
+}
+
+// ---- The kernels of the collision integral --------------------------------------------------------------------------
+
+/// Collision frequencies as the emulator computes them, against plain loops.
+fn collision_frequencies_agree<T: Real + Element + Default>(tolerance: f64) {
+    const N: usize = 5;
+    const PLANE: usize = N * N;
+    let f: Vec<f64> = (0..N * PLANE)
+        .map(|i| 1.0 + (i as f64 * 0.7).sin())
+        .collect();
+    let b: Vec<f64> = (0..N * PLANE)
+        .map(|i| ((i / PLANE).pow(2) + (i / N % N).pow(2) + (i % N).pow(2)) as f64)
+        .map(|rho| 4.0 * std::f64::consts::PI * rho.sqrt())
+        .collect();
+    let rounded = |values: &[f64]| values.iter().map(|&v| T::from_f64(v)).collect::<Vec<T>>();
+
+    // buffer[ix][jx][iy][iz], and its sum over jx.
+    let mut parts = vec![0.0; N * N * PLANE];
+    let mut total = vec![0.0; N * PLANE];
+    for (i, part) in parts.iter_mut().enumerate() {
+        let (ix, jx, iy, iz) = (i / PLANE / N, i / PLANE % N, i / N % N, i % N);
+        for jy in 0..N {
+            for jz in 0..N {
+                let m = (ix.abs_diff(jx) * N + iy.abs_diff(jy)) * N + iz.abs_diff(jz);
+                *part += b[m] * f[jx * PLANE + jy * N + jz];
+            }
+        }
+        total[ix * PLANE + iy * N + iz] += *part;
+    }
+
+    let mut seen: Vec<Vec<u64>> = Vec::new();
+    for order in ORDERS {
+        for threads in [32, 64] {
+            let machine = Emulator::new(order);
+            let f = machine.upload(&rounded(&f)).unwrap();
+            let b = machine.upload(&rounded(&b)).unwrap();
+            let mut buffer = machine.allocate::<T>(parts.len()).unwrap();
+            let kernel = collision::collision_frequency {
+                f: &f,
+                b: &b,
+                buffer: &mut buffer,
+                n: N as u32,
+            };
+            machine
+                .launch(grid((N * N) as u32, threads), kernel)
+                .unwrap();
+            for (value, expected) in fetch(&machine, &buffer).iter().zip(&parts) {
+                approx::assert_relative_eq!(value.to_f64(), *expected, max_relative = tolerance);
+            }
+
+            let first: Vec<u32> = (0..=N as u32).map(|ix| ix * N as u32).collect();
+            let first = machine.upload(&first).unwrap();
+            let mut out = machine.allocate::<T>(total.len()).unwrap();
+            let kernel = collision::collect {
+                buffer: &buffer,
+                first: &first,
+                out: &mut out,
+                plane: PLANE as u32,
+            };
+            machine
+                .launch(Grid::per_item(total.len(), threads), kernel)
+                .unwrap();
+            let out = fetch(&machine, &out);
+            for (value, expected) in out.iter().zip(&total) {
+                approx::assert_relative_eq!(value.to_f64(), *expected, max_relative = tolerance);
+            }
+            seen.push(out.iter().map(|v| v.to_f64().to_bits()).collect());
+        }
+    }
+    assert!(seen.iter().all(|bits| *bits == seen[0]));
+}
+
+#[test]
+fn collision_frequencies_are_those_of_plain_loops() {
+    collision_frequencies_agree::<f32>(1e-5);
+    collision_frequencies_agree::<f64>(1e-14);
+}

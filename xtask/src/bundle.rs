@@ -1,0 +1,250 @@
+//! `cargo xtask bundle`: test and bench binaries in a folder that runs without Rust.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::{cargo, root};
+
+/// An executable that cargo built.
+#[derive(Debug, PartialEq, Eq)]
+struct Artifact {
+    /// Name in the bundle.
+    name: String,
+    role: Role,
+    path: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Test,
+    Bench,
+    Command,
+}
+
+pub(crate) fn run(out: &Path) -> Result<()> {
+    let out = root().join(out);
+    let mut artifacts = Vec::new();
+    for arguments in [&["test", "--release"][..], &["bench"]] {
+        let mut command = cargo();
+        command.args(arguments).args([
+            "--no-run",
+            "--package",
+            "rarefy",
+            "--message-format=json-render-diagnostics",
+        ]);
+        let output = command
+            .stderr(Stdio::inherit())
+            .output()
+            .context("cannot run cargo")?;
+        if !output.status.success() {
+            bail!("`cargo {}` failed", arguments.join(" "));
+        }
+        let found = executables(&String::from_utf8_lossy(&output.stdout))?;
+        // Of cargo bench only the benches: it builds the unit tests as well, in the same profile.
+        let benches_only = arguments == ["bench"];
+        artifacts.extend(
+            found
+                .into_iter()
+                .filter(|artifact| (artifact.role == Role::Bench) == benches_only),
+        );
+    }
+    for role in [Role::Test, Role::Command] {
+        if !artifacts.iter().any(|artifact| artifact.role == role) {
+            bail!("cargo built no {role:?}");
+        }
+    }
+
+    // Only what an earlier bundle is, so that a slip in --out removes nothing else.
+    if out.exists() {
+        if !out.join("run-all.sh").exists() && fs::read_dir(&out)?.next().is_some() {
+            bail!("{} exists and is no bundle", out.display());
+        }
+        fs::remove_dir_all(&out)?;
+    }
+    fs::create_dir_all(&out)?;
+    for Artifact { name, path, .. } in &artifacts {
+        let to = out.join(name);
+        fs::copy(path, &to).with_context(|| format!("copying {}", path.display()))?;
+        let stripped = Command::new("strip")
+            .arg(&to)
+            .status()
+            .is_ok_and(|status| status.success());
+        if !stripped {
+            println!("not stripped: {name}");
+        }
+    }
+    for data in ["tests/data", "docs/data"] {
+        let from = root().join(data);
+        if from.exists() {
+            copy_tree(&from, &out.join(data))?;
+        }
+    }
+    let script = out.join("run-all.sh");
+    fs::write(&script, run_all(&artifacts))?;
+    make_executable(&script)?;
+
+    for Artifact { name, .. } in &artifacts {
+        println!(
+            "{name}: {:.1} MiB",
+            fs::metadata(out.join(name))?.len() as f64 / f64::from(1 << 20)
+        );
+    }
+    println!(
+        "{} is ready; run-all.sh in it runs everything",
+        out.display()
+    );
+    Ok(())
+}
+
+/// The executables that cargo's messages name.
+fn executables(messages: &str) -> Result<Vec<Artifact>> {
+    let mut artifacts = Vec::new();
+    for line in messages.lines().filter(|line| line.starts_with('{')) {
+        let message: Value = serde_json::from_str(line).context("a message of cargo")?;
+        let Some(path) = message["executable"].as_str() else {
+            continue;
+        };
+        let target = &message["target"];
+        let name = target["name"].as_str().unwrap_or_default();
+        let kind = target["kind"][0].as_str().unwrap_or_default();
+        let is_test = message["profile"]["test"] == Value::Bool(true);
+        let (name, role) = match kind {
+            "bench" => (format!("bench-{name}"), Role::Bench),
+            "bin" if !is_test => (name.to_owned(), Role::Command),
+            // The command's own unit tests, examples and the build script stay at home.
+            "lib" if is_test => ("test-unit".to_owned(), Role::Test),
+            "test" => (format!("test-{name}"), Role::Test),
+            _ => continue,
+        };
+        artifacts.push(Artifact {
+            name,
+            role,
+            path: path.into(),
+        });
+    }
+    Ok(artifacts)
+}
+
+/// The script that runs the bundle.
+fn run_all(artifacts: &[Artifact]) -> String {
+    let names = |role| {
+        let names = artifacts
+            .iter()
+            .filter(|artifact| artifact.role == role)
+            .map(|artifact| artifact.name.as_str());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    RUN_ALL
+        .replace("@TESTS@", &names(Role::Test))
+        .replace("@BENCHES@", &names(Role::Bench))
+}
+
+const RUN_ALL: &str = r#"#!/usr/bin/env bash
+# Runs the tests and benches of rarefy on a machine with a GPU; needs no Rust. Made by `cargo xtask bundle`.
+#   ./run-all.sh [tests|benches|all] [ARGUMENTS]    arguments go to every program, as in ./run-all.sh tests collision
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cd "$here"
+what=${1:-all}
+[ $# -gt 0 ] && shift
+
+# A test that finds no GPU fails; set RAREFY_REQUIRE_GPU=0 to let it pass.
+export RAREFY_REQUIRE_GPU=${RAREFY_REQUIRE_GPU:-1}
+# Where the tests find data, and the command under test.
+export RAREFY_TEST_DATA=${RAREFY_TEST_DATA:-$here/tests/data}
+export CARGO_BIN_EXE_rarefy=$here/rarefy
+export CARGO_MANIFEST_DIR=$here
+# Results of the benches.
+export CRITERION_HOME=${CRITERION_HOME:-$here/criterion}
+
+failed=()
+run() {
+    echo
+    echo "== $*"
+    "$@" || failed+=("$1")
+}
+if [ "$what" = tests ] || [ "$what" = all ]; then
+    for test in @TESTS@; do run "./$test" "$@"; done
+fi
+if [ "$what" = benches ] || [ "$what" = all ]; then
+    for bench in @BENCHES@; do run "./$bench" --bench "$@"; done
+fi
+echo
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "== failed: ${failed[*]}"
+    exit 1
+fi
+echo "== all passed"
+"#;
+
+fn copy_tree(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_tree(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+fn make_executable(path: &Path) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGES: &str = r#"
+{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"rarefy"},"profile":{"test":false},"executable":null}
+{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"rarefy"},"profile":{"test":true},"executable":"/t/rarefy-1"}
+{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"rarefy"},"profile":{"test":true},"executable":"/t/rarefy-2"}
+{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"rarefy"},"profile":{"test":false},"executable":"/t/rarefy"}
+{"reason":"compiler-artifact","target":{"kind":["test"],"name":"suite"},"profile":{"test":true},"executable":"/t/suite-1"}
+{"reason":"compiler-artifact","target":{"kind":["bench"],"name":"collision"},"profile":{"test":true},"executable":"/t/collision-1"}
+{"reason":"compiler-artifact","target":{"kind":["example"],"name":"relax"},"profile":{"test":false},"executable":"/t/relax"}
+{"reason":"build-finished","success":true}
+"#;
+
+    #[test]
+    fn tests_benches_and_the_command_are_found() {
+        let found: Vec<_> = executables(MESSAGES)
+            .unwrap()
+            .into_iter()
+            .map(|artifact| (artifact.name, artifact.role))
+            .collect();
+        let expected = [
+            ("test-unit", Role::Test),
+            ("rarefy", Role::Command),
+            ("test-suite", Role::Test),
+            ("bench-collision", Role::Bench),
+        ];
+        assert_eq!(found, expected.map(|(name, role)| (name.to_owned(), role)));
+    }
+
+    #[test]
+    fn the_script_names_every_program() {
+        let script = run_all(&executables(MESSAGES).unwrap());
+        assert!(
+            script.contains("for test in test-unit test-suite; do"),
+            "{script}"
+        );
+        assert!(
+            script.contains("for bench in bench-collision; do"),
+            "{script}"
+        );
+    }
+}
