@@ -2,5 +2,8 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::metadata=dir={}", std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default());
+    println!(
+        "cargo::metadata=dir={}",
+        std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default()
+    );
 }

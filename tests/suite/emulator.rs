@@ -431,6 +431,7 @@ kernel! {
 kernel! {
     /// Two barriers, each reached by half of the threads.
     pub fn waits_at_two_barriers(t, out: Out<u32>) {
+        #[allow(clippy::if_same_then_else, reason = "the two barriers are the point")]
         if t.thread_idx() < 32 {
             t.sync_threads();
         } else {
@@ -1091,7 +1092,7 @@ fn ballots_collect_the_lanes() {
     kernel! {
         /// Every third lane votes.
         pub fn votes(t, out: Out<u32>) {
-            out.set(t, t.global_idx(), t.ballot(t.thread_idx() % 3 == 0));
+            out.set(t, t.global_idx(), t.ballot(t.thread_idx().is_multiple_of(3)));
         }
     }
     for order in ORDERS {
@@ -1102,7 +1103,7 @@ fn ballots_collect_the_lanes() {
             .unwrap();
         let expected = |warp: u32| {
             (0..32)
-                .filter(|l| (warp * 32 + l) % 3 == 0)
+                .filter(|l| (warp * 32 + l).is_multiple_of(3))
                 .fold(0, |mask, l| mask | 1 << l)
         };
         assert_eq!(
@@ -1168,6 +1169,28 @@ fn kernels_drop_what_they_hold_when_another_thread_fails() {
     let mut out = machine.allocate::<u32>(64).unwrap();
     fault_of(&machine, grid(1, 64), holds { out: &mut out });
     assert_eq!(ALIVE.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn many_emulators_share_the_stacks() {
+    let run = || {
+        let machine = Emulator::default();
+        let x = machine.upload(&[1.0f32; 2048]).unwrap();
+        let mut out = machine.allocate::<f32>(2).unwrap();
+        let kernel = tree_sum {
+            x: &x,
+            out: &mut out,
+            width: 1024,
+        };
+        machine.launch(grid(2, 1024), kernel).unwrap();
+        assert_eq!(fetch(&machine, &out), [1024.0; 2]);
+    };
+    // More than there are stacks for at a time.
+    std::thread::scope(|scope| {
+        for _ in 0..40 {
+            scope.spawn(run);
+        }
+    });
 }
 
 #[test]

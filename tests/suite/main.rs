@@ -3,4 +3,5 @@
 mod cli;
 mod emulator;
 mod gpu;
+mod ptx;
 mod support;

@@ -21,6 +21,8 @@ use super::{Emulator, Thread};
 use crate::machine::Grid;
 
 /// Whether shuffles and ballots order the memory accesses of their warp as a warp barrier does.
+///
+/// The PTX manual promises that for `bar.warp.sync` only. With `false` the emulator finds kernels that rely on more.
 const EXCHANGES_ORDER_MEMORY: bool = true;
 
 /// What a thread is doing.
@@ -215,7 +217,7 @@ impl<'a> Block<'a> {
         if !arrays.contains(&array) {
             let overlaps =
                 |other: &SharedArray| offset < other.offset + other.bytes && other.offset < end;
-            if offset % alignment != 0
+            if !offset.is_multiple_of(alignment)
                 || end > reserved
                 || (bytes > 0 && arrays.iter().any(overlaps))
             {

@@ -33,7 +33,7 @@
 //! Nothing is ever cleared: what is too old is recognised by its stamp. Shared memory dies with its block, so for it
 //! everything below the start of the block counts as never having happened.
 //!
-//! # Why four stamps are enough
+//! # Why three stamps are enough
 //!
 //! Cut the accesses to an element into *groups*: a maximal run of reads, a maximal run of atomics, or a single write. Neighbouring
 //! groups conflict. Suppose that no race was found so far; then each member of a group is ordered before each
@@ -55,6 +55,16 @@
 //! - If all members of the phase are of one warp, any one is enough for x of other warps; for x of this warp only
 //!   members of its current warp phase count, the first of which replaces what was kept, and two of different lanes are
 //!   enough: x differs in its lane from one of them. A single lane is no danger to itself.
+//!
+//! The first of the two is in the latest block phase of its group, and in the latest warp phase in which its warp took part
+//! there unless the second is of another warp.
+//!
+//! *Claim 3: once the next group has begun, the first alone stands for the group before.* Let z be in the last group, y1 the
+//! first stamp of the group before, y any other member, and x an access that is not ordered after y. If x is in a later
+//! block, it is not ordered after y1 either. Otherwise, as y -> z and time goes forward, x, z and y are of one phase, so z
+//! and y are of one warp, and so is y1, being of the latest phase and y1 -> z. If x is of another warp, it is not ordered after y1.
+//! If it is of the same one, x, z and y are of one warp phase, hence z and y of one thread, which x is not of; and
+//! y1, being of the latest warp phase, is of that thread too. So x is not ordered after y1.
 //!
 //! The test at the end of this file compares the record with a search through the whole history.
 
@@ -122,12 +132,11 @@ impl Now {
     }
 }
 
-/// What happened to one element: two stamps of the last group of accesses and two of the group before.
+/// What happened to one element: two stamps of the last group of accesses and one of the group before.
 #[derive(Clone, Copy)]
-#[repr(C, align(32))]
 pub(super) struct Record {
     last: [u64; 2],
-    before: [u64; 2],
+    before: u64,
 }
 
 impl Record {
@@ -135,7 +144,7 @@ impl Record {
     #[cfg(test)]
     const EMPTY: Self = Self {
         last: [0; 2],
-        before: [0; 2],
+        before: 0,
     };
 
     /// Notes that the host wrote the element.
@@ -172,7 +181,7 @@ impl Record {
         // Reads and atomics presuppose a value, so whatever was accessed is written afterwards.
         if first < now.forgotten {
             self.last = [own | WRITTEN, 0];
-            self.before = [0; 2];
+            self.before = 0;
             return 0;
         }
         if ACCESS == WRITE || first & KIND != ACCESS {
@@ -182,15 +191,12 @@ impl Record {
             if now.races(second) {
                 return second;
             }
-            self.before = self.last;
+            self.before = first;
             self.last = [own | WRITTEN, 0];
             return 0;
         }
-        if now.races(self.before[0]) {
-            return self.before[0];
-        }
-        if now.races(self.before[1]) {
-            return self.before[1];
+        if now.races(self.before) {
+            return self.before;
         }
         if first < now.phase {
             if first >= now.block {

@@ -21,7 +21,7 @@
 //! accesses of one run: what a kernel does not do with these data is not seen. A kernel
 //! that waits for a value that another thread will write runs forever, as threads give way at barriers only.
 //!
-//! A book of 32 bytes an element stands beside the data, so a buffer of `f32` takes nine times its size.
+//! A book of 24 bytes an element stands beside the data, so a buffer of `f32` takes seven times its size.
 
 mod block;
 mod book;

@@ -42,10 +42,12 @@ pub(super) struct Counts {
     warp_operations: Cell<u64>,
 }
 
+#[inline(always)]
 fn increase(cell: &Cell<u64>, by: u64) {
-    cell.set(cell.get() + by);
+    cell.set(cell.get().wrapping_add(by));
 }
 
+#[inline(always)]
 const fn row(access: u64) -> usize {
     match access {
         READ => 0,
@@ -57,9 +59,9 @@ const fn row(access: u64) -> usize {
 impl Counts {
     /// Counts an access to global memory, or to shared memory if `shared` is 1.
     #[inline(always)]
-    pub(super) fn add(&self, shared: usize, access: u64, bytes: usize) {
-        increase(&self.accesses[shared & 1][row(access)], 1);
-        increase(&self.bytes[shared & 1][row(access)], bytes as u64);
+    pub(super) fn add<const ACCESS: u64>(&self, shared: usize, bytes: usize) {
+        increase(&self.accesses[shared & 1][const { row(ACCESS) }], 1);
+        increase(&self.bytes[shared & 1][const { row(ACCESS) }], bytes as u64);
     }
 
     pub(super) fn barrier(&self) {
