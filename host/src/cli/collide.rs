@@ -147,7 +147,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     }
     let outcome = Outcome {
         grid,
-        moments: distribution::moments(&grid, &f),
+        moments: Moments::of(&grid, &f),
         f: &f,
         evaluation: &evaluation,
         machine,

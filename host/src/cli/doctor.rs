@@ -2,6 +2,7 @@
 
 use super::common::Failure;
 use super::output;
+use crate::gpu::doctor;
 
 /// Say which devices, driver and kernels there are, what is missing, and how to get it.
 #[derive(Debug, clap::Args)]
@@ -13,28 +14,10 @@ pub(super) struct DoctorArgs {
 
 /// Prints the findings.
 pub(super) fn run(args: &DoctorArgs) -> Result<(), Failure> {
-    let report = report();
+    let report = doctor::report();
     if args.json {
         output::print(&serde_json::to_string_pretty(&report).expect("a report is plain data"))
     } else {
         output::print(&report.to_string())
-    }
-}
-
-// Stands in for crate::gpu::doctor::report().
-fn report() -> Placeholder {
-    Placeholder {
-        version: env!("CARGO_PKG_VERSION"),
-    }
-}
-
-#[derive(serde::Serialize)]
-struct Placeholder {
-    version: &'static str,
-}
-
-impl std::fmt::Display for Placeholder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "rarefy {}", self.version)
     }
 }

@@ -56,7 +56,7 @@ pub(super) struct RelaxArgs {
     /// Time integrator
     #[arg(long, default_value = "ssprk2", value_parser = named::<Integrator>(&["euler", "ssprk2", "ssprk3"]))]
     integrator: Integrator,
-    /// Time step [default: half of the largest stable one]
+    /// Time step [default: half of the largest stable one, chosen anew at each step]
     #[arg(long, value_name = "D", value_parser = positive, allow_negative_numbers = true)]
     dt: Option<f64>,
     /// Stop after so many steps
@@ -289,7 +289,7 @@ impl Parameters {
 pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let started = Instant::now();
-    let (mut parameters, start) = match &args.resume {
+    let (parameters, start) = match &args.resume {
         None => {
             let (parameters, f) = Parameters::of(args)?;
             (parameters, Start::Fresh(f))
@@ -338,7 +338,6 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
             (relaxation, state, warning)
         }
     };
-    parameters.dt = Some(relaxation.time_step());
     let mut report = Report::new("relax", &parameters, started);
     if let Some(warning) = warning {
         report.warn(warning);

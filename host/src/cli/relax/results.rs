@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Parameters;
 use super::state::{COLUMNS, Sample, State, row_of};
 use crate::cli::common::name_of;
-use crate::cli::distribution::{Init, bkw_fourth_moment, equilibrium_entropy};
+use crate::cli::distribution::{Init, equilibrium_entropy};
 use crate::cli::output::Transaction;
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
 use crate::cli::report::Report;
@@ -57,6 +57,20 @@ impl Outcome<'_> {
             .expect("the history begins with the initial state")
     }
 
+    /// The smallest and the largest time step; the last one does not count, for it may be cut to end in time.
+    fn steps(&self) -> (f64, f64) {
+        let steps = self
+            .history
+            .windows(2)
+            .map(|pair| pair[1].time - pair[0].time);
+        let counted = self.history.len().saturating_sub(2).max(1);
+        steps
+            .take(counted)
+            .fold((f64::INFINITY, 0.0), |(a, b), step| {
+                (a.min(step), b.max(step))
+            })
+    }
+
     fn drift(&self) -> Drift {
         let energy = |m: &Moments| {
             let u2: f64 = m.velocity.iter().map(|u| u * u).sum();
@@ -93,9 +107,9 @@ impl Outcome<'_> {
     /// The exact fourth moment over time, where it is known.
     fn exact_fourth(&self) -> Option<impl Fn(f64) -> f64> {
         match self.init() {
-            Some(Init::Bkw(k0)) if self.parameters.model == Scattering::Maxwell => {
+            Some(Init::Bkw(start)) if self.parameters.model == Scattering::Maxwell => {
                 let sigma_t = self.parameters.sigma_t;
-                Some(move |t| bkw_fourth_moment(k0, sigma_t, t))
+                Some(move |t| start.after(t, sigma_t).fourth())
             }
             _ => None,
         }
@@ -116,7 +130,8 @@ impl Outcome<'_> {
             json!({
                 "steps": last.step,
                 "time": last.time,
-                "time_step": self.parameters.dt,
+                "smallest_step": self.steps().0,
+                "largest_step": self.steps().1,
                 "activity_fraction": last.activity / self.first().activity,
                 "initial": self.first().moments,
                 "final": last.moments,
@@ -355,9 +370,10 @@ impl Outcome<'_> {
                 name_of(&p.precision)
             ),
             format!(
-                "  run           {} steps of {:.4} ({}) to t = {:.4}; sum of |I| down to {:.1e} of its first value",
+                "  run           {} steps of {:.4} to {:.4} ({}) to t = {:.4}; sum of |I| down to {:.1e} of its first value",
                 last.step,
-                p.dt.unwrap_or(f64::NAN),
+                self.steps().0,
+                self.steps().1,
                 name_of(&p.integrator),
                 last.time,
                 last.activity / first.activity
