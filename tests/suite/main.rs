@@ -1,5 +1,6 @@
 //! Integration tests, in one binary so that they link fast and travel well.
 
+mod cli;
 mod collision_backends;
 mod emulator;
 mod gpu;

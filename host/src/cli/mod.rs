@@ -1,6 +1,64 @@
-//! The command line.
+//! The `rarefy` command: one file a subcommand, over a few shared parts.
+//!
+//! | part | what it does |
+//! |---|---|
+//! | `common` | flags every computing subcommand has, layering of `--config` under the flags, exit codes |
+//! | `output` | files that appear whole or not at all; standard output that may close |
+//! | `report` | `run.json`, warnings, timings |
+//! | `npy`, `checkpoint` | the two binary formats |
+//! | `plot` | figures as PNG |
+//! | `progress` | a bar on a terminal, a line now and then elsewhere |
+
+mod checkpoint;
+mod collide;
+mod common;
+mod distribution;
+mod doctor;
+mod npy;
+mod output;
+mod plot;
+mod progress;
+mod relax;
+mod report;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use common::Failure;
+
+/// Deterministic numerical methods of kinetic theory and exact arithmetic, on the GPU or the CPU.
+#[derive(Debug, Parser)]
+#[command(name = "rarefy", version, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Relax(relax::RelaxArgs),
+    Collide(collide::CollideArgs),
+    Doctor(doctor::DoctorArgs),
+}
 
 /// Runs the command with the arguments of the process.
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+pub fn main() -> ExitCode {
+    match run(std::env::args_os().collect()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.exit(),
+    }
+}
+
+fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
+    let matches = common::parse(Cli::command(), arguments)?;
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| Failure::usage(&error))?;
+    let sub: Option<&ArgMatches> = matches.subcommand().map(|(_, sub)| sub);
+    match (cli.command, sub) {
+        (Some(Command::Relax(args)), Some(sub)) => relax::run(&args, sub),
+        (Some(Command::Collide(args)), _) => collide::run(&args),
+        (Some(Command::Doctor(args)), _) => doctor::run(&args),
+        _ => output::print(&Cli::command().render_long_help().to_string()),
+    }
 }

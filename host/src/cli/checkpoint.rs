@@ -1,0 +1,112 @@
+//! The checkpoint file: one line of magic, one line of JSON, arrays of `f64` as they are in memory (little-endian), a checksum.
+//!
+//! Numbers in the header are printed so that they read back to the same bits; all large data are in the arrays.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::output::reason;
+use crate::error::{Error, Result};
+
+const MAGIC: &[u8] = b"rarefy-checkpoint 1\n";
+
+/// A checkpoint's content: a header of the subcommand's own kind, and named arrays.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Content<H> {
+    /// Version of rarefy that wrote the file.
+    pub(super) version: String,
+    /// The subcommand.
+    pub(super) command: String,
+    /// What the subcommand keeps besides arrays.
+    pub(super) state: H,
+    /// Lengths of the arrays, in the order of their names.
+    lengths: BTreeMap<String, usize>,
+    /// The arrays.
+    #[serde(skip)]
+    pub(super) arrays: BTreeMap<String, Vec<f64>>,
+}
+
+impl<H: Serialize + DeserializeOwned> Content<H> {
+    pub(super) fn new(command: &str, state: H, arrays: BTreeMap<String, Vec<f64>>) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION").into(),
+            command: command.into(),
+            state,
+            lengths: arrays.iter().map(|(k, v)| (k.clone(), v.len())).collect(),
+            arrays,
+        }
+    }
+
+    /// The bytes of the file.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        serde_json::to_writer(&mut bytes, self).expect("a checkpoint's header is plain data");
+        bytes.push(b'\n');
+        for value in self.arrays.values().flatten() {
+            bytes.extend(value.to_le_bytes());
+        }
+        let sum = crc32fast::hash(&bytes);
+        bytes.extend(sum.to_le_bytes());
+        bytes
+    }
+
+    /// Reads the file that `command` wrote.
+    pub(super) fn read(path: &Path, command: &str) -> Result<Self> {
+        let refuse = |text: &str| Error::file(path, text);
+        let bytes = std::fs::read(path).map_err(|e| Error::file(path, reason(&e)))?;
+        if !bytes.starts_with(MAGIC) {
+            return Err(refuse(if bytes.starts_with(b"rarefy-checkpoint ") {
+                "a checkpoint of another format; resume it with the version of rarefy that wrote it"
+            } else {
+                "not a checkpoint of rarefy"
+            }));
+        }
+        let damaged = || refuse("the checkpoint is damaged or cut short (its checksum differs)");
+        let (body, sum) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;
+        if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
+            return Err(damaged());
+        }
+        let body = &body[MAGIC.len()..];
+        let end = body.iter().position(|&b| b == b'\n').ok_or_else(damaged)?;
+        let (header, data) = (&body[..end], &body[end + 1..]);
+        let kind: serde_json::Value = serde_json::from_slice(header).map_err(|_| damaged())?;
+        if kind["command"] != command {
+            let other = kind["command"].as_str().unwrap_or("another command");
+            return Err(Error::file(
+                path,
+                format!("a checkpoint of 'rarefy {other}', not of 'rarefy {command}'"),
+            ));
+        }
+        let mut content: Self = serde_json::from_value(kind).map_err(|e| {
+            Error::file(
+                path,
+                format!("the checkpoint's header does not fit this version of rarefy: {e}"),
+            )
+        })?;
+        let mut numbers = data
+            .chunks_exact(8)
+            .map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes")));
+        for (name, &length) in &content.lengths {
+            let values: Vec<_> = numbers.by_ref().take(length).collect();
+            if values.len() != length {
+                return Err(damaged());
+            }
+            content.arrays.insert(name.clone(), values);
+        }
+        Ok(content)
+    }
+
+    /// Takes an array out; an error if the checkpoint has none of this name and length.
+    pub(super) fn take(&mut self, path: &Path, name: &str, length: usize) -> Result<Vec<f64>> {
+        match self.arrays.remove(name) {
+            Some(values) if values.len() == length => Ok(values),
+            _ => Err(Error::file(
+                path,
+                format!("the checkpoint holds no array '{name}' of {length} numbers"),
+            )),
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! What every computing subcommand shares: its flags, the layering of a configuration file under them, and the
+//! way from an error to an exit code.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches};
+use serde::de::value::{Error as ValueError, StringDeserializer};
+use serde::de::{DeserializeOwned, IntoDeserializer};
+use serde_json::{Map, Value};
+
+use super::output;
+use crate::backend::{Backend, Precision};
+use crate::collision::{Method, VelocityGrid};
+use crate::error::Error;
+
+/// Flags of every computing subcommand.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Common options")]
+pub(super) struct Common {
+    /// Where to compute; auto takes the GPU if there is one, else the CPU
+    #[arg(long, default_value = "auto", value_parser = named::<Backend>(&["auto", "cuda", "cpu", "emulator", "reference"]))]
+    pub(super) backend: Backend,
+    /// Arithmetic of the bulk of the work, and type of the arrays written
+    #[arg(long, default_value = "f64", value_parser = named::<Precision>(&["f32", "f64"]))]
+    pub(super) precision: Precision,
+    /// Folder for arrays (.npy), tables (.csv), plots (.png) and run.json
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Print run.json's object on standard output, and nothing else there
+    #[arg(long)]
+    pub(super) json: bool,
+    /// No progress and no summary; warnings and errors remain
+    #[arg(long)]
+    pub(super) quiet: bool,
+    /// Take options from a TOML file ([common] and a section for each command), or from an earlier run's run.json;
+    /// options on the command line override it
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+}
+
+/// Flags of the subcommands that evaluate the collision integral.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct OperatorArgs {
+    /// Total cross-section sigma_T = 4 pi C at unit relative speed
+    #[arg(long, default_value_t = 1.0, value_parser = positive, allow_negative_numbers = true)]
+    pub(super) sigma_t: f64,
+    /// How the gain is summed; both agree to roundoff
+    #[arg(long, default_value = "fast", value_parser = named::<Method>(&["direct", "fast"]))]
+    pub(super) method: Method,
+    /// Leave out the conservative correction
+    #[arg(long)]
+    pub(super) no_correction: bool,
+}
+
+/// A parser of the names under which `T` is serialised.
+pub(super) fn named<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| {
+        let name: StringDeserializer<ValueError> = name.into_deserializer();
+        T::deserialize(name)
+    })
+}
+
+/// The name under which `value` is serialised.
+pub(super) fn name_of(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(name)) => name,
+        Ok(other) => other.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A finite number.
+pub(super) fn finite(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        _ => Err("a finite number is needed".into()),
+    }
+}
+
+/// A finite number above zero.
+pub(super) fn positive(text: &str) -> Result<f64, String> {
+    match finite(text) {
+        Ok(number) if number > 0.0 => Ok(number),
+        _ => Err("a positive finite number is needed".into()),
+    }
+}
+
+/// A whole number above zero.
+pub(super) fn count(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("a whole number above zero is needed".into()),
+    }
+}
+
+/// A number of cells along an axis of a velocity grid.
+pub(super) fn cells(text: &str) -> Result<usize, String> {
+    let (low, high) = (VelocityGrid::MIN_N, VelocityGrid::MAX_N);
+    match text.parse() {
+        Ok(n) if (low..=high).contains(&n) => Ok(n),
+        _ => Err(format!("a whole number from {low} to {high} is needed")),
+    }
+}
+
+/// Why the command did not finish.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The arguments are wrong.
+    Usage(String),
+    /// The library, or a file, refused.
+    Library(Error),
+    /// The user stopped the run; the text says how to go on.
+    Interrupted(String),
+    /// Help or version was asked for; this is it.
+    Shown(String),
+    /// Standard output failed in another way than by closing.
+    Stdout(std::io::Error),
+    /// Standard output was closed by its reader, who has seen enough.
+    StdoutClosed,
+}
+
+impl Failure {
+    /// What clap refused, in one line.
+    pub(super) fn usage(error: &clap::Error) -> Self {
+        if matches!(
+            error.kind(),
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+        ) {
+            return Self::Shown(error.render().to_string());
+        }
+        let text = error.render().to_string();
+        let body = text.strip_prefix("error: ").unwrap_or(&text);
+        let end = ["\n\nUsage:", "\n\nFor more information"]
+            .iter()
+            .filter_map(|mark| body.find(mark))
+            .min()
+            .unwrap_or(body.len());
+        let mut line = String::new();
+        for part in body[..end].lines().map(str::trim).filter(|l| !l.is_empty()) {
+            if part.starts_with("tip:") || part.starts_with('[') {
+                line.push_str("; ");
+            } else if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(part.strip_prefix("tip: ").unwrap_or(part));
+        }
+        Self::Usage(line)
+    }
+
+    /// Says what happened, in one line on standard error, and gives the exit code.
+    pub(super) fn exit(self) -> ExitCode {
+        if let Self::Shown(text) = &self {
+            return match output::print(text) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failure) => failure.exit(),
+            };
+        }
+        let (code, line) = self.code_and_line();
+        if code != 0 {
+            output::say(&line);
+        }
+        ExitCode::from(code)
+    }
+
+    fn code_and_line(&self) -> (u8, String) {
+        let (code, text) = match self {
+            Self::StdoutClosed | Self::Shown(_) => (0, String::new()),
+            Self::Usage(text) => (2, text.clone()),
+            Self::Library(error) if error.is_input() => (2, error.to_string()),
+            Self::Library(error) => (1, error.to_string()),
+            Self::Interrupted(text) => (1, text.clone()),
+            Self::Stdout(error) => (1, format!("standard output: {}", output::reason(error))),
+        };
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        (code, format!("rarefy: error: {text}"))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+/// Parses the command line, with the file named by `--config` layered under it.
+///
+/// An option of the file is used unless the command line has that option or one that excludes it, so the file
+/// goes through the same parser, checks and messages as the flags.
+pub(super) fn parse(
+    command: clap::Command,
+    arguments: Vec<OsString>,
+) -> Result<ArgMatches, Failure> {
+    let command = command.color(clap::ColorChoice::Auto);
+    // What is required may stand in the file: the first pass requires nothing.
+    let lenient = command
+        .clone()
+        .mut_subcommands(|sub| sub.mut_args(|arg| arg.required(false)));
+    let first = lenient
+        .try_get_matches_from(&arguments)
+        .map_err(|error| Failure::usage(&error))?;
+    let file = first.subcommand().and_then(|(name, sub)| {
+        let path = sub.try_get_one::<PathBuf>("config").ok()??;
+        Some((name, sub, path.clone()))
+    });
+    let mut arguments = arguments;
+    let mut origin = None;
+    if let Some((name, given, path)) = file {
+        let options = options_of_file(&command, name, given, &path)?;
+        // The subcommand is the first argument: the command itself has no options that take a value.
+        let place = arguments
+            .iter()
+            .skip(1)
+            .position(|a| a == name)
+            .map_or(arguments.len(), |i| i + 2);
+        arguments.splice(place..place, options);
+        origin = Some(path);
+    }
+    command.try_get_matches_from(&arguments).map_err(|error| {
+        let failure = Failure::usage(&error);
+        match (failure, origin) {
+            (Failure::Usage(line), Some(path))
+                if error.kind() != ErrorKind::MissingRequiredArgument =>
+            {
+                Failure::Usage(format!("{}: {line}", path.display()))
+            }
+            (failure, _) => failure,
+        }
+    })
+}
+
+/// The options of the file that hold for this command line, as arguments.
+fn options_of_file(
+    command: &clap::Command,
+    name: &str,
+    given: &ArgMatches,
+    path: &Path,
+) -> Result<Vec<OsString>, Failure> {
+    let sections = read_sections(command, path)?;
+    let mut options = Vec::new();
+    for (section, table) in &sections {
+        let of_section = command
+            .find_subcommand(if section == "common" { name } else { section })
+            .expect("read_sections admits commands only");
+        for (key, value) in table {
+            let arg = known_option(of_section, section, key, path)?;
+            if section != "common" && section != name {
+                continue;
+            }
+            let on_command_line = |arg: &Arg| {
+                given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+            };
+            if on_command_line(arg)
+                || of_section
+                    .get_arg_conflicts_with(arg)
+                    .into_iter()
+                    .any(on_command_line)
+            {
+                continue;
+            }
+            options.extend(as_argument(arg, section, key, value, path)?);
+        }
+    }
+    Ok(options)
+}
+
+/// The name of a section and its keys.
+type Section = (String, Map<String, Value>);
+
+/// The sections of a configuration file: a TOML file's tables, or a run.json's parameters.
+fn read_sections(command: &clap::Command, path: &Path) -> Result<Vec<Section>, Error> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, output::reason(&e)))?;
+    let names: Vec<&str> = std::iter::once("common")
+        .chain(
+            command
+                .get_subcommands()
+                .filter(|sub| sub.get_arguments().any(|arg| arg.get_id() == "config"))
+                .map(clap::Command::get_name),
+        )
+        .collect();
+    if path.extension().is_some_and(|e| e == "json") {
+        let object: Value = serde_json::from_str(&text).map_err(|e| Error::file(path, e))?;
+        return match (&object["command"], &object["parameters"]) {
+            (Value::String(name), Value::Object(table)) if names.contains(&name.as_str()) => {
+                Ok(vec![(name.clone(), table.clone())])
+            }
+            _ => Err(Error::file(path, "not the run.json of a rarefy command")),
+        };
+    }
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        let line = error
+            .span()
+            .map(|span| 1 + text[..span.start].matches('\n').count());
+        let line = line.map_or(String::new(), |line| format!("line {line}: "));
+        Error::file(path, format!("{line}{}", error.message()))
+    })?;
+    let mut sections = Vec::new();
+    for (section, value) in table {
+        if !names.contains(&section.as_str()) {
+            return Err(Error::file(
+                path,
+                format!(
+                    "unknown section or key '{section}'{}",
+                    similar(&section, names.iter().copied())
+                        .unwrap_or_else(|| format!("; sections are {}", names.join(", ")))
+                ),
+            ));
+        }
+        match serde_json::to_value(value) {
+            Ok(Value::Object(table)) => sections.push((section, table)),
+            _ => {
+                return Err(Error::file(
+                    path,
+                    format!("'{section}' must be a section: [{section}]"),
+                ));
+            }
+        }
+    }
+    Ok(sections)
+}
+
+fn known_option<'a>(
+    command: &'a clap::Command,
+    section: &str,
+    key: &str,
+    path: &Path,
+) -> Result<&'a Arg, Error> {
+    let options = || {
+        command
+            .get_arguments()
+            .filter(|arg| !matches!(arg.get_id().as_str(), "config" | "help"))
+    };
+    let long = |arg: &'a Arg| arg.get_long().unwrap_or_default();
+    options().find(|arg| long(arg) == key).ok_or_else(|| {
+        let hint = similar(key, options().map(long)).unwrap_or_else(|| {
+            format!(
+                "; the keys are the options of 'rarefy {} --help'",
+                command.get_name()
+            )
+        });
+        Error::file(path, format!("unknown key '{key}' in [{section}]{hint}"))
+    })
+}
+
+/// `; did you mean 'grid'?`, if any of the words is close.
+fn similar<'a>(word: &str, words: impl Iterator<Item = &'a str>) -> Option<String> {
+    words
+        .map(|other| (strsim::jaro_winkler(word, other), other))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, other)| format!("; did you mean '{other}'?"))
+}
+
+/// One option of a file as an argument; none for a switch that is off.
+fn as_argument(
+    arg: &Arg,
+    section: &str,
+    key: &str,
+    value: &Value,
+    path: &Path,
+) -> Result<Option<OsString>, Error> {
+    let wrong = |what: &str| Err(Error::file(path, format!("'{key}' in [{section}] {what}")));
+    let switch = matches!(arg.get_action(), ArgAction::SetTrue);
+    match value {
+        Value::Bool(on) if switch => Ok(on.then(|| format!("--{key}").into())),
+        _ if switch => wrong("must be true or false"),
+        Value::String(text) => Ok(Some(format!("--{key}={text}").into())),
+        Value::Number(number) => Ok(Some(format!("--{key}={number}").into())),
+        _ => wrong("must be a number or a string"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_one_line_and_a_code() {
+        let memory = Error::Memory {
+            what: "a grid of 64^3".into(),
+            memory: "device memory",
+            needed: 3 << 30,
+            available: 1 << 30,
+            remedy: "use\na smaller grid".into(),
+        };
+        let (code, line) = Failure::from(memory).code_and_line();
+        assert_eq!(code, 2);
+        assert_eq!(
+            line,
+            "rarefy: error: a grid of 64^3 needs 3.0 GiB of device memory and 1.0 GiB are available; use a smaller grid"
+        );
+        let (code, _) =
+            Failure::from(Error::Numerical("f is no longer finite".into())).code_and_line();
+        assert_eq!(code, 1);
+    }
+}

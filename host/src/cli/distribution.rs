@@ -1,0 +1,262 @@
+//! Distributions that the command starts from: their formulas, their files, their checks, their cross-sections.
+
+use std::f64::consts::PI;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::npy;
+use crate::collision::VelocityGrid;
+use crate::collision::initial::{Bkw, TwoMaxwellians};
+use crate::error::{Error, Result};
+
+/// The initial state of a relaxation.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Init {
+    /// Half the sum of two Maxwellians of temperature 1 with mean velocities +-U along x, density 1.
+    TwoMaxwellians(f64),
+    /// The Bobylev-Krook-Wu solution, from one of its states on.
+    Bkw(Bkw),
+    /// An array.
+    File(PathBuf),
+}
+
+impl Init {
+    /// Half width of the velocity box that suits this state, if it is known.
+    pub(super) fn vmax(&self) -> Option<f64> {
+        match self {
+            Self::TwoMaxwellians(u) => Some(u.abs() + 5.0),
+            Self::Bkw(_) => Some(5.5),
+            Self::File(_) => None,
+        }
+    }
+
+    /// The values on the grid.
+    pub(super) fn sample(&self, grid: &VelocityGrid) -> Result<Vec<f64>> {
+        match self {
+            Self::TwoMaxwellians(speed) => {
+                let beams = TwoMaxwellians {
+                    speed: *speed,
+                    ..TwoMaxwellians::default()
+                };
+                Ok(beams.sample(grid))
+            }
+            Self::Bkw(state) => Ok(state.sample(grid)),
+            Self::File(path) => Ok(read(path, grid.n()..=grid.n())?.values),
+        }
+    }
+
+    /// The state in words.
+    pub(super) fn in_words(&self) -> String {
+        match self {
+            Self::TwoMaxwellians(u) => format!("two Maxwellians (u = ±{u} along x, T = 1)"),
+            Self::Bkw(state) => format!("the Bobylev-Krook-Wu solution from K = {}", state.k()),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+}
+
+impl FromStr for Init {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (name, value) = match text.split_once(':') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        match (name, value) {
+            ("two-maxwellians", None) => Ok(Self::TwoMaxwellians(TwoMaxwellians::default().speed)),
+            ("two-maxwellians", Some(u)) => match u.parse::<f64>() {
+                Ok(u) if u.is_finite() => Ok(Self::TwoMaxwellians(u)),
+                _ => Err(Error::input(format!(
+                    "two-maxwellians:U needs a finite speed U; '{u}' was given"
+                ))),
+            },
+            ("bkw", Some(k)) => match k.parse().map(Bkw::new) {
+                Ok(Ok(state)) if state.k() < 1.0 => Ok(Self::Bkw(state)),
+                _ => Err(Error::input(format!(
+                    "bkw:K0 needs 3/5 <= K0 < 1, where the distribution is nonnegative and not yet at rest; '{k}' was given"
+                ))),
+            },
+            _ if text.ends_with(".npy") || Path::new(text).is_file() => {
+                Ok(Self::File(PathBuf::from(text)))
+            }
+            _ => Err(Error::input(
+                "use two-maxwellians[:U], bkw:K0 with 3/5 <= K0 < 1, or the name of a .npy file",
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Init {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TwoMaxwellians(u) => write!(f, "two-maxwellians:{u}"),
+            Self::Bkw(state) => write!(f, "bkw:{}", state.k()),
+            Self::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// H of the Maxwellian with this density and temperature: n (ln n - 3/2 (1 + ln 2 pi T)).
+pub(super) fn equilibrium_entropy(density: f64, temperature: f64) -> f64 {
+    density * (density.ln() - 1.5 * (1.0 + (2.0 * PI * temperature).ln()))
+}
+
+/// Reads a distribution and checks that it is one: finite, nonnegative, not zero.
+pub(super) fn read(path: &Path, sides: std::ops::RangeInclusive<usize>) -> Result<npy::Cube> {
+    let cube = npy::read_cube(path, sides)?;
+    let count = |wrong: &dyn Fn(f64) -> bool| {
+        let first = cube.values.iter().position(|&f| wrong(f))?;
+        let count = cube.values.iter().filter(|&&f| wrong(f)).count();
+        let n = cube.n;
+        let (x, y, z) = (first / (n * n), first / n % n, first % n);
+        let (are, it) = if count == 1 {
+            ("value is", "it is")
+        } else {
+            ("values are", "the first is")
+        };
+        Some((
+            count,
+            are,
+            format!("{it} f[{x}][{y}][{z}] = {}", cube.values[first]),
+        ))
+    };
+    if let Some((count, are, first)) = count(&|f| !f.is_finite()) {
+        return Err(Error::file(
+            path,
+            format!("{count} {are} not finite; {first}"),
+        ));
+    }
+    if let Some((count, are, first)) = count(&|f| f < 0.0) {
+        return Err(Error::file(
+            path,
+            format!("{count} {are} negative; {first}; a distribution is nonnegative"),
+        ));
+    }
+    if cube.values.iter().all(|&f| f == 0.0) {
+        return Err(Error::file(
+            path,
+            "all values are zero; a distribution of zero density does not collide",
+        ));
+    }
+    Ok(cube)
+}
+
+/// What to say if `f` is not small at the boundary of the velocity box.
+///
+/// With m_1 and m_2 the shares of the density in the outermost layer of cells and in the next, the part that a
+/// geometric continuation puts outside is m_1 r / (1 - r), r = m_1 / m_2; a Gaussian tail falls faster than that.
+/// One part in ten thousand, which is a Maxwellian in a box of half width 4.2 sqrt(T), is said aloud.
+pub(super) fn boundary_warning(grid: &VelocityGrid, f: &[f64]) -> Option<String> {
+    const TOLERATED: f64 = 1e-4;
+    let n = grid.n();
+    let mut layers = [0.0; 2];
+    let mut total = 0.0;
+    for (cell, f) in f.iter().enumerate() {
+        total += f;
+        let depth = [cell / (n * n), cell / n % n, cell % n]
+            .into_iter()
+            .map(|i| i.min(n - 1 - i))
+            .min();
+        if let Some(layer) = depth.and_then(|depth| layers.get_mut(depth)) {
+            *layer += f;
+        }
+    }
+    let [outer, next] = layers.map(|layer| layer / total);
+    let ratio = outer / next;
+    let advice = "enlarge the box (--vmax) to at least 4.5 sqrt(T) around every beam";
+    if ratio < 0.9 {
+        let lost = outer * ratio / (1.0 - ratio);
+        (lost > TOLERATED).then(|| {
+            format!(
+                "f is not small at the boundary of the velocity box: the outermost cells hold {} of the density, and about {} of it is lost outside; {advice}",
+                percent(outer),
+                percent(lost)
+            )
+        })
+    } else {
+        (outer > TOLERATED).then(|| {
+            format!(
+                "f does not fall off at the boundary of the velocity box: the outermost cells hold {} of the density, and as much or more is lost outside; {advice}",
+                percent(outer)
+            )
+        })
+    }
+}
+
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent >= 1.0 {
+        format!("{percent:.1}%")
+    } else {
+        format!("{percent:.1e}%")
+    }
+}
+
+/// Cross-sections of `f` along x (at y = z = 0) and along y (at x = z = 0), through the middle of the box.
+///
+/// For odd N the middle is a row of cells; for even N it is an edge, and the four rows of cells around it are averaged.
+pub(super) fn cross_sections(grid: &VelocityGrid, f: &[f64]) -> [Vec<f64>; 2] {
+    let n = grid.n();
+    let rows = [(n - 1) / 2, n / 2];
+    let average = |value: &dyn Fn(usize, usize) -> f64| {
+        let pairs = rows.iter().flat_map(|&a| rows.iter().map(move |&b| (a, b)));
+        pairs.map(|(a, b)| value(a, b)).sum::<f64>() / 4.0
+    };
+    [
+        (0..n)
+            .map(|i| average(&|a, b| f[grid.index(i, a, b)]))
+            .collect(),
+        (0..n)
+            .map(|i| average(&|a, b| f[grid.index(a, i, b)]))
+            .collect(),
+    ]
+}
+
+/// The label of an axis that shows [`cross_sections`]; it says so where they are averages.
+pub(super) fn section_label(grid: &VelocityGrid, what: &str) -> String {
+    if grid.n().is_multiple_of(2) {
+        format!("{what}, mean of the four rows of cells around the axis")
+    } else {
+        what.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_mass_of_a_maxwellian_is_estimated() {
+        let warning = |vmax: f64| {
+            let grid = VelocityGrid::new(16, -vmax, vmax).unwrap();
+            let f = grid.sample(|[x, y, z]| (-(x * x + y * y + z * z) / 2.0).exp());
+            boundary_warning(&grid, &f)
+        };
+        assert_eq!(warning(4.5), None);
+        // The exact share outside is 1 - 0.99271327.
+        assert!(
+            warning(3.0).unwrap().contains("about 1.1% of it"),
+            "{:?}",
+            warning(3.0)
+        );
+        assert!(warning(0.5).unwrap().contains("does not fall off"));
+    }
+
+    #[test]
+    fn two_maxwellians_start_where_the_paper_does() {
+        let grid = VelocityGrid::new(20, -6.5, 6.5).unwrap();
+        let f = Init::TwoMaxwellians(1.5).sample(&grid).unwrap();
+        let h = f
+            .iter()
+            .filter(|f| **f > 0.0)
+            .map(|f| f * f.ln())
+            .sum::<f64>()
+            * grid.volume();
+        assert!((h + 4.78359244).abs() < 1e-7, "{h}");
+        let [x, y] = cross_sections(&grid, &f);
+        assert!(x[6] > x[9] && y[6] < y[9]);
+        assert!((equilibrium_entropy(1.0, 1.7499973) + 5.096237).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,23 @@
+//! `rarefy doctor`: what the machine offers, what is missing, and how to get it.
+
+use super::common::Failure;
+use super::output;
+use crate::gpu::doctor;
+
+/// Say which devices, driver and kernels there are, what is missing, and how to get it.
+#[derive(Debug, clap::Args)]
+pub(super) struct DoctorArgs {
+    /// Print the findings as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the findings.
+pub(super) fn run(args: &DoctorArgs) -> Result<(), Failure> {
+    let report = doctor::report();
+    if args.json {
+        output::print(&serde_json::to_string_pretty(&report).expect("a report is plain data"))
+    } else {
+        output::print(&report.to_string())
+    }
+}

@@ -1,0 +1,184 @@
+//! Files that appear whole or not at all, and streams that may close.
+
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::common::Failure;
+use crate::error::{Error, Result};
+
+/// Prints on standard output.
+pub(super) fn print(text: &str) -> std::result::Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let newline = if text.ends_with('\n') { "" } else { "\n" };
+    match write!(out, "{text}{newline}").and_then(|()| out.flush()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::StdoutClosed),
+        Err(error) => Err(Failure::Stdout(error)),
+    }
+}
+
+/// Prints a line on standard error; where that is closed, nobody is there to be told.
+pub(super) fn say(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// A system error without its number.
+pub(super) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => first.to_lowercase().chain(chars).collect(),
+        None => text.to_string(),
+    }
+}
+
+/// The files of one run. Each is written to a temporary file beside its place; [`Transaction::commit`] renames
+/// them all. Dropped without a commit, it leaves nothing behind, not even a folder that it made.
+#[derive(Debug, Default)]
+pub(super) struct Transaction {
+    made: Vec<PathBuf>,
+    claimed: Vec<PathBuf>,
+    staged: Vec<(NamedTempFile, PathBuf)>,
+    keep: bool,
+}
+
+impl Transaction {
+    /// Makes the folder if need be, and checks that files can be written to it.
+    pub(super) fn folder(&mut self, path: &Path) -> Result<()> {
+        let refused = |e: &io::Error| match e.kind() {
+            ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                Error::file(path, "a file is in the place of this folder")
+            }
+            _ => Error::file(path, format!("cannot make this folder: {}", reason(e))),
+        };
+        let missing: Vec<_> = path
+            .ancestors()
+            .take_while(|p| !p.as_os_str().is_empty() && p.symlink_metadata().is_err())
+            .map(Path::to_path_buf)
+            .collect();
+        for folder in missing.into_iter().rev() {
+            match fs::create_dir(&folder) {
+                Ok(()) => self.made.push(folder),
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(refused(&e)),
+            }
+        }
+        if !path.is_dir() {
+            return Err(refused(&ErrorKind::NotADirectory.into()));
+        }
+        temporary(path).map(drop)
+    }
+
+    /// Checks that a file can be written at this path; its folder must be there.
+    pub(super) fn file(&mut self, path: &Path) -> Result<()> {
+        let path = &resolve(path)?;
+        if self.claimed.contains(path) {
+            return Err(Error::file(path, "two outputs have this name"));
+        }
+        self.claimed.push(path.clone());
+        let folder = folder_of(path);
+        if !folder.is_dir() {
+            return Err(Error::file(
+                path,
+                format!("there is no folder {}", folder.display()),
+            ));
+        }
+        temporary(folder).map(drop)
+    }
+
+    /// Writes `bytes`, to be renamed to `path` by [`Transaction::commit`].
+    pub(super) fn stage(&mut self, path: impl Into<PathBuf>, bytes: &[u8]) -> Result<()> {
+        let path = resolve(&path.into())?;
+        let file = written(&path, bytes)?;
+        self.staged.push((file, path));
+        Ok(())
+    }
+
+    /// Writes a file at once: atomically, and whatever becomes of the rest.
+    pub(super) fn write_now(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
+        let path = resolve(path)?;
+        persist(written(&path, bytes)?, &path)?;
+        self.keep = true;
+        Ok(())
+    }
+
+    /// Renames all files to their names, in the order they were staged in.
+    pub(super) fn commit(mut self) -> Result<()> {
+        for (file, path) in std::mem::take(&mut self.staged) {
+            persist(file, &path)?;
+            self.keep = true;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.staged.clear();
+        if !self.keep {
+            for folder in self.made.iter().rev() {
+                // Fails if somebody else has put a file there meanwhile, and should.
+                let _ = fs::remove_dir(folder);
+            }
+        }
+    }
+}
+
+/// The folder that holds `path`.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// The path behind symbolic links, if it may be replaced by a regular file.
+fn resolve(path: &Path) -> Result<PathBuf> {
+    match fs::metadata(path) {
+        Ok(there) if there.is_dir() => {
+            Err(Error::file(path, "a folder is in the place of this file"))
+        }
+        Ok(there) if !there.is_file() => {
+            Err(Error::file(path, "not a regular file; it is left alone"))
+        }
+        Ok(_) => fs::canonicalize(path).map_err(|e| Error::file(path, reason(&e))),
+        Err(_) => Ok(path.to_path_buf()),
+    }
+}
+
+fn temporary(folder: &Path) -> Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".rarefy-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder).map_err(|e| {
+        // tempfile adds the temporary name to the message; people want the system's words.
+        let why = e.raw_os_error().map(io::Error::from_raw_os_error);
+        Error::file(
+            folder,
+            format!("cannot write to this folder: {}", reason(&why.unwrap_or(e))),
+        )
+    })
+}
+
+fn written(path: &Path, bytes: &[u8]) -> Result<NamedTempFile> {
+    let mut file = temporary(folder_of(path))?;
+    file.write_all(bytes)
+        .and_then(|()| file.as_file().sync_all())
+        .map_err(|e| Error::file(path, reason(&e)))?;
+    Ok(file)
+}
+
+fn persist(file: NamedTempFile, path: &Path) -> Result<()> {
+    match file.persist(path) {
+        Ok(_) => Ok(()),
+        Err(e) => Err(Error::file(path, reason(&e.error))),
+    }
+}

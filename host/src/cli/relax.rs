@@ -1,0 +1,447 @@
+//! `rarefy relax`: homogeneous relaxation on a 3D velocity grid.
+
+mod results;
+mod state;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::common::{
+    Common, Failure, OperatorArgs, cells, count, finite, name_of, named, positive,
+};
+use super::distribution::{self, Init};
+use super::output::{self, Transaction};
+use super::progress::Progress;
+use super::report::Report;
+use crate::backend::{Backend, Precision};
+use crate::collision::{
+    CorrectionStatus, Integrator, Method, OperatorConfig, Relaxation, RelaxationConfig, Scattering,
+    Until, VelocityGrid,
+};
+use crate::error::{Error, Result};
+use state::State;
+
+/// Relax a distribution on a 3D velocity grid to equilibrium: df/dt = I(f, f)
+///
+/// Without options: the paper's two Maxwellians of hard spheres on 20^3 velocities, to equilibrium. Results go to --out, or to
+/// rarefy-out/relax if neither --out nor --json is given. Ctrl-C saves a checkpoint.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct RelaxArgs {
+    /// Cells along an axis, 3 to 64 [default: 20, or as the file of --init]
+    #[arg(long, value_name = "N1", value_parser = cells, allow_negative_numbers = true)]
+    grid: Option<usize>,
+    /// Upper bound of the velocity box [default: 5 thermal speeds above the beams]
+    #[arg(long, value_name = "V", value_parser = finite, allow_negative_numbers = true)]
+    vmax: Option<f64>,
+    /// Lower bound of the velocity box [default: minus the upper]
+    #[arg(long, value_name = "V", value_parser = finite, allow_negative_numbers = true)]
+    vmin: Option<f64>,
+    /// Molecules: hard-sphere, maxwell, or vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1 [default: hard-sphere; maxwell for bkw]
+    #[arg(long)]
+    model: Option<Scattering>,
+    #[command(flatten)]
+    operator: OperatorArgs,
+    /// Initial state: two-maxwellians[:U], bkw:K0 with 0.6 <= K0 < 1, or a .npy file of f[ix][iy][iz]
+    #[arg(long, default_value = "two-maxwellians")]
+    init: Init,
+    /// Time integrator
+    #[arg(long, default_value = "ssprk2", value_parser = named::<Integrator>(&["euler", "ssprk2", "ssprk3"]))]
+    integrator: Integrator,
+    /// Time step [default: half of the largest stable one, chosen anew at each step]
+    #[arg(long, value_name = "D", value_parser = positive, allow_negative_numbers = true)]
+    dt: Option<f64>,
+    /// Stop after so many steps
+    #[arg(long, value_name = "N", conflicts_with = "until", value_parser = count)]
+    steps: Option<u64>,
+    /// Stop at this time, or at equilibrium[:FRACTION], when the sum of |I| has fallen to this fraction [default: equilibrium:0.001]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    until: Option<Stop>,
+    /// Write checkpoint.rarefy every N steps and at the end
+    #[arg(long, value_name = "N", value_parser = count)]
+    checkpoint_every: Option<u64>,
+    /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// The value of `--until`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+enum Stop {
+    Time(f64),
+    Equilibrium(f64),
+}
+
+impl FromStr for Stop {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text.strip_prefix("equilibrium") {
+            Some("") => Ok(Self::Equilibrium(EQUILIBRIUM)),
+            Some(rest) => match rest.strip_prefix(':').map(str::parse) {
+                Some(Ok(x)) if x > 0.0 && x < 1.0 => Ok(Self::Equilibrium(x)),
+                _ => Err(Error::input("equilibrium:FRACTION needs 0 < FRACTION < 1")),
+            },
+            None => match positive(text) {
+                Ok(time) => Ok(Self::Time(time)),
+                Err(_) => Err(Error::input(
+                    "use a positive finite time, or equilibrium[:FRACTION]",
+                )),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(time) => write!(f, "{time}"),
+            Self::Equilibrium(fraction) => write!(f, "equilibrium:{fraction}"),
+        }
+    }
+}
+
+impl TryFrom<String> for Stop {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Stop> for String {
+    fn from(stop: Stop) -> Self {
+        stop.to_string()
+    }
+}
+
+/// Where a relaxation counts as done: the sum of |I| has fallen to this fraction of its first value.
+const EQUILIBRIUM: f64 = 1e-3;
+
+/// A relaxation to equilibrium whose sum of |I| has not fallen for so many steps will not fall any further.
+const PATIENCE: u64 = 500;
+
+/// The run in full, by the names of the flags: as `--config`, `run.json` runs it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Parameters {
+    grid: usize,
+    vmin: f64,
+    vmax: f64,
+    model: Scattering,
+    sigma_t: f64,
+    method: Method,
+    no_correction: bool,
+    init: String,
+    integrator: Integrator,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dt: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<Stop>,
+    backend: Backend,
+    precision: Precision,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoint_every: Option<u64>,
+}
+
+impl Parameters {
+    /// What the flags say, with defaults where they say nothing, and the initial distribution.
+    fn of(args: &RelaxArgs) -> Result<(Self, Vec<f64>)> {
+        let init = &args.init;
+        let Some(vmax) = args.vmax.or(init.vmax()) else {
+            return Err(Error::input(format!(
+                "{init}: the file does not say what velocities it is for; give the velocity box with --vmax"
+            )));
+        };
+        let vmin = args.vmin.unwrap_or(-vmax);
+        // The grid is checked before the file is opened, as far as it is known.
+        let mut grid = VelocityGrid::new(args.grid.unwrap_or(20), vmin, vmax)?;
+        if let (Init::File(path), None) = (init, args.grid) {
+            let cube = distribution::read(path, VelocityGrid::MIN_N..=VelocityGrid::MAX_N)?;
+            grid = VelocityGrid::new(cube.n, vmin, vmax)?;
+        }
+        let f = init.sample(&grid)?;
+        if f.iter().all(|&f| f == 0.0) {
+            return Err(Error::input(format!(
+                "{init}: the density in the velocity box [{vmin}, {vmax}]^3 is zero"
+            )));
+        }
+        let model = args.model.unwrap_or(match init {
+            Init::Bkw(_) => Scattering::Maxwell,
+            _ => Scattering::HardSphere,
+        });
+        let parameters = Self {
+            grid: grid.n(),
+            vmin,
+            vmax,
+            model,
+            sigma_t: args.operator.sigma_t,
+            method: args.operator.method,
+            no_correction: args.operator.no_correction,
+            init: init.to_string(),
+            integrator: args.integrator,
+            dt: args.dt,
+            steps: args.steps,
+            until: match args.steps {
+                Some(_) => None,
+                None => args.until.or(Some(Stop::Equilibrium(EQUILIBRIUM))),
+            },
+            backend: args.common.backend,
+            precision: args.common.precision,
+            checkpoint_every: args.checkpoint_every,
+        };
+        Ok((parameters, f))
+    }
+
+    fn velocity_grid(&self) -> Result<VelocityGrid> {
+        VelocityGrid::new(self.grid, self.vmin, self.vmax)
+    }
+
+    fn until(&self) -> Until {
+        match (self.steps, self.until) {
+            (Some(steps), _) => Until::Steps(steps),
+            (None, Some(Stop::Time(time))) => Until::Time(time),
+            (None, Some(Stop::Equilibrium(fraction))) => Until::Equilibrium(fraction),
+            (None, None) => Until::Equilibrium(EQUILIBRIUM),
+        }
+    }
+
+    fn config(&self) -> Result<RelaxationConfig> {
+        Ok(RelaxationConfig {
+            operator: OperatorConfig {
+                grid: self.velocity_grid()?,
+                scattering: self.model,
+                sigma_t: self.sigma_t,
+                method: self.method,
+                precision: self.precision,
+                corrected: !self.no_correction,
+                backend: self.backend,
+            },
+            integrator: self.integrator,
+            step: self.dt,
+            until: self.until(),
+        })
+    }
+
+    /// Takes over a new end, and refuses flags that say otherwise than the checkpoint.
+    fn go_on(&mut self, args: &RelaxArgs, given: &ArgMatches) -> Result<()> {
+        let is_given = |id: &str| given.value_source(id) == Some(ValueSource::CommandLine);
+        let wanted = [
+            ("grid", args.grid.map(|v| v.to_string())),
+            ("vmin", args.vmin.map(|v| v.to_string())),
+            ("vmax", args.vmax.map(|v| v.to_string())),
+            ("model", args.model.map(|v| v.to_string())),
+            ("sigma_t", Some(args.operator.sigma_t.to_string())),
+            ("method", Some(name_of(&args.operator.method))),
+            (
+                "no_correction",
+                Some(args.operator.no_correction.to_string()),
+            ),
+            ("init", Some(args.init.to_string())),
+            ("integrator", Some(name_of(&args.integrator))),
+            ("dt", args.dt.map(|v| v.to_string())),
+            ("backend", Some(name_of(&args.common.backend))),
+            ("precision", Some(name_of(&args.common.precision))),
+        ];
+        let kept = serde_json::to_value(&*self).expect("parameters are plain data");
+        for (id, wanted) in wanted {
+            let Some(wanted) = wanted.filter(|_| is_given(id)) else {
+                continue;
+            };
+            let flag = id.replace('_', "-");
+            let same = match &kept[&flag] {
+                Value::String(text) => *text == wanted,
+                Value::Number(number) => number.as_f64() == wanted.parse().ok(),
+                Value::Bool(on) => on.to_string() == wanted,
+                _ => false,
+            };
+            if !same {
+                let kept = kept[&flag].to_string().replace('"', "");
+                return Err(Error::input(format!(
+                    "--{flag} {wanted} contradicts the checkpoint, whose run has {kept}; leave it out, or start a new run"
+                )));
+            }
+        }
+        if args.steps.is_some() || args.until.is_some() {
+            (self.steps, self.until) = (args.steps, args.until);
+        }
+        if args.checkpoint_every.is_some() {
+            self.checkpoint_every = args.checkpoint_every;
+        }
+        Ok(())
+    }
+}
+
+/// Runs the relaxation.
+pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(), Failure> {
+    let common = &args.common;
+    let started = Instant::now();
+    let (parameters, start) = match &args.resume {
+        None => {
+            let (parameters, f) = Parameters::of(args)?;
+            (parameters, Start::Fresh(f))
+        }
+        Some(path) => {
+            let mut saved = state::Saved::read(path)?;
+            saved.parameters.go_on(args, given)?;
+            saved.check_end(path)?;
+            (saved.parameters.clone(), Start::Saved(Box::new(saved)))
+        }
+    };
+    let config = parameters.config()?;
+    let grid = config.operator.grid;
+
+    let mut files = Transaction::default();
+    let folder = match (&common.out, &args.resume) {
+        (Some(out), _) => Some(out.clone()),
+        (None, _) if common.json => None,
+        (None, Some(checkpoint)) => Some(output::folder_of(checkpoint).to_path_buf()),
+        (None, None) => Some(PathBuf::from("rarefy-out/relax")),
+    };
+    if let Some(folder) = &folder {
+        files.folder(folder)?;
+    } else if args.checkpoint_every.is_some() {
+        return Err(Failure::Usage(
+            "--checkpoint-every needs a folder for the checkpoint; give --out DIR".into(),
+        ));
+    }
+
+    let (mut relaxation, mut state, warning) = match start {
+        Start::Fresh(f) => {
+            let warning = distribution::boundary_warning(&grid, &f);
+            let relaxation = Relaxation::new(config, f.clone())?;
+            let state = State::new(grid, f, &relaxation.correction());
+            (relaxation, state, warning)
+        }
+        Start::Saved(saved) => {
+            let (machine, version) = (saved.machine.clone(), saved.version.clone());
+            let (checkpoint, state) = saved.split();
+            let relaxation = Relaxation::resume(checkpoint)?;
+            let here = relaxation.machine();
+            let this = env!("CARGO_PKG_VERSION");
+            let warning = (here != machine || version != this).then(|| {
+                format!("the checkpoint was written by rarefy {version} on {machine}; with {this} on {here} the bits may differ")
+            });
+            (relaxation, state, warning)
+        }
+    };
+    let mut report = Report::new("relax", &parameters, started);
+    if let Some(warning) = warning {
+        report.warn(warning);
+    }
+    report.time("setup", started.elapsed());
+
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    // The second Ctrl-C does not wait for the step to end. Without a handler Ctrl-C simply ends the process.
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::SeqCst) {
+            std::process::exit(1);
+        }
+    });
+
+    let save =
+        |files: &mut Transaction, relaxation: &mut Relaxation, state: &State, folder: &Path| {
+            let path = folder.join(state::FILE);
+            let bytes = state::encode(&parameters, state, relaxation)?;
+            files.write_now(&path, &bytes).map(|()| path)
+        };
+    let stepping = Instant::now();
+    let first_step = relaxation.history().last().map_or(0, |row| row.step);
+    let mut progress = Progress::new("relax", common.quiet);
+    let mut stalled = false;
+    while !relaxation.is_done() {
+        if interrupted.load(Ordering::SeqCst) {
+            progress.finish();
+            let at = relaxation.history().last().map_or(0, |row| row.step);
+            let rest = match &folder {
+                Some(folder) => {
+                    let path = save(&mut files, &mut relaxation, &state, folder)?;
+                    format!("go on with: rarefy relax --resume {}", path.display())
+                }
+                None => "nothing is saved, for there is no --out".into(),
+            };
+            return Err(Failure::Interrupted(format!(
+                "interrupted after {at} steps; {rest}"
+            )));
+        }
+        if matches!(parameters.until(), Until::Equilibrium(_))
+            && state::steps_without_fall(relaxation.history()) >= PATIENCE
+        {
+            stalled = true;
+            break;
+        }
+        let row = relaxation.step()?;
+        state.observe(&mut relaxation, &row)?;
+        if let (Some(every), Some(folder)) = (parameters.checkpoint_every, &folder)
+            && row.step.is_multiple_of(every)
+        {
+            save(&mut files, &mut relaxation, &state, folder)?;
+        }
+        progress.update(relaxation.progress(), || {
+            format!(
+                "step {}, t = {:.3}, H = {:.6}",
+                row.step, row.time, row.moments.entropy
+            )
+        });
+    }
+    progress.finish();
+    let spent = stepping.elapsed();
+    let steps = relaxation.history().last().map_or(0, |row| row.step) - first_step;
+    report.time("steps", spent);
+    if steps > 0 {
+        report.time("step", spent.div_f64(steps as f64));
+    }
+    if stalled {
+        report.warn(format!(
+            "stopped: the sum of |I| has not fallen for {PATIENCE} steps; what is left is the roundoff of the arithmetic or the limit of the grid"
+        ));
+    }
+    let correction = relaxation.correction();
+    if correction.status == CorrectionStatus::Singular {
+        report.warn(
+            "no conservative correction exists, too few cells carry f: the moments may drift"
+                .into(),
+        );
+    }
+    if let (Some(_), Some(folder)) = (parameters.checkpoint_every, &folder) {
+        save(&mut files, &mut relaxation, &state, folder)?;
+    }
+
+    let final_f = relaxation.distribution()?;
+    let outcome = results::Outcome {
+        parameters: &parameters,
+        grid,
+        machine: relaxation.machine(),
+        history: relaxation.history(),
+        correction,
+        state: &state,
+        final_f: &final_f,
+    };
+    outcome.report(&mut report);
+    if let Some(folder) = &folder {
+        outcome.stage(&mut report, &mut files, folder)?;
+    }
+    report.finish(files, folder.as_deref(), common, |total| {
+        outcome.summary(folder.as_deref(), spent, total)
+    })
+}
+
+/// What a run starts from.
+enum Start {
+    Fresh(Vec<f64>),
+    Saved(Box<state::Saved>),
+}

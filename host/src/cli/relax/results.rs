@@ -1,0 +1,418 @@
+//! What a relaxation leaves: its part of `run.json`, tables, arrays, plots, and the summary.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::Parameters;
+use super::state::{COLUMNS, Sample, State, row_of};
+use crate::cli::common::name_of;
+use crate::cli::distribution::{Init, equilibrium_entropy};
+use crate::cli::output::Transaction;
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
+use crate::cli::report::Report;
+use crate::cli::{distribution, npy};
+use crate::collision::{Correction, Moments, Record, Scattering, VelocityGrid};
+use crate::error::{Error, Result};
+
+const TIME: &str = "time t (dimensionless)";
+
+/// Times at which cross-sections are shown.
+const TIMES: usize = 8;
+
+/// A finished relaxation.
+pub(super) struct Outcome<'a> {
+    pub(super) parameters: &'a Parameters,
+    pub(super) grid: VelocityGrid,
+    pub(super) machine: String,
+    pub(super) history: &'a [Record],
+    pub(super) correction: Correction,
+    pub(super) state: &'a State,
+    pub(super) final_f: &'a [f64],
+}
+
+/// Largest departures of the conserved moments from their first values.
+#[derive(Debug, Serialize)]
+struct Drift {
+    /// Of the density, relative.
+    mass: f64,
+    /// Of the momentum, over n sqrt(T).
+    momentum: f64,
+    /// Of the energy, relative.
+    energy: f64,
+}
+
+impl Outcome<'_> {
+    fn first(&self) -> &Record {
+        self.history
+            .first()
+            .expect("the history begins with the initial state")
+    }
+
+    fn last(&self) -> &Record {
+        self.history
+            .last()
+            .expect("the history begins with the initial state")
+    }
+
+    /// The smallest and the largest time step; the last one does not count, for it may be cut to end in time.
+    fn steps(&self) -> (f64, f64) {
+        let steps = self
+            .history
+            .windows(2)
+            .map(|pair| pair[1].time - pair[0].time);
+        let counted = self.history.len().saturating_sub(2).max(1);
+        steps
+            .take(counted)
+            .fold((f64::INFINITY, 0.0), |(a, b), step| {
+                (a.min(step), b.max(step))
+            })
+    }
+
+    fn drift(&self) -> Drift {
+        let energy = |m: &Moments| {
+            let u2: f64 = m.velocity.iter().map(|u| u * u).sum();
+            m.density * (u2 + 3.0 * m.temperature) / 2.0
+        };
+        let first = &self.first().moments;
+        let thermal = first.density * first.temperature.sqrt();
+        let largest = |of: &dyn Fn(&Moments) -> f64| {
+            self.history
+                .iter()
+                .map(|r| of(&r.moments))
+                .fold(0.0, f64::max)
+        };
+        Drift {
+            mass: largest(&|m| (m.density / first.density - 1.0).abs()),
+            momentum: largest(&|m| {
+                let gap = (0..3)
+                    .map(|a| (m.density * m.velocity[a] - first.density * first.velocity[a]).abs());
+                gap.fold(0.0, f64::max) / thermal
+            }),
+            energy: largest(&|m| (energy(m) / energy(first) - 1.0).abs()),
+        }
+    }
+
+    fn init(&self) -> Option<Init> {
+        self.parameters.init.parse().ok()
+    }
+
+    fn init_in_words(&self) -> String {
+        self.init()
+            .map_or_else(|| self.parameters.init.clone(), |init| init.in_words())
+    }
+
+    /// The exact fourth moment over time, where it is known.
+    fn exact_fourth(&self) -> Option<impl Fn(f64) -> f64> {
+        match self.init() {
+            Some(Init::Bkw(start)) if self.parameters.model == Scattering::Maxwell => {
+                let sigma_t = self.parameters.sigma_t;
+                Some(move |t| start.after(t, sigma_t).fourth())
+            }
+            _ => None,
+        }
+    }
+
+    /// H of the Maxwellian that conservation leads to.
+    fn equilibrium(&self) -> f64 {
+        let m = &self.first().moments;
+        equilibrium_entropy(m.density, m.temperature)
+    }
+
+    /// Adds the results to `run.json`.
+    pub(super) fn report(&self, report: &mut Report) {
+        let last = self.last();
+        report.set("machine", &self.machine);
+        report.set(
+            "result",
+            json!({
+                "steps": last.step,
+                "time": last.time,
+                "smallest_step": self.steps().0,
+                "largest_step": self.steps().1,
+                "activity_fraction": last.activity / self.first().activity,
+                "initial": self.first().moments,
+                "final": last.moments,
+                "equilibrium_entropy": self.equilibrium(),
+                "exact_final_fourth": self.exact_fourth().map(|exact| exact(last.time)),
+            }),
+        );
+        report.set(
+            "conservation",
+            json!({
+                "drift": self.drift(),
+                "largest_residuals": self.state.residuals,
+                "last_correction": self.correction,
+            }),
+        );
+    }
+
+    /// Stages tables, arrays and plots.
+    pub(super) fn stage(
+        &self,
+        report: &mut Report,
+        files: &mut Transaction,
+        folder: &Path,
+    ) -> Result<()> {
+        let n = self.grid.n();
+        let precision = self.parameters.precision;
+        let last = self.last();
+        let end = Sample::new(&self.grid, last.step, last.time, self.final_f);
+        let samples = self.state.chosen(end, TIMES);
+        let sections: Vec<f64> = (0..2)
+            .flat_map(|axis| {
+                samples
+                    .iter()
+                    .flat_map(move |s| s.sections[axis].iter().copied())
+            })
+            .collect();
+
+        let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
+        let cube = |f: &[f64]| npy::encode(&[n, n, n], f, precision);
+        put("history.csv", &self.history_table()?)?;
+        put("f_initial.npy", &cube(&self.state.initial))?;
+        put("f_final.npy", &cube(self.final_f))?;
+        put(
+            "cross_sections.npy",
+            &npy::encode(&[2, samples.len(), n], &sections, precision),
+        )?;
+        put("cross_sections.csv", &self.section_table(&samples)?)?;
+        put(
+            "cross_section_x.png",
+            &self.section_plot(&samples, 0).png()?,
+        )?;
+        put(
+            "cross_section_y.png",
+            &self.section_plot(&samples, 1).png()?,
+        )?;
+        put("moments.png", &self.moment_plot().png()?)?;
+        put("entropy.png", &self.entropy_plot().png()?)
+    }
+
+    fn history_table(&self) -> Result<Vec<u8>> {
+        let mut table = csv::Writer::from_writer(Vec::new());
+        let failed = |e: csv::Error| Error::Numerical(format!("history.csv: {e}"));
+        table.write_record(COLUMNS).map_err(failed)?;
+        for record in self.history {
+            table
+                .serialize((record.step, row_of(record)))
+                .map_err(failed)?;
+        }
+        table
+            .into_inner()
+            .map_err(|e| Error::Numerical(e.to_string()))
+    }
+
+    fn section_table(&self, samples: &[Sample]) -> Result<Vec<u8>> {
+        let mut table = csv::Writer::from_writer(Vec::new());
+        let failed = |e: csv::Error| Error::Numerical(format!("cross_sections.csv: {e}"));
+        table
+            .write_record(["axis", "step", "time", "xi", "f"])
+            .map_err(failed)?;
+        for (axis, name) in ["x", "y"].into_iter().enumerate() {
+            for sample in samples {
+                for (i, f) in sample.sections[axis].iter().enumerate() {
+                    let row = (name, sample.step, sample.time, self.grid.centre(i), f);
+                    table.serialize(row).map_err(failed)?;
+                }
+            }
+        }
+        table
+            .into_inner()
+            .map_err(|e| Error::Numerical(e.to_string()))
+    }
+
+    fn title(&self, what: &str) -> String {
+        let n = self.grid.n();
+        format!("{what}: {}, {n}³ velocities", self.init_in_words())
+    }
+
+    fn section_plot(&self, samples: &[Sample], axis: usize) -> Figure {
+        let middle = (self.grid.min() + self.grid.max()) / 2.0;
+        let (x, y) = if axis == 0 {
+            ("ξ_x", format!("f(ξ_x, {middle}, {middle})"))
+        } else {
+            ("ξ_y", format!("f({middle}, ξ_y, {middle})"))
+        };
+        let end = samples.last().map_or(1.0, |sample| sample.time).max(1e-9);
+        let digits = (3.0 - end.log10().floor()).clamp(0.0, 12.0) as usize;
+        let curves = samples.iter().enumerate().map(|(i, sample)| Curve {
+            label: format!("{:.digits$}", sample.time),
+            points: sample.sections[axis]
+                .iter()
+                .enumerate()
+                .map(|(i, &f)| (self.grid.centre(i), f))
+                .collect(),
+            colour: sequence(i, samples.len()),
+            stroke: Stroke::Dotted,
+        });
+        Figure {
+            title: self.title("Distribution function"),
+            panels: vec![Panel {
+                x: format!("velocity {x} (dimensionless)"),
+                y: distribution::section_label(&self.grid, &y),
+                reach: Some((self.grid.min(), self.grid.max())),
+                legend: "time t".into(),
+                curves: curves.collect(),
+            }],
+        }
+    }
+
+    fn over_time(&self, of: impl Fn(&Record) -> f64) -> Vec<(f64, f64)> {
+        self.history.iter().map(|r| (r.time, of(r))).collect()
+    }
+
+    fn moment_plot(&self) -> Figure {
+        let curve = |label: &str, colour: usize, points| Curve {
+            label: label.into(),
+            points,
+            colour: COLOURS[colour],
+            stroke: Stroke::Solid,
+        };
+        let panel = |y: &str, curves| Panel {
+            x: TIME.into(),
+            y: y.into(),
+            reach: None,
+            legend: String::new(),
+            curves,
+        };
+        let mut panels = vec![panel(
+            "temperature, pressure",
+            vec![
+                curve("P_{xx}", 1, self.over_time(|r| r.moments.pressure[0])),
+                curve("P_{yy}", 0, self.over_time(|r| r.moments.pressure[1])),
+                Curve {
+                    stroke: Stroke::Dashed,
+                    ..curve("T", 2, self.over_time(|r| r.moments.temperature))
+                },
+            ],
+        )];
+        if let Some(exact) = self.exact_fourth() {
+            let exact = Curve {
+                stroke: Stroke::Dashed,
+                ..curve("M_4 exact", 1, self.over_time(|r| exact(r.time)))
+            };
+            let computed = curve("M_4 computed", 0, self.over_time(|r| r.moments.fourth));
+            panels.push(panel(
+                "fourth moment M_4 = ∫ f |ξ|⁴ dξ",
+                vec![computed, exact],
+            ));
+        }
+        Figure {
+            title: self.title("Moments"),
+            panels,
+        }
+    }
+
+    fn entropy_plot(&self) -> Figure {
+        let level = self.equilibrium();
+        let curves = vec![
+            Curve {
+                label: "H(t)".into(),
+                points: self.over_time(|r| r.moments.entropy),
+                colour: COLOURS[0],
+                stroke: Stroke::Solid,
+            },
+            Curve {
+                label: "Maxwellian".into(),
+                points: self.over_time(|_| level),
+                colour: COLOURS[1],
+                stroke: Stroke::Dashed,
+            },
+        ];
+        Figure {
+            title: self.title("Boltzmann's H"),
+            panels: vec![Panel {
+                x: TIME.into(),
+                reach: None,
+                y: "H = ∫ f ln f dξ".into(),
+                legend: String::new(),
+                curves,
+            }],
+        }
+    }
+
+    /// The summary for people.
+    pub(super) fn summary(
+        &self,
+        folder: Option<&Path>,
+        stepping: Duration,
+        total: Duration,
+    ) -> String {
+        let p = self.parameters;
+        let (first, last) = (self.first(), self.last());
+        let (a, b) = (&first.moments, &last.moments);
+        let drift = self.drift();
+        let n = p.grid;
+        let correction = if p.no_correction {
+            "uncorrected"
+        } else {
+            "corrected"
+        };
+        let mut lines = vec![
+            format!(
+                "Relaxation from {} on {n}^3 velocities in [{}, {}]^3",
+                self.init_in_words(),
+                p.vmin,
+                p.vmax
+            ),
+            format!(
+                "  molecules     {}, sigma_T = {}; {} sum, {correction}",
+                p.model,
+                p.sigma_t,
+                name_of(&p.method)
+            ),
+            format!(
+                "  backend       {}, {}",
+                self.machine,
+                name_of(&p.precision)
+            ),
+            format!(
+                "  run           {} steps of {:.4} to {:.4} ({}) to t = {:.4}; sum of |I| down to {:.1e} of its first value",
+                last.step,
+                self.steps().0,
+                self.steps().1,
+                name_of(&p.integrator),
+                last.time,
+                last.activity / first.activity
+            ),
+            format!("  {:<12}  {:>14}  {:>14}", "", "initial", "final"),
+        ];
+        let mut row = |name: &str, a: f64, b: f64, note: String| {
+            let note = if note.is_empty() {
+                note
+            } else {
+                format!("  ({note})")
+            };
+            lines.push(format!("  {name:<12}  {a:>14.8}  {b:>14.8}{note}"));
+        };
+        row("density", a.density, b.density, String::new());
+        row("temperature", a.temperature, b.temperature, String::new());
+        row("Pxx", a.pressure[0], b.pressure[0], String::new());
+        row("Pyy", a.pressure[1], b.pressure[1], String::new());
+        let exact = self
+            .exact_fourth()
+            .map(|exact| format!("exact {:.8}", exact(last.time)));
+        row("M4", a.fourth, b.fourth, exact.unwrap_or_default());
+        let level = format!("Maxwellian {:.8}", self.equilibrium());
+        row("H", a.entropy, b.entropy, level);
+        lines.push(format!(
+            "  drift         mass {:.1e}, momentum {:.1e}, energy {:.1e}",
+            drift.mass, drift.momentum, drift.energy
+        ));
+        lines.push(format!(
+            "  wall time     {:.3} s, of which steps {:.3} s",
+            total.as_secs_f64(),
+            stepping.as_secs_f64()
+        ));
+        if let Some(folder) = folder {
+            lines.push(format!(
+                "  written to    {}: plots (.png), tables (.csv), arrays (.npy), run.json",
+                folder.display()
+            ));
+        }
+        lines.join("\n")
+    }
+}

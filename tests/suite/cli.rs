@@ -1,0 +1,870 @@
+//! The command as its users meet it: what it prints, what it writes, how it refuses.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The command, in a folder of its own. The test binary may have been carried to another machine; `RAREFY_BIN` then names the command.
+fn rarefy(folder: &Path, arguments: &[&str]) -> Command {
+    let binary = std::env::var_os("RAREFY_BIN").unwrap_or(env!("CARGO_BIN_EXE_rarefy").into());
+    let mut command = Command::new(binary);
+    command
+        .current_dir(folder)
+        .args(arguments)
+        .stdin(Stdio::null());
+    command
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// Runs the command, which must succeed.
+fn done(folder: &Path, arguments: &[&str]) -> Output {
+    let output = rarefy(folder, arguments).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        text(&output.stderr)
+    );
+    output
+}
+
+/// Runs the command, which must refuse: exit code 2, one line on standard error that holds `why`, nothing on standard output, and no
+/// file that was not there.
+#[track_caller]
+fn refused(folder: &Path, arguments: &[&str], why: &str) {
+    let before = listing(folder);
+    let output = rarefy(folder, arguments).output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{arguments:?}: {stderr}");
+    assert!(
+        stderr.starts_with("rarefy: error: "),
+        "{arguments:?}: {stderr}"
+    );
+    assert!(stderr.contains(why), "{arguments:?}: {stderr}");
+    assert_eq!(text(&output.stdout), "", "{arguments:?}");
+    assert_eq!(listing(folder), before, "{arguments:?}");
+}
+
+/// All that is below a folder.
+fn listing(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        found.push(path.display().to_string());
+        if path.is_dir() {
+            found.extend(listing(&path));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A .npy file as numpy writes it.
+fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+    let order = if fortran { "True" } else { "False" };
+    let mut header =
+        format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
+    while (10 + header.len() + 1) % 64 != 0 {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+fn doubles(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|v| v.to_le_bytes()).collect()
+}
+
+/// The data of a .npy file of doubles.
+fn data(path: &Path) -> Vec<f64> {
+    let bytes = fs::read(path).unwrap();
+    let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    assert!(text(&bytes[10..10 + header]).contains("'<f8'"));
+    bytes[10 + header..]
+        .chunks_exact(8)
+        .map(|b| f64::from_le_bytes(b.try_into().unwrap()))
+        .collect()
+}
+
+const N: usize = 6;
+
+/// A distribution without symmetry, small at the boundary of [-5, 5]^3.
+fn values() -> Vec<f64> {
+    let xi = |i: usize| -5.0 + (i as f64 + 0.5) * 10.0 / N as f64;
+    (0..N * N * N)
+        .map(|cell| {
+            let [x, y, z] = [xi(cell / (N * N)), xi(cell / N % N), xi(cell % N)];
+            (-(x - 0.4).powi(2) - (y + 0.3).powi(2) * 0.8 - z * z * 0.7).exp() * (1.0 + 0.02 * z)
+        })
+        .collect()
+}
+
+fn write_f(folder: &Path, name: &str, values: &[f64]) {
+    let bytes = npy("<f8", false, "(6, 6, 6)", &doubles(values));
+    fs::write(folder.join(name), bytes).unwrap();
+}
+
+const COLLIDE: [&str; 7] = [
+    "collide", "--input", "f.npy", "--vmax", "5", "--output", "q.npy",
+];
+
+/// A short relaxation on the CPU; `--json` keeps it from writing.
+const SHORT: [&str; 8] = [
+    "relax",
+    "--backend",
+    "cpu",
+    "--grid",
+    "8",
+    "--steps",
+    "4",
+    "--json",
+];
+
+fn with<'a>(base: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [base, more].concat()
+}
+
+fn object(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("standard output is one JSON object")
+}
+
+// Help and usage.
+
+#[test]
+fn without_a_subcommand_there_is_help() {
+    let dir = folder();
+    let output = done(dir.path(), &[]);
+    for command in ["relax", "collide", "doctor"] {
+        assert!(text(&output.stdout).contains(command));
+    }
+    assert!(output.stderr.is_empty());
+    let version = done(dir.path(), &["--version"]);
+    assert!(text(&version.stdout).starts_with("rarefy "));
+}
+
+#[test]
+fn every_subcommand_has_help() {
+    let dir = folder();
+    for (command, option) in [
+        ("relax", "--checkpoint-every"),
+        ("collide", "--frequency"),
+        ("doctor", "--json"),
+    ] {
+        let output = done(dir.path(), &[command, "--help"]);
+        assert!(text(&output.stdout).contains(option), "{command}");
+        assert!(output.stderr.is_empty());
+    }
+}
+
+#[test]
+fn wrong_options_are_refused_in_one_line() {
+    let dir = folder();
+    let refuse = |arguments: &[&str], why: &str| refused(dir.path(), arguments, why);
+    refuse(&["relaks"], "'relax'");
+    refuse(&["relax", "--gird", "20"], "'--grid'");
+    refuse(
+        &["relax", "--backend", "gpu"],
+        "auto, cuda, cpu, emulator, reference",
+    );
+    refuse(&["relax", "--precision", "f16"], "f32, f64");
+    refuse(&["relax", "--integrator", "rk4"], "ssprk3");
+    refuse(&["relax", "--model", "vhs:2"], "vhs:OMEGA");
+    refuse(&["relax", "--model", "soft"], "hard-sphere");
+    refuse(&["relax", "--init", "bkw:0.5"], "3/5 <= K0 < 1");
+    refuse(&["relax", "--init", "bkw:1"], "3/5 <= K0 < 1");
+    refuse(&["relax", "--init", "bkw:x"], "3/5 <= K0 < 1");
+    refuse(&["relax", "--init", "something"], "two-maxwellians");
+    refuse(&["relax", "--init", "two-maxwellians:inf"], "finite speed");
+    refuse(&["relax", "--grid", "2"], "from 3 to 64");
+    refuse(&["relax", "--grid", "65"], "from 3 to 64");
+    refuse(&["relax", "--grid", "-1"], "from 3 to 64");
+    refuse(&["relax", "--vmax", "nan"], "finite number");
+    refuse(&["relax", "--vmax", "-5"], "lower bound below");
+    refuse(
+        &["relax", "--vmin", "7", "--vmax", "6"],
+        "lower bound below",
+    );
+    refuse(&["relax", "--sigma-t", "0"], "positive");
+    refuse(&["relax", "--dt", "-0.1"], "positive");
+    refuse(&["relax", "--dt", "inf"], "positive");
+    refuse(&["relax", "--until", "soon"], "equilibrium[:FRACTION]");
+    refuse(&["relax", "--until", "equilibrium:2"], "0 < FRACTION < 1");
+    refuse(&["relax", "--steps", "0"], "above zero");
+    refuse(
+        &["relax", "--steps", "3", "--until", "1"],
+        "cannot be used with",
+    );
+    refuse(&["relax", "--json", "--checkpoint-every", "3"], "--out");
+    refuse(&["collide"], "--input");
+    refuse(&["collide", "--input", "f.npy", "--vmax", "5"], "--output");
+}
+
+// Input files.
+
+#[test]
+fn what_is_not_a_distribution_is_refused() {
+    let dir = folder();
+    let path = dir.path();
+    let refuse = |bytes: &[u8], why: &str| {
+        fs::write(path.join("f.npy"), bytes).unwrap();
+        refused(path, &COLLIDE, why);
+        let relax = ["relax", "--init", "f.npy", "--vmax", "5", "--out", "out"];
+        refused(path, &relax, why);
+    };
+    let good = doubles(&values());
+    refuse(b"", "not a .npy file");
+    refuse(b"1 2 3", "not a .npy file");
+    refuse(b"\x93NUMPY", "cut short within its header");
+    refuse(
+        &npy("<f8", false, "(6, 6, 6)", &good)[..40],
+        "cut short within its header",
+    );
+    refuse(b"\x93NUMPY\x07\x00\x00\x00", "version 7");
+    refuse(&npy("<f8", false, "[6]", &good), "header");
+    refuse(
+        &npy("<f8", false, "(6, 6, 6)", &good[8..]),
+        "1720 of 1728 bytes",
+    );
+    refuse(&npy("<f8", false, "(6, 6, 5)", &good), "shape (6, 6, 5)");
+    refuse(&npy("<f8", false, "(216,)", &good), "shape (216)");
+    refuse(&npy("<f8", false, "(2, 2, 2)", &good), "N from 3 to 64");
+    refuse(
+        &npy("<f8", false, "(100000, 100000, 100000)", &good),
+        "N from 3 to 64",
+    );
+    refuse(
+        &npy("<f8", false, "(5, 5, 5)", &good),
+        "more than its header announces",
+    );
+    refuse(&npy("<i8", false, "(6, 6, 6)", &good), "int64");
+    refuse(&npy("<c16", false, "(6, 6, 6)", &good), "complex128");
+    refuse(&npy("<f2", false, "(6, 6, 6)", &good), "float16");
+    refuse(&npy("|O", false, "(6, 6, 6)", &good), "Python objects");
+
+    let refuse = |change: &dyn Fn(&mut [f64]), why: &str| {
+        let mut values = values();
+        change(&mut values);
+        refuse(&npy("<f8", false, "(6, 6, 6)", &doubles(&values)), why);
+    };
+    refuse(
+        &|f| f[43] = f64::NAN,
+        "1 value is not finite; it is f[1][1][1] = NaN",
+    );
+    refuse(
+        &|f| f[43..46].fill(f64::INFINITY),
+        "3 values are not finite; the first is f[1][1][1] = inf",
+    );
+    refuse(
+        &|f| f[8..10].fill(-0.5),
+        "2 values are negative; the first is f[0][1][2] = -0.5",
+    );
+    refuse(&|f| f.fill(0.0), "zero density");
+}
+
+#[test]
+fn missing_files_are_refused() {
+    let dir = folder();
+    let path = dir.path();
+    refused(path, &COLLIDE, "f.npy: no such file");
+    refused(
+        path,
+        &["relax", "--init", "f.npy", "--vmax", "5"],
+        "f.npy: no such file",
+    );
+    refused(
+        path,
+        &["relax", "--config", "run.toml"],
+        "run.toml: no such file",
+    );
+    refused(
+        path,
+        &["relax", "--resume", "c.rarefy"],
+        "c.rarefy: no such file",
+    );
+    fs::create_dir(path.join("f.npy")).unwrap();
+    refused(path, &COLLIDE, "f.npy: a folder");
+}
+
+#[test]
+fn a_file_needs_its_box_and_its_own_size() {
+    let dir = folder();
+    write_f(dir.path(), "f.npy", &values());
+    refused(dir.path(), &["relax", "--init", "f.npy"], "--vmax");
+    let sized = ["relax", "--init", "f.npy", "--vmax", "5", "--grid", "7"];
+    refused(dir.path(), &sized, "(7, 7, 7) is needed");
+}
+
+#[test]
+fn a_box_that_holds_nothing_is_refused() {
+    let dir = folder();
+    let far = ["relax", "--grid", "8", "--vmin", "900", "--vmax", "950"];
+    refused(dir.path(), &far, "is zero");
+}
+
+// Output.
+
+#[test]
+fn places_that_cannot_be_written_are_refused_before_the_work() {
+    let dir = folder();
+    let path = dir.path();
+    write_f(path, "f.npy", &values());
+    fs::write(path.join("file"), "x").unwrap();
+    let into = |out: &str, why: &str| {
+        refused(path, &["relax", "--grid", "8", "--out", out], why);
+        refused(
+            path,
+            &["collide", "--input", "f.npy", "--vmax", "5", "--out", out],
+            why,
+        );
+    };
+    into("file", "a file is in the place of this folder");
+    into("file/below", "file/below");
+    if cfg!(target_os = "linux") {
+        into("/proc/rarefy", "/proc/rarefy: cannot make this folder");
+        into("/proc", "/proc: cannot write to this folder");
+        refused(
+            path,
+            &with(&COLLIDE[..6], &["/dev/null"]),
+            "not a regular file",
+        );
+    }
+    refused(
+        path,
+        &with(&COLLIDE[..6], &["none/q.npy"]),
+        "there is no folder none",
+    );
+    refused(
+        path,
+        &with(&COLLIDE[..6], &["."]),
+        "a folder is in the place of this file",
+    );
+    refused(
+        path,
+        &with(&COLLIDE, &["--gain", "q.npy"]),
+        "two outputs have this name",
+    );
+}
+
+#[test]
+fn a_time_step_beyond_stability_is_refused() {
+    let dir = folder();
+    let run = ["relax", "--grid", "8", "--dt", "100", "--out", "a/b"];
+    refused(dir.path(), &run, "100");
+}
+
+#[test]
+fn json_is_alone_on_standard_output() {
+    let dir = folder();
+    let output = done(dir.path(), &SHORT);
+    let run = object(&output);
+    assert_eq!(run["command"], "relax");
+    assert_eq!(run["parameters"]["grid"], 8);
+    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+    assert!(listing(dir.path()).is_empty());
+
+    write_f(dir.path(), "f.npy", &values());
+    let run = object(&done(dir.path(), &with(&COLLIDE, &["--json"])));
+    assert_eq!(run["command"], "collide");
+    assert!(run["conservation"]["residuals"].is_array());
+}
+
+#[test]
+fn quiet_means_silence() {
+    let dir = folder();
+    let output = done(
+        dir.path(),
+        &[
+            "relax", "--grid", "8", "--steps", "2", "--quiet", "--out", "o",
+        ],
+    );
+    assert!(output.stdout.is_empty() && output.stderr.is_empty());
+    assert!(dir.path().join("o/run.json").is_file());
+}
+
+#[test]
+fn a_relaxation_writes_tables_arrays_plots_and_run_json() {
+    let dir = folder();
+    let output = done(
+        dir.path(),
+        &["relax", "--backend", "cpu", "--grid", "8", "--steps", "5"],
+    );
+    let summary = text(&output.stdout);
+    assert!(
+        summary.contains("rarefy-out/relax") && summary.contains("backend"),
+        "{summary}"
+    );
+    let out = dir.path().join("rarefy-out/relax");
+    let run: Value = serde_json::from_slice(&fs::read(out.join("run.json")).unwrap()).unwrap();
+    for key in [
+        "command",
+        "version",
+        "parameters",
+        "machine",
+        "result",
+        "conservation",
+        "timings",
+        "warnings",
+        "files",
+    ] {
+        assert!(!run[key].is_null(), "{key}");
+    }
+    assert_eq!(run["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(run["result"]["steps"], 5);
+    assert!(run["conservation"]["drift"]["mass"].as_f64().unwrap() < 1e-12);
+    let files: Vec<_> = run["files"].as_array().unwrap().iter().collect();
+    assert_eq!(files.len(), listing(&out).len());
+    for file in files {
+        assert!(dir.path().join(file.as_str().unwrap()).is_file(), "{file}");
+    }
+
+    let table = fs::read_to_string(out.join("history.csv")).unwrap();
+    let mut lines = table.lines();
+    assert_eq!(
+        lines.next(),
+        Some(
+            "step,time,density,ux,uy,uz,temperature,pxx,pyy,pzz,pxy,pxz,pyz,qx,qy,qz,m4,H,min_f,activity"
+        )
+    );
+    assert_eq!(lines.count(), 6);
+    assert_eq!(data(&out.join("f_initial.npy")).len(), 512);
+    let end = data(&out.join("f_final.npy"));
+    let sections = data(&out.join("cross_sections.npy"));
+    let times = sections.len() / 16;
+    assert!((2..=8).contains(&times));
+    // The last row along x: the mean of the four rows of cells around the axis.
+    let at = |x: usize, y: usize, z: usize| end[(x * 8 + y) * 8 + z];
+    let mean = (at(2, 3, 3) + at(2, 3, 4) + at(2, 4, 3) + at(2, 4, 4)) / 4.0;
+    assert!((sections[(times - 1) * 8 + 2] - mean).abs() < 1e-15);
+    for plot in ["cross_section_x", "cross_section_y", "moments", "entropy"] {
+        let bytes = fs::read(out.join(format!("{plot}.png"))).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(bytes))
+            .read_info()
+            .unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((info.width, info.height), (1200, 800), "{plot}");
+        let ink = pixels.iter().filter(|p| **p < 128).count();
+        assert!(ink > 1000, "{plot} is blank");
+    }
+}
+
+#[test]
+fn single_precision_writes_single_precision() {
+    let dir = folder();
+    write_f(dir.path(), "f.npy", &values());
+    done(dir.path(), &with(&COLLIDE, &["--precision", "f32"]));
+    let bytes = fs::read(dir.path().join("q.npy")).unwrap();
+    assert_eq!(bytes.len(), 128 + 4 * N * N * N);
+    assert!(
+        text(&bytes[10..128])
+            .contains("'descr': '<f4', 'fortran_order': False, 'shape': (6, 6, 6)")
+    );
+}
+
+#[test]
+fn arrays_are_read_in_every_order_and_width() {
+    let dir = folder();
+    let path = dir.path();
+    // Values that single precision holds exactly.
+    let f: Vec<f64> = values().iter().map(|&v| f64::from(v as f32)).collect();
+    let transposed: Vec<f64> = (0..N * N * N)
+        .map(|at| f[(at % N * N + at / N % N) * N + at / (N * N)])
+        .collect();
+    let singles = |f: &[f64]| {
+        f.iter()
+            .flat_map(|&v| (v as f32).to_le_bytes())
+            .collect::<Vec<_>>()
+    };
+    let big: Vec<u8> = f.iter().flat_map(|v| v.to_be_bytes()).collect();
+    let forms = [
+        npy("<f8", false, "(6, 6, 6)", &doubles(&f)),
+        npy("<f8", true, "(6, 6, 6)", &doubles(&transposed)),
+        npy("<f4", false, "(6, 6, 6)", &singles(&f)),
+        npy("<f4", true, "(6L, 6L, 6L)", &singles(&transposed)),
+        npy(">f8", false, "(6,6,6)", &big),
+    ];
+    for form in forms {
+        fs::write(path.join("f.npy"), form).unwrap();
+        done(
+            path,
+            &[
+                "relax", "--init", "f.npy", "--vmax", "5", "--steps", "1", "--out", "o", "--quiet",
+            ],
+        );
+        assert_eq!(data(&path.join("o/f_initial.npy")), f);
+    }
+}
+
+#[test]
+fn a_collision_integral_is_gain_minus_loss() {
+    let dir = folder();
+    let path = dir.path();
+    write_f(path, "f.npy", &values());
+    let more = [
+        "--no-correction",
+        "--gain",
+        "g.npy",
+        "--frequency",
+        "nu.npy",
+    ];
+    let output = done(path, &with(&COLLIDE, &more));
+    assert!(text(&output.stdout).contains("correction    off"));
+    let [q, g, nu] = ["q.npy", "g.npy", "nu.npy"].map(|name| data(&path.join(name)));
+    let scale = g.iter().copied().fold(0.0, f64::max);
+    for (cell, f) in values().iter().enumerate() {
+        assert!((q[cell] - (g[cell] - f * nu[cell])).abs() <= 1e-14 * scale);
+    }
+    done(
+        path,
+        &["collide", "--input", "f.npy", "--vmax", "5", "--out", "o"],
+    );
+    for name in [
+        "q.npy",
+        "gain.npy",
+        "nu.npy",
+        "cross_sections.csv",
+        "cross_section_x.png",
+        "run.json",
+    ] {
+        assert!(path.join("o").join(name).is_file(), "{name}");
+    }
+}
+
+#[test]
+fn mass_lost_at_the_boundary_is_a_warning() {
+    let dir = folder();
+    let path = dir.path();
+    write_f(path, "f.npy", &[1.0; N * N * N]);
+    let output = done(path, &with(&COLLIDE, &["--json"]));
+    let warning = text(&output.stderr);
+    assert!(
+        warning.starts_with("rarefy: warning: f does not fall off"),
+        "{warning}"
+    );
+    assert_eq!(warning.lines().count(), 1);
+    assert_eq!(object(&output)["warnings"].as_array().unwrap().len(), 1);
+
+    let output = done(path, &with(&SHORT, &["--vmax", "3"]));
+    assert!(text(&output.stderr).contains("is lost outside"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let dir = folder();
+    for arguments in [vec![], vec!["relax", "--help"], SHORT.to_vec()] {
+        let mut child = rarefy(dir.path(), &arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{arguments:?}");
+        assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+    }
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = rarefy(dir.path(), &SHORT).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).starts_with("rarefy: error: standard output: "));
+}
+
+// Configuration.
+
+#[test]
+fn flags_lie_over_the_file() {
+    let dir = folder();
+    let path = dir.path();
+    let toml = "[common]\nbackend = 'cpu'\nprecision = 'f32'\njson = true\n\
+                [relax]\ngrid = 6\nsteps = 2\nmodel = 'vhs:0.75'\nno-correction = true\nvmin = -6\n\
+                [collide]\nvmax = 5.0\ninput = 'f.npy'\noutput = 'q.npy'\n";
+    fs::write(path.join("run.toml"), toml).unwrap();
+    let run = object(&done(
+        path,
+        &["relax", "--config", "run.toml", "--grid", "7"],
+    ));
+    let parameters = &run["parameters"];
+    assert_eq!(parameters["grid"], 7);
+    assert_eq!(parameters["steps"], 2);
+    assert_eq!(parameters["vmin"], -6.0);
+    assert_eq!(parameters["model"], "vhs:0.75");
+    assert_eq!(parameters["precision"], "f32");
+    assert_eq!(parameters["no-correction"], true);
+    // --until excludes the file's steps.
+    let run = object(&done(
+        path,
+        &["relax", "--config", "run.toml", "--until", "0.01"],
+    ));
+    assert!(run["parameters"]["steps"].is_null());
+    assert_eq!(run["parameters"]["until"], "0.01");
+    // What a command requires may stand in the file.
+    write_f(path, "f.npy", &values());
+    let run = object(&done(path, &["collide", "--config", "run.toml"]));
+    assert_eq!(run["parameters"]["vmax"], 5.0);
+}
+
+#[test]
+fn wrong_files_of_options_are_refused() {
+    let dir = folder();
+    let path = dir.path();
+    let refuse = |toml: &str, why: &str| {
+        fs::write(path.join("run.toml"), toml).unwrap();
+        refused(path, &["relax", "--config", "run.toml"], why);
+    };
+    refuse(
+        "[relax]\ngird = 8",
+        "unknown key 'gird' in [relax]; did you mean 'grid'?",
+    );
+    refuse("[common]\nbakend = 'cpu'", "did you mean 'backend'?");
+    refuse("[collide]\nfrequancy = 'x'", "did you mean 'frequency'?");
+    refuse("[relaxx]\ngrid = 8", "did you mean 'relax'?");
+    refuse("grid = 8", "'grid'");
+    refuse("[relax]\nconfig = 'x'", "unknown key 'config'");
+    refuse("[relax]\ngrid = 'many'", "run.toml: ");
+    refuse("[relax]\ngrid = [8]", "must be a number or a string");
+    refuse("[relax]\nno-correction = 1", "must be true or false");
+    refuse("[relax]\ngrid = 80", "from 3 to 64");
+    refuse("[relax\ngrid = 8", "line 1");
+    refuse("[relax]\nsteps = 3\nuntil = 1", "cannot be used with");
+}
+
+#[test]
+fn run_json_runs_it_again() {
+    let dir = folder();
+    let path = dir.path();
+    let first = [
+        "relax",
+        "--init",
+        "bkw:0.7",
+        "--grid",
+        "7",
+        "--until",
+        "0.3",
+        "--backend",
+        "cpu",
+        "--out",
+        "a",
+        "--quiet",
+    ];
+    done(path, &first);
+    done(
+        path,
+        &["relax", "--config", "a/run.json", "--out", "b", "--quiet"],
+    );
+    let bytes = |name: &str| fs::read(path.join(name)).unwrap();
+    assert_eq!(bytes("a/f_final.npy"), bytes("b/f_final.npy"));
+    assert_eq!(bytes("a/history.csv"), bytes("b/history.csv"));
+    fs::write(path.join("x.json"), "{}").unwrap();
+    refused(path, &["relax", "--config", "x.json"], "not the run.json");
+}
+
+// Checkpoints.
+
+const RESULTS: [&str; 8] = [
+    "history.csv",
+    "f_initial.npy",
+    "f_final.npy",
+    "cross_sections.npy",
+    "cross_sections.csv",
+    "cross_section_x.png",
+    "moments.png",
+    "entropy.png",
+];
+
+fn same_results(folder: &Path, a: &str, b: &str) {
+    for name in RESULTS {
+        let [a, b] = [a, b].map(|run| fs::read(folder.join(run).join(name)).unwrap());
+        assert!(a == b, "{name} differs");
+    }
+}
+
+#[test]
+fn a_resumed_run_ends_with_the_same_bits() {
+    let dir = folder();
+    let path = dir.path();
+    for precision in ["f64", "f32"] {
+        let base = [
+            "relax",
+            "--backend",
+            "cpu",
+            "--grid",
+            "8",
+            "--quiet",
+            "--precision",
+            precision,
+        ];
+        done(path, &with(&base, &["--steps", "9", "--out", "whole"]));
+        done(
+            path,
+            &with(
+                &base,
+                &["--steps", "4", "--out", "part", "--checkpoint-every", "3"],
+            ),
+        );
+        done(
+            path,
+            &[
+                "relax",
+                "--resume",
+                "part/checkpoint.rarefy",
+                "--steps",
+                "9",
+                "--out",
+                "rest",
+                "--quiet",
+            ],
+        );
+        same_results(path, "whole", "rest");
+    }
+    // Without --out the results go where the checkpoint is.
+    done(
+        path,
+        &[
+            "relax",
+            "--resume",
+            "part/checkpoint.rarefy",
+            "--steps",
+            "9",
+            "--quiet",
+        ],
+    );
+    same_results(path, "whole", "part");
+}
+
+#[test]
+fn checkpoints_that_do_not_fit_are_refused() {
+    let dir = folder();
+    let path = dir.path();
+    done(
+        path,
+        &[
+            "relax",
+            "--backend",
+            "cpu",
+            "--grid",
+            "8",
+            "--steps",
+            "3",
+            "--checkpoint-every",
+            "3",
+            "--out",
+            "o",
+            "--quiet",
+        ],
+    );
+    let file = path.join("o/checkpoint.rarefy");
+    let good = fs::read(&file).unwrap();
+    let resume = ["relax", "--resume", "o/checkpoint.rarefy"];
+    let refuse = |more: &[&str], why: &str| refused(path, &with(&resume, more), why);
+    refuse(
+        &["--grid", "9"],
+        "--grid 9 contradicts the checkpoint, whose run has 8",
+    );
+    refuse(&["--precision", "f32"], "--precision f32 contradicts");
+    refuse(&["--init", "bkw:0.7"], "--init bkw:0.7 contradicts");
+    refuse(&["--no-correction"], "--no-correction true contradicts");
+    refuse(&["--dt", "0.001"], "--dt 0.001 contradicts");
+    refuse(
+        &["--backend", "reference"],
+        "--backend reference contradicts",
+    );
+    refuse(&["--steps", "2"], "at step 3, past --steps 2");
+    refuse(&["--until", "1e-9"], "past --until");
+
+    let refuse = |bytes: &[u8], why: &str| {
+        fs::write(&file, bytes).unwrap();
+        refused(path, &resume, why);
+    };
+    refuse(&[], "not a checkpoint");
+    refuse(b"something else", "not a checkpoint");
+    refuse(b"rarefy-checkpoint 9\n", "another format");
+    refuse(b"rarefy-checkpoint 1\n", "damaged or cut short");
+    refuse(&good[..good.len() - 1], "damaged or cut short");
+    let mut flipped = good.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 1;
+    refuse(&flipped, "damaged or cut short");
+    fs::write(&file, &good).unwrap();
+    // Saying the same again is no contradiction.
+    done(
+        path,
+        &with(
+            &resume,
+            &["--grid", "8", "--backend", "cpu", "--steps", "4", "--quiet"],
+        ),
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_says_how_to_go_on() {
+    let dir = folder();
+    let path = dir.path();
+    let child = rarefy(
+        path,
+        &[
+            "relax",
+            "--backend",
+            "cpu",
+            "--grid",
+            "8",
+            "--steps",
+            "100000000",
+            "--checkpoint-every",
+            "1",
+            "--out",
+            "o",
+        ],
+    )
+    .stdout(Stdio::piped())
+    .stderr(Stdio::piped())
+    .spawn()
+    .unwrap();
+    let file = path.join("o/checkpoint.rarefy");
+    let started = std::time::Instant::now();
+    while !file.exists() && started.elapsed().as_secs() < 60 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = text(&output.stderr);
+    assert!(
+        stderr.starts_with("rarefy: error: interrupted after "),
+        "{stderr}"
+    );
+    assert!(
+        stderr.contains("rarefy relax --resume o/checkpoint.rarefy"),
+        "{stderr}"
+    );
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(output.stdout.is_empty());
+    let left: Vec<_> = listing(&path.join("o"));
+    assert_eq!(left.len(), 1, "{left:?}");
+    let resume = [
+        "relax",
+        "--resume",
+        "o/checkpoint.rarefy",
+        "--until",
+        "equilibrium:0.99",
+        "--json",
+    ];
+    done(path, &resume);
+}
