@@ -198,10 +198,8 @@ impl Inspection {
                 }
             }
             "bra" if predicated => self.block = None,
-            "bra" => {
-                if words.next() == self.block.as_deref() && self.block.is_some() {
-                    self.fault(FaultKind::EndlessLoop);
-                }
+            "bra" if self.block.is_some() && words.next() == self.block.as_deref() => {
+                self.fault(FaultKind::EndlessLoop);
             }
             _ => {}
         }

@@ -77,11 +77,9 @@ pub(crate) fn run(out: &Path) -> Result<()> {
             println!("not stripped: {name}");
         }
     }
-    for data in ["tests/data", "docs/data"] {
-        let from = root().join(data);
-        if from.exists() {
-            copy_tree(&from, &out.join(data))?;
-        }
+    let data = root().join("tests/data");
+    if data.exists() {
+        copy_tree(&data, &out.join("tests/data"))?;
     }
     let script = out.join("run-all.sh");
     fs::write(&script, run_all(&artifacts))?;
