@@ -5,6 +5,8 @@
 
 pub use rarefy_kernels::{DeviceMemory, Element, Kernel};
 
+use std::time::{Duration, Instant};
+
 use crate::error::{Error, Result};
 
 /// How many blocks of how many threads a kernel is launched with.
@@ -78,4 +80,24 @@ pub trait Machine: DeviceMemory {
         Self: Sized;
     /// Waits until all earlier work is done.
     fn synchronize(&self) -> Result<()>;
+
+    /// Work recorded once, to be run again at the cost of one launch.
+    type Graph;
+    /// Records the launches that `work` makes, without running them; `None` on a machine that cannot record.
+    ///
+    /// Run the same launches once beforehand: kernels are not loaded while recording.
+    fn capture(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Self::Graph>> {
+        let _ = work;
+        Ok(None)
+    }
+    /// Starts recorded work.
+    fn replay(&self, graph: &Self::Graph) -> Result<()>;
+    /// How long the machine takes for what `work` starts.
+    fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+        self.synchronize()?;
+        let start = Instant::now();
+        work()?;
+        self.synchronize()?;
+        Ok(start.elapsed())
+    }
 }

@@ -1,8 +1,8 @@
 //! One suite for every backend of the collision wing: the same call, the same answer.
 
 use rarefy::collision::{
-    Evaluation, Integrator, Method, OperatorConfig, Relaxation, RelaxationConfig, Scattering, Until, VelocityGrid,
-    collide, initial,
+    Evaluation, Integrator, Method, OperatorConfig, Relaxation, RelaxationConfig, Scattering,
+    Until, VelocityGrid, collide, initial,
 };
 use rarefy::{Backend, Precision};
 
@@ -17,10 +17,20 @@ fn machines() -> Vec<Backend> {
     machines
 }
 
-fn config(n: usize, gamma: f64, method: Method, precision: Precision, backend: Backend) -> OperatorConfig {
-    let Ok(grid) = VelocityGrid::new(n, -4.0, 5.0) else { unreachable!("n is in range") };
+fn config(
+    n: usize,
+    gamma: f64,
+    method: Method,
+    precision: Precision,
+    backend: Backend,
+) -> OperatorConfig {
+    let Ok(grid) = VelocityGrid::new(n, -4.0, 5.0) else {
+        unreachable!("n is in range")
+    };
     OperatorConfig {
-        scattering: Scattering::Vhs { omega: 1.0 - gamma / 2.0 },
+        scattering: Scattering::Vhs {
+            omega: 1.0 - gamma / 2.0,
+        },
         sigma_t: 1.0,
         method,
         precision,
@@ -38,30 +48,65 @@ fn sample(cells: usize) -> Vec<f64> {
         state ^= state << 17;
         (state >> 11) as f64 / (1u64 << 53) as f64
     };
-    (0..cells).map(|_| uniform() * 10f64.powf(-6.0 * uniform())).collect()
+    (0..cells)
+        .map(|_| uniform() * 10f64.powf(-6.0 * uniform()))
+        .collect()
 }
 
 fn worst(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b).abs() / b.abs().max(f64::MIN_POSITIVE)).fold(0.0, f64::max)
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (a - b).abs() / b.abs().max(f64::MIN_POSITIVE))
+        .fold(0.0, f64::max)
 }
 
 fn check(config: &OperatorConfig, f: &[f64], expected: &Evaluation) {
     let (found, machine) = collide(config, f).unwrap_or_else(|error| panic!("{config:?}: {error}"));
-    let tolerance = if config.precision == Precision::F64 { 1e-12 } else { 1e-5 };
-    let what = format!("{machine}, {:?}, {:?}, {}^3", config.method, config.precision, config.grid.n());
+    let tolerance = if config.precision == Precision::F64 {
+        1e-12
+    } else {
+        1e-5
+    };
+    let what = format!(
+        "{machine}, {:?}, {:?}, {}^3",
+        config.method,
+        config.precision,
+        config.grid.n()
+    );
     let gain = worst(&found.gain, &expected.gain);
     assert!(gain < tolerance, "{what}: gain is off by {gain:e}");
     let frequency = worst(&found.frequency, &expected.frequency);
-    assert!(frequency < tolerance, "{what}: frequency is off by {frequency:e}");
-    assert_eq!(found.correction.status, expected.correction.status, "{what}");
+    assert!(
+        frequency < tolerance,
+        "{what}: frequency is off by {frequency:e}"
+    );
+    assert_eq!(
+        found.correction.status, expected.correction.status,
+        "{what}"
+    );
     for residual in found.correction.residuals {
         assert!(residual < 1e-14, "{what}: conserves to {residual:e} only");
     }
-    let largest = expected.rate.iter().fold(0.0_f64, |most, rate| most.max(rate.abs()));
-    let rate = found.rate.iter().zip(&expected.rate).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / largest;
-    assert!(rate < 100.0 * tolerance, "{what}: the rate is off by {rate:e}");
+    let largest = expected
+        .rate
+        .iter()
+        .fold(0.0_f64, |most, rate| most.max(rate.abs()));
+    let rate = found
+        .rate
+        .iter()
+        .zip(&expected.rate)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f64::max)
+        / largest;
+    assert!(
+        rate < 100.0 * tolerance,
+        "{what}: the rate is off by {rate:e}"
+    );
     let step = found.correction.largest_step / expected.correction.largest_step - 1.0;
-    assert!(step.abs() < 100.0 * tolerance, "{what}: the largest step is off by {step:e}");
+    assert!(
+        step.abs() < 100.0 * tolerance,
+        "{what}: the largest step is off by {step:e}"
+    );
 }
 
 #[test]
@@ -87,12 +132,23 @@ fn kernels_agree_with_the_cpu_on_real_grids() {
     }
     for n in [12, 16, 20, 24, 32, 33, 40] {
         let f = sample(n * n * n);
-        let (expected, _) =
-            collide(&config(n, 1.0, Method::Fast, Precision::F64, Backend::Cpu), &f).expect("the CPU runs everywhere");
+        let (expected, _) = collide(
+            &config(n, 1.0, Method::Fast, Precision::F64, Backend::Cpu),
+            &f,
+        )
+        .expect("the CPU runs everywhere");
         for precision in [Precision::F32, Precision::F64] {
-            check(&config(n, 1.0, Method::Fast, precision, Backend::Cuda), &f, &expected);
+            check(
+                &config(n, 1.0, Method::Fast, precision, Backend::Cuda),
+                &f,
+                &expected,
+            );
             if n <= 24 {
-                check(&config(n, 1.0, Method::Direct, precision, Backend::Cuda), &f, &expected);
+                check(
+                    &config(n, 1.0, Method::Direct, precision, Backend::Cuda),
+                    &f,
+                    &expected,
+                );
             }
         }
     }
@@ -102,9 +158,18 @@ fn kernels_agree_with_the_cpu_on_real_grids() {
 fn a_relaxation_agrees_on_all_backends_and_repeats_to_the_bit() {
     let run = |backend, precision, method| {
         let grid = VelocityGrid::new(6, -6.5, 6.5).expect("a grid");
-        let operator = OperatorConfig { backend, precision, method, ..OperatorConfig::new(grid) };
-        let config =
-            RelaxationConfig { operator, integrator: Integrator::Ssprk3, step: None, until: Until::Steps(4) };
+        let operator = OperatorConfig {
+            backend,
+            precision,
+            method,
+            ..OperatorConfig::new(grid)
+        };
+        let config = RelaxationConfig {
+            operator,
+            integrator: Integrator::Ssprk3,
+            step: None,
+            until: Until::Steps(4),
+        };
         let f = initial::TwoMaxwellians::default().sample(&grid);
         let mut run = Relaxation::new(config, f).expect("a run");
         while !run.is_done() {
@@ -119,13 +184,19 @@ fn a_relaxation_agrees_on_all_backends_and_repeats_to_the_bit() {
             for method in [Method::Direct, Method::Fast] {
                 let (f, last) = run(backend, precision, method);
                 let error = worst(&f, &expected);
-                assert!(error < tolerance, "{backend}, {precision}, {method:?}: {error:e}");
+                assert!(
+                    error < tolerance,
+                    "{backend}, {precision}, {method:?}: {error:e}"
+                );
                 assert!((last.moments.density - row.moments.density).abs() < 1e-13);
                 assert!((last.moments.temperature - row.moments.temperature).abs() < 1e-13);
                 assert!((last.moments.entropy - row.moments.entropy).abs() < 100.0 * tolerance);
                 assert!((last.activity / row.activity - 1.0).abs() < 100.0 * tolerance);
                 let (again, _) = run(backend, precision, method);
-                assert!(f == again, "{backend}, {precision}, {method:?}: two runs differ");
+                assert!(
+                    f == again,
+                    "{backend}, {precision}, {method:?}: two runs differ"
+                );
             }
         }
     }
@@ -141,20 +212,47 @@ fn degenerate_distributions_get_the_same_status_on_all_backends() {
         }
         f
     };
-    let corners = at(&[[0, 2, 2], [5, 2, 2], [2, 0, 2], [2, 5, 2], [2, 2, 0], [2, 2, 5]]);
-    let plane: Vec<f64> =
-        sample(n * n * n).iter().enumerate().map(|(cell, &f)| if cell / (n * n) == 2 { f } else { 0.0 }).collect();
-    for f in [corners, plane, at(&[[1, 1, 1], [3, 3, 3]]), at(&[[2, 3, 4]])] {
+    let corners = at(&[
+        [0, 2, 2],
+        [5, 2, 2],
+        [2, 0, 2],
+        [2, 5, 2],
+        [2, 2, 0],
+        [2, 2, 5],
+    ]);
+    let plane: Vec<f64> = sample(n * n * n)
+        .iter()
+        .enumerate()
+        .map(|(cell, &f)| if cell / (n * n) == 2 { f } else { 0.0 })
+        .collect();
+    for f in [
+        corners,
+        plane,
+        at(&[[1, 1, 1], [3, 3, 3]]),
+        at(&[[2, 3, 4]]),
+    ] {
         for gamma in [0.0, 1.0] {
             let reference = config(n, gamma, Method::Direct, Precision::F64, Backend::Reference);
             let (expected, _) = collide(&reference, &f).expect("the reference");
             for backend in machines() {
                 let (found, _) =
-                    collide(&config(n, gamma, Method::Fast, Precision::F64, backend), &f).expect("a machine");
-                assert_eq!(found.correction.status, expected.correction.status, "{backend}, gamma {gamma}");
+                    collide(&config(n, gamma, Method::Fast, Precision::F64, backend), &f)
+                        .expect("a machine");
+                assert_eq!(
+                    found.correction.status, expected.correction.status,
+                    "{backend}, gamma {gamma}"
+                );
                 assert!(found.rate.iter().all(|rate| rate.is_finite()));
-                for (found, expected) in found.correction.residuals.iter().zip(expected.correction.residuals) {
-                    assert!(*found < 1e-13_f64.max(2.0 * expected), "{backend}: {found:e}, expected {expected:e}");
+                for (found, expected) in found
+                    .correction
+                    .residuals
+                    .iter()
+                    .zip(expected.correction.residuals)
+                {
+                    assert!(
+                        *found < 1e-13_f64.max(2.0 * expected),
+                        "{backend}: {found:e}, expected {expected:e}"
+                    );
                 }
             }
         }

@@ -21,30 +21,24 @@
 
 use nalgebra::{Cholesky, Const, Matrix5, Vector5};
 
-use super::{Correction, CorrectionStatus, Evaluation, VelocityGrid};
+use super::{Correction, CorrectionStatus, VelocityGrid};
 
 /// Below this ratio of the least to the largest pivot the system counts as singular. Ordinary distributions have 0.03 to 0.35.
 const PIVOT_RATIO: f64 = 1e-10;
 
-/// Completes an evaluation from `gain` and `frequency` in physical units.
-pub(crate) fn evaluation(
+/// Sets `rate` to the collision integral, with the correction if it is wanted, from `gain` and `frequency` in the same units.
+pub(crate) fn complete(
     grid: &VelocityGrid,
     corrected: bool,
     f: &[f64],
-    gain: Vec<f64>,
-    frequency: Vec<f64>,
-) -> Evaluation {
-    let mut rate = vec![0.0; f.len()];
-    let correction = if corrected {
-        correct(grid, f, &gain, &frequency, &mut rate)
+    gain: &[f64],
+    frequency: &[f64],
+    rate: &mut [f64],
+) -> Correction {
+    if corrected {
+        correct(grid, f, gain, frequency, rate)
     } else {
-        uncorrected(grid, f, &gain, &frequency, &mut rate, CorrectionStatus::Off)
-    };
-    Evaluation {
-        gain,
-        frequency,
-        rate,
-        correction,
+        uncorrected(grid, f, gain, frequency, rate, CorrectionStatus::Off)
     }
 }
 

@@ -1,23 +1,29 @@
 //! What a backend does for the collision operator, whichever it is.
 
+use std::time::Duration;
+
 use rarefy_kernels::Real;
 use rarefy_kernels::collision::StepRule;
 
 use super::gpu::MachineEngine;
-use super::host::{HostEngine, Sums};
-use super::{Correction, CpuOperator, Evaluation, Integrator, Moments, OperatorConfig, reference};
+use super::host::{HostEngine, ReferenceSums};
+use super::{Correction, CpuOperator, Evaluation, Integrator, Moments, OperatorConfig};
 use crate::backend::{Precision, Resolved};
 use crate::emulator::Emulator;
 use crate::error::Result;
 use crate::machine::Machine;
 
-/// What is known of the rate at the current state.
+/// A state as it is recorded: clock, correction, moments.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Summary {
-    /// The correction that went into it.
+pub(super) struct Row {
+    /// Time.
+    pub(super) time: f64,
+    /// The correction of the rate at this state.
     pub(super) correction: Correction,
     /// Sum of |I| over the cells times h^3.
     pub(super) activity: f64,
+    /// Moments of the state.
+    pub(super) moments: Moments,
 }
 
 /// A state on some machine, its collision integral, and the means to move it on in time.
@@ -26,18 +32,35 @@ pub(super) struct Summary {
 pub(super) trait Engine {
     /// The machine in words.
     fn describe(&self) -> String;
-    /// Replaces the state and evaluates its rate.
-    fn set_state(&mut self, f: &[f64], time: f64) -> Result<()>;
-    /// Takes one time step and evaluates the new rate; returns the time reached and the step taken.
-    fn advance(&mut self, integrator: Integrator, rule: &StepRule) -> Result<(f64, f64)>;
-    /// What is known of the rate.
-    fn summary(&mut self) -> Result<Summary>;
-    /// Moments of the state.
-    fn moments(&mut self) -> Result<Moments>;
+    /// Replaces the state, evaluates its rate, and returns its row.
+    fn set_state(&mut self, f: &[f64], time: f64) -> Result<Row>;
+    /// Takes so many time steps; returns a row for each.
+    fn advance(
+        &mut self,
+        integrator: Integrator,
+        rule: &StepRule,
+        steps: usize,
+    ) -> Result<Vec<Row>>;
     /// The state.
     fn state(&mut self) -> Result<Vec<f64>>;
     /// Gain, frequency and rate at the state.
     fn evaluation(&mut self) -> Result<Evaluation>;
+    /// How long the machine takes to evaluate the rate so many times, without copies between host and machine.
+    fn time_evaluations(&mut self, part: Part, repetitions: u32) -> Result<Duration>;
+}
+
+/// A part of the collision integral, to be timed.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    All,
+    /// The inverse collision integral.
+    Gain,
+    /// The collision frequency.
+    Frequency,
+    /// The conservative correction.
+    Correction,
 }
 
 /// The stages of an integrator in convex form: each is `f = keep f0 + (1 - keep) (f + dt I(f))`.
@@ -57,13 +80,11 @@ pub(super) fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
     let n = config.grid.n();
     let gamma = config.scattering.gamma();
     Ok(match (resolved, config.precision) {
-        (Resolved::Reference, _) => {
-            let sums: Sums = Box::new(move |f, gain, frequency| {
-                gain.copy_from_slice(&reference::gain(n, gamma, f));
-                frequency.copy_from_slice(&reference::frequency(n, gamma, f));
-            });
-            Box::new(HostEngine::new(name, config, sums))
-        }
+        (Resolved::Reference, _) => Box::new(HostEngine::new(
+            name,
+            config,
+            Box::new(ReferenceSums { n, gamma }),
+        )),
         (Resolved::Cpu, Precision::F32) => cpu::<f32>(name, config),
         (Resolved::Cpu, Precision::F64) => cpu::<f64>(name, config),
         (Resolved::Emulator, Precision::F32) => {
@@ -79,9 +100,7 @@ pub(super) fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
 
 fn cpu<T: Real>(name: String, config: &OperatorConfig) -> Box<dyn Engine> {
     let operator = CpuOperator::<T>::new(config.grid.n(), config.scattering.gamma(), config.method);
-    let sums: Sums =
-        Box::new(move |f, gain, frequency| operator.gain_and_frequency(f, gain, frequency));
-    Box::new(HostEngine::new(name, config, sums))
+    Box::new(HostEngine::new(name, config, Box::new(operator)))
 }
 
 fn on_machine<M: Machine + 'static, T: Real>(

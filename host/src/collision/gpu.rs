@@ -1,13 +1,16 @@
 //! The collision operator on a machine that runs kernels: the launches.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use rarefy_kernels::collision::{
     self as kernels, DirectShape, FastShape, GATHER_THREADS, GridShape, REDUCE_THREADS,
-    SPECTRUM_THREADS, StepRule, control, moment, summary,
+    SPECTRUM_THREADS, StepRule, control, row, summary,
 };
 use rarefy_kernels::{Element, Quad, Real};
 
 use super::coefficients::{DirectLists, DirectTasks, OrbitTable, frequency_coefficients, speeds};
-use super::engine::{Engine, Summary, stages};
+use super::engine::{Engine, Part, Row, stages};
 use super::spectrum_plan::{BandTiles, SpectrumPlan};
 use super::{
     Correction, CorrectionStatus, Evaluation, Integrator, Method, Moments, OperatorConfig,
@@ -22,6 +25,8 @@ const CELL_THREADS: u32 = 128;
 const FREQUENCY_THREADS: u32 = 256;
 /// Warps that one multiprocessor can keep busy with the direct kernel, which needs up to 72 registers a thread.
 const RESIDENT_WARPS: usize = 28;
+/// Time steps between two visits of the host.
+const ROWS: usize = 64;
 /// Shared memory that the hardware keeps for itself in each block.
 const BLOCK_OVERHEAD: usize = 1024;
 
@@ -338,7 +343,7 @@ impl<M: Machine, T: Real> Frequency<M, T> {
 
 /// The state, its rate and everything between them, in the memory of a machine.
 pub(super) struct MachineEngine<M: Machine, T: Real> {
-    machine: M,
+    machine: Arc<M>,
     name: String,
     config: OperatorConfig,
     shape: GridShape,
@@ -355,7 +360,10 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     rate: M::Buffer<f64>,
     summary: M::Buffer<f64>,
     control: M::Buffer<f64>,
-    moments: M::Buffer<f64>,
+    rows: M::Buffer<f64>,
+    count: M::Buffer<u32>,
+    /// One time step as a graph, once it has been taken twice in the same way.
+    step: Option<(Integrator, StepRule, Option<M::Graph>)>,
 }
 
 impl<M: Machine, T: Real> MachineEngine<M, T> {
@@ -382,10 +390,12 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             rate: machine.allocate(cells)?,
             summary: machine.allocate(summary::LEN)?,
             control: machine.allocate(control::LEN)?,
-            moments: machine.allocate(moment::LEN)?,
+            rows: machine.upload(&vec![0.0; ROWS * row::LEN])?,
+            count: machine.allocate(1)?,
+            step: None,
             config: config.clone(),
             name,
-            machine,
+            machine: Arc::new(machine),
         })
     }
 
@@ -399,6 +409,10 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             .gain(&self.machine, &self.work, &mut self.gain)?;
         self.frequency_of
             .frequency(&self.machine, &self.work, &mut self.frequency)?;
+        self.correct()
+    }
+
+    fn correct(&mut self) -> Result<()> {
         self.machine.launch(
             Grid {
                 blocks: 1,
@@ -416,6 +430,90 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 corrected: u32::from(self.config.corrected),
             },
         )
+    }
+
+    /// One time step, as a graph from the third time on: the first one loads the kernels, the second one is recorded.
+    fn step(&mut self, integrator: Integrator, rule: &StepRule) -> Result<()> {
+        let machine = self.machine.clone();
+        match &self.step {
+            Some((i, r, Some(graph))) if (*i, *r) == (integrator, *rule) => machine.replay(graph),
+            Some((i, r, None)) if (*i, *r) == (integrator, *rule) => {
+                let graph = machine.capture(&mut || self.issue_step(integrator, rule))?;
+                match &graph {
+                    Some(graph) => machine.replay(graph)?,
+                    None => self.issue_step(integrator, rule)?,
+                }
+                self.step = Some((integrator, *rule, graph));
+                Ok(())
+            }
+            _ => {
+                self.step = Some((integrator, *rule, None));
+                self.issue_step(integrator, rule)
+            }
+        }
+    }
+
+    /// Launches one time step: step size, stages, evaluation at the new state, and its row.
+    fn issue_step(&mut self, integrator: Integrator, rule: &StepRule) -> Result<()> {
+        self.machine.launch(
+            Grid {
+                blocks: 1,
+                threads: 32,
+            },
+            kernels::choose_step {
+                summary: &self.summary,
+                control: &mut self.control,
+                rule: *rule,
+            },
+        )?;
+        self.begin()?;
+        for (stage, &keep) in stages(integrator).iter().enumerate() {
+            if stage > 0 {
+                self.evaluate()?;
+            }
+            self.machine.launch(
+                self.cell_grid(),
+                kernels::runge_kutta_stage {
+                    start: &self.start,
+                    rate: &self.rate,
+                    control: &self.control,
+                    f: &mut self.f,
+                    work: &mut self.work,
+                    keep,
+                    scale: self.scale,
+                },
+            )?;
+        }
+        self.evaluate()?;
+        self.record()
+    }
+
+    fn record(&mut self) -> Result<()> {
+        self.machine.launch(
+            Grid {
+                blocks: 1,
+                threads: REDUCE_THREADS,
+            },
+            kernels::record {
+                f: &self.f,
+                control: &self.control,
+                summary: &self.summary,
+                count: &mut self.count,
+                rows: &mut self.rows,
+                shape: self.shape,
+            },
+        )
+    }
+
+    /// The first `count` rows.
+    fn fetch_rows(&self, count: usize) -> Result<Vec<Row>> {
+        let rows = self.fetch(&self.rows, ROWS * row::LEN)?;
+        let volume = self.config.grid.volume();
+        Ok(rows
+            .chunks_exact(row::LEN)
+            .take(count)
+            .map(|row| self::row(row, volume))
+            .collect())
     }
 
     fn begin(&mut self) -> Result<()> {
@@ -452,101 +550,34 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
         self.name.clone()
     }
 
-    fn set_state(&mut self, f: &[f64], time: f64) -> Result<()> {
+    fn set_state(&mut self, f: &[f64], time: f64) -> Result<Row> {
         self.scale = working_scale(f);
+        self.step = None;
         self.machine.write(&mut self.f, f)?;
         self.machine.write(&mut self.control, &[time, 0.0, 0.0])?;
         self.begin()?;
-        self.evaluate()
-    }
-
-    fn advance(&mut self, integrator: Integrator, rule: &StepRule) -> Result<(f64, f64)> {
-        self.machine.launch(
-            Grid {
-                blocks: 1,
-                threads: 32,
-            },
-            kernels::choose_step {
-                summary: &self.summary,
-                control: &mut self.control,
-                rule: *rule,
-            },
-        )?;
-        self.begin()?;
-        for (stage, &keep) in stages(integrator).iter().enumerate() {
-            if stage > 0 {
-                self.evaluate()?;
-            }
-            self.machine.launch(
-                self.cell_grid(),
-                kernels::runge_kutta_stage {
-                    start: &self.start,
-                    rate: &self.rate,
-                    control: &self.control,
-                    f: &mut self.f,
-                    work: &mut self.work,
-                    keep,
-                    scale: self.scale,
-                },
-            )?;
-        }
         self.evaluate()?;
-        let state = self.fetch(&self.control, control::LEN)?;
-        Ok((state[control::TIME], state[control::STEP]))
+        self.machine.write(&mut self.count, &[0])?;
+        self.record()?;
+        Ok(self.fetch_rows(1)?[0])
     }
 
-    fn summary(&mut self) -> Result<Summary> {
-        let row = self.fetch(&self.summary, summary::LEN)?;
-        let five = |at: usize| [row[at], row[at + 1], row[at + 2], row[at + 3], row[at + 4]];
-        let status = match row[summary::STATUS] as u32 {
-            0 => CorrectionStatus::Loss,
-            1 => CorrectionStatus::LossAndGain,
-            2 => CorrectionStatus::Singular,
-            _ => CorrectionStatus::Off,
-        };
-        let outflow = row[summary::OUTFLOW];
-        Ok(Summary {
-            correction: Correction {
-                status,
-                delta: five(summary::DELTA),
-                residuals: five(summary::RESIDUALS),
-                largest_step: if outflow > 0.0 {
-                    1.0 / outflow
-                } else {
-                    f64::INFINITY
-                },
-            },
-            activity: row[summary::ACTIVITY] * self.config.grid.volume(),
-        })
-    }
-
-    fn moments(&mut self) -> Result<Moments> {
-        self.machine.launch(
-            Grid {
-                blocks: 1,
-                threads: REDUCE_THREADS,
-            },
-            kernels::moments {
-                f: &self.f,
-                row: &mut self.moments,
-                shape: self.shape,
-            },
-        )?;
-        let row = self.fetch(&self.moments, moment::LEN)?;
-        let volume = self.config.grid.volume();
-        let mass = row[moment::DENSITY];
-        let at = |k: usize| row[k] * volume;
-        let trace = row[moment::PRESSURE] + row[moment::PRESSURE + 1] + row[moment::PRESSURE + 2];
-        Ok(Moments {
-            density: mass * volume,
-            velocity: std::array::from_fn(|k| row[moment::MOMENTUM + k] / mass),
-            temperature: trace / (3.0 * mass),
-            pressure: std::array::from_fn(|k| at(moment::PRESSURE + k)),
-            heat_flux: std::array::from_fn(|k| at(moment::HEAT_FLUX + k) / 2.0),
-            fourth: at(moment::FOURTH),
-            entropy: at(moment::ENTROPY),
-            minimum: row[moment::MINIMUM],
-        })
+    fn advance(
+        &mut self,
+        integrator: Integrator,
+        rule: &StepRule,
+        steps: usize,
+    ) -> Result<Vec<Row>> {
+        let mut rows = Vec::with_capacity(steps);
+        while rows.len() < steps {
+            let batch = ROWS.min(steps - rows.len());
+            self.machine.write(&mut self.count, &[0])?;
+            for _ in 0..batch {
+                self.step(integrator, rule)?;
+            }
+            rows.extend(self.fetch_rows(batch)?);
+        }
+        Ok(rows)
     }
 
     fn state(&mut self) -> Result<Vec<f64>> {
@@ -558,8 +589,73 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
             gain: self.fetch_scaled(&self.gain, 2)?,
             frequency: self.fetch_scaled(&self.frequency, 1)?,
             rate: self.fetch(&self.rate, self.shape.cells as usize)?,
-            correction: self.summary()?.correction,
+            correction: correction(&self.fetch(&self.summary, summary::LEN)?),
         })
+    }
+
+    fn time_evaluations(&mut self, part: Part, repetitions: u32) -> Result<Duration> {
+        let machine = self.machine.clone();
+        machine.time(&mut || {
+            for _ in 0..repetitions {
+                match part {
+                    Part::All => self.evaluate()?,
+                    Part::Gain => self
+                        .gain_of
+                        .gain(&self.machine, &self.work, &mut self.gain)?,
+                    Part::Frequency => self.frequency_of.frequency(
+                        &self.machine,
+                        &self.work,
+                        &mut self.frequency,
+                    )?,
+                    Part::Correction => self.correct()?,
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// What a recorded row says; sums over cells become integrals with the cells' volume.
+fn row(row: &[f64], volume: f64) -> Row {
+    let mass = row[row::DENSITY];
+    let at = |k: usize| row[k] * volume;
+    let trace = row[row::PRESSURE] + row[row::PRESSURE + 1] + row[row::PRESSURE + 2];
+    Row {
+        time: row[row::CONTROL + control::TIME],
+        correction: correction(&row[row::SUMMARY..]),
+        activity: at(row::SUMMARY + summary::ACTIVITY),
+        moments: Moments {
+            density: mass * volume,
+            velocity: std::array::from_fn(|k| row[row::MOMENTUM + k] / mass),
+            temperature: trace / (3.0 * mass),
+            pressure: std::array::from_fn(|k| at(row::PRESSURE + k)),
+            heat_flux: std::array::from_fn(|k| at(row::HEAT_FLUX + k) / 2.0),
+            fourth: at(row::FOURTH),
+            entropy: at(row::ENTROPY),
+            minimum: row[row::MINIMUM],
+        },
+    }
+}
+
+/// The correction in a summary.
+fn correction(row: &[f64]) -> Correction {
+    let five = |at: usize| std::array::from_fn(|k| row[at + k]);
+    let status = match row[summary::STATUS] as u32 {
+        0 => CorrectionStatus::Loss,
+        1 => CorrectionStatus::LossAndGain,
+        2 => CorrectionStatus::Singular,
+        _ => CorrectionStatus::Off,
+    };
+    let outflow = row[summary::OUTFLOW];
+    Correction {
+        status,
+        delta: five(summary::DELTA),
+        residuals: five(summary::RESIDUALS),
+        largest_step: if outflow > 0.0 {
+            1.0 / outflow
+        } else {
+            f64::INFINITY
+        },
     }
 }
 

@@ -1,27 +1,61 @@
 //! The collision operator on the CPU: the multi-core path and the scalar reference, in the same time loop.
 
+use std::time::{Duration, Instant};
+
+use rarefy_kernels::Real;
 use rarefy_kernels::collision::StepRule;
 
 use super::correction;
-use super::engine::{Engine, Summary, stages};
-use super::{Evaluation, Integrator, Moments, OperatorConfig};
+use super::engine::{Engine, Part, Row, stages};
+use super::{CpuOperator, Evaluation, Integrator, Moments, OperatorConfig, reference};
 use crate::error::Result;
 
-/// Gain and collision frequency of a distribution, in lattice units.
-pub(super) type Sums = Box<dyn Fn(&[f64], &mut [f64], &mut [f64]) + Send>;
+/// The sums over the grid, in lattice units.
+pub(super) trait Sums {
+    /// The inverse collision integral of `f`.
+    fn gain(&self, f: &[f64], gain: &mut [f64]);
+    /// The collision frequency of `f`.
+    fn frequency(&self, f: &[f64], frequency: &mut [f64]);
+}
+
+impl<T: Real> Sums for CpuOperator<T> {
+    fn gain(&self, f: &[f64], gain: &mut [f64]) {
+        CpuOperator::gain(self, f, gain);
+    }
+    fn frequency(&self, f: &[f64], frequency: &mut [f64]) {
+        CpuOperator::frequency(self, f, frequency);
+    }
+}
+
+/// The scalar reference.
+pub(super) struct ReferenceSums {
+    /// Cells along an axis.
+    pub(super) n: usize,
+    /// Exponent of the relative speed.
+    pub(super) gamma: f64,
+}
+
+impl Sums for ReferenceSums {
+    fn gain(&self, f: &[f64], gain: &mut [f64]) {
+        gain.copy_from_slice(&reference::gain(self.n, self.gamma, f));
+    }
+    fn frequency(&self, f: &[f64], frequency: &mut [f64]) {
+        frequency.copy_from_slice(&reference::frequency(self.n, self.gamma, f));
+    }
+}
 
 /// The state and its rate in the memory of the host.
 pub(super) struct HostEngine {
     name: String,
     config: OperatorConfig,
-    sums: Sums,
+    sums: Box<dyn Sums>,
     time: f64,
     f: Vec<f64>,
     evaluation: Evaluation,
 }
 
 impl HostEngine {
-    pub(super) fn new(name: String, config: &OperatorConfig, sums: Sums) -> Self {
+    pub(super) fn new(name: String, config: &OperatorConfig, sums: Box<dyn Sums>) -> Self {
         Self {
             name,
             config: config.clone(),
@@ -33,36 +67,36 @@ impl HostEngine {
     }
 
     fn evaluate(&mut self) {
-        let cells = self.f.len();
-        let (mut gain, mut frequency) = (vec![0.0; cells], vec![0.0; cells]);
-        (self.sums)(&self.f, &mut gain, &mut frequency);
+        self.sums.gain(&self.f, &mut self.evaluation.gain);
+        self.sums.frequency(&self.f, &mut self.evaluation.frequency);
+        let Evaluation {
+            gain, frequency, ..
+        } = &mut self.evaluation;
         let factor = self.config.lattice_factor();
         gain.iter_mut()
-            .chain(&mut frequency)
+            .chain(frequency)
             .for_each(|value| *value *= factor);
-        self.evaluation = correction::evaluation(
+        self.correct();
+    }
+
+    fn correct(&mut self) {
+        let Evaluation {
+            gain,
+            frequency,
+            rate,
+            correction,
+        } = &mut self.evaluation;
+        *correction = correction::complete(
             &self.config.grid,
             self.config.corrected,
             &self.f,
             gain,
             frequency,
+            rate,
         );
     }
-}
 
-impl Engine for HostEngine {
-    fn describe(&self) -> String {
-        self.name.clone()
-    }
-
-    fn set_state(&mut self, f: &[f64], time: f64) -> Result<()> {
-        self.time = time;
-        self.f = f.to_vec();
-        self.evaluate();
-        Ok(())
-    }
-
-    fn advance(&mut self, integrator: Integrator, rule: &StepRule) -> Result<(f64, f64)> {
+    fn step(&mut self, integrator: Integrator, rule: &StepRule) {
         let step = rule.next(self.time, self.evaluation.correction.largest_step);
         let start = self.f.clone();
         for (stage, &keep) in stages(integrator).iter().enumerate() {
@@ -76,24 +110,48 @@ impl Engine for HostEngine {
         }
         self.time += step;
         self.evaluate();
-        Ok((self.time, step))
     }
 
-    fn summary(&mut self) -> Result<Summary> {
+    fn row(&self) -> Row {
         let activity = self
             .evaluation
             .rate
             .iter()
             .map(|rate| rate.abs())
             .sum::<f64>();
-        Ok(Summary {
+        Row {
+            time: self.time,
             correction: self.evaluation.correction,
             activity: activity * self.config.grid.volume(),
-        })
+            moments: Moments::of(&self.config.grid, &self.f),
+        }
+    }
+}
+
+impl Engine for HostEngine {
+    fn describe(&self) -> String {
+        self.name.clone()
     }
 
-    fn moments(&mut self) -> Result<Moments> {
-        Ok(Moments::of(&self.config.grid, &self.f))
+    fn set_state(&mut self, f: &[f64], time: f64) -> Result<Row> {
+        self.time = time;
+        self.f = f.to_vec();
+        self.evaluate();
+        Ok(self.row())
+    }
+
+    fn advance(
+        &mut self,
+        integrator: Integrator,
+        rule: &StepRule,
+        steps: usize,
+    ) -> Result<Vec<Row>> {
+        Ok((0..steps)
+            .map(|_| {
+                self.step(integrator, rule);
+                self.row()
+            })
+            .collect())
     }
 
     fn state(&mut self) -> Result<Vec<f64>> {
@@ -102,5 +160,20 @@ impl Engine for HostEngine {
 
     fn evaluation(&mut self) -> Result<Evaluation> {
         Ok(self.evaluation.clone())
+    }
+
+    fn time_evaluations(&mut self, part: Part, repetitions: u32) -> Result<Duration> {
+        let start = Instant::now();
+        for _ in 0..repetitions {
+            match part {
+                Part::All => self.evaluate(),
+                Part::Gain => self.sums.gain(&self.f, &mut self.evaluation.gain),
+                Part::Frequency => self.sums.frequency(&self.f, &mut self.evaluation.frequency),
+                Part::Correction => self.correct(),
+            }
+        }
+        let elapsed = start.elapsed();
+        self.evaluate();
+        Ok(elapsed)
     }
 }

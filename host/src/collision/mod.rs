@@ -16,10 +16,12 @@ mod scattering;
 mod spectrum_plan;
 
 pub use cpu::CpuOperator;
+#[doc(hidden)]
+pub use engine::Part;
 pub use grid::VelocityGrid;
 pub use moments::Moments;
 pub use operator::{Correction, CorrectionStatus, Evaluation, Method, OperatorConfig};
 pub use relaxation::{
-    Checkpoint, Integrator, Record, Relaxation, RelaxationConfig, Until, collide,
+    Checkpoint, CollisionOperator, Integrator, Record, Relaxation, RelaxationConfig, Until, collide,
 };
 pub use scattering::Scattering;

@@ -1,7 +1,7 @@
 //! The scalar reference: eqs. (8)-(10) of Aristov et al. (2011) in loops, one term after the other, in f64.
 
 use super::coefficients::{OrbitTable, frequency_coefficients, speeds};
-use super::correction::evaluation;
+use super::correction::complete;
 use super::{Evaluation, OperatorConfig};
 
 /// The inverse collision integral in lattice units (eq. 10, first sum):
@@ -9,32 +9,35 @@ use super::{Evaluation, OperatorConfig};
 ///
 /// `f` holds n^3 values. About n^8 operations: for n up to about 12.
 pub fn gain(n: usize, gamma: f64, f: &[f64]) -> Vec<f64> {
+    cells(n).map(|i| gain_at(n, gamma, f, i)).collect()
+}
+
+/// The inverse collision integral of one cell i, in lattice units.
+pub fn gain_at(n: usize, gamma: f64, f: &[f64], i: [usize; 3]) -> f64 {
     let table = OrbitTable::of(n);
     let speeds = speeds(n, gamma);
     let cell = |i: [usize; 3]| (i[0] * n + i[1]) * n + i[2];
-    let mut gain = vec![0.0; n.pow(3)];
-    for i in cells(n) {
-        for j in cells(n) {
-            let m = [0, 1, 2].map(|a| i[a].abs_diff(j[a]) as u32);
-            let rho = m.iter().map(|m| m * m).sum::<u32>();
-            // k runs over all cells whose partner l = i + j - k lies in the grid; n = k - l.
-            let [x, y, z] = [0, 1, 2].map(|a| {
-                let s = i[a] + j[a];
-                s.saturating_sub(n - 1)..=s.min(n - 1)
-            });
-            let mut sum = 0.0;
-            for kx in x.clone() {
-                for ky in y.clone() {
-                    for kz in z.clone() {
-                        let k = [kx, ky, kz];
-                        let l = [0, 1, 2].map(|a| i[a] + j[a] - k[a]);
-                        let displacement = [0, 1, 2].map(|a| k[a].abs_diff(l[a]) as u32);
-                        sum += table.omega(rho, displacement) * f[cell(k)] * f[cell(l)];
-                    }
+    let mut gain = 0.0;
+    for j in cells(n) {
+        let m = [0, 1, 2].map(|a| i[a].abs_diff(j[a]) as u32);
+        let rho = m.iter().map(|m| m * m).sum::<u32>();
+        // k runs over all cells whose partner l = i + j - k lies in the grid; n = k - l.
+        let [x, y, z] = [0, 1, 2].map(|a| {
+            let s = i[a] + j[a];
+            s.saturating_sub(n - 1)..=s.min(n - 1)
+        });
+        let mut sum = 0.0;
+        for kx in x.clone() {
+            for ky in y.clone() {
+                for kz in z.clone() {
+                    let k = [kx, ky, kz];
+                    let l = [0, 1, 2].map(|a| i[a] + j[a] - k[a]);
+                    let displacement = [0, 1, 2].map(|a| k[a].abs_diff(l[a]) as u32);
+                    sum += table.omega(rho, displacement) * f[cell(k)] * f[cell(l)];
                 }
             }
-            gain[cell(i)] += speeds[rho as usize] * sum;
         }
+        gain += speeds[rho as usize] * sum;
     }
     gain
 }
@@ -63,13 +66,17 @@ pub fn evaluate(config: &OperatorConfig, f: &[f64]) -> Evaluation {
     let gamma = config.scattering.gamma();
     let scale = config.lattice_factor();
     let scaled = |values: Vec<f64>| values.into_iter().map(|value| scale * value).collect();
-    evaluation(
-        &config.grid,
-        config.corrected,
-        f,
-        scaled(gain(n, gamma, f)),
-        scaled(frequency(n, gamma, f)),
-    )
+    let mut evaluation = Evaluation::empty(config.grid.cells());
+    evaluation.gain = scaled(gain(n, gamma, f));
+    evaluation.frequency = scaled(frequency(n, gamma, f));
+    let Evaluation {
+        gain,
+        frequency,
+        rate,
+        correction,
+    } = &mut evaluation;
+    *correction = complete(&config.grid, config.corrected, f, gain, frequency, rate);
+    evaluation
 }
 
 /// All cells in storage order.

@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use std::time::Duration;
+
 use rarefy_kernels::collision::StepRule;
 
-use super::engine::{Engine, Summary, engine};
+use super::engine::{Engine, Part, Row, engine};
 use super::{Correction, Evaluation, Moments, OperatorConfig};
 use crate::error::{Error, Result};
 
@@ -99,11 +101,14 @@ pub struct Relaxation {
     step: u64,
     time: f64,
     history: Vec<Record>,
-    last: Summary,
+    last: Row,
 }
 
 /// Fraction of the largest stable step that a run takes when no step is given.
 const SAFETY: f64 = 0.5;
+
+/// Steps that a machine takes before the host looks at them.
+const BATCH: u64 = 64;
 
 impl Relaxation {
     /// Prepares a run from the initial distribution `f`, N^3 values, finite and nonnegative.
@@ -158,8 +163,7 @@ impl Relaxation {
             )));
         }
         let mut engine = engine(&config.operator)?;
-        engine.set_state(&f, time)?;
-        let last = engine.summary()?;
+        let last = engine.set_state(&f, time)?;
         let bound = last.correction.largest_step;
         if let Some(dt) = config.step.filter(|&dt| dt > bound) {
             return Err(Error::input(format!(
@@ -186,29 +190,30 @@ impl Relaxation {
             last,
         };
         if run.history.is_empty() {
-            run.record()?;
+            run.record(last)?;
         }
         Ok(run)
     }
 
-    fn record(&mut self) -> Result<Record> {
-        let moments = self.engine.moments()?;
-        let record = Record {
-            step: self.step,
-            time: self.time,
-            moments,
-            activity: self.last.activity,
-        };
-        if !(moments.density.is_finite()
-            && moments.temperature.is_finite()
-            && record.activity.is_finite())
+    fn record(&mut self, row: Row) -> Result<Record> {
+        let Row {
+            activity, moments, ..
+        } = row;
+        if !(moments.density.is_finite() && moments.temperature.is_finite() && activity.is_finite())
         {
             return Err(Error::Numerical(format!(
                 "the distribution is no longer finite after step {} at time {}; use a smaller time step",
                 self.step, self.time
             )));
         }
+        let record = Record {
+            step: self.step,
+            time: self.time,
+            moments,
+            activity,
+        };
         self.history.push(record);
+        self.last = row;
         Ok(record)
     }
 
@@ -217,18 +222,58 @@ impl Relaxation {
     /// # Errors
     /// A fault of the device, or a state that is no longer finite or for which the given time step is no longer stable.
     pub fn step(&mut self) -> Result<Record> {
+        self.check_step()?;
+        let rows = self.engine.advance(self.config.integrator, &self.rule, 1)?;
+        self.take_up(rows[0])
+    }
+
+    /// Takes `steps` time steps, or fewer where the run ends before, and records each; returns how many it took.
+    ///
+    /// On a GPU the steps follow each other without the host. Only a run to equilibrium, whose end is known from its state alone, comes
+    /// back after each step.
+    ///
+    /// # Errors
+    /// As [`Relaxation::step`].
+    pub fn advance(&mut self, steps: u64) -> Result<u64> {
+        let mut taken = 0;
+        while taken < steps && !self.is_done() {
+            self.check_step()?;
+            let batch = match self.config.until {
+                Until::Steps(end) => end - self.step,
+                // An estimate: past the end the clock stands still and so does the state.
+                Until::Time(end) => ((end - self.time) / self.time_step()).ceil().max(1.0) as u64,
+                Until::Equilibrium(_) => 1,
+            };
+            let batch = batch.min(BATCH).min(steps - taken) as usize;
+            for row in self
+                .engine
+                .advance(self.config.integrator, &self.rule, batch)?
+            {
+                if self.is_done() {
+                    break;
+                }
+                self.take_up(row)?;
+                taken += 1;
+            }
+        }
+        Ok(taken)
+    }
+
+    fn take_up(&mut self, row: Row) -> Result<Record> {
+        self.step += 1;
+        self.time = row.time;
+        self.record(row)
+    }
+
+    fn check_step(&self) -> Result<()> {
         let bound = self.last.correction.largest_step;
-        if let Some(dt) = self.config.step.filter(|&dt| dt > bound) {
-            return Err(Error::Numerical(format!(
+        match self.config.step {
+            Some(dt) if dt > bound => Err(Error::Numerical(format!(
                 "the time step {dt} is no longer stable at time {}: at most {bound:.6} keeps f >= 0",
                 self.time
-            )));
+            ))),
+            _ => Ok(()),
         }
-        let (time, _) = self.engine.advance(self.config.integrator, &self.rule)?;
-        self.step += 1;
-        self.time = time;
-        self.last = self.engine.summary()?;
-        self.record()
     }
 
     /// Whether the run's end is reached.
@@ -312,13 +357,52 @@ impl Relaxation {
     }
 }
 
+/// A collision operator with its tables, ready for one distribution after the other.
+pub struct CollisionOperator {
+    engine: Box<dyn Engine>,
+    config: OperatorConfig,
+}
+
+impl CollisionOperator {
+    /// Prepares an operator.
+    ///
+    /// # Errors
+    /// A backend that is not there, or too little memory.
+    pub fn new(config: OperatorConfig) -> Result<Self> {
+        Ok(Self {
+            engine: engine(&config)?,
+            config,
+        })
+    }
+
+    /// Evaluates the collision integral of `f`, N^3 values, finite and nonnegative.
+    ///
+    /// # Errors
+    /// A distribution of the wrong length, with negative or non-finite values or without mass; a fault of the device.
+    pub fn evaluate(&mut self, f: &[f64]) -> Result<Evaluation> {
+        self.config.validate_distribution(f)?;
+        self.engine.set_state(f, 0.0)?;
+        self.engine.evaluation()
+    }
+
+    /// The machine in words.
+    pub fn machine(&self) -> String {
+        self.engine.describe()
+    }
+
+    /// How long the machine takes for a part of the evaluation at the last distribution, so many times over, without copies.
+    #[doc(hidden)]
+    pub fn time_evaluations(&mut self, part: Part, repetitions: u32) -> Result<Duration> {
+        self.engine.time_evaluations(part, repetitions)
+    }
+}
+
 /// Evaluates the collision integral of `f` once; returns also the machine in words.
 ///
 /// # Errors
-/// As [`Relaxation::new`], but for time steps.
+/// As [`CollisionOperator`].
 pub fn collide(config: &OperatorConfig, f: &[f64]) -> Result<(Evaluation, String)> {
     config.validate_distribution(f)?;
-    let mut engine = engine(config)?;
-    engine.set_state(f, 0.0)?;
-    Ok((engine.evaluation()?, engine.describe()))
+    let mut operator = CollisionOperator::new(config.clone())?;
+    Ok((operator.evaluate(f)?, operator.machine()))
 }

@@ -5,12 +5,14 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use cudarc::driver::{result, sys};
 use rarefy_kernels::{DeviceMemory, Region};
 
 use super::arguments::Arena;
 use super::driver::{self, CudaVersion, Driven, driver_error, guard};
+use super::graph::Graph;
 use super::modules::{Function, Loader};
 use super::ptx::{self, LEAST_CAPABILITY, MODULES, PtxModule, capability_text};
 use crate::error::{Error, Result};
@@ -561,6 +563,20 @@ impl DeviceMemory for Device {
 }
 
 impl Machine for Device {
+    type Graph = Graph;
+
+    fn capture(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Graph>> {
+        Self::capture(self, |_| work()).map(Some)
+    }
+
+    fn replay(&self, graph: &Graph) -> Result<()> {
+        graph.launch()
+    }
+
+    fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+        Self::time(self, work)
+    }
+
     fn limits(&self) -> Result<Limits> {
         let _state = self.inner.lock()?;
         let (free, _) = result::mem_get_info().during("asking for free memory")?;

@@ -4,7 +4,7 @@ use super::GridShape;
 use super::reduce::{block_combine, block_sum, scratch_words};
 use super::summary;
 use crate::kernel;
-use crate::math::Real;
+use crate::math::{Real, quotient};
 
 /// Index of the entries of the control block that [`choose_step`] keeps.
 pub mod control {
@@ -96,30 +96,49 @@ kernel! {
     }
 }
 
-/// Index of the entries of the row that [`moments`] writes: sums over the cells, without the factor h^3.
-pub mod moment {
+/// Index of the entries of a row that [`record`] writes: control block, summary of the correction, and moments as sums over the cells, without the
+/// factor h^3.
+pub mod row {
+    use super::{control, summary};
+
+    /// The control block, as in [`control`](super::control).
+    pub const CONTROL: usize = 0;
+    /// The summary of the correction, as in [`summary`](super::super::summary).
+    pub const SUMMARY: usize = CONTROL + control::LEN;
     /// Sum of f.
-    pub const DENSITY: usize = 0;
+    pub const DENSITY: usize = SUMMARY + summary::LEN;
     /// Sums of f xi.
-    pub const MOMENTUM: usize = 1;
+    pub const MOMENTUM: usize = DENSITY + 1;
     /// Sums of f c_a c_b for xx, yy, zz, xy, xz, yz, with c = xi - u.
-    pub const PRESSURE: usize = 4;
+    pub const PRESSURE: usize = MOMENTUM + 3;
     /// Sums of f c |c|^2.
-    pub const HEAT_FLUX: usize = 10;
+    pub const HEAT_FLUX: usize = PRESSURE + 6;
     /// Sum of f |xi|^4.
-    pub const FOURTH: usize = 13;
+    pub const FOURTH: usize = HEAT_FLUX + 3;
     /// Sum of f ln f over the cells with f > 0.
-    pub const ENTROPY: usize = 14;
+    pub const ENTROPY: usize = FOURTH + 1;
     /// Smallest f.
-    pub const MINIMUM: usize = 15;
+    pub const MINIMUM: usize = ENTROPY + 1;
     /// Entries.
-    pub const LEN: usize = 16;
+    pub const LEN: usize = MINIMUM + 1;
 }
 
+/// Sums that [`record`] takes about the mean velocity.
+const CENTRED: usize = row::MINIMUM - row::PRESSURE;
+
 kernel! {
-    /// Moments of a distribution by one block of [`REDUCE_THREADS`](super::REDUCE_THREADS), into `row` as in [`moment`].
-    pub fn moments(t, f: In<f64>, row: Out<f64>; shape: GridShape)
-    shared { scratch: [f64; scratch_words(11)] } {
+    /// Appends a row to the history, as in [`row`]: moments of the state, with control block and summary beside them.
+    ///
+    /// One block of [`REDUCE_THREADS`](super::REDUCE_THREADS). `count` is the number of rows so far; when `rows` is full, it starts
+    /// from the beginning again. So the same launch, recorded in a graph, writes one row after the other.
+    pub fn record(
+        t, f: In<f64>, control: In<f64>, summary: In<f64>, count: InOut<u32>, rows: Out<f64>; shape: GridShape,
+    )
+    shared { scratch: [f64; scratch_words(CENTRED as u32)] } {
+        let number = count.get(t, 0);
+        let capacity = (rows.len() / row::LEN) as u32;
+        let start = (number - quotient(number, capacity) * capacity) as usize * row::LEN;
+
         let mut sums = [0.0; 4];
         let mut least = f64::INFINITY;
         let mut cell = t.thread_idx();
@@ -137,7 +156,7 @@ kernel! {
         let [least] = block_combine(t, [least], scratch, |a, b| if a < b { a } else { b });
         let u = [mass[1] / mass[0], mass[2] / mass[0], mass[3] / mass[0]];
 
-        let mut sums = [0.0; 11];
+        let mut sums = [0.0; CENTRED];
         let mut cell = t.thread_idx();
         while cell < shape.cells {
             let value = f.get(t, cell as usize);
@@ -161,17 +180,25 @@ kernel! {
             cell += t.block_dim();
         }
         block_sum(t, sums, scratch);
+
+        let k = t.thread_idx() as usize;
+        if k < control::LEN {
+            rows.set(t, start + row::CONTROL + k, control.get(t, k));
+        }
+        if k < summary::LEN {
+            rows.set(t, start + row::SUMMARY + k, summary.get(t, k));
+        }
         // The sums are still in the scratch words.
-        let k = t.thread_idx();
-        if k < 11 {
-            row.set(t, moment::PRESSURE + k as usize, scratch.get(t, k));
+        if k < CENTRED {
+            rows.set(t, start + row::PRESSURE + k, scratch.get(t, k as u32));
         }
         if k == 0 {
-            row.set(t, moment::DENSITY, mass[0]);
-            row.set(t, moment::MOMENTUM, mass[1]);
-            row.set(t, moment::MOMENTUM + 1, mass[2]);
-            row.set(t, moment::MOMENTUM + 2, mass[3]);
-            row.set(t, moment::MINIMUM, least);
+            rows.set(t, start + row::DENSITY, mass[0]);
+            rows.set(t, start + row::MOMENTUM, mass[1]);
+            rows.set(t, start + row::MOMENTUM + 1, mass[2]);
+            rows.set(t, start + row::MOMENTUM + 2, mass[3]);
+            rows.set(t, start + row::MINIMUM, least);
+            count.set(t, 0, number + 1);
         }
     }
 }
