@@ -26,31 +26,40 @@ use super::{Correction, CorrectionStatus, Evaluation, OperatorConfig, VelocityGr
 /// Below this ratio of the least to the largest pivot the system counts as singular. Ordinary distributions have 0.03 to 0.35.
 const PIVOT_RATIO: f64 = 1e-10;
 
-/// The factor `C h^(3+gamma)`, C = sigma_T / (4 pi), from lattice units to physical units.
-pub(crate) fn lattice_scale(config: &OperatorConfig) -> f64 {
-    let exponent = 3.0 + config.scattering.gamma();
-    config.sigma_t / (4.0 * std::f64::consts::PI) * config.grid.spacing().powf(exponent)
+impl OperatorConfig {
+    /// The factor `C h^(3+gamma)`, C = sigma_T / (4 pi), that turns gain and frequency in lattice units into physical ones.
+    pub fn lattice_scale(&self) -> f64 {
+        let exponent = 3.0 + self.scattering.gamma();
+        self.sigma_t / (4.0 * std::f64::consts::PI) * self.grid.spacing().powf(exponent)
+    }
 }
 
-/// Completes an evaluation from `gain` and `frequency` in physical units.
-pub(crate) fn evaluation(
-    grid: &VelocityGrid,
-    corrected: bool,
-    f: &[f64],
-    gain: Vec<f64>,
-    frequency: Vec<f64>,
-) -> Evaluation {
-    let mut rate = vec![0.0; f.len()];
-    let correction = if corrected {
-        correct(grid, f, &gain, &frequency, &mut rate)
-    } else {
-        uncorrected(grid, f, &gain, &frequency, &mut rate, CorrectionStatus::Off)
-    };
-    Evaluation {
-        gain,
-        frequency,
-        rate,
-        correction,
+impl Evaluation {
+    /// Completes an evaluation from `gain` and `frequency` in lattice units, N^3 values each, as `f`: scales them to physical
+    /// units and takes the difference, with the conservative correction if the configuration asks for it.
+    pub fn from_lattice(
+        config: &OperatorConfig,
+        f: &[f64],
+        mut gain: Vec<f64>,
+        mut frequency: Vec<f64>,
+    ) -> Self {
+        let scale = config.lattice_scale();
+        for value in gain.iter_mut().chain(&mut frequency) {
+            *value *= scale;
+        }
+        let mut rate = vec![0.0; f.len()];
+        let grid = &config.grid;
+        let correction = if config.corrected {
+            correct(grid, f, &gain, &frequency, &mut rate)
+        } else {
+            uncorrected(grid, f, &gain, &frequency, &mut rate, CorrectionStatus::Off)
+        };
+        Self {
+            gain,
+            frequency,
+            rate,
+            correction,
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! The scalar reference: eqs. (8)-(10) of Aristov et al. (2011) in loops, one term after the other, in f64.
 
 use super::coefficients::{OrbitTable, frequency_coefficients, speeds};
-use super::correction::{evaluation, lattice_scale};
 use super::{Evaluation, OperatorConfig};
 
 /// The inverse collision integral in lattice units (eq. 10, first sum):
@@ -61,15 +60,7 @@ pub fn frequency(n: usize, gamma: f64, f: &[f64]) -> Vec<f64> {
 pub fn evaluate(config: &OperatorConfig, f: &[f64]) -> Evaluation {
     let n = config.grid.n();
     let gamma = config.scattering.gamma();
-    let scale = lattice_scale(config);
-    let scaled = |values: Vec<f64>| values.into_iter().map(|value| scale * value).collect();
-    evaluation(
-        &config.grid,
-        config.corrected,
-        f,
-        scaled(gain(n, gamma, f)),
-        scaled(frequency(n, gamma, f)),
-    )
+    Evaluation::from_lattice(config, f, gain(n, gamma, f), frequency(n, gamma, f))
 }
 
 /// All cells in storage order.

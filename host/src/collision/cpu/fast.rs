@@ -224,15 +224,6 @@ struct Lanes<T>([T; LANES]);
 impl<T: Real> Lanes<T> {
     const ZERO: Self = Self([T::ZERO; LANES]);
 
-    #[inline(always)]
-    fn product(a: &Self, b: &Self) -> Self {
-        let mut c = *a;
-        for k in 0..LANES {
-            c.0[k] = a.0[k] * b.0[k];
-        }
-        c
-    }
-
     /// Adds the product of a and b.
     #[inline(always)]
     fn add_product<const FUSED: bool>(&mut self, a: &Self, b: &Self) {
