@@ -3,13 +3,13 @@
 use std::f64::consts::PI;
 
 use proptest::prelude::*;
+use rarefy::collision::CpuReal;
 use rarefy::collision::coefficients::{DirectLists, DirectTasks, OrbitTable, omega};
 use rarefy::collision::initial::{Bkw, TwoMaxwellians, maxwellian};
 use rarefy::collision::{
     CorrectionStatus, CpuOperator, Evaluation, Method, Moments, OperatorConfig, Scattering,
     VelocityGrid, reference,
 };
-use rarefy_kernels::Real;
 
 /// Rows of a table of reference values, as printed.
 fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
@@ -58,7 +58,7 @@ fn splitmix(n: usize, seed: u64) -> Vec<f64> {
         .collect()
 }
 
-fn gain<T: Real>(n: usize, gamma: f64, method: Method, f: &[f64]) -> Vec<f64> {
+fn gain<T: CpuReal>(n: usize, gamma: f64, method: Method, f: &[f64]) -> Vec<f64> {
     let mut gain = vec![f64::NAN; f.len()];
     CpuOperator::<T>::new(n, gamma, method).gain(f, &mut gain);
     gain

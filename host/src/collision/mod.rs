@@ -11,7 +11,7 @@ pub mod reference;
 mod relaxation;
 mod scattering;
 
-pub use cpu::CpuOperator;
+pub use cpu::{CpuOperator, CpuReal};
 pub use grid::VelocityGrid;
 pub use moments::Moments;
 pub use operator::{Correction, CorrectionStatus, Evaluation, Method, OperatorConfig};
