@@ -1,6 +1,7 @@
 //! Integration tests, in one binary so that they link fast and travel well.
 
 mod cli;
+mod collision;
 mod collision_backends;
 mod emulator;
 mod gpu;

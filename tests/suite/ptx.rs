@@ -7,17 +7,21 @@ use rarefy::Result;
 use rarefy::machine::{Grid, Machine};
 use rarefy_kernels::collision::collect;
 
-use embedded::MODULES;
+use embedded::{MODULES, SOURCE_HASH, TOOLCHAIN};
 
 /// As in `host/src/gpu/ptx.rs`, which includes the same file.
 mod embedded {
-    #![allow(unreachable_pub, dead_code, reason = "the generated file serves the library too")]
+    #![allow(
+        unreachable_pub,
+        dead_code,
+        reason = "the generated file serves the library too"
+    )]
 
-    pub struct PtxModule {
-        pub wing: &'static str,
-        pub capability: u32,
-        pub entries: &'static [&'static str],
-        pub text: &'static str,
+    pub(super) struct PtxModule {
+        pub(super) wing: &'static str,
+        pub(super) capability: u32,
+        pub(super) entries: &'static [&'static str],
+        pub(super) text: &'static str,
     }
 
     include!(concat!(env!("OUT_DIR"), "/ptx.rs"));

@@ -21,24 +21,54 @@
 
 use nalgebra::{Cholesky, Const, Matrix5, Vector5};
 
-use super::{Correction, CorrectionStatus, VelocityGrid};
+use super::{Correction, CorrectionStatus, Evaluation, OperatorConfig, VelocityGrid};
 
 /// Below this ratio of the least to the largest pivot the system counts as singular. Ordinary distributions have 0.03 to 0.35.
 const PIVOT_RATIO: f64 = 1e-10;
 
-/// Sets `rate` to the collision integral, with the correction if it is wanted, from `gain` and `frequency` in the same units.
-pub(crate) fn complete(
-    grid: &VelocityGrid,
-    corrected: bool,
+impl Evaluation {
+    /// Completes an evaluation from `gain` and `frequency` in lattice units, N^3 values each, as `f`: scales them to physical
+    /// units and takes the difference, with the conservative correction if the configuration asks for it.
+    pub fn from_lattice(
+        config: &OperatorConfig,
+        f: &[f64],
+        mut gain: Vec<f64>,
+        mut frequency: Vec<f64>,
+    ) -> Self {
+        let factor = config.lattice_factor();
+        for value in gain.iter_mut().chain(&mut frequency) {
+            *value *= factor;
+        }
+        let mut rate = vec![0.0; f.len()];
+        let correction = complete(config, f, &gain, &frequency, &mut rate);
+        Self {
+            gain,
+            frequency,
+            rate,
+            correction,
+        }
+    }
+}
+
+/// Sets `rate` to the collision integral, with the correction if it is wanted, from `gain` and `frequency` in one unit.
+pub(super) fn complete(
+    config: &OperatorConfig,
     f: &[f64],
     gain: &[f64],
     frequency: &[f64],
     rate: &mut [f64],
 ) -> Correction {
-    if corrected {
-        correct(grid, f, gain, frequency, rate)
+    if config.corrected {
+        correct(&config.grid, f, gain, frequency, rate)
     } else {
-        uncorrected(grid, f, gain, frequency, rate, CorrectionStatus::Off)
+        uncorrected(
+            &config.grid,
+            f,
+            gain,
+            frequency,
+            rate,
+            CorrectionStatus::Off,
+        )
     }
 }
 

@@ -8,12 +8,11 @@ mod fast;
 mod frequency;
 mod simd;
 
-use rarefy_kernels::Real;
-
 use super::Method;
 use direct::Direct;
 use fast::Fast;
 use frequency::Frequency;
+pub use simd::CpuReal;
 
 /// The collision operator in lattice units on all cores of the CPU.
 ///
@@ -25,18 +24,18 @@ pub struct CpuOperator<T> {
 }
 
 enum Gain<T> {
-    Direct(Direct<T>),
-    Fast(Fast<T>),
+    Direct(Box<Direct<T>>),
+    Fast(Box<Fast<T>>),
 }
 
-impl<T: Real> CpuOperator<T> {
+impl<T: CpuReal> CpuOperator<T> {
     /// Prepares tables for a grid of n^3 cells and the exponent `gamma` of the relative speed.
     pub fn new(n: usize, gamma: f64, method: Method) -> Self {
         Self {
             n,
             gain: match method {
-                Method::Direct => Gain::Direct(Direct::new(n, gamma)),
-                Method::Fast => Gain::Fast(Fast::new(n, gamma)),
+                Method::Direct => Gain::Direct(Box::new(Direct::new(n, gamma))),
+                Method::Fast => Gain::Fast(Box::new(Fast::new(n, gamma))),
             },
             frequency: Frequency::new(n, gamma),
         }
@@ -86,4 +85,61 @@ impl<T: Real> CpuOperator<T> {
 fn scale(value: f64, exponent: i32) -> f64 {
     let half = exponent / 2;
     value * 2f64.powi(half) * 2f64.powi(exponent - half)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+
+    fn run<T: CpuReal>(n: usize, method: Method, best: u8) -> Vec<f64> {
+        simd::BEST.store(best, Ordering::SeqCst);
+        let f: Vec<f64> = (0..n.pow(3))
+            .map(|cell| 1.0 + (cell as f64 * 0.7).sin())
+            .collect();
+        let mut gain = vec![0.0; f.len()];
+        let mut frequency = vec![0.0; f.len()];
+        CpuOperator::<T>::new(n, 1.0, method).gain_and_frequency(&f, &mut gain, &mut frequency);
+        simd::BEST.store(2, Ordering::SeqCst);
+        gain.extend(frequency);
+        gain
+    }
+
+    /// Most machines lack the widest registers; on one that has them the other variants would go untested.
+    #[test]
+    fn every_kind_of_register_gives_the_same_sums() {
+        for n in [5, 9, 17] {
+            let methods = [Method::Fast, Method::Direct];
+            for method in methods.into_iter().take(if n < 10 { 2 } else { 1 }) {
+                let double = run::<f64>(n, method, 2);
+                for best in [0, 1, 2] {
+                    let compare = |values: Vec<f64>, tolerance: f64| {
+                        for (value, expected) in values.iter().zip(&double) {
+                            assert!(
+                                (value - expected).abs() <= tolerance * expected,
+                                "{n} {method:?} {best}"
+                            );
+                        }
+                    };
+                    compare(run::<f64>(n, method, best), 1e-13);
+                    compare(run::<f32>(n, method, best), 1e-5);
+                }
+            }
+        }
+        // More than one block of cells in a row.
+        let f: Vec<f64> = (0..35usize.pow(3)).map(|cell| (cell % 7) as f64).collect();
+        let frequency = |best| {
+            simd::BEST.store(best, Ordering::SeqCst);
+            let mut out = vec![0.0; f.len()];
+            Frequency::new(35, 0.5).sum(&f, &mut out);
+            simd::BEST.store(2, Ordering::SeqCst);
+            out
+        };
+        let [portable, narrow, wide] = [0, 1, 2].map(frequency);
+        for cell in 0..f.len() {
+            assert!((portable[cell] - wide[cell]).abs() <= 1e-13 * wide[cell]);
+            assert!((narrow[cell] - wide[cell]).abs() <= 1e-13 * wide[cell]);
+        }
+    }
 }

@@ -7,7 +7,7 @@ use rarefy_kernels::collision::StepRule;
 
 use super::gpu::MachineEngine;
 use super::host::{HostEngine, ReferenceSums};
-use super::{Correction, CpuOperator, Evaluation, Integrator, Moments, OperatorConfig};
+use super::{Correction, CpuOperator, CpuReal, Evaluation, Integrator, Moments, OperatorConfig};
 use crate::backend::{Precision, Resolved};
 use crate::emulator::Emulator;
 use crate::error::Result;
@@ -98,7 +98,7 @@ pub(super) fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
     })
 }
 
-fn cpu<T: Real>(name: String, config: &OperatorConfig) -> Box<dyn Engine> {
+fn cpu<T: CpuReal + 'static>(name: String, config: &OperatorConfig) -> Box<dyn Engine> {
     let operator = CpuOperator::<T>::new(config.grid.n(), config.scattering.gamma(), config.method);
     Box::new(HostEngine::new(name, config, Box::new(operator)))
 }

@@ -2,12 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use rarefy_kernels::Real;
 use rarefy_kernels::collision::StepRule;
 
-use super::correction;
+use super::correction::complete;
 use super::engine::{Engine, Part, Row, stages};
-use super::{CpuOperator, Evaluation, Integrator, Moments, OperatorConfig, reference};
+use super::{CpuOperator, CpuReal, Evaluation, Integrator, Moments, OperatorConfig, reference};
 use crate::error::Result;
 
 /// The sums over the grid, in lattice units.
@@ -18,7 +17,7 @@ pub(super) trait Sums {
     fn frequency(&self, f: &[f64], frequency: &mut [f64]);
 }
 
-impl<T: Real> Sums for CpuOperator<T> {
+impl<T: CpuReal> Sums for CpuOperator<T> {
     fn gain(&self, f: &[f64], gain: &mut [f64]) {
         CpuOperator::gain(self, f, gain);
     }
@@ -86,14 +85,7 @@ impl HostEngine {
             rate,
             correction,
         } = &mut self.evaluation;
-        *correction = correction::complete(
-            &self.config.grid,
-            self.config.corrected,
-            &self.f,
-            gain,
-            frequency,
-            rate,
-        );
+        *correction = complete(&self.config, &self.f, gain, frequency, rate);
     }
 
     fn step(&mut self, integrator: Integrator, rule: &StepRule) {

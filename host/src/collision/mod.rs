@@ -15,7 +15,7 @@ mod relaxation;
 mod scattering;
 mod spectrum_plan;
 
-pub use cpu::CpuOperator;
+pub use cpu::{CpuOperator, CpuReal};
 #[doc(hidden)]
 pub use engine::Part;
 pub use grid::VelocityGrid;

@@ -1,7 +1,6 @@
 //! The scalar reference: eqs. (8)-(10) of Aristov et al. (2011) in loops, one term after the other, in f64.
 
 use super::coefficients::{OrbitTable, frequency_coefficients, speeds};
-use super::correction::complete;
 use super::{Evaluation, OperatorConfig};
 
 /// The inverse collision integral in lattice units (eq. 10, first sum):
@@ -64,19 +63,7 @@ pub fn frequency(n: usize, gamma: f64, f: &[f64]) -> Vec<f64> {
 pub fn evaluate(config: &OperatorConfig, f: &[f64]) -> Evaluation {
     let n = config.grid.n();
     let gamma = config.scattering.gamma();
-    let scale = config.lattice_factor();
-    let scaled = |values: Vec<f64>| values.into_iter().map(|value| scale * value).collect();
-    let mut evaluation = Evaluation::empty(config.grid.cells());
-    evaluation.gain = scaled(gain(n, gamma, f));
-    evaluation.frequency = scaled(frequency(n, gamma, f));
-    let Evaluation {
-        gain,
-        frequency,
-        rate,
-        correction,
-    } = &mut evaluation;
-    *correction = complete(&config.grid, config.corrected, f, gain, frequency, rate);
-    evaluation
+    Evaluation::from_lattice(config, f, gain(n, gamma, f), frequency(n, gamma, f))
 }
 
 /// All cells in storage order.

@@ -2,16 +2,15 @@
 //!
 //! The work is cut as on the GPU: a task has i_x and j_x fixed, goes through n_x >= 0, m_y and m_z, and sums a
 //! plane of cells. For one displacement the coefficients are a short list of (|n_y|, |n_z|), the same for all cells of the window in which
-//! i and j = i - m both lie in the grid; the cells are taken in blocks of 4 rows of 8, whose sums stay in registers.
+//! i and j = i - m both lie in the grid; the cells are taken in blocks of 4 rows as long as a vector register, whose sums stay in registers.
 
-use rarefy_kernels::Real;
 use rayon::prelude::*;
 
 use super::super::coefficients::{DirectLists, speeds};
-use super::simd::{Job, dispatch};
+use super::simd::{CpuReal, Job, Registers, Vector, dispatch};
 
-/// Cells of a block along z.
-const LANES: usize = 8;
+/// Most cells of a block along z: those of a vector register.
+const LANES: usize = 16;
 /// Rows of a block.
 const ROWS: usize = 4;
 
@@ -22,7 +21,7 @@ pub(super) struct Direct<T> {
     speeds: Vec<f64>,
 }
 
-impl<T: Real> Direct<T> {
+impl<T: CpuReal> Direct<T> {
     pub(super) fn new(n: usize, gamma: f64) -> Self {
         let lists = DirectLists::new(n);
         Self {
@@ -70,7 +69,7 @@ struct Padded<T> {
     values: Vec<T>,
 }
 
-impl<T: Real> Padded<T> {
+impl<T: CpuReal> Padded<T> {
     fn new(n: usize, f: &[T]) -> Self {
         let margin = (n - 1) / 2;
         let stride = n + 2 * margin + LANES;
@@ -94,10 +93,11 @@ struct Task<'a, T> {
     sums: &'a mut [f64],
 }
 
-impl<T: Real> Job for Task<'_, T> {
+impl<T: CpuReal> Job for Task<'_, T> {
     #[inline(always)]
-    fn run<const FUSED: bool, const WIDE: bool>(self) {
+    unsafe fn run<R: Registers>(self) {
         let n = self.plan.n;
+        let length = T::Of::<R>::LANES;
         let mx = self.ix.abs_diff(self.jx);
         let s = self.ix + self.jx;
         let mut terms = Vec::new();
@@ -137,13 +137,13 @@ impl<T: Real> Job for Task<'_, T> {
                 for to_y in [my, 0].into_iter().take(1 + usize::from(my > 0)) {
                     for to_z in [mz, 0].into_iter().take(1 + usize::from(mz > 0)) {
                         for y in (0..height).step_by(ROWS) {
-                            for z in (0..width).step_by(LANES) {
-                                let block = window.sum::<FUSED>(y, z);
-                                let lanes = LANES.min(width - z);
-                                for (row, block) in block.iter().enumerate().take(height - y) {
+                            for z in (0..width).step_by(length) {
+                                // SAFETY: this job's own condition.
+                                let block = unsafe { window.sum::<R>(y, z) };
+                                for (row, sums) in block.iter().enumerate().take(height - y) {
                                     let cell = (y + row + to_y) * n + z + to_z;
-                                    let out = &mut self.sums[cell..][..lanes];
-                                    for (out, sum) in out.iter_mut().zip(block) {
+                                    let out = &mut self.sums[cell..][..length.min(width - z)];
+                                    for (out, sum) in out.iter_mut().zip(sums) {
                                         *out += speed * sum.to_f64();
                                     }
                                 }
@@ -174,62 +174,44 @@ struct Window<'a, T> {
     terms: &'a [Term<T>],
 }
 
-impl<T: Real> Window<'_, T> {
-    /// The sums over n for the cells from (y, z) on; those past the window mean nothing.
+impl<T: CpuReal> Window<'_, T> {
+    /// The sums over n for the cells from (y, z) on, a register's worth in each row; those past the window mean nothing.
+    ///
+    /// No load leaves the padded planes. A cell of the window has y <= N - 1 - |m_y|, and k_y - y <= (|m_y| + N - 1)/2, so
+    /// k_y <= N - 1 + margin; in the padded plane that is row N - 1 + 2 margin at most, and ROWS - 1 more for rows past the
+    /// window: below the N + 2 margin + ROWS rows there are. Along z the same bound with LANES - 1 stays within the stride.
+    ///
+    /// # Safety
+    /// The processor has the vector unit, and (y, z) lies in the window.
     #[inline(always)]
-    fn sum<const FUSED: bool>(&self, y: usize, z: usize) -> [[T; LANES]; ROWS] {
-        let mut sums = [[T::ZERO; LANES]; ROWS];
-        for term in self.terms {
-            for (row, sum) in sums.iter_mut().enumerate() {
-                let at = (y + row) * self.stride + z;
-                let kk = at + term.above_y + term.above_z;
-                let kl = at + term.above_y + term.below_z;
-                let lk = at + term.below_y + term.above_z;
-                let ll = at + term.below_y + term.below_z;
-                let products = product(load(self.first, kk), load(self.second, ll));
-                let products =
-                    fma::<FUSED, T>(load(self.first, ll), load(self.second, kk), products);
-                let products =
-                    fma::<FUSED, T>(load(self.first, lk), load(self.second, kl), products);
-                let products =
-                    fma::<FUSED, T>(load(self.first, kl), load(self.second, lk), products);
-                *sum = fma::<FUSED, T>([term.weight; LANES], products, *sum);
+    unsafe fn sum<R: Registers>(&self, y: usize, z: usize) -> [[T; LANES]; ROWS] {
+        // SAFETY: in bounds by the argument above; the caller vouches for the vector unit.
+        unsafe {
+            let mut sums = [T::Of::<R>::splat(T::ZERO); ROWS];
+            let load = |plane: &[T], at: usize| {
+                debug_assert!(at + T::Of::<R>::LANES <= plane.len());
+                T::Of::<R>::load(plane.as_ptr().add(at))
+            };
+            for term in self.terms {
+                let weight = T::Of::<R>::splat(term.weight);
+                for (row, sum) in sums.iter_mut().enumerate() {
+                    let at = (y + row) * self.stride + z;
+                    let kk = at + term.above_y + term.above_z;
+                    let kl = at + term.above_y + term.below_z;
+                    let lk = at + term.below_y + term.above_z;
+                    let ll = at + term.below_y + term.below_z;
+                    let products = load(self.first, kk).mul(load(self.second, ll));
+                    let products = load(self.first, ll).mul_add(load(self.second, kk), products);
+                    let products = load(self.first, lk).mul_add(load(self.second, kl), products);
+                    let products = load(self.first, kl).mul_add(load(self.second, lk), products);
+                    *sum = weight.mul_add(products, *sum);
+                }
             }
+            let mut out = [[T::ZERO; LANES]; ROWS];
+            for (out, sum) in out.iter_mut().zip(sums) {
+                sum.store(out.as_mut_ptr());
+            }
+            out
         }
-        sums
     }
-}
-
-#[inline(always)]
-fn product<T: Real>(a: [T; LANES], b: [T; LANES]) -> [T; LANES] {
-    let mut c = a;
-    for k in 0..LANES {
-        c[k] = a[k] * b[k];
-    }
-    c
-}
-
-#[inline(always)]
-fn fma<const FUSED: bool, T: Real>(a: [T; LANES], b: [T; LANES], c: [T; LANES]) -> [T; LANES] {
-    let mut d = c;
-    for k in 0..LANES {
-        d[k] = if FUSED {
-            a[k].mul_add(b[k], c[k])
-        } else {
-            a[k] * b[k] + c[k]
-        };
-    }
-    d
-}
-
-/// The block of cells at `at` of a padded plane.
-///
-/// A cell of the window has y <= N - 1 - |m_y|, and k_y - y <= (|m_y| + N - 1)/2, so k_y <= N - 1 + margin; in the padded
-/// plane that is row N - 1 + 2 margin at most, and ROWS - 1 more for rows past the window: below the N + 2 margin + ROWS rows
-/// there are. Along z the same bound with LANES - 1 stays within the stride.
-#[inline(always)]
-fn load<T: Real>(plane: &[T], at: usize) -> [T; LANES] {
-    debug_assert!(at + LANES <= plane.len());
-    // SAFETY: in bounds by the argument above.
-    unsafe { plane.as_ptr().add(at).cast::<[T; LANES]>().read() }
 }

@@ -26,11 +26,10 @@
 //! which they enter, and the lists of coefficients, one for each four radii, are written in that order: for any s_z the orbits that
 //! occur are a prefix of each list.
 
-use rarefy_kernels::Real;
 use rayon::prelude::*;
 
 use super::super::coefficients::{OrbitClass, OrbitTable, speeds};
-use super::simd::{Job, dispatch};
+use super::simd::{CpuReal, Job, Registers, Vector, dispatch};
 
 /// Images of a cell under the symmetries that keep the z axis.
 const LANES: usize = 16;
@@ -71,7 +70,7 @@ struct OrbitTiles {
     offset: u32,
 }
 
-impl<T: Real> Band<T> {
+impl<T: CpuReal> Band<T> {
     fn new(class: &OrbitClass, powers: &[f64]) -> Self {
         let tiles = class.radii().div_ceil(TILE);
         let mut speeds: Vec<f64> = (0..class.radii())
@@ -122,7 +121,7 @@ impl<T: Real> Band<T> {
     }
 }
 
-impl<T: Real> Fast<T> {
+impl<T: CpuReal> Fast<T> {
     pub(super) fn new(n: usize, gamma: f64) -> Self {
         let table = OrbitTable::of(n);
         let powers = speeds(n, gamma);
@@ -165,11 +164,14 @@ impl<T: Real> Fast<T> {
         let n = self.n;
         let mut lanes = vec![Lanes::<T>::ZERO; f.len()];
         lanes
-            .par_chunks_exact_mut(n * n)
+            .par_chunks_exact_mut(n)
             .enumerate()
-            .for_each(|(x, plane)| {
-                for (k, out) in plane.iter_mut().enumerate() {
-                    out.0 = std::array::from_fn(|lane| f[image(n, lane, [x, k / n, k % n])]);
+            .for_each(|(row, out)| {
+                for lane in 0..LANES {
+                    let image = Image::of_row(n, lane, row);
+                    for (z, out) in out.iter_mut().enumerate() {
+                        out.0[lane] = f[image.cell(z)];
+                    }
                 }
             });
         let parts: Vec<Vec<f64>> = self
@@ -187,9 +189,12 @@ impl<T: Real> Fast<T> {
                         scratch,
                     });
                     let mut sum = vec![0.0; n.pow(3)];
-                    for (cell, lanes) in scratch.gain.iter().enumerate() {
-                        for (lane, value) in lanes.0.iter().enumerate() {
-                            sum[image(n, lane, [cell / (n * n), cell / n % n, cell % n])] += value;
+                    for (row, from) in scratch.gain.chunks_exact(n).enumerate() {
+                        for lane in 0..LANES {
+                            let image = Image::of_row(n, lane, row);
+                            for (z, from) in from.iter().enumerate() {
+                                sum[image.cell(z)] += from.0[lane];
+                            }
                         }
                     }
                     sum
@@ -209,11 +214,29 @@ impl<T: Real> Fast<T> {
     }
 }
 
-/// The cell that lane `lane` holds in the place of cell (x, y, z): bit 3 exchanges x and y, then bits 2, 1, 0 reflect x, y, z.
-fn image(n: usize, lane: usize, [x, y, z]: [usize; 3]) -> usize {
-    let [x, y] = if lane & 8 == 0 { [x, y] } else { [y, x] };
-    let reflect = |bit: usize, i: usize| if lane & bit == 0 { i } else { n - 1 - i };
-    (reflect(4, x) * n + reflect(2, y)) * n + reflect(1, z)
+/// Where a lane has the cells of one row (x, y) of the grid.
+#[derive(Clone, Copy)]
+struct Image {
+    first: usize,
+    /// 1, or -1 as a wrapping number.
+    step: usize,
+}
+
+impl Image {
+    /// Bit 3 of the lane exchanges x and y, then bits 2, 1, 0 reflect x, y, z.
+    fn of_row(n: usize, lane: usize, row: usize) -> Self {
+        let [x, y] = [row / n, row % n];
+        let [x, y] = if lane & 8 == 0 { [x, y] } else { [y, x] };
+        let reflect = |bit: usize, i: usize| if lane & bit == 0 { i } else { n - 1 - i };
+        Self {
+            first: (reflect(4, x) * n + reflect(2, y)) * n + reflect(1, 0),
+            step: if lane & 1 == 0 { 1 } else { usize::MAX },
+        }
+    }
+
+    fn cell(self, z: usize) -> usize {
+        self.first.wrapping_add(z.wrapping_mul(self.step))
+    }
 }
 
 /// One number for each image.
@@ -221,34 +244,22 @@ fn image(n: usize, lane: usize, [x, y, z]: [usize; 3]) -> usize {
 #[repr(C, align(64))]
 struct Lanes<T>([T; LANES]);
 
-impl<T: Real> Lanes<T> {
+impl<T: CpuReal> Lanes<T> {
     const ZERO: Self = Self([T::ZERO; LANES]);
 
+    /// Adds another vector.
+    ///
+    /// # Safety
+    /// The processor has the vector unit.
     #[inline(always)]
-    fn product(a: &Self, b: &Self) -> Self {
-        let mut c = *a;
-        for k in 0..LANES {
-            c.0[k] = a.0[k] * b.0[k];
-        }
-        c
-    }
-
-    /// Adds the product of a and b.
-    #[inline(always)]
-    fn add_product<const FUSED: bool>(&mut self, a: &Self, b: &Self) {
-        for k in 0..LANES {
-            self.0[k] = if FUSED {
-                a.0[k].mul_add(b.0[k], self.0[k])
-            } else {
-                a.0[k] * b.0[k] + self.0[k]
-            };
-        }
-    }
-
-    #[inline(always)]
-    fn add(&mut self, a: &Self) {
-        for k in 0..LANES {
-            self.0[k] += a.0[k];
+    unsafe fn add<R: Registers>(&mut self, a: &Self) {
+        for k in (0..LANES).step_by(T::Of::<R>::LANES) {
+            // SAFETY: registers divide the lanes evenly; the caller vouches for the vector unit.
+            unsafe {
+                let to = self.0.as_mut_ptr().add(k);
+                let a = T::Of::<R>::load(a.0.as_ptr().add(k));
+                T::Of::<R>::load(to).add(a).store(to);
+            }
         }
     }
 }
@@ -280,7 +291,7 @@ struct Scratch<T> {
     rho_xy: Vec<usize>,
 }
 
-impl<T: Real> Scratch<T> {
+impl<T: CpuReal> Scratch<T> {
     fn new(plan: &Fast<T>) -> Self {
         let n = plan.n;
         let most = |of: fn(&Band<T>) -> usize| plan.bands.iter().map(of).max().unwrap_or(0);
@@ -310,9 +321,9 @@ struct Part<'a, T> {
     scratch: &'a mut Scratch<T>,
 }
 
-impl<T: Real> Job for Part<'_, T> {
+impl<T: CpuReal> Job for Part<'_, T> {
     #[inline(always)]
-    fn run<const FUSED: bool, const WIDE: bool>(self) {
+    unsafe fn run<R: Registers>(self) {
         let n = self.plan.n;
         let scratch = self.scratch;
         for &[sx, sy] in self.columns {
@@ -333,13 +344,16 @@ impl<T: Real> Job for Part<'_, T> {
             for parity in 0..2 {
                 let column = Column::new(self.plan, self.f, [sx, sy], parity, scratch);
                 for sz in (parity..n).step_by(2) {
-                    column.multiply::<FUSED>(sz, scratch);
-                    if WIDE || size_of::<T>() == 4 {
-                        column.band::<FUSED, LANES>(sz, scratch);
-                    } else {
-                        column.band::<FUSED, { LANES / 2 }>(sz, scratch);
+                    // SAFETY: this job's own condition.
+                    unsafe {
+                        column.multiply::<R>(sz, scratch);
+                        // Eight sums fit into the registers of any processor beside what is added to them.
+                        match LANES / T::Of::<R>::LANES {
+                            1 => column.band::<R, 1>(sz, scratch),
+                            _ => column.band::<R, 2>(sz, scratch),
+                        }
+                        column.gather::<R>(sz, scratch);
                     }
-                    column.gather(sz, scratch);
                 }
             }
 
@@ -350,8 +364,12 @@ impl<T: Real> Job for Part<'_, T> {
                     let r = &scratch.r[scratch.index_of[rho] as usize * n..][..n];
                     let gain = &mut scratch.gain[(ix * n + iy) * n..][..n];
                     for (gain, r) in gain.iter_mut().zip(r) {
-                        for k in 0..LANES {
-                            gain.0[k] += r.0[k].to_f64();
+                        for k in (0..LANES).step_by(T::Of::<R>::LANES) {
+                            // SAFETY: registers divide the lanes evenly, and this job's own condition.
+                            unsafe {
+                                T::Of::<R>::load(r.0.as_ptr().add(k))
+                                    .add_to(gain.0.as_mut_ptr().add(k));
+                            }
                         }
                     }
                 }
@@ -372,7 +390,7 @@ struct Column<'a, T> {
     parity: usize,
 }
 
-impl<'a, T: Real> Column<'a, T> {
+impl<'a, T: CpuReal> Column<'a, T> {
     /// Numbers the orbits and writes the lists of coefficients.
     #[inline(always)]
     fn new(
@@ -446,8 +464,11 @@ impl<'a, T: Real> Column<'a, T> {
     }
 
     /// Stage 1 for one s: the products of the half-space n > 0, and half of that of n = 0.
+    ///
+    /// # Safety
+    /// The processor has the vector unit.
     #[inline(always)]
-    fn multiply<const FUSED: bool>(&self, sz: usize, scratch: &mut Scratch<T>) {
+    unsafe fn multiply<R: Registers>(&self, sz: usize, scratch: &mut Scratch<T>) {
         let [sx, sy] = self.s;
         let halves = self.plan.halves;
         let top = sz / 2;
@@ -459,36 +480,52 @@ impl<'a, T: Real> Column<'a, T> {
                 let (kx, lx) = ((sx + nx) / 2, (sx - nx) / 2);
                 let (ky, ly) = ((sy + ny) / 2, (sy - ny) / 2);
                 // (n_x, n_y) and, where both differ from 0, (n_x, -n_y): the other two signs are -n.
-                let rows = [
-                    [self.row(kx, ky), self.row(lx, ly)],
-                    [self.row(kx, ly), self.row(lx, ky)],
-                ];
-                let rows = &rows[..if nx > 0 && ny > 0 { 2 } else { 1 }];
+                let [a, b] = [self.row(kx, ky), self.row(lx, ly)];
+                let [c, d] = [self.row(kx, ly), self.row(lx, ky)];
                 let axis = nx == 0 && ny == 0;
+                let both = nx > 0 && ny > 0;
                 for (hz, &number) in numbers.iter().enumerate() {
                     let (kz, lz) = (top + hz + self.parity, top - hz);
-                    let mut sum = Lanes::ZERO;
-                    for [a, b] in rows {
-                        sum.add_product::<FUSED>(&a[kz], &b[lz]);
-                        // Both signs of n_z, except where they coincide, or are n and -n.
-                        if kz != lz && !axis {
-                            sum.add_product::<FUSED>(&a[lz], &b[kz]);
+                    let (ak, al, bk, bl) = (&a[kz].0, &a[lz].0, &b[kz].0, &b[lz].0);
+                    let (ck, cl, dk, dl) = (&c[kz].0, &c[lz].0, &d[kz].0, &d[lz].0);
+                    let to = &mut products[number as usize].0;
+                    for k in (0..LANES).step_by(T::Of::<R>::LANES) {
+                        // SAFETY: registers divide the lanes evenly; the caller vouches for the vector unit.
+                        unsafe {
+                            let load = |from: &[T; LANES]| T::Of::<R>::load(from.as_ptr().add(k));
+                            let to = to.as_mut_ptr().add(k);
+                            let mut sum = T::Of::<R>::load(to);
+                            let product = load(ak).mul(load(bl));
+                            if axis {
+                                // n and -n differ in the sign of n_z alone; they are one where n_z = 0.
+                                let share = if kz == lz { 0.5 } else { 1.0 };
+                                sum = product.mul_add(T::Of::<R>::splat(T::from_f64(share)), sum);
+                            } else {
+                                sum = sum.add(product);
+                                if kz != lz {
+                                    sum = load(al).mul_add(load(bk), sum);
+                                }
+                                if both {
+                                    sum = load(ck).mul_add(load(dl), sum);
+                                    if kz != lz {
+                                        sum = load(cl).mul_add(load(dk), sum);
+                                    }
+                                }
+                            }
+                            sum.store(to);
                         }
                     }
-                    if kz == lz && axis {
-                        for k in 0..LANES {
-                            sum.0[k] = sum.0[k] * T::from_f64(0.5);
-                        }
-                    }
-                    products[number as usize].add(&sum);
                 }
             }
         }
     }
 
-    /// Stage 2 for one s, `WIDTH` lanes at a time: as many as there are registers for.
+    /// Stage 2 for one s, C registers of lanes at a time.
+    ///
+    /// # Safety
+    /// The processor has the vector unit.
     #[inline(always)]
-    fn band<const FUSED: bool, const WIDTH: usize>(&self, sz: usize, scratch: &mut Scratch<T>) {
+    unsafe fn band<R: Registers, const C: usize>(&self, sz: usize, scratch: &mut Scratch<T>) {
         let last = self.plan.n - 1;
         let [sx, sy] = self.s;
         let level = sz / 2;
@@ -497,33 +534,38 @@ impl<'a, T: Real> Column<'a, T> {
         let fixed = [sx == last, sy == last, sz == last, sx == sy];
         let share = 0.5f64.powi(fixed.iter().filter(|&&fixed| fixed).count() as i32);
         let products = &scratch.products[..scratch.entered[level]];
+        let width = T::Of::<R>::LANES;
         for tile in 0..tiles {
             if scratch.needed[tile] > level as u32 {
                 continue;
             }
             let length = scratch.lengths[level * tiles + tile] as usize;
             let entries = &scratch.entries[self.band.starts[tile]..][..length];
-            for first in (0..LANES).step_by(WIDTH) {
-                let mut sums = [[T::ZERO; WIDTH]; TILE];
-                for &[number, coefficients] in entries {
-                    let products = &products[number as usize].0[first..first + WIDTH];
-                    let omega = &self.band.omega[coefficients as usize];
-                    for (sum, &omega) in sums.iter_mut().zip(omega) {
-                        for k in 0..WIDTH {
-                            sum[k] = if FUSED {
-                                omega.mul_add(products[k], sum[k])
-                            } else {
-                                omega * products[k] + sum[k]
-                            };
+            for first in (0..LANES).step_by(C * width) {
+                // SAFETY: C registers divide the lanes evenly; the caller vouches for the vector unit.
+                unsafe {
+                    let mut sums = [[T::Of::<R>::splat(T::ZERO); C]; TILE];
+                    for &[number, coefficients] in entries {
+                        let from = products[number as usize].0.as_ptr().add(first);
+                        let omega = &self.band.omega[coefficients as usize];
+                        let mut products = [T::Of::<R>::splat(T::ZERO); C];
+                        for (c, products) in products.iter_mut().enumerate() {
+                            *products = T::Of::<R>::load(from.add(c * width));
+                        }
+                        for (sums, &omega) in sums.iter_mut().zip(omega) {
+                            let omega = T::Of::<R>::splat(omega);
+                            for (sum, &products) in sums.iter_mut().zip(&products) {
+                                *sum = omega.mul_add(products, *sum);
+                            }
                         }
                     }
-                }
-                for (row, sum) in sums.iter().enumerate() {
-                    let r = tile * TILE + row;
-                    let speed = T::from_f64(share * self.band.speeds[r]);
-                    let g = &mut scratch.g[r].0[first..first + WIDTH];
-                    for k in 0..WIDTH {
-                        g[k] = speed * sum[k];
+                    for (row, sums) in sums.iter().enumerate() {
+                        let r = tile * TILE + row;
+                        let speed = T::Of::<R>::splat(T::from_f64(share * self.band.speeds[r]));
+                        let g = scratch.g[r].0.as_mut_ptr().add(first);
+                        for (c, &sum) in sums.iter().enumerate() {
+                            sum.mul(speed).store(g.add(c * width));
+                        }
                     }
                 }
             }
@@ -531,8 +573,11 @@ impl<'a, T: Real> Column<'a, T> {
     }
 
     /// Stage 3 for one s, along z.
+    ///
+    /// # Safety
+    /// The processor has the vector unit.
     #[inline(always)]
-    fn gather(&self, sz: usize, scratch: &mut Scratch<T>) {
+    unsafe fn gather<R: Registers>(&self, sz: usize, scratch: &mut Scratch<T>) {
         let n = self.plan.n;
         let top = sz / 2;
         for (index, rho_xy) in scratch.rho_xy.iter().enumerate() {
@@ -541,9 +586,12 @@ impl<'a, T: Real> Column<'a, T> {
                 let mz = 2 * hz + self.parity;
                 let g = &scratch.g[(rho_xy + mz * mz - self.band.class) >> self.band.shift];
                 let (iz, jz) = (top + hz + self.parity, top - hz);
-                r[iz].add(g);
-                if iz != jz {
-                    r[jz].add(g);
+                // SAFETY: the caller vouches for the vector unit.
+                unsafe {
+                    r[iz].add::<R>(g);
+                    if iz != jz {
+                        r[jz].add::<R>(g);
+                    }
                 }
             }
         }

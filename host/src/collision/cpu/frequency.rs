@@ -1,13 +1,12 @@
 //! The collision frequency: a convolution of f with 4 pi |m|^gamma, summed as it stands.
 
-use rarefy_kernels::Real;
 use rayon::prelude::*;
 
 use super::super::coefficients::frequency_coefficients;
-use super::simd::{Job, dispatch};
+use super::simd::{Job, Registers, Vector, dispatch};
 
-/// Cells along z that are summed at once; rows of the coefficients are padded by as many.
-const BLOCK: usize = 32;
+/// Most cells along z that are summed at once; rows of the coefficients are padded by as many.
+const PAD: usize = 64;
 
 /// The coefficients `b[mx][my]`, each row unfolded along z: entry `n - 1 + m_z` for -(n-1) <= m_z <= n-1, then zeros.
 pub(super) struct Frequency {
@@ -21,7 +20,7 @@ impl Frequency {
             .chunks_exact(n)
             .flat_map(|row| {
                 let unfolded = row[1..].iter().rev().chain(row);
-                unfolded.copied().chain([0.0; BLOCK])
+                unfolded.copied().chain([0.0; PAD])
             })
             .collect();
         Self { n, b }
@@ -54,54 +53,68 @@ struct Row<'a> {
 
 impl Job for Row<'_> {
     #[inline(always)]
-    fn run<const FUSED: bool, const WIDE: bool>(self) {
+    unsafe fn run<R: Registers>(mut self) {
         let mut first = 0;
         while first < self.out.len() {
-            let part = &mut self.out[first..];
-            let sums = match part.len() {
-                0..=8 => block::<FUSED, 8>(self.plan, self.f, self.x, self.y, first),
-                9..=16 => block::<FUSED, 16>(self.plan, self.f, self.x, self.y, first),
-                17..=24 => block::<FUSED, 24>(self.plan, self.f, self.x, self.y, first),
-                _ => block::<FUSED, BLOCK>(self.plan, self.f, self.x, self.y, first),
+            let left = self.out.len() - first;
+            // SAFETY: this job's own condition.
+            first += unsafe {
+                match left.div_ceil(R::F64::LANES) {
+                    1 => self.block::<R, 1>(first),
+                    2 => self.block::<R, 2>(first),
+                    3 => self.block::<R, 3>(first),
+                    4 => self.block::<R, 4>(first),
+                    5 => self.block::<R, 5>(first),
+                    6 => self.block::<R, 6>(first),
+                    7 => self.block::<R, 7>(first),
+                    _ => self.block::<R, 8>(first),
+                }
             };
-            for (out, sum) in part.iter_mut().zip(sums) {
-                *out = sum;
-            }
-            first += BLOCK;
         }
     }
 }
 
-/// The sums of the cells `first .. first + WIDTH` of the row (x, y); those past the end of the row mean nothing.
-#[inline(always)]
-fn block<const FUSED: bool, const WIDTH: usize>(
-    plan: &Frequency,
-    f: &[f64],
-    x: usize,
-    y: usize,
-    first: usize,
-) -> [f64; BLOCK] {
-    let n = plan.n;
-    let length = 2 * n - 1 + BLOCK;
-    let mut total = [0.0; BLOCK];
-    for jx in 0..n {
-        let mut sum = [0.0; WIDTH];
-        for jy in 0..n {
-            let row = &plan.b[(x.abs_diff(jx) * n + y.abs_diff(jy)) * length..][..length];
-            for (jz, &f) in f[(jx * n + jy) * n..][..n].iter().enumerate() {
-                let b = &row[n - 1 + first - jz..][..WIDTH];
-                for k in 0..WIDTH {
-                    sum[k] = if FUSED {
-                        Real::mul_add(b[k], f, sum[k])
-                    } else {
-                        b[k] * f + sum[k]
-                    };
+impl Row<'_> {
+    /// Sums the cells from `first` on, C registers of them, and returns how many that were.
+    ///
+    /// # Safety
+    /// The processor has the vector unit.
+    #[inline(always)]
+    unsafe fn block<R: Registers, const C: usize>(&mut self, first: usize) -> usize {
+        let n = self.plan.n;
+        let length = 2 * n - 1 + PAD;
+        let mut out = [0.0; PAD];
+        for jx in 0..n {
+            // SAFETY: the caller vouches for the vector unit.
+            let mut sums = unsafe { [R::F64::splat(0.0); C] };
+            for jy in 0..n {
+                let mx = self.x.abs_diff(jx);
+                let my = self.y.abs_diff(jy);
+                let row = &self.plan.b[(mx * n + my) * length..][..length];
+                for (jz, &f) in self.f[(jx * n + jy) * n..][..n].iter().enumerate() {
+                    // SAFETY: jz < n and first < n, so this block of at most PAD numbers starts at 2 n - 2 at most
+                    // and lies within the row's 2 n - 1 + PAD. The caller vouches for the vector unit.
+                    unsafe {
+                        let b = row.as_ptr().add(n - 1 + first - jz);
+                        let f = R::F64::splat(f);
+                        for (c, sum) in sums.iter_mut().enumerate() {
+                            *sum = R::F64::load(b.add(c * R::F64::LANES)).mul_add(f, *sum);
+                        }
+                    }
                 }
             }
+            for (c, sum) in sums.into_iter().enumerate() {
+                // SAFETY: C <= 8 registers of at most 8 numbers are PAD at most. The caller vouches for the vector unit.
+                unsafe { sum.add_to(out.as_mut_ptr().add(c * R::F64::LANES)) };
+            }
         }
-        for k in 0..WIDTH {
-            total[k] += sum[k];
+        for (to, sum) in self.out[first..]
+            .iter_mut()
+            .zip(out)
+            .take(C * R::F64::LANES)
+        {
+            *to = sum;
         }
+        C * R::F64::LANES
     }
-    total
 }
