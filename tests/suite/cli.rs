@@ -166,6 +166,8 @@ fn every_subcommand_has_help() {
     ] {
         let output = done(dir.path(), &[command, "--help"]);
         assert!(text(&output.stdout).contains(option), "{command}");
+        let example = format!("\n  rarefy {command} ");
+        assert!(text(&output.stdout).contains(&example), "{command}");
         assert!(output.stderr.is_empty());
     }
 }
