@@ -262,6 +262,10 @@ fn what_is_not_a_distribution_is_refused() {
     refuse(&npy("<f2", false, "(6, 6, 6)", &good), "float16");
     refuse(&npy("|O", false, "(6, 6, 6)", &good), "Python objects");
     refuse(
+        b"\x93NUMPY\x02\x00\xff\xff\xff\xff{",
+        "more than 1024 bytes",
+    );
+    refuse(
         &npy("<f8", false, &"(".repeat(60_000), &good),
         "more than 1024 bytes",
     );
@@ -687,6 +691,9 @@ fn run_json_runs_it_again() {
     let bytes = |name: &str| fs::read(path.join(name)).unwrap();
     assert_eq!(bytes("a/f_final.npy"), bytes("b/f_final.npy"));
     assert_eq!(bytes("a/history.csv"), bytes("b/history.csv"));
+    // --steps excludes the file's end.
+    let steps = ["relax", "--config", "a/run.json", "--steps", "1", "--json"];
+    assert_eq!(object(&done(path, &steps))["result"]["steps"], 1);
     fs::write(path.join("x.json"), "{}").unwrap();
     refused(path, &["relax", "--config", "x.json"], "not the run.json");
 }

@@ -19,7 +19,7 @@ use crate::error::Result;
 const EXAMPLES: &str = "\
 Examples:
   rarefy collide --input f.npy --vmax 6.5 --output q.npy    the integral alone
-  rarefy collide --input f.npy --vmax 6.5 --out integral    with gain, frequency, table, plot and run.json";
+  rarefy collide --input f.npy --vmax 6.5 --out integral    with its parts, a table and a plot";
 
 /// Evaluate the collision integral of a distribution once
 ///

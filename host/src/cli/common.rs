@@ -325,15 +325,18 @@ fn options_of_file(
             if section != "common" && section != name {
                 continue;
             }
-            let on_command_line = |arg: &Arg| {
-                given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+            // Of two options that exclude each other, clap knows it from one of them only.
+            let excludes = |a: &Arg, b: &Arg| {
+                let others = of_section.get_arg_conflicts_with(a);
+                others.iter().any(|other| other.get_id() == b.get_id())
             };
-            if on_command_line(arg)
-                || of_section
-                    .get_arg_conflicts_with(arg)
-                    .into_iter()
-                    .any(on_command_line)
-            {
+            let overridden = of_section.get_arguments().any(|other| {
+                given.value_source(other.get_id().as_str()) == Some(ValueSource::CommandLine)
+                    && (other.get_id() == arg.get_id()
+                        || excludes(arg, other)
+                        || excludes(other, arg))
+            });
+            if overridden {
                 continue;
             }
             options.extend(as_argument(arg, section, key, value, path)?);

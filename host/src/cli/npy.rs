@@ -4,7 +4,7 @@
 //! whose errors are values to match, not texts; here they get the words that this command uses.
 
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use ndarray::{Array3, ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
@@ -15,8 +15,8 @@ use super::output::reason;
 use crate::backend::Precision;
 use crate::error::{Error, Result};
 
-/// Bytes that a header may have. Those of plain arrays have 128; the parser recurses, and a longer one could exhaust the stack.
-const HEADER: u64 = 1024;
+/// Bytes that a header may have with what precedes it. Those of plain arrays have 128; the parser recurses, and a longer one could exhaust the stack.
+const HEADER: usize = 1024;
 
 /// A cube of N x N x N numbers in C order, `[x][y][z]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,14 +35,26 @@ pub(super) fn read_cube(path: &Path, sides: std::ops::RangeInclusive<usize>) -> 
     }
     let mut file = BufReader::new(file);
 
-    let mut start = file.by_ref().take(HEADER);
-    let header = Header::from_reader(&mut start).map_err(|e| match e {
-        ReadHeaderError::Io(e) if e.kind() != ErrorKind::UnexpectedEof => failed(e),
-        ReadHeaderError::Io(_) => refuse(match start.limit() {
-            0 => format!("the header of this .npy file has more than {HEADER} bytes"),
-            left if HEADER - left < 6 => NOT_NPY.into(),
-            _ => "the file is cut short within its header".into(),
-        }),
+    let mut head = Vec::new();
+    file.by_ref()
+        .take(HEADER as u64)
+        .read_to_end(&mut head)
+        .map_err(failed)?;
+    let long = || {
+        refuse(format!(
+            "the header of this .npy file has more than {HEADER} bytes"
+        ))
+    };
+    // Versions 2 and 3 may announce 4 GiB, for which the parser would make room at once.
+    if matches!(*head, [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _, _, _, a, b, ..] if a | b != 0)
+    {
+        return Err(long());
+    }
+    let mut rest = &head[..];
+    let header = Header::from_reader(&mut rest).map_err(|e| match e {
+        ReadHeaderError::Io(_) if head.len() == HEADER => long(),
+        ReadHeaderError::Io(_) if head.len() < 6 => refuse(NOT_NPY.into()),
+        ReadHeaderError::Io(_) => refuse("the file is cut short within its header".into()),
         ReadHeaderError::Parse(ParseHeaderError::MagicString) => refuse(NOT_NPY.into()),
         ReadHeaderError::Parse(ParseHeaderError::Version { major, minor }) => refuse(format!(
             "version {major}.{minor} of the .npy format is not known; 1.0 to 3.0 are"
@@ -82,7 +94,7 @@ pub(super) fn read_cube(path: &Path, sides: std::ops::RangeInclusive<usize>) -> 
 
     let bytes = n * n * n * width;
     // One byte more tells that there are more.
-    let mut data = file.take(bytes as u64 + 1);
+    let mut data = rest.chain(file).take(bytes as u64 + 1);
     let values = match width {
         4 => exact::<f32>(&mut data, &header),
         _ => exact::<f64>(&mut data, &header),
