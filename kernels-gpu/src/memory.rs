@@ -193,6 +193,12 @@ macro_rules! readable_global {
             pub fn get<S: Simt>(self, t: &S, index: usize) -> T {
                 t.load(self.region, index)
             }
+            /// The element `offset` away from element `centre`: for many offsets from a few centres.
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            pub fn get_near<S: Simt>(self, t: &S, centre: usize, offset: i32) -> T {
+                t.load_near(self.region, centre, offset)
+            }
             /// Element `index`, or `default` where the view has none.
             #[inline(always)]
             #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -217,6 +223,12 @@ macro_rules! writable_global {
             #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
             pub fn set<S: Simt>(self, t: &S, index: usize, value: T) {
                 t.store(self.region, index, value);
+            }
+            /// Writes the element `offset` away from element `centre`.
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            pub fn set_near<S: Simt>(self, t: &S, centre: usize, offset: i32, value: T) {
+                t.store_near(self.region, centre, offset, value);
             }
         }
     )*};

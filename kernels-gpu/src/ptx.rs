@@ -84,9 +84,19 @@ impl Simt for Gpu {
         unsafe { *region.pointer.add(index) }
     }
     #[inline(always)]
+    fn load_near<T: Element>(&self, region: Region<T>, centre: usize, offset: i32) -> T {
+        // SAFETY: the emulator has checked that this kernel stays within its views.
+        unsafe { *region.pointer.add(centre).offset(offset as isize) }
+    }
+    #[inline(always)]
     fn store<T: Element>(&self, region: Region<T>, index: usize, value: T) {
         // SAFETY: the emulator has checked that this kernel stays within its views.
         unsafe { *region.pointer.add(index) = value }
+    }
+    #[inline(always)]
+    fn store_near<T: Element>(&self, region: Region<T>, centre: usize, offset: i32, value: T) {
+        // SAFETY: the emulator has checked that this kernel stays within its views.
+        unsafe { *region.pointer.add(centre).offset(offset as isize) = value }
     }
     #[inline(always)]
     fn atomic_add<T: Atomic>(&self, region: Region<T>, index: usize, value: T) -> T {

@@ -89,10 +89,26 @@ pub trait Simt {
     #[doc(hidden)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn load<T: Element>(&self, region: Region<T>, index: usize) -> T;
+    /// Reads the element `offset` away from element `centre`.
+    ///
+    /// On a GPU the address of the centre is an invariant of its own, so that each offset costs one addition.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load_near<T: Element>(&self, region: Region<T>, centre: usize, offset: i32) -> T {
+        self.load(region, centre.wrapping_add_signed(offset as isize))
+    }
     /// Writes element `index` of a region of global or shared memory.
     #[doc(hidden)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn store<T: Element>(&self, region: Region<T>, index: usize, value: T);
+    /// Writes the element `offset` away from element `centre`.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store_near<T: Element>(&self, region: Region<T>, centre: usize, offset: i32, value: T) {
+        self.store(region, centre.wrapping_add_signed(offset as isize), value);
+    }
     /// Adds to element `index` as one indivisible step and returns what was there before.
     #[doc(hidden)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::error::{Error, Result};
-use crate::source::{DeviceCrate, SHARED_MEMORY_IR, Wing};
+use crate::source::{DeviceCrate, LaunchBounds, SHARED_MEMORY_IR, Wing};
 use crate::toolchain::Toolchain;
 
 const TARGET: &str = "nvptx64-nvidia-cuda";
@@ -95,6 +95,7 @@ pub fn compile(krate: &DeviceCrate, toolchain: &Toolchain, work: &Path) -> Resul
             .filter(|wing| wing.capabilities.contains(&capability))
         {
             let text = generate(toolchain, &linked, wing, capability, &work)?;
+            let text = with_launch_bounds(text, |entry| krate.launch_bounds(entry));
             let Wing {
                 name: wing,
                 entries,
@@ -172,6 +173,27 @@ fn compiled_entries(toolchain: &Toolchain, linked: &Path, work: &Path) -> Result
     Ok(definitions
         .filter_map(|line| Some(line.split_once('@')?.1.split_once('(')?.0.to_owned()))
         .collect())
+}
+
+/// Writes the launch bounds of each entry behind its parameters, where PTX wants them; rustc cannot.
+fn with_launch_bounds(text: String, bounds: impl Fn(&str) -> Option<LaunchBounds>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut open = None;
+    for line in text.lines() {
+        if let Some((_, rest)) = line.split_once(".entry ") {
+            open = bounds(rest.split('(').next().unwrap_or_default().trim());
+        }
+        if line == "{"
+            && let Some(LaunchBounds { threads, blocks }) = open.take()
+        {
+            out.push_str(&format!(
+                ".maxntid {threads}, 1, 1\n.minnctapersm {blocks}\n"
+            ));
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
 }
 
 /// Optimises and compiles what one wing needs.
@@ -267,5 +289,19 @@ mod tests {
             message.contains("testing") && message.contains("reason"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn launch_bounds_stand_between_parameters_and_body() {
+        let text = ".visible .entry a(\n\t.param .u64 p\n)\n{\n\tret;\n}\n.visible .entry b()\n{\n\tret;\n}\n";
+        let bounds = |entry: &str| {
+            (entry == "a").then_some(LaunchBounds {
+                threads: 384,
+                blocks: 2,
+            })
+        };
+        let out = with_launch_bounds(text.to_owned(), bounds);
+        let expected = text.replacen(")\n{", ")\n.maxntid 384, 1, 1\n.minnctapersm 2\n{", 1);
+        assert_eq!(out, expected);
     }
 }

@@ -29,6 +29,17 @@ pub struct DeviceCrate {
     dir: PathBuf,
     package: String,
     wings: Vec<Wing>,
+    launch: BTreeMap<String, LaunchBounds>,
+}
+
+/// What a kernel promises of its launches, so that the assembler can give each thread its share of the registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaunchBounds {
+    /// Most threads of a block.
+    pub threads: u32,
+    /// Blocks that a multiprocessor should hold at a time.
+    pub blocks: u32,
 }
 
 impl DeviceCrate {
@@ -40,6 +51,8 @@ impl DeviceCrate {
     /// [package.metadata.ptx]
     /// capabilities = [75]         # of every wing
     /// wings.longman = [90]        # of one wing, in addition
+    /// [package.metadata.ptx.launch]
+    /// speed_spectrum_f32 = { threads = 384, blocks = 2 }
     /// ```
     pub fn open(dir: impl AsRef<Path>) -> Result<Self> {
         let dir = dir.as_ref().to_owned();
@@ -76,6 +89,13 @@ impl DeviceCrate {
             );
             return Err(Error::malformed(&path, problem));
         }
+        let declared: BTreeSet<&String> = wings.values().flatten().collect();
+        if let Some(unknown) = ptx.launch.keys().find(|name| !declared.contains(name)) {
+            let problem = format!(
+                "[package.metadata.ptx.launch] names the kernel {unknown}, which is not declared"
+            );
+            return Err(Error::malformed(&path, problem));
+        }
         let wings = wings
             .into_iter()
             .map(|(name, entries)| {
@@ -93,6 +113,7 @@ impl DeviceCrate {
             dir,
             package,
             wings,
+            launch: ptx.launch,
         })
     }
 
@@ -107,6 +128,10 @@ impl DeviceCrate {
     /// The wings, sorted by name.
     pub fn wings(&self) -> &[Wing] {
         &self.wings
+    }
+    /// What the launches of an entry are promised to be, if anything.
+    pub fn launch_bounds(&self, entry: &str) -> Option<LaunchBounds> {
+        self.launch.get(entry).copied()
     }
     /// Where the committed PTX lies.
     pub fn ptx_dir(&self) -> PathBuf {
@@ -171,6 +196,8 @@ struct PtxMetadata {
     capabilities: Vec<u32>,
     #[serde(default)]
     wings: BTreeMap<String, Vec<u32>>,
+    #[serde(default)]
+    launch: BTreeMap<String, LaunchBounds>,
 }
 
 /// Every `.rs` file under `dir`, sorted.
@@ -335,6 +362,17 @@ mod tests {
             capabilities: vec![75, 90],
         };
         assert_eq!(krate.wings(), [wing]);
+    }
+
+    #[test]
+    fn launch_bounds_of_an_unknown_kernel_are_reported() {
+        let dir = tempfile::tempdir().unwrap();
+        write_crate(
+            dir.path(),
+            "capabilities = [75]\nlaunch.none = { threads = 256, blocks = 2 }",
+        );
+        let error = DeviceCrate::open(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("the kernel none"), "{error}");
     }
 
     #[test]

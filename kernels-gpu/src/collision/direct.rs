@@ -8,17 +8,21 @@ use crate::math::{Real, quotient};
 use crate::memory::Shared;
 use crate::simt::{Simt, WARP};
 
+/// Cells (iy, iz), with iy in steps of one, that a thread of [`collision_frequency`] sums at a time.
+const FREQUENCY_ROWS: usize = 4;
+
 kernel! {
     /// Part of the collision frequency, nu_i = sum_j B(i-j) f_j (eq. 10, last sum; listing 1).
     ///
-    /// Block `(ix, jx) = (b / n, b % n)`; thread k owns the cells `(iy, iz)` with linear index k, k + block_dim, ...
-    /// and sums over the plane `jx`. `b[mx][my][mz] = 4 pi |m|^gamma` for 0 <= m < n;
-    /// `buffer[ix][jx][iy][iz]`.
+    /// Block `(ix, jx) = (b / n, b % n)` sums over the plane `jx`. A thread owns four cells at a time, with neighbouring iy and one iz, neighbouring
+    /// threads neighbouring iz. While j_y runs, i_y - j_y takes the same values for one cell after the other, so each
+    /// coefficient is loaded once and handed on through four registers: two shared loads for four multiply-adds, one of them a broadcast.
+    /// `b[mx][my][mz] = 4 pi |m|^gamma` for 0 <= m < n; `buffer[ix][jx][iy][iz]`.
     ///
-    /// Shared memory: the plane of f (n^2) and the plane of b unfolded along z (n (2n-1)), so that neighbouring
-    /// threads read neighbouring words. One multiply-add and two shared loads a term, one of them a broadcast.
+    /// Shared memory: the plane of f (n^2) and the plane of b unfolded along y and z ((2n-1 + 3) (2n-1)), so that neighbouring
+    /// threads read neighbouring words, and rows past the end, which belong to no cell, are there.
     pub fn collision_frequency<T: Real>(t, f: In<T>, b: In<T>, buffer: Out<T>; n: u32) for f32, f64
-    shared { f_plane: [T; n * n], b_plane: [T; n * (2 * n - 1)] } {
+    shared { f_plane: [T; n * n], b_plane: [T; (2 * n + 2) * (2 * n - 1)] } {
         let plane = n * n;
         let width = 2 * n - 1;
         let ix = quotient(t.block_idx(), n);
@@ -31,30 +35,53 @@ kernel! {
             k += t.block_dim();
         }
         let mut k = t.thread_idx();
-        while k < n * width {
-            let my = quotient(k, width);
-            let mz = (k - my * width).abs_diff(n - 1);
-            b_plane.set(t, k, b.get(t, ((mx * n + my) * n + mz) as usize));
+        while k < (width + 3) * width {
+            let row = quotient(k, width);
+            let my = row.abs_diff(n - 1);
+            let mz = (k - row * width).abs_diff(n - 1);
+            let value = if my < n { b.get(t, ((mx * n + my) * n + mz) as usize) } else { T::ZERO };
+            b_plane.set(t, k, value);
             k += t.block_dim();
         }
         t.sync_threads();
 
+        let groups = n.div_ceil(FREQUENCY_ROWS as u32);
         let mut k = t.thread_idx();
-        while k < plane {
-            let iy = quotient(k, n);
-            let iz = k - iy * n;
-            let mut sum = T::ZERO;
-            let mut jy = 0;
-            while jy < n {
-                let row = iy.abs_diff(jy) * width + (n - 1) + iz;
-                let mut jz = 0;
-                while jz < n {
-                    sum = b_plane.get(t, row - jz).mul_add(f_plane.get(t, jy * n + jz), sum);
-                    jz += 1;
+        while k < groups * n {
+            let group = quotient(k, n);
+            let iz = k - group * n;
+            let iy = group * FREQUENCY_ROWS as u32;
+            let mut sum = [T::ZERO; FREQUENCY_ROWS];
+            let mut jz = 0;
+            while jz < n {
+                // Row i_y - j_y + n - 1 of b, for the four cells; it falls by one from each j_y to the next.
+                let column = iz + (n - 1) - jz;
+                let mut at = (iy + n - 1) * width + column;
+                let mut b1 = b_plane.get(t, at + width);
+                let mut b2 = b_plane.get(t, at + 2 * width);
+                let mut b3 = b_plane.get(t, at + 3 * width);
+                let mut jy = 0;
+                while jy < n {
+                    let b0 = b_plane.get(t, at);
+                    let value = f_plane.get(t, jy * n + jz);
+                    sum[0] = b0.mul_add(value, sum[0]);
+                    sum[1] = b1.mul_add(value, sum[1]);
+                    sum[2] = b2.mul_add(value, sum[2]);
+                    sum[3] = b3.mul_add(value, sum[3]);
+                    (b1, b2, b3) = (b0, b1, b2);
+                    at = at.wrapping_sub(width);
+                    jy += 1;
                 }
-                jy += 1;
+                jz += 1;
             }
-            buffer.set(t, t.block_idx() as usize * plane as usize + k as usize, sum);
+            let mut row = 0;
+            while row < FREQUENCY_ROWS {
+                let y = iy + row as u32;
+                if y < n {
+                    buffer.set(t, (t.block_idx() * plane + y * n + iz) as usize, sum[row]);
+                }
+                row += 1;
+            }
             k += t.block_dim();
         }
     }
