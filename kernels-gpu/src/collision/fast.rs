@@ -4,11 +4,11 @@
 //! `G(s, rho) = rho^(gamma/2) sum over n of omega(rho, n) P_s(n)`. Three exact reductions follow:
 //!
 //! 1. omega depends on n only through its orbit under the symmetries of the cube that keep parity, so the products are
-//!    summed over each orbit first ([`speed_spectrum`], first half);
+//!    summed over each orbit first ([`speed_spectrum()`], first half);
 //! 2. for one orbit, omega differs from zero in a band of rho only: G is a banded matrix times a matrix whose
-//!    columns are the values of s ([`speed_spectrum`], second half);
+//!    columns are the values of s ([`speed_spectrum()`], second half);
 //! 3. rho splits into a part of (x, y) and a part of z, so the sum over j_z is done once for each distinct value of
-//!    the former ([`gather_z`]), and only N^5 additions remain ([`gather_xy`]).
+//!    the former ([`gather_z()`]), and only N^5 additions remain ([`gather_xy()`]).
 
 use crate::kernel;
 use crate::math::{Real, quotient};
@@ -18,10 +18,10 @@ use crate::simt::{Simt, WARP};
 /// Rows of rho that a warp keeps in registers: the granularity of the stored bands.
 pub const TILE: u32 = 8;
 
-/// Threads of a block of [`speed_spectrum`].
+/// Threads of a block of [`speed_spectrum()`].
 pub const SPECTRUM_THREADS: u32 = 256;
 
-/// The problem of [`speed_spectrum`], [`gather_z`] and [`gather_xy`].
+/// The problem of [`speed_spectrum()`], [`gather_z()`] and [`gather_xy()`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct FastShape {
@@ -116,7 +116,7 @@ kernel! {
     }
 }
 
-/// The arguments of [`speed_spectrum`].
+/// The arguments of [`speed_spectrum()`].
 struct Spectrum<'a, T: Real> {
     padded: In<'a, T>,
     tasks: In<'a, Quad<u32>>,
@@ -453,7 +453,7 @@ impl<T: Real> Spectrum<'_, T> {
     }
 }
 
-/// Threads of a block of [`gather_z`] and [`gather_xy`].
+/// Threads of a block of [`gather_z()`] and [`gather_xy()`].
 pub const GATHER_THREADS: u32 = 256;
 
 kernel! {
