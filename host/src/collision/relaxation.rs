@@ -86,7 +86,7 @@ pub struct Checkpoint {
 /// let mut operator = OperatorConfig::new(grid);
 /// operator.backend = Backend::Cpu;
 /// let config = RelaxationConfig { operator, integrator: Integrator::Ssprk2, step: None, until: Until::Time(0.5) };
-/// let mut run = Relaxation::new(config, initial::two_maxwellians(&grid, 1.5, 1.0))?;
+/// let mut run = Relaxation::new(config, initial::TwoMaxwellians::default().sample(&grid))?;
 /// while !run.is_done() {
 ///     run.step()?;
 /// }
