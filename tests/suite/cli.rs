@@ -166,6 +166,8 @@ fn every_subcommand_has_help() {
     ] {
         let output = done(dir.path(), &[command, "--help"]);
         assert!(text(&output.stdout).contains(option), "{command}");
+        let example = format!("\n  rarefy {command} ");
+        assert!(text(&output.stdout).contains(&example), "{command}");
         assert!(output.stderr.is_empty());
     }
 }
@@ -235,6 +237,11 @@ fn what_is_not_a_distribution_is_refused() {
     );
     refuse(b"\x93NUMPY\x07\x00\x00\x00", "version 7");
     refuse(&npy("<f8", false, "[6]", &good), "header");
+    // Python 2 wrote such numbers.
+    refuse(
+        &npy("<f8", false, "(6L, 6L, 6L)", &good),
+        "numpy.save writes a good one",
+    );
     refuse(
         &npy("<f8", false, "(6, 6, 6)", &good[8..]),
         "1720 of 1728 bytes",
@@ -248,12 +255,26 @@ fn what_is_not_a_distribution_is_refused() {
     );
     refuse(
         &npy("<f8", false, "(5, 5, 5)", &good),
-        "more than its header announces",
+        "more than the 1000 bytes of data that its header announces",
     );
     refuse(&npy("<i8", false, "(6, 6, 6)", &good), "int64");
     refuse(&npy("<c16", false, "(6, 6, 6)", &good), "complex128");
     refuse(&npy("<f2", false, "(6, 6, 6)", &good), "float16");
     refuse(&npy("|O", false, "(6, 6, 6)", &good), "Python objects");
+    refuse(
+        b"\x93NUMPY\x02\x00\xff\xff\xff\xff{",
+        "more than 1024 bytes",
+    );
+    refuse(
+        &npy("<f8", false, &"(".repeat(60_000), &good),
+        "more than 1024 bytes",
+    );
+    refuse(&npy("<f8", false, &"(".repeat(900), &good), "header");
+    let mut records = npy("<f8", false, "(6, 6, 6)", &good);
+    let place = records.iter().position(|&b| b == b'<').unwrap() - 1;
+    records.splice(place..place + 5, *b"[('a', '<f8')]");
+    records.drain(127..136);
+    refuse(&records, "holds records; float32 or float64 is needed");
 
     let refuse = |change: &dyn Fn(&mut [f64]), why: &str| {
         let mut values = values();
@@ -490,12 +511,14 @@ fn arrays_are_read_in_every_order_and_width() {
             .collect::<Vec<_>>()
     };
     let big: Vec<u8> = f.iter().flat_map(|v| v.to_be_bytes()).collect();
+    let big_singles: Vec<u8> = f.iter().flat_map(|&v| (v as f32).to_be_bytes()).collect();
     let forms = [
         npy("<f8", false, "(6, 6, 6)", &doubles(&f)),
         npy("<f8", true, "(6, 6, 6)", &doubles(&transposed)),
         npy("<f4", false, "(6, 6, 6)", &singles(&f)),
-        npy("<f4", true, "(6L, 6L, 6L)", &singles(&transposed)),
+        npy("<f4", true, "(6, 6, 6,)", &singles(&transposed)),
         npy(">f8", false, "(6,6,6)", &big),
+        npy(">f4", false, "(6, 6, 6)", &big_singles),
     ];
     for form in forms {
         fs::write(path.join("f.npy"), form).unwrap();
@@ -668,6 +691,9 @@ fn run_json_runs_it_again() {
     let bytes = |name: &str| fs::read(path.join(name)).unwrap();
     assert_eq!(bytes("a/f_final.npy"), bytes("b/f_final.npy"));
     assert_eq!(bytes("a/history.csv"), bytes("b/history.csv"));
+    // --steps excludes the file's end.
+    let steps = ["relax", "--config", "a/run.json", "--steps", "1", "--json"];
+    assert_eq!(object(&done(path, &steps))["result"]["steps"], 1);
     fs::write(path.join("x.json"), "{}").unwrap();
     refused(path, &["relax", "--config", "x.json"], "not the run.json");
 }

@@ -6,21 +6,26 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::json;
 
-use super::common::{Common, Failure, OperatorArgs, finite, name_of};
-use super::output::Transaction;
+use super::common::{Common, Failure, Operator, OperatorArgs, finite};
+use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::report::Report;
 use super::{distribution, npy};
-use crate::backend::{Backend, Precision};
 use crate::collision::{
-    Correction, CorrectionStatus, Evaluation, Method, Moments, OperatorConfig, Scattering,
-    VelocityGrid, collide,
+    Correction, CorrectionStatus, Evaluation, Moments, Scattering, VelocityGrid, collide,
 };
+use crate::error::Result;
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy collide --input f.npy --vmax 6.5 --output q.npy    the integral alone
+  rarefy collide --input f.npy --vmax 6.5 --out integral    with its parts, a table and a plot";
 
 /// Evaluate the collision integral of a distribution once
 ///
 /// Writes I(f, f) = gain - f nu, corrected for conservation, and prints the moments of f and the residuals of the integral.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct CollideArgs {
     /// Distribution f[ix][iy][iz], an .npy array of shape (N, N, N)
     #[arg(long, value_name = "FILE", required = true)]
@@ -50,17 +55,10 @@ pub(super) struct CollideArgs {
 }
 
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
 struct Parameters {
     input: String,
-    vmin: f64,
-    vmax: f64,
-    model: Scattering,
-    sigma_t: f64,
-    method: Method,
-    no_correction: bool,
-    backend: Backend,
-    precision: Precision,
+    #[serde(flatten)]
+    operator: Operator,
 }
 
 /// Runs the evaluation.
@@ -80,14 +78,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     let f = cube.values;
     let parameters = Parameters {
         input: input.display().to_string(),
-        vmin,
-        vmax,
-        model: args.model,
-        sigma_t: args.operator.sigma_t,
-        method: args.operator.method,
-        no_correction: args.operator.no_correction,
-        backend: common.backend,
-        precision: common.precision,
+        operator: Operator::new(&grid, args.model, &args.operator, common),
     };
 
     let mut files = Transaction::default();
@@ -113,18 +104,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
         report.warn(warning);
     }
     let started = Instant::now();
-    let (evaluation, machine) = collide(
-        &OperatorConfig {
-            grid,
-            scattering: args.model,
-            sigma_t: args.operator.sigma_t,
-            method: args.operator.method,
-            precision: common.precision,
-            corrected: !args.operator.no_correction,
-            backend: common.backend,
-        },
-        &f,
-    )?;
+    let (evaluation, machine) = collide(&parameters.operator.config(cube.n)?, &f)?;
     let spent = started.elapsed();
     report.time("evaluation", spent);
     if evaluation.correction.status == CorrectionStatus::Singular {
@@ -157,7 +137,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
         report.stage(
             &mut files,
             &folder.join("cross_sections.csv"),
-            &outcome.table(),
+            &outcome.table()?,
         )?;
         report.stage(
             &mut files,
@@ -221,19 +201,16 @@ impl Outcome<'_> {
         pairs.map(|(f, nu)| f * nu).sum::<f64>() * self.grid.volume()
     }
 
-    fn table(&self) -> Vec<u8> {
+    fn table(&self) -> Result<Vec<u8>> {
         let sections = self.sections();
-        let mut text = String::from("axis,xi,f,gain,loss,I\n");
-        for (axis, name) in ["x", "y"].into_iter().enumerate() {
-            for i in 0..self.grid.n() {
-                text.push_str(&format!("{name},{}", self.grid.centre(i)));
-                for (_, section) in &sections {
-                    text.push_str(&format!(",{:e}", section[axis][i]));
-                }
-                text.push('\n');
-            }
-        }
-        text.into_bytes()
+        let rows = ["x", "y"].into_iter().enumerate().flat_map(|(axis, name)| {
+            let sections = &sections;
+            (0..self.grid.n()).map(move |i| {
+                let values = sections.each_ref().map(|(_, section)| section[axis][i]);
+                (name, self.grid.centre(i), values)
+            })
+        });
+        output::table(&["axis", "xi", "f", "gain", "loss", "I"], rows)
     }
 
     fn plot(&self) -> Figure {
@@ -290,22 +267,11 @@ impl Outcome<'_> {
             CorrectionStatus::Singular => "none exists: too few cells carry f",
             CorrectionStatus::Off => "off",
         };
-        let n = self.grid.n();
         [
-            format!(
-                "Collision integral of {} on {n}^3 velocities in [{}, {}]^3",
-                p.input, p.vmin, p.vmax
-            ),
-            format!(
-                "  molecules     {}, sigma_T = {}; {} sum",
-                p.model,
-                p.sigma_t,
-                name_of(&p.method)
-            ),
-            format!(
-                "  backend       {}, {}",
-                self.machine,
-                name_of(&p.precision)
+            p.operator.summary(
+                &format!("Collision integral of {}", p.input),
+                self.grid.n(),
+                &self.machine,
             ),
             format!("  density       {:.10}", m.density),
             format!("  velocity      {}", list(&m.velocity)),

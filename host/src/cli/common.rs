@@ -11,11 +11,12 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches};
 use serde::de::value::{Error as ValueError, StringDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::output;
 use crate::backend::{Backend, Precision};
-use crate::collision::{Method, VelocityGrid};
+use crate::collision::{Method, OperatorConfig, Scattering, VelocityGrid};
 use crate::error::Error;
 
 /// Flags of every computing subcommand.
@@ -55,6 +56,76 @@ pub(super) struct OperatorArgs {
     /// Leave out the conservative correction
     #[arg(long)]
     pub(super) no_correction: bool,
+}
+
+/// What determines the collision operator besides the number of cells, by the names of the flags.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Operator {
+    pub(super) vmin: f64,
+    pub(super) vmax: f64,
+    pub(super) model: Scattering,
+    pub(super) sigma_t: f64,
+    pub(super) method: Method,
+    pub(super) no_correction: bool,
+    pub(super) backend: Backend,
+    pub(super) precision: Precision,
+}
+
+impl Operator {
+    /// What the flags say about a grid's operator.
+    pub(super) fn new(
+        grid: &VelocityGrid,
+        model: Scattering,
+        args: &OperatorArgs,
+        common: &Common,
+    ) -> Self {
+        Self {
+            vmin: grid.min(),
+            vmax: grid.max(),
+            model,
+            sigma_t: args.sigma_t,
+            method: args.method,
+            no_correction: args.no_correction,
+            backend: common.backend,
+            precision: common.precision,
+        }
+    }
+
+    /// The library's configuration, with this many cells along an axis.
+    pub(super) fn config(&self, cells: usize) -> Result<OperatorConfig, Error> {
+        Ok(OperatorConfig {
+            grid: VelocityGrid::new(cells, self.vmin, self.vmax)?,
+            scattering: self.model,
+            sigma_t: self.sigma_t,
+            method: self.method,
+            precision: self.precision,
+            corrected: !self.no_correction,
+            backend: self.backend,
+        })
+    }
+
+    /// The first lines of a summary: what was done, with what molecules, and where.
+    pub(super) fn summary(&self, work: &str, cells: usize, machine: &str) -> String {
+        let Self {
+            vmin,
+            vmax,
+            model,
+            sigma_t,
+            ..
+        } = self;
+        let (method, precision) = (name_of(&self.method), name_of(&self.precision));
+        let correction = if self.no_correction {
+            "uncorrected"
+        } else {
+            "corrected"
+        };
+        format!(
+            "{work} on {cells}^3 velocities in [{vmin}, {vmax}]^3\n  \
+               molecules     {model}, sigma_T = {sigma_t}; {method} sum, {correction}\n  \
+               backend       {machine}, {precision}"
+        )
+    }
 }
 
 /// A parser of the names under which `T` is serialised.
@@ -254,15 +325,18 @@ fn options_of_file(
             if section != "common" && section != name {
                 continue;
             }
-            let on_command_line = |arg: &Arg| {
-                given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+            // Of two options that exclude each other, clap knows it from one of them only.
+            let excludes = |a: &Arg, b: &Arg| {
+                let others = of_section.get_arg_conflicts_with(a);
+                others.iter().any(|other| other.get_id() == b.get_id())
             };
-            if on_command_line(arg)
-                || of_section
-                    .get_arg_conflicts_with(arg)
-                    .into_iter()
-                    .any(on_command_line)
-            {
+            let overridden = of_section.get_arguments().any(|other| {
+                given.value_source(other.get_id().as_str()) == Some(ValueSource::CommandLine)
+                    && (other.get_id() == arg.get_id()
+                        || excludes(arg, other)
+                        || excludes(other, arg))
+            });
+            if overridden {
                 continue;
             }
             options.extend(as_argument(arg, section, key, value, path)?);

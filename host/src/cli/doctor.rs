@@ -4,8 +4,14 @@ use super::common::Failure;
 use super::output;
 use crate::gpu::doctor;
 
+const EXAMPLES: &str = "\
+Examples:
+  rarefy doctor          for people
+  rarefy doctor --json   for programs, or for a bug report";
+
 /// Say which devices, driver and kernels there are, what is missing, and how to get it.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct DoctorArgs {
     /// Print the findings as one JSON object
     #[arg(long)]

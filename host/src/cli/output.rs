@@ -1,9 +1,10 @@
-//! Files that appear whole or not at all, and streams that may close.
+//! Files that appear whole or not at all, tables, and streams that may close.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use super::common::Failure;
@@ -34,6 +35,22 @@ pub(super) fn reason(error: &io::Error) -> String {
         Some(first) => first.to_lowercase().chain(chars).collect(),
         None => text.to_string(),
     }
+}
+
+/// A table as a CSV file.
+pub(super) fn table(
+    columns: &[&str],
+    rows: impl IntoIterator<Item = impl Serialize>,
+) -> Result<Vec<u8>> {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let failed = |e: csv::Error| Error::Numerical(format!("a table could not be written: {e}"));
+    table.write_record(columns).map_err(failed)?;
+    for row in rows {
+        table.serialize(row).map_err(failed)?;
+    }
+    table
+        .into_inner()
+        .map_err(|e| failed(e.into_error().into()))
 }
 
 /// The files of one run. Each is written to a temporary file beside its place; [`Transaction::commit`] renames

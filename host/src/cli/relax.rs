@@ -16,25 +16,31 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::common::{
-    Common, Failure, OperatorArgs, cells, count, finite, name_of, named, positive,
+    Common, Failure, Operator, OperatorArgs, cells, count, finite, name_of, named, positive,
 };
 use super::distribution::{self, Init};
 use super::output::{self, Transaction};
 use super::progress::Progress;
 use super::report::Report;
-use crate::backend::{Backend, Precision};
 use crate::collision::{
-    CorrectionStatus, Integrator, Method, OperatorConfig, Relaxation, RelaxationConfig, Scattering,
-    Until, VelocityGrid,
+    CorrectionStatus, Integrator, Relaxation, RelaxationConfig, Scattering, Until, VelocityGrid,
 };
 use crate::error::{Error, Result};
 use state::State;
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy relax                                  the paper's run, on the GPU if there is one
+  rarefy relax --init bkw:0.7 --until 5         against an exact solution
+  rarefy relax --init f.npy --vmax 6 --out run  from an array of f[ix][iy][iz]
+  rarefy relax --resume run/checkpoint.rarefy   go on where --checkpoint-every or Ctrl-C left it";
 
 /// Relax a distribution on a 3D velocity grid to equilibrium: df/dt = I(f, f)
 ///
 /// Without options: the paper's two Maxwellians of hard spheres on 20^3 velocities, to equilibrium. Results go to --out, or to
 /// rarefy-out/relax if neither --out nor --json is given. Ctrl-C saves a checkpoint.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct RelaxArgs {
     /// Cells along an axis, 3 to 64 [default: 20, or as the file of --init]
     #[arg(long, value_name = "N1", value_parser = cells, allow_negative_numbers = true)]
@@ -137,12 +143,8 @@ const PATIENCE: u64 = 500;
 #[serde(rename_all = "kebab-case")]
 struct Parameters {
     grid: usize,
-    vmin: f64,
-    vmax: f64,
-    model: Scattering,
-    sigma_t: f64,
-    method: Method,
-    no_correction: bool,
+    #[serde(flatten)]
+    operator: Operator,
     init: String,
     integrator: Integrator,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,8 +153,6 @@ struct Parameters {
     steps: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<Stop>,
-    backend: Backend,
-    precision: Precision,
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoint_every: Option<u64>,
 }
@@ -185,12 +185,7 @@ impl Parameters {
         });
         let parameters = Self {
             grid: grid.n(),
-            vmin,
-            vmax,
-            model,
-            sigma_t: args.operator.sigma_t,
-            method: args.operator.method,
-            no_correction: args.operator.no_correction,
+            operator: Operator::new(&grid, model, &args.operator, &args.common),
             init: init.to_string(),
             integrator: args.integrator,
             dt: args.dt,
@@ -199,15 +194,9 @@ impl Parameters {
                 Some(_) => None,
                 None => args.until.or(Some(Stop::Equilibrium(EQUILIBRIUM))),
             },
-            backend: args.common.backend,
-            precision: args.common.precision,
             checkpoint_every: args.checkpoint_every,
         };
         Ok((parameters, f))
-    }
-
-    fn velocity_grid(&self) -> Result<VelocityGrid> {
-        VelocityGrid::new(self.grid, self.vmin, self.vmax)
     }
 
     fn until(&self) -> Until {
@@ -221,15 +210,7 @@ impl Parameters {
 
     fn config(&self) -> Result<RelaxationConfig> {
         Ok(RelaxationConfig {
-            operator: OperatorConfig {
-                grid: self.velocity_grid()?,
-                scattering: self.model,
-                sigma_t: self.sigma_t,
-                method: self.method,
-                precision: self.precision,
-                corrected: !self.no_correction,
-                backend: self.backend,
-            },
+            operator: self.operator.config(self.grid)?,
             integrator: self.integrator,
             step: self.dt,
             until: self.until(),

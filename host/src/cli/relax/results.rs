@@ -10,12 +10,12 @@ use super::Parameters;
 use super::state::{COLUMNS, Sample, State, row_of};
 use crate::cli::common::name_of;
 use crate::cli::distribution::{Init, equilibrium_entropy};
-use crate::cli::output::Transaction;
+use crate::cli::output::{self, Transaction};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
 use crate::cli::report::Report;
 use crate::cli::{distribution, npy};
 use crate::collision::{Correction, Moments, Record, Scattering, VelocityGrid};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 const TIME: &str = "time t (dimensionless)";
 
@@ -107,8 +107,8 @@ impl Outcome<'_> {
     /// The exact fourth moment over time, where it is known.
     fn exact_fourth(&self) -> Option<impl Fn(f64) -> f64> {
         match self.init() {
-            Some(Init::Bkw(start)) if self.parameters.model == Scattering::Maxwell => {
-                let sigma_t = self.parameters.sigma_t;
+            Some(Init::Bkw(start)) if self.parameters.operator.model == Scattering::Maxwell => {
+                let sigma_t = self.parameters.operator.sigma_t;
                 Some(move |t| start.after(t, sigma_t).fourth())
             }
             _ => None,
@@ -157,7 +157,7 @@ impl Outcome<'_> {
         folder: &Path,
     ) -> Result<()> {
         let n = self.grid.n();
-        let precision = self.parameters.precision;
+        let precision = self.parameters.operator.precision;
         let last = self.last();
         let end = Sample::new(&self.grid, last.step, last.time, self.final_f);
         let samples = self.state.chosen(end, TIMES);
@@ -192,36 +192,18 @@ impl Outcome<'_> {
     }
 
     fn history_table(&self) -> Result<Vec<u8>> {
-        let mut table = csv::Writer::from_writer(Vec::new());
-        let failed = |e: csv::Error| Error::Numerical(format!("history.csv: {e}"));
-        table.write_record(COLUMNS).map_err(failed)?;
-        for record in self.history {
-            table
-                .serialize((record.step, row_of(record)))
-                .map_err(failed)?;
-        }
-        table
-            .into_inner()
-            .map_err(|e| Error::Numerical(e.to_string()))
+        let rows = self.history.iter().map(|r| (r.step, row_of(r)));
+        output::table(&COLUMNS, rows)
     }
 
     fn section_table(&self, samples: &[Sample]) -> Result<Vec<u8>> {
-        let mut table = csv::Writer::from_writer(Vec::new());
-        let failed = |e: csv::Error| Error::Numerical(format!("cross_sections.csv: {e}"));
-        table
-            .write_record(["axis", "step", "time", "xi", "f"])
-            .map_err(failed)?;
-        for (axis, name) in ["x", "y"].into_iter().enumerate() {
-            for sample in samples {
-                for (i, f) in sample.sections[axis].iter().enumerate() {
-                    let row = (name, sample.step, sample.time, self.grid.centre(i), f);
-                    table.serialize(row).map_err(failed)?;
-                }
-            }
-        }
-        table
-            .into_inner()
-            .map_err(|e| Error::Numerical(e.to_string()))
+        let rows = ["x", "y"].into_iter().enumerate().flat_map(|(axis, name)| {
+            samples.iter().flat_map(move |sample| {
+                let cells = sample.sections[axis].iter().enumerate();
+                cells.map(move |(i, f)| (name, sample.step, sample.time, self.grid.centre(i), f))
+            })
+        });
+        output::table(&["axis", "step", "time", "xi", "f"], rows)
     }
 
     fn title(&self, what: &str) -> String {
@@ -345,29 +327,11 @@ impl Outcome<'_> {
         let (first, last) = (self.first(), self.last());
         let (a, b) = (&first.moments, &last.moments);
         let drift = self.drift();
-        let n = p.grid;
-        let correction = if p.no_correction {
-            "uncorrected"
-        } else {
-            "corrected"
-        };
         let mut lines = vec![
-            format!(
-                "Relaxation from {} on {n}^3 velocities in [{}, {}]^3",
-                self.init_in_words(),
-                p.vmin,
-                p.vmax
-            ),
-            format!(
-                "  molecules     {}, sigma_T = {}; {} sum, {correction}",
-                p.model,
-                p.sigma_t,
-                name_of(&p.method)
-            ),
-            format!(
-                "  backend       {}, {}",
-                self.machine,
-                name_of(&p.precision)
+            p.operator.summary(
+                &format!("Relaxation from {}", self.init_in_words()),
+                p.grid,
+                &self.machine,
             ),
             format!(
                 "  run           {} steps of {:.4} to {:.4} ({}) to t = {:.4}; sum of |I| down to {:.1e} of its first value",

@@ -258,7 +258,7 @@ impl Saved {
     pub(super) fn read(path: &Path) -> Result<Self> {
         let mut content = Content::<Header>::read(path, "relax")?;
         // The header's grid has not been through VelocityGrid::new.
-        let grid = content.state.parameters.velocity_grid()?;
+        let grid = content.state.parameters.config()?.operator.grid;
         let n = grid.n();
         if grid != content.state.config.operator.grid {
             return Err(Error::file(
