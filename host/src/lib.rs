@@ -1,4 +1,38 @@
-//! Five deterministic numerical methods on the GPU, with kernels written in Rust.
+//! Deterministic numerical methods of kinetic theory on the GPU, with kernels written in Rust.
+//!
+//! The one method so far is the Boltzmann collision integral on a 3D velocity grid, in [`collision`]. It runs on an NVIDIA
+//! GPU, on all cores of the CPU, in a checking [`emulator`] of the GPU, or as a scalar reference; a [`Backend`] says where, a
+//! [`Precision`] in which arithmetic. The same call gives the same result on each of them within the tolerance that its documentation states,
+//! and on one backend two runs give the same bits.
+//!
+//! ```
+//! use rarefy::Backend;
+//! use rarefy::collision::{OperatorConfig, VelocityGrid, collide, initial};
+//!
+//! let grid = VelocityGrid::new(10, -5.0, 5.0)?;
+//! let mut config = OperatorConfig::new(grid); // hard spheres, corrected, f64, on the GPU if there is one
+//! config.backend = Backend::Cpu;
+//!
+//! let f = initial::maxwellian(&grid, 1.0, [0.3, 0.0, 0.0], 1.0);
+//! let (integral, machine) = collide(&config, &f)?;
+//! println!("on {machine}: mass is conserved to {:e}", integral.correction.residuals[0]);
+//! # assert!(integral.correction.residuals.iter().all(|r| *r < 1e-14));
+//! # Ok::<(), rarefy::Error>(())
+//! ```
+//!
+//! | module | content |
+//! |---|---|
+//! | [`collision`] | the collision integral, and relaxation to equilibrium |
+//! | [`backend`] | where to compute and in which precision |
+//! | [`machine`] | what the host asks of a machine that runs kernels: memory, copies, launches |
+//! | [`gpu`] | that machine on a CUDA device; what is there and what is missing |
+//! | [`emulator`] | that machine on the CPU, watching every access |
+//! | [`memory_plan`] | checking memory before anything is allocated |
+//!
+//! Kernels are in the crate [`rarefy_kernels`]; its macro [`kernel!`](rarefy_kernels::kernel!) declares kernels of your own.
+//!
+//! No CUDA is needed to build this crate or to run it on the CPU: the PTX of the kernels is embedded, and the driver is looked for
+//! at run time. Errors are one type, [`Error`]; bad input, a missing GPU or too little memory is an error, never a panic.
 
 pub mod backend;
 pub mod collision;
@@ -13,3 +47,16 @@ pub mod cli;
 
 pub use backend::{Backend, Precision};
 pub use error::{Error, Result};
+
+// The code in these texts is compiled and run with the tests.
+#[cfg(doctest)]
+mod texts {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../docs/collision.md")]
+    struct Collision;
+    #[doc = include_str!("../../docs/emulator.md")]
+    struct Emulator;
+    #[doc = include_str!("../../docs/writing-a-kernel.md")]
+    struct WritingAKernel;
+}

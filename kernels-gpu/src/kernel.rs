@@ -16,7 +16,7 @@
 //!
 //! Views of memory stand before the semicolon, numbers after it. The declaration generates
 //!
-//! - the function `axpy(t, x, y, out, a)`, generic over the machine [`Simt`](crate::Simt);
+//! - the function `axpy(t, x, y, out, a)`, generic over the machine [`Simt`];
 //! - on the device, the PTX entries `axpy_f32` and `axpy_f64`, in which every view arrives as pointer and length
 //!   (an aggregate would lose the state space of its pointers);
 //! - the structure `axpy { x: &x, y: &y, out: &mut out, a }`, which a machine of the host launches:
@@ -78,7 +78,7 @@ host_view!(In, &'a);
 host_view!(Out, &'a mut);
 host_view!(InOut, &'a mut);
 
-/// Declares a kernel; see the [module](crate::kernel).
+/// Declares a kernel; see the [module](mod@crate::kernel).
 #[macro_export]
 macro_rules! kernel {
     // Generic over a real type: one entry per type listed after `for`.

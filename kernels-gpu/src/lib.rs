@@ -13,7 +13,7 @@
 //! | [`simt`] | the machine that kernels are written against |
 //! | [`memory`] | typed views of global and shared memory |
 //! | [`math`] | the arithmetic that a kernel may ask for, in `f32` and `f64` |
-//! | [`kernel`] | the declaration of a kernel, and what it generates |
+//! | [`mod@kernel`] | the declaration of a kernel, and what it generates |
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
 #![no_std]
 #![cfg_attr(

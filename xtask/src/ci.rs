@@ -7,12 +7,23 @@ use anyhow::{Context, Result};
 
 use crate::cargo;
 
-/// Title, arguments of cargo, and variables of the environment of each stage.
-const STAGES: [(&str, &[&str], &[(&str, &str)]); 5] = [
-    ("format", &["fmt", "--all", "--check"], &[]),
-    (
-        "lints",
-        &[
+/// One call of cargo.
+struct Stage {
+    title: &'static str,
+    arguments: &'static [&'static str],
+    /// Variables of the environment.
+    variables: &'static [(&'static str, &'static str)],
+}
+
+const STAGES: [Stage; 5] = [
+    Stage {
+        title: "format",
+        arguments: &["fmt", "--all", "--check"],
+        variables: &[],
+    },
+    Stage {
+        title: "lints",
+        arguments: &[
             "clippy",
             "--workspace",
             "--all-targets",
@@ -20,15 +31,23 @@ const STAGES: [(&str, &[&str], &[(&str, &str)]); 5] = [
             "-D",
             "warnings",
         ],
-        &[],
-    ),
-    (
-        "documentation",
-        &["doc", "--workspace", "--no-deps"],
-        &[("RUSTDOCFLAGS", "-D warnings")],
-    ),
-    ("tests", &["test", "--workspace"], &[]),
-    ("PTX matches its sources", &["xtask", "ptx", "check"], &[]),
+        variables: &[],
+    },
+    Stage {
+        title: "documentation",
+        arguments: &["doc", "--workspace", "--no-deps"],
+        variables: &[("RUSTDOCFLAGS", "-D warnings")],
+    },
+    Stage {
+        title: "tests",
+        arguments: &["test", "--workspace"],
+        variables: &[],
+    },
+    Stage {
+        title: "PTX matches its sources",
+        arguments: &["xtask", "ptx", "check"],
+        variables: &[],
+    },
 ];
 
 fn run_stage(title: &str, command: &mut Command) -> Result<()> {
@@ -43,11 +62,12 @@ fn run_stage(title: &str, command: &mut Command) -> Result<()> {
 }
 
 pub(crate) fn run() -> Result<()> {
-    for (title, arguments, variables) in STAGES {
-        run_stage(
-            title,
-            cargo().args(arguments).envs(variables.iter().copied()),
-        )?;
+    for stage in STAGES {
+        let mut command = cargo();
+        command
+            .args(stage.arguments)
+            .envs(stage.variables.iter().copied());
+        run_stage(stage.title, &mut command)?;
     }
     println!("\n== all stages passed");
     Ok(())

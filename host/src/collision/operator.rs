@@ -17,7 +17,7 @@ pub enum Method {
     Fast,
 }
 
-/// What a [`CollisionOperator`] computes, and where.
+/// What a [`CollisionOperator`](super::CollisionOperator) computes, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperatorConfig {
     /// The velocity grid.

@@ -7,7 +7,7 @@ use crate::math::Real;
 use crate::memory::{In, Shared};
 use crate::simt::Simt;
 
-/// Index of the entries of the summary that [`conserve`] writes.
+/// Index of the entries of the summary that [`conserve()`] writes.
 pub mod summary {
     /// 0: the loss was corrected; 1: loss and gain were; 2: no correction exists; 3: none was asked for.
     pub const STATUS: usize = 0;
@@ -34,7 +34,7 @@ struct Basis {
     inverse_root_theta: f64,
 }
 
-const INVERSE_ROOT_6: f64 = 0.408_248_290_463_863_05;
+const INVERSE_ROOT_6: f64 = 0.408_248_290_463_863;
 
 impl Basis {
     #[inline(always)]

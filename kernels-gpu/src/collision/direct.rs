@@ -1,14 +1,14 @@
 //! The paper's sum, term by term: collision frequency and inverse collision integral in parts, and their collection.
 //!
 //! A block holds the first components of the indices fixed, keeps the planes of the distribution that belong to
-//! them in shared memory, and writes its part of the sum to a buffer; [`collect`] adds the parts up.
+//! them in shared memory, and writes its part of the sum to a buffer; [`collect()`] adds the parts up.
 
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::memory::Shared;
 use crate::simt::{Simt, WARP};
 
-/// Cells (iy, iz), with iy in steps of one, that a thread of [`collision_frequency`] sums at a time.
+/// Cells (iy, iz), with iy in steps of one, that a thread of [`collision_frequency()`] sums at a time.
 const FREQUENCY_ROWS: usize = 4;
 
 kernel! {
@@ -349,7 +349,7 @@ impl Walk {
 }
 
 kernel! {
-    /// Adds up the parts that [`collision_frequency`] and [`inverse_collision_integral`] left in their buffers: one
+    /// Adds up the parts that [`collision_frequency()`] and [`inverse_collision_integral()`] left in their buffers: one
     /// thread a cell, `out[ix][k] = sum of buffer[slot][k]` over the slots `first[ix]..first[ix + 1]`, in that order.
     ///
     /// The sum is taken in f64, so its error does not grow with the number of parts.

@@ -4,11 +4,11 @@
 //! `G(s, rho) = rho^(gamma/2) sum over n of omega(rho, n) P_s(n)`. Three exact reductions follow:
 //!
 //! 1. omega depends on n only through its orbit under the symmetries of the cube that keep parity, so the products are
-//!    summed over each orbit first ([`speed_spectrum`], first half);
+//!    summed over each orbit first ([`speed_spectrum()`], first half);
 //! 2. for one orbit, omega differs from zero in a band of rho only: G is a banded matrix times a matrix whose
-//!    columns are the values of s ([`speed_spectrum`], second half);
+//!    columns are the values of s ([`speed_spectrum()`], second half);
 //! 3. rho splits into a part of (x, y) and a part of z, so the sum over j_z is done once for each distinct value of
-//!    the former ([`gather_z`]), and only N^5 additions remain ([`gather_xy`]).
+//!    the former ([`gather_z()`]), and only N^5 additions remain ([`gather_xy()`]).
 
 use crate::kernel;
 use crate::math::{Real, quotient};
@@ -18,11 +18,11 @@ use crate::simt::{Simt, WARP};
 /// Rows of rho that a warp keeps in registers: the granularity of the stored bands.
 pub const TILE: u32 = 8;
 
-/// Threads of a block of [`speed_spectrum`]: as many warps as tiles are usually unfinished at a time.
+/// Threads of a block of [`speed_spectrum()`]: as many warps as tiles are usually unfinished at a time.
 pub const SPECTRUM_THREADS: u32 = SPECTRUM_WARPS * WARP;
 const SPECTRUM_WARPS: u32 = 12;
 
-/// The problem of [`speed_spectrum`], [`gather_z`] and [`gather_xy`].
+/// The problem of [`speed_spectrum()`], [`gather_z()`] and [`gather_xy()`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct FastShape {
@@ -120,7 +120,7 @@ kernel! {
     }
 }
 
-/// The arguments of [`speed_spectrum`].
+/// The arguments of [`speed_spectrum()`].
 struct Spectrum<'a, T: Real> {
     padded: In<'a, T>,
     tasks: In<'a, Quad<u32>>,
@@ -232,7 +232,7 @@ impl MassBox {
     /// Ways to assign the components of an orbit to the axes.
     #[inline(always)]
     const fn images(self) -> u32 {
-        if self.class() % 3 == 0 { 6 } else { 2 }
+        if self.class().is_multiple_of(3) { 6 } else { 2 }
     }
 
     /// The k-th such way: (n_x, n_y, n_z), all at least 0.
@@ -240,7 +240,7 @@ impl MassBox {
     fn image(self, orbit: u32, k: u32) -> [u32; 3] {
         let [a, b, c] = [orbit & 0xff, orbit >> 8 & 0xff, orbit >> 16 & 0xff];
         let class = self.class();
-        if class % 3 == 0 {
+        if class.is_multiple_of(3) {
             let (x, y, z) = if k < 2 {
                 (a, b, c)
             } else if k < 4 {
@@ -607,7 +607,7 @@ impl<T: Real> Spectrum<'_, T> {
     }
 }
 
-/// Threads of a block of [`gather_z`] and [`gather_xy`].
+/// Threads of a block of [`gather_z()`] and [`gather_xy()`].
 pub const GATHER_THREADS: u32 = 256;
 
 kernel! {

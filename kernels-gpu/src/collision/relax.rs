@@ -6,7 +6,7 @@ use super::summary;
 use crate::kernel;
 use crate::math::{Real, quotient};
 
-/// Index of the entries of the control block that [`choose_step`] keeps.
+/// Index of the entries of the control block that [`choose_step()`] keeps.
 pub mod control {
     /// Time reached.
     pub const TIME: usize = 0;
@@ -50,7 +50,7 @@ impl StepRule {
 }
 
 kernel! {
-    /// Chooses the next time step from the summary of [`conserve`](super::conserve) and moves the clock on: one warp, one thread of it.
+    /// Chooses the next time step from the summary of [`conserve()`](super::conserve()) and moves the clock on: one warp, one thread of it.
     pub fn choose_step(t, summary: In<f64>, control: InOut<f64>; rule: StepRule) {
         if t.global_idx() == 0 {
             let time = control.get(t, control::TIME);
@@ -96,7 +96,7 @@ kernel! {
     }
 }
 
-/// Index of the entries of a row that [`record`] writes: control block, summary of the correction, and moments as sums over the cells, without the
+/// Index of the entries of a row that [`record()`] writes: control block, summary of the correction, and moments as sums over the cells, without the
 /// factor h^3.
 pub mod row {
     use super::{control, summary};
@@ -123,7 +123,7 @@ pub mod row {
     pub const LEN: usize = MINIMUM + 1;
 }
 
-/// Sums that [`record`] takes about the mean velocity.
+/// Sums that [`record()`] takes about the mean velocity.
 const CENTRED: usize = row::MINIMUM - row::PRESSURE;
 
 kernel! {

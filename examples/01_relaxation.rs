@@ -1,0 +1,46 @@
+//! Two beams of hard spheres relax to a Maxwellian: the state every few steps, and what is conserved.
+//!
+//!     cargo run --release --example 01_relaxation
+
+use rarefy::collision::{
+    Integrator, OperatorConfig, Relaxation, RelaxationConfig, Until, VelocityGrid,
+    initial::TwoMaxwellians,
+};
+
+fn main() -> rarefy::Result<()> {
+    let grid = VelocityGrid::new(16, -6.5, 6.5)?;
+    let beams = TwoMaxwellians::default();
+    let config = RelaxationConfig {
+        operator: OperatorConfig::new(grid),
+        integrator: Integrator::Ssprk2,
+        step: None, // half of the largest step that keeps f >= 0
+        until: Until::Time(2.0),
+    };
+    let mut run = Relaxation::new(config, beams.sample(&grid))?;
+    println!("on {}", run.machine());
+    println!("  time     P_xx     P_yy          H");
+    while !run.is_done() {
+        let row = run.step()?;
+        if row.step % 10 == 0 || run.is_done() {
+            let [xx, yy, ..] = row.moments.pressure;
+            let entropy = row.moments.entropy;
+            println!("{:6.3} {xx:8.5} {yy:8.5} {entropy:10.6}", row.time);
+        }
+    }
+
+    let equilibrium = beams.equilibrium_temperature();
+    println!(
+        "at the end  P_xx = P_yy = {equilibrium:.2},  H = {:.6}",
+        beams.equilibrium_entropy()
+    );
+    let (first, last) = (
+        run.history()[0].moments,
+        run.history()[run.history().len() - 1].moments,
+    );
+    println!(
+        "drift of density {:.0e}, of temperature {:.0e}",
+        (last.density / first.density - 1.0).abs(),
+        (last.temperature / first.temperature - 1.0).abs()
+    );
+    Ok(())
+}
