@@ -52,7 +52,7 @@ impl DeviceCrate {
     /// capabilities = [75]         # of every wing
     /// wings.longman = [90]        # of one wing, in addition
     /// [package.metadata.ptx.launch]
-    /// speed_spectrum_f32 = { threads = 384, blocks = 2 }
+    /// speed_spectrum_f32 = { threads = 256, blocks = 3 }
     /// ```
     pub fn open(dir: impl AsRef<Path>) -> Result<Self> {
         let dir = dir.as_ref().to_owned();

@@ -15,7 +15,7 @@ struct Stage {
     variables: &'static [(&'static str, &'static str)],
 }
 
-const STAGES: [Stage; 5] = [
+const STAGES: [Stage; 8] = [
     Stage {
         title: "format",
         arguments: &["fmt", "--all", "--check"],
@@ -41,6 +41,31 @@ const STAGES: [Stage; 5] = [
     Stage {
         title: "tests",
         arguments: &["test", "--workspace"],
+        variables: &[],
+    },
+    Stage {
+        title: "first example",
+        arguments: &["run", "--quiet", "--example", "01_relaxation"],
+        variables: &[],
+    },
+    Stage {
+        title: "second example",
+        arguments: &[
+            "run",
+            "--quiet",
+            "--example",
+            "02_collide_your_own_distribution",
+        ],
+        variables: &[],
+    },
+    Stage {
+        title: "third example",
+        arguments: &[
+            "run",
+            "--quiet",
+            "--example",
+            "03_custom_kernel_in_the_emulator",
+        ],
         variables: &[],
     },
     Stage {

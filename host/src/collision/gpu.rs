@@ -677,3 +677,91 @@ fn working_scale(f: &[f64]) -> f64 {
         1.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collision::{VelocityGrid, initial};
+    use crate::emulator::{Emulator, ThreadOrder};
+
+    /// State, rate and moments after two steps, with the threads of every kernel in a given order.
+    fn run<T: Real>(order: ThreadOrder, method: Method) -> (Vec<f64>, Evaluation, Moments) {
+        let grid = VelocityGrid::new(5, -6.5, 6.5).expect("a grid");
+        let config = OperatorConfig {
+            method,
+            ..OperatorConfig::new(grid)
+        };
+        let mut engine = MachineEngine::<_, T>::new(Emulator::new(order), String::new(), &config)
+            .expect("an engine");
+        let f = initial::TwoMaxwellians::default().sample(&grid);
+        let rule = StepRule {
+            fixed: 0.01,
+            safety: 0.5,
+            end: f64::INFINITY,
+        };
+        engine.set_state(&f, 0.0).expect("a state");
+        let rows = engine
+            .advance(Integrator::Ssprk2, &rule, 2)
+            .expect("two steps");
+        let moments = rows.last().expect("a row").moments;
+        (
+            engine.state().expect("the state"),
+            engine.evaluation().expect("the rate"),
+            moments,
+        )
+    }
+
+    #[test]
+    fn no_kernel_depends_on_the_order_of_threads() {
+        for method in [Method::Direct, Method::Fast] {
+            let single = run::<f32>(ThreadOrder::Ascending, method);
+            let double = run::<f64>(ThreadOrder::Ascending, method);
+            for order in [
+                ThreadOrder::Descending,
+                ThreadOrder::Random(7),
+                ThreadOrder::Random(8),
+            ] {
+                assert!(
+                    run::<f32>(order, method) == single,
+                    "{method:?} f32, {order:?}"
+                );
+                assert!(
+                    run::<f64>(order, method) == double,
+                    "{method:?} f64, {order:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_the_direct_kernel_fit_into_shared_memory() {
+        let h200 = Emulator::default().limits().expect("limits");
+        let turing = Limits {
+            shared_bytes_per_block: 64 * 1024,
+            shared_bytes_per_multiprocessor: 64 * 1024,
+            multiprocessors: 40,
+            free_bytes: 8 << 30,
+        };
+        for n in 3..=VelocityGrid::MAX_N as u32 {
+            let planes = |warps: u32, size: usize| {
+                let shape = DirectShape {
+                    n,
+                    radii: 0,
+                    halves: 0,
+                    warps,
+                };
+                (2 * shape.plane_words() + warps * n * n) as usize * size
+            };
+            if let Some(warps) = direct_warps::<f32>(n, &h200) {
+                assert!(planes(warps, 4) <= h200.shared_bytes_per_block, "{n}");
+            }
+            if let Some(warps) = direct_warps::<f64>(n, &turing) {
+                assert!(planes(warps, 8) <= turing.shared_bytes_per_block, "{n}");
+            }
+        }
+        // The paper's grid fits everywhere, the largest only in f32 on a large GPU.
+        assert!(direct_warps::<f64>(20, &turing).is_some());
+        assert!(direct_warps::<f32>(64, &h200).is_some());
+        assert!(direct_warps::<f64>(64, &h200).is_none());
+    }
+}

@@ -9,10 +9,27 @@ use crate::error::{Error, Result};
 /// Cell (i_x, i_y, i_z) has its centre at `min + (i + 1/2) h`, h = (max - min) / N; distributions are stored
 /// `f[ix][iy][iz]`, `iz` fastest, and vanish outside the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct VelocityGrid {
     n: usize,
     min: f64,
     max: f64,
+}
+
+/// A grid as a file may describe it.
+#[derive(Deserialize)]
+struct Unchecked {
+    n: usize,
+    min: f64,
+    max: f64,
+}
+
+impl TryFrom<Unchecked> for VelocityGrid {
+    type Error = Error;
+
+    fn try_from(Unchecked { n, min, max }: Unchecked) -> Result<Self> {
+        Self::new(n, min, max)
+    }
 }
 
 impl VelocityGrid {

@@ -58,13 +58,17 @@ impl OperatorConfig {
 
     /// Checks what the types alone do not.
     pub(super) fn validate(&self) -> Result<()> {
-        if self.sigma_t.is_finite() && self.sigma_t > 0.0 {
-            Ok(())
-        } else {
-            Err(Error::input(format!(
+        if !(self.sigma_t.is_finite() && self.sigma_t > 0.0) {
+            return Err(Error::input(format!(
                 "the cross-section sigma_T must be positive and finite; {} was given",
                 self.sigma_t
-            )))
+            )));
+        }
+        match self.scattering {
+            Scattering::Vhs { omega } if !(0.5..=1.0).contains(&omega) => Err(Error::input(
+                format!("the viscosity exponent omega lies between 0.5 and 1; {omega} was given"),
+            )),
+            _ => Ok(()),
         }
     }
 

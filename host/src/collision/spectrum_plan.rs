@@ -11,7 +11,7 @@ use rarefy_kernels::{Quad, Real};
 use super::coefficients::{Orbit, OrbitTable};
 
 /// Orbits that a block takes up at a time.
-const CHUNK: u32 = 64;
+const CHUNK: u32 = 128;
 
 /// One stretch of the work, with its output small enough for the buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]

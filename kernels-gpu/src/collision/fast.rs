@@ -18,9 +18,8 @@ use crate::simt::{Simt, WARP};
 /// Rows of rho that a warp keeps in registers: the granularity of the stored bands.
 pub const TILE: u32 = 8;
 
-/// Threads of a block of [`speed_spectrum()`]: as many warps as tiles are usually unfinished at a time.
-pub const SPECTRUM_THREADS: u32 = SPECTRUM_WARPS * WARP;
-const SPECTRUM_WARPS: u32 = 12;
+/// Threads of a block of [`speed_spectrum()`].
+pub const SPECTRUM_THREADS: u32 = 256;
 
 /// The problem of [`speed_spectrum()`], [`gather_z()`] and [`gather_xy()`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,14 +87,12 @@ kernel! {
     /// each mirror image `s -> 2(N-1) - s` of s_y and s_x. All columns of a block see the same orbits, in boxes that differ in z only.
     ///
     /// **First half.** The block takes up the next `chunk` orbits, drops those that do not fit the box in x and y, and
-    /// sums the products over each orbit's images: lanes run along z, so that they read consecutive words of the padded rows. The sums go to
-    /// shared memory, columns with the widest boxes first: a group of 32 columns then needs only the orbits and the tiles that
-    /// its own widest box holds.
+    /// sums the products over each orbit's images: lanes are columns, so that they read consecutive words of the padded rows. The sums go to
+    /// shared memory.
     ///
-    /// **Second half.** A warp owns the tiles, 8 consecutive values of rho each, whose number is its own modulo the number of warps, and keeps
-    /// 8 x C sums a lane in registers; a coefficient, the same for all lanes, meets C columns. Between chunks the sums of an
-    /// unfinished tile wait in shared memory (in the output buffer, where a warp has several). Only the owning warp touches them and
-    /// the order of the orbits is fixed, so there is no race and the bits are always the same.
+    /// **Second half.** Each warp owns tiles of 8 consecutive values of rho and keeps 8 x C sums a lane in registers; a
+    /// coefficient, the same for all lanes, meets C columns. A tile's sums are carried from chunk to chunk in the
+    /// output buffer, which only the owning thread touches; the order of the orbits is fixed, so the bits are too.
     ///
     /// `orbits[o] = [|n| packed in bytes, first tile, tiles, first coefficient / 8]`, sorted by first tile within each parity class, each class
     /// from `classes[c]` on and filled up to whole chunks with orbits that fit nowhere. In classes 1 and 2 the first byte belongs to the axis whose
@@ -106,11 +103,10 @@ kernel! {
         coefficients: In<Quad<T>>, spectrum: InOut<T>; shape: FastShape,
     ) for f32, f64
     shared {
-        sums: [T; shape.chunk * shape.columns()], held: [T; SPECTRUM_WARPS * TILE * shape.columns()],
-        list: [Quad<u32>; shape.chunk], counts: [u32; SPECTRUM_WARPS],
+        sums: [T; shape.chunk * shape.columns()], list: [Quad<u32>; shape.chunk],
+        counts: [u32; SPECTRUM_THREADS / WARP],
     } {
-        let spectrum =
-            Spectrum { padded, tasks, orbits, classes, reach, coefficients, spectrum, shape, sums, held, list, counts };
+        let spectrum = Spectrum { padded, tasks, orbits, classes, reach, coefficients, spectrum, shape, sums, list, counts };
         match shape.columns() / WARP {
             1 => spectrum.block::<1, _>(t),
             2 => spectrum.block::<2, _>(t),
@@ -131,86 +127,8 @@ struct Spectrum<'a, T: Real> {
     spectrum: InOut<'a, T>,
     shape: FastShape,
     sums: Shared<'a, T>,
-    held: Shared<'a, T>,
     list: Shared<'a, Quad<u32>>,
     counts: Shared<'a, u32>,
-}
-
-/// What is the same for a whole block.
-struct Block<const C: usize> {
-    bounds: MassBox,
-    /// Half-width in z of the widest box among the 32 columns of each group.
-    widths: [u32; C],
-    /// Tiles that these boxes reach.
-    tiles: [u32; C],
-    /// Where the columns that a lane reads have their centre (s - parity) / 2 in the padded distribution.
-    centre: [u32; C],
-    /// Where their sums go among the columns in shared memory.
-    place: [u32; C],
-    /// Which column of the output the columns that a lane multiplies are.
-    target: [u32; C],
-    /// First word of the block's output.
-    output: usize,
-}
-
-impl<const C: usize> Block<C> {
-    /// Columns of the block, a constant so that offsets between rows are part of the instructions.
-    const COLUMNS: u32 = C as u32 * WARP;
-}
-
-/// Where the sums of a tile are when a chunk begins.
-#[derive(Clone, Copy, PartialEq)]
-enum Source {
-    /// Nowhere yet.
-    Fresh,
-    /// In shared memory.
-    Held,
-    /// In the output buffer.
-    Output,
-}
-
-/// Values of s_z of one parity in the order of falling half-width: w_max - 2j, where all but the middle of the lattice come twice.
-#[derive(Clone, Copy)]
-struct ByWidth {
-    n: u32,
-    pz: u32,
-}
-
-impl ByWidth {
-    /// Largest half-width.
-    #[inline(always)]
-    const fn most(self) -> u32 {
-        self.n - 1 - ((self.n - 1 - self.pz) & 1)
-    }
-    /// 1 if the middle of the lattice is among the values.
-    #[inline(always)]
-    const fn single(self) -> u32 {
-        (self.most() == self.n - 1) as u32
-    }
-    /// Rank of s_z = 2 z + pz.
-    #[inline(always)]
-    const fn rank(self, z: u32) -> u32 {
-        let s = 2 * z + self.pz;
-        let upper = (s > self.n - 1) as u32;
-        (self.most() - half_width(s, self.n) + upper).saturating_sub(self.single())
-    }
-    /// Half-width of the value of that rank.
-    #[inline(always)]
-    const fn width(self, rank: u32) -> u32 {
-        self.most() - (rank + self.single()) / 2 * 2
-    }
-    /// The z of that rank.
-    #[inline(always)]
-    const fn z(self, rank: u32) -> u32 {
-        let upper = (rank + self.single()) & 1;
-        let width = self.width(rank);
-        let s = if upper == 1 {
-            2 * (self.n - 1) - width
-        } else {
-            width
-        };
-        (s - self.pz) / 2
-    }
 }
 
 /// The centre-of-mass box of a block's columns in x and y, and the parities of s.
@@ -294,14 +212,44 @@ impl<T: Real> Spectrum<'_, T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn block<const C: usize, S: Simt>(&self, t: &S) {
         let shape = &self.shape;
+        let n = shape.n;
+        // As a constant, so that offsets between rows are part of the instructions.
+        let columns = C as u32 * WARP;
         let item = quotient(t.block_idx(), shape.launch_tasks);
         let task = shape.first_task + t.block_idx() - item * shape.launch_tasks;
-        let block = self.prepare::<C, S>(t, item, task);
-        let class = block.bounds.class();
-        let tiles = block.tiles[0];
+        let Quad([sx, sy, pz, first_tile]) = self.tasks.get(t, task as usize);
+        let bounds = MassBox {
+            wx: half_width(sx, n),
+            wy: half_width(sy, n),
+            px: sx & 1,
+            py: sy & 1,
+            pz,
+        };
+        let class = bounds.class();
+        let wz = n - 1 - ((n - 1 - pz) & 1);
+        let rho_max = bounds.wx * bounds.wx + bounds.wy * bounds.wy + wz * wz;
+        let tiles = ((rho_max - class) >> class_shift(class)) / TILE + 1;
+        let output = (item as usize * shape.tiles as usize + first_tile as usize)
+            * (TILE * columns) as usize;
+
+        // Where a lane's columns have their centre (s - parity) / 2 in the padded distribution.
+        let mut centre = [0; C];
+        let mut c = 0;
+        while c < C {
+            let column = c as u32 * WARP + t.lane();
+            let set = quotient(column, n);
+            let z = column - set * n;
+            // Columns that fill up the last warp repeat the first one.
+            let (set, z) = if set < shape.sets { (set, z) } else { (0, 0) };
+            let x = if set & 2 == 0 { sx } else { 2 * (n - 1) - sx };
+            let y = if set & 1 == 0 { sy } else { 2 * (n - 1) - sy };
+            let z = if z + pz < n { z } else { 0 };
+            centre[c] =
+                item * shape.padded() + ((x / 2) * n + y / 2) * shape.stride() + z + shape.margin();
+            c += 1;
+        }
 
         let mut high = 0;
-        let mut held = u32::MAX;
         let mut base = self.classes.get(t, class as usize);
         let end = self.classes.get(t, class as usize + 1);
         while base < end {
@@ -309,36 +257,16 @@ impl<T: Real> Spectrum<'_, T> {
             if low >= tiles {
                 break;
             }
-            // Tiles below the first one of the next chunk are finished with this chunk.
-            let mut next_low = u32::MAX;
-            if base + shape.chunk < end {
-                let Quad([_, first, _, _]) = self.orbits.get(t, (base + shape.chunk) as usize);
-                next_low = first;
-            }
-            let count = self.take_up(t, base, &block);
-            self.sum_images(t, count, &block);
+            let count = self.take_up(t, base, bounds);
+            self.sum_images::<C, S>(t, count, bounds, &centre);
             t.sync_threads();
 
             let reach = self.reach.get(t, quotient(base, shape.chunk) as usize);
             let reach = if reach < tiles { reach } else { tiles };
-            let start = if low < high { low } else { high };
-            let skew = start - quotient(start, t.warps()) * t.warps();
-            let mut tile = if t.warp() >= skew {
-                start + t.warp() - skew
-            } else {
-                start + t.warp() + t.warps() - skew
-            };
+            let mut tile = (if low < high { low } else { high }) + t.warp();
             while tile < reach {
-                let source = if tile == held {
-                    Source::Held
-                } else if tile < high {
-                    Source::Output
-                } else {
-                    Source::Fresh
-                };
-                let hold = tile >= next_low && tile + t.warps() >= reach;
-                self.multiply(t, count, tile, source, hold, &block);
-                held = if hold { tile } else { u32::MAX };
+                let at = output + (tile * TILE * columns + t.lane()) as usize;
+                self.multiply::<C, S>(t, count, tile, tile < high, at);
                 tile += t.warps();
             }
             high = if reach > high { reach } else { high };
@@ -349,96 +277,36 @@ impl<T: Real> Spectrum<'_, T> {
         // Values of rho that no orbit reaches.
         let mut tile = high + t.warp();
         while tile < tiles {
-            self.multiply(t, 0, tile, Source::Fresh, false, &block);
+            let mut row = 0;
+            while row < TILE {
+                let mut c = 0;
+                while c < C as u32 {
+                    let at = (tile * TILE + row) * columns + c * WARP + t.lane();
+                    self.spectrum.set(t, output + at as usize, T::ZERO);
+                    c += 1;
+                }
+                row += 1;
+            }
             tile += t.warps();
         }
     }
 
+    /// Lists those of the `chunk` orbits from `base` on that fit the box in x and y; returns their number.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn prepare<const C: usize, S: Simt>(&self, t: &S, item: u32, task: u32) -> Block<C> {
-        let shape = &self.shape;
-        let (n, sets) = (shape.n, shape.sets);
-        let Quad([sx, sy, pz, first_tile]) = self.tasks.get(t, task as usize);
-        let bounds = MassBox {
-            wx: half_width(sx, n),
-            wy: half_width(sy, n),
-            px: sx & 1,
-            py: sy & 1,
-            pz,
-        };
-        let order = ByWidth { n, pz };
-        let output = item as usize * shape.tiles as usize + first_tile as usize;
-        let mut block = Block {
-            bounds,
-            widths: [0; C],
-            tiles: [0; C],
-            centre: [0; C],
-            place: [0; C],
-            target: [0; C],
-            output: output * (TILE * Block::<C>::COLUMNS) as usize,
-        };
-        let class = bounds.class();
-        let mut c = 0;
-        while c < C {
-            let width = order.width(quotient(c as u32 * WARP, sets));
-            let rho = bounds.wx * bounds.wx + bounds.wy * bounds.wy + width * width;
-            block.widths[c] = width;
-            block.tiles[c] = ((rho - class) >> class_shift(class)) / TILE + 1;
-
-            // Columns past the last one repeat the first one's work; so does the one that the odd parity lacks.
-            let column = c as u32 * WARP + t.lane();
-            let set = quotient(column, n);
-            let z = column - set * n;
-            let exists = z + pz < n;
-            let fills_up = set >= sets;
-            let (set, z) = if fills_up { (0, 0) } else { (set, z) };
-            let x = if set & 2 == 0 { sx } else { 2 * (n - 1) - sx };
-            let y = if set & 1 == 0 { sy } else { 2 * (n - 1) - sy };
-            let near = if exists { z } else { 0 };
-            block.centre[c] = item * shape.padded()
-                + ((x / 2) * n + y / 2) * shape.stride()
-                + near
-                + shape.margin();
-            let rank = if exists { order.rank(near) } else { n - 1 };
-            block.place[c] = if fills_up { column } else { rank * sets + set };
-
-            let rank = quotient(column, sets);
-            let set = column - rank * sets;
-            let z = if rank + pz < n { order.z(rank) } else { n - 1 };
-            block.target[c] = if rank < n { set * n + z } else { column };
-            c += 1;
-        }
-        block
-    }
-
-    /// Lists those of the `chunk` orbits from `base` on that fit the box in x and y, each with the number of column groups in whose widest box
-    /// they fit in z; returns how many there are.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn take_up<const C: usize, S: Simt>(&self, t: &S, base: u32, block: &Block<C>) -> u32 {
-        let bounds = block.bounds;
+    fn take_up<S: Simt>(&self, t: &S, base: u32, bounds: MassBox) -> u32 {
         let k = t.thread_idx();
         let last = self.shape.chunk - 1;
         let Quad([n, first, tiles, coefficient]) = self
             .orbits
             .get(t, (base + if k < last { k } else { last }) as usize);
-        let mut least = u32::MAX;
+        let mut fits = false;
         let mut image = 0;
         while image < bounds.images() {
-            let [nx, ny, nz] = bounds.image(n, image);
-            if bounds.contains([nx, ny, nz]) && nz < least {
-                least = nz;
-            }
+            fits |= bounds.contains(bounds.image(n, image));
             image += 1;
         }
-        let mut groups = 0;
-        let mut c = 0;
-        while c < C {
-            groups += u32::from(least <= block.widths[c]);
-            c += 1;
-        }
-        let fits = k <= last && groups > 0;
+        fits &= k <= last;
         let mask = t.ballot(fits);
         if t.lane() == 0 {
             self.counts.set(t, t.warp(), mask.count_ones());
@@ -454,11 +322,8 @@ impl<T: Real> Spectrum<'_, T> {
             warp += 1;
         }
         if fits {
-            self.list.set(
-                t,
-                before,
-                Quad([n, first, tiles | groups << 16, coefficient]),
-            );
+            self.list
+                .set(t, before, Quad([n, first, tiles, coefficient]));
         }
         t.sync_threads();
         total
@@ -467,9 +332,14 @@ impl<T: Real> Spectrum<'_, T> {
     /// Sums the products over the images of each listed orbit: one warp an orbit, one lane a column.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn sum_images<const C: usize, S: Simt>(&self, t: &S, count: u32, block: &Block<C>) {
-        let (n, stride) = (self.shape.n, self.shape.stride());
-        let bounds = block.bounds;
+    fn sum_images<const C: usize, S: Simt>(
+        &self,
+        t: &S,
+        count: u32,
+        bounds: MassBox,
+        centre: &[u32; C],
+    ) {
+        let (n, stride, columns) = (self.shape.n, self.shape.stride(), C as u32 * WARP);
         let MassBox { px, py, pz, .. } = bounds;
         let mut e = t.warp();
         while e < count {
@@ -478,7 +348,7 @@ impl<T: Real> Spectrum<'_, T> {
             let mut k = 0;
             while k < bounds.images() {
                 let [nx, ny, nz] = bounds.image(orbit, k);
-                if bounds.contains([nx, ny, nz]) && nz <= block.widths[0] {
+                if bounds.contains([nx, ny, nz]) {
                     // Offsets of k = (s+n)/2 and l = (s-n)/2 from the centre, for the images of n under reflections.
                     let (kx, lx) = (
                         ((nx + px) / 2) * n,
@@ -492,14 +362,15 @@ impl<T: Real> Spectrum<'_, T> {
                     let lk = lx.wrapping_add(ky).wrapping_mul(stride);
                     let mut c = 0;
                     while c < C {
-                        let centre = block.centre[c] as usize;
-                        let f = |row: u32, z: u32| {
-                            self.padded.get_near(t, centre, row.wrapping_add(z) as i32)
-                        };
-                        let products = f(kk, kz) * f(ll, lz);
-                        let products = f(kk, lz).mul_add(f(ll, kz), products);
-                        let products = f(kl, kz).mul_add(f(lk, lz), products);
-                        let products = f(kl, lz).mul_add(f(lk, kz), products);
+                        let near = centre[c] as usize;
+                        let f = |offset: u32| self.padded.get_near(t, near, offset as i32);
+                        let products = f(kk.wrapping_add(kz)) * f(ll.wrapping_add(lz));
+                        let products =
+                            f(kk.wrapping_add(lz)).mul_add(f(ll.wrapping_add(kz)), products);
+                        let products =
+                            f(kl.wrapping_add(kz)).mul_add(f(lk.wrapping_add(lz)), products);
+                        let products =
+                            f(kl.wrapping_add(lz)).mul_add(f(lk.wrapping_add(kz)), products);
                         sum[c] += products;
                         c += 1;
                     }
@@ -509,14 +380,14 @@ impl<T: Real> Spectrum<'_, T> {
             let mut c = 0;
             while c < C {
                 self.sums
-                    .set(t, e * Block::<C>::COLUMNS + block.place[c], sum[c]);
+                    .set(t, e * columns + c as u32 * WARP + t.lane(), sum[c]);
                 c += 1;
             }
             e += t.warps();
         }
     }
 
-    /// Adds the listed orbits' share to the sums of one tile.
+    /// Adds the listed orbits' share to one tile of the output.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn multiply<const C: usize, S: Simt>(
@@ -524,82 +395,57 @@ impl<T: Real> Spectrum<'_, T> {
         t: &S,
         count: u32,
         tile: u32,
-        source: Source,
-        hold: bool,
-        block: &Block<C>,
+        carried: bool,
+        at: usize,
     ) {
-        let columns = Block::<C>::COLUMNS;
-        let held = t.warp() * TILE * columns + t.lane();
-        let output = block.output + (tile * TILE * columns) as usize;
-        let mut reached = 0;
-        let mut c = 0;
-        while c < C {
-            reached += u32::from(tile < block.tiles[c]);
-            c += 1;
-        }
-
+        let columns = C as u32 * WARP;
         let mut sum = [[T::ZERO; C]; TILE as usize];
-        let mut row = 0;
-        while row < TILE {
-            let mut c = 0;
-            while c < C {
-                let column = c as u32 * WARP;
-                if source == Source::Held {
-                    sum[row as usize][c] = self.held.get(t, held + row * columns + column);
-                } else if source == Source::Output && (c as u32) < reached {
-                    sum[row as usize][c] = self.spectrum.get_near(
-                        t,
-                        output + block.target[c] as usize,
-                        (row * columns) as i32,
-                    );
+        if carried {
+            let mut row = 0;
+            while row < TILE as usize {
+                let mut c = 0;
+                while c < C {
+                    sum[row][c] = self
+                        .spectrum
+                        .get(t, at + row * columns as usize + c * WARP as usize);
+                    c += 1;
                 }
-                c += 1;
+                row += 1;
             }
-            row += 1;
         }
-
         let mut e = 0;
         while e < count {
-            let Quad([_, first, packed, coefficient]) = self.list.get(t, e);
+            let Quad([_, first, tiles, coefficient]) = self.list.get(t, e);
             if first > tile {
                 break;
             }
-            if tile - first < packed & 0xffff {
-                let groups = packed >> 16;
-                let groups = if groups < reached { groups } else { reached };
+            if tile - first < tiles {
                 let quad = 2 * (coefficient + tile - first) as usize;
                 let Quad(low) = self.coefficients.get(t, quad);
                 let Quad(high) = self.coefficients.get(t, quad + 1);
                 let mut c = 0;
                 while c < C {
-                    if (c as u32) < groups {
-                        let value = self.sums.get(t, e * columns + c as u32 * WARP + t.lane());
-                        let mut row = 0;
-                        while row < 4 {
-                            sum[row][c] = low[row].mul_add(value, sum[row][c]);
-                            sum[row + 4][c] = high[row].mul_add(value, sum[row + 4][c]);
-                            row += 1;
-                        }
+                    let value = self.sums.get(t, e * columns + c as u32 * WARP + t.lane());
+                    let mut row = 0;
+                    while row < 4 {
+                        sum[row][c] = low[row].mul_add(value, sum[row][c]);
+                        sum[row + 4][c] = high[row].mul_add(value, sum[row + 4][c]);
+                        row += 1;
                     }
                     c += 1;
                 }
             }
             e += 1;
         }
-
         let mut row = 0;
-        while row < TILE {
+        while row < TILE as usize {
             let mut c = 0;
             while c < C {
-                let value = sum[row as usize][c];
-                if hold {
-                    self.held
-                        .set(t, held + row * columns + c as u32 * WARP, value);
-                } else if (c as u32) < reached {
-                    let centre = output + block.target[c] as usize;
-                    self.spectrum
-                        .set_near(t, centre, (row * columns) as i32, value);
-                }
+                self.spectrum.set(
+                    t,
+                    at + row * columns as usize + c * WARP as usize,
+                    sum[row][c],
+                );
                 c += 1;
             }
             row += 1;
