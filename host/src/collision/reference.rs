@@ -8,13 +8,14 @@ use super::{Evaluation, OperatorConfig};
 ///
 /// `f` holds n^3 values. About n^8 operations: for n up to about 12.
 pub fn gain(n: usize, gamma: f64, f: &[f64]) -> Vec<f64> {
-    cells(n).map(|i| gain_at(n, gamma, f, i)).collect()
-}
-
-/// The inverse collision integral of one cell i, in lattice units.
-pub fn gain_at(n: usize, gamma: f64, f: &[f64], i: [usize; 3]) -> f64 {
     let table = OrbitTable::of(n);
     let speeds = speeds(n, gamma);
+    cells(n).map(|i| gain_at(&table, &speeds, f, i)).collect()
+}
+
+/// The same for one cell i.
+fn gain_at(table: &OrbitTable, speeds: &[f64], f: &[f64], i: [usize; 3]) -> f64 {
+    let n = table.n();
     let cell = |i: [usize; 3]| (i[0] * n + i[1]) * n + i[2];
     let mut gain = 0.0;
     for j in cells(n) {
