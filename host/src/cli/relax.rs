@@ -227,6 +227,7 @@ impl Parameters {
             ("model", args.model.map(|v| v.to_string())),
             ("sigma_t", Some(args.operator.sigma_t.to_string())),
             ("method", Some(name_of(&args.operator.method))),
+            ("order", Some(args.operator.order.to_string())),
             (
                 "no_correction",
                 Some(args.operator.no_correction.to_string()),

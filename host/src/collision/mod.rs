@@ -20,7 +20,7 @@ pub use cpu::{CpuOperator, CpuReal};
 pub use engine::Part;
 pub use grid::VelocityGrid;
 pub use moments::Moments;
-pub use operator::{Correction, CorrectionStatus, Evaluation, Method, OperatorConfig};
+pub use operator::{Correction, CorrectionStatus, Evaluation, Method, OperatorConfig, Order};
 pub use relaxation::{
     Checkpoint, CollisionOperator, Integrator, Record, Relaxation, RelaxationConfig, Until, collide,
 };
