@@ -12,18 +12,18 @@ use rarefy::collision::{
 };
 
 /// Rows of a table of reference values, as printed.
-fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
+pub(crate) fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
     lines.skip(1).map(|line| line.split(',').collect())
 }
 
-fn number(printed: &str) -> f64 {
+pub(crate) fn number(printed: &str) -> f64 {
     printed.parse().expect("a number in the table")
 }
 
 /// Asserts that a value agrees with a printed one to one unit of its last digit.
 #[track_caller]
-fn assert_printed(value: f64, printed: &str, what: &str) {
+pub(crate) fn assert_printed(value: f64, printed: &str, what: &str) {
     let (mantissa, exponent) = printed.split_once('e').unwrap_or((printed, "0"));
     let decimals = mantissa
         .split_once('.')
@@ -36,7 +36,7 @@ fn assert_printed(value: f64, printed: &str, what: &str) {
 }
 
 #[track_caller]
-fn assert_relative(value: f64, expected: f64, tolerance: f64, what: &str) {
+pub(crate) fn assert_relative(value: f64, expected: f64, tolerance: f64, what: &str) {
     assert!(
         (value - expected).abs() <= tolerance * expected.abs(),
         "{what}: {value:e} instead of {expected:e}"
@@ -44,7 +44,7 @@ fn assert_relative(value: f64, expected: f64, tolerance: f64, what: &str) {
 }
 
 /// Uniform random numbers in [0, 1) by splitmix64, one for each cell in storage order.
-fn splitmix(n: usize, seed: u64) -> Vec<f64> {
+pub(crate) fn splitmix(n: usize, seed: u64) -> Vec<f64> {
     let mut state = seed;
     (0..n.pow(3))
         .map(|_| {
@@ -115,7 +115,7 @@ fn largest_relative(a: &[f64], b: &[f64]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-fn norm(values: impl IntoIterator<Item = f64>) -> f64 {
+pub(crate) fn norm(values: impl IntoIterator<Item = f64>) -> f64 {
     values
         .into_iter()
         .map(|value| value * value)

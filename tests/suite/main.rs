@@ -3,6 +3,7 @@
 mod cli;
 mod collision;
 mod collision_backends;
+mod collision_order;
 mod emulator;
 mod gpu;
 mod ptx;

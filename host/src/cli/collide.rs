@@ -73,7 +73,11 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     }
     let vmin = args.vmin.unwrap_or(-vmax);
     VelocityGrid::new(VelocityGrid::MIN_N, vmin, vmax)?;
-    let cube = distribution::read(input, VelocityGrid::MIN_N..=VelocityGrid::MAX_N)?;
+    let cube = distribution::read(
+        input,
+        VelocityGrid::MIN_N..=VelocityGrid::MAX_N,
+        args.operator.order,
+    )?;
     let grid = VelocityGrid::new(cube.n, vmin, vmax)?;
     let f = cube.values;
     let parameters = Parameters {

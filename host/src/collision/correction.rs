@@ -76,7 +76,7 @@ pub(super) fn complete(
 ///
 /// All in f64, sums in a fixed order: the same input gives the same bits.
 ///
-/// **Largest step.** With the loss corrected, f + dt I >= f (1 - dt nu (1 + delta.phi)) because the gain is not negative, so
+/// **Largest step.** With the loss corrected, f + dt I >= f (1 - dt nu (1 + delta.phi)) where the gain is not negative (always in second order), so
 /// dt <= 1 / max(nu (1 + delta.phi)) keeps f >= 0. With loss and gain corrected,
 /// I = gain (1 - delta.phi) - loss (1 + delta.phi): where delta.phi > 1 the gain counts as a sink too, at the rate gain (delta.phi - 1) / f,
 /// and in a cell without f no step is small enough (the largest step is 0). Where nothing can become negative it is infinite.
