@@ -4,6 +4,7 @@ mod cli;
 mod collision;
 mod collision_backends;
 mod collision_order;
+mod collision_transport;
 mod emulator;
 mod gpu;
 mod ptx;

@@ -4,6 +4,7 @@ pub mod coefficients;
 mod correction;
 mod cpu;
 mod engine;
+mod gmres;
 mod gpu;
 mod grid;
 mod host;
@@ -14,6 +15,7 @@ pub mod reference;
 mod relaxation;
 mod scattering;
 mod spectrum_plan;
+pub mod transport;
 
 pub use cpu::{CpuOperator, CpuReal};
 #[doc(hidden)]
