@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::common::{Common, Failure, Operator, OperatorArgs, finite};
 use super::output::{self, Transaction};
-use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
+use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
 use super::{distribution, npy};
 use crate::collision::{
@@ -234,6 +234,7 @@ impl Outcome<'_> {
             y: distribution::section_label(&self.grid, y),
             reach: Some((self.grid.min(), self.grid.max())),
             legend: String::new(),
+            scale: Scale::Linear,
             curves,
         };
         Figure {
