@@ -7,23 +7,23 @@ use rarefy::collision::CpuReal;
 use rarefy::collision::coefficients::{DirectLists, DirectTasks, OrbitTable, omega};
 use rarefy::collision::initial::{Bkw, TwoMaxwellians, maxwellian};
 use rarefy::collision::{
-    CorrectionStatus, CpuOperator, Evaluation, Method, Moments, OperatorConfig, Scattering,
+    CorrectionStatus, CpuOperator, Evaluation, Method, Moments, OperatorConfig, Order, Scattering,
     VelocityGrid, reference,
 };
 
 /// Rows of a table of reference values, as printed.
-fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
+pub(crate) fn rows(table: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     let lines = table.lines().filter(|line| !line.starts_with('#'));
     lines.skip(1).map(|line| line.split(',').collect())
 }
 
-fn number(printed: &str) -> f64 {
+pub(crate) fn number(printed: &str) -> f64 {
     printed.parse().expect("a number in the table")
 }
 
 /// Asserts that a value agrees with a printed one to one unit of its last digit.
 #[track_caller]
-fn assert_printed(value: f64, printed: &str, what: &str) {
+pub(crate) fn assert_printed(value: f64, printed: &str, what: &str) {
     let (mantissa, exponent) = printed.split_once('e').unwrap_or((printed, "0"));
     let decimals = mantissa
         .split_once('.')
@@ -36,7 +36,7 @@ fn assert_printed(value: f64, printed: &str, what: &str) {
 }
 
 #[track_caller]
-fn assert_relative(value: f64, expected: f64, tolerance: f64, what: &str) {
+pub(crate) fn assert_relative(value: f64, expected: f64, tolerance: f64, what: &str) {
     assert!(
         (value - expected).abs() <= tolerance * expected.abs(),
         "{what}: {value:e} instead of {expected:e}"
@@ -44,7 +44,7 @@ fn assert_relative(value: f64, expected: f64, tolerance: f64, what: &str) {
 }
 
 /// Uniform random numbers in [0, 1) by splitmix64, one for each cell in storage order.
-fn splitmix(n: usize, seed: u64) -> Vec<f64> {
+pub(crate) fn splitmix(n: usize, seed: u64) -> Vec<f64> {
     let mut state = seed;
     (0..n.pow(3))
         .map(|_| {
@@ -60,13 +60,13 @@ fn splitmix(n: usize, seed: u64) -> Vec<f64> {
 
 fn gain<T: CpuReal>(n: usize, gamma: f64, method: Method, f: &[f64]) -> Vec<f64> {
     let mut gain = vec![f64::NAN; f.len()];
-    CpuOperator::<T>::new(n, gamma, method).gain(f, &mut gain);
+    CpuOperator::<T>::new(n, gamma, method, Order::Second).gain(f, &mut gain);
     gain
 }
 
 fn frequency(n: usize, gamma: f64, f: &[f64]) -> Vec<f64> {
     let mut frequency = vec![f64::NAN; f.len()];
-    CpuOperator::<f64>::new(n, gamma, Method::Fast).frequency(f, &mut frequency);
+    CpuOperator::<f64>::new(n, gamma, Method::Fast, Order::Second).frequency(f, &mut frequency);
     frequency
 }
 
@@ -115,7 +115,7 @@ fn largest_relative(a: &[f64], b: &[f64]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-fn norm(values: impl IntoIterator<Item = f64>) -> f64 {
+pub(crate) fn norm(values: impl IntoIterator<Item = f64>) -> f64 {
     values
         .into_iter()
         .map(|value| value * value)
@@ -171,7 +171,7 @@ mod coefficients {
     #[test]
     fn the_cubes_partition_the_sphere() {
         for n in [8usize, 16, 32] {
-            let table = OrbitTable::of(n);
+            let table = OrbitTable::of(n, Order::Second);
             for c in 0..4 {
                 let class = table.class(c);
                 // A sphere of radius sqrt(rho) <= n - 2 stays within the cubes of the table.
@@ -210,7 +210,7 @@ mod coefficients {
     fn the_table_has_its_known_size() {
         for row in rows(include_str!("../data/collision/orbits.csv")) {
             let n = number(row[0]) as usize;
-            let table = OrbitTable::of(n);
+            let table = OrbitTable::of(n, Order::Second);
             let classes = [0, 1, 2, 3].map(|c| table.class(c));
             let mut bands = Vec::new();
             for (c, class) in classes.iter().enumerate() {
@@ -248,7 +248,7 @@ mod coefficients {
     #[test]
     fn the_table_equals_the_closed_form() {
         let n = 9;
-        let table = OrbitTable::of(n);
+        let table = OrbitTable::of(n, Order::Second);
         let all = || (0..n.pow(3) as u32).map(|k| [k / 81, k / 9 % 9, k % 9]);
         for m in all().step_by(7) {
             let rho = m.iter().map(|m| m * m).sum();
@@ -262,7 +262,7 @@ mod coefficients {
     #[test]
     fn the_direct_lists_hold_each_coefficient_with_its_weight() {
         for n in [3u32, 6, 7] {
-            let lists = DirectLists::new(n as usize);
+            let lists = DirectLists::new(n as usize, Order::Second);
             let mut total = 0;
             for k in 0..n.pow(3) {
                 let m @ [mx, my, mz] = [k / (n * n), k / n % n, k % n];
@@ -299,7 +299,7 @@ mod coefficients {
     #[test]
     fn the_direct_tasks_cover_every_block_once() {
         for n in [3u32, 8, 11] {
-            let tasks = DirectTasks::new(&DirectLists::new(n as usize));
+            let tasks = DirectTasks::new(&DirectLists::new(n as usize, Order::Second));
             let mut slots: Vec<_> = tasks
                 .tasks
                 .iter()
@@ -361,7 +361,11 @@ mod gain_and_frequency {
                 );
             }
             if n <= 8 {
-                check(&reference::gain(n, gamma, &f), 1e-12, "reference");
+                check(
+                    &reference::gain(n, gamma, Order::Second, &f),
+                    1e-12,
+                    "reference",
+                );
             }
 
             let config = lattice(n, scattering(gamma));
@@ -396,7 +400,7 @@ mod gain_and_frequency {
                 }
                 assert!(largest_relative(&fast, &direct) < 1e-13, "{n} {gamma}");
                 if n <= 6 {
-                    let reference = reference::gain(n, gamma, &f);
+                    let reference = reference::gain(n, gamma, Order::Second, &f);
                     assert!(largest_relative(&fast, &reference) < 1e-13, "{n} {gamma}");
                 }
                 let nu = reference::frequency(n, gamma, &f);

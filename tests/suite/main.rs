@@ -3,6 +3,8 @@
 mod cli;
 mod collision;
 mod collision_backends;
+mod collision_order;
+mod collision_transport;
 mod emulator;
 mod gpu;
 mod ptx;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::common::{Common, Failure, Operator, OperatorArgs, finite};
 use super::output::{self, Transaction};
-use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
+use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
 use super::{distribution, npy};
 use crate::collision::{
@@ -73,7 +73,11 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     }
     let vmin = args.vmin.unwrap_or(-vmax);
     VelocityGrid::new(VelocityGrid::MIN_N, vmin, vmax)?;
-    let cube = distribution::read(input, VelocityGrid::MIN_N..=VelocityGrid::MAX_N)?;
+    let cube = distribution::read(
+        input,
+        VelocityGrid::MIN_N..=VelocityGrid::MAX_N,
+        args.operator.order,
+    )?;
     let grid = VelocityGrid::new(cube.n, vmin, vmax)?;
     let f = cube.values;
     let parameters = Parameters {
@@ -230,6 +234,7 @@ impl Outcome<'_> {
             y: distribution::section_label(&self.grid, y),
             reach: Some((self.grid.min(), self.grid.max())),
             legend: String::new(),
+            scale: Scale::Linear,
             curves,
         };
         Figure {

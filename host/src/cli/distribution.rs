@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::npy;
-use crate::collision::VelocityGrid;
 use crate::collision::initial::{Bkw, TwoMaxwellians};
+use crate::collision::{Order, VelocityGrid};
 use crate::error::{Error, Result};
 
 /// The initial state of a relaxation.
@@ -31,8 +31,8 @@ impl Init {
         }
     }
 
-    /// The values on the grid.
-    pub(super) fn sample(&self, grid: &VelocityGrid) -> Result<Vec<f64>> {
+    /// The values on the grid, for an operator of the given order.
+    pub(super) fn sample(&self, grid: &VelocityGrid, order: Order) -> Result<Vec<f64>> {
         match self {
             Self::TwoMaxwellians(speed) => {
                 let beams = TwoMaxwellians {
@@ -42,7 +42,7 @@ impl Init {
                 Ok(beams.sample(grid))
             }
             Self::Bkw(state) => Ok(state.sample(grid)),
-            Self::File(path) => Ok(read(path, grid.n()..=grid.n())?.values),
+            Self::File(path) => Ok(read(path, grid.n()..=grid.n(), order)?.values),
         }
     }
 
@@ -103,8 +103,12 @@ pub(super) fn equilibrium_entropy(density: f64, temperature: f64) -> f64 {
     density * (density.ln() - 1.5 * (1.0 + (2.0 * PI * temperature).ln()))
 }
 
-/// Reads a distribution and checks that it is one: finite, nonnegative, not zero.
-pub(super) fn read(path: &Path, sides: std::ops::RangeInclusive<usize>) -> Result<npy::Cube> {
+/// Reads a distribution and checks that it is one: finite, not zero, nonnegative as far as the order of the operator asks for it.
+pub(super) fn read(
+    path: &Path,
+    sides: std::ops::RangeInclusive<usize>,
+    order: Order,
+) -> Result<npy::Cube> {
     let cube = npy::read_cube(path, sides)?;
     let count = |wrong: &dyn Fn(f64) -> bool| {
         let first = cube.values.iter().position(|&f| wrong(f))?;
@@ -128,7 +132,9 @@ pub(super) fn read(path: &Path, sides: std::ops::RangeInclusive<usize>) -> Resul
             format!("{count} {are} not finite; {first}"),
         ));
     }
-    if let Some((count, are, first)) = count(&|f| f < 0.0) {
+    let largest = cube.values.iter().copied().fold(0.0, f64::max);
+    let least = -order.tolerated_negative() * largest;
+    if let Some((count, are, first)) = count(&|f| f < least) {
         return Err(Error::file(
             path,
             format!("{count} {are} negative; {first}; a distribution is nonnegative"),
@@ -247,7 +253,9 @@ mod tests {
     #[test]
     fn two_maxwellians_start_where_the_paper_does() {
         let grid = VelocityGrid::new(20, -6.5, 6.5).unwrap();
-        let f = Init::TwoMaxwellians(1.5).sample(&grid).unwrap();
+        let f = Init::TwoMaxwellians(1.5)
+            .sample(&grid, Order::Second)
+            .unwrap();
         let h = f
             .iter()
             .filter(|f| **f > 0.0)

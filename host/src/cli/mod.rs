@@ -18,6 +18,7 @@ mod npy;
 mod output;
 mod plot;
 mod progress;
+mod rates;
 mod relax;
 mod report;
 
@@ -40,6 +41,7 @@ struct Cli {
 enum Command {
     Relax(relax::RelaxArgs),
     Collide(collide::CollideArgs),
+    Rates(rates::RatesArgs),
     Doctor(doctor::DoctorArgs),
 }
 
@@ -58,6 +60,7 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
     match (cli.command, sub) {
         (Some(Command::Relax(args)), Some(sub)) => relax::run(&args, sub),
         (Some(Command::Collide(args)), _) => collide::run(&args),
+        (Some(Command::Rates(args)), _) => rates::run(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }

@@ -47,6 +47,25 @@ pub(super) enum Stroke {
     Dotted,
 }
 
+/// The scale of a panel's axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scale {
+    Linear,
+    /// Logarithmic on both axes; points that are not positive are left out.
+    Logarithmic,
+}
+
+impl Scale {
+    /// Where a value stands; not finite if it has no place.
+    fn of(self, value: f64) -> f64 {
+        match self {
+            Self::Linear => value,
+            Self::Logarithmic if value > 0.0 => value.log10(),
+            Self::Logarithmic => f64::NAN,
+        }
+    }
+}
+
 /// A curve.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
@@ -67,6 +86,8 @@ pub(super) struct Panel {
     pub(super) reach: Option<(f64, f64)>,
     /// What the labels in the legend are, for example `time`; may be empty.
     pub(super) legend: String,
+    /// Scale of both axes.
+    pub(super) scale: Scale,
     pub(super) curves: Vec<Curve>,
 }
 
@@ -125,23 +146,31 @@ type Drawn<'a> =
 
 impl Panel {
     fn draw<'a>(&self, area: &Area<'a>, frame: &Frame, texts: &mut Vec<Text>) -> Drawn<'a> {
+        let scaled = |&(x, y): &(f64, f64)| (self.scale.of(x), self.scale.of(y));
         let points = || {
             self.curves
                 .iter()
-                .flat_map(|c| c.points.iter())
+                .flat_map(|c| c.points.iter().map(scaled))
                 .filter(|(x, y)| x.is_finite() && y.is_finite())
         };
         let xs = Axis::tight(
-            points()
-                .map(|p| p.0)
-                .chain(self.reach.into_iter().flat_map(|(a, b)| [a, b])),
+            points().map(|p| p.0).chain(
+                self.reach
+                    .into_iter()
+                    .flat_map(|(a, b)| [a, b].map(|x| self.scale.of(x))),
+            ),
             10.0,
         );
-        let ys = Axis::rounded(points().map(|p| p.1), (frame.bottom - frame.top) / 70.0);
+        let ys = match self.scale {
+            Scale::Linear => {
+                Axis::rounded(points().map(|p| p.1), (frame.bottom - frame.top) / 70.0)
+            }
+            Scale::Logarithmic => Axis::tight(points().map(|p| p.1), 1.0).widened(0.04),
+        };
         let px = |x: f64| frame.left + xs.place(x) * (frame.right - frame.left);
         let py = |y: f64| frame.bottom - ys.place(y) * (frame.bottom - frame.top);
 
-        for (value, label) in xs.ticks() {
+        for (value, label) in xs.ticks_of(self.scale) {
             let x = px(value);
             line(area, &[(x, frame.top), (x, frame.bottom)], GRID, 1.0)?;
             line(
@@ -152,7 +181,7 @@ impl Panel {
             )?;
             texts.push(Text::new(&label, 17.0, x, frame.bottom + 26.0).at(0.5));
         }
-        for (value, label) in ys.ticks() {
+        for (value, label) in ys.ticks_of(self.scale) {
             let y = py(value);
             line(area, &[(frame.left, y), (frame.right, y)], GRID, 1.0)?;
             line(area, &[(frame.left - 6.0, y), (frame.left, y)], INK, 1.2)?;
@@ -163,10 +192,8 @@ impl Panel {
         texts.push(Text::new(&self.y, 19.0, frame.left - 6.0, frame.top - 16.0));
 
         for curve in &self.curves {
-            for run in curve
-                .points
-                .split(|(x, y)| !(x.is_finite() && y.is_finite()))
-            {
+            let points: Vec<_> = curve.points.iter().map(scaled).collect();
+            for run in points.split(|(x, y)| !(x.is_finite() && y.is_finite())) {
                 let run: Vec<_> = run.iter().map(|&(x, y)| (px(x), py(y))).collect();
                 curve.trace(area, &run)?;
             }
@@ -270,6 +297,53 @@ impl Axis {
             max: (max / step - 1e-9).ceil() * step,
             step,
         }
+    }
+
+    /// With this share of its length added at both ends.
+    fn widened(self, share: f64) -> Self {
+        let more = share * (self.max - self.min);
+        Self {
+            min: self.min - more,
+            max: self.max + more,
+            ..self
+        }
+    }
+
+    /// Ticks; on a logarithmic axis, which runs over exponents of ten, they are at round numbers.
+    fn ticks_of(&self, scale: Scale) -> Vec<(f64, String)> {
+        if scale == Scale::Linear {
+            return self.ticks();
+        }
+        let (low, high) = (10f64.powf(self.min), 10f64.powf(self.max));
+        // Within a decade the ticks of a linear axis; beyond, 1, 2 and 5 times powers of ten, or the powers alone.
+        if high < 10.0 * low {
+            let linear = Self {
+                min: low,
+                max: high,
+                step: nice((high - low) / 6.0),
+            };
+            return linear
+                .ticks()
+                .into_iter()
+                .map(|(value, label)| (value.log10(), label))
+                .collect();
+        }
+        let factors: &[u32] = if high < 200.0 * low { &[1, 2, 5] } else { &[1] };
+        let mut ticks = Vec::new();
+        for exponent in self.min.floor() as i32..=self.max.ceil() as i32 {
+            for &factor in factors {
+                let place = f64::from(factor).log10() + f64::from(exponent);
+                if (self.min..=self.max).contains(&place) {
+                    let label = if (-2..4).contains(&exponent) {
+                        format!("{}", f64::from(factor) * 10f64.powi(exponent))
+                    } else {
+                        format!("{factor}e{exponent}")
+                    };
+                    ticks.push((place, label.replace('-', "\u{2212}")));
+                }
+            }
+        }
+        ticks
     }
 
     fn place(&self, value: f64) -> f64 {
@@ -497,6 +571,7 @@ mod tests {
             y: "y_{ab}".into(),
             reach: None,
             legend: String::new(),
+            scale: Scale::Linear,
             curves: vec![Curve {
                 label: "a".into(),
                 points,

@@ -170,10 +170,14 @@ impl Parameters {
         // The grid is checked before the file is opened, as far as it is known.
         let mut grid = VelocityGrid::new(args.grid.unwrap_or(20), vmin, vmax)?;
         if let (Init::File(path), None) = (init, args.grid) {
-            let cube = distribution::read(path, VelocityGrid::MIN_N..=VelocityGrid::MAX_N)?;
+            let cube = distribution::read(
+                path,
+                VelocityGrid::MIN_N..=VelocityGrid::MAX_N,
+                args.operator.order,
+            )?;
             grid = VelocityGrid::new(cube.n, vmin, vmax)?;
         }
-        let f = init.sample(&grid)?;
+        let f = init.sample(&grid, args.operator.order)?;
         if f.iter().all(|&f| f == 0.0) {
             return Err(Error::input(format!(
                 "{init}: the density in the velocity box [{vmin}, {vmax}]^3 is zero"
@@ -227,6 +231,7 @@ impl Parameters {
             ("model", args.model.map(|v| v.to_string())),
             ("sigma_t", Some(args.operator.sigma_t.to_string())),
             ("method", Some(name_of(&args.operator.method))),
+            ("order", Some(args.operator.order.to_string())),
             (
                 "no_correction",
                 Some(args.operator.no_correction.to_string()),

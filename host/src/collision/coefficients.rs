@@ -12,10 +12,23 @@
 //!
 //! omega depends only on rho and on the magnitudes of the components of n, whatever the order; gamma, h and C factor
 //! out. One table for a grid of N^3 cells therefore serves every gas and every cell width.
+//!
+//! **Fourth order.** The leading error of these coefficients is that of averaging the products P(n) = f_k f_l over the cube
+//! n + [-1, 1]^3, which adds a sixth of the Laplacian of P, taken in units of n. A second difference of P along each axis takes it back. By summation by parts it may
+//! act on the coefficients instead ([`Order::Fourth`]),
+//!
+//! ```text
+//! omega4(rho, n) = omega(rho, n) - (1/24) sum over axes a of [omega(rho, n + 2 e_a) - 2 omega(rho, n) + omega(rho, n - 2 e_a)],
+//! ```
+//!
+//! which still sums to 4 pi, depends on rho and the orbit of n only, and for each orbit differs from zero in a contiguous, somewhat wider band of rho. Products with
+//! a cell outside the grid are zero, so nothing else in the sum changes. Some of these coefficients are negative.
 
 use std::collections::HashMap;
 use std::f64::consts::PI;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::Order;
 
 use rarefy_kernels::WARP;
 use rarefy_kernels::collision::{DirectShape, list_of};
@@ -50,6 +63,28 @@ pub fn omega(rho: u32, n: [i32; 3]) -> f64 {
     }
     // The sum can fall below zero by roundoff only.
     (2f64.powi(zeros) * sum).max(0.0)
+}
+
+/// The coefficient of the given order for any n: [`omega`], or its combination with the six neighbours of n.
+pub fn coefficient(order: Order, rho: u32, n: [i32; 3]) -> f64 {
+    match order {
+        Order::Second => omega(rho, n),
+        Order::Fourth => {
+            let around: f64 = neighbours(n).map(|n| omega(rho, n)).sum();
+            1.25 * omega(rho, n) - around / 24.0
+        }
+    }
+}
+
+/// n +- 2 e_a for the three axes: the cubes that share a face with that of n.
+fn neighbours(n: [i32; 3]) -> impl Iterator<Item = [i32; 3]> {
+    (0..3).flat_map(move |a| {
+        [-2, 2].map(|by| {
+            let mut n = n;
+            n[a] += by;
+            n
+        })
+    })
 }
 
 /// The interval of |n_a| + [-1, 1] on the positive half-axis.
@@ -96,9 +131,9 @@ fn octant_area(rho: u32, [p, q, r]: [u32; 3]) -> f64 {
 pub struct Orbit {
     /// |n|, the component whose parity stands alone first, the others descending.
     pub n: [u32; 3],
-    /// First radius index with a nonzero coefficient.
+    /// First radius index of the band of coefficients.
     pub first: u32,
-    /// Radius indices with a nonzero coefficient; they are consecutive.
+    /// Radius indices of the band; outside it all coefficients are zero.
     pub count: u32,
     /// Where they start in [`OrbitClass::omega`].
     pub offset: u32,
@@ -120,7 +155,7 @@ pub struct OrbitClass {
 
 impl OrbitClass {
     /// Computes the class `class` for a grid of n^3 cells.
-    fn new(n: usize, class: u32) -> Self {
+    fn new(n: usize, order: Order, class: u32) -> Self {
         let shift = if class == 3 { 3 } else { 2 };
         let largest = 3 * (n as u32 - 1).pow(2);
         let radii = largest
@@ -152,16 +187,33 @@ impl OrbitClass {
         let bands: Vec<(u32, Vec<f64>)> = found
             .par_iter()
             .map(|&n| {
-                let (near, far) = support(n);
+                let n = n.map(|n| n as i32);
+                // The cubes that contribute. Cubes with a common face have overlapping intervals of rho, so their union is an interval
+                // too and the wanted radii are consecutive. rho = 0 belongs to n = 0 by definition, and rho = 1 .. 2 follow it.
+                let mut cubes = vec![n];
+                if order == Order::Fourth {
+                    cubes.extend(neighbours(n));
+                }
+                let supports: Vec<_> = cubes
+                    .iter()
+                    .map(|n| (*n == [0; 3], support(n.map(i32::unsigned_abs))))
+                    .collect();
                 let wanted = |r: &u32| {
                     let rho = u64::from(class + (r << shift));
-                    if rho == 0 {
-                        n == [0; 3]
-                    } else {
-                        near < rho && rho < far
-                    }
+                    supports.iter().any(|&(origin, (near, far))| {
+                        if rho == 0 {
+                            origin
+                        } else {
+                            near < rho && rho < far
+                        }
+                    })
                 };
-                // The support is an interval of rho, so the wanted radii are consecutive.
+                let near = supports
+                    .iter()
+                    .map(|(_, (near, _))| *near)
+                    .min()
+                    .unwrap_or(0);
+                let far = supports.iter().map(|(_, (_, far))| *far).max().unwrap_or(0);
                 let first = u32::try_from(near)
                     .unwrap_or(u32::MAX)
                     .saturating_sub(class)
@@ -170,9 +222,10 @@ impl OrbitClass {
                     .take_while(|r| u64::from(class + (r << shift)) < far)
                     .filter(wanted)
                     .collect();
+                debug_assert!(wanted.is_sorted_by(|a, b| a + 1 == *b), "{n:?}");
                 let values = wanted
                     .iter()
-                    .map(|r| omega(class + (r << shift), n.map(|n| n as i32)))
+                    .map(|r| coefficient(order, class + (r << shift), n))
                     .collect();
                 (wanted.first().copied().unwrap_or(0), values)
             })
@@ -237,7 +290,7 @@ impl OrbitClass {
     pub fn orbits(&self) -> &[Orbit] {
         &self.orbits
     }
-    /// The nonzero coefficients, orbit after orbit.
+    /// The coefficients in the bands, orbit after orbit.
     pub fn omega(&self) -> &[f64] {
         &self.omega
     }
@@ -257,45 +310,53 @@ impl OrbitClass {
     }
 }
 
-/// The coefficients of a grid of N^3 cells, gathered by orbits: 41 thousand numbers for N = 20, 4 million for N = 64.
+/// The coefficients of a grid of N^3 cells, gathered by orbits: 41 thousand numbers for N = 20, 4 million for N = 64, about twice
+/// as many in fourth order.
 #[derive(Clone, Debug)]
 pub struct OrbitTable {
     n: usize,
+    order: Order,
     classes: [OrbitClass; 4],
 }
 
 impl OrbitTable {
-    /// The table for a grid of n^3 cells, computed at the first call for this n and kept for the life of the process.
+    /// The table for a grid of n^3 cells, computed at the first call for this n and order and kept for the life of the process.
     ///
     /// 1 <= n <= 64 is what the rest of the library uses; the table grows as n^4.
-    pub fn of(n: usize) -> Arc<Self> {
-        static TABLES: OnceLock<Mutex<HashMap<usize, Arc<OrbitTable>>>> = OnceLock::new();
+    pub fn of(n: usize, order: Order) -> Arc<Self> {
+        type Tables = HashMap<(usize, Order), Arc<OrbitTable>>;
+        static TABLES: OnceLock<Mutex<Tables>> = OnceLock::new();
         let tables = || {
             TABLES
                 .get_or_init(Mutex::default)
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
         };
-        if let Some(table) = tables().get(&n) {
+        if let Some(table) = tables().get(&(n, order)) {
             return Arc::clone(table);
         }
         // Computed outside the lock: a worker that waits in here may pick up a task that asks for a table too.
         let table = Arc::new(Self {
             n,
-            classes: [0, 1, 2, 3].map(|class| OrbitClass::new(n, class)),
+            order,
+            classes: [0, 1, 2, 3].map(|class| OrbitClass::new(n, order, class)),
         });
-        Arc::clone(tables().entry(n).or_insert(table))
+        Arc::clone(tables().entry((n, order)).or_insert(table))
     }
 
     /// Cells along an axis.
     pub fn n(&self) -> usize {
         self.n
     }
+    /// Order of the coefficients.
+    pub fn order(&self) -> Order {
+        self.order
+    }
     /// The coefficients for displacements with `class` odd components, 0 to 3.
     pub fn class(&self, class: u32) -> &OrbitClass {
         &self.classes[class as usize]
     }
-    /// omega(rho, n) for a displacement and an n of the same parity that both fit into the grid.
+    /// The coefficient of rho and n for a displacement and an n of the same parity that both fit into the grid.
     pub fn omega(&self, rho: u32, n: [u32; 3]) -> f64 {
         let pattern = pattern_of(n);
         let class = self.class(pattern.count_ones());
@@ -303,7 +364,7 @@ impl OrbitTable {
         let at = (class.radius(rho) as u32).wrapping_sub(orbit.first);
         class.band(&orbit).get(at as usize).copied().unwrap_or(0.0)
     }
-    /// Nonzero coefficients in all classes.
+    /// Coefficients in all bands of all classes.
     pub fn nonzeros(&self) -> usize {
         self.classes.iter().map(|class| class.omega.len()).sum()
     }
@@ -351,9 +412,9 @@ pub struct DirectLists {
 }
 
 impl DirectLists {
-    /// The lists for a grid of n^3 cells.
-    pub fn new(n: usize) -> Self {
-        let table = OrbitTable::of(n);
+    /// The lists for a grid of n^3 cells and coefficients of the given order.
+    pub fn new(n: usize, order: Order) -> Self {
+        let table = OrbitTable::of(n, order);
         let shape = DirectShape {
             n: n as u32,
             radii: (0..4).map(|c| table.class(c).radii()).max().unwrap_or(0) as u32,

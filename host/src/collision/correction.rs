@@ -76,7 +76,7 @@ pub(super) fn complete(
 ///
 /// All in f64, sums in a fixed order: the same input gives the same bits.
 ///
-/// **Largest step.** With the loss corrected, f + dt I >= f (1 - dt nu (1 + delta.phi)) because the gain is not negative, so
+/// **Largest step.** With the loss corrected, f + dt I >= f (1 - dt nu (1 + delta.phi)) where the gain is not negative (always in second order), so
 /// dt <= 1 / max(nu (1 + delta.phi)) keeps f >= 0. With loss and gain corrected,
 /// I = gain (1 - delta.phi) - loss (1 + delta.phi): where delta.phi > 1 the gain counts as a sink too, at the rate gain (delta.phi - 1) / f,
 /// and in a cell without f no step is small enough (the largest step is 0). Where nothing can become negative it is infinite.
@@ -140,6 +140,77 @@ pub(crate) fn correct(
         };
     }
     uncorrected(grid, f, gain, frequency, rate, CorrectionStatus::Singular)
+}
+
+/// The derivative of the corrected integral at some distribution.
+///
+/// I = gain - loss p, where p = 1 + delta.phi is the polynomial for which the moments of I vanish. The space of polynomials does not
+/// depend on f, so p' lies in it too, and is such that the moments of I' = gain' - loss' p - loss p' vanish.
+pub(super) struct Tangent {
+    grid: VelocityGrid,
+    basis: Basis,
+    matrix: Cholesky<f64, Const<5>>,
+    loss: Vec<f64>,
+    polynomial: Vec<f64>,
+}
+
+impl Tangent {
+    /// The derivative at `f`; `None` where the loss cannot be corrected.
+    pub(super) fn at(
+        grid: &VelocityGrid,
+        f: &[f64],
+        gain: &[f64],
+        frequency: &[f64],
+    ) -> Option<Self> {
+        let weights = Weights {
+            f,
+            gain,
+            frequency,
+            with_gain: false,
+        };
+        let basis = Basis::of(grid, weights)?;
+        let matrix = factor(grid, weights, basis)?;
+        let mut tangent = Self {
+            grid: *grid,
+            basis,
+            matrix,
+            loss: f.iter().zip(frequency).map(|(f, nu)| f * nu).collect(),
+            polynomial: vec![1.0; f.len()],
+        };
+        // gain - loss - loss (p - 1) has the form of the derivative with p = 1.
+        let (delta, _) = tangent.solve(gain, &tangent.loss);
+        tangent.polynomial = (0..f.len())
+            .map(|cell| 1.0 + dot(&delta, &basis.phi(grid.velocity(cell))))
+            .collect();
+        Some(tangent)
+    }
+
+    /// The derivative of the integral from those of gain and loss.
+    pub(super) fn slope(&self, gain: &[f64], loss: &[f64]) -> Vec<f64> {
+        self.solve(gain, loss).1
+    }
+
+    /// The coefficients of p' and gain' - loss' p - loss p', with one step of iterative refinement.
+    fn solve(&self, gain: &[f64], loss: &[f64]) -> (Vector5<f64>, Vec<f64>) {
+        let fixed: Vec<f64> = (0..gain.len())
+            .map(|cell| gain[cell] - loss[cell] * self.polynomial[cell])
+            .collect();
+        let mut slope = fixed.clone();
+        let mut delta = Vector5::zeros();
+        for _ in 0..2 {
+            let moments = sum(&self.grid, |cell, xi| {
+                self.basis.phi(xi).map(|phi| slope[cell] * phi)
+            });
+            delta += self
+                .matrix
+                .solve(&(Vector5::from(moments) / self.basis.weight));
+            for (cell, slope) in slope.iter_mut().enumerate() {
+                let change = dot(&delta, &self.basis.phi(self.grid.velocity(cell)));
+                *slope = fixed[cell] - self.loss[cell] * change;
+            }
+        }
+        (delta, slope)
+    }
 }
 
 /// Sets `rate` to gain - f nu.

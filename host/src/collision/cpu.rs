@@ -8,7 +8,7 @@ mod fast;
 mod frequency;
 mod simd;
 
-use super::Method;
+use super::{Method, Order};
 use direct::Direct;
 use fast::Fast;
 use frequency::Frequency;
@@ -29,13 +29,13 @@ enum Gain<T> {
 }
 
 impl<T: CpuReal> CpuOperator<T> {
-    /// Prepares tables for a grid of n^3 cells and the exponent `gamma` of the relative speed.
-    pub fn new(n: usize, gamma: f64, method: Method) -> Self {
+    /// Prepares tables for a grid of n^3 cells, the exponent `gamma` of the relative speed, and coefficients of the given order.
+    pub fn new(n: usize, gamma: f64, method: Method, order: Order) -> Self {
         Self {
             n,
             gain: match method {
-                Method::Direct => Gain::Direct(Box::new(Direct::new(n, gamma))),
-                Method::Fast => Gain::Fast(Box::new(Fast::new(n, gamma))),
+                Method::Direct => Gain::Direct(Box::new(Direct::new(n, gamma, order))),
+                Method::Fast => Gain::Fast(Box::new(Fast::new(n, gamma, order))),
             },
             frequency: Frequency::new(n, gamma),
         }
@@ -100,7 +100,11 @@ mod tests {
             .collect();
         let mut gain = vec![0.0; f.len()];
         let mut frequency = vec![0.0; f.len()];
-        CpuOperator::<T>::new(n, 1.0, method).gain_and_frequency(&f, &mut gain, &mut frequency);
+        CpuOperator::<T>::new(n, 1.0, method, Order::Second).gain_and_frequency(
+            &f,
+            &mut gain,
+            &mut frequency,
+        );
         simd::BEST.store(2, Ordering::SeqCst);
         gain.extend(frequency);
         gain

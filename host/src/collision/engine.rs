@@ -83,7 +83,11 @@ pub(super) fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
         (Resolved::Reference, _) => Box::new(HostEngine::new(
             name,
             config,
-            Box::new(ReferenceSums { n, gamma }),
+            Box::new(ReferenceSums {
+                n,
+                gamma,
+                order: config.order,
+            }),
         )),
         (Resolved::Cpu, Precision::F32) => cpu::<f32>(name, config),
         (Resolved::Cpu, Precision::F64) => cpu::<f64>(name, config),
@@ -99,7 +103,12 @@ pub(super) fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
 }
 
 fn cpu<T: CpuReal + 'static>(name: String, config: &OperatorConfig) -> Box<dyn Engine> {
-    let operator = CpuOperator::<T>::new(config.grid.n(), config.scattering.gamma(), config.method);
+    let operator = CpuOperator::<T>::new(
+        config.grid.n(),
+        config.scattering.gamma(),
+        config.method,
+        config.order,
+    );
     Box::new(HostEngine::new(name, config, Box::new(operator)))
 }
 

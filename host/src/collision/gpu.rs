@@ -13,7 +13,7 @@ use super::coefficients::{DirectLists, DirectTasks, OrbitTable, frequency_coeffi
 use super::engine::{Engine, Part, Row, stages};
 use super::spectrum_plan::{BandTiles, SpectrumPlan};
 use super::{
-    Correction, CorrectionStatus, Evaluation, Integrator, Method, Moments, OperatorConfig,
+    Correction, CorrectionStatus, Evaluation, Integrator, Method, Moments, OperatorConfig, Order,
 };
 use crate::error::Result;
 use crate::machine::{Grid, Limits, Machine};
@@ -71,9 +71,9 @@ fn direct_warps<T: Real>(n: u32, limits: &Limits) -> Option<u32> {
 }
 
 impl<M: Machine, T: Real> Direct<M, T> {
-    fn new(machine: &M, n: usize, gamma: f64) -> Result<Self> {
+    fn new(machine: &M, n: usize, gamma: f64, order: Order) -> Result<Self> {
         let limits = machine.limits()?;
-        let lists = DirectLists::new(n);
+        let lists = DirectLists::new(n, order);
         let tasks = DirectTasks::new(&lists);
         let n32 = n as u32;
         let Some(warps) = direct_warps::<T>(n32, &limits) else {
@@ -166,10 +166,10 @@ struct Fast<M: Machine, T: Real> {
 }
 
 impl<M: Machine, T: Real> Fast<M, T> {
-    fn new(machine: &M, n: usize, gamma: f64) -> Result<Self> {
+    fn new(machine: &M, n: usize, gamma: f64, order: Order) -> Result<Self> {
         let free = machine.limits()?.free_bytes;
         let plan = SpectrumPlan::new::<T>(n, 1, free / 2);
-        let bands = BandTiles::new(&OrbitTable::of(n));
+        let bands = BandTiles::new(&OrbitTable::of(n, order));
         let tables =
             bands.coefficients.len() * size_of::<T>() + (plan.map.len() + plan.distinct.len()) * 4;
         check_memory(
@@ -276,10 +276,10 @@ enum Gain<M: Machine, T: Real> {
 }
 
 impl<M: Machine, T: Real> Gain<M, T> {
-    fn new(machine: &M, n: usize, gamma: f64, method: Method) -> Result<Self> {
+    fn new(machine: &M, n: usize, gamma: f64, method: Method, order: Order) -> Result<Self> {
         Ok(match method {
-            Method::Direct => Self::Direct(Direct::new(machine, n, gamma)?),
-            Method::Fast => Self::Fast(Box::new(Fast::new(machine, n, gamma)?)),
+            Method::Direct => Self::Direct(Direct::new(machine, n, gamma, order)?),
+            Method::Fast => Self::Fast(Box::new(Fast::new(machine, n, gamma, order)?)),
         })
     }
 
@@ -380,7 +380,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             },
             factor: config.lattice_factor(),
             scale: 1.0,
-            gain_of: Gain::new(&machine, n, gamma, config.method)?,
+            gain_of: Gain::new(&machine, n, gamma, config.method, config.order)?,
             frequency_of: Frequency::new(&machine, n, gamma)?,
             f: machine.allocate(cells)?,
             start: machine.allocate(cells)?,

@@ -6,7 +6,9 @@ use rarefy_kernels::collision::StepRule;
 
 use super::correction::complete;
 use super::engine::{Engine, Part, Row, stages};
-use super::{CpuOperator, CpuReal, Evaluation, Integrator, Moments, OperatorConfig, reference};
+use super::{
+    CpuOperator, CpuReal, Evaluation, Integrator, Moments, OperatorConfig, Order, reference,
+};
 use crate::error::Result;
 
 /// The sums over the grid, in lattice units.
@@ -32,11 +34,13 @@ pub(super) struct ReferenceSums {
     pub(super) n: usize,
     /// Exponent of the relative speed.
     pub(super) gamma: f64,
+    /// Order of the coefficients.
+    pub(super) order: Order,
 }
 
 impl Sums for ReferenceSums {
     fn gain(&self, f: &[f64], gain: &mut [f64]) {
-        gain.copy_from_slice(&reference::gain(self.n, self.gamma, f));
+        gain.copy_from_slice(&reference::gain(self.n, self.gamma, self.order, f));
     }
     fn frequency(&self, f: &[f64], frequency: &mut [f64]) {
         frequency.copy_from_slice(&reference::frequency(self.n, self.gamma, f));

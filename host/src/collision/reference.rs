@@ -1,20 +1,25 @@
 //! The scalar reference: eqs. (8)-(10) of Aristov et al. (2011) in loops, one term after the other, in f64.
 
 use super::coefficients::{OrbitTable, frequency_coefficients, speeds};
-use super::{Evaluation, OperatorConfig};
+use super::{Evaluation, OperatorConfig, Order};
 
 /// The inverse collision integral in lattice units (eq. 10, first sum):
-/// `gain_i = sum over j and n of |m|^gamma omega(|m|^2, n) f_k f_l`, m = i - j, k = (i+j+n)/2, l = (i+j-n)/2.
+/// `gain_i = sum over j and n of |m|^gamma omega(|m|^2, n) f_k f_l`, m = i - j, k = (i+j+n)/2, l = (i+j-n)/2,
+/// with the coefficients omega of the given order.
 ///
 /// `f` holds n^3 values. About n^8 operations: for n up to about 12.
-pub fn gain(n: usize, gamma: f64, f: &[f64]) -> Vec<f64> {
-    let table = OrbitTable::of(n);
+pub fn gain(n: usize, gamma: f64, order: Order, f: &[f64]) -> Vec<f64> {
+    let table = OrbitTable::of(n, order);
     let speeds = speeds(n, gamma);
-    cells(n).map(|i| gain_at(&table, &speeds, f, i)).collect()
+    cells(n).map(|i| cell_gain(&table, &speeds, f, i)).collect()
 }
 
-/// The same for one cell i.
-fn gain_at(table: &OrbitTable, speeds: &[f64], f: &[f64], i: [usize; 3]) -> f64 {
+/// The inverse collision integral of one cell i alone, in lattice units.
+pub fn gain_at(n: usize, gamma: f64, order: Order, f: &[f64], i: [usize; 3]) -> f64 {
+    cell_gain(&OrbitTable::of(n, order), &speeds(n, gamma), f, i)
+}
+
+fn cell_gain(table: &OrbitTable, speeds: &[f64], f: &[f64], i: [usize; 3]) -> f64 {
     let n = table.n();
     let cell = |i: [usize; 3]| (i[0] * n + i[1]) * n + i[2];
     let mut gain = 0.0;
@@ -64,7 +69,8 @@ pub fn frequency(n: usize, gamma: f64, f: &[f64]) -> Vec<f64> {
 pub fn evaluate(config: &OperatorConfig, f: &[f64]) -> Evaluation {
     let n = config.grid.n();
     let gamma = config.scattering.gamma();
-    Evaluation::from_lattice(config, f, gain(n, gamma, f), frequency(n, gamma, f))
+    let gain = gain(n, gamma, config.order, f);
+    Evaluation::from_lattice(config, f, gain, frequency(n, gamma, f))
 }
 
 /// All cells in storage order.

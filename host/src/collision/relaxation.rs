@@ -7,7 +7,7 @@ use std::time::Duration;
 use rarefy_kernels::collision::StepRule;
 
 use super::engine::{Engine, Part, Row, engine};
-use super::{Correction, Evaluation, Moments, OperatorConfig};
+use super::{Correction, CorrectionStatus, Evaluation, Moments, OperatorConfig, Order};
 use crate::error::{Error, Result};
 
 /// Explicit time integrator. Each is a convex combination of Euler steps, so each keeps f >= 0 for the same step as Euler.
@@ -78,6 +78,10 @@ pub struct Checkpoint {
 
 /// A relaxation under way.
 ///
+/// Steps are bounded so that the loss alone never makes f negative. In second order the gain is not negative either and f stays
+/// nonnegative; in fourth order the gain has small negative values where f falls steeply, and f may come to have them too. They are
+/// kept as they are, for cutting them off would break conservation; [`Moments::minimum`] shows them and H leaves them out.
+///
 /// ```
 /// use rarefy::Backend;
 /// use rarefy::collision::{Integrator, OperatorConfig, Relaxation, RelaxationConfig, Until, VelocityGrid, initial};
@@ -111,12 +115,15 @@ const SAFETY: f64 = 0.5;
 const BATCH: u64 = 64;
 
 impl Relaxation {
-    /// Prepares a run from the initial distribution `f`, N^3 values, finite and nonnegative.
+    /// Prepares a run from the initial distribution `f`, N^3 values, finite and nonnegative (in fourth order up to
+    /// [`Order::tolerated_negative`]).
     ///
     /// # Errors
     /// A distribution of the wrong length, with negative or non-finite values or without mass; a time step
     /// beyond stability; a backend that is not there; too little memory.
     pub fn new(config: RelaxationConfig, f: Vec<f64>) -> Result<Self> {
+        let operator = &config.operator;
+        operator.validate_distribution(&f, operator.order.tolerated_negative())?;
         Self::start(Checkpoint {
             config,
             step: 0,
@@ -131,6 +138,13 @@ impl Relaxation {
     /// # Errors
     /// As [`Relaxation::new`].
     pub fn resume(checkpoint: Checkpoint) -> Result<Self> {
+        let operator = &checkpoint.config.operator;
+        // A run of the fourth order goes on from whatever it has come to.
+        let share = match operator.order {
+            Order::Second => 0.0,
+            Order::Fourth => f64::INFINITY,
+        };
+        operator.validate_distribution(&checkpoint.f, share)?;
         Self::start(checkpoint)
     }
 
@@ -142,7 +156,6 @@ impl Relaxation {
             history,
             f,
         } = from;
-        config.operator.validate_distribution(&f)?;
         let positive = |value: f64| value.is_finite() && value > 0.0;
         match config.until {
             Until::Time(end) if !positive(end) => {
@@ -206,6 +219,16 @@ impl Relaxation {
                 self.step, self.time
             )));
         }
+        let order = self.config.operator.order;
+        if order == Order::Fourth
+            && row.correction.status == CorrectionStatus::Singular
+            && self.last.correction.status != CorrectionStatus::Singular
+        {
+            return Err(Error::Numerical(format!(
+                "the grid is too coarse for the fourth order: after step {} at time {} f is as low as {:e} and can no longer be kept conservative; use more cells, a smaller box, or the second order",
+                self.step, self.time, moments.minimum
+            )));
+        }
         let record = Record {
             step: self.step,
             time: self.time,
@@ -220,7 +243,8 @@ impl Relaxation {
     /// Takes one time step and records it.
     ///
     /// # Errors
-    /// A fault of the device, or a state that is no longer finite or for which the given time step is no longer stable.
+    /// A fault of the device; a state that is no longer finite, or for which the given time step is no longer stable; in fourth order, a
+    /// grid so coarse (cells wider than the thermal speed) that f turns negative in earnest.
     pub fn step(&mut self) -> Result<Record> {
         self.check_step()?;
         let rows = self.engine.advance(self.config.integrator, &self.rule, 1)?;
@@ -375,14 +399,30 @@ impl CollisionOperator {
         })
     }
 
-    /// Evaluates the collision integral of `f`, N^3 values, finite and nonnegative.
+    /// Evaluates the collision integral of `f`, N^3 values, finite and nonnegative (in fourth order up to [`Order::tolerated_negative`]).
     ///
     /// # Errors
     /// A distribution of the wrong length, with negative or non-finite values or without mass; a fault of the device.
     pub fn evaluate(&mut self, f: &[f64]) -> Result<Evaluation> {
-        self.config.validate_distribution(f)?;
+        self.config
+            .validate_distribution(f, self.config.order.tolerated_negative())?;
+        self.evaluate_any(f)
+    }
+
+    /// Evaluates the collision integral of any finite values, whatever their signs: the sums are quadratic forms. A correction may not
+    /// exist where the collision frequency is not positive.
+    ///
+    /// # Errors
+    /// Values of the wrong number or not finite; a fault of the device.
+    pub fn evaluate_any(&mut self, f: &[f64]) -> Result<Evaluation> {
+        self.config.validate_values(f)?;
         self.engine.set_state(f, 0.0)?;
         self.engine.evaluation()
+    }
+
+    /// What the operator computes, and where.
+    pub fn config(&self) -> &OperatorConfig {
+        &self.config
     }
 
     /// The machine in words.
@@ -402,7 +442,7 @@ impl CollisionOperator {
 /// # Errors
 /// As [`CollisionOperator`].
 pub fn collide(config: &OperatorConfig, f: &[f64]) -> Result<(Evaluation, String)> {
-    config.validate_distribution(f)?;
+    config.validate_distribution(f, config.order.tolerated_negative())?;
     let mut operator = CollisionOperator::new(config.clone())?;
     Ok((operator.evaluate(f)?, operator.machine()))
 }

@@ -11,7 +11,7 @@ use super::state::{COLUMNS, Sample, State, row_of};
 use crate::cli::common::name_of;
 use crate::cli::distribution::{Init, equilibrium_entropy};
 use crate::cli::output::{self, Transaction};
-use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
 use crate::cli::report::Report;
 use crate::cli::{distribution, npy};
 use crate::collision::{Correction, Moments, Record, Scattering, VelocityGrid};
@@ -237,6 +237,7 @@ impl Outcome<'_> {
                 y: distribution::section_label(&self.grid, &y),
                 reach: Some((self.grid.min(), self.grid.max())),
                 legend: "time t".into(),
+                scale: Scale::Linear,
                 curves: curves.collect(),
             }],
         }
@@ -258,6 +259,7 @@ impl Outcome<'_> {
             y: y.into(),
             reach: None,
             legend: String::new(),
+            scale: Scale::Linear,
             curves,
         };
         let mut panels = vec![panel(
@@ -311,6 +313,7 @@ impl Outcome<'_> {
                 reach: None,
                 y: "H = ∫ f ln f dξ".into(),
                 legend: String::new(),
+                scale: Scale::Linear,
                 curves,
             }],
         }

@@ -6,6 +6,7 @@
 
 use rayon::prelude::*;
 
+use super::super::Order;
 use super::super::coefficients::{DirectLists, speeds};
 use super::simd::{CpuReal, Job, Registers, Vector, dispatch};
 
@@ -22,8 +23,8 @@ pub(super) struct Direct<T> {
 }
 
 impl<T: CpuReal> Direct<T> {
-    pub(super) fn new(n: usize, gamma: f64) -> Self {
-        let lists = DirectLists::new(n);
+    pub(super) fn new(n: usize, gamma: f64, order: Order) -> Self {
+        let lists = DirectLists::new(n, order);
         Self {
             n,
             weights: lists.weights.iter().map(|&w| T::from_f64(w)).collect(),

@@ -28,6 +28,7 @@
 
 use rayon::prelude::*;
 
+use super::super::Order;
 use super::super::coefficients::{OrbitClass, OrbitTable, speeds};
 use super::simd::{CpuReal, Job, Registers, Vector, dispatch};
 
@@ -122,8 +123,8 @@ impl<T: CpuReal> Band<T> {
 }
 
 impl<T: CpuReal> Fast<T> {
-    pub(super) fn new(n: usize, gamma: f64) -> Self {
-        let table = OrbitTable::of(n);
+    pub(super) fn new(n: usize, gamma: f64, order: Order) -> Self {
+        let table = OrbitTable::of(n, order);
         let powers = speeds(n, gamma);
         let halves = n.div_ceil(2);
         let orbit_of = std::array::from_fn(|pattern| {

@@ -1,0 +1,514 @@
+//! `rarefy rates`: relaxation rates, viscosity and errors of the discrete collision operator against exact values.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use plotters::style::RGBColor;
+use serde::Serialize;
+use serde_json::json;
+
+use super::common::{Common, Failure, cells, name_of, named, order};
+use super::output::{self, Transaction};
+use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use super::progress::Progress;
+use super::report::Report;
+use crate::backend::{Backend, Precision};
+use crate::collision::transport::{
+    self, BKW_K, ERRORS_HALF_WIDTH, Flux, RATES_HALF_WIDTH, Study, observed_order,
+};
+use crate::collision::{
+    CollisionOperator, Method, OperatorConfig, Order, Scattering, VelocityGrid,
+};
+use crate::error::{Error, Result};
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy rates --grid 16                                both orders, with and without correction
+  rarefy rates --convergence 12,16,20,24 --out rates    tables and plots against the number of cells
+  rarefy rates --grid 24 --order 4 --model maxwell      one order, other molecules";
+
+/// Compare relaxation rates, viscosity and errors of the discrete collision operator with exact values
+///
+/// Decay rates of shear stress and heat flux and the viscosity are those of the linearised operator at density and temperature 1, with and
+/// without the conservative correction; errors are at the exact solution of Bobylev, Krook and Wu (pseudo-Maxwell molecules) and
+/// at the Maxwellian.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct RatesArgs {
+    /// Cells along an axis, 3 to 64 [default: 20, unless there is --convergence]
+    #[arg(long, value_name = "N1", value_parser = cells, allow_negative_numbers = true)]
+    grid: Option<usize>,
+    /// Several numbers of cells, as 12,16,20,24, for tables and plots of convergence
+    #[arg(long, value_name = "LIST")]
+    convergence: Option<Sizes>,
+    /// Order of the gain's coefficients [default: both]
+    #[arg(long, value_parser = order())]
+    order: Option<Order>,
+    /// Molecules: hard-sphere, maxwell, or vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1
+    #[arg(long, default_value = "hard-sphere")]
+    model: Scattering,
+    /// How the gain is summed; both agree to roundoff
+    #[arg(long, default_value = "fast", value_parser = named::<Method>(&["direct", "fast"]))]
+    method: Method,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// A list of numbers of cells.
+#[derive(Clone, Debug, PartialEq)]
+struct Sizes(Vec<usize>);
+
+impl FromStr for Sizes {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let sizes: std::result::Result<Vec<usize>, String> =
+            text.split(',').map(|size| cells(size.trim())).collect();
+        let mut sizes = sizes.map_err(|why| {
+            Error::input(format!(
+                "a list such as 12,16,20,24 is needed, and in it {why}"
+            ))
+        })?;
+        sizes.sort_unstable();
+        sizes.dedup();
+        Ok(Self(sizes))
+    }
+}
+
+impl fmt::Display for Sizes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes: Vec<_> = self.0.iter().map(usize::to_string).collect();
+        f.write_str(&sizes.join(","))
+    }
+}
+
+/// The measurement in full, by the names of the flags.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Parameters {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grid: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    convergence: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order: Option<Order>,
+    model: Scattering,
+    method: Method,
+    backend: Backend,
+    precision: Precision,
+}
+
+/// Runs the measurements.
+pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
+    let common = &args.common;
+    let started = Instant::now();
+    let mut sizes = args.convergence.clone().map_or(vec![], |sizes| sizes.0);
+    let grid = args.grid.or(if sizes.is_empty() { Some(20) } else { None });
+    sizes.extend(grid);
+    sizes.sort_unstable();
+    sizes.dedup();
+    let parameters = Parameters {
+        grid,
+        convergence: args.convergence.as_ref().map(Sizes::to_string),
+        order: args.order,
+        model: args.model,
+        method: args.method,
+        backend: common.backend,
+        precision: common.precision,
+    };
+    let mut files = Transaction::default();
+    if let Some(folder) = &common.out {
+        files.folder(folder)?;
+    }
+    let mut report = Report::new("rates", &parameters, started);
+
+    let largest = sizes.last().copied().unwrap_or(VelocityGrid::MIN_N);
+    let base = OperatorConfig {
+        scattering: args.model,
+        method: args.method,
+        precision: common.precision,
+        backend: common.backend,
+        ..OperatorConfig::new(VelocityGrid::new(
+            largest,
+            -RATES_HALF_WIDTH,
+            RATES_HALF_WIDTH,
+        )?)
+    };
+    let machine = CollisionOperator::new(base.clone())?.machine();
+    let orders = args
+        .order
+        .map_or(vec![Order::Second, Order::Fourth], |order| vec![order]);
+    let variants: Vec<(Order, bool)> = orders
+        .into_iter()
+        .flat_map(|order| [(order, false), (order, true)])
+        .collect();
+
+    // Work grows about as the square of the number of cells.
+    let work = |n: usize| (n as f64).powi(6);
+    let total = sizes.iter().map(|&n| work(n)).sum::<f64>() * variants.len() as f64;
+    let mut progress = Progress::new("rates", common.quiet);
+    let mut done = 0.0;
+    let mut studies = Vec::new();
+    for &(order, corrected) in &variants {
+        for &n in &sizes {
+            progress.update(done / total, || format!("{n}^3 velocities, order {order}"));
+            let config = OperatorConfig {
+                order,
+                corrected,
+                ..base.clone()
+            };
+            studies.push(Study::of(&config, n)?);
+            done += work(n);
+        }
+    }
+    progress.finish();
+    report.time("studies", started.elapsed());
+
+    let outcome = Outcome {
+        model: args.model,
+        machine,
+        precision: common.precision,
+        exact: Exact {
+            shear: transport::exact_decay_rate(args.model, 1.0, Flux::Shear),
+            heat: transport::exact_decay_rate(args.model, 1.0, Flux::Heat),
+            viscosity: transport::exact_viscosity(args.model, 1.0),
+            fourth_rate: 5.0 * (1.0 - BKW_K).powi(2),
+        },
+        studies,
+        convergence: sizes.len() > 1,
+    };
+    outcome.report(&mut report);
+    if let Some(folder) = &common.out {
+        outcome.stage(&mut report, &mut files, folder)?;
+    }
+    report.finish(files, common.out.as_deref(), common, |total| {
+        outcome.summary(total)
+    })
+}
+
+/// What the measurements would be without discretisation.
+#[derive(Debug, Serialize)]
+struct Exact {
+    shear: f64,
+    heat: f64,
+    /// Unknown for variable hard spheres between the limits.
+    viscosity: Option<f64>,
+    fourth_rate: f64,
+}
+
+struct Outcome {
+    model: Scattering,
+    machine: String,
+    precision: Precision,
+    exact: Exact,
+    /// Grids in ascending order within each variant of the operator.
+    studies: Vec<Study>,
+    convergence: bool,
+}
+
+/// A measure of a study, and where it is exactly known the value there.
+type Measure = fn(&Study) -> f64;
+
+impl Outcome {
+    fn report(&self, report: &mut Report) {
+        report.set("machine", &self.machine);
+        report.set(
+            "boxes",
+            json!({ "rates": RATES_HALF_WIDTH, "errors": ERRORS_HALF_WIDTH }),
+        );
+        report.set("exact", &self.exact);
+        report.set("studies", &self.studies);
+    }
+
+    fn stage(&self, report: &mut Report, files: &mut Transaction, folder: &Path) -> Result<()> {
+        report.stage(files, &folder.join("rates.csv"), &self.rates_table()?)?;
+        report.stage(files, &folder.join("errors.csv"), &self.errors_table()?)?;
+        if self.convergence {
+            report.stage(
+                files,
+                &folder.join("errors.png"),
+                &self.errors_plot().png()?,
+            )?;
+            report.stage(files, &folder.join("rates.png"), &self.rates_plot().png()?)?;
+            report.stage(
+                files,
+                &folder.join("viscosity.png"),
+                &self.viscosity_plot().png()?,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn rates_table(&self) -> Result<Vec<u8>> {
+        let columns = [
+            "n",
+            "h",
+            "order",
+            "corrected",
+            "shear_rate",
+            "heat_rate",
+            "viscosity",
+            "shear_error",
+            "heat_error",
+            "viscosity_error",
+            "viscosity_residual",
+        ];
+        let rows = self.studies.iter().map(|s| {
+            let viscosity = s.viscosity;
+            (
+                s.n,
+                2.0 * RATES_HALF_WIDTH / s.n as f64,
+                s.order,
+                s.corrected,
+                s.shear,
+                s.heat,
+                viscosity.value,
+                s.shear / self.exact.shear - 1.0,
+                s.heat / self.exact.heat - 1.0,
+                self.exact
+                    .viscosity
+                    .map(|exact| viscosity.value / exact - 1.0),
+                viscosity.residual,
+            )
+        });
+        output::table(&columns, rows)
+    }
+
+    fn errors_table(&self) -> Result<Vec<u8>> {
+        let columns = [
+            "n",
+            "h",
+            "order",
+            "corrected",
+            "bkw_error",
+            "bkw_fourth_rate",
+            "equilibrium_error",
+        ];
+        let rows = self.studies.iter().map(|s| {
+            (
+                s.n,
+                2.0 * ERRORS_HALF_WIDTH / s.n as f64,
+                s.order,
+                s.corrected,
+                s.bkw.relative,
+                s.bkw.fourth_rate,
+                s.equilibrium,
+            )
+        });
+        output::table(&columns, rows)
+    }
+
+    /// The study of the same operator on the next coarser grid.
+    fn coarser(&self, of: &Study) -> Option<&Study> {
+        let same = |s: &&Study| (s.order, s.corrected) == (of.order, of.corrected) && s.n < of.n;
+        self.studies.iter().rev().find(same)
+    }
+
+    /// One curve for each variant of the operator.
+    fn curves(&self, measure: impl Fn(&Study) -> f64) -> Vec<Curve> {
+        let mut curves: Vec<Curve> = Vec::new();
+        for study in &self.studies {
+            let correction = if study.corrected { "" } else { ", uncorrected" };
+            let label = format!("order {}{correction}", study.order);
+            let colour = match (study.order, study.corrected) {
+                (Order::Second, true) => COLOURS[0],
+                (Order::Second, false) => COLOURS[5],
+                (Order::Fourth, true) => COLOURS[1],
+                (Order::Fourth, false) => COLOURS[4],
+            };
+            if curves.last().is_none_or(|curve| curve.label != label) {
+                curves.push(Curve {
+                    label,
+                    points: Vec::new(),
+                    colour,
+                    stroke: Stroke::Dotted,
+                });
+            }
+            if let Some(curve) = curves.last_mut() {
+                curve.points.push((study.n as f64, measure(study)));
+            }
+        }
+        curves
+    }
+
+    /// Errors on logarithmic axes, with the slopes of orders 2 and 4 beside them.
+    fn errors_panel(&self, y: &str, measure: impl Fn(&Study) -> f64) -> Panel {
+        let mut curves = self.curves(measure);
+        let mut guides = Vec::new();
+        for (order, grey) in [(Order::Second, 120), (Order::Fourth, 170)] {
+            // Above the largest of the curves of this order.
+            let slope = i32::from(u8::from(order));
+            let name = format!("order {order}");
+            let mine = curves.iter().filter(|curve| curve.label.starts_with(&name));
+            let above = mine
+                .flat_map(|curve| &curve.points)
+                .map(|(n, error)| error * n.powi(slope))
+                .fold(0.0, f64::max);
+            if let (Some(first), Some(last)) = (self.studies.first(), self.studies.last())
+                && above > 0.0
+            {
+                let at = |n: usize| (n as f64, 1.25 * above * (n as f64).powi(-slope));
+                guides.push(Curve {
+                    label: format!("slope \u{2212}{order}"),
+                    points: vec![at(first.n), at(last.n)],
+                    colour: RGBColor(grey, grey, grey),
+                    stroke: Stroke::Dashed,
+                });
+            }
+        }
+        curves.extend(guides);
+        Panel {
+            x: "cells along an axis N".into(),
+            y: y.into(),
+            reach: None,
+            legend: String::new(),
+            scale: Scale::Logarithmic,
+            curves,
+        }
+    }
+
+    fn errors_plot(&self) -> Figure {
+        let exact = self.exact.shear;
+        Figure {
+            title: format!(
+                "Errors of the discrete collision operator, {} molecules",
+                self.model
+            ),
+            panels: vec![
+                self.errors_panel(
+                    &format!(
+                        "relative L_2 error at the exact solution (pseudo-Maxwell, K = {BKW_K})"
+                    ),
+                    |s| s.bkw.relative,
+                ),
+                self.errors_panel(
+                    "relative error of the decay rate of shear stress",
+                    move |s| (s.shear / exact - 1.0).abs(),
+                ),
+            ],
+        }
+    }
+
+    /// Values over the exact ones; absolute where those are unknown.
+    fn ratio_panel(&self, y: &str, exact: Option<f64>, measure: Measure) -> Panel {
+        let mut curves = self.curves(|s| measure(s) / exact.unwrap_or(1.0));
+        if let (Some(_), Some(first), Some(last)) =
+            (exact, self.studies.first(), self.studies.last())
+        {
+            curves.push(Curve {
+                label: "exact".into(),
+                points: vec![(first.n as f64, 1.0), (last.n as f64, 1.0)],
+                colour: RGBColor(90, 90, 90),
+                stroke: Stroke::Dashed,
+            });
+        }
+        let over = if exact.is_some() { " / exact" } else { "" };
+        Panel {
+            x: "cells along an axis N".into(),
+            y: format!("{y}{over}"),
+            reach: None,
+            legend: String::new(),
+            scale: Scale::Linear,
+            curves,
+        }
+    }
+
+    fn rates_plot(&self) -> Figure {
+        Figure {
+            title: format!("Relaxation rates, {} molecules", self.model),
+            panels: vec![
+                self.ratio_panel("decay rate of shear stress", Some(self.exact.shear), |s| {
+                    s.shear
+                }),
+                self.ratio_panel("decay rate of heat flux", Some(self.exact.heat), |s| s.heat),
+            ],
+        }
+    }
+
+    fn viscosity_plot(&self) -> Figure {
+        Figure {
+            title: format!("Viscosity, {} molecules", self.model),
+            panels: vec![
+                self.ratio_panel("viscosity", self.exact.viscosity, |s| s.viscosity.value),
+            ],
+        }
+    }
+
+    fn summary(&self, total: Duration) -> String {
+        let exact = &self.exact;
+        let relative = |value: f64, exact: f64| format!("{:+.2}%", 100.0 * (value / exact - 1.0));
+        let head = |s: &Study, half_width: f64| {
+            let correction = if s.corrected { "yes" } else { "no" };
+            let h = 2.0 * half_width / s.n as f64;
+            format!("  {:>3}  {h:.4}  {:>5}  {correction:>9}", s.n, s.order)
+        };
+        let mut lines = vec![
+            format!(
+                "Discrete collision operator of {} molecules, sigma_T = 1, density and temperature 1",
+                self.model
+            ),
+            format!("  backend       {}, {}", self.machine, name_of(&self.precision)),
+            String::new(),
+            format!("Decay rates and viscosity in [-{RATES_HALF_WIDTH}, {RATES_HALF_WIDTH}]^3"),
+            "    N       h  order  corrected     shear     error      heat     error  viscosity     error".into(),
+        ];
+        for s in &self.studies {
+            let viscosity = s.viscosity.value;
+            let error = exact
+                .viscosity
+                .map_or("-".into(), |exact| relative(viscosity, exact));
+            lines.push(format!(
+                "{}  {:>8.6}  {:>8}  {:>8.6}  {:>8}  {viscosity:>9.6}  {error:>8}",
+                head(s, RATES_HALF_WIDTH),
+                s.shear,
+                relative(s.shear, exact.shear),
+                s.heat,
+                relative(s.heat, exact.heat),
+            ));
+        }
+        lines.push(format!(
+            "  exact                       {:>8.6}            {:>8.6}            {:>9}",
+            exact.shear,
+            exact.heat,
+            exact
+                .viscosity
+                .map_or("unknown".into(), |exact| format!("{exact:.6}"))
+        ));
+        lines.extend([
+            String::new(),
+            format!(
+                "Errors in [-{ERRORS_HALF_WIDTH}, {ERRORS_HALF_WIDTH}]^3: exact solution (pseudo-Maxwell, K = {BKW_K}) and Maxwellian"
+            ),
+            "    N       h  order  corrected  exact sol.  observed   M4 rate  Maxwellian  observed".into(),
+        ]);
+        for s in &self.studies {
+            let observed = |measure: Measure| match self.coarser(s) {
+                Some(c) => {
+                    let order = observed_order((c.n, measure(c)), (s.n, measure(s)));
+                    format!("{order:.2}")
+                }
+                None => "-".into(),
+            };
+            lines.push(format!(
+                "{}  {:>10.4e}  {:>8}  {:>8.6}  {:>10.4e}  {:>8}",
+                head(s, ERRORS_HALF_WIDTH),
+                s.bkw.relative,
+                observed(|s| s.bkw.relative),
+                s.bkw.fourth_rate,
+                s.equilibrium,
+                observed(|s| s.equilibrium),
+            ));
+        }
+        lines.extend([
+            format!(
+                "  exact                                0            {:>8.6}           0",
+                exact.fourth_rate
+            ),
+            String::new(),
+            format!("  wall time     {:.3} s", total.as_secs_f64()),
+        ]);
+        lines.join("\n")
+    }
+}
