@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion};
 use rarefy::collision::{
-    CollisionOperator, Method, OperatorConfig, Part, VelocityGrid, initial, reference,
+    CollisionOperator, Method, OperatorConfig, Order, Part, VelocityGrid, initial, reference,
 };
 use rarefy::{Backend, Precision};
 
@@ -77,7 +77,7 @@ fn main() {
             bencher.iter_custom(|repetitions| {
                 let start = Instant::now();
                 for _ in 0..repetitions {
-                    std::hint::black_box(reference::gain_at(n, 1.0, &f, cell));
+                    std::hint::black_box(reference::gain_at(n, 1.0, Order::Second, &f, cell));
                 }
                 start.elapsed()
             });
@@ -86,7 +86,7 @@ fn main() {
             let cells: Vec<[usize; 3]> =
                 (0..32).map(|k| [k * 7 % n, k * 5 % n, k * 3 % n]).collect();
             for &cell in &cells {
-                std::hint::black_box(reference::gain_at(n, 1.0, &f, cell));
+                std::hint::black_box(reference::gain_at(n, 1.0, Order::Second, &f, cell));
             }
             let whole = start
                 .elapsed()
