@@ -162,6 +162,7 @@ fn every_subcommand_has_help() {
     for (command, option) in [
         ("relax", "--checkpoint-every"),
         ("collide", "--frequency"),
+        ("rates", "--convergence"),
         ("doctor", "--json"),
     ] {
         let output = done(dir.path(), &[command, "--help"]);
@@ -200,6 +201,11 @@ fn wrong_options_are_refused_in_one_line() {
         &["relax", "--vmin", "7", "--vmax", "6"],
         "lower bound below",
     );
+    refuse(&["relax", "--order", "3"], "2, 4");
+    refuse(&["rates", "--order", "3"], "2, 4");
+    refuse(&["rates", "--convergence", "12,x"], "from 3 to 64");
+    refuse(&["rates", "--convergence", ""], "12,16,20,24");
+    refuse(&["rates", "--grid", "2"], "from 3 to 64");
     refuse(&["relax", "--sigma-t", "0"], "positive");
     refuse(&["relax", "--dt", "-0.1"], "positive");
     refuse(&["relax", "--dt", "inf"], "positive");
@@ -772,6 +778,146 @@ fn a_resumed_run_ends_with_the_same_bits() {
 }
 
 #[test]
+fn the_fourth_order_goes_on_through_its_traces_of_negative_values() {
+    let dir = folder();
+    let path = dir.path();
+    let base = [
+        "relax",
+        "--backend",
+        "cpu",
+        "--grid",
+        "10",
+        "--vmax",
+        "5",
+        "--order",
+        "4",
+        "--quiet",
+        "--out",
+    ];
+    done(path, &with(&base, &["whole", "--steps", "12"]));
+    let half = ["part", "--steps", "8", "--checkpoint-every", "4"];
+    done(path, &with(&base, &half));
+    let f = data(&path.join("part/f_final.npy"));
+    assert!(f.iter().any(|&f| f < 0.0));
+    let resume = [
+        "relax",
+        "--resume",
+        "part/checkpoint.rarefy",
+        "--order",
+        "4",
+    ];
+    done(
+        path,
+        &with(&resume, &["--steps", "12", "--out", "rest", "--quiet"]),
+    );
+    same_results(path, "whole", "rest");
+    let run: Value =
+        serde_json::from_slice(&fs::read(path.join("rest/run.json")).unwrap()).unwrap();
+    assert_eq!(run["parameters"]["order"], 4);
+    done(
+        path,
+        &[
+            "relax",
+            "--config",
+            "rest/run.json",
+            "--out",
+            "again",
+            "--quiet",
+        ],
+    );
+    same_results(path, "whole", "again");
+
+    // Its result is input to the fourth order, and to no other.
+    let collide = [
+        "collide",
+        "--backend",
+        "cpu",
+        "--input",
+        "part/f_final.npy",
+        "--vmax",
+        "5",
+        "--output",
+        "q.npy",
+    ];
+    refused(path, &collide, "negative");
+    done(path, &with(&collide, &["--order", "4", "--quiet"]));
+}
+
+#[test]
+fn rates_are_tabulated_and_drawn() {
+    let dir = folder();
+    let path = dir.path();
+    let base = ["rates", "--backend", "cpu", "--out", "r"];
+    let output = done(
+        path,
+        &with(&base, &["--convergence", "12,8", "--json", "--quiet"]),
+    );
+    let run = object(&output);
+    assert_eq!(run["parameters"]["convergence"], "8,12");
+    assert_eq!(run["studies"].as_array().unwrap().len(), 8);
+    assert!((run["exact"]["shear"].as_f64().unwrap() - 1.805407).abs() < 1e-6);
+    let files = [
+        "errors.csv",
+        "errors.png",
+        "rates.csv",
+        "rates.png",
+        "run.json",
+        "viscosity.png",
+    ];
+    for name in files {
+        assert!(path.join("r").join(name).is_file(), "{name}");
+    }
+    let rates = fs::read_to_string(path.join("r/rates.csv")).unwrap();
+    let row = rates
+        .lines()
+        .find(|row| row.starts_with("12,") && row.contains(",4,true,"))
+        .unwrap();
+    let shear: f64 = row.split(',').nth(4).unwrap().parse().unwrap();
+    assert!((shear - 1.682762).abs() < 1e-6, "{row}");
+
+    let again = [
+        "rates",
+        "--config",
+        "r/run.json",
+        "--out",
+        "again",
+        "--quiet",
+    ];
+    done(path, &again);
+    assert_eq!(
+        fs::read_to_string(path.join("again/rates.csv")).unwrap(),
+        rates
+    );
+
+    let output = done(
+        path,
+        &[
+            "rates",
+            "--backend",
+            "cpu",
+            "--grid",
+            "8",
+            "--order",
+            "4",
+            "--model",
+            "vhs:0.7",
+        ],
+    );
+    let summary = text(&output.stdout);
+    assert!(
+        summary.contains("vhs:0.7") && summary.contains("unknown"),
+        "{summary}"
+    );
+    assert_eq!(
+        summary
+            .lines()
+            .filter(|line| line.starts_with("    8 "))
+            .count(),
+        4
+    );
+}
+
+#[test]
 fn checkpoints_that_do_not_fit_are_refused() {
     let dir = folder();
     let path = dir.path();
@@ -804,6 +950,10 @@ fn checkpoints_that_do_not_fit_are_refused() {
     refuse(&["--init", "bkw:0.7"], "--init bkw:0.7 contradicts");
     refuse(&["--no-correction"], "--no-correction true contradicts");
     refuse(&["--dt", "0.001"], "--dt 0.001 contradicts");
+    refuse(
+        &["--order", "4"],
+        "--order 4 contradicts the checkpoint, whose run has 2",
+    );
     refuse(
         &["--backend", "reference"],
         "--backend reference contradicts",

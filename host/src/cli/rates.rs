@@ -311,7 +311,7 @@ impl Outcome {
         let mut curves: Vec<Curve> = Vec::new();
         for study in &self.studies {
             let correction = if study.corrected { "" } else { ", uncorrected" };
-            let label = format!("order {}{correction}", study.order);
+            let label = format!("{}{correction}", study.order);
             let colour = match (study.order, study.corrected) {
                 (Order::Second, true) => COLOURS[0],
                 (Order::Second, false) => COLOURS[5],
@@ -340,7 +340,7 @@ impl Outcome {
         for (order, grey) in [(Order::Second, 120), (Order::Fourth, 170)] {
             // Above the largest of the curves of this order.
             let slope = i32::from(u8::from(order));
-            let name = format!("order {order}");
+            let name = order.to_string();
             let mine = curves.iter().filter(|curve| curve.label.starts_with(&name));
             let above = mine
                 .flat_map(|curve| &curve.points)
@@ -363,7 +363,7 @@ impl Outcome {
             x: "cells along an axis N".into(),
             y: y.into(),
             reach: None,
-            legend: String::new(),
+            legend: "order".into(),
             scale: Scale::Logarithmic,
             curves,
         }
@@ -409,7 +409,7 @@ impl Outcome {
             x: "cells along an axis N".into(),
             y: format!("{y}{over}"),
             reach: None,
-            legend: String::new(),
+            legend: "order".into(),
             scale: Scale::Linear,
             curves,
         }

@@ -23,10 +23,10 @@ pub enum Method {
 /// Order, in the width of the cells, of the error of the coefficients of the gain.
 ///
 /// The second order is the paper's. Its coefficients are positive and so is the gain, but at usable grids the corrected operator relaxes
-/// too fast, for hard spheres by 12% at 20 cells along 11 thermal speeds. The fourth order takes the leading error out of the same sum at less than
-/// twice the work for the gain (see [`coefficients`](super::coefficients)) and relaxes at the right rates within 1%, but some of its coefficients are negative: where f falls
-/// steeply the gain, and after some time f, can be negative by a part in 10^6 or so of the largest value. Exactly at
-/// equilibrium the corrected second order is the more accurate of the two up to about 28 cells.
+/// too fast: with 20 cells along 11 thermal speeds the shear stress of hard spheres decays 12% too fast. The fourth order takes the leading
+/// error out of the same sum (see [`coefficients`](super::coefficients)) with a table twice as large, and is within 1% there. But some of
+/// its coefficients are negative: where f falls steeply the gain, and after some time f, can be slightly negative, which takes cells narrower than the
+/// thermal speed to stay small. Exactly at equilibrium the corrected second order is the more accurate of the two up to about 28 cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
 pub enum Order {
