@@ -29,7 +29,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use common::Failure;
 
-/// Deterministic numerical methods of kinetic theory and exact arithmetic, on the GPU or the CPU.
+/// Deterministic numerical methods of kinetic theory, on the GPU or the CPU.
 #[derive(Debug, Parser)]
 #[command(name = "rarefy", version, disable_help_subcommand = true)]
 struct Cli {
