@@ -19,6 +19,11 @@ pub struct Grid {
 }
 
 impl Grid {
+    /// A single block of `threads`.
+    pub fn one_block(threads: u32) -> Self {
+        Self { blocks: 1, threads }
+    }
+
     /// One thread for each of `items`, in blocks of `threads`.
     pub fn per_item(items: usize, threads: u32) -> Self {
         Self {

@@ -1,273 +1,31 @@
 //! The collision operator on a machine that runs kernels: the launches.
 
+mod direct;
+mod fast;
+mod frequency;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use rarefy_kernels::collision::{
-    self as kernels, DirectShape, FastShape, GATHER_THREADS, GridShape, REDUCE_THREADS,
-    SPECTRUM_THREADS, StepRule, control, row, summary,
+    self as kernels, GridShape, REDUCE_THREADS, StepRule, control, row, summary,
 };
-use rarefy_kernels::{Element, Quad, Real};
+use rarefy_kernels::{Element, Real};
 
-use super::coefficients::{DirectLists, DirectTasks, OrbitTable, frequency_coefficients, speeds};
 use super::engine::{Engine, Part, Row, stages};
-use super::spectrum_plan::{BandTiles, SpectrumPlan};
 use super::{
     Correction, CorrectionStatus, Evaluation, Integrator, Method, Moments, OperatorConfig, Order,
 };
 use crate::error::Result;
-use crate::machine::{Grid, Limits, Machine};
-use crate::memory_plan::{Memory, check_memory};
+use crate::machine::{Grid, Machine};
+use direct::Direct;
+use fast::Fast;
+use frequency::Frequency;
 
 /// Threads of a block in the kernels with one thread a cell.
 const CELL_THREADS: u32 = 128;
-/// Threads of a block of the collision frequency.
-const FREQUENCY_THREADS: u32 = 256;
-/// Warps that one multiprocessor can keep busy with the direct kernel, which needs up to 72 registers a thread.
-const RESIDENT_WARPS: usize = 28;
 /// Time steps between two visits of the host.
 const ROWS: usize = 64;
-/// Shared memory that the hardware keeps for itself in each block.
-const BLOCK_OVERHEAD: usize = 1024;
-
-/// The paper's sum on a machine: tables, buffers of the parts, and where the parts of each ix lie.
-struct Direct<M: Machine, T: Real> {
-    shape: DirectShape,
-    blocks: u32,
-    tasks: M::Buffer<[u32; 4]>,
-    offsets: M::Buffer<u32>,
-    entries: M::Buffer<u32>,
-    weights: M::Buffer<T>,
-    speed: M::Buffer<T>,
-    parts: M::Buffer<T>,
-    first: M::Buffer<u32>,
-}
-
-/// Warps of a block of the direct kernel: as many as keep a multiprocessor full, in blocks small enough to share it.
-///
-/// `None` where even one warp's planes exceed the shared memory of a block.
-fn direct_warps<T: Real>(n: u32, limits: &Limits) -> Option<u32> {
-    let planes = |warps: u32| {
-        let shape = DirectShape {
-            n,
-            radii: 0,
-            halves: 0,
-            warps,
-        };
-        let layout = [shape.plane_words(), shape.plane_words(), warps * n * n];
-        layout
-            .iter()
-            .map(|&words| (words as usize * size_of::<T>()).next_multiple_of(16))
-            .sum::<usize>()
-    };
-    let resident = |warps: u32| {
-        let blocks = limits.shared_bytes_per_multiprocessor / (planes(warps) + BLOCK_OVERHEAD);
-        (blocks * warps as usize).min(RESIDENT_WARPS)
-    };
-    [4, 8, 12, 16, 2, 1]
-        .into_iter()
-        .filter(|&warps| planes(warps) <= limits.shared_bytes_per_block)
-        .max_by(|&a, &b| resident(a).cmp(&resident(b)).then(b.cmp(&a)))
-}
-
-impl<M: Machine, T: Real> Direct<M, T> {
-    fn new(machine: &M, n: usize, gamma: f64, order: Order) -> Result<Self> {
-        let limits = machine.limits()?;
-        let lists = DirectLists::new(n, order);
-        let tasks = DirectTasks::new(&lists);
-        let n32 = n as u32;
-        let Some(warps) = direct_warps::<T>(n32, &limits) else {
-            let shape = DirectShape {
-                n: n32,
-                radii: 0,
-                halves: 0,
-                warps: 1,
-            };
-            let words = (2 * shape.plane_words() + n32 * n32) as usize;
-            return Err(crate::Error::Memory {
-                what: format!("the direct method on a grid of {n}^3 in {}", T::NAME),
-                memory: "shared memory of a block",
-                needed: (words * size_of::<T>()) as u64,
-                available: limits.shared_bytes_per_block as u64,
-                remedy: "use the fast method, a coarser grid or f32".into(),
-            });
-        };
-        let parts = tasks.tasks.len() * n * n;
-        let tables = size_of_val(&lists.offsets[..]) + lists.entries.len() * (4 + size_of::<T>());
-        check_memory(
-            &format!("the direct method on a grid of {n}^3 in {}", T::NAME),
-            Memory::Device,
-            (parts * size_of::<T>() + tables + tasks.tasks.len() * 16) as u64,
-            limits.free_bytes,
-            "use the fast method or a coarser grid",
-        )?;
-        Ok(Self {
-            shape: DirectShape {
-                warps,
-                ..lists.shape
-            },
-            blocks: tasks.tasks.len() as u32,
-            tasks: machine.upload(&tasks.tasks)?,
-            offsets: machine.upload(&lists.offsets)?,
-            entries: machine.upload(&lists.entries)?,
-            weights: machine.upload(&convert::<T>(&lists.weights))?,
-            speed: machine.upload(&convert::<T>(&speeds(n, gamma)))?,
-            parts: machine.allocate(parts)?,
-            first: machine.upload(&tasks.first)?,
-        })
-    }
-
-    fn gain(&mut self, machine: &M, f: &M::Buffer<T>, gain: &mut M::Buffer<T>) -> Result<()> {
-        machine.launch(
-            Grid {
-                blocks: self.blocks,
-                threads: self.shape.warps * 32,
-            },
-            kernels::inverse_collision_integral {
-                f,
-                tasks: &self.tasks,
-                offsets: &self.offsets,
-                entries: &self.entries,
-                weights: &self.weights,
-                speed: &self.speed,
-                buffer: &mut self.parts,
-                shape: self.shape,
-            },
-        )?;
-        let n = self.shape.n;
-        machine.launch(
-            Grid::per_item((n * n * n) as usize, CELL_THREADS),
-            kernels::collect {
-                buffer: &self.parts,
-                first: &self.first,
-                out: gain,
-                plane: n * n,
-            },
-        )
-    }
-}
-
-/// The restructured sum on a machine.
-struct Fast<M: Machine, T: Real> {
-    plan: SpectrumPlan,
-    padded: M::Buffer<T>,
-    tasks: M::Buffer<Quad<u32>>,
-    orbits: M::Buffer<Quad<u32>>,
-    classes: M::Buffer<u32>,
-    reach: M::Buffer<u32>,
-    coefficients: M::Buffer<Quad<T>>,
-    spectrum: M::Buffer<T>,
-    order: M::Buffer<u32>,
-    places: M::Buffer<Quad<u32>>,
-    distinct: M::Buffer<u32>,
-    map: M::Buffer<u32>,
-    speed: M::Buffer<T>,
-    z_sums: M::Buffer<T>,
-}
-
-impl<M: Machine, T: Real> Fast<M, T> {
-    fn new(machine: &M, n: usize, gamma: f64, order: Order) -> Result<Self> {
-        let free = machine.limits()?.free_bytes;
-        let plan = SpectrumPlan::new::<T>(n, 1, free / 2);
-        let bands = BandTiles::new(&OrbitTable::of(n, order));
-        let tables =
-            bands.coefficients.len() * size_of::<T>() + (plan.map.len() + plan.distinct.len()) * 4;
-        check_memory(
-            &format!("the fast method on a grid of {n}^3 in {}", T::NAME),
-            Memory::Device,
-            plan.working_bytes::<T>(1) + tables as u64,
-            free,
-            "use a coarser grid or f32",
-        )?;
-        let FastShape { n: n32, .. } = plan.shape;
-        let quads: Vec<Quad<T>> = bands
-            .coefficients
-            .chunks_exact(4)
-            .map(|four| Quad(std::array::from_fn(|k| T::from_f64(four[k]))))
-            .collect();
-        let spectrum = plan.shape.tiles as usize * (kernels::TILE * plan.shape.columns()) as usize;
-        Ok(Self {
-            padded: machine.upload(&vec![T::ZERO; plan.shape.padded() as usize])?,
-            tasks: machine.upload(&plan.tasks)?,
-            orbits: machine.upload(&bands.orbits)?,
-            classes: machine.upload(&bands.classes)?,
-            reach: machine.upload(&bands.reach)?,
-            coefficients: machine.upload(&quads)?,
-            spectrum: machine.allocate(spectrum)?,
-            order: machine.upload(&plan.order)?,
-            places: machine.upload(&plan.places)?,
-            distinct: machine.upload(&plan.distinct)?,
-            map: machine.upload(&plan.map)?,
-            speed: machine.upload(&convert::<T>(&speeds(n32 as usize, gamma)))?,
-            z_sums: machine.allocate(plan.shape.z_sums as usize)?,
-            plan,
-        })
-    }
-
-    fn gain(&mut self, machine: &M, f: &M::Buffer<T>, gain: &mut M::Buffer<T>) -> Result<()> {
-        let n = self.plan.shape.n;
-        let padded = kernels::pad_rows {
-            f,
-            padded: &mut self.padded,
-            shape: self.plan.shape,
-        };
-        machine.launch(Grid::per_item((n * n * n) as usize, CELL_THREADS), padded)?;
-        for pass in &self.plan.passes {
-            let shape = FastShape {
-                first_task: pass.tasks.start,
-                launch_tasks: pass.tasks.len() as u32,
-                ..self.plan.shape
-            };
-            machine.launch(
-                Grid {
-                    blocks: shape.launch_tasks,
-                    threads: SPECTRUM_THREADS,
-                },
-                kernels::speed_spectrum {
-                    padded: &self.padded,
-                    tasks: &self.tasks,
-                    orbits: &self.orbits,
-                    classes: &self.classes,
-                    reach: &self.reach,
-                    coefficients: &self.coefficients,
-                    spectrum: &mut self.spectrum,
-                    shape,
-                },
-            )?;
-            let launch_places = pass.places.len() as u32;
-            machine.launch(
-                Grid {
-                    blocks: launch_places,
-                    threads: GATHER_THREADS,
-                },
-                kernels::gather_z {
-                    spectrum: &self.spectrum,
-                    order: &self.order,
-                    places: &self.places,
-                    distinct: &self.distinct,
-                    speed: &self.speed,
-                    z_sums: &mut self.z_sums,
-                    shape,
-                    first_place: pass.places.start,
-                    launch_places,
-                },
-            )?;
-        }
-        machine.launch(
-            Grid {
-                blocks: n * n,
-                threads: GATHER_THREADS,
-            },
-            kernels::gather_xy {
-                z_sums: &self.z_sums,
-                places: &self.places,
-                map: &self.map,
-                gain,
-                shape: self.plan.shape,
-            },
-        )
-    }
-}
 
 /// The gain by either method.
 enum Gain<M: Machine, T: Real> {
@@ -288,56 +46,6 @@ impl<M: Machine, T: Real> Gain<M, T> {
             Self::Direct(direct) => direct.gain(machine, f, gain),
             Self::Fast(fast) => fast.gain(machine, f, gain),
         }
-    }
-}
-
-/// The collision frequency on a machine, in parts like the gain.
-struct Frequency<M: Machine, T: Real> {
-    n: u32,
-    b: M::Buffer<T>,
-    parts: M::Buffer<T>,
-    first: M::Buffer<u32>,
-}
-
-impl<M: Machine, T: Real> Frequency<M, T> {
-    fn new(machine: &M, n: usize, gamma: f64) -> Result<Self> {
-        let first: Vec<u32> = (0..=n).map(|ix| (ix * n) as u32).collect();
-        Ok(Self {
-            n: n as u32,
-            b: machine.upload(&convert::<T>(&frequency_coefficients(n, gamma)))?,
-            parts: machine.allocate(n.pow(4))?,
-            first: machine.upload(&first)?,
-        })
-    }
-
-    fn frequency(
-        &mut self,
-        machine: &M,
-        f: &M::Buffer<T>,
-        frequency: &mut M::Buffer<T>,
-    ) -> Result<()> {
-        let n = self.n;
-        machine.launch(
-            Grid {
-                blocks: n * n,
-                threads: FREQUENCY_THREADS,
-            },
-            kernels::collision_frequency {
-                f,
-                b: &self.b,
-                buffer: &mut self.parts,
-                n,
-            },
-        )?;
-        machine.launch(
-            Grid::per_item((n * n * n) as usize, CELL_THREADS),
-            kernels::collect {
-                buffer: &self.parts,
-                first: &self.first,
-                out: frequency,
-                plane: n * n,
-            },
-        )
     }
 }
 
@@ -414,10 +122,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
 
     fn correct(&mut self) -> Result<()> {
         self.machine.launch(
-            Grid {
-                blocks: 1,
-                threads: REDUCE_THREADS,
-            },
+            Grid::one_block(REDUCE_THREADS),
             kernels::conserve {
                 f: &self.f,
                 gain: &self.gain,
@@ -456,10 +161,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     /// Launches one time step: step size, stages, evaluation at the new state, and its row.
     fn issue_step(&mut self, integrator: Integrator, rule: &StepRule) -> Result<()> {
         self.machine.launch(
-            Grid {
-                blocks: 1,
-                threads: 32,
-            },
+            Grid::one_block(32),
             kernels::choose_step {
                 summary: &self.summary,
                 control: &mut self.control,
@@ -490,10 +192,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
 
     fn record(&mut self) -> Result<()> {
         self.machine.launch(
-            Grid {
-                blocks: 1,
-                threads: REDUCE_THREADS,
-            },
+            Grid::one_block(REDUCE_THREADS),
             kernels::record {
                 f: &self.f,
                 control: &self.control,
@@ -731,37 +430,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn blocks_of_the_direct_kernel_fit_into_shared_memory() {
-        let h200 = Emulator::default().limits().expect("limits");
-        let turing = Limits {
-            shared_bytes_per_block: 64 * 1024,
-            shared_bytes_per_multiprocessor: 64 * 1024,
-            multiprocessors: 40,
-            free_bytes: 8 << 30,
-        };
-        for n in 3..=VelocityGrid::MAX_N as u32 {
-            let planes = |warps: u32, size: usize| {
-                let shape = DirectShape {
-                    n,
-                    radii: 0,
-                    halves: 0,
-                    warps,
-                };
-                (2 * shape.plane_words() + warps * n * n) as usize * size
-            };
-            if let Some(warps) = direct_warps::<f32>(n, &h200) {
-                assert!(planes(warps, 4) <= h200.shared_bytes_per_block, "{n}");
-            }
-            if let Some(warps) = direct_warps::<f64>(n, &turing) {
-                assert!(planes(warps, 8) <= turing.shared_bytes_per_block, "{n}");
-            }
-        }
-        // The paper's grid fits everywhere, the largest only in f32 on a large GPU.
-        assert!(direct_warps::<f64>(20, &turing).is_some());
-        assert!(direct_warps::<f32>(64, &h200).is_some());
-        assert!(direct_warps::<f64>(64, &h200).is_none());
     }
 }

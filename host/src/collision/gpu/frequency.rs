@@ -1,0 +1,62 @@
+//! The collision frequency: `collision_frequency` and `collect`.
+
+use rarefy_kernels::Real;
+use rarefy_kernels::collision as kernels;
+
+use super::{CELL_THREADS, convert};
+use crate::collision::coefficients::frequency_coefficients;
+use crate::error::Result;
+use crate::machine::{Grid, Machine};
+
+/// Threads of a block of the collision frequency.
+const FREQUENCY_THREADS: u32 = 256;
+
+/// The collision frequency on a machine, in parts like the gain.
+pub(super) struct Frequency<M: Machine, T: Real> {
+    n: u32,
+    b: M::Buffer<T>,
+    parts: M::Buffer<T>,
+    first: M::Buffer<u32>,
+}
+
+impl<M: Machine, T: Real> Frequency<M, T> {
+    pub(super) fn new(machine: &M, n: usize, gamma: f64) -> Result<Self> {
+        let first: Vec<u32> = (0..=n).map(|ix| (ix * n) as u32).collect();
+        Ok(Self {
+            n: n as u32,
+            b: machine.upload(&convert::<T>(&frequency_coefficients(n, gamma)))?,
+            parts: machine.allocate(n.pow(4))?,
+            first: machine.upload(&first)?,
+        })
+    }
+
+    pub(super) fn frequency(
+        &mut self,
+        machine: &M,
+        f: &M::Buffer<T>,
+        frequency: &mut M::Buffer<T>,
+    ) -> Result<()> {
+        let n = self.n;
+        machine.launch(
+            Grid {
+                blocks: n * n,
+                threads: FREQUENCY_THREADS,
+            },
+            kernels::collision_frequency {
+                f,
+                b: &self.b,
+                buffer: &mut self.parts,
+                n,
+            },
+        )?;
+        machine.launch(
+            Grid::per_item((n * n * n) as usize, CELL_THREADS),
+            kernels::collect {
+                buffer: &self.parts,
+                first: &self.first,
+                out: frequency,
+                plane: n * n,
+            },
+        )
+    }
+}
