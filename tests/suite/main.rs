@@ -3,6 +3,7 @@
 mod cli;
 mod collision;
 mod collision_backends;
+mod collision_batch;
 mod collision_order;
 mod collision_transport;
 mod emulator;

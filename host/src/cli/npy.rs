@@ -7,30 +7,38 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use ndarray::{Array3, ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
+use ndarray::{ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
 use ndarray_npy::npy::header::{Header, ParseHeaderError, ReadHeaderError};
 use ndarray_npy::{ReadDataError, ReadableElement, WriteNpyExt};
 
 use super::output::reason;
 use crate::backend::Precision;
 use crate::error::{Error, Result};
+use crate::memory_plan::{bytes_of, check_host};
 
 /// Bytes that a header may have with what precedes it. Those of plain arrays have 128; the parser recurses, and a longer one could exhaust the stack.
 const HEADER: usize = 1024;
 
-/// A cube of N x N x N numbers in C order, `[x][y][z]`.
+/// A cube of N x N x N numbers in C order, `[x][y][z]`, or many of them, `[item][x][y][z]`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Cube {
     pub(super) n: usize,
+    /// How many cubes there are, if the array has four dimensions.
+    pub(super) items: Option<usize>,
     pub(super) values: Vec<f64>,
 }
 
-/// Reads a cube; `sides` are the sizes that it may have.
-pub(super) fn read_cube(path: &Path, sides: std::ops::RangeInclusive<usize>) -> Result<Cube> {
+/// Reads a cube, or with `many` possibly many of them; `sides` are the sizes that they may have.
+pub(super) fn read_cube(
+    path: &Path,
+    sides: std::ops::RangeInclusive<usize>,
+    many: bool,
+) -> Result<Cube> {
     let refuse = |text: String| Error::file(path, text);
     let failed = |e: std::io::Error| Error::file(path, reason(&e));
     let file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
         return Err(refuse("a folder, where a .npy file is needed".into()));
     }
     let mut file = BufReader::new(file);
@@ -75,8 +83,10 @@ pub(super) fn read_cube(path: &Path, sides: std::ops::RangeInclusive<usize>) -> 
             )));
         }
     };
-    let n = match *header.shape {
-        [x, y, z] if x == y && y == z && sides.contains(&x) => x,
+    let is_cube = |x, y, z| x == y && y == z && sides.contains(&x);
+    let (n, items) = match *header.shape {
+        [x, y, z] if is_cube(x, y, z) => (x, None),
+        [items, x, y, z] if many && items > 0 && is_cube(x, y, z) => (x, Some(items)),
         _ => {
             let shape: Vec<_> = header.shape.iter().map(usize::to_string).collect();
             let (low, high) = (sides.start(), sides.end());
@@ -85,14 +95,42 @@ pub(super) fn read_cube(path: &Path, sides: std::ops::RangeInclusive<usize>) -> 
             } else {
                 format!("(N, N, N) with N from {low} to {high}")
             };
+            let also = if many {
+                ", or (B, N, N, N) for B of them"
+            } else {
+                ""
+            };
             return Err(refuse(format!(
-                "has the shape ({}); {right} is needed, indexed [ix][iy][iz]",
+                "has the shape ({}); {right} is needed, indexed [ix][iy][iz]{also}",
                 shape.join(", ")
             )));
         }
     };
 
-    let bytes = n * n * n * width;
+    let count = items.unwrap_or(1).saturating_mul(n * n * n);
+    let bytes = count.saturating_mul(width);
+    if items.is_some() {
+        // The header alone makes room for the data.
+        if !metadata.is_file() {
+            return Err(refuse(
+                "many distributions are read from a regular file only".into(),
+            ));
+        }
+        if metadata.len() < bytes as u64 {
+            return Err(refuse(format!(
+                "the file is cut short: {bytes} bytes of data are announced, and it has {} bytes in all",
+                metadata.len()
+            )));
+        }
+        check_host(
+            &format!(
+                "the collision integrals of {} distributions",
+                header.shape[0]
+            ),
+            bytes_of::<f64>(5 * count as u64),
+            "use fewer at a time",
+        )?;
+    }
     // One byte more tells that there are more.
     let mut data = rest.chain(file).take(bytes as u64 + 1);
     let values = match width {
@@ -110,10 +148,11 @@ pub(super) fn read_cube(path: &Path, sides: std::ops::RangeInclusive<usize>) -> 
         )),
         other => refuse(other.to_string()),
     })?;
-    let values = Array3::from_shape_vec((n, n, n).set_f(header.layout.is_fortran()), values)
-        .map_err(|e| refuse(e.to_string()))?;
+    let shape = IxDyn(&header.shape).set_f(header.layout.is_fortran());
+    let values = ArrayD::from_shape_vec(shape, values).map_err(|e| refuse(e.to_string()))?;
     Ok(Cube {
         n,
+        items,
         values: values.iter().copied().collect(),
     })
 }

@@ -163,6 +163,8 @@ struct Cells<'a, T: Real> {
     gain: In<'a, T>,
     frequency: In<'a, T>,
     unscale: f64,
+    /// Where the distribution begins.
+    first: usize,
 }
 
 impl<T: Real> Cells<'_, T> {
@@ -170,15 +172,16 @@ impl<T: Real> Cells<'_, T> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn at<S: Simt>(&self, t: &S, cell: u32) -> (f64, f64) {
-        let gain = self.gain.get(t, cell as usize).to_f64() * self.unscale * self.unscale;
-        (gain, self.f.get(t, cell as usize) * self.nu(t, cell))
+        let at = self.first + cell as usize;
+        let gain = self.gain.get(t, at).to_f64() * self.unscale * self.unscale;
+        (gain, self.f.get(t, at) * self.nu(t, cell))
     }
 
     /// Collision frequency of a cell.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn nu<S: Simt>(&self, t: &S, cell: u32) -> f64 {
-        self.frequency.get(t, cell as usize).to_f64() * self.unscale
+        self.frequency.get(t, self.first + cell as usize).to_f64() * self.unscale
     }
 }
 
@@ -187,18 +190,20 @@ kernel! {
     /// make the sums of I over the collision invariants vanish (eqs. 11-13; delta is the paper's a less its unit part, in a
     /// centred basis that keeps the system well conditioned).
     ///
-    /// One block of [`REDUCE_THREADS`](super::REDUCE_THREADS); thread k owns the cells k, k + block_dim, ... Everything here is f64, whatever the
-    /// precision of gain and frequency, which belong to a distribution multiplied by 1 / `unscale`. The weight is the loss, as in the paper; where that system is singular, loss plus gain; where that
+    /// One block of [`REDUCE_THREADS`](super::REDUCE_THREADS) a distribution; thread k owns the cells k, k + block_dim, ... Everything here is f64, whatever the
+    /// precision of gain and frequency, which belong to the distribution multiplied by `scales[b]`, a power of two. The weight is the loss, as in the paper; where that system is singular, loss plus gain; where that
     /// is singular too, nothing is corrected. One step of refinement follows the solution.
     ///
     /// `rate` is `factor` times the lattice operator; `summary` as in [`summary`]. `corrected` is 0 to skip the correction.
     pub fn conserve<T: Real>(
-        t, f: In<f64>, gain: In<T>, frequency: In<T>, rate: Out<f64>, summary: Out<f64>;
-        shape: GridShape, factor: f64, unscale: f64, corrected: u32,
+        t, f: In<f64>, gain: In<T>, frequency: In<T>, scales: In<f64>, rate: Out<f64>, summary: Out<f64>;
+        shape: GridShape, factor: f64, corrected: u32,
     ) for f32, f64
     shared { scratch: [f64; scratch_words(18)], words: [f64; SYSTEM_WORDS] } {
         let system = System(words);
-        let cells = Cells { f, gain, frequency, unscale };
+        let item = t.block_idx() as usize;
+        let first = item * shape.cells as usize;
+        let cells = Cells { f, gain, frequency, unscale: 1.0 / scales.get(t, item), first };
         let mut basis = Basis { u: [0.0; 3], inverse_root_theta: 1.0 };
         let mut delta = [0.0; 5];
         let mut status = if corrected == 0 { 3.0 } else { 2.0 };
@@ -339,7 +344,7 @@ kernel! {
             let d = dot(&delta, &phi);
             let weight = loss + gain_share * gain;
             let value = gain - loss - weight * d;
-            rate.set(t, cell as usize, factor * value);
+            rate.set(t, first + cell as usize, factor * value);
             let mut k = 0;
             while k < 5 {
                 sums[k] += value * phi[k];
@@ -349,7 +354,7 @@ kernel! {
             sums[10] += value.abs();
             // What leaves the cell per unit of time and of its content.
             let lost_gain = if gain_share > 0.0 && d > 1.0 { gain * (d - 1.0) } else { 0.0 };
-            let content = f.get(t, cell as usize);
+            let content = f.get(t, first + cell as usize);
             let own = cells.nu(t, cell) * (1.0 + d);
             let ratio = own + if lost_gain > 0.0 { lost_gain / content } else { 0.0 };
             outflow = if ratio > outflow { ratio } else { outflow };
@@ -358,21 +363,22 @@ kernel! {
         let [outflow] = block_combine(t, [outflow], scratch, |a, b| if a > b { a } else { b });
         let sums = block_sum(t, sums, scratch);
         // The sums are still in the scratch words: thread k writes what belongs to invariant k.
+        let line = item * summary::LEN;
         if t.thread_idx() == 0 {
-            summary.set(t, summary::STATUS, status);
-            summary.set(t, summary::DELTA, delta[0]);
-            summary.set(t, summary::DELTA + 1, delta[1]);
-            summary.set(t, summary::DELTA + 2, delta[2]);
-            summary.set(t, summary::DELTA + 3, delta[3]);
-            summary.set(t, summary::DELTA + 4, delta[4]);
-            summary.set(t, summary::OUTFLOW, outflow * factor);
-            summary.set(t, summary::ACTIVITY, sums[10] * factor);
+            summary.set(t, line + summary::STATUS, status);
+            summary.set(t, line + summary::DELTA, delta[0]);
+            summary.set(t, line + summary::DELTA + 1, delta[1]);
+            summary.set(t, line + summary::DELTA + 2, delta[2]);
+            summary.set(t, line + summary::DELTA + 3, delta[3]);
+            summary.set(t, line + summary::DELTA + 4, delta[4]);
+            summary.set(t, line + summary::OUTFLOW, outflow * factor);
+            summary.set(t, line + summary::ACTIVITY, sums[10] * factor);
         }
         if t.thread_idx() < 5 {
             let k = t.thread_idx();
             let size = scratch.get(t, 5 + k);
             let residual = scratch.get(t, k).abs() / if size > 0.0 { size } else { 1.0 };
-            summary.set(t, summary::RESIDUALS + k as usize, residual);
+            summary.set(t, line + summary::RESIDUALS + k as usize, residual);
         }
     }
 }
