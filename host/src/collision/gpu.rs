@@ -1,5 +1,6 @@
 //! The collision operator on a machine that runs kernels: the launches.
 
+mod correction;
 mod direct;
 mod fast;
 mod frequency;
@@ -66,6 +67,7 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     scales_there: M::Buffer<f64>,
     gain_of: Gain<M, T>,
     frequency_of: Frequency<M, T>,
+    correction_of: correction::Correction<M>,
     f: M::Buffer<f64>,
     start: M::Buffer<f64>,
     work: M::Buffer<T>,
@@ -90,15 +92,20 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         let grid = config.grid;
         let (n, cells) = (grid.n(), grid.cells());
         let gamma = config.scattering.gamma();
+        let shape = GridShape {
+            min: grid.min(),
+            spacing: grid.spacing(),
+            n: n as u32,
+            cells: cells as u32,
+        };
+        let factor = config.lattice_factor();
+        let correction_of =
+            correction::Correction::new(&*machine, shape, items, factor, config.corrected)?;
         Ok(Self {
             items,
-            shape: GridShape {
-                min: grid.min(),
-                spacing: grid.spacing(),
-                n: n as u32,
-                cells: cells as u32,
-            },
-            factor: config.lattice_factor(),
+            shape,
+            factor,
+            correction_of,
             scales: vec![1.0; items],
             scales_there: machine.allocate(items)?,
             gain_of: Gain::new(&*machine, config, items)?,
@@ -134,23 +141,15 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     }
 
     fn correct(&mut self) -> Result<()> {
-        self.machine.launch(
-            Grid {
-                blocks: self.items as u32,
-                threads: REDUCE_THREADS,
-            },
-            kernels::conserve {
-                f: &self.f,
-                gain: &self.gain,
-                frequency: &self.frequency,
-                scales: &self.scales_there,
-                rate: &mut self.rate,
-                summary: &mut self.summary,
-                shape: self.shape,
-                factor: self.factor,
-                corrected: u32::from(self.config.corrected),
-            },
-        )
+        let sums = correction::Sums {
+            f: &self.f,
+            gain: &self.gain,
+            frequency: &self.frequency,
+            scales: &self.scales_there,
+            rate: &mut self.rate,
+            summary: &mut self.summary,
+        };
+        self.correction_of.apply(&self.machine, sums)
     }
 
     /// One time step, as a graph from the third time on: the first one loads the kernels, the second one is recorded.
