@@ -195,12 +195,8 @@ fn the_command_takes_arrays_of_four_dimensions() {
     let mut operator = CollisionOperator::new(config).expect("an operator");
     let expected = operator.evaluate_batch(&states.concat()).expect("a batch");
     let written = |name: &str| fs::read(path.join("o").join(name)).expect("an output");
-    let parts: [(&str, fn(&Evaluation) -> &[f64]); 3] = [
-        ("q.npy", |e| &e.rate),
-        ("gain.npy", |e| &e.gain),
-        ("nu.npy", |e| &e.frequency),
-    ];
-    for (name, part) in parts {
+    let parts: [fn(&Evaluation) -> &[f64]; 3] = [|e| &e.rate, |e| &e.gain, |e| &e.frequency];
+    for (name, part) in ["q.npy", "gain.npy", "nu.npy"].into_iter().zip(parts) {
         let values: Vec<f64> = expected.iter().flat_map(part).copied().collect();
         let bytes = written(name);
         let header = String::from_utf8_lossy(&bytes[..128]).into_owned();

@@ -352,13 +352,13 @@ impl Outcome<'_> {
 
     fn table(&self) -> Result<Vec<u8>> {
         const COLUMNS: [&str; 7] = ["item", "axis", "xi", "f", "gain", "loss", "I"];
-        let each = self.each.iter().enumerate();
         match self.items {
-            None => output::table(&COLUMNS[1..], each.flat_map(|(_, item)| item.rows())),
-            Some(_) => output::table(
-                &COLUMNS,
-                each.flat_map(|(k, item)| item.rows().map(move |row| (k, row))),
-            ),
+            None => output::table(&COLUMNS[1..], self.each.iter().flat_map(Item::rows)),
+            Some(_) => {
+                let each = self.each.iter().enumerate();
+                let rows = each.flat_map(|(k, item)| item.rows().map(move |row| (k, row)));
+                output::table(&COLUMNS, rows)
+            }
         }
     }
 

@@ -21,6 +21,7 @@ mod progress;
 mod rates;
 mod relax;
 mod report;
+mod timings;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 //! What a backend does for the collision operator, whichever it is.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -129,7 +130,7 @@ fn on_machine<M: Machine + 'static, T: Real>(
     config: &OperatorConfig,
 ) -> Result<Box<dyn Engine>> {
     Ok(Box::new(MachineEngine::<M, T>::new(
-        Arc::new(machine),
+        Rc::new(machine),
         name,
         config,
         1,
