@@ -1,0 +1,1 @@
+//! Exact sums and dot products of `f32` and `f64`.
