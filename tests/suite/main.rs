@@ -8,4 +8,5 @@ mod collision_transport;
 mod emulator;
 mod gpu;
 mod ptx;
+mod signed_digit_decimal;
 mod support;
