@@ -86,9 +86,16 @@ impl LongNumber {
     }
 
     fn accumulator(&self) -> ExactAccumulator {
+        let below_zero = self.words[WORDS - 1] >> (WORD - 1) == 1;
         let mut words = self.words.map(i64::from);
-        // The topmost word carries the sign.
-        words[WORDS - 1] = i64::from(self.words[WORDS - 1] as i32);
+        if below_zero {
+            let mut carry = true;
+            for (negated, word) in words.iter_mut().zip(self.words) {
+                let magnitude;
+                (magnitude, carry) = (!word).overflowing_add(u32::from(carry));
+                *negated = -i64::from(magnitude);
+            }
+        }
         let mut sum = ExactAccumulator::new();
         sum.deposit_digits(words, WORD as u32, UNIT);
         sum.note(self.count, self.special);
