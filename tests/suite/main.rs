@@ -9,4 +9,5 @@ mod emulator;
 mod gpu;
 mod ptx;
 mod signed_digit_decimal;
+mod signed_digit_radix10;
 mod support;
