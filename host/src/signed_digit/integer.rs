@@ -28,6 +28,7 @@ pub(crate) mod cpu;
 mod gpu;
 
 use rarefy_kernels::Quad;
+use rarefy_kernels::signed_digit::packed::SHORT_WIDTH;
 use rayon::prelude::*;
 
 use super::decimal::{Columns, Decimal, numbers, same_length};
@@ -136,8 +137,13 @@ impl Integers {
     }
 
     fn zeros(len: usize, width: usize) -> Self {
+        // The kernel for products of short rows takes two at a time.
+        let rows = match width == SHORT_WIDTH as usize {
+            true => len.next_multiple_of(2),
+            false => len,
+        };
         Self {
-            limbs: vec![Quad::default(); (len * width).div_ceil(4)],
+            limbs: vec![Quad::default(); (rows * width).div_ceil(4)],
             width,
             len,
             balanced: true,

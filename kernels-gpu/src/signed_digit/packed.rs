@@ -439,7 +439,7 @@ kernel! {
     shared { sums: [u64; SHORT_THREADS / WARP * SHORT_PARTS] } {
         let mut columns = [0i64; SHORT_COLUMNS];
         let mut cut = [Cut::ZERO; SHORT_COLUMNS];
-        // A last pair without a second one is followed by zeros.
+        // A last pair without a second one is followed by a row of zeros.
         let twos = (pairs as usize).div_ceil(2);
         let mut two = t.global_idx();
         let mut since = 0;
