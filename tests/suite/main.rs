@@ -10,4 +10,6 @@ mod gpu;
 mod ptx;
 mod signed_digit_decimal;
 mod signed_digit_float;
+mod signed_digit_integer;
+mod signed_digit_radix10;
 mod support;

@@ -33,6 +33,7 @@ use std::ops::{Mul, Neg};
 
 pub(crate) use columns::Columns;
 pub use sum::{Total, dot, dot_text, sum, sum_text};
+pub(crate) use sum::{lines, numbers, same_length, tasks};
 pub use text::MAX_EXPONENT;
 
 use super::integer::{DIGITS, RADIX};
@@ -158,6 +159,14 @@ impl Decimal {
         }
     }
 
+    /// This number times 10^(9 limbs).
+    pub(crate) fn shifted(mut self, limbs: i64) -> Self {
+        if !self.is_zero() {
+            self.scale += limbs;
+        }
+        self
+    }
+
     pub(crate) fn limbs(&self) -> &[u32] {
         &self.limbs
     }
@@ -213,7 +222,7 @@ impl Decimal {
 }
 
 /// `limbs * factor + term` for a factor of at most 2^32.
-fn multiply_small(limbs: &mut Vec<u32>, factor: u64, term: u64) {
+pub(crate) fn multiply_small(limbs: &mut Vec<u32>, factor: u64, term: u64) {
     let mut carry = term;
     for limb in limbs.iter_mut() {
         let value = u64::from(*limb) * factor + carry;

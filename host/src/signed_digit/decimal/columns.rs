@@ -157,6 +157,13 @@ impl Columns {
     }
 }
 
+impl From<Vec<i128>> for Columns {
+    /// Columns from the position 0 on.
+    fn from(columns: Vec<i128>) -> Self {
+        Self { base: 0, columns }
+    }
+}
+
 /// 10^(9 len) minus the number.
 fn complement(limbs: &mut Vec<u32>) {
     const R: u32 = RADIX as u32;
