@@ -9,6 +9,7 @@ mod emulator;
 mod gpu;
 mod ptx;
 mod signed_digit_decimal;
+mod signed_digit_dft;
 mod signed_digit_float;
 mod signed_digit_integer;
 mod signed_digit_radix10;

@@ -13,6 +13,7 @@
 mod checkpoint;
 mod collide;
 mod common;
+mod dft;
 mod distribution;
 mod doctor;
 mod npy;
@@ -45,6 +46,7 @@ enum Command {
     Relax(relax::RelaxArgs),
     Collide(collide::CollideArgs),
     Rates(rates::RatesArgs),
+    Dft(dft::DftArgs),
     Sum(sum::SumArgs),
     Dot(sum::DotArgs),
     Doctor(doctor::DoctorArgs),
@@ -66,6 +68,7 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Relax(args)), Some(sub)) => relax::run(&args, sub),
         (Some(Command::Collide(args)), _) => collide::run(&args),
         (Some(Command::Rates(args)), _) => rates::run(&args),
+        (Some(Command::Dft(args)), _) => dft::run(&args),
         (Some(Command::Sum(args)), _) => sum::run_sum(&args),
         (Some(Command::Dot(args)), _) => sum::run_dot(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),

@@ -25,6 +25,7 @@
 //! fit into memory is refused, with how much it needs and how much there is.
 
 mod columns;
+mod divide;
 mod sum;
 mod text;
 
@@ -35,6 +36,7 @@ pub(crate) use columns::Columns;
 pub use sum::{Total, dot, dot_text, sum, sum_text};
 pub(crate) use sum::{lines, numbers, same_length, tasks};
 pub use text::MAX_EXPONENT;
+pub(crate) use text::parse_line;
 
 use super::integer::{DIGITS, RADIX};
 use crate::error::Result;

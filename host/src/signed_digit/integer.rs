@@ -37,6 +37,7 @@ use crate::backend::Resolved;
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
+pub(crate) use gpu::joined;
 pub use gpu::{Resident, ResidentPair, TextLines};
 
 /// Radix of a limb.

@@ -18,9 +18,11 @@
 //! | [`float`] | sums and dot products of `f32` and `f64`, exact and rounded once: digits of radix 2^32 in 64-bit integers |
 //! | [`radix10`] | the paper's arithmetic, digit by digit |
 //! | [`decimal`] | decimal numbers of any length, from text to text: exact sums and dot products |
+//! | [`dft`] | the discrete Fourier transform and its inverse with exact sums |
 //! | [`integer`] | many big integers: digits of radix 10^9, column sums in 64-bit integers |
 
 pub mod decimal;
+pub mod dft;
 pub mod float;
 pub mod integer;
 pub mod radix10;

@@ -51,6 +51,11 @@ impl FromStr for Decimal {
     }
 }
 
+/// The number on a line of a file; the error names the line.
+pub(crate) fn parse_line(text: &[u8], line: usize) -> Result<Decimal> {
+    parse(text).map_err(|fault| fault.error(text, Some(line)))
+}
+
 /// The number that a text spells.
 pub(crate) fn parse(text: &[u8]) -> std::result::Result<Decimal, Fault> {
     let text = text.trim_ascii();
