@@ -23,6 +23,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`collision`] | the collision integral, and relaxation to equilibrium |
+//! | [`signed_digit`] | exact sums and dot products of binary and decimal numbers |
 //! | [`backend`] | where to compute and in which precision |
 //! | [`machine`] | what the host asks of a machine that runs kernels: memory, copies, launches |
 //! | [`gpu`] | that machine on a CUDA device; what is there and what is missing |
@@ -41,6 +42,7 @@ mod error;
 pub mod gpu;
 pub mod machine;
 pub mod memory_plan;
+pub mod signed_digit;
 
 #[doc(hidden)]
 pub mod cli;

@@ -15,6 +15,7 @@
 //! | [`math`] | the arithmetic that a kernel may ask for, in `f32` and `f64` |
 //! | [`mod@kernel`] | the declaration of a kernel, and what it generates |
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
+//! | [`signed_digit`] | kernels of exact sums and dot products |
 #![no_std]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -31,6 +32,7 @@ pub mod math;
 pub mod memory;
 #[cfg(target_arch = "nvptx64")]
 pub mod ptx;
+pub mod signed_digit;
 pub mod simt;
 
 pub use kernel::{Arguments, DeviceMemory, Kernel};

@@ -130,3 +130,50 @@ pub const fn quotient(numerator: u32, denominator: u32) -> u32 {
         None => 0,
     }
 }
+
+/// The upper word of `high : low` shifted left by the lowest five bits of `shift`.
+#[inline(always)]
+pub fn funnel_left(high: u32, low: u32, shift: u32) -> u32 {
+    device_or_host!(
+        {
+            let word: u32;
+            // SAFETY: arithmetic of registers.
+            unsafe {
+                core::arch::asm!(
+                    "shf.l.wrap.b32 {word}, {low}, {high}, {shift};",
+                    word = out(reg32) word,
+                    low = in(reg32) low,
+                    high = in(reg32) high,
+                    shift = in(reg32) shift,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+            word
+        },
+        (((u64::from(high) << 32 | u64::from(low)) << (shift % 32)) >> 32) as u32
+    )
+}
+
+/// The product of two words in full.
+///
+/// In Rust's terms the optimiser may prove a factor positive, and then multiply 64 by 64 bits.
+#[inline(always)]
+pub fn wide_product(a: i32, b: i32) -> i64 {
+    device_or_host!(
+        {
+            let product: i64;
+            // SAFETY: arithmetic of registers.
+            unsafe {
+                core::arch::asm!(
+                    "mul.wide.s32 {product}, {a}, {b};",
+                    product = out(reg64) product,
+                    a = in(reg32) a,
+                    b = in(reg32) b,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+            product
+        },
+        i64::from(a) * i64::from(b)
+    )
+}
