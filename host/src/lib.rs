@@ -39,6 +39,7 @@ pub mod collision;
 pub mod emulator;
 mod error;
 pub mod gpu;
+pub mod isotropic;
 pub mod machine;
 pub mod memory_plan;
 

@@ -15,6 +15,7 @@
 //! | [`math`] | the arithmetic that a kernel may ask for, in `f32` and `f64` |
 //! | [`mod@kernel`] | the declaration of a kernel, and what it generates |
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
+//! | [`isotropic`] | kernels of the isotropic Boltzmann equation in energy space |
 #![no_std]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -26,6 +27,7 @@
 extern crate std;
 
 pub mod collision;
+pub mod isotropic;
 pub mod kernel;
 pub mod math;
 pub mod memory;

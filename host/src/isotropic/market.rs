@@ -1,0 +1,1 @@
+//! Economies as gases of agents.
