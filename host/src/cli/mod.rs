@@ -14,6 +14,8 @@ mod collide;
 mod common;
 mod distribution;
 mod doctor;
+mod isotropic;
+mod market;
 mod npy;
 mod output;
 mod plot;
@@ -42,6 +44,8 @@ enum Command {
     Relax(relax::RelaxArgs),
     Collide(collide::CollideArgs),
     Rates(rates::RatesArgs),
+    Isotropic(isotropic::IsotropicArgs),
+    Market(market::MarketArgs),
     Doctor(doctor::DoctorArgs),
 }
 
@@ -61,6 +65,8 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Relax(args)), Some(sub)) => relax::run(&args, sub),
         (Some(Command::Collide(args)), _) => collide::run(&args),
         (Some(Command::Rates(args)), _) => rates::run(&args),
+        (Some(Command::Isotropic(args)), _) => isotropic::run(&args),
+        (Some(Command::Market(args)), _) => market::run(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }

@@ -1,4 +1,4 @@
-//! NumPy's array files: cubes of `f32` or `f64` in, arrays out.
+//! NumPy's array files: cubes and lists of `f32` or `f64` in, arrays out.
 //!
 //! `ndarray-npy` reads and writes the format. Of the crates that do, it is the one whose header can be read before the data and
 //! whose errors are values to match, not texts; here they get the words that this command uses.
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use ndarray::{Array3, ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
+use ndarray::{ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
 use ndarray_npy::npy::header::{Header, ParseHeaderError, ReadHeaderError};
 use ndarray_npy::{ReadDataError, ReadableElement, WriteNpyExt};
 
@@ -27,6 +27,40 @@ pub(super) struct Cube {
 
 /// Reads a cube; `sides` are the sizes that it may have.
 pub(super) fn read_cube(path: &Path, sides: std::ops::RangeInclusive<usize>) -> Result<Cube> {
+    let (low, high) = (*sides.start(), *sides.end());
+    let needed = if low == high {
+        format!("({low}, {low}, {low}) is needed, indexed [ix][iy][iz]")
+    } else {
+        format!("(N, N, N) with N from {low} to {high} is needed, indexed [ix][iy][iz]")
+    };
+    let fits =
+        |shape: &[usize]| matches!(*shape, [x, y, z] if x == y && y == z && sides.contains(&x));
+    let (shape, values) = read(path, fits, &needed)?;
+    let n = shape.first().copied().unwrap_or(0);
+    Ok(Cube { n, values })
+}
+
+/// Reads a list of numbers; `lengths` are those that it may have.
+pub(super) fn read_vector(
+    path: &Path,
+    lengths: std::ops::RangeInclusive<usize>,
+) -> Result<Vec<f64>> {
+    let (low, high) = (*lengths.start(), *lengths.end());
+    let needed = if low == high {
+        format!("({low},) is needed")
+    } else {
+        format!("(M,) with M from {low} to {high} is needed")
+    };
+    let fits = |shape: &[usize]| matches!(*shape, [n] if lengths.contains(&n));
+    Ok(read(path, fits, &needed)?.1)
+}
+
+/// Reads an array whose shape fits; `needed` says in words which one does. Returns the shape and the values in C order.
+fn read(
+    path: &Path,
+    fits: impl FnOnce(&[usize]) -> bool,
+    needed: &str,
+) -> Result<(Vec<usize>, Vec<f64>)> {
     let refuse = |text: String| Error::file(path, text);
     let failed = |e: std::io::Error| Error::file(path, reason(&e));
     let file = File::open(path).map_err(failed)?;
@@ -75,24 +109,17 @@ pub(super) fn read_cube(path: &Path, sides: std::ops::RangeInclusive<usize>) -> 
             )));
         }
     };
-    let n = match *header.shape {
-        [x, y, z] if x == y && y == z && sides.contains(&x) => x,
-        _ => {
-            let shape: Vec<_> = header.shape.iter().map(usize::to_string).collect();
-            let (low, high) = (sides.start(), sides.end());
-            let right = if low == high {
-                format!("({low}, {low}, {low})")
-            } else {
-                format!("(N, N, N) with N from {low} to {high}")
-            };
-            return Err(refuse(format!(
-                "has the shape ({}); {right} is needed, indexed [ix][iy][iz]",
-                shape.join(", ")
-            )));
-        }
-    };
+    if !fits(&header.shape) {
+        let shape: Vec<_> = header.shape.iter().map(usize::to_string).collect();
+        let comma = if shape.len() == 1 { "," } else { "" };
+        return Err(refuse(format!(
+            "has the shape ({}{comma}); {needed}",
+            shape.join(", ")
+        )));
+    }
 
-    let bytes = n * n * n * width;
+    let shape = header.shape.clone();
+    let bytes = shape.iter().product::<usize>() * width;
     // One byte more tells that there are more.
     let mut data = rest.chain(file).take(bytes as u64 + 1);
     let values = match width {
@@ -110,12 +137,9 @@ pub(super) fn read_cube(path: &Path, sides: std::ops::RangeInclusive<usize>) -> 
         )),
         other => refuse(other.to_string()),
     })?;
-    let values = Array3::from_shape_vec((n, n, n).set_f(header.layout.is_fortran()), values)
+    let values = ArrayD::from_shape_vec(IxDyn(&shape).set_f(header.layout.is_fortran()), values)
         .map_err(|e| refuse(e.to_string()))?;
-    Ok(Cube {
-        n,
-        values: values.iter().copied().collect(),
-    })
+    Ok((shape, values.iter().copied().collect()))
 }
 
 const NOT_NPY: &str = "not a .npy file; numpy.save writes one";

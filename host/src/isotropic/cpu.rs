@@ -26,6 +26,10 @@ pub(super) trait Operator: Send + Sync {
     fn rate(&self, f: &[f64], rate: &mut [f64]);
     /// Gain, frequency and rate at `f`.
     fn rates(&self, f: &[f64]) -> Rates;
+    /// Largest frequency of collisions that move a particle.
+    fn largest_frequency(&self, f: &[f64]) -> f64 {
+        self.rates(f).largest_frequency
+    }
     /// Bytes of coefficients.
     fn table_bytes(&self) -> u64;
 }

@@ -72,7 +72,7 @@ impl Engine for HostEngine {
         Ok(states
             .map(|f| Row {
                 moments: Moments::with(&self.measure, &self.config, f),
-                largest_frequency: self.operator.rates(f).largest_frequency,
+                largest_frequency: self.operator.largest_frequency(f),
             })
             .collect())
     }

@@ -129,6 +129,10 @@ impl<T: Real> Operator for Pairs<T> {
         finish(&self.sums(f, true), f, &self.divisors, Some(unmoved))
     }
 
+    fn largest_frequency(&self, f: &[f64]) -> f64 {
+        finish(&self.sums(f, true), f, &self.divisors, None).largest_frequency
+    }
+
     fn table_bytes(&self) -> u64 {
         self.up.bytes() + self.down.as_ref().map_or(0, Table::bytes)
     }
