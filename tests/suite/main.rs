@@ -8,5 +8,6 @@ mod collision_transport;
 mod emulator;
 mod gpu;
 mod isotropic;
+mod isotropic_cli;
 mod ptx;
 mod support;

@@ -46,7 +46,7 @@ const TIMES: [f64; 5] = [0.5, 1.0, 2.0, 5.0, 20.0];
 #[command(after_help = EXAMPLES)]
 pub(super) struct MarketArgs {
     /// A known market: voucher
-    #[arg(long, value_name = "NAME", value_parser = named::<Scenario>(&["voucher"]), conflicts_with = "input", required_unless_present = "input")]
+    #[arg(long, value_name = "NAME", value_parser = named::<Scenario>(&["voucher"]), conflicts_with = "input")]
     scenario: Option<Scenario>,
     /// A histogram as a CSV file with the columns x_lo, x_hi, share; it is normalised and divided by its mean
     #[arg(long, value_name = "FILE")]
@@ -240,6 +240,11 @@ fn read_histogram(path: &Path) -> Result<Histogram> {
 pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     let started = Instant::now();
     let common = &args.common;
+    if args.scenario.is_none() && args.input.is_none() {
+        return Err(Failure::Usage(
+            "--scenario voucher or --input FILE is needed".into(),
+        ));
+    }
     let law = args.mode.0;
     let wanted = args.cells.unwrap_or(512);
     let emax = args.emax.unwrap_or(16.0);

@@ -156,6 +156,11 @@ impl Outcome<'_> {
         }
     }
 
+    /// The initial state in a title, where an underscore would lower what follows it.
+    fn start(&self) -> String {
+        self.init.to_string().replace('_', " ")
+    }
+
     fn equilibrium(&self) -> Option<initial::Equilibrium> {
         let m = self.first();
         initial::equilibrium(self.config, m.number, m.energy).ok()
@@ -301,14 +306,14 @@ impl Outcome<'_> {
         Figure {
             title: format!(
                 "Relaxation from {}: {}, {} cells",
-                self.init,
+                self.start(),
                 self.config.law,
                 self.config.grid.cells()
             ),
             panels: vec![
                 timed("distribution f(E) over velocities", curves(&|_, f| f)),
                 timed(
-                    "particles per energy P(E) = 2^{5/2}π √E f",
+                    "particles per energy P(E) = 4√2 π √E f",
                     curves(&|i, f| measure[i] * f / width),
                 ),
             ],
@@ -345,7 +350,7 @@ impl Outcome<'_> {
             });
         }
         Figure {
-            title: format!("Moments: {}, {}", self.init, self.config.law),
+            title: format!("Moments: {}, {}", self.start(), self.config.law),
             panels: vec![
                 panel(TIME, "second moment m_2 = ∫ E² dn", second),
                 panel(TIME, "H = ∫ ln f dn", entropy),

@@ -274,7 +274,8 @@ impl Outcome<'_> {
     fn subject(&self) -> String {
         match (self.parameters.scenario, &self.parameters.input) {
             (Some(Scenario::Voucher), _) => "one voucher for each agent".into(),
-            (None, Some(input)) => input.clone(),
+            // An underscore would lower what follows it.
+            (None, Some(input)) => input.replace('_', " "),
             (None, None) => String::new(),
         }
     }
@@ -304,15 +305,9 @@ impl Outcome<'_> {
                 .filter(|point| point.0 <= reach)
                 .collect()
         };
-        // A delta function would hide all the rest: what is above the others is cut off.
+        // Agents who have not traded yet stay where they began and would hide all the rest: the peak is cut off.
         let rest = points(&self.equilibrium.f);
-        let highest = |points: &[(f64, f64)]| points.iter().map(|p| p.1).fold(0.0, f64::max);
-        let later = self
-            .shown
-            .iter()
-            .skip(1)
-            .map(|sample| highest(&points(&sample.f)));
-        let top = 1.3 * later.fold(highest(&rest), f64::max);
+        let top = 2.0 * rest.iter().map(|p| p.1).fold(0.0, f64::max);
         let count = self.shown.len();
         let mut cut = false;
         let mut curves: Vec<Curve> = self

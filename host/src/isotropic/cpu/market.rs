@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::{Operator, Sums, parts_for, split, sum_of_parts};
 use crate::isotropic::Rates;
+use crate::isotropic::moments::Sum;
 use crate::isotropic::reference::{empty, saving_range};
 
 /// Shares drawn with weights w_k w_l: y_s = sum over k of p_k p_(s-k), dp_i/dt = w_i sum over j of w_j y_(i+j) / Z_(i+j) - n p_i.
@@ -144,11 +145,12 @@ impl Operator for Saving {
             }
         });
         let mut rates = empty(cells);
-        let mut within = 0.0;
+        // Compensated: an error would stay in all cells that follow.
+        let mut within = Sum::default();
         for i in 0..cells {
-            // Begins and ends are summed apart, and the difference is taken of the sums.
-            within += sums.flux[i] - sums.frequency[i];
-            rates.gain[i] = sums.gain[i] + within.max(0.0);
+            within.add(sums.flux[i]);
+            within.add(-sums.frequency[i]);
+            rates.gain[i] = sums.gain[i] + within.sum.max(0.0);
         }
         let agents: f64 = f.iter().sum();
         complete(rates, f, agents)
