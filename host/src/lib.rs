@@ -23,6 +23,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`collision`] | the collision integral, and relaxation to equilibrium |
+//! | [`isotropic`] | the isotropic equation in energy space in O(M^2), and economies as gases |
 //! | [`backend`] | where to compute and in which precision |
 //! | [`machine`] | what the host asks of a machine that runs kernels: memory, copies, launches |
 //! | [`gpu`] | that machine on a CUDA device; what is there and what is missing |
@@ -56,6 +57,8 @@ mod texts {
     struct Readme;
     #[doc = include_str!("../../docs/collision.md")]
     struct Collision;
+    #[doc = include_str!("../../docs/isotropic.md")]
+    struct Isotropic;
     #[doc = include_str!("../../docs/emulator.md")]
     struct Emulator;
     #[doc = include_str!("../../docs/writing-a-kernel.md")]

@@ -238,8 +238,8 @@ fn assert_rates(found: &Rates, expected: &Rates, f: &[f64], tolerance: f64, what
         "{what}: bound is off by {off:e}"
     );
     // The loss is nu f.
-    for i in 0..f.len() {
-        let rate = found.gain[i] - found.frequency[i] * f[i];
+    for (i, f) in f.iter().enumerate() {
+        let rate = found.gain[i] - found.frequency[i] * f;
         assert!(
             (rate - found.rate[i]).abs() < 10.0 * tolerance * gross,
             "{what}, cell {i}"
@@ -928,4 +928,24 @@ fn inequality_of_known_distributions() {
     let cells = histogram.rebin(&grid(4, 4.0)).expect("a distribution");
     assert_eq!(cells, [0.75, 0.125, 0.125, 0.0]);
     assert!((histogram.in_units_of_the_mean().mean() - 1.0).abs() < 1e-15);
+}
+
+#[test]
+fn single_precision_conserves_number_to_roundoff() {
+    let grid = grid(48, 16.0);
+    let f = initial::two_temperature(&grid, 0.4, 1.6, 0.5);
+    for backend in machines() {
+        for (theta, dt) in [(0.0, 0.25), (1.0, 0.1)] {
+            let operator = OperatorConfig {
+                precision: Precision::F32,
+                ..config(grid, Law::Power { theta }, backend)
+            };
+            let start = Moments::of(&operator, &f);
+            let (_, end) = run(operator, Integrator::Euler, dt, 40, &f);
+            let number = (end.number / start.number - 1.0).abs();
+            let energy = (end.energy / start.energy - 1.0).abs();
+            assert!(number < 1e-14, "{backend}: {number:e}");
+            assert!(energy < 2e-6, "{backend}: {energy:e}");
+        }
+    }
 }

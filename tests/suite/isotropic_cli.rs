@@ -410,7 +410,10 @@ fn markets_that_are_none_are_refused() {
         "x_lo,x_hi,share",
     );
     for (arguments, why) in [
-        (&["market"][..], "--scenario voucher or --input FILE is needed"),
+        (
+            &["market"][..],
+            "--scenario voucher or --input FILE is needed",
+        ),
         (&["market", "--scenario", "tulips"], "voucher"),
         (
             &["market", "--scenario", "voucher", "--mode", "saving:1"],

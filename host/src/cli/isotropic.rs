@@ -415,7 +415,7 @@ fn relax(
                 None => 0.5 * rates(config, &f)?.0.largest_step(),
             };
             let steps = (until / dt * (1.0 - 1e-12)).ceil().max(1.0);
-            if !(steps < 1e15) {
+            if steps.is_nan() || steps > 1e15 {
                 return Err(Failure::Usage(format!(
                     "time {until} by steps of {dt} takes too many steps"
                 )));

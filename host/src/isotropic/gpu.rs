@@ -78,7 +78,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         let all = pitch * states;
         let limits = machine.limits()?;
         let what = format!("{states} states of {cells} cells");
-        let bytes = Operator::<M, T>::bytes(config, states, pitch, limits.multiprocessors)
+        let bytes = Operator::<M, T>::bytes(config, states, pitch, &limits)
             + (all * (4 * 8 + 2 * size_of::<T>())) as u64;
         crate::memory_plan::check_device(
             &limits,

@@ -110,7 +110,7 @@ pub fn equilibrium(config: &OperatorConfig, number: f64, energy: f64) -> Result<
             0.0
         };
         let weight = move |i: usize| (lift - b * i as f64).exp();
-        (0..cells).map(move |i| weight(i)).collect::<Vec<f64>>()
+        (0..cells).map(weight).collect::<Vec<f64>>()
     };
     let mean_of = |b: f64| {
         let (mut n, mut e) = (0.0, 0.0);

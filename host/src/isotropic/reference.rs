@@ -63,8 +63,8 @@ fn market(config: &OperatorConfig, f: &[f64]) -> Rates {
         }
         rates.frequency[i] = agents;
     }
-    for i in 0..cells {
-        rates.rate[i] = rates.gain[i] - agents * f[i];
+    for ((rate, gain), f) in rates.rate.iter_mut().zip(&rates.gain).zip(f) {
+        *rate = gain - agents * f;
     }
     rates.largest_frequency = agents;
     rates

@@ -261,6 +261,14 @@ fn antidiagonal_sums<S: Simt, T: Real>(
     (whole, sum)
 }
 
+/// Most segments of a launch: the assembler shares the registers out for so many warps.
+pub const MOST_SEGMENTS: u32 = 12;
+
+/// Bytes of shared memory that a warp needs for each of its states, with numbers of `size` bytes.
+pub const fn warp_bytes(size: u32) -> u32 {
+    TILE_WORDS * size + 2 * WARP * 8
+}
+
 /// Words of shared memory of a block with `n` states a warp: tiles, carries, and what one segment leaves to the next.
 const fn tile_words(shape: &PairShape, n: u32) -> u32 {
     shape.warps() * n * TILE_WORDS
@@ -288,7 +296,7 @@ fn sweep<const N: usize, S: Simt, T: Real>(
     let warp = t.warp();
     let set = quotient(warp, shape.segments);
     let segment = warp - set * shape.segments;
-    let sets = (shape.states + N as u32 - 1) / N as u32;
+    let sets = shape.states.div_ceil(N as u32);
     let blocks = quotient(sets + shape.sets - 1, shape.sets);
     let tile = quotient(t.block_idx(), blocks);
     let set = (t.block_idx() - tile * blocks) * shape.sets + set;
@@ -477,6 +485,7 @@ kernel! {
 /// Sum over the tiles that reach a cell: of `rise`, whose tile k has the rows below M - 1 - 32 k, and of `fall`, which has the cells from 1 + 32 k on.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[allow(clippy::too_many_arguments, reason = "views of one kernel")]
 pub(crate) fn tile_sums<S: Simt>(
     t: &S,
     rise: In<'_, f64>,

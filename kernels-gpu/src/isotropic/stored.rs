@@ -125,7 +125,7 @@ pub(crate) const fn folded(s: u32, cells: u32) -> (u32, u32) {
 #[inline(always)]
 pub(crate) const fn shell_of(block: u32, cells: u32) -> u32 {
     let step = block.div_ceil(2);
-    if block % 2 == 0 {
+    if block.is_multiple_of(2) {
         cells - 1 + step
     } else {
         cells - 1 - step

@@ -78,9 +78,8 @@ impl<T: Real> Shells<T> {
                     let mut put = |i: usize, j: usize| {
                         sums.flux[i] += gain - rate * p;
                         if detailed {
-                            let own = h * m;
-                            sums.gain[i] += gain + own * p;
-                            sums.frequency[i] += (rate + own) * f[j];
+                            sums.gain[i] += gain;
+                            sums.frequency[i] += rate * f[j];
                         }
                     };
                     put(i, j);
@@ -102,7 +101,25 @@ impl<T: Real> Operator for Shells<T> {
     }
 
     fn rates(&self, f: &[f64]) -> Rates {
-        finish(&self.sums(f, true), f, &self.divisors, None)
+        let mut rates = finish(&self.sums(f, true), f, &self.divisors, None);
+        // What stays or exchanges: b = a.
+        for s in 0..2 * self.cells - 1 {
+            let (first, count) = folded(s, self.cells);
+            for (a, h) in (first..first + count).zip(&self.values[self.starts[s]..]) {
+                let (i, j) = (a, s - a);
+                let h = h.to_f64();
+                if i == j {
+                    rates.frequency[i] += self.divisors[i] * h * f[i];
+                    rates.gain[i] += self.divisors[i] * h * f[i] * f[i];
+                } else {
+                    for (i, j) in [(i, j), (j, i)] {
+                        rates.frequency[i] += self.divisors[i] * 2.0 * h * f[j];
+                        rates.gain[i] += self.divisors[i] * 2.0 * h * f[i] * f[j];
+                    }
+                }
+            }
+        }
+        rates
     }
 
     fn table_bytes(&self) -> u64 {

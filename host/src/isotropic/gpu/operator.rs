@@ -1,6 +1,8 @@
 //! The operator's kernels and their tables, by law and storage.
 
-use rarefy_kernels::isotropic::{self as kernels, PairShape, STORED_THREADS, quantity};
+use rarefy_kernels::isotropic::{
+    self as kernels, MOST_SEGMENTS, PairShape, STORED_THREADS, quantity, warp_bytes,
+};
 use rarefy_kernels::{Real, WARP};
 
 use crate::error::Result;
@@ -8,7 +10,7 @@ use crate::isotropic::coefficients::{Coefficients, Counts};
 use crate::isotropic::cpu::{shell_table, splitting_weights};
 use crate::isotropic::tables::{CompactTable, FullTable, Jump, JumpRows};
 use crate::isotropic::{Law, OperatorConfig, Storage};
-use crate::machine::{Grid, Machine};
+use crate::machine::{Grid, Limits, Machine};
 
 /// Threads of a block in the kernels with one warp, or one thread, an item.
 const ITEM_THREADS: u32 = 128;
@@ -74,33 +76,36 @@ fn tiles(cells: usize) -> u32 {
     (cells - 1).div_ceil(WARP as usize) as u32
 }
 
-/// How warps and blocks share the jump pairs of so many states among so many multiprocessors.
-fn pair_shape(
-    cells: usize,
+/// How warps and blocks share the jump pairs of so many states: the shape, and whether two states share a warp.
+fn pair_shape<T: Real>(
+    config: &OperatorConfig,
     states: usize,
     pitch: usize,
-    multiprocessors: u32,
-    uniform: bool,
+    limits: &Limits,
 ) -> (PairShape, bool) {
+    let cells = config.grid.cells();
     let tiles = tiles(cells);
+    let processors = limits.multiprocessors.max(1);
+    // Warps that a block has shared memory for.
+    let room = limits.shared_bytes_per_block as u32 / warp_bytes(size_of::<T>() as u32);
     // With states enough to fill the machine two share a warp, whose rows then need no splitting.
-    let in_twos = states as u32 * tiles >= 8 * multiprocessors;
-    let sets = (states as u32).div_ceil(if in_twos { 2 } else { 1 });
-    let (segments, sets_of_block) = if in_twos {
-        (1, 4)
+    let in_twos = states as u32 * tiles >= 8 * processors && room >= 2;
+    let (segments, sets) = if in_twos {
+        (1, (room / 2).min(4))
     } else {
-        // About 32 rows a warp at least, and as many warps as fill the machine.
-        let wanted = (16 * multiprocessors).div_ceil((sets * tiles).max(1));
-        (wanted.clamp(1, 16).min(tiles), 1)
+        // As many warps as fill the machine.
+        let wanted = (16 * processors).div_ceil(states as u32 * tiles);
+        let most = room.min(MOST_SEGMENTS).min(tiles).max(1);
+        (wanted.clamp(1, most), 1)
     };
     let shape = PairShape {
         cells: cells as u32,
         pitch: pitch as u32,
         tiles,
         segments,
-        sets: sets_of_block,
+        sets,
         states: states as u32,
-        uniform: u32::from(uniform),
+        uniform: u32::from(is_uniform(config)),
     };
     (shape, in_twos)
 }
@@ -115,7 +120,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
         config: &OperatorConfig,
         states: usize,
         pitch: usize,
-        multiprocessors: u32,
+        limits: &Limits,
     ) -> u64 {
         let cells = config.grid.cells() as u64;
         let size = size_of::<T>() as u64;
@@ -130,8 +135,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                         + 2 * sums
                 }
                 Storage::Pairs => {
-                    let (shape, _) =
-                        pair_shape(cells as usize, states, pitch, multiprocessors, false);
+                    let (shape, _) = pair_shape::<T>(config, states, pitch, limits);
                     let table = if is_uniform(config) {
                         cells
                     } else {
@@ -175,8 +179,8 @@ impl<M: Machine, T: Real> Operator<M, T> {
                 }
                 Storage::Pairs => {
                     let uniform = is_uniform(config);
-                    let processors = machine.limits()?.multiprocessors;
-                    let (shape, in_twos) = pair_shape(cells, states, pitch, processors, uniform);
+                    let (shape, in_twos) =
+                        pair_shape::<T>(config, states, pitch, &machine.limits()?);
                     let host = if uniform {
                         let values = (0..cells).map(Coefficients::hard_spheres);
                         values.map(T::from_f64).collect()
