@@ -24,6 +24,7 @@
 //! |---|---|
 //! | [`collision`] | the collision integral, and relaxation to equilibrium |
 //! | [`signed_digit`] | exact sums and dot products of binary and decimal numbers |
+//! | [`isotropic`] | the isotropic equation in energy space in O(M^2), and economies as gases |
 //! | [`backend`] | where to compute and in which precision |
 //! | [`machine`] | what the host asks of a machine that runs kernels: memory, copies, launches |
 //! | [`gpu`] | that machine on a CUDA device; what is there and what is missing |
@@ -40,6 +41,7 @@ pub mod collision;
 pub mod emulator;
 mod error;
 pub mod gpu;
+pub mod isotropic;
 pub mod machine;
 pub mod memory_plan;
 pub mod signed_digit;
@@ -57,6 +59,8 @@ mod texts {
     struct Readme;
     #[doc = include_str!("../../docs/collision.md")]
     struct Collision;
+    #[doc = include_str!("../../docs/isotropic.md")]
+    struct Isotropic;
     #[doc = include_str!("../../docs/emulator.md")]
     struct Emulator;
     #[doc = include_str!("../../docs/writing-a-kernel.md")]

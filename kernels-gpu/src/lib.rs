@@ -16,6 +16,7 @@
 //! | [`mod@kernel`] | the declaration of a kernel, and what it generates |
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
 //! | [`signed_digit`] | kernels of exact sums and dot products |
+//! | [`isotropic`] | kernels of the isotropic Boltzmann equation in energy space |
 #![no_std]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -27,6 +28,7 @@
 extern crate std;
 
 pub mod collision;
+pub mod isotropic;
 pub mod kernel;
 pub mod math;
 pub mod memory;

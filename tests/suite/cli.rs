@@ -8,7 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// The command, in a folder of its own. The test binary may have been carried to another machine; `RAREFY_BIN` then names the command.
-fn rarefy(folder: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn rarefy(folder: &Path, arguments: &[&str]) -> Command {
     let binary = std::env::var_os("RAREFY_BIN").unwrap_or(env!("CARGO_BIN_EXE_rarefy").into());
     let mut command = Command::new(binary);
     command
@@ -18,16 +18,16 @@ fn rarefy(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn folder() -> TempDir {
+pub(crate) fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-fn text(bytes: &[u8]) -> &str {
+pub(crate) fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
 /// Runs the command, which must succeed.
-fn done(folder: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn done(folder: &Path, arguments: &[&str]) -> Output {
     let output = rarefy(folder, arguments).output().unwrap();
     assert!(
         output.status.success(),
@@ -40,7 +40,7 @@ fn done(folder: &Path, arguments: &[&str]) -> Output {
 /// Runs the command, which must refuse: exit code 2, one line on standard error that holds `why`, nothing on standard output, and no
 /// file that was not there.
 #[track_caller]
-fn refused(folder: &Path, arguments: &[&str], why: &str) {
+pub(crate) fn refused(folder: &Path, arguments: &[&str], why: &str) {
     let before = listing(folder);
     let output = rarefy(folder, arguments).output().unwrap();
     let stderr = text(&output.stderr);
@@ -70,7 +70,7 @@ fn listing(folder: &Path) -> Vec<String> {
 }
 
 /// A .npy file as numpy writes it.
-fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+pub(crate) fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
     let order = if fortran { "True" } else { "False" };
     let mut header =
         format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
@@ -85,12 +85,12 @@ fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn doubles(values: &[f64]) -> Vec<u8> {
+pub(crate) fn doubles(values: &[f64]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
 /// The data of a .npy file of doubles.
-fn data(path: &Path) -> Vec<f64> {
+pub(crate) fn data(path: &Path) -> Vec<f64> {
     let bytes = fs::read(path).unwrap();
     let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
     assert!(text(&bytes[10..10 + header]).contains("'<f8'"));
@@ -138,7 +138,7 @@ fn with<'a>(base: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [base, more].concat()
 }
 
-fn object(output: &Output) -> Value {
+pub(crate) fn object(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("standard output is one JSON object")
 }
 
@@ -163,6 +163,8 @@ fn every_subcommand_has_help() {
         ("relax", "--checkpoint-every"),
         ("collide", "--frequency"),
         ("rates", "--convergence"),
+        ("isotropic", "--rates-only"),
+        ("market", "--scenario"),
         ("doctor", "--json"),
     ] {
         let output = done(dir.path(), &[command, "--help"]);

@@ -8,6 +8,8 @@ mod collision_order;
 mod collision_transport;
 mod emulator;
 mod gpu;
+mod isotropic;
+mod isotropic_cli;
 mod ptx;
 mod signed_digit_decimal;
 mod signed_digit_dft;

@@ -16,6 +16,8 @@ mod common;
 mod dft;
 mod distribution;
 mod doctor;
+mod isotropic;
+mod market;
 mod npy;
 mod numbers;
 mod output;
@@ -50,6 +52,8 @@ enum Command {
     Dft(dft::DftArgs),
     Sum(sum::SumArgs),
     Dot(sum::DotArgs),
+    Isotropic(isotropic::IsotropicArgs),
+    Market(market::MarketArgs),
     Doctor(doctor::DoctorArgs),
 }
 
@@ -72,6 +76,8 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Dft(args)), _) => dft::run(&args),
         (Some(Command::Sum(args)), _) => sum::run_sum(&args),
         (Some(Command::Dot(args)), _) => sum::run_dot(&args),
+        (Some(Command::Isotropic(args)), _) => isotropic::run(&args),
+        (Some(Command::Market(args)), _) => market::run(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }

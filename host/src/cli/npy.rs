@@ -1,9 +1,9 @@
-//! NumPy's array files: cubes of `f32` or `f64` in, arrays out.
+//! NumPy's array files: cubes and lists of `f32` or `f64` in, arrays out.
 //!
 //! `ndarray-npy` reads and writes the format. Of the crates that do, it is the one whose header can be read before the data and
 //! whose errors are values to match, not texts; here they get the words that this command uses.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{BufReader, Read};
 use std::path::Path;
 
@@ -34,6 +34,78 @@ pub(super) fn read_cube(
     sides: std::ops::RangeInclusive<usize>,
     many: bool,
 ) -> Result<Cube> {
+    let (low, high) = (*sides.start(), *sides.end());
+    let right = if low == high {
+        format!("({low}, {low}, {low})")
+    } else {
+        format!("(N, N, N) with N from {low} to {high}")
+    };
+    let also = if many {
+        ", or (B, N, N, N) for B of them"
+    } else {
+        ""
+    };
+    let needed = format!("{right} is needed, indexed [ix][iy][iz]{also}");
+    let is_cube = |x: usize, y: usize, z: usize| x == y && y == z && sides.contains(&x);
+    let fits = |shape: &[usize]| match *shape {
+        [x, y, z] => is_cube(x, y, z),
+        [items, x, y, z] => many && items > 0 && is_cube(x, y, z),
+        _ => false,
+    };
+    let (shape, values) = read(path, fits, &needed, room_for_many)?;
+    Ok(Cube {
+        n: shape.last().copied().unwrap_or(0),
+        items: (shape.len() == 4).then(|| shape[0]),
+        values,
+    })
+}
+
+/// Whether there is room for the collision integrals of many distributions, whose header alone makes room for the data.
+fn room_for_many(path: &Path, shape: &[usize], bytes: usize, metadata: &Metadata) -> Result<()> {
+    let [items, x, y, z] = *shape else {
+        return Ok(());
+    };
+    let refuse = |text: String| Err(Error::file(path, text));
+    if !metadata.is_file() {
+        return refuse("many distributions are read from a regular file only".into());
+    }
+    if metadata.len() < bytes as u64 {
+        return refuse(format!(
+            "the file is cut short: {bytes} bytes of data are announced, and it has {} bytes in all",
+            metadata.len()
+        ));
+    }
+    let count = items.saturating_mul(x * y * z) as u64;
+    check_host(
+        &format!("the collision integrals of {items} distributions"),
+        bytes_of::<f64>(count.saturating_mul(5)),
+        "use fewer at a time",
+    )
+}
+
+/// Reads a list of numbers; `lengths` are those that it may have.
+pub(super) fn read_vector(
+    path: &Path,
+    lengths: std::ops::RangeInclusive<usize>,
+) -> Result<Vec<f64>> {
+    let (low, high) = (*lengths.start(), *lengths.end());
+    let needed = if low == high {
+        format!("({low},) is needed")
+    } else {
+        format!("(M,) with M from {low} to {high} is needed")
+    };
+    let fits = |shape: &[usize]| matches!(*shape, [n] if lengths.contains(&n));
+    Ok(read(path, fits, &needed, |_, _, _, _| Ok(()))?.1)
+}
+
+/// Reads an array whose shape fits; `needed` says in words which one does, and `room` whether there is memory for so many bytes of data.
+/// Returns the shape and the values in C order.
+fn read(
+    path: &Path,
+    fits: impl FnOnce(&[usize]) -> bool,
+    needed: &str,
+    room: impl FnOnce(&Path, &[usize], usize, &Metadata) -> Result<()>,
+) -> Result<(Vec<usize>, Vec<f64>)> {
     let refuse = |text: String| Error::file(path, text);
     let failed = |e: std::io::Error| Error::file(path, reason(&e));
     let file = File::open(path).map_err(failed)?;
@@ -61,54 +133,20 @@ pub(super) fn read_cube(
             )));
         }
     };
-    let is_cube = |x, y, z| x == y && y == z && sides.contains(&x);
-    let (n, items) = match *header.shape {
-        [x, y, z] if is_cube(x, y, z) => (x, None),
-        [items, x, y, z] if many && items > 0 && is_cube(x, y, z) => (x, Some(items)),
-        _ => {
-            let shape: Vec<_> = header.shape.iter().map(usize::to_string).collect();
-            let (low, high) = (sides.start(), sides.end());
-            let right = if low == high {
-                format!("({low}, {low}, {low})")
-            } else {
-                format!("(N, N, N) with N from {low} to {high}")
-            };
-            let also = if many {
-                ", or (B, N, N, N) for B of them"
-            } else {
-                ""
-            };
-            return Err(refuse(format!(
-                "has the shape ({}); {right} is needed, indexed [ix][iy][iz]{also}",
-                shape.join(", ")
-            )));
-        }
-    };
-
-    let count = items.unwrap_or(1).saturating_mul(n * n * n);
-    let bytes = count.saturating_mul(width);
-    if items.is_some() {
-        // The header alone makes room for the data.
-        if !metadata.is_file() {
-            return Err(refuse(
-                "many distributions are read from a regular file only".into(),
-            ));
-        }
-        if metadata.len() < bytes as u64 {
-            return Err(refuse(format!(
-                "the file is cut short: {bytes} bytes of data are announced, and it has {} bytes in all",
-                metadata.len()
-            )));
-        }
-        check_host(
-            &format!(
-                "the collision integrals of {} distributions",
-                header.shape[0]
-            ),
-            bytes_of::<f64>(5 * count as u64),
-            "use fewer at a time",
-        )?;
+    if !fits(&header.shape) {
+        let shape: Vec<_> = header.shape.iter().map(usize::to_string).collect();
+        let comma = if shape.len() == 1 { "," } else { "" };
+        return Err(refuse(format!(
+            "has the shape ({}{comma}); {needed}",
+            shape.join(", ")
+        )));
     }
+
+    let shape = header.shape.clone();
+    let bytes = shape
+        .iter()
+        .fold(width, |bytes, &n| bytes.saturating_mul(n));
+    room(path, &shape, bytes, &metadata)?;
     // One byte more tells that there are more.
     let mut data = rest.chain(file).take(bytes as u64 + 1);
     let values = match width {
@@ -126,13 +164,9 @@ pub(super) fn read_cube(
         )),
         other => refuse(other.to_string()),
     })?;
-    let shape = IxDyn(&header.shape).set_f(header.layout.is_fortran());
-    let values = ArrayD::from_shape_vec(shape, values).map_err(|e| refuse(e.to_string()))?;
-    Ok(Cube {
-        n,
-        items,
-        values: values.iter().copied().collect(),
-    })
+    let values = ArrayD::from_shape_vec(IxDyn(&shape).set_f(header.layout.is_fortran()), values)
+        .map_err(|e| refuse(e.to_string()))?;
+    Ok((shape, values.iter().copied().collect()))
 }
 
 /// The header of a .npy file, from the first [`HEADER`] bytes of the file or all that it has, and what follows it in them.

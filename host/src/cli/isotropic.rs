@@ -1,0 +1,508 @@
+//! `rarefy isotropic`: relaxation in energy space.
+
+mod results;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::common::{Common, Failure, count, finite, name_of, named, positive};
+use super::npy;
+use super::output::Transaction;
+use super::progress::Progress;
+use super::report::Report;
+use crate::backend::{Backend, Precision};
+use crate::error::{Error, Result};
+use crate::isotropic::{
+    EnergyGrid, Integrator, Law, OperatorConfig, Relaxation, RelaxationConfig, Storage, Weights,
+    initial, rates, spectrum,
+};
+use results::{Outcome, Snapshot};
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy isotropic --init bkw:0.6 --until 6                against an exact solution
+  rarefy isotropic --cells 1024 --theta 1 --init delta:1   hard spheres from one energy
+  rarefy isotropic --init f.npy --emax 16 --steps 200 --out run
+  rarefy isotropic --init f.npy --emax 16 --rates-only --out rates";
+
+/// Relax an isotropic distribution over energies: df/dt = N - nu f
+///
+/// Each step takes O(M^2) operations for M cells of energy. The distribution is over velocities in three dimensions; n = integral of
+/// 2^(5/2) pi sqrt(E) f dE. a^2 c_s = 1/(2 pi) and c_s = 1: at theta = 0 and n = 1 each particle collides once in a unit of time.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct IsotropicArgs {
+    /// Cells M of energy [default: 256, or as the file of --init]
+    #[arg(long, value_name = "M", value_parser = cells, allow_negative_numbers = true)]
+    cells: Option<usize>,
+    /// Largest energy [default: 20; needed where --init is a file]
+    #[arg(long, value_name = "E", value_parser = positive, allow_negative_numbers = true)]
+    emax: Option<f64>,
+    /// Exponent of the collision rate |g n|^theta: 0 for a constant collision frequency, 1 for hard spheres [default: 0]
+    #[arg(long, value_name = "T", value_parser = finite, allow_negative_numbers = true)]
+    theta: Option<f64>,
+    /// Isotropic scattering instead, with a collision rate that grows as g^GAMMA
+    #[arg(long, value_name = "GAMMA", value_parser = finite, allow_negative_numbers = true, conflicts_with = "theta")]
+    vhs: Option<f64>,
+    /// Initial state: bkw:K0 with 0.6 <= K0 < 1, delta:E, two-temperature:T1,T2[,SHARE], or a .npy file of M values of f
+    #[arg(long, default_value = "bkw:0.6")]
+    init: Init,
+    /// Time integrator
+    #[arg(long, default_value = "ssprk3", value_parser = named::<Integrator>(&["euler", "ssprk3", "rk4"]))]
+    integrator: Integrator,
+    /// Time step [default: half of the largest one that keeps f >= 0]
+    #[arg(long, value_name = "D", value_parser = positive, allow_negative_numbers = true)]
+    dt: Option<f64>,
+    /// Time steps [default: 100]
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "until")]
+    steps: Option<u64>,
+    /// Stop at this time; the step is shortened so that it is met
+    #[arg(long, value_name = "TIME", value_parser = positive, allow_negative_numbers = true)]
+    until: Option<f64>,
+    /// Steps between two rows of moments.csv [default: 1 up to 1000 steps, else so many that there are about 1000 rows]
+    #[arg(long, value_name = "N", value_parser = count)]
+    every: Option<u64>,
+    /// How coefficients are kept and summed; all agree to roundoff
+    #[arg(long, default_value = "pairs", value_parser = named::<Storage>(&["full", "compact", "pairs"]))]
+    storage: Storage,
+    /// Weights of the quadrature: center as in the paper, or cell, which is more accurate
+    #[arg(long, default_value = "center", value_parser = named::<Weights>(&["center", "cell"]))]
+    weights: Weights,
+    /// Take the coefficients as they are, without the correction that conserves number and energy
+    #[arg(long)]
+    uncorrected: bool,
+    /// Evaluate once and write gain.npy, frequency.npy and rate.npy
+    #[arg(long)]
+    rates_only: bool,
+    /// Also compute so many of the slowest decay rates of small departures from equilibrium
+    #[arg(long, value_name = "COUNT", value_parser = count)]
+    spectrum: Option<u64>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// A number of cells of energy.
+pub(super) fn cells(text: &str) -> std::result::Result<usize, String> {
+    let (low, high) = (EnergyGrid::MIN_CELLS, EnergyGrid::MAX_CELLS);
+    match text.parse() {
+        Ok(n) if (low..=high).contains(&n) => Ok(n),
+        _ => Err(format!("a whole number from {low} to {high} is needed")),
+    }
+}
+
+/// The initial state.
+#[derive(Clone, Debug, PartialEq)]
+enum Init {
+    /// The exact solution.
+    Bkw(f64),
+    /// One energy.
+    Delta(f64),
+    /// Two Maxwellians, and the share of the first.
+    TwoTemperature(f64, f64, f64),
+    /// A file.
+    File(PathBuf),
+}
+
+impl FromStr for Init {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (name, value) = match text.split_once(':') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let numbers: Option<Vec<f64>> = value.and_then(|value| {
+            let parts = value.split([',', ':']);
+            parts.map(|part| finite(part.trim()).ok()).collect()
+        });
+        match (name, numbers.as_deref()) {
+            ("bkw", Some(&[k])) if (0.6..1.0).contains(&k) => Ok(Self::Bkw(k)),
+            ("bkw", _) => Err(Error::input(
+                "bkw:K0 needs 0.6 <= K0 < 1, where the distribution is nonnegative and not yet at rest",
+            )),
+            ("delta", Some(&[e])) if e > 0.0 => Ok(Self::Delta(e)),
+            ("delta", _) => Err(Error::input("delta:E needs a positive finite energy E")),
+            ("two-temperature", Some(&[a, b, ref share @ ..]))
+                if a > 0.0 && b > 0.0 && share.len() < 2 =>
+            {
+                match share.first().copied().unwrap_or(0.5) {
+                    share if (0.0..=1.0).contains(&share) => Ok(Self::TwoTemperature(a, b, share)),
+                    _ => Err(Error::input(
+                        "two-temperature:T1,T2,SHARE needs 0 <= SHARE <= 1",
+                    )),
+                }
+            }
+            ("two-temperature", _) => Err(Error::input(
+                "two-temperature:T1,T2[,SHARE] needs two positive finite temperatures",
+            )),
+            _ if text.ends_with(".npy") || Path::new(text).is_file() => {
+                Ok(Self::File(PathBuf::from(text)))
+            }
+            _ => Err(Error::input(
+                "use bkw:K0, delta:E, two-temperature:T1,T2[,SHARE], or the name of a .npy file",
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Init {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bkw(k) => write!(f, "bkw:{k}"),
+            Self::Delta(e) => write!(f, "delta:{e}"),
+            Self::TwoTemperature(a, b, share) => write!(f, "two-temperature:{a},{b},{share}"),
+            Self::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+impl Init {
+    fn sample(&self, config: &OperatorConfig, file: Option<Vec<f64>>) -> Result<Vec<f64>> {
+        let grid = &config.grid;
+        match *self {
+            Self::Bkw(k) => Ok(initial::bkw(grid, k)),
+            Self::Delta(energy) => initial::delta(config, energy),
+            Self::TwoTemperature(a, b, share) => Ok(initial::two_temperature(grid, a, b, share)),
+            Self::File(_) => Ok(file.unwrap_or_default()),
+        }
+    }
+}
+
+/// The run in full, by the names of the flags: as `--config`, `run.json` runs it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Parameters {
+    cells: usize,
+    emax: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    theta: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vhs: Option<f64>,
+    init: String,
+    integrator: Integrator,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dt: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    every: Option<u64>,
+    storage: Storage,
+    weights: Weights,
+    uncorrected: bool,
+    rates_only: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spectrum: Option<u64>,
+    backend: Backend,
+    precision: Precision,
+}
+
+impl Parameters {
+    /// What the flags say, the operator, and the initial distribution.
+    fn of(args: &IsotropicArgs) -> Result<(Self, OperatorConfig, Vec<f64>)> {
+        let law = match args.vhs {
+            Some(gamma) => Law::Isotropic { gamma },
+            None => Law::Power {
+                theta: args.theta.unwrap_or(0.0),
+            },
+        };
+        let emax = match (&args.init, args.emax) {
+            (_, Some(emax)) => emax,
+            (Init::File(path), None) => {
+                return Err(Error::input(format!(
+                    "{}: the file does not say what energies it is for; give the largest with --emax",
+                    path.display()
+                )));
+            }
+            (_, None) => 20.0,
+        };
+        let mut grid = EnergyGrid::new(args.cells.unwrap_or(256), emax)?;
+        let mut file = None;
+        if let Init::File(path) = &args.init {
+            let lengths = match args.cells {
+                Some(cells) => cells..=cells,
+                None => EnergyGrid::MIN_CELLS..=EnergyGrid::MAX_CELLS,
+            };
+            let values = npy::read_vector(path, lengths)?;
+            grid = EnergyGrid::new(values.len(), emax)?;
+            file = Some(values);
+        }
+        let common = &args.common;
+        let config = OperatorConfig {
+            storage: args.storage,
+            weights: args.weights,
+            corrected: !args.uncorrected,
+            precision: common.precision,
+            backend: common.backend,
+            ..OperatorConfig::new(grid, law)
+        };
+        let f = args.init.sample(&config, file)?;
+        config
+            .validate_distribution(&f)
+            .map_err(|error| match error {
+                Error::Input(text) => Error::input(format!("{}: {text}", args.init)),
+                other => other,
+            })?;
+        let parameters = Self {
+            cells: grid.cells(),
+            emax,
+            theta: if args.vhs.is_none() {
+                Some(args.theta.unwrap_or(0.0))
+            } else {
+                None
+            },
+            vhs: args.vhs,
+            init: args.init.to_string(),
+            integrator: args.integrator,
+            dt: args.dt,
+            steps: args.steps,
+            until: args.until,
+            every: args.every,
+            storage: args.storage,
+            weights: args.weights,
+            uncorrected: args.uncorrected,
+            rates_only: args.rates_only,
+            spectrum: args.spectrum,
+            backend: common.backend,
+            precision: common.precision,
+        };
+        Ok((parameters, config, f))
+    }
+
+    /// The first lines of a summary.
+    fn heading(&self, work: &str, config: &OperatorConfig, machine: &str) -> String {
+        let kept = match config.law {
+            Law::Power { .. } => format!(", {} coefficients", name_of(&self.storage)),
+            _ => String::new(),
+        };
+        let correction = if self.uncorrected {
+            ", uncorrected"
+        } else {
+            ""
+        };
+        format!(
+            "{work} on {} cells of energy up to {}\n  \
+               law           {}{kept}{correction}, {} weights\n  \
+               backend       {machine}, {}",
+            self.cells,
+            self.emax,
+            config.law,
+            name_of(&self.weights),
+            name_of(&self.precision)
+        )
+    }
+}
+
+/// Runs the command.
+pub(super) fn run(args: &IsotropicArgs) -> std::result::Result<(), Failure> {
+    let started = Instant::now();
+    let (parameters, config, f) = Parameters::of(args)?;
+    let mut files = Transaction::default();
+    if let Some(folder) = &args.common.out {
+        files.folder(folder)?;
+    }
+    let mut report = Report::new("isotropic", &parameters, started);
+    if args.rates_only {
+        evaluate(args, &parameters, &config, &f, files, report)
+    } else {
+        if let Init::File(_) = args.init {
+            warn_of_the_end(&mut report, &config, &f);
+        }
+        relax(args, &parameters, &config, f, files, report)
+    }
+}
+
+/// Particles at the end of the grid have nowhere to go.
+fn warn_of_the_end(report: &mut Report, config: &OperatorConfig, f: &[f64]) {
+    let measure = config.measure();
+    let number = |range: std::ops::Range<usize>| -> f64 { range.map(|i| measure[i] * f[i]).sum() };
+    let cells = f.len();
+    let share = number(cells - cells.div_ceil(20)..cells) / number(0..cells);
+    if share > 1e-3 {
+        report.warn(format!(
+            "{:.1}% of the particles are in the highest twentieth of the energies, beyond which collisions are left out; a larger --emax is better",
+            100.0 * share
+        ));
+    }
+}
+
+/// One evaluation.
+fn evaluate(
+    args: &IsotropicArgs,
+    parameters: &Parameters,
+    config: &OperatorConfig,
+    f: &[f64],
+    mut files: Transaction,
+    mut report: Report,
+) -> std::result::Result<(), Failure> {
+    let begun = Instant::now();
+    let (found, machine) = rates(config, f)?;
+    let spent = begun.elapsed();
+    report.time("evaluation", spent);
+    let moments = crate::isotropic::Moments::of(config, f);
+    let drift = results::drift_of(config, &found);
+    report.set("machine", &machine);
+    report.set("grid", config.grid);
+    report.set("moments", moments);
+    report.set(
+        "rates",
+        json!({
+            "largest_frequency": found.largest_frequency,
+            "largest_step": found.largest_step(),
+        }),
+    );
+    report.set("conservation", drift);
+    if let Some(folder) = &args.common.out {
+        let cells = config.grid.cells();
+        for (name, values) in [
+            ("gain.npy", &found.gain),
+            ("frequency.npy", &found.frequency),
+            ("rate.npy", &found.rate),
+        ] {
+            let bytes = npy::encode(&[cells], values, parameters.precision);
+            report.stage(&mut files, &folder.join(name), &bytes)?;
+        }
+        let table = results::rates_table(config, f, &found)?;
+        report.stage(&mut files, &folder.join("rates.csv"), &table)?;
+        let plot = results::rates_plot(config, f, &found).png()?;
+        report.stage(&mut files, &folder.join("rates.png"), &plot)?;
+    }
+    report.finish(files, args.common.out.as_deref(), &args.common, |total| {
+        [
+            parameters.heading(&format!("Rates of {}", parameters.init), config, &machine),
+            format!("  number        {:.10}", moments.number),
+            format!("  energy        {:.10}", moments.energy),
+            format!(
+                "  residuals     number {:.1e}, energy {:.1e} of the gross rates",
+                drift.number, drift.energy
+            ),
+            format!("  largest step  {:.6}", found.largest_step()),
+            format!(
+                "  wall time     {:.3} s, of which the evaluation {:.3} s",
+                total.as_secs_f64(),
+                spent.as_secs_f64()
+            ),
+        ]
+        .join("\n")
+    })
+}
+
+/// Steps between two records, if none are asked for: about 1000 records.
+fn default_every(steps: u64) -> u64 {
+    steps.div_ceil(1000).max(1)
+}
+
+/// A run in time.
+fn relax(
+    args: &IsotropicArgs,
+    parameters: &Parameters,
+    config: &OperatorConfig,
+    f: Vec<f64>,
+    mut files: Transaction,
+    mut report: Report,
+) -> std::result::Result<(), Failure> {
+    let begun = Instant::now();
+    let (step, steps) = match (args.until, args.dt) {
+        (Some(until), dt) => {
+            let dt = match dt {
+                Some(dt) => dt,
+                None => 0.5 * rates(config, &f)?.0.largest_step(),
+            };
+            let steps = (until / dt * (1.0 - 1e-12)).ceil().max(1.0);
+            if steps.is_nan() || steps > 1e15 {
+                return Err(Failure::Usage(format!(
+                    "time {until} by steps of {dt} takes too many steps"
+                )));
+            }
+            (Some(until / steps), steps as u64)
+        }
+        (None, dt) => (dt, args.steps.unwrap_or(100)),
+    };
+    let every = args.every.unwrap_or(default_every(steps)).min(steps);
+    let mut run = Relaxation::new(
+        RelaxationConfig {
+            operator: config.clone(),
+            integrator: args.integrator,
+            step,
+            every,
+        },
+        std::slice::from_ref(&f),
+    )?;
+    report.time("setup", begun.elapsed());
+
+    let stepping = Instant::now();
+    let mut progress = Progress::new("isotropic", args.common.quiet);
+    let mut snapshots = vec![Snapshot {
+        time: 0.0,
+        f: f.clone(),
+    }];
+    // States are shown at times that double, at records.
+    let shown: Vec<u64> = [32, 16, 8, 4, 2]
+        .iter()
+        .map(|part| steps / part / every * every)
+        .filter(|&at| at > 0)
+        .collect();
+    let mut done = 0;
+    while done < steps {
+        let next = shown.iter().copied().find(|&at| at > done).unwrap_or(steps);
+        // The host looks now and then, for the progress.
+        let part = (steps.div_ceil(100).div_ceil(every) * every).min(next - done);
+        run.advance(part)?;
+        done += part;
+        if done == next && done < steps {
+            snapshots.push(Snapshot {
+                time: run.time(),
+                f: run.distributions()?.remove(0),
+            });
+        }
+        let row = run.history(0).last().copied();
+        progress.update(done as f64 / steps as f64, || {
+            let entropy = row.map_or(f64::NAN, |row| row.moments.entropy);
+            format!("step {done}, t = {:.3}, H = {entropy:.6}", run.time())
+        });
+    }
+    progress.finish();
+    let spent = stepping.elapsed();
+    report.time("steps", spent);
+    report.time("step", spent.div_f64(steps as f64));
+    let end = run.distributions()?.remove(0);
+    snapshots.push(Snapshot {
+        time: run.time(),
+        f: end,
+    });
+    let rates = match args.spectrum {
+        None => None,
+        Some(count) => {
+            let m = run.history(0)[0].moments;
+            let mut rates = spectrum::decay_rates(config, m.number, m.energy)?;
+            rates.truncate(
+                usize::try_from(count)
+                    .unwrap_or(usize::MAX)
+                    .saturating_add(2),
+            );
+            Some(rates)
+        }
+    };
+    let outcome = Outcome {
+        parameters,
+        init: &args.init,
+        config,
+        run: &run,
+        snapshots: &snapshots,
+        decay_rates: rates,
+        steps,
+    };
+    outcome.report(&mut report);
+    if let Some(folder) = &args.common.out {
+        outcome.stage(&mut report, &mut files, folder)?;
+    }
+    report.finish(files, args.common.out.as_deref(), &args.common, |total| {
+        outcome.summary(args.common.out.as_deref(), spent, total)
+    })
+}

@@ -1,0 +1,487 @@
+//! What a market leaves: its part of `run.json`, tables, arrays, plots, and the summary.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::{Clock, Parameters, Scenario};
+use crate::cli::npy;
+use crate::cli::output::{self, Transaction};
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
+use crate::cli::report::Report;
+use crate::error::Result;
+use crate::isotropic::market::{gini, lorenz, total_variation};
+use crate::isotropic::{Law, OperatorConfig, Relaxation, initial::Equilibrium};
+
+const WEALTH: &str = "wealth E (units of the mean)";
+
+/// A state at a point of the clock.
+#[derive(Clone, Debug)]
+pub(super) struct Sample {
+    /// What the clock shows.
+    pub(super) reading: f64,
+    pub(super) time: f64,
+    /// Value that an agent has traded.
+    pub(super) volume: f64,
+    pub(super) volume_rate: f64,
+    pub(super) f: Vec<f64>,
+}
+
+impl Sample {
+    /// Linear between two states.
+    pub(super) fn between(&self, after: &Self, reading: f64) -> Self {
+        let share = (reading - self.reading) / (after.reading - self.reading);
+        let mix = |a: f64, b: f64| a + share * (b - a);
+        Self {
+            reading,
+            time: mix(self.time, after.time),
+            volume: mix(self.volume, after.volume),
+            volume_rate: mix(self.volume_rate, after.volume_rate),
+            f: self
+                .f
+                .iter()
+                .zip(&after.f)
+                .map(|(a, b)| mix(*a, *b))
+                .collect(),
+        }
+    }
+
+    pub(super) fn summary(&self, config: &OperatorConfig) -> Step {
+        let p = agents(config, &self.f);
+        Step {
+            time: self.time,
+            reading: self.reading,
+            volume: self.volume,
+            gini: gini(&config.grid, &p),
+        }
+    }
+}
+
+/// One step of the history.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    time: f64,
+    reading: f64,
+    volume: f64,
+    gini: f64,
+}
+
+/// Share of agents of each cell.
+fn agents(config: &OperatorConfig, f: &[f64]) -> Vec<f64> {
+    config.measure().iter().zip(f).map(|(m, f)| m * f).collect()
+}
+
+/// What is known of a shown state.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Row {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    day: Option<f64>,
+    t: f64,
+    collisions_per_agent: f64,
+    volume: f64,
+    volume_rate: f64,
+    mean: f64,
+    m2: f64,
+    p_below_half: f64,
+    gini: f64,
+    total_variation: f64,
+}
+
+/// A finished run.
+pub(super) struct Outcome<'a> {
+    pub(super) parameters: &'a Parameters,
+    pub(super) config: &'a OperatorConfig,
+    pub(super) clock: Clock,
+    pub(super) run: &'a Relaxation,
+    pub(super) shown: &'a [Sample],
+    pub(super) history: &'a [Step],
+    pub(super) equilibrium: &'a Equilibrium,
+    /// Mean of the input, and what rebinning moved the mean by, in its units.
+    pub(super) shift: Option<(f64, f64)>,
+}
+
+impl Outcome<'_> {
+    fn rows(&self) -> Vec<Row> {
+        let rest = agents(self.config, &self.equilibrium.f);
+        self.shown
+            .iter()
+            .map(|sample| {
+                let p = agents(self.config, &sample.f);
+                let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
+                    let cells = p.iter().enumerate();
+                    cells.map(|(i, p)| p * of(self.config.grid.energy(i))).sum()
+                };
+                Row {
+                    day: (self.clock == Clock::Days).then_some(sample.reading),
+                    t: sample.time,
+                    // At unit rate an agent meets another once in a unit of time.
+                    collisions_per_agent: sample.time,
+                    volume: sample.volume,
+                    volume_rate: sample.volume_rate,
+                    mean: sum(&|e| e),
+                    m2: sum(&|e| e * e),
+                    p_below_half: sum(&|e| if e < 0.5 { 1.0 } else { 0.0 }),
+                    gini: gini(&self.config.grid, &p),
+                    total_variation: total_variation(&p, &rest),
+                }
+            })
+            .collect()
+    }
+
+    /// Density of agents at f, per unit of wealth.
+    fn density(&self, measure: &[f64], i: usize, f: f64) -> f64 {
+        measure[i] * f / self.config.grid.width()
+    }
+
+    /// The distribution over velocities of a gas with these agents.
+    fn over_velocities(&self, measure: &[f64], i: usize, f: f64) -> f64 {
+        if self.config.law.is_gas() {
+            return f;
+        }
+        let weight = self.config.weights.weight(i);
+        measure[i] * f / (self.config.grid.number_scale() * weight)
+    }
+
+    fn drift(&self) -> (f64, f64) {
+        let rows = self.run.history(0);
+        let first = rows[0].moments;
+        let most = |of: &dyn Fn(usize) -> f64| (0..rows.len()).map(of).fold(0.0, f64::max);
+        (
+            most(&|k| (rows[k].moments.number / first.number - 1.0).abs()),
+            most(&|k| (rows[k].moments.energy / first.energy - 1.0).abs()),
+        )
+    }
+
+    /// Adds the results to `run.json`.
+    pub(super) fn report(&self, report: &mut Report) {
+        let (number, energy) = self.drift();
+        report.set("machine", self.run.machine());
+        report.set("grid", self.config.grid);
+        report.set(
+            "result",
+            json!({
+                "clock": self.clock.name(),
+                "rows": self.rows(),
+                "equilibrium_temperature": self.equilibrium.temperature,
+                "equilibrium_gini": gini(&self.config.grid, &agents(self.config, &self.equilibrium.f)),
+                "input_mean": self.shift.map(|s| s.0),
+                "mean_shift_of_cell_centres": self.shift.map(|s| s.1),
+            }),
+        );
+        report.set(
+            "conservation",
+            json!({ "number": number, "energy": energy }),
+        );
+    }
+
+    /// Stages tables, arrays and plots.
+    pub(super) fn stage(
+        &self,
+        report: &mut Report,
+        files: &mut Transaction,
+        folder: &Path,
+    ) -> Result<()> {
+        let cells = self.config.grid.cells();
+        let measure = self.config.measure();
+        let last = self.shown.last().map_or(&[][..], |sample| &sample.f);
+        let f_final: Vec<f64> = (0..cells)
+            .map(|i| self.over_velocities(&measure, i, last[i]))
+            .collect();
+        let p_final = agents(self.config, last);
+        let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
+        put(
+            "f_final.npy",
+            &npy::encode(&[cells], &f_final, self.parameters.precision),
+        )?;
+        put(
+            "p_final.npy",
+            &npy::encode(&[cells], &p_final, self.parameters.precision),
+        )?;
+        put("market.csv", &self.market_table()?)?;
+        put("inequality.csv", &self.inequality_table()?)?;
+        put("distribution.csv", &self.distribution_table()?)?;
+        put("lorenz.csv", &self.lorenz_table()?)?;
+        put("distribution_f.png", &self.plot(true).png()?)?;
+        put("distribution_P.png", &self.plot(false).png()?)?;
+        put("inequality.png", &self.inequality_plot().png()?)
+    }
+
+    fn market_table(&self) -> Result<Vec<u8>> {
+        let columns = [
+            self.clock.name(),
+            "time",
+            "collisions_per_agent",
+            "volume",
+            "volume_rate",
+            "mean",
+            "m2",
+            "P_below_0p5",
+            "gini",
+            "total_variation",
+        ];
+        let rows = self.rows();
+        let rows = rows.iter().zip(self.shown).map(|(row, sample)| {
+            (
+                sample.reading,
+                row.t,
+                row.collisions_per_agent,
+                row.volume,
+                row.volume_rate,
+                row.mean,
+                row.m2,
+                row.p_below_half,
+                row.gini,
+                row.total_variation,
+            )
+        });
+        output::table(&columns, rows)
+    }
+
+    fn inequality_table(&self) -> Result<Vec<u8>> {
+        let rows = self.history.iter();
+        let rows = rows.map(|step| (step.reading, step.time, step.volume, step.gini));
+        output::table(&[self.clock.name(), "time", "volume", "gini"], rows)
+    }
+
+    fn distribution_table(&self) -> Result<Vec<u8>> {
+        let measure = self.config.measure();
+        let rows = self.shown.iter().flat_map(|sample| {
+            let measure = &measure;
+            sample.f.iter().enumerate().map(move |(i, &f)| {
+                (
+                    sample.reading,
+                    self.config.grid.energy(i),
+                    self.over_velocities(measure, i, f),
+                    self.density(measure, i, f),
+                )
+            })
+        });
+        output::table(&[self.clock.name(), "E", "f", "P"], rows)
+    }
+
+    fn lorenz_table(&self) -> Result<Vec<u8>> {
+        let rows = self.shown.iter().flat_map(|sample| {
+            let curve = lorenz(&self.config.grid, &agents(self.config, &sample.f));
+            curve
+                .into_iter()
+                .map(move |(agents, wealth)| (sample.reading, agents, wealth))
+        });
+        output::table(&[self.clock.name(), "agents", "wealth"], rows)
+    }
+
+    fn subject(&self) -> String {
+        match (self.parameters.scenario, &self.parameters.input) {
+            (Some(Scenario::Voucher), _) => "one voucher for each agent".into(),
+            // An underscore would lower what follows it.
+            (None, Some(input)) => input.replace('_', " "),
+            (None, None) => String::new(),
+        }
+    }
+
+    fn legend(&self) -> &'static str {
+        match self.clock {
+            Clock::Days => "day",
+            Clock::Encounters => "encounters t",
+        }
+    }
+
+    /// f, or P, at the shown points and at equilibrium.
+    fn plot(&self, velocities: bool) -> Figure {
+        let measure = self.config.measure();
+        let reach = 5f64.min(self.config.grid.emax());
+        let points = |f: &[f64]| -> Vec<(f64, f64)> {
+            f.iter()
+                .enumerate()
+                .map(|(i, &f)| {
+                    let value = if velocities {
+                        self.over_velocities(&measure, i, f)
+                    } else {
+                        self.density(&measure, i, f)
+                    };
+                    (self.config.grid.energy(i), value)
+                })
+                .filter(|point| point.0 <= reach)
+                .collect()
+        };
+        // Agents who have not traded yet stay where they began and would hide all the rest: the peak is cut off.
+        let rest = points(&self.equilibrium.f);
+        let top = 2.0 * rest.iter().map(|p| p.1).fold(0.0, f64::max);
+        let count = self.shown.len();
+        let mut cut = false;
+        let mut curves: Vec<Curve> = self
+            .shown
+            .iter()
+            .enumerate()
+            .map(|(k, sample)| {
+                let mut points = points(&sample.f);
+                for point in &mut points {
+                    cut |= point.1 > top;
+                    point.1 = point.1.min(top);
+                }
+                Curve {
+                    label: format!("{}", (sample.reading * 100.0).round() / 100.0),
+                    points,
+                    colour: sequence(k, count),
+                    stroke: Stroke::Solid,
+                }
+            })
+            .collect();
+        curves.push(Curve {
+            label: "equilibrium".into(),
+            points: rest,
+            colour: COLOURS[1],
+            stroke: Stroke::Dashed,
+        });
+        let (what, y) = if velocities {
+            ("f", "distribution f(E) of the gas")
+        } else {
+            ("P", "density of agents P(E)")
+        };
+        let note = if cut { ", cut off at the top" } else { "" };
+        Figure {
+            title: format!("{what}: {} ({})", self.subject(), self.config.law),
+            panels: vec![Panel {
+                x: WEALTH.into(),
+                y: format!("{y}{note}"),
+                reach: None,
+                legend: self.legend().into(),
+                scale: Scale::Linear,
+                curves,
+            }],
+        }
+    }
+
+    fn inequality_plot(&self) -> Figure {
+        let count = self.shown.len();
+        let mut curves: Vec<Curve> = self
+            .shown
+            .iter()
+            .enumerate()
+            .map(|(k, sample)| Curve {
+                label: format!("{}", (sample.reading * 100.0).round() / 100.0),
+                points: lorenz(&self.config.grid, &agents(self.config, &sample.f)),
+                colour: sequence(k, count),
+                stroke: Stroke::Solid,
+            })
+            .collect();
+        curves.push(Curve {
+            label: "equilibrium".into(),
+            points: lorenz(&self.config.grid, &agents(self.config, &self.equilibrium.f)),
+            colour: COLOURS[1],
+            stroke: Stroke::Dashed,
+        });
+        let over: Vec<_> = self.history.iter().map(|s| (s.reading, s.gini)).collect();
+        let level = gini(&self.config.grid, &agents(self.config, &self.equilibrium.f));
+        let flat = over.iter().map(|point| (point.0, level)).collect();
+        let x = match self.clock {
+            Clock::Days => "time (days of the turnover clock)",
+            Clock::Encounters => "time t (encounters of an agent)",
+        };
+        Figure {
+            title: format!("Inequality: {} ({})", self.subject(), self.config.law),
+            panels: vec![
+                Panel {
+                    x: "share of agents, poorest first".into(),
+                    y: "Lorenz curve: share of wealth".into(),
+                    reach: Some((0.0, 1.0)),
+                    legend: self.legend().into(),
+                    scale: Scale::Linear,
+                    curves,
+                },
+                Panel {
+                    x: x.into(),
+                    y: "Gini coefficient".into(),
+                    reach: None,
+                    legend: String::new(),
+                    scale: Scale::Linear,
+                    curves: vec![
+                        Curve {
+                            label: "Gini".into(),
+                            points: over,
+                            colour: COLOURS[0],
+                            stroke: Stroke::Solid,
+                        },
+                        Curve {
+                            label: "equilibrium".into(),
+                            points: flat,
+                            colour: COLOURS[1],
+                            stroke: Stroke::Dashed,
+                        },
+                    ],
+                },
+            ],
+        }
+    }
+
+    /// The summary for people.
+    pub(super) fn summary(
+        &self,
+        folder: Option<&Path>,
+        stepping: Duration,
+        total: Duration,
+    ) -> String {
+        let grid = &self.config.grid;
+        let mut lines = vec![format!(
+            "Market of {} on {} cells of wealth up to {:.4}\n  \
+               law           {}\n  \
+               backend       {}, {}",
+            self.subject(),
+            grid.cells(),
+            grid.emax(),
+            self.config.law,
+            self.run.machine(),
+            self.parameters.precision
+        )];
+        if let Some((mean, shift)) = self.shift {
+            lines.push(format!(
+                "  input         mean {mean:.6}, taken as 1; cell centres move it by {shift:+.2e}"
+            ));
+        }
+        if let Law::Saving { .. } = self.config.law {
+            lines.push(
+                "  equilibrium   has no closed form; distances are to the gamma distribution near it"
+                    .into(),
+            );
+        }
+        lines.push(format!(
+            "  {:>8}  {:>10}  {:>10}  {:>8}  {:>10}  {:>8}  {:>10}",
+            self.clock.name(),
+            "encounters",
+            "traded",
+            "m2",
+            "P(E < 0.5)",
+            "Gini",
+            "distance"
+        ));
+        for (row, sample) in self.rows().iter().zip(self.shown) {
+            lines.push(format!(
+                "  {:>8.6}  {:>10.4}  {:>10.6}  {:>8.5}  {:>10.6}  {:>8.5}  {:>10.5}",
+                sample.reading.to_string(),
+                row.t,
+                row.volume,
+                row.m2,
+                row.p_below_half,
+                row.gini,
+                row.total_variation
+            ));
+        }
+        let (number, wealth) = self.drift();
+        lines.push(format!(
+            "  drift         number {number:.1e}, wealth {wealth:.1e}"
+        ));
+        lines.push(format!(
+            "  wall time     {:.3} s, of which steps {:.3} s",
+            total.as_secs_f64(),
+            stepping.as_secs_f64()
+        ));
+        if let Some(folder) = folder {
+            lines.push(format!(
+                "  written to    {}: tables (.csv), arrays (.npy), plots (.png), run.json",
+                folder.display()
+            ));
+        }
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,141 @@
+//! Distributions to start from, and equilibria.
+
+use std::f64::consts::PI;
+
+use super::{EnergyGrid, Law, OperatorConfig};
+use crate::error::{Error, Result};
+
+/// The Maxwellian of number 1: (2 pi T)^(-3/2) exp(-E / T).
+pub fn maxwellian(grid: &EnergyGrid, temperature: f64) -> Vec<f64> {
+    let amplitude = (2.0 * PI * temperature).powf(-1.5);
+    let at = |i| amplitude * (-grid.energy(i) / temperature).exp();
+    (0..grid.cells()).map(at).collect()
+}
+
+/// The exact solution of Bobylev, Krook and Wu of number 1 and temperature 1, as long as 3/5 <= K <= 1:
+/// f = (2 pi K)^(-3/2) exp(-E/K) [(5K - 3)/(2K) + (1 - K) E / K^2].
+///
+/// For a rate that does not depend on the speed, K = 1 - (1 - K0) exp(-lambda t).
+pub fn bkw(grid: &EnergyGrid, k: f64) -> Vec<f64> {
+    let amplitude = (2.0 * PI * k).powf(-1.5);
+    let at = |i| {
+        let energy = grid.energy(i);
+        let shape = (5.0 * k - 3.0) / (2.0 * k) + (1.0 - k) * energy / (k * k);
+        amplitude * (-energy / k).exp() * shape
+    };
+    (0..grid.cells()).map(at).collect()
+}
+
+/// The rate lambda with which [`bkw`] relaxes, where it is an exact solution: 2/15 for theta = 0, 1/6 for isotropic scattering with
+/// gamma = 0, at number 1.
+pub fn bkw_rate(law: Law) -> Option<f64> {
+    match law {
+        Law::Power { theta: 0.0 } => Some(2.0 / 15.0),
+        Law::Isotropic { gamma: 0.0 } => Some(1.0 / 6.0),
+        _ => None,
+    }
+}
+
+/// All particles in the cell that holds the energy `energy`, number 1.
+///
+/// # Errors
+/// An energy that is not on the grid.
+pub fn delta(config: &OperatorConfig, energy: f64) -> Result<Vec<f64>> {
+    let grid = &config.grid;
+    let cell = energy / grid.width();
+    // A point between two cells that roundoff has moved belongs to the upper one.
+    let cell = (cell + 1e-9 * cell.abs()).floor();
+    if !(cell >= 0.0 && cell < grid.cells() as f64 && energy > 0.0) {
+        return Err(Error::input(format!(
+            "delta:E needs an energy above 0 and below E_max = {}; {energy} was given",
+            grid.emax()
+        )));
+    }
+    let mut f = vec![0.0; grid.cells()];
+    let cell = cell as usize;
+    f[cell] = 1.0 / config.measure()[cell];
+    Ok(f)
+}
+
+/// A mixture of two Maxwellians: a share of the particles has the first temperature, the others the second; number 1.
+pub fn two_temperature(grid: &EnergyGrid, first: f64, second: f64, share: f64) -> Vec<f64> {
+    let pairs = maxwellian(grid, first)
+        .into_iter()
+        .zip(maxwellian(grid, second));
+    pairs.map(|(a, b)| share * a + (1.0 - share) * b).collect()
+}
+
+/// The equilibrium of a law with the number and the energy of a distribution: w_i q^i times a constant, with the temperature solved
+/// from the sums over the grid.
+///
+/// Of [`Law::Saving`], whose equilibrium has no closed form, this is the gamma distribution of shape (1 + 2 lambda) / (1 - lambda).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Equilibrium {
+    /// The distribution.
+    pub f: Vec<f64>,
+    /// Its temperature: f falls as exp(-E / T). Negative where the energy is above that of a uniform distribution.
+    pub temperature: f64,
+}
+
+/// Solves for the equilibrium.
+///
+/// # Errors
+/// Number or energy that no positive distribution on the grid has.
+pub fn equilibrium(config: &OperatorConfig, number: f64, energy: f64) -> Result<Equilibrium> {
+    let grid = &config.grid;
+    let cells = grid.cells();
+    let measure = config.measure();
+    // What multiplies exp(-E/T) in f.
+    let shape: Vec<f64> = (0..cells)
+        .map(|i| {
+            let e = i as f64 + 0.5;
+            match config.law {
+                Law::Gamma { alpha } => e.powf(alpha - 1.0),
+                Law::Saving { lambda } => e.powf((1.0 + 2.0 * lambda) / (1.0 - lambda) - 1.0),
+                _ => 1.0,
+            }
+        })
+        .collect();
+    let mean = energy / number / grid.width();
+    if !(number > 0.0 && mean >= 0.5 && mean <= cells as f64 - 0.5) {
+        return Err(Error::input(format!(
+            "no distribution on this grid has the number {number} and the energy {energy}"
+        )));
+    }
+    // Mean energy in cell widths as a function of b = dE / T; it falls with b. Exponents are kept at or below zero.
+    let weights = |b: f64| {
+        let lift = if b < 0.0 {
+            b * (cells as f64 - 1.0)
+        } else {
+            0.0
+        };
+        let weight = move |i: usize| (lift - b * i as f64).exp();
+        (0..cells).map(weight).collect::<Vec<f64>>()
+    };
+    let mean_of = |b: f64| {
+        let (mut n, mut e) = (0.0, 0.0);
+        for (i, weight) in weights(b).iter().enumerate() {
+            let w = weight * measure[i] * shape[i];
+            n += w;
+            e += w * (i as f64 + 0.5);
+        }
+        e / n
+    };
+    let (mut low, mut high) = (-40.0, 40.0);
+    for _ in 0..200 {
+        let middle = (low + high) / 2.0;
+        if mean_of(middle) > mean {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let b = (low + high) / 2.0;
+    let mut f: Vec<f64> = weights(b).iter().zip(&shape).map(|(w, s)| w * s).collect();
+    let sum: f64 = f.iter().zip(&measure).map(|(f, m)| f * m).sum();
+    f.iter_mut().for_each(|f| *f *= number / sum);
+    Ok(Equilibrium {
+        f,
+        temperature: grid.width() / b,
+    })
+}

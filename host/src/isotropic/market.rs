@@ -1,0 +1,333 @@
+//! Economies as gases of agents: trade volume, clocks, inequality, histograms.
+//!
+//! Wealth takes the place of energy. Of a [`Law::Power`] or [`Law::Isotropic`] gas two distributions must not be mixed: f(E), which relaxes to
+//! exp(-E/T), and the density of agents P(E) = 2^(5/2) pi sqrt(E) f(E), which relaxes to a gamma distribution of shape 3/2 with P(0) = 0. The
+//! area under f is not conserved; that under P is. For the other laws the state is the number of agents itself.
+
+use rayon::prelude::*;
+
+use super::coefficients::{PairTables, rate_scale};
+use super::reference::probability;
+use super::{EnergyGrid, Law, OperatorConfig};
+use crate::error::{Error, Result};
+
+/// The value that changes hands.
+///
+/// `V(t)`, the value that an agent has traded on average, is the integral of [`rate`](TradeVolume::rate) over time; a clock that counts it tells
+/// how long a relaxation takes where the turnover of a market is known.
+pub struct TradeVolume {
+    cells: usize,
+    /// Rate coefficient of an encounter of i with j times the cells that i gains by it, where it gains.
+    table: Vec<f64>,
+    scale: f64,
+    measure: Vec<f64>,
+}
+
+impl TradeVolume {
+    /// For the law of a configuration.
+    ///
+    /// # Errors
+    /// A law of isotropic scattering, of which no market is made.
+    pub fn new(config: &OperatorConfig) -> Result<Self> {
+        let cells = config.grid.cells();
+        let width = config.grid.width();
+        let (table, scale) = match config.law {
+            Law::Power { theta } => {
+                let rates = rate_scale(&config.grid, config.law) * config.grid.number_scale();
+                (gas(cells, theta, config.corrected), rates * width)
+            }
+            Law::Isotropic { .. } => {
+                return Err(Error::input(
+                    "the trade volume is defined for the laws gas, money, gamma and saving",
+                ));
+            }
+            Law::Money => (money(cells), width),
+            Law::Gamma { alpha } => (shares(cells, alpha), width),
+            Law::Saving { .. } => (by_definition(cells, config.law), width),
+        };
+        Ok(Self {
+            cells,
+            table,
+            scale,
+            measure: config.measure(),
+        })
+    }
+
+    /// Value that an agent trades in a unit of time, on average, in the state `f`.
+    pub fn rate(&self, f: &[f64]) -> f64 {
+        let rows: Vec<f64> = self
+            .table
+            .par_chunks_exact(self.cells)
+            .with_min_len(32)
+            .zip(f)
+            .map(|(row, f_i)| f_i * row.iter().zip(f).map(|(t, f)| t * f).sum::<f64>())
+            .collect();
+        let agents: f64 = self.measure.iter().zip(f).map(|(m, f)| m * f).sum();
+        self.scale * rows.iter().sum::<f64>() / agents
+    }
+
+    /// The coefficient of an encounter of cells `i` and `j`: rate times cells that i gains.
+    pub fn coefficient(&self, i: usize, j: usize) -> f64 {
+        self.table[i * self.cells + j]
+    }
+}
+
+/// Of the gas: jumps of i above its cell by the coefficient of the lowest of the four cells, exchanges included.
+fn gas(cells: usize, theta: f64, corrected: bool) -> Vec<f64> {
+    let tables = PairTables::new(cells, theta, corrected);
+    // falls[j][i]: sum over l < i of (j - l) times the jump j -> l, for i <= j.
+    let falls: Vec<Vec<f64>> = (0..cells)
+        .into_par_iter()
+        .map(|j| {
+            let mut sums = Vec::with_capacity(j + 1);
+            let mut sum = 0.0;
+            for l in 0..=j {
+                sums.push(sum);
+                sum += (j - l) as f64 * tables.jump(j, l);
+            }
+            sums
+        })
+        .collect();
+    let mut table = vec![0.0; cells * cells];
+    table
+        .par_chunks_exact_mut(cells)
+        .enumerate()
+        .for_each(|(i, row)| {
+            // Sum over i < k < j of (k - i) times the jump i -> k.
+            let mut rises = 0.0;
+            for (j, value) in row.iter_mut().enumerate() {
+                // The partner falls from j to l; i may not rise above the grid.
+                let lowest = (i + j).saturating_sub(cells - 1);
+                let falling = |below: usize| {
+                    if below > lowest {
+                        falls[j][below] - falls[j][lowest]
+                    } else {
+                        0.0
+                    }
+                };
+                if j > i {
+                    *value = rises + (j - i) as f64 * tables.exchange(i, j) + falling(i);
+                    rises += (j - i) as f64 * tables.jump(i, j);
+                } else {
+                    *value = falling(j);
+                }
+            }
+        });
+    table
+}
+
+/// All shares alike: 1 + 2 + ... cells over the number of shares.
+fn money(cells: usize) -> Vec<f64> {
+    let of = |i: usize, j: usize| {
+        let (first, last) = super::coefficients::reachable(i, j, cells);
+        let rises = (last - i) as f64;
+        rises * (rises + 1.0) / 2.0 / (last - first + 1) as f64
+    };
+    (0..cells * cells)
+        .map(|at| of(at / cells, at % cells))
+        .collect()
+}
+
+/// Shares with weights w_k w_l, by sums over each shell from the top.
+fn shares(cells: usize, alpha: f64) -> Vec<f64> {
+    let (weights, norms) = super::cpu::splitting_weights(cells, alpha);
+    let mut table = vec![0.0; cells * cells];
+    for (s, norm) in norms.iter().enumerate() {
+        let (first, last) = super::coefficients::reachable(s / 2, s - s / 2, cells);
+        // Over k > i: of the weights, and of (k - i) times them.
+        let (mut sum, mut moment) = (0.0, 0.0);
+        for i in (first..=last).rev() {
+            table[i * cells + (s - i)] = moment / norm;
+            sum += weights[i] * weights[s - i];
+            moment += sum;
+        }
+    }
+    table
+}
+
+fn by_definition(cells: usize, law: Law) -> Vec<f64> {
+    let mut table = vec![0.0; cells * cells];
+    table
+        .par_chunks_exact_mut(cells)
+        .enumerate()
+        .for_each(|(i, row)| {
+            for (j, value) in row.iter_mut().enumerate() {
+                let (_, last) = super::coefficients::reachable(i, j, cells);
+                *value = (i + 1..=last)
+                    .map(|k| (k - i) as f64 * probability(law, cells, i, j, k))
+                    .sum();
+            }
+        });
+    table
+}
+
+/// Half of the sum of |a - b|: the share of agents by which two distributions of agents differ.
+pub fn total_variation(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum::<f64>() / 2.0
+}
+
+/// The Lorenz curve of agents `p` with the wealth of their cells: for each cell the share of the agents up to it and the share of all
+/// wealth that they have; begins with (0, 0).
+pub fn lorenz(grid: &EnergyGrid, p: &[f64]) -> Vec<(f64, f64)> {
+    let agents: f64 = p.iter().sum();
+    let wealth: f64 = p.iter().enumerate().map(|(i, p)| p * grid.energy(i)).sum();
+    let (mut n, mut e) = (0.0, 0.0);
+    let mut curve = vec![(0.0, 0.0)];
+    for (i, p) in p.iter().enumerate() {
+        n += p;
+        e += p * grid.energy(i);
+        curve.push(((n / agents).min(1.0), (e / wealth).min(1.0)));
+    }
+    curve
+}
+
+/// The Gini coefficient of agents `p`: 0 if all have the same, 1 if one has all.
+pub fn gini(grid: &EnergyGrid, p: &[f64]) -> f64 {
+    let area: f64 = lorenz(grid, p)
+        .windows(2)
+        .map(|w| (w[1].0 - w[0].0) * (w[1].1 + w[0].1))
+        .sum();
+    1.0 - area
+}
+
+/// A grid up to about `emax` on which wealth 1 is the centre of a cell: dE = 1/(i0 - 1/2), i0 = floor(M / emax + 1/2).
+///
+/// # Errors
+/// Fewer cells than one up to wealth 1; as [`EnergyGrid::new`].
+pub fn grid_around_one(cells: usize, emax: f64) -> Result<EnergyGrid> {
+    EnergyGrid::new(cells, emax)?;
+    let cell = (cells as f64 / emax + 0.5).floor();
+    if cell < 1.0 || emax <= 1.0 {
+        return Err(Error::input(format!(
+            "wealth 1 must lie within the grid and above its first half cell; {cells} cells up to {emax} were asked for"
+        )));
+    }
+    EnergyGrid::new(cells, cells as f64 / (cell - 0.5))
+}
+
+/// A histogram of wealth or income: bins side by side, and the share of agents in each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram {
+    /// Ends of the bins, one more than there are bins.
+    edges: Vec<f64>,
+    /// Shares, which add up to 1.
+    shares: Vec<f64>,
+}
+
+impl Histogram {
+    /// Reads rows x_lo, x_hi, share; shares are normalised.
+    ///
+    /// # Errors
+    /// No rows; bins that are empty, not in order, apart or overlapping, or below 0; shares that are negative or not finite; no mass.
+    pub fn new(rows: &[[f64; 3]]) -> Result<Self> {
+        let fail = |row: usize, text: String| {
+            Err(Error::input(format!(
+                "bin {} of the histogram: {text}",
+                row + 1
+            )))
+        };
+        let mut edges: Vec<f64> = Vec::with_capacity(rows.len() + 1);
+        let mut shares = Vec::with_capacity(rows.len());
+        for (at, &[low, high, share]) in rows.iter().enumerate() {
+            if !(low.is_finite() && high.is_finite() && share.is_finite()) {
+                return fail(at, "all three numbers must be finite".into());
+            }
+            if low < 0.0 {
+                return fail(
+                    at,
+                    format!("x_lo = {low} is negative; wealth is at least 0"),
+                );
+            }
+            if high <= low {
+                return fail(at, format!("x_hi = {high} must be above x_lo = {low}"));
+            }
+            if share < 0.0 {
+                return fail(at, format!("the share {share} is negative"));
+            }
+            if let Some(&end) = edges.last() {
+                // Printed edges agree to their last digit.
+                let slack = 1e-6 * (high - low).min(end - edges[edges.len() - 2]);
+                if low > end + slack {
+                    return fail(at, format!("there is a gap between {end} and {low}"));
+                }
+                if low < end - slack {
+                    return fail(
+                        at,
+                        format!(
+                            "it begins at {low} and overlaps the bin before, which ends at {end}"
+                        ),
+                    );
+                }
+            } else {
+                edges.push(low);
+            }
+            edges.push(high);
+            shares.push(share);
+        }
+        let mass: f64 = shares.iter().sum();
+        if shares.is_empty() {
+            return Err(Error::input("the histogram has no bins"));
+        }
+        if !(mass > 0.0 && mass.is_finite()) {
+            return Err(Error::input(
+                "the histogram has no mass: the shares add up to nothing",
+            ));
+        }
+        shares.iter_mut().for_each(|share| *share /= mass);
+        Ok(Self { edges, shares })
+    }
+
+    /// The mean, with the agents of a bin spread over it evenly.
+    pub fn mean(&self) -> f64 {
+        let bins = self.edges.windows(2).zip(&self.shares);
+        bins.map(|(edge, share)| share * (edge[0] + edge[1]) / 2.0)
+            .sum()
+    }
+
+    /// The same in units of the mean.
+    pub fn in_units_of_the_mean(&self) -> Self {
+        let mean = self.mean();
+        Self {
+            edges: self.edges.iter().map(|x| x / mean).collect(),
+            shares: self.shares.clone(),
+        }
+    }
+
+    /// Upper end of the last bin that holds agents.
+    pub fn end(&self) -> f64 {
+        let last = self.shares.iter().rposition(|&share| share > 0.0);
+        self.edges[last.map_or(0, |at| at + 1)]
+    }
+
+    /// Share of agents below `x`, linear within bins.
+    fn below(&self, x: f64) -> f64 {
+        let mut sum = 0.0;
+        for (edge, share) in self.edges.windows(2).zip(&self.shares) {
+            sum += share * ((x - edge[0]) / (edge[1] - edge[0])).clamp(0.0, 1.0);
+        }
+        sum
+    }
+
+    /// The share of agents in each cell of a grid; adds up to 1.
+    ///
+    /// # Errors
+    /// A grid that ends below some of the agents.
+    pub fn rebin(&self, grid: &EnergyGrid) -> Result<Vec<f64>> {
+        if self.end() > grid.emax() * (1.0 + 1e-12) {
+            return Err(Error::input(format!(
+                "the histogram reaches {:.6} times its mean and the grid ends at {:.6}; use a larger --emax",
+                self.end(),
+                grid.emax()
+            )));
+        }
+        let mut before = self.below(0.0);
+        Ok((1..=grid.cells())
+            .map(|i| {
+                let here = self.below(i as f64 * grid.width());
+                let share = (here - before).max(0.0);
+                before = here;
+                share
+            })
+            .collect())
+    }
+}

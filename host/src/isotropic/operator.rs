@@ -1,0 +1,261 @@
+//! What an operator computes, and where.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{EnergyGrid, Weights};
+use crate::backend::{Backend, Precision};
+use crate::error::{Error, Result};
+
+/// How two particles, or two agents, share what they have.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "law")]
+pub enum Law {
+    /// A gas whose collision rate grows as |g n|^theta, the paper's kernel: theta = 0 has a constant collision frequency, theta = 1 are hard
+    /// spheres.
+    Power {
+        /// The exponent, at least 0.
+        theta: f64,
+    },
+    /// A gas of isotropic scattering whose collision rate grows as g^gamma (variable hard spheres), with unit rate at unit density for gamma = 0.
+    Isotropic {
+        /// The exponent, at least 0.
+        gamma: f64,
+    },
+    /// Agents who split what they have together uniformly at random.
+    Money,
+    /// The same with the shares distributed so that the equilibrium is a gamma distribution.
+    Gamma {
+        /// Its shape, above 0; 1 is [`Law::Money`].
+        alpha: f64,
+    },
+    /// Agents who save a fixed share of what they have and split the rest as in [`Law::Money`].
+    Saving {
+        /// The share, at least 0 and below 1.
+        lambda: f64,
+    },
+}
+
+impl Law {
+    /// Whether f is a distribution over velocities in three dimensions; otherwise it is the number of agents in each cell.
+    pub fn is_gas(self) -> bool {
+        matches!(self, Self::Power { .. } | Self::Isotropic { .. })
+    }
+
+    /// Checks the law's number.
+    pub(super) fn validate(self) -> Result<()> {
+        let number = |name: &str, value: f64, good: bool, right: &str| {
+            if good && value.is_finite() {
+                Ok(())
+            } else {
+                Err(Error::input(format!(
+                    "{name} must be {right}; {value} was given"
+                )))
+            }
+        };
+        match self {
+            Self::Power { theta } => number(
+                "the exponent theta",
+                theta,
+                (0.0..=8.0).contains(&theta),
+                "between 0 and 8",
+            ),
+            Self::Isotropic { gamma } => number(
+                "the exponent gamma",
+                gamma,
+                (0.0..=4.0).contains(&gamma),
+                "between 0 and 4",
+            ),
+            Self::Money => Ok(()),
+            Self::Gamma { alpha } => number(
+                "the shape alpha",
+                alpha,
+                alpha > 0.0 && alpha <= 50.0,
+                "above 0 and at most 50",
+            ),
+            Self::Saving { lambda } => number(
+                "the saved share lambda",
+                lambda,
+                (0.0..1.0).contains(&lambda),
+                "at least 0 and below 1",
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Law {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Power { theta } => write!(f, "gas, theta = {theta}"),
+            Self::Isotropic { gamma } => write!(f, "isotropic scattering, gamma = {gamma}"),
+            Self::Money => write!(f, "money"),
+            Self::Gamma { alpha } => write!(f, "gamma({alpha})"),
+            Self::Saving { lambda } => write!(f, "saving({lambda})"),
+        }
+    }
+}
+
+/// How the coefficients of [`Law::Power`] are kept and summed. All give the same result to roundoff.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Storage {
+    /// Every coefficient, 2/3 M^3 of them, as in the paper.
+    Full,
+    /// One of each set of equal coefficients, 1/12 M^3 of them.
+    Compact,
+    /// The M^2/2 coefficients of jumps, in O(M^2) operations; for theta = 1 M of them.
+    #[default]
+    Pairs,
+}
+
+/// A time integrator; all are explicit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Integrator {
+    /// First order, one evaluation a step.
+    Euler,
+    /// Third order, three evaluations a step; keeps f >= 0 for the same steps as Euler (Shu and Osher).
+    #[default]
+    Ssprk3,
+    /// Fourth order, four evaluations a step; nonnegativity is not guaranteed.
+    Rk4,
+}
+
+impl FromStr for Integrator {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "euler" => Ok(Self::Euler),
+            "ssprk3" => Ok(Self::Ssprk3),
+            "rk4" => Ok(Self::Rk4),
+            _ => Err(Error::input(format!(
+                "'{text}' is no integrator; choose euler, ssprk3 or rk4"
+            ))),
+        }
+    }
+}
+
+/// What an operator computes, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OperatorConfig {
+    /// The energy grid.
+    pub grid: EnergyGrid,
+    /// The law of collisions.
+    pub law: Law,
+    /// How coefficients are kept; laws other than [`Law::Power`] have one way only.
+    pub storage: Storage,
+    /// Weights of the quadrature; laws that are no gas weigh all cells alike.
+    pub weights: Weights,
+    /// Whether forward and backward collisions are made equally frequent, which conserves number and energy exactly.
+    pub corrected: bool,
+    /// Arithmetic and coefficients.
+    pub precision: Precision,
+    /// Where to compute.
+    pub backend: Backend,
+}
+
+impl OperatorConfig {
+    /// Jump pairs, corrected, weights at cell centres, f64, on the best machine there is.
+    pub fn new(grid: EnergyGrid, law: Law) -> Self {
+        Self {
+            grid,
+            law,
+            storage: Storage::default(),
+            weights: Weights::default(),
+            corrected: true,
+            precision: Precision::default(),
+            backend: Backend::default(),
+        }
+    }
+
+    /// The weight w_i of each cell.
+    pub fn weight(&self, i: usize) -> f64 {
+        if self.law.is_gas() {
+            self.weights.weight(i)
+        } else {
+            1.0
+        }
+    }
+
+    /// The number of particles, or agents, of each cell at f = 1.
+    pub fn measure(&self) -> Vec<f64> {
+        let scale = if self.law.is_gas() {
+            self.grid.number_scale()
+        } else {
+            1.0
+        };
+        (0..self.grid.cells())
+            .map(|i| scale * self.weight(i))
+            .collect()
+    }
+
+    pub(super) fn validate(&self) -> Result<()> {
+        self.law.validate()?;
+        if !self.corrected && !matches!(self.law, Law::Power { .. }) {
+            return Err(Error::input(
+                "only the coefficients of a gas with exponent theta have an uncorrected form",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks that `f` is a distribution on the grid: of its size, finite, nonnegative, with some mass.
+    pub fn validate_distribution(&self, f: &[f64]) -> Result<()> {
+        let cells = self.grid.cells();
+        if f.len() != cells {
+            return Err(Error::input(format!(
+                "the distribution has {} values where the grid has {cells} cells",
+                f.len()
+            )));
+        }
+        let wrong = |what: &str, bad: &dyn Fn(f64) -> bool| match f.iter().position(|&v| bad(v)) {
+            Some(i) => Err(Error::input(format!(
+                "the distribution has {} {what} values, the first {} in cell {i} (counted from 0); all must be finite and at least 0",
+                f.iter().filter(|&&v| bad(v)).count(),
+                f[i]
+            ))),
+            None => Ok(()),
+        };
+        wrong("non-finite", &|v| !v.is_finite())?;
+        wrong("negative", &|v| v < 0.0)?;
+        let sum: f64 = f.iter().sum();
+        if sum == 0.0 {
+            return Err(Error::input(
+                "the distribution is zero everywhere; it must have some mass",
+            ));
+        }
+        if !sum.is_finite() || !(sum * sum).is_finite() {
+            return Err(Error::input(
+                "the distribution is too large for its products to be finite",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// One evaluation of the operator, in physical units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rates {
+    /// Gain N_i: the part of df/dt from collisions that lead into cell i, those that stay in it or exchange included.
+    pub gain: Vec<f64>,
+    /// Frequency nu_i of collisions of a particle in cell i, those that stay in it or exchange included; the loss is nu_i f_i.
+    pub frequency: Vec<f64>,
+    /// df/dt = N - nu f.
+    pub rate: Vec<f64>,
+    /// The largest frequency without collisions that stay or exchange: an explicit Euler step up to its inverse keeps f >= 0.
+    pub largest_frequency: f64,
+}
+
+impl Rates {
+    /// Largest time step that keeps f >= 0.
+    pub fn largest_step(&self) -> f64 {
+        if self.largest_frequency > 0.0 {
+            1.0 / self.largest_frequency
+        } else {
+            f64::INFINITY
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Relaxation in time, one state or many at once.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::engine::{Engine, Row, engine};
+use super::{Integrator, Moments, OperatorConfig, Rates};
+use crate::error::{Error, Result};
+
+/// What a [`Relaxation`] does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RelaxationConfig {
+    /// The operator.
+    pub operator: OperatorConfig,
+    /// The time integrator.
+    pub integrator: Integrator,
+    /// Time step; `None` takes half of the largest step that keeps the initial state nonnegative.
+    pub step: Option<f64>,
+    /// Steps between two records.
+    pub every: u64,
+}
+
+/// One row of a relaxation's history.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Steps taken.
+    pub step: u64,
+    /// Time.
+    pub time: f64,
+    /// Moments of the state.
+    pub moments: Moments,
+    /// Largest frequency of collisions that move a particle.
+    pub largest_frequency: f64,
+}
+
+/// A relaxation of one state, or of many independent ones that share the coefficients.
+///
+/// Steps are bounded by the inverse of the largest collision frequency, up to which an explicit Euler step, and with it
+/// [`Integrator::Ssprk3`], keeps f >= 0.
+///
+/// ```
+/// use rarefy::Backend;
+/// use rarefy::isotropic::{EnergyGrid, Integrator, Law, OperatorConfig, Relaxation, RelaxationConfig, initial};
+///
+/// let grid = EnergyGrid::new(64, 16.0)?;
+/// let mut operator = OperatorConfig::new(grid, Law::Power { theta: 0.0 });
+/// operator.backend = Backend::Cpu;
+/// let config = RelaxationConfig { operator, integrator: Integrator::Ssprk3, step: Some(0.1), every: 10 };
+/// let mut run = Relaxation::new(config, &[initial::bkw(&grid, 0.7)])?;
+/// run.advance(50)?;
+/// let (first, last) = (run.history(0)[0], run.history(0)[5]);
+/// assert!((last.moments.number / first.moments.number - 1.0).abs() < 1e-14);
+/// assert!(last.moments.entropy < first.moments.entropy);
+/// # Ok::<(), rarefy::Error>(())
+/// ```
+pub struct Relaxation {
+    engine: Box<dyn Engine>,
+    config: RelaxationConfig,
+    step: u64,
+    dt: f64,
+    histories: Vec<Vec<Record>>,
+}
+
+/// Fraction of the largest step that keeps f >= 0 which a run takes when no step is given.
+const SAFETY: f64 = 0.5;
+
+/// Records that a machine makes before the host looks at them.
+const BATCH: u64 = 64;
+
+impl Relaxation {
+    /// Prepares a run from initial states, each with a value for each cell.
+    ///
+    /// # Errors
+    /// No states; states of a wrong length, with negative or non-finite values or without mass; a step that is not positive or
+    /// beyond positivity; a backend that is not there; too little memory.
+    pub fn new(config: RelaxationConfig, states: &[Vec<f64>]) -> Result<Self> {
+        if states.is_empty() {
+            return Err(Error::input("at least one initial state is needed"));
+        }
+        for f in states {
+            config.operator.validate_distribution(f)?;
+        }
+        if config.every == 0 {
+            return Err(Error::input("records are at least one step apart"));
+        }
+        if let Some(dt) = config.step.filter(|dt| !(dt.is_finite() && *dt > 0.0)) {
+            return Err(Error::input(format!(
+                "the time step must be positive and finite; {dt} was given"
+            )));
+        }
+        let mut engine = engine(&config.operator, states.len())?;
+        engine.set_states(&states.concat())?;
+        let rows = engine.rows()?;
+        let largest = rows
+            .iter()
+            .map(|row| row.largest_frequency)
+            .fold(0.0, f64::max);
+        let bound = 1.0 / largest;
+        if let Some(dt) = config.step.filter(|&dt| dt > bound * (1.0 + 1e-9)) {
+            return Err(Error::input(format!(
+                "the time step {dt} is beyond positivity: this distribution allows at most {bound:.6}"
+            )));
+        }
+        let dt = config.step.unwrap_or(SAFETY * bound);
+        if !(dt.is_finite() && dt > 0.0) {
+            return Err(Error::input(
+                "this distribution has no collisions that move a particle; give the time step",
+            ));
+        }
+        let mut run = Self {
+            engine,
+            config,
+            step: 0,
+            dt,
+            histories: vec![Vec::new(); states.len()],
+        };
+        run.record(rows)?;
+        Ok(run)
+    }
+
+    fn record(&mut self, rows: Vec<Row>) -> Result<()> {
+        let (step, time) = (self.step, self.step as f64 * self.dt);
+        for (history, row) in self.histories.iter_mut().zip(rows) {
+            let Row {
+                moments,
+                largest_frequency,
+            } = row;
+            let sound = moments.number.is_finite() && moments.energy.is_finite();
+            if !(sound && largest_frequency.is_finite()) {
+                return Err(Error::Numerical(format!(
+                    "the distribution is no longer finite after step {step} at time {time}; use a smaller time step"
+                )));
+            }
+            history.push(Record {
+                step,
+                time,
+                moments,
+                largest_frequency,
+            });
+            if self.dt * largest_frequency > 1.0 + 1e-6 {
+                return Err(Error::Numerical(format!(
+                    "the time step {} is beyond positivity at time {time}: at most {:.6} keeps f >= 0; use a smaller one",
+                    self.dt,
+                    1.0 / largest_frequency
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes `steps` time steps; states are recorded every [`RelaxationConfig::every`] steps and after the last one.
+    ///
+    /// On a GPU the steps follow each other without the host.
+    ///
+    /// # Errors
+    /// A fault of the device; a state that is no longer finite, or whose collision frequency has outgrown the step.
+    pub fn advance(&mut self, steps: u64) -> Result<()> {
+        let every = self.config.every;
+        let end = self.step + steps;
+        while self.step < end {
+            let left = end - self.step;
+            let (records, each) = if left >= every {
+                ((left / every).min(BATCH), every)
+            } else {
+                (1, left)
+            };
+            let rows = self
+                .engine
+                .advance(self.config.integrator, self.dt, records, each)?;
+            for row in rows {
+                self.step += each;
+                self.record(row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the run does.
+    pub fn config(&self) -> &RelaxationConfig {
+        &self.config
+    }
+
+    /// The time step.
+    pub fn time_step(&self) -> f64 {
+        self.dt
+    }
+
+    /// Time reached.
+    pub fn time(&self) -> f64 {
+        self.step as f64 * self.dt
+    }
+
+    /// The records of a state, the initial one first.
+    pub fn history(&self, state: usize) -> &[Record] {
+        self.histories.get(state).map_or(&[], Vec::as_slice)
+    }
+
+    /// The distributions now, fetched from the machine.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn distributions(&mut self) -> Result<Vec<Vec<f64>>> {
+        let cells = self.config.operator.grid.cells();
+        let states = self.engine.states()?;
+        Ok(states.chunks_exact(cells).map(<[f64]>::to_vec).collect())
+    }
+
+    /// The machine in words.
+    pub fn machine(&self) -> String {
+        self.engine.describe()
+    }
+
+    /// Bytes of the coefficients.
+    pub fn table_bytes(&self) -> u64 {
+        self.engine.table_bytes()
+    }
+
+    /// How long the machine takes for so many steps, without records and copies.
+    #[doc(hidden)]
+    pub fn time_steps(&mut self, steps: u64) -> Result<Duration> {
+        self.engine
+            .time_steps(self.config.integrator, self.dt, steps)
+    }
+}
+
+/// Gain, frequency and rate of one distribution; returns also the machine in words.
+///
+/// # Errors
+/// As [`Relaxation::new`].
+pub fn rates(config: &OperatorConfig, f: &[f64]) -> Result<(Rates, String)> {
+    config.validate_distribution(f)?;
+    let mut engine = engine(config, 1)?;
+    engine.set_states(f)?;
+    Ok((engine.rates()?, engine.describe()))
+}

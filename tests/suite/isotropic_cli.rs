@@ -1,0 +1,465 @@
+//! `rarefy isotropic` and `rarefy market` as their users meet them.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::cli::{data, done, doubles, folder, npy, object, refused, text};
+
+fn write_vector(folder: &Path, name: &str, values: &[f64]) {
+    let shape = format!("({},)", values.len());
+    fs::write(
+        folder.join(name),
+        npy("<f8", false, &shape, &doubles(values)),
+    )
+    .unwrap();
+}
+
+fn cases(name: &str) -> Value {
+    let all = [
+        ("rates", include_str!("../data/isotropic/rates.json")),
+        ("evolve", include_str!("../data/isotropic/evolve.json")),
+        ("voucher", include_str!("../data/isotropic/voucher.json")),
+    ];
+    let (_, text) = all.into_iter().find(|(n, _)| *n == name).unwrap();
+    serde_json::from_str(text).unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    let list = value.as_array().unwrap().iter();
+    list.map(|v| v.as_f64().unwrap()).collect()
+}
+
+fn assert_close(found: &[f64], expected: &[f64], tolerance: f64) {
+    assert_eq!(found.len(), expected.len());
+    let largest = expected.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    for (a, b) in found.iter().zip(expected) {
+        assert!((a - b).abs() <= tolerance * largest, "{a} instead of {b}");
+    }
+}
+
+#[test]
+fn rates_are_written_as_arrays() {
+    let dir = folder();
+    for case in cases("rates").as_array().unwrap() {
+        write_vector(dir.path(), "f.npy", &numbers(&case["f"]));
+        let (emax, theta) = (case["Emax"].to_string(), case["theta"].to_string());
+        let mut arguments = vec![
+            "isotropic",
+            "--rates-only",
+            "--init",
+            "f.npy",
+            "--emax",
+            &emax,
+            "--theta",
+            &theta,
+            "--backend",
+            "cpu",
+            "--out",
+            "rates",
+            "--quiet",
+        ];
+        done(dir.path(), &arguments);
+        let read = |name: &str| data(&dir.path().join("rates").join(name));
+        assert_close(&read("gain.npy"), &numbers(&case["N"]), 1e-13);
+        assert_close(&read("frequency.npy"), &numbers(&case["nu"]), 1e-13);
+        let (gain, nu, f) = (read("gain.npy"), read("frequency.npy"), numbers(&case["f"]));
+        for (i, rate) in read("rate.npy").iter().enumerate() {
+            assert!((rate - (gain[i] - nu[i] * f[i])).abs() < 1e-15);
+        }
+        arguments.push("--uncorrected");
+        done(dir.path(), &arguments);
+        assert_close(&read("gain.npy"), &numbers(&case["N_uncorrected"]), 1e-13);
+        assert_close(
+            &read("frequency.npy"),
+            &numbers(&case["nu_uncorrected"]),
+            1e-13,
+        );
+    }
+}
+
+#[test]
+fn a_run_writes_the_last_state_and_the_moments() {
+    let dir = folder();
+    let all = cases("evolve");
+    let case = &all[0];
+    write_vector(dir.path(), "f0.npy", &numbers(&case["f0"]));
+    let arguments = [
+        "isotropic",
+        "--init",
+        "f0.npy",
+        "--cells",
+        "64",
+        "--emax",
+        "16",
+        "--theta",
+        "0",
+        "--integrator",
+        "euler",
+        "--dt",
+        "0.1",
+        "--steps",
+        "50",
+        "--backend",
+        "cpu",
+        "--out",
+        "run",
+    ];
+    let output = done(dir.path(), &arguments);
+    assert!(text(&output.stdout).starts_with("Relaxation from f0.npy on 64 cells"));
+    let run = dir.path().join("run");
+    assert_close(&data(&run.join("f_final.npy")), &numbers(&case["f"]), 1e-11);
+    let table = fs::read_to_string(run.join("moments.csv")).unwrap();
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines[0], "t,n,e,m2,m3,H");
+    assert_eq!(lines.len(), 52);
+    let last: Vec<f64> = lines[51].split(',').map(|v| v.parse().unwrap()).collect();
+    let moments = &case["moments"];
+    for (value, key) in last[1..].iter().zip(["n", "e", "m2", "m3", "H"]) {
+        let expected = moments[key].as_f64().unwrap();
+        assert!((value / expected - 1.0).abs() < 1e-12, "{key}: {value}");
+    }
+    for name in [
+        "distribution.png",
+        "moments.png",
+        "distribution.csv",
+        "f_initial.npy",
+        "run.json",
+    ] {
+        assert!(run.join(name).is_file(), "{name}");
+    }
+    // The report runs it again, to the same bits.
+    let object: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    assert!(object["conservation"]["number"].as_f64().unwrap() < 1e-13);
+    done(
+        dir.path(),
+        &[
+            "isotropic",
+            "--config",
+            "run/run.json",
+            "--out",
+            "again",
+            "--quiet",
+        ],
+    );
+    let bytes = |folder: &str| fs::read(dir.path().join(folder).join("f_final.npy")).unwrap();
+    assert_eq!(bytes("run"), bytes("again"));
+}
+
+#[test]
+fn json_is_alone_and_all_backends_agree() {
+    let dir = folder();
+    let mut found = Vec::new();
+    for backend in ["reference", "cpu", "emulator"] {
+        for storage in ["pairs", "compact", "full"] {
+            let output = done(
+                dir.path(),
+                &[
+                    "isotropic",
+                    "--cells",
+                    "24",
+                    "--emax",
+                    "12",
+                    "--theta",
+                    "1",
+                    "--init",
+                    "two-temperature:0.5,1.5",
+                    "--steps",
+                    "3",
+                    "--backend",
+                    backend,
+                    "--storage",
+                    storage,
+                    "--json",
+                    "--quiet",
+                ],
+            );
+            let object = object(&output);
+            found.push(object["result"]["final"]["entropy"].as_f64().unwrap());
+        }
+    }
+    for value in &found {
+        assert!((value / found[0] - 1.0).abs() < 1e-12, "{found:?}");
+    }
+}
+
+#[test]
+fn the_exact_solution_and_the_spectrum_are_reported() {
+    let dir = folder();
+    let output = done(
+        dir.path(),
+        &[
+            "isotropic",
+            "--cells",
+            "120",
+            "--emax",
+            "30",
+            "--init",
+            "bkw:0.6",
+            "--until",
+            "6",
+            "--dt",
+            "0.2",
+            "--integrator",
+            "rk4",
+            "--spectrum",
+            "2",
+            "--backend",
+            "cpu",
+            "--json",
+        ],
+    );
+    let result = &object(&output)["result"];
+    let error = result["exact_l1_error"].as_f64().unwrap();
+    assert!((error / 7.6457e-3 - 1.0).abs() < 1e-4, "{error}");
+    let rates = numbers(&result["decay_rates"]);
+    assert_eq!(rates.len(), 4);
+    assert!((rates[2] - 4.0 / 15.0).abs() < 3e-3, "{rates:?}");
+}
+
+#[test]
+fn what_cannot_be_computed_is_refused() {
+    let dir = folder();
+    write_vector(dir.path(), "good.npy", &[0.1, 0.2, 0.1, 0.05]);
+    write_vector(dir.path(), "negative.npy", &[0.1, -0.2, 0.1, 0.05]);
+    write_vector(dir.path(), "nan.npy", &[0.1, f64::NAN, 0.1, 0.05]);
+    write_vector(dir.path(), "zero.npy", &[0.0; 4]);
+    let cube = npy("<f8", false, "(2, 2, 2)", &doubles(&[1.0; 8]));
+    fs::write(dir.path().join("cube.npy"), cube).unwrap();
+    let with = |more: &[&'static str], why: &str| {
+        refused(
+            dir.path(),
+            &[&["isotropic", "--backend", "cpu"], more].concat(),
+            why,
+        );
+    };
+    with(&["--cells", "0"], "a whole number from 2 to 16384");
+    with(&["--cells", "-3"], "a whole number from 2 to 16384");
+    with(&["--emax", "0"], "a positive finite number");
+    with(&["--emax", "-1"], "a positive finite number");
+    with(&["--emax", "nan"], "a positive finite number");
+    with(&["--theta", "-0.5"], "theta must be between 0 and 8");
+    with(&["--theta", "nan"], "a finite number");
+    with(&["--init", "bkw:0.5"], "0.6 <= K0 < 1");
+    with(&["--init", "delta:-1"], "positive finite energy");
+    with(&["--init", "delta:99"], "below E_max");
+    with(
+        &["--init", "two-temperature:1"],
+        "two positive finite temperatures",
+    );
+    with(&["--init", "nonsense"], "two-temperature");
+    with(&["--init", "good.npy"], "give the largest with --emax");
+    with(
+        &["--init", "good.npy", "--emax", "4", "--cells", "8"],
+        "has the shape (4,); (8,) is needed",
+    );
+    with(&["--init", "negative.npy", "--emax", "4"], "negative");
+    with(
+        &[
+            "--init",
+            "negative.npy",
+            "--emax",
+            "4",
+            "--rates-only",
+            "--out",
+            "new",
+        ],
+        "negative",
+    );
+    with(&["--init", "nan.npy", "--emax", "4"], "non-finite");
+    with(&["--init", "zero.npy", "--emax", "4"], "zero everywhere");
+    with(
+        &["--init", "cube.npy", "--emax", "4"],
+        "has the shape (2, 2, 2)",
+    );
+    with(&["--init", "missing.npy", "--emax", "4"], "missing.npy");
+    with(
+        &["--dt", "5"],
+        "beyond positivity: this distribution allows at most",
+    );
+    with(&["--dt", "0"], "a positive finite number");
+    with(&["--vhs", "0", "--uncorrected"], "uncorrected");
+    with(&["--steps", "5", "--until", "2"], "cannot be used with");
+}
+
+#[test]
+fn the_voucher_market_runs_on_the_clock_of_its_turnover() {
+    let dir = folder();
+    let output = done(
+        dir.path(),
+        &[
+            "market",
+            "--scenario",
+            "voucher",
+            "--cells",
+            "256",
+            "--days",
+            "100,250",
+            "--backend",
+            "cpu",
+            "--json",
+        ],
+    );
+    let object = object(&output);
+    let rows = object["result"]["rows"].as_array().unwrap();
+    let reference = cases("voucher");
+    for (row, expected) in rows[1..].iter().zip(reference["rows"].as_array().unwrap()) {
+        for (name, key, tolerance) in [
+            ("day", "day", 1e-12),
+            ("t", "t", 1e-6),
+            ("m2", "m2", 1e-6),
+            ("p_below_half", "P_below_0p5", 1e-6),
+            ("volume_rate", "vol_rate", 1e-6),
+        ] {
+            let (found, expected) = (row[name].as_f64().unwrap(), expected[key].as_f64().unwrap());
+            assert!(
+                (found / expected - 1.0).abs() < tolerance,
+                "{name}: {found}"
+            );
+        }
+    }
+    assert!((object["grid"]["emax"].as_f64().unwrap() - 256.0 / 15.5).abs() < 1e-12);
+}
+
+#[test]
+fn a_histogram_of_incomes_relaxes() {
+    let dir = folder();
+    fs::write(
+        dir.path().join("income.csv"),
+        include_str!("../data/isotropic/income_standin.csv"),
+    )
+    .unwrap();
+    let arguments = [
+        "market",
+        "--input",
+        "income.csv",
+        "--mode",
+        "money",
+        "--cells",
+        "160",
+        "--times",
+        "1,30",
+        "--dt",
+        "0.1",
+        "--backend",
+        "cpu",
+        "--out",
+        "out",
+    ];
+    let output = done(dir.path(), &arguments);
+    assert!(text(&output.stdout).contains("mean 0.86"));
+    let out = dir.path().join("out");
+    let object: Value = serde_json::from_slice(&fs::read(out.join("run.json")).unwrap()).unwrap();
+    let rows = object["result"]["rows"].as_array().unwrap();
+    let gini = |k: usize| rows[k]["gini"].as_f64().unwrap();
+    assert!((gini(0) - 0.361).abs() < 2e-3, "{}", gini(0));
+    assert!((gini(2) - 0.5).abs() < 2e-3, "{}", gini(2));
+    assert!(
+        object["result"]["mean_shift_of_cell_centres"]
+            .as_f64()
+            .unwrap()
+            .abs()
+            < 1e-3
+    );
+    let header = |name: &str| {
+        let text = fs::read_to_string(out.join(name)).unwrap();
+        text.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(header("distribution.csv"), "t,E,f,P");
+    assert_eq!(header("lorenz.csv"), "t,agents,wealth");
+    assert_eq!(header("inequality.csv"), "t,time,volume,gini");
+    let p: f64 = data(&out.join("p_final.npy")).iter().sum();
+    assert!((p - 1.0).abs() < 1e-12);
+    for name in [
+        "distribution_f.png",
+        "distribution_P.png",
+        "inequality.png",
+        "f_final.npy",
+    ] {
+        assert!(out.join(name).is_file(), "{name}");
+    }
+}
+
+#[test]
+fn markets_that_are_none_are_refused() {
+    let dir = folder();
+    let histogram = |rows: &str, why: &str| {
+        fs::write(dir.path().join("h.csv"), format!("x_lo,x_hi,share\n{rows}")).unwrap();
+        refused(
+            dir.path(),
+            &["market", "--input", "h.csv", "--backend", "cpu"],
+            why,
+        );
+    };
+    histogram("0,1,0.5\n1.5,2,0.5\n", "there is a gap between 1 and 1.5");
+    histogram("0,1,0.5\n0.5,2,0.5\n", "overlaps the bin before");
+    histogram("0,1,0.5\n1,2,-0.5\n", "the share -0.5 is negative");
+    histogram("0,1,0\n1,2,0\n", "no mass");
+    histogram("", "no bins");
+    histogram("0,1,nan\n", "must be finite");
+    histogram("-1,1,1\n", "negative");
+    histogram("1,1,1\n", "must be above x_lo");
+    histogram("0,1,many\n", "line 2: 'many' is not a number");
+    histogram("0,1\n", "h.csv");
+    histogram("0,1,0.99\n1,100,0\n100,101,0.01\n", "use a larger --emax");
+    fs::write(dir.path().join("h.csv"), "a,b,c\n0,1,1\n").unwrap();
+    refused(
+        dir.path(),
+        &["market", "--input", "h.csv"],
+        "x_lo,x_hi,share",
+    );
+    for (arguments, why) in [
+        (
+            &["market"][..],
+            "--scenario voucher or --input FILE is needed",
+        ),
+        (&["market", "--scenario", "tulips"], "voucher"),
+        (
+            &["market", "--scenario", "voucher", "--mode", "saving:1"],
+            "0 <= LAMBDA < 1",
+        ),
+        (
+            &["market", "--scenario", "voucher", "--mode", "gamma:0"],
+            "above 0",
+        ),
+        (
+            &["market", "--scenario", "voucher", "--mode", "barter"],
+            "money",
+        ),
+        (
+            &["market", "--scenario", "voucher", "--days", "5,4"],
+            "rising",
+        ),
+        (
+            &["market", "--scenario", "voucher", "--emax", "0.5"],
+            "wealth 1 must lie within",
+        ),
+        (
+            &[
+                "market",
+                "--scenario",
+                "voucher",
+                "--dt",
+                "50",
+                "--backend",
+                "cpu",
+            ],
+            "beyond positivity",
+        ),
+        (
+            &[
+                "market",
+                "--scenario",
+                "voucher",
+                "--mode",
+                "saving:0.5",
+                "--backend",
+                "emulator",
+            ],
+            "use --backend cpu",
+        ),
+    ] {
+        refused(dir.path(), arguments, why);
+    }
+}
