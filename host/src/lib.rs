@@ -23,6 +23,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`collision`] | the collision integral, and relaxation to equilibrium |
+//! | [`bgk`] | the BGK and Shakhov models on phase-space grids |
 //! | [`backend`] | where to compute and in which precision |
 //! | [`machine`] | what the host asks of a machine that runs kernels: memory, copies, launches |
 //! | [`gpu`] | that machine on a CUDA device; what is there and what is missing |
@@ -35,6 +36,7 @@
 //! at run time. Errors are one type, [`Error`]; bad input, a missing GPU or too little memory is an error, never a panic.
 
 pub mod backend;
+pub mod bgk;
 pub mod collision;
 pub mod emulator;
 mod error;
