@@ -34,6 +34,8 @@ mod maxwellian;
 mod model;
 mod moments;
 mod problem;
+pub mod quadrature;
+pub mod steady;
 mod velocity;
 
 pub use boundary::{Boundaries, Boundary, Wall};
