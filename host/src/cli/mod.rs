@@ -12,10 +12,13 @@
 mod checkpoint;
 mod collide;
 mod common;
+mod couette;
 mod distribution;
 mod doctor;
+mod fourier;
 mod npy;
 mod output;
+mod plates;
 mod plot;
 mod progress;
 mod rates;
@@ -42,6 +45,8 @@ enum Command {
     Relax(relax::RelaxArgs),
     Collide(collide::CollideArgs),
     Rates(rates::RatesArgs),
+    Couette(couette::CouetteArgs),
+    Fourier(fourier::FourierArgs),
     Doctor(doctor::DoctorArgs),
 }
 
@@ -61,6 +66,8 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Relax(args)), Some(sub)) => relax::run(&args, sub),
         (Some(Command::Collide(args)), _) => collide::run(&args),
         (Some(Command::Rates(args)), _) => rates::run(&args),
+        (Some(Command::Couette(args)), _) => couette::run(&args),
+        (Some(Command::Fourier(args)), _) => fourier::run(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }

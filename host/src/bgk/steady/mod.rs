@@ -33,6 +33,7 @@
 
 mod anderson;
 mod cpu;
+mod gpu;
 mod nodes;
 mod plan;
 pub mod plates;
@@ -40,16 +41,20 @@ mod sweeps;
 
 use std::time::Instant;
 
+use rarefy_kernels::Real;
 use serde::{Deserialize, Serialize};
 
 use self::anderson::Anderson;
 use self::cpu::CpuSweeps;
+use self::gpu::MachineSweeps;
 pub use self::nodes::Nodes;
 use self::plan::{Plan, leaving};
 use self::sweeps::{ReferenceSweeps, Sums, Sweeps};
 use super::{Boundaries, Boundary, Gas, Moments, Problem, State};
 use crate::backend::{Backend, Precision, Resolved};
+use crate::emulator::Emulator;
 use crate::error::{Error, Result};
+use crate::machine::Machine;
 
 /// How what leaves a cell follows from what is in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -172,7 +177,8 @@ impl Case {
             }
         }
         for (what, state) in known {
-            self.nodes.check(what, state.velocity, state.temperature)?;
+            self.nodes
+                .matched(what, 1.0, state.velocity, state.temperature)?;
         }
         Ok(())
     }
@@ -313,8 +319,16 @@ impl Solver {
         let machine = resolved.describe();
         let sweeps: Box<dyn Sweeps> = match (resolved, config.precision) {
             (Resolved::Reference, _) => Box::new(ReferenceSweeps { plan: plan.clone() }),
-            (_, Precision::F32) => Box::new(CpuSweeps::<f32>::new(&plan)),
-            (_, Precision::F64) => Box::new(CpuSweeps::<f64>::new(&plan)),
+            (Resolved::Cpu, Precision::F32) => Box::new(CpuSweeps::<f32>::new(&plan)),
+            (Resolved::Cpu, Precision::F64) => Box::new(CpuSweeps::<f64>::new(&plan)),
+            (Resolved::Emulator, Precision::F32) => {
+                on_machine::<_, f32>(Emulator::default(), &plan)?
+            }
+            (Resolved::Emulator, Precision::F64) => {
+                on_machine::<_, f64>(Emulator::default(), &plan)?
+            }
+            (Resolved::Cuda(device), Precision::F32) => on_machine::<_, f32>(device, &plan)?,
+            (Resolved::Cuda(device), Precision::F64) => on_machine::<_, f64>(device, &plan)?,
         };
         let x = plan.start(&case);
         Ok(Self {
@@ -421,6 +435,10 @@ impl Solver {
     pub fn case(&self) -> &Case {
         &self.case
     }
+}
+
+fn on_machine<M: Machine + 'static, T: Real>(machine: M, plan: &Plan) -> Result<Box<dyn Sweeps>> {
+    Ok(Box::new(MachineSweeps::<M, T>::new(machine, plan)?))
 }
 
 /// The steady flow of a case.

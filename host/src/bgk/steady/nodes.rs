@@ -144,11 +144,12 @@ impl Nodes {
     /// Parameters (density, velocity, temperature) whose sampled Maxwellian has exactly these moments.
     pub(super) fn matched(
         &self,
+        what: &str,
         density: f64,
         velocity: [f64; 2],
         temperature: f64,
     ) -> Result<[f64; 4]> {
-        self.check("a boundary", velocity, temperature)?;
+        self.check(what, velocity, temperature)?;
         let energy = |u: [f64; 2], t: f64| u[0] * u[0] + u[1] * u[1] + 1.5 * t;
         let wanted = [1.0, velocity[0], velocity[1], energy(velocity, temperature)];
         let mut held = wanted;
@@ -172,7 +173,7 @@ impl Nodes {
             return Ok([density * held[0], u[0], u[1], t]);
         }
         Err(Error::input(format!(
-            "these velocities have no discrete Maxwellian at temperature {temperature:.4}; their spacing should be at most {:.3}",
+            "the velocities are too coarse for {what}: no discrete Maxwellian of temperature {temperature:.4} exists; their spacing should be at most {:.3}",
             0.6 * temperature.sqrt()
         )))
     }

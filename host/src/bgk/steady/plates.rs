@@ -14,7 +14,7 @@ pub struct Resolution {
     pub cells: usize,
     /// Normal velocities of either sign: a Gauss rule of the half axis, graded towards 0.
     pub normal: usize,
-    /// Velocities along the plates: a Gauss rule.
+    /// Velocities along the plates, a Gauss rule; at least, and equally spaced, where the plates slide fast.
     pub tangential: usize,
 }
 
@@ -36,6 +36,9 @@ pub enum Drive {
     /// Plates with temperatures 1 + dT/2 on the left and 1 - dT/2 on the right.
     Fourier(f64),
 }
+
+/// Relative velocity of the plates up to which a Gauss rule about rest serves for the velocities along them.
+const GENTLE: f64 = 0.1;
 
 /// Most cells between plates.
 pub const MAX_CELLS: usize = 100_000;
@@ -82,6 +85,13 @@ pub fn plates(
     let normal = Axis::half_range(resolution.normal, 2)?;
     let axes = match drive {
         Drive::Fourier(_) => vec![normal],
+        Drive::Couette(u) if !linear && u.abs() > GENTLE => {
+            // What comes from the plates no longer overlaps, and the gas between them warms up, by u^2/10 at most (Pr = 1).
+            let hottest = 1.0 + 0.1 * u * u;
+            let reach = 0.5 * u.abs() + 4.8 * hottest.sqrt();
+            let least = (2.0 * reach / 0.55).ceil() as usize;
+            vec![normal, Axis::uniform(resolution.tangential.max(least), -reach, reach)?]
+        }
         Drive::Couette(_) => vec![normal, Axis::hermite(resolution.tangential)?],
     };
     let flow = axes.len();
