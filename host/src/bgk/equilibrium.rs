@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::engine::StepPlan;
-use super::{DiscreteMaxwellian, Model, Problem, State};
+use super::{DiscreteMaxwellian, HeatTerm, Model, Problem, State, heat_vector};
 use crate::error::{Error, Result};
 
 /// The sums over the nodes that a step leaves for each cell, in the order of their rows.
@@ -75,8 +75,8 @@ pub(super) struct Relaxation {
     pub(super) keep: f64,
     /// `1 - e^(-nu dt)`.
     pub(super) give: f64,
-    /// `(e^(-Pr nu dt) - e^(-nu dt)) (8/5) q / (n T^2)`: 0 for BGK.
-    pub(super) heat: [f64; 2],
+    /// Shakhov's term with the share `e^(-Pr nu dt) - e^(-nu dt)`: 0 for BGK.
+    pub(super) heat: HeatTerm,
 }
 
 /// The relaxation of all cells, from their sums. `previous` holds the Maxwellians of the step before, from which Newton's method starts.
@@ -125,11 +125,16 @@ pub(super) fn relaxations(
             };
             let keep = (-time).exp();
             let heat = match problem.gas.model {
-                Model::Bgk => [0.0; 2],
+                Model::Bgk => HeatTerm::default(),
                 Model::Shakhov => {
-                    let factor = 1.6 * ((-problem.gas.prandtl * time).exp() - keep)
-                        / (state.density * state.temperature * state.temperature);
-                    heat_flux(&state, sums, cells, cell).map(|q| q * factor)
+                    let share = (-problem.gas.prandtl * time).exp() - keep;
+                    let q = heat_flux(&state, sums, cells, cell);
+                    let g = heat_vector(&state, q, share);
+                    if problem.conservative {
+                        HeatTerm::conservative(&problem.velocity, &maxwellian, g)
+                    } else {
+                        HeatTerm::sampled(g, state.temperature)
+                    }
                 }
             };
             Ok(Relaxation {

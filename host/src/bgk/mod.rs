@@ -47,7 +47,7 @@ mod velocity;
 pub use boundary::{Boundaries, Boundary, Wall};
 pub use cavity::{Cavity, CavityResults};
 pub use engine::FaceFlux;
-pub use maxwellian::{DiscreteMaxwellian, Factors, shakhov_factor};
+pub use maxwellian::{DiscreteMaxwellian, Factors, HeatTerm, heat_vector, unresolved};
 pub use model::{Gas, Model};
 pub use moments::Moments;
 pub use problem::{Problem, Space, State};

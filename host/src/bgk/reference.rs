@@ -13,7 +13,7 @@
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, initial_populations, nodes};
 use super::shift::{Courant, Scheme, van_leer};
-use super::{Boundary, DiscreteMaxwellian, Moments, Problem, shakhov_factor};
+use super::{Boundary, DiscreteMaxwellian, HeatTerm, Moments, Problem, heat_vector, unresolved};
 use crate::error::{Error, Result};
 
 /// The reference solver.
@@ -87,17 +87,17 @@ impl Reference {
             let maxwellian =
                 DiscreteMaxwellian::new(&problem.velocity, state, problem.conservative)?;
             let populations = maxwellian.populations(&problem.velocity);
+            let g = heat_vector(&state, moments.heat_flux, keep_heat - keep);
+            let heat = if problem.conservative {
+                HeatTerm::conservative(&problem.velocity, &maxwellian, g)
+            } else {
+                HeatTerm::sampled(g, state.temperature)
+            };
             for (index, node) in self.nodes.iter().enumerate() {
                 let c = [node.v[0] - state.velocity[0], node.v[1] - state.velocity[1]];
-                let heat = shakhov_factor(
-                    &problem.velocity,
-                    inner[node.m],
-                    &state,
-                    moments.heat_flux,
-                    c,
-                );
+                let rest = unresolved(&problem.velocity, inner[node.m], maxwellian.steepness);
                 let f = &mut self.f[index * cells + cell];
-                *f = keep * *f + populations[index] * (give + (keep_heat - keep) * heat);
+                *f = keep * *f + populations[index] * (give + heat.factor(c, rest));
             }
         }
         Ok(())
@@ -178,10 +178,13 @@ impl Reference {
                 let last = depth + length - 1;
                 let left: f64 =
                     passes(last - whole) + (0..whole).map(|m| cells[last - m]).sum::<f64>();
-                let [entrance, exit] = if forward { [0, 1] } else { [1, 0] };
                 let scale = width / (self.plan.dt * rows as f64);
-                self.fluxes[2 * direction + entrance] += node.carries(come * scale);
-                self.fluxes[2 * direction + exit] += node.carries(-left * scale);
+                for (ghosts, amount) in [(upstream, come), (downstream, -left)] {
+                    if !ghosts.sloped {
+                        let side = usize::from(std::ptr::eq(ghosts, &high));
+                        self.fluxes[2 * direction + side] += node.carries(amount * scale);
+                    }
+                }
             }
         }
         Ok(())

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, initial_populations, nodes};
 use super::equilibrium::{Relaxation, relaxations, state, sum, sums_of};
 use super::shift::Courant;
-use super::{Model, Moments, Problem, Scheme};
+use super::{HeatTerm, Model, Moments, Problem, Scheme};
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 use faces::Face;
@@ -56,7 +56,7 @@ pub(super) struct Layout<T> {
     pub(super) nx: usize,
     pub(super) ny: usize,
     pub(super) shakhov: bool,
-    /// The second argument of the Shakhov factor for each m.
+    /// What stands for the unresolved part of |c|^2 for each m: v_z^2, or a multiple of the table of h.
     pub(super) heat_argument: Vec<T>,
     pub(super) sums: usize,
 }
@@ -86,12 +86,11 @@ impl<T: Real> Layout<T> {
             let most = courant[d].iter().map(|c| c.whole).max();
             most.map_or(0, |most| most + 2)
         });
+        // Where axes are integrated out, it comes from the table of h: K/(2c) for g, K/(2c) (1 + 2/K) for h.
         let integrated = velocity.integrated() as f64;
         let heat_argument = match velocity.z() {
             Some(z) => z.nodes().iter().map(|v| T::from_f64(v * v)).collect(),
-            None => [0.5 * integrated, 0.5 * integrated + 1.0]
-                .map(T::from_f64)
-                .to_vec(),
+            None => [1.0, 1.0 + 2.0 / integrated].map(T::from_f64).to_vec(),
         };
         Self {
             nodes: nodes(&problem),
@@ -273,8 +272,8 @@ impl<T: Real> CpuEngine<T> {
             self.step,
         )?;
         self.tables.fill(layout, &self.relaxations);
-        let heat: Vec<[T; 6]> = if layout.shakhov {
-            pass::heat_terms(layout, &self.relaxations)
+        let heat: Vec<[T; 8]> = if layout.shakhov {
+            pass::heat_terms(&self.relaxations)
         } else {
             Vec::new()
         };
@@ -382,7 +381,7 @@ impl<T: Real> Engine for CpuEngine<T> {
                     maxwellian,
                     keep: 1.0,
                     give: 0.0,
-                    heat: [0.0; 2],
+                    heat: HeatTerm::default(),
                 }
             })
             .collect();

@@ -11,44 +11,42 @@ use super::{Layout, Tables};
 pub(super) struct Step<'a, T> {
     pub(super) layout: &'a Layout<T>,
     pub(super) tables: &'a Tables<T>,
-    /// Shakhov's terms of each cell: `g_x, g_y, u_x, u_y, 1/T, give`.
-    pub(super) heat: &'a [[T; 6]],
+    /// Shakhov's polynomial of each cell, with the Maxwellian's share in its constant, and the mean velocity:
+    /// `p_0, p_x, p_y, q_0, q_x, q_y, u_x, u_y`.
+    pub(super) heat: &'a [[T; 8]],
 }
 
-/// The Shakhov model's terms of each cell.
-pub(super) fn heat_terms<T: Real>(layout: &Layout<T>, relaxations: &[Relaxation]) -> Vec<[T; 6]> {
-    let _ = layout;
+/// The Shakhov model's polynomials of all cells.
+pub(super) fn heat_terms<T: Real>(relaxations: &[Relaxation]) -> Vec<[T; 8]> {
     relaxations
         .iter()
         .map(|r| {
-            let state = r.maxwellian.state;
-            [
-                r.heat[0],
-                r.heat[1],
-                state.velocity[0],
-                state.velocity[1],
-                1.0 / state.temperature,
-                r.give,
-            ]
-            .map(T::from_f64)
+            let (heat, [ux, uy]) = (r.heat, r.maxwellian.state.velocity);
+            let [px, py] = heat.linear;
+            let [qx, qy] = heat.cubic;
+            [r.give + heat.constant, px, py, heat.square, qx, qy, ux, uy].map(T::from_f64)
         })
         .collect()
 }
 
 impl<T: Real> Step<'_, T> {
-    /// The factor of the Maxwellian at one cell for the pair (j_x, j_y), as `alpha + beta s_m`: 1 for BGK, whose share is in the tables.
+    /// The factor of the Maxwellian at one cell for the pair (j_x, j_y), as `alpha + beta s` with s for the unresolved part of |c|^2.
     #[inline(always)]
     fn heat_factor(&self, cell: usize, vx: T, vy: T) -> (T, T) {
-        let [gx, gy, ux, uy, inverse, give] = self.heat[cell];
+        let [p0, px, py, q0, qx, qy, ux, uy] = self.heat[cell];
         let (cx, cy) = (vx - ux, vy - uy);
-        let flux = gx * cx + gy * cy;
-        let base = (cx * cx + cy * cy) * inverse - T::from_f64(2.5);
-        let per = if self.layout.problem.velocity.is_reduced() {
-            T::ONE
+        let beta = q0 + qx * cx + qy * cy;
+        (p0 + px * cx + py * cy + beta * (cx * cx + cy * cy), beta)
+    }
+
+    /// What multiplies [`Layout::heat_argument`] in a row of cells: 1, or the table of h.
+    #[inline(always)]
+    fn unresolved(&self, cell: usize) -> T {
+        if self.layout.problem.velocity.is_reduced() {
+            self.tables.inner[self.layout.cells() + cell]
         } else {
-            inverse
-        };
-        (give + flux * base, flux * per)
+            T::ONE
+        }
     }
 
     /// The relaxed population of one node and cell.
@@ -60,7 +58,7 @@ impl<T: Real> Step<'_, T> {
             * tables.inner[n.m * cells + cell];
         let share = if layout.shakhov {
             let (alpha, beta) = self.heat_factor(cell, T::from_f64(n.v[0]), T::from_f64(n.v[1]));
-            alpha + beta * layout.heat_argument[n.m]
+            alpha + beta * self.unresolved(cell) * layout.heat_argument[n.m]
         } else {
             T::ONE
         };
@@ -156,6 +154,7 @@ vectorised! {
                 let [alpha, beta] = &mut factors;
                 for i in 0..cells {
                     (alpha[i], beta[i]) = step.heat_factor(i, vx, vy);
+                    beta[i] = beta[i] * step.unresolved(i);
                 }
             }
             zeroth.fill(T::ZERO);
