@@ -52,6 +52,6 @@ pub use model::{Gas, Model};
 pub use moments::Moments;
 pub use problem::{Problem, Space, State};
 pub use shift::{Courant, Scheme};
-pub use shock::{Mach, Shock, ShockPoint, ShockProfile};
+pub use shock::{Mach, Shock, ShockExtremes, ShockPoint, ShockProfile};
 pub use simulation::{Checkpoint, Simulation, SimulationConfig};
 pub use velocity::{Axis, Inner, VelocitySpace};

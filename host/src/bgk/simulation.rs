@@ -249,6 +249,21 @@ impl Simulation {
         Ok(residual)
     }
 
+    /// Density, mean velocity and temperature of each cell, `[iy][ix]`.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn states(&mut self) -> Result<Vec<State>> {
+        let [n, ux, uy, t] = self.engine.fields()?;
+        Ok((0..n.len())
+            .map(|i| State {
+                density: n[i],
+                velocity: [ux[i], uy[i]],
+                temperature: t[i],
+            })
+            .collect())
+    }
+
     /// Moments of each cell, `[iy][ix]`. Pressures and heat fluxes are those half-way through the relaxation, at which they are of second order in
     /// the time step; the others do not change in it.
     ///

@@ -14,6 +14,7 @@ mod collide;
 mod common;
 mod distribution;
 mod doctor;
+mod flow;
 mod npy;
 mod output;
 mod plot;
@@ -21,6 +22,7 @@ mod progress;
 mod rates;
 mod relax;
 mod report;
+mod shock;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -42,6 +44,7 @@ enum Command {
     Relax(relax::RelaxArgs),
     Collide(collide::CollideArgs),
     Rates(rates::RatesArgs),
+    Shock(shock::ShockArgs),
     Doctor(doctor::DoctorArgs),
 }
 
@@ -61,6 +64,7 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Relax(args)), Some(sub)) => relax::run(&args, sub),
         (Some(Command::Collide(args)), _) => collide::run(&args),
         (Some(Command::Rates(args)), _) => rates::run(&args),
+        (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }
