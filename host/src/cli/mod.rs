@@ -6,12 +6,16 @@
 //! | `output` | files that appear whole or not at all; standard output that may close |
 //! | `report` | `run.json`, warnings, timings |
 //! | `npy`, `checkpoint` | the two binary formats |
-//! | `plot` | figures as PNG |
+//! | `plot`, `contour` | figures as PNG, lines of equal value |
+//! | `vti` | fields for VTK |
+//! | `flow` | flags and the loop of the solvers in time |
 //! | `progress` | a bar on a terminal, a line now and then elsewhere |
 
+mod cavity;
 mod checkpoint;
 mod collide;
 mod common;
+mod contour;
 mod distribution;
 mod doctor;
 mod flow;
@@ -23,6 +27,7 @@ mod rates;
 mod relax;
 mod report;
 mod shock;
+mod vti;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -45,6 +50,7 @@ enum Command {
     Collide(collide::CollideArgs),
     Rates(rates::RatesArgs),
     Shock(shock::ShockArgs),
+    Cavity(cavity::CavityArgs),
     Doctor(doctor::DoctorArgs),
 }
 
@@ -65,6 +71,7 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Collide(args)), _) => collide::run(&args),
         (Some(Command::Rates(args)), _) => rates::run(&args),
         (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
+        (Some(Command::Cavity(args)), Some(sub)) => cavity::run(&args, sub),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }
