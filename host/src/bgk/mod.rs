@@ -30,17 +30,30 @@
 //! **Where to begin.** A [`Problem`] holds a case: space, velocities, gas, boundaries, initial state.
 
 mod boundary;
+mod cavity;
+mod cpu;
+mod engine;
+mod equilibrium;
 mod maxwellian;
 mod model;
 mod moments;
 mod problem;
 pub mod quadrature;
+mod reference;
+mod shift;
+mod shock;
+mod simulation;
 pub mod steady;
 mod velocity;
 
 pub use boundary::{Boundaries, Boundary, Wall};
-pub use maxwellian::{DiscreteMaxwellian, Factors, shakhov_factor};
+pub use cavity::{Cavity, CavityResults};
+pub use engine::FaceFlux;
+pub use maxwellian::{DiscreteMaxwellian, Factors, HeatTerm, heat_vector, unresolved};
 pub use model::{Gas, Model};
 pub use moments::Moments;
 pub use problem::{Problem, Space, State};
+pub use shift::{Courant, Scheme};
+pub use shock::{Mach, Shock, ShockExtremes, ShockPoint, ShockProfile};
+pub use simulation::{Checkpoint, Simulation, SimulationConfig};
 pub use velocity::{Axis, Inner, VelocitySpace};

@@ -6,15 +6,20 @@
 //! | `output` | files that appear whole or not at all; standard output that may close |
 //! | `report` | `run.json`, warnings, timings |
 //! | `npy`, `checkpoint` | the two binary formats |
-//! | `plot` | figures as PNG |
+//! | `plot`, `contour` | figures as PNG, lines of equal value |
+//! | `vti` | fields for VTK |
+//! | `flow` | flags and the loop of the solvers in time |
 //! | `progress` | a bar on a terminal, a line now and then elsewhere |
 
+mod cavity;
 mod checkpoint;
 mod collide;
 mod common;
+mod contour;
 mod couette;
 mod distribution;
 mod doctor;
+mod flow;
 mod fourier;
 mod npy;
 mod output;
@@ -24,6 +29,9 @@ mod progress;
 mod rates;
 mod relax;
 mod report;
+mod shock;
+mod steady;
+mod vti;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -47,6 +55,8 @@ enum Command {
     Rates(rates::RatesArgs),
     Couette(couette::CouetteArgs),
     Fourier(fourier::FourierArgs),
+    Shock(shock::ShockArgs),
+    Cavity(cavity::CavityArgs),
     Doctor(doctor::DoctorArgs),
 }
 
@@ -68,6 +78,8 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Rates(args)), _) => rates::run(&args),
         (Some(Command::Couette(args)), _) => couette::run(&args),
         (Some(Command::Fourier(args)), _) => fourier::run(&args),
+        (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
+        (Some(Command::Cavity(args)), Some(sub)) => cavity::run(&args, sub),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }

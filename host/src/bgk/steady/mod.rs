@@ -508,7 +508,7 @@ impl Plan {
                 let mut came = [0.0; leaving::LEN];
                 for (node, &[vx, vy, vz2, w]) in self.nodes.iter().enumerate() {
                     let (normal, tangential) = if side < 2 { (vx, vy) } else { (vy, vx) };
-                    if (normal >= 0.0) != (side % 2 == 0) {
+                    if (normal >= 0.0) != side.is_multiple_of(2) {
                         continue;
                     }
                     let f = self.incoming(x, side, face - faces[side], node);

@@ -90,7 +90,10 @@ pub fn plates(
             let hottest = 1.0 + 0.1 * u * u;
             let reach = 0.5 * u.abs() + 4.8 * hottest.sqrt();
             let least = (2.0 * reach / 0.55).ceil() as usize;
-            vec![normal, Axis::uniform(resolution.tangential.max(least), -reach, reach)?]
+            vec![
+                normal,
+                Axis::uniform(resolution.tangential.max(least), -reach, reach)?,
+            ]
         }
         Drive::Couette(_) => vec![normal, Axis::hermite(resolution.tangential)?],
     };
