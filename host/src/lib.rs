@@ -25,6 +25,7 @@
 //! | [`collision`] | the collision integral, and relaxation to equilibrium |
 //! | [`signed_digit`] | exact sums and dot products of binary and decimal numbers |
 //! | [`isotropic`] | the isotropic equation in energy space in O(M^2), and economies as gases |
+//! | [`bgk`] | the BGK and Shakhov models on phase-space grids |
 //! | [`backend`] | where to compute and in which precision |
 //! | [`machine`] | what the host asks of a machine that runs kernels: memory, copies, launches |
 //! | [`gpu`] | that machine on a CUDA device; what is there and what is missing |
@@ -37,6 +38,7 @@
 //! at run time. Errors are one type, [`Error`]; bad input, a missing GPU or too little memory is an error, never a panic.
 
 pub mod backend;
+pub mod bgk;
 pub mod collision;
 pub mod emulator;
 mod error;
@@ -61,6 +63,8 @@ mod texts {
     struct Collision;
     #[doc = include_str!("../../docs/isotropic.md")]
     struct Isotropic;
+    #[doc = include_str!("../../docs/bgk-steady.md")]
+    struct BgkSteady;
     #[doc = include_str!("../../docs/emulator.md")]
     struct Emulator;
     #[doc = include_str!("../../docs/writing-a-kernel.md")]

@@ -8,26 +8,40 @@
 //! | `npy`, `checkpoint` | the two binary formats |
 //! | `numbers` | vectors of numbers, from .npy files or text |
 //! | `plot` | figures as PNG |
+//! | `plot`, `contour` | figures as PNG, lines of equal value |
+//! | `vti` | fields for VTK |
+//! | `flow` | flags and the loop of the solvers in time |
 //! | `progress` | a bar on a terminal, a line now and then elsewhere |
 
+mod cavity;
 mod checkpoint;
 mod collide;
 mod common;
+mod contour;
+mod couette;
 mod dft;
 mod distribution;
+mod distribution;
 mod doctor;
+mod doctor;
+mod flow;
+mod fourier;
 mod isotropic;
 mod market;
 mod npy;
 mod numbers;
 mod output;
+mod plates;
 mod plot;
 mod progress;
 mod rates;
 mod relax;
 mod report;
+mod shock;
+mod steady;
 mod sum;
 mod timings;
+mod vti;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -54,6 +68,10 @@ enum Command {
     Dot(sum::DotArgs),
     Isotropic(isotropic::IsotropicArgs),
     Market(market::MarketArgs),
+    Couette(couette::CouetteArgs),
+    Fourier(fourier::FourierArgs),
+    Shock(shock::ShockArgs),
+    Cavity(cavity::CavityArgs),
     Doctor(doctor::DoctorArgs),
 }
 
@@ -78,6 +96,10 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Dot(args)), _) => sum::run_dot(&args),
         (Some(Command::Isotropic(args)), _) => isotropic::run(&args),
         (Some(Command::Market(args)), _) => market::run(&args),
+        (Some(Command::Couette(args)), _) => couette::run(&args),
+        (Some(Command::Fourier(args)), _) => fourier::run(&args),
+        (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
+        (Some(Command::Cavity(args)), Some(sub)) => cavity::run(&args, sub),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }

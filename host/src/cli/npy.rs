@@ -145,7 +145,7 @@ fn read(
     let shape = header.shape.clone();
     let bytes = shape
         .iter()
-        .fold(width, |bytes, &n| bytes.saturating_mul(n));
+        .fold(width, |bytes: usize, &n| bytes.saturating_mul(n));
     room(path, &shape, bytes, &metadata)?;
     // One byte more tells that there are more.
     let mut data = rest.chain(file).take(bytes as u64 + 1);
