@@ -15,6 +15,7 @@
 //! | [`math`] | the arithmetic that a kernel may ask for, in `f32` and `f64` |
 //! | [`mod@kernel`] | the declaration of a kernel, and what it generates |
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
+//! | [`longman`] | infinite integrals of oscillating functions |
 #![no_std]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -27,6 +28,7 @@ extern crate std;
 
 pub mod collision;
 pub mod kernel;
+pub mod longman;
 pub mod math;
 pub mod memory;
 #[cfg(target_arch = "nvptx64")]
