@@ -1,0 +1,3 @@
+//! Longman (temporary heading)
+pub mod expression;
+pub mod special;
