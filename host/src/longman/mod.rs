@@ -1,4 +1,6 @@
 //! Longman (temporary heading)
+pub mod accelerate;
 pub mod expression;
 pub mod quadrature;
 pub mod special;
+pub mod zeros;
