@@ -245,6 +245,43 @@ struct TanhSinh {
 /// Levels of tanh-sinh; the step of level l is 2^-l.
 const LEVELS: usize = 9;
 
+/// A node of [`tanh_sinh`]: its distances from both ends of the range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Node {
+    /// Distance from the lower end; exact if it is the smaller one.
+    pub below: f64,
+    /// Distance from the upper end; exact if it is the smaller one.
+    pub above: f64,
+    /// Its place among the nodes of [`tanh_sinh_nodes`].
+    pub place: usize,
+}
+
+impl Node {
+    fn new(near: f64, width: f64, side: usize, place: usize) -> Self {
+        let (below, above) = if side == 0 {
+            (near, width - near)
+        } else {
+            (width - near, near)
+        };
+        Self {
+            below,
+            above,
+            place,
+        }
+    }
+}
+
+/// The nodes of the first levels in a range of this width, in the order of their places.
+pub fn tanh_sinh_nodes(width: f64, levels: usize) -> Vec<Node> {
+    let points = TanhSinh::get().levels.iter().take(levels).flatten();
+    points
+        .enumerate()
+        .flat_map(|(i, &(distance, _))| {
+            [0, 1].map(|side| Node::new(distance * width, width, side, 2 * i + side))
+        })
+        .collect()
+}
+
 impl TanhSinh {
     fn get() -> &'static Self {
         static TABLE: OnceLock<TanhSinh> = OnceLock::new();
@@ -274,31 +311,28 @@ impl TanhSinh {
 
 /// Integral of `f` over a range of this width by tanh-sinh, the step halved until the value settles to `tolerance` of its magnitude.
 ///
-/// `f` is given the distances of a node from the lower and from the upper end, the smaller of them exact. Values that are not finite are dropped at
+/// Values that are not finite are dropped at
 /// the last nodes of either end, as an endpoint may be singular; elsewhere they make the value not finite. What is cut off
 /// is added to the error.
-pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(f64, f64) -> f64) -> Estimate {
+pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) -> Estimate {
     let table = TanhSinh::get();
     let (mut sum, mut magnitude) = (0.0_f64, 0.0_f64);
     let mut previous = [f64::NAN; 2];
     let mut estimate = Estimate::default();
     // Distance from which on each end is cut off, because f is not finite nearer to it.
     let mut cut = [0.0_f64; 2];
+    let mut first = 0;
     for (level, points) in table.levels.iter().enumerate() {
         let step = 0.5_f64.powi(level as i32);
         let (mut part, mut part_magnitude) = (0.0, 0.0);
-        for &(distance, weight) in points {
+        for (place, &(distance, weight)) in (first..).zip(points) {
             let near = distance * width;
             let sides = if level == 0 && distance == 0.5 { 1 } else { 2 };
             for (side, cut) in cut.iter_mut().enumerate().take(sides) {
                 if near <= *cut {
                     continue;
                 }
-                let value = if side == 0 {
-                    f(near, width - near)
-                } else {
-                    f(width - near, near)
-                };
+                let value = f(Node::new(near, width, side, 2 * place + side));
                 if value.is_finite() {
                     part += weight * value;
                     part_magnitude += weight * value.abs();
@@ -313,6 +347,7 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(f64, f64) -> f64
                 }
             }
         }
+        first += points.len();
         sum += part;
         magnitude += part_magnitude;
         let value = sum * step * width;
@@ -347,24 +382,14 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(f64, f64) -> f64
     estimate
 }
 
-/// What lies between the ends and the last nodes: the size of f there times the distance.
-fn ends(f: &mut impl FnMut(f64, f64) -> f64, width: f64, cut: &[f64; 2]) -> f64 {
+/// What lies between the ends and the last nodes, if f behaves as a power there: the integral of d^-p up to d is d f(d)/(1-p).
+fn ends(f: &mut impl FnMut(Node) -> f64, width: f64, cut: &[f64; 2]) -> f64 {
     let mut missing = 0.0;
     for (side, &cut) in cut.iter().enumerate() {
-        // Beyond the last finite value f is taken to grow as it does in front of it.
         let near = (2.0 * cut).max(1e-300 * width);
-        let at = |f: &mut dyn FnMut(f64, f64) -> f64, near: f64| {
-            let value = if side == 0 {
-                f(near, width - near)
-            } else {
-                f(width - near, near)
-            };
-            value.abs() * near
-        };
-        let mut call = |near: f64| at(f, near);
-        let (here, further) = (call(near), call(16.0 * near));
+        let mut area = |near: f64| f(Node::new(near, width, side, usize::MAX)).abs() * near;
+        let (here, further) = (area(near), area(16.0 * near));
         if here.is_finite() && further.is_finite() && here > 0.0 {
-            // f ~ d^-p: the integral up to d is d f(d)/(1-p), with 16^(1-p) from the two values.
             let power = (further / here).ln() / 16f64.ln();
             missing += here / power.max(1e-3);
         }
@@ -439,8 +464,7 @@ mod tests {
             ("steep", 40.0, |x, _| (-20.0 * x).exp(), 0.05),
         ];
         for (name, width, f, right) in cases {
-            let mut f = f;
-            let found = tanh_sinh(width, 1e-15, &mut f);
+            let found = tanh_sinh(width, 1e-15, &mut |node| f(node.below, node.above));
             let error = (found.value - right).abs();
             assert!(error <= 4e-15 * right.abs(), "{name}: {error:e}");
             assert!(
@@ -450,7 +474,7 @@ mod tests {
             );
         }
         // 1e-300^0.03 = 0.1%: honest about what no f64 can resolve.
-        let found = tanh_sinh(1.0, 1e-15, &mut |x: f64, _| x.powf(-0.97));
+        let found = tanh_sinh(1.0, 1e-15, &mut |node| node.below.powf(-0.97));
         let error = (found.value - 1.0 / 0.03).abs();
         assert!(
             error < found.error && found.error < 1e-6,
