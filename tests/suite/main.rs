@@ -7,5 +7,6 @@ mod collision_order;
 mod collision_transport;
 mod emulator;
 mod gpu;
+mod longman;
 mod ptx;
 mod support;
