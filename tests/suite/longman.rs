@@ -1,5 +1,6 @@
 //! Longman's method against closed forms: the right value, or an honest status.
 
+use rarefy::longman::expression::{Evaluator, Program};
 use rarefy::longman::special::{airy_ai, bessel_k};
 use rarefy::longman::{
     Boundaries, Integral, Oscillator, Settings, Status, integrate_between, integrate_oscillating,
@@ -197,4 +198,69 @@ fn every_public_case_has_the_right_value_or_an_honest_status() {
             "{areas:?}: {ok} of 45"
         );
     }
+}
+
+/// Hundreds of integrals with random parameters; written by tests/data/longman/random_cases.py.
+#[test]
+fn no_random_integral_is_wrong_and_believed() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/longman/random_cases.json"
+    );
+    let list: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let (mut valid, mut wrong) = (0, Vec::new());
+    let mut ok = [0; 4];
+    let mut low = 0;
+    for (i, case) in list.iter().enumerate() {
+        let parameters = case["params"].as_object().unwrap();
+        let get = |name: &str| parameters[name].as_f64().unwrap();
+        let oscillator = match case["oscillator"].as_str().unwrap() {
+            "cos" => Oscillator::Cos,
+            "sin" => Oscillator::Sin,
+            _ => Oscillator::BesselJ(get("nu")),
+        };
+        let program = Program::parse(case["family"].as_str().unwrap()).unwrap();
+        let values: Vec<f64> = program.parameters().iter().map(|name| get(name)).collect();
+        let exact: Option<f64> = case["exact"].as_str().map(|text| text.parse().unwrap());
+        valid += usize::from(exact.is_some());
+        for (j, areas) in [Some(24), Some(32), Some(48), None].into_iter().enumerate() {
+            let settings = Settings {
+                areas,
+                ..Settings::default()
+            };
+            let mut amplitude = Evaluator::<f64>::new(&program, &values).unwrap();
+            let found = integrate_oscillating(
+                |x| amplitude.at(x),
+                oscillator,
+                get("w"),
+                case["a"].as_f64().unwrap(),
+                &settings,
+            )
+            .unwrap();
+            match exact {
+                Some(exact) => {
+                    let error = (found.value - exact).abs();
+                    ok[j] += usize::from(found.status == Status::Ok);
+                    let believed = found.status == Status::Ok && error > 1e-10 * exact.abs();
+                    if believed || error > found.error {
+                        low += usize::from(!believed);
+                        wrong.push(format!("{i} {case} {areas:?}: {found:?}, error {error:e}"));
+                    } else if j == 3 && found.status != Status::Ok {
+                        println!("{i} {case} {found:?} error {:e}", error / exact.abs());
+                    }
+                }
+                None if found.status == Status::Ok => {
+                    wrong.push(format!("{i} {case} {areas:?}: {found:?}"));
+                }
+                None => {}
+            }
+        }
+    }
+    println!("{ok:?} of {valid}, {low} low estimates");
+    assert!(
+        wrong.is_empty(),
+        "{} wrong\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }

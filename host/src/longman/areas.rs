@@ -34,8 +34,6 @@ impl Area {
 
 /// A head and areas in an order; the sum of all of them is the integral.
 pub(super) trait Areas {
-    /// How many areas there can be.
-    fn count(&self) -> usize;
     /// Where the areas begin and end, in any unit: the first boundary over the distance to the second.
     fn start(&self) -> f64;
     /// The head, computed to this relative accuracy.
@@ -107,10 +105,6 @@ impl<'a, G: FnMut(f64) -> f64> Oscillating<'a, G> {
 }
 
 impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
-    fn count(&self) -> usize {
-        self.zeros.len().saturating_sub(1)
-    }
-
     fn start(&self) -> f64 {
         start_of(&self.zeros)
     }
@@ -177,10 +171,6 @@ pub(super) struct Plain<'a, F> {
 }
 
 impl<F: FnMut(f64) -> f64> Areas for Plain<'_, F> {
-    fn count(&self) -> usize {
-        self.boundaries.len().saturating_sub(1)
-    }
-
     fn start(&self) -> f64 {
         start_of(&self.boundaries)
     }

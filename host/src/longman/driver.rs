@@ -235,6 +235,14 @@ impl Computed {
                 continue;
             }
             candidates.extend(self.linear(skip, v));
+            // Fewer areas carry less noise.
+            if i == 0 {
+                for fewer in [count / 2, 3 * count / 4] {
+                    if fewer >= skip + LEAST {
+                        candidates.extend(self.linear(skip, &v[..fewer]));
+                    }
+                }
+            }
             if demand.nonlinear {
                 candidates.extend(self.nonlinear(skip, v));
             }
