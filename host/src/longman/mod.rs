@@ -3,13 +3,16 @@ pub mod accelerate;
 mod areas;
 mod driver;
 pub mod expression;
+pub mod family;
 mod integrate;
 pub mod oscillator;
 pub mod quadrature;
 pub mod special;
+mod task;
 pub mod zeros;
 
 pub use driver::Integral;
 pub use integrate::{AREAS, Boundaries, Settings, integrate_between, integrate_oscillating};
 pub use oscillator::Oscillator;
 pub use rarefy_kernels::longman::{Accelerator, Status};
+pub use task::Task;
