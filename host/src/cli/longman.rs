@@ -318,6 +318,7 @@ fn settings(args: &LongmanArgs) -> std::result::Result<Settings, Failure> {
         accuracy: args.accuracy,
         head_exponent: args.head_exponent,
         nonlinear: args.nonlinear,
+        ..Settings::default()
     };
     if let Some(areas) = settings.areas
         && !AREAS.contains(&areas)

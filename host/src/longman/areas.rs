@@ -12,6 +12,8 @@ pub(super) struct Accuracy {
     pub(super) relative: f64,
     /// Error of its argument, as a phase of half a cycle a unit.
     pub(super) argument: f64,
+    /// Absolute error of the integrand.
+    pub(super) absolute: f64,
 }
 
 /// One area with what is known of its error.
@@ -24,13 +26,15 @@ pub(super) struct Area {
     pub(super) noise: f64,
     /// Error that rounding its abscissas makes.
     pub(super) slope: f64,
+    /// Error that an absolute error of the integrand makes.
+    pub(super) floor: f64,
     /// Level of division that it was computed with.
     pub(super) level: usize,
 }
 
 impl Area {
     pub(super) fn error(&self) -> f64 {
-        self.truncation + self.noise + self.slope
+        self.truncation + self.noise + self.slope + self.floor
     }
 }
 
@@ -153,7 +157,7 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
             } else {
                 0.0
             },
-            ..noisy(estimate, self.accuracy, 0.0)
+            ..noisy(estimate, width / omega, self.accuracy, 0.0)
         }
     }
 
@@ -178,7 +182,7 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
         });
         Area {
             level,
-            ..noisy(sum, self.accuracy, 0.0)
+            ..noisy(sum, width, self.accuracy, 0.0)
         }
     }
 }
@@ -220,7 +224,12 @@ impl<F: FnMut(f64) -> f64> Areas for Plain<'_, F> {
             self.exponent,
             lower == 0.0,
         );
-        noisy(estimate, self.accuracy, first.abs() / (first - lower))
+        noisy(
+            estimate,
+            first - lower,
+            self.accuracy,
+            first.abs() / (first - lower),
+        )
     }
 
     fn area(&mut self, k: usize, level: usize) -> Area {
@@ -234,7 +243,7 @@ impl<F: FnMut(f64) -> f64> Areas for Plain<'_, F> {
         });
         Area {
             level,
-            ..noisy(sum, self.accuracy, high.abs() / width)
+            ..noisy(sum, width, self.accuracy, high.abs() / width)
         }
     }
 }
@@ -247,12 +256,13 @@ fn distance(boundaries: &[f64], k: usize) -> f64 {
 }
 
 /// The error that the integrand's error makes; `cycles` is the number of half cycles up to the area.
-fn noisy(sum: Estimate, accuracy: Accuracy, cycles: f64) -> Area {
+fn noisy(sum: Estimate, width: f64, accuracy: Accuracy, cycles: f64) -> Area {
     Area {
         value: sum.value,
         truncation: sum.error,
         noise: (accuracy.relative + accuracy.argument * cycles) * sum.magnitude,
         slope: 0.0,
+        floor: accuracy.absolute * width,
         level: 0,
     }
 }

@@ -122,6 +122,12 @@ impl Computed {
         if negligible >= 2 {
             return self.direct(v.len() - negligible, demand);
         }
+        // Values with an absolute error have nothing to say below it.
+        let drowned = |k: &usize| v[*k] <= 4.0 * self.areas[*k].floor;
+        let drowned = (0..v.len()).rev().take_while(drowned).count();
+        if drowned >= 2 {
+            return self.direct(v.len() - drowned, demand);
+        }
         match self.premise(source, &v) {
             Some(p) => self.accelerated(p, &v, demand),
             None => Integral::without_value(Status::PremiseViolated),
@@ -233,7 +239,8 @@ impl Computed {
         let error = self.head.error()
             + self.areas.iter().map(Area::error).sum::<f64>()
             + self.roundoff()
-            + NEGLIGIBLE * self.scale();
+            + NEGLIGIBLE * self.scale()
+            + self.areas.get(count).map_or(0.0, |a| a.value.abs());
         let magnitude = self.head.value.abs() + areas.iter().map(|a| a.value.abs()).sum::<f64>();
         Integral {
             value,
@@ -273,9 +280,10 @@ impl Computed {
         let Some(best) = best else {
             return Integral::without_value(Status::NotFinite);
         };
-        // Of two that exclude each other one is wrong, and it may be this one.
+        // Of two that exclude each other one is wrong, and it may be this one. Those made of fewer areas have less to say.
         let error = candidates
             .iter()
+            .filter(|other| other.areas == count)
             .map(|other| (best.value - other.value).abs() - other.error)
             .fold(best.error, f64::max);
         Integral {
@@ -311,6 +319,7 @@ impl Computed {
             let magnitudes = weights.iter().zip(tail).map(|(c, v)| c * v);
             Candidate {
                 accelerator,
+                areas: v.len(),
                 value: value + sign * sum,
                 error: error + bound.max(part * change) + errors.sum::<f64>(),
                 magnitude: magnitude + magnitudes.sum::<f64>(),
@@ -349,6 +358,7 @@ impl Computed {
         ]
         .map(|(accelerator, sum)| Candidate {
             accelerator,
+            areas: v.len(),
             value: value + sign * sum.value,
             error: error + errors + 4.0 * sum.error,
             magnitude: magnitude + tail.iter().sum::<f64>(),
@@ -358,6 +368,8 @@ impl Computed {
 
 struct Candidate {
     accelerator: Accelerator,
+    /// Areas that it is made of, those summed directly included.
+    areas: usize,
     value: f64,
     error: f64,
     magnitude: f64,

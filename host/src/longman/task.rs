@@ -371,38 +371,44 @@ fn double_fourier<T: Functions>(
     outer: &Settings,
     inner: &Settings,
 ) -> Result<Integral> {
-    let inner = Settings {
+    let at = |y_value: f64, settings: &Settings| {
+        let mut row = row.to_vec();
+        row[y] = y_value;
+        let mut f = function.evaluator::<T>(&row)?;
+        integrate_oscillating(|x| f.at(x), Oscillator::Cos, xi, 0.0, settings)
+    };
+    let strict = Settings {
         rtol: (0.01 * outer.rtol).max(1e-13),
         ..*inner
     };
-    let worst = Cell::new(0.0_f64);
-    let amplitude = |at: f64| {
-        let mut row = row.to_vec();
-        row[y] = at;
-        let found = function
-            .evaluator::<T>(&row)
-            .and_then(|mut f| integrate_oscillating(|x| f.at(x), Oscillator::Cos, xi, 0.0, &inner));
-        match found {
-            Ok(found) if matches!(found.status, Status::Ok | Status::NotConverged) => {
-                let relative = found.error / found.value.abs();
-                if relative.is_finite() {
-                    worst.set(worst.get().max(relative));
-                }
-                FRAC_2_PI * found.value
-            }
-            _ => f64::NAN,
-        }
+    // Far out the inner integral is the small difference of large areas; it need not be known better than its value near y = 0.
+    let largest = [0.0, 0.5 / eta, 1.0 / eta, 2.0 / eta]
+        .into_iter()
+        .filter_map(|y| Some(at(y, &strict).ok()?.value.abs()))
+        .filter(|value| value.is_finite())
+        .fold(0.0, f64::max);
+    let inner = Settings {
+        atol: 1e-15 * largest,
+        ..strict
     };
-    let assumed = 1e-13;
-    let with = |accuracy: f64| Settings {
-        accuracy: Some(outer.accuracy.unwrap_or(0.0).max(accuracy).min(0.5)),
+    let worst = Cell::new(0.0_f64);
+    let amplitude = |y: f64| match at(y, &inner) {
+        Ok(found) if matches!(found.status, Status::Ok | Status::NotConverged) => {
+            worst.set(worst.get().max(FRAC_2_PI * found.error));
+            FRAC_2_PI * found.value
+        }
+        _ => f64::NAN,
+    };
+    let with = |absolute_accuracy: f64| Settings {
+        absolute_accuracy,
         ..*outer
     };
+    let assumed = 2e-15 * largest;
     let found = integrate_oscillating(amplitude, Oscillator::Cos, eta, 0.0, &with(assumed))?;
-    if worst.get() <= assumed {
+    let reached = worst.get();
+    if reached <= assumed || found.status == Status::NotFinite {
         return Ok(found);
     }
     // The inner integrals are less accurate than was assumed: once more, with what they are.
-    let worst = worst.get();
-    integrate_oscillating(amplitude, Oscillator::Cos, eta, 0.0, &with(worst))
+    integrate_oscillating(amplitude, Oscillator::Cos, eta, 0.0, &with(reached))
 }
