@@ -39,6 +39,7 @@ pub mod collision;
 pub mod emulator;
 mod error;
 pub mod gpu;
+pub mod longman;
 pub mod machine;
 pub mod memory_plan;
 

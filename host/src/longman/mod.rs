@@ -1,0 +1,4 @@
+//! Longman (temporary heading)
+pub mod expression;
+pub mod quadrature;
+pub mod special;
