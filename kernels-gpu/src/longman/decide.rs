@@ -20,8 +20,8 @@ use crate::simt::Simt;
 
 /// Threads of a block, each of which owns an integral.
 pub const BATCH_THREADS: u32 = 128;
-/// Nodes of the Kronrod rule of an area.
-pub const AREA_NODES: u32 = 15;
+/// Nodes of the Kronrod rule of a panel; most areas are one.
+pub const PANEL_NODES: u32 = 15;
 /// The code of an integral that the device leaves to the CPU.
 pub const UNDECIDED: u32 = 0xFF;
 
@@ -44,28 +44,34 @@ pub mod row {
     pub const NOISE: usize = 20;
     /// Weight of the magnitude of the area in the condition number.
     pub const MAGNITUDE: usize = 21;
+    /// Panels of the area.
+    pub const PANELS: usize = 22;
 }
 
 /// Sizes and tolerances of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct BatchRule {
-    /// Integrals in this launch.
-    pub integrals: u32,
-    /// Areas.
-    pub areas: u32,
-    /// Nodes of the head.
-    pub head: u32,
-    /// Areas that must alternate and decrease.
-    pub premise: u32,
-    /// The numbers of areas that candidates skip.
-    pub skips: [u32; 4],
     /// Absolute tolerance.
     pub absolute: f64,
     /// Relative tolerance.
     pub relative: f64,
     /// Accuracy of the integrand, relative.
     pub accuracy: f64,
+    /// Integrals in this launch.
+    pub integrals: u32,
+    /// Areas.
+    pub areas: u32,
+    /// Panels of all areas together, each of which has its Kronrod rule.
+    pub panels: u32,
+    /// Nodes of the head.
+    pub head: u32,
+    /// Areas that must alternate and decrease.
+    pub premise: u32,
+    /// The numbers of areas that candidates skip.
+    pub skips: [u32; 4],
+    /// Not used.
+    pub padding: u32,
 }
 
 /// The table of a launch, in shared memory.
@@ -73,7 +79,7 @@ pub struct BatchRule {
 pub struct Table<'a, T: Real> {
     /// `[s, weight, weight with twice the step, with four times the step]` of the head, the least s first.
     pub head: Shared<'a, Quad<T>>,
-    /// `[s, Kronrod weight, Gauss weight, 0]` of each area.
+    /// `[s, Kronrod weight, Gauss weight, 0]` of each panel.
     pub nodes: Shared<'a, Quad<T>>,
     /// The rows of weights of the areas.
     pub rows: Shared<'a, Quad<T>>,
@@ -92,7 +98,7 @@ impl<T: Real> Table<'_, T> {
         rows: In<'_, Quad<T>>,
     ) {
         stage(t, head, self.head, rule.head);
-        stage(t, nodes, self.nodes, rule.areas * AREA_NODES);
+        stage(t, nodes, self.nodes, rule.panels * PANEL_NODES);
         stage(t, rows, self.rows, rule.areas * ROW_QUADS);
         t.sync_threads();
     }
@@ -174,34 +180,42 @@ pub fn judge<T: Real, S: Simt>(
     // The first area from which on they alternate and decrease, and its magnitude; the last one that counts in a plain sum.
     let (mut start, mut start_size, mut counts) = (0, T::ZERO, 0);
     let (mut previous, mut noise) = (T::ZERO, T::ZERO);
+    let mut at = 0;
     let mut k = 0;
     while k < rule.areas {
-        let (mut kronrod, mut gauss, mut sizes) = (T::ZERO, T::ZERO, T::ZERO);
-        let mut g = 0;
-        while g < AREA_NODES {
-            let Quad([s, weight, embedded, _]) = table.nodes.get(t, k * AREA_NODES + g);
-            let f = amplitude(s * scale);
-            kronrod = weight.mul_add(f, kronrod);
-            gauss = embedded.mul_add(f, gauss);
-            sizes += (weight * f).abs();
-            g += 1;
+        let Quad([roundoff, in_condition, panels, _]) = table.rows.get(t, k * ROW_QUADS + 5);
+        let (mut kronrod, mut sizes, mut quadrature) = (T::ZERO, T::ZERO, T::ZERO);
+        let mut left = panels;
+        while left > T::ZERO {
+            let (mut sum, mut gauss, mut magnitude) = (T::ZERO, T::ZERO, T::ZERO);
+            let mut g = 0;
+            while g < PANEL_NODES {
+                let Quad([s, weight, embedded, _]) = table.nodes.get(t, at);
+                let f = amplitude(s * scale);
+                sum = weight.mul_add(f, sum);
+                gauss = embedded.mul_add(f, gauss);
+                magnitude += (weight * f).abs();
+                at += 1;
+                g += 1;
+            }
+            // QUADPACK's scaling of the difference of the two rules; a quarter of the size stands for the variation, of which it is no more.
+            let variation = magnitude * number(0.25);
+            let scaled = (sum - gauss).abs() * number(200.0);
+            quadrature += if scaled < variation {
+                three_halves(scaled / variation) * variation
+            } else {
+                scaled
+            };
+            kronrod += sum;
+            sizes += magnitude;
+            left -= T::ONE;
         }
-        // QUADPACK's scaling of the difference of the two rules; half of a half cycle's size stands for its variation.
-        let difference = (kronrod - gauss).abs();
-        let variation = sizes * number(0.25);
-        let scaled = difference * number(200.0);
-        let quadrature = if scaled < variation {
-            three_halves(scaled / variation) * variation
-        } else {
-            scaled
-        };
 
         let Quad(w0) = table.rows.get(t, k * ROW_QUADS);
         let Quad(w1) = table.rows.get(t, k * ROW_QUADS + 1);
         let Quad(w2) = table.rows.get(t, k * ROW_QUADS + 2);
         let Quad(w3) = table.rows.get(t, k * ROW_QUADS + 3);
         let Quad(w4) = table.rows.get(t, k * ROW_QUADS + 4);
-        let Quad([roundoff, in_condition, _, _]) = table.rows.get(t, k * ROW_QUADS + 5);
         let mut c = 0;
         while c < 4 {
             value[c] = w0[c].mul_add(kronrod, value[c]);
@@ -228,7 +242,8 @@ pub fn judge<T: Real, S: Simt>(
         if size > largest {
             largest = size;
         }
-        if !(size <= number(1e-2) * T::EPSILON * (fine.abs() + largest)) {
+        let negligible = size <= number(1e-2) * T::EPSILON * (fine.abs() + largest);
+        if !negligible {
             counts = k + 1;
         }
         previous = kronrod;
@@ -376,17 +391,17 @@ kernel! {
     /// Integrals with amplitude `e^(-lambda x)`: value, error estimate, condition and code of each.
     ///
     /// One thread an integral, 128 a block; parameter k of integral i is `parameters[k * integrals + i]`. A block copies the table to shared memory,
-    /// `32 (head + 15 areas + 6 areas)` bytes in `f64`, 18 KiB for 24 areas, and after the one barrier only reads it: all threads the same element at
+    /// `32 (head + 15 panels + 6 areas)` bytes in `f64`, 20 KiB for 24 areas, and after the one barrier only reads it: all threads the same element at
     /// the same time, without conflicts. Results are written once, in columns, by the thread that owns them.
     ///
-    /// A node costs two loads of 16 bytes (one in `f32`), the amplitude, and five operations; an area 24 more and six loads. With 24 areas and 70 nodes
-    /// of the head, 430 nodes: in `f64` 430 x 26 double-precision instructions an integral for this amplitude, 1.4e9 integrals a second on an H200.
+    /// A node costs two loads of 16 bytes (one in `f32`), the amplitude, and five operations; an area 24 more and six loads. With 24 areas, 26 panels and 77 nodes
+    /// of the head, 470 nodes: in `f64` 470 x 26 double-precision instructions an integral for this amplitude, 1.3e9 integrals a second on an H200.
     pub fn integrate_damped<T: Real>(
         t, head: In<Quad<T>>, nodes: In<Quad<T>>, rows: In<Quad<T>>, frequencies: In<T>, parameters: In<T>,
         values: Out<T>, errors: Out<T>, conditions: Out<T>, codes: Out<u32>; rule: BatchRule,
     ) for f32, f64
     shared {
-        table_head: [Quad<T>; rule.head], table_nodes: [Quad<T>; rule.areas * AREA_NODES],
+        table_head: [Quad<T>; rule.head], table_nodes: [Quad<T>; rule.panels * PANEL_NODES],
         table_rows: [Quad<T>; rule.areas * ROW_QUADS],
     } {
         integrate!(t, Damped<T>, head, nodes, rows, rule, frequencies, parameters, values, errors, conditions, codes,
@@ -401,7 +416,7 @@ kernel! {
         values: Out<T>, errors: Out<T>, conditions: Out<T>, codes: Out<u32>; rule: BatchRule,
     ) for f32, f64
     shared {
-        table_head: [Quad<T>; rule.head], table_nodes: [Quad<T>; rule.areas * AREA_NODES],
+        table_head: [Quad<T>; rule.head], table_nodes: [Quad<T>; rule.panels * PANEL_NODES],
         table_rows: [Quad<T>; rule.areas * ROW_QUADS],
     } {
         integrate!(t, PowerDamped<T>, head, nodes, rows, rule, frequencies, parameters, values, errors, conditions, codes,
@@ -416,7 +431,7 @@ kernel! {
         values: Out<T>, errors: Out<T>, conditions: Out<T>, codes: Out<u32>; rule: BatchRule,
     ) for f32, f64
     shared {
-        table_head: [Quad<T>; rule.head], table_nodes: [Quad<T>; rule.areas * AREA_NODES],
+        table_head: [Quad<T>; rule.head], table_nodes: [Quad<T>; rule.panels * PANEL_NODES],
         table_rows: [Quad<T>; rule.areas * ROW_QUADS],
     } {
         integrate!(t, Sommerfeld<T>, head, nodes, rows, rule, frequencies, parameters, values, errors, conditions, codes,
@@ -431,7 +446,7 @@ kernel! {
         values: Out<T>, errors: Out<T>, conditions: Out<T>, codes: Out<u32>; rule: BatchRule,
     ) for f32, f64
     shared {
-        table_head: [Quad<T>; rule.head], table_nodes: [Quad<T>; rule.areas * AREA_NODES],
+        table_head: [Quad<T>; rule.head], table_nodes: [Quad<T>; rule.panels * PANEL_NODES],
         table_rows: [Quad<T>; rule.areas * ROW_QUADS],
     } {
         integrate!(t, Rational<T>, head, nodes, rows, rule, frequencies, parameters, values, errors, conditions, codes,
@@ -512,7 +527,7 @@ kernel! {
         rule: BatchRule, shape: ProgramShape,
     )
     shared {
-        table_head: [Quad<f32>; rule.head], table_nodes: [Quad<f32>; rule.areas * AREA_NODES],
+        table_head: [Quad<f32>; rule.head], table_nodes: [Quad<f32>; rule.panels * PANEL_NODES],
         table_rows: [Quad<f32>; rule.areas * ROW_QUADS], words: [u32; shape.length],
         slots: [f32; shape.slots * BATCH_THREADS],
     } {
@@ -531,7 +546,7 @@ kernel! {
         rule: BatchRule, shape: ProgramShape,
     )
     shared {
-        table_head: [Quad<f64>; rule.head], table_nodes: [Quad<f64>; rule.areas * AREA_NODES],
+        table_head: [Quad<f64>; rule.head], table_nodes: [Quad<f64>; rule.panels * PANEL_NODES],
         table_rows: [Quad<f64>; rule.areas * ROW_QUADS], words: [u32; shape.length],
         slots: [f64; shape.slots * BATCH_THREADS],
     } {

@@ -16,6 +16,10 @@ pub const MOST_AREAS: u32 = 64;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct FixedRule {
+    /// The first zero as a multiple of the half-period: 1/2 for cos, 1 for sin.
+    pub first: f64,
+    /// Width of a panel of the head as a multiple of the half-period: first / panels.
+    pub width: f64,
     /// Integrals of the launch.
     pub integrals: u32,
     /// Areas, N <= 64.
@@ -24,10 +28,8 @@ pub struct FixedRule {
     pub nodes: u32,
     /// Panels of the head, the integral from 0 to the first zero; 0: start at the first zero.
     pub panels: u32,
-    /// The first zero as a multiple of the half-period: 1/2 for cos, 1 for sin.
-    pub first: f64,
-    /// Width of a panel of the head as a multiple of the half-period: first / panels.
-    pub width: f64,
+    /// Whether to write the columns of differences too: 0 or 1.
+    pub columns: u32,
 }
 
 /// One integral under a fixed rule: its amplitude, and where the zeros lie.
@@ -170,7 +172,7 @@ fn tabulate<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
     }
     if k < n {
         let difference = table.get(t, k * n);
-        if columns.len() >= n as usize * rule.integrals as usize {
+        if rule.columns != 0 {
             columns.set(t, b as usize * n as usize + k as usize, difference);
         }
         // Nobody else touches the first column until the barrier.
@@ -208,7 +210,7 @@ kernel! {
     /// One block an integral, of as many threads as there are areas, rounded up to whole warps. Thread k owns area k, which it sums over the
     /// Gauss nodes one after another, and column k of the table; row r of the table holds the differences of order r, and a barrier stands
     /// between two rows, so that nobody reads what is being written. The N threads scale the first column, and thread 0 sums it and the head.
-    /// `columns[b][r]`, if that view is large enough, receives the differences of order r of V_0.
+    /// `columns[b][r]` receives the difference of order r of V_0, if the rule says so.
     ///
     /// Shared memory: N^2 words and the nodes, 33 KiB in `f64` at N = 64 and 8 nodes. N (nodes + 1) evaluations an integral, of which the last
     /// N wait for one thread; N barriers. What it costs, and what the fast form ([`warp_differences()`](super::warp_differences())) saves, is what the

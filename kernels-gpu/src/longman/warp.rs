@@ -65,7 +65,7 @@ pub fn warp_integral<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
         mask /= 2;
     }
 
-    let (first_area, tail) = if columns.len() >= rule.areas as usize * rule.integrals as usize {
+    let (first_area, tail) = if rule.columns != 0 {
         let writes = lane == 0 && group < rule.integrals;
         let at = index as usize * rule.areas as usize;
         let keep = |r: u32, difference| {
@@ -106,7 +106,7 @@ fn sum_differences<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
         while r < areas {
             keep(r, difference);
             tail = difference.mul_add(factor, tail);
-            factor = factor * half;
+            factor *= half;
             difference = t.shuffle_down(difference, 1) - difference;
             r += 1;
         }
@@ -119,7 +119,7 @@ fn sum_differences<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
         while r < areas {
             keep(r, even);
             tail = even.mul_add(factor, tail);
-            factor = factor * half;
+            factor *= half;
             let next = t.shuffle_down(even, 1) - odd;
             even = odd - even;
             odd = next;
