@@ -7,6 +7,7 @@ mod collision_order;
 mod collision_transport;
 mod emulator;
 mod gpu;
+mod longman;
 mod longman_gpu;
 mod longman_paper;
 mod ptx;
