@@ -101,7 +101,7 @@ impl Settings {
     }
 
     /// Areas at first and at most.
-    fn counts(&self) -> (usize, usize) {
+    pub(super) fn counts(&self) -> (usize, usize) {
         match self.areas {
             Some(areas) => (areas, areas),
             None => (32, *AREAS.end()),
@@ -134,7 +134,7 @@ pub enum Boundaries {
 
 impl Boundaries {
     /// The first `count` boundaries from `lower` on, fewer if there are no more; none if they are no boundaries.
-    fn from(&self, lower: f64, count: usize) -> Option<Vec<f64>> {
+    pub(super) fn from(&self, lower: f64, count: usize) -> Option<Vec<f64>> {
         match self {
             Self::Points(points) => {
                 let ascending = points.windows(2).all(|pair| pair[0] < pair[1]);

@@ -11,26 +11,28 @@ use super::driver::Integral;
 use super::expression::{Evaluator, Expression, Program};
 use super::family::{DOUBLE_FOURIER, Family};
 use super::integrate::{Boundaries, Settings, integrate_between, integrate_oscillating};
+use super::launch;
 use super::oscillator::Oscillator;
 use crate::backend::{Precision, Resolved};
+use crate::emulator::{Emulator, ThreadOrder};
 use crate::error::{Error, Result};
 
 /// A number that an integral brings: an expression in its parameters.
 #[derive(Clone, Debug)]
-struct Quantity {
-    program: Program,
-    places: Vec<usize>,
+pub(super) struct Quantity {
+    pub(super) program: Program,
+    pub(super) places: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+pub(super) enum Kind {
     Cos,
     Sin,
     Bessel(Quantity),
 }
 
 #[derive(Clone, Debug)]
-enum Form {
+pub(super) enum Form {
     /// amplitude times oscillator(frequency x).
     Oscillating {
         amplitude: Quantity,
@@ -54,8 +56,10 @@ enum Form {
 /// The form of many integrals.
 #[derive(Clone, Debug)]
 pub struct Task {
-    form: Form,
+    pub(super) form: Form,
     names: Vec<String>,
+    /// The family that it is, if that has kernels of its own.
+    pub(super) family: Option<&'static str>,
 }
 
 /// Collects the names of parameters while the parts of a form are compiled.
@@ -96,7 +100,7 @@ impl Quantity {
     }
 
     /// The value of a quantity that does not depend on x.
-    fn value(&self, row: &[f64]) -> Result<f64> {
+    pub(super) fn value(&self, row: &[f64]) -> Result<f64> {
         Ok(self.evaluator::<f64>(row)?.at(0.0))
     }
 }
@@ -135,6 +139,7 @@ impl Task {
                 frequency,
             },
             names: names.names,
+            family: None,
         };
         // What no row can mend is refused at once.
         if let Form::Oscillating {
@@ -160,6 +165,7 @@ impl Task {
                 boundaries,
             },
             names: names.names,
+            family: None,
         })
     }
 
@@ -182,7 +188,10 @@ impl Task {
             }
         };
         if family.name != DOUBLE_FOURIER {
-            return Self::oscillating(&amplitude, family.oscillator, family.frequency, known);
+            let mut task =
+                Self::oscillating(&amplitude, family.oscillator, family.frequency, known)?;
+            task.family = function.is_none().then_some(family.name);
+            return Ok(task);
         }
         let mut names = Names {
             known,
@@ -199,6 +208,7 @@ impl Task {
                 eta,
             },
             names: names.names,
+            family: None,
         })
     }
 
@@ -318,7 +328,11 @@ impl Task {
             .collect()
     }
 
-    /// The same, where a backend says: in parallel on the CPU, one after the other as the scalar reference.
+    /// The same, where a backend says: in parallel on the CPU, one after the other as the scalar reference, by kernels on a GPU or in the
+    /// emulator.
+    ///
+    /// Kernels judge integrals from 0 on, or between common boundaries, by the pair of 7 Gauss and 15 Kronrod nodes, whatever
+    /// [`Settings::gauss`] says; what they leave undecided, and what they do not cover, the CPU computes.
     pub fn integrate_on(
         &self,
         machine: &Resolved,
@@ -329,11 +343,18 @@ impl Task {
     ) -> Result<Vec<Integral>> {
         match machine {
             Resolved::Reference => self.integrate_serially(lower, values, settings, precision),
-            _ => self.integrate_all(lower, values, settings, precision),
+            Resolved::Cuda(device) => {
+                launch::integrate(self, device, lower, values, settings, precision)
+            }
+            Resolved::Emulator => {
+                let emulator = Emulator::new(ThreadOrder::Ascending);
+                launch::integrate(self, &emulator, lower, values, settings, precision)
+            }
+            Resolved::Cpu => self.integrate_all(lower, values, settings, precision),
         }
     }
 
-    fn check_rows(&self, lower: &[f64], values: &[f64]) -> Result<()> {
+    pub(super) fn check_rows(&self, lower: &[f64], values: &[f64]) -> Result<()> {
         let count = self.parameters().len();
         if values.len() != lower.len() * count {
             return Err(Error::input(format!(

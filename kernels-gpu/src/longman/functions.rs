@@ -1,8 +1,11 @@
 //! The functions that integrands may use, in `f32` and `f64`.
 //!
-//! On the host they are the platform's, on the device `libm`'s; sine and cosine on the device are here, because `libm` reduces large arguments
-//! through arrays that would lie in slow local memory. All of them are accurate to a few units in the last place, for every argument.
+//! On the host they are the platform's. On the device most are those of [`elementary`](super::elementary), and sine and cosine are here: `libm`
+//! raises floating-point flags through memory and reduces large arguments through arrays, both of which would lie in slow local memory. All of them are
+//! accurate to a few units in the last place, for every argument.
 
+#[cfg(target_arch = "nvptx64")]
+use super::elementary;
 use crate::math::Real;
 
 /// A real number with the functions that integrands may use.
@@ -21,6 +24,15 @@ pub trait Functions: Real {
     fn floor(self) -> Self;
     fn exp_m1(self) -> Self;
     fn ln_1p(self) -> Self;
+}
+
+/// Exponential function: the platform's on the host, and on the device the one of [`elementary`](super::elementary).
+#[inline(always)]
+pub fn exp<T: Real>(x: T) -> T {
+    #[cfg(target_arch = "nvptx64")]
+    return elementary::exp(x);
+    #[cfg(not(target_arch = "nvptx64"))]
+    x.exp()
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -73,18 +85,19 @@ macro_rules! functions {
             )*
         }
     };
-    (@pow f32 $base:ident $exponent:ident) => { libm::powf($base, $exponent) };
+    // powf of libm leaves a path that the compiler takes for an abort.
+    (@pow f32 $base:ident $exponent:ident) => { libm::pow(f64::from($base), f64::from($exponent)) as f32 };
     (@pow f64 $base:ident $exponent:ident) => { libm::pow($base, $exponent) };
 }
 #[cfg(target_arch = "nvptx64")]
 functions! { f32, sin_cos_single;
-    asin: libm::asinf, acos: libm::acosf, atan: libm::atanf, sinh: libm::sinhf, cosh: libm::coshf, tanh: libm::tanhf,
-    floor: libm::floorf, exp_m1: libm::expm1f, ln_1p: libm::log1pf,
+    asin: elementary::asin, acos: elementary::acos, atan: elementary::atan, sinh: elementary::sinh, cosh: elementary::cosh,
+    tanh: elementary::tanh, floor: core::intrinsics::floorf32, exp_m1: elementary::exp_m1, ln_1p: elementary::ln_1p,
 }
 #[cfg(target_arch = "nvptx64")]
 functions! { f64, sin_cos;
-    asin: libm::asin, acos: libm::acos, atan: libm::atan, sinh: libm::sinh, cosh: libm::cosh, tanh: libm::tanh,
-    floor: libm::floor, exp_m1: libm::expm1, ln_1p: libm::log1p,
+    asin: elementary::asin, acos: elementary::acos, atan: elementary::atan, sinh: elementary::sinh, cosh: elementary::cosh,
+    tanh: elementary::tanh, floor: core::intrinsics::floorf64, exp_m1: elementary::exp_m1, ln_1p: elementary::ln_1p,
 }
 
 /// Sine and cosine of any argument, to 2 units in the last place.

@@ -16,7 +16,7 @@
 //!
 //! Parameters of many integrals are stored as columns: parameter p of integral i is `parameters[p * count + i]`.
 
-use crate::longman::functions::Functions;
+use crate::longman::functions::{Functions, exp};
 use crate::memory::Shared;
 use crate::simt::Simt;
 
@@ -217,7 +217,7 @@ pub fn apply<T: Functions>(operation: u32, a: T, b: T, special: &impl Fn(u32, T,
         NEGATE => -a,
         MAGNITUDE => a.abs(),
         SQUARE_ROOT => a.sqrt(),
-        EXP => a.exp(),
+        EXP => exp(a),
         LN => a.ln(),
         SIN => a.sin(),
         COS => a.cos(),
