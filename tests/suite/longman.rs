@@ -1,11 +1,18 @@
 //! Longman's method against closed forms: the right value, or an honest status.
 
+use std::collections::BTreeMap;
+
+use rarefy::Precision;
+use rarefy::backend::Resolved;
 use rarefy::longman::expression::{Evaluator, Program};
 use rarefy::longman::special::{airy_ai, bessel_k};
 use rarefy::longman::{
-    Boundaries, Integral, Oscillator, Settings, Status, integrate_between, integrate_oscillating,
+    Boundaries, Integral, Oscillator, Settings, Status, Task, integrate_between,
+    integrate_oscillating,
 };
 use serde_json::Value;
+
+use crate::support;
 
 struct Case {
     id: String,
@@ -201,7 +208,6 @@ fn no_random_integral_is_wrong_and_believed() {
     let list: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let (mut valid, mut wrong) = (0, Vec::new());
     let mut ok = [0; 4];
-    let mut low = 0;
     for (i, case) in list.iter().enumerate() {
         let parameters = case["params"].as_object().unwrap();
         let get = |name: &str| parameters[name].as_f64().unwrap();
@@ -234,10 +240,7 @@ fn no_random_integral_is_wrong_and_believed() {
                     ok[j] += usize::from(found.status == Status::Ok);
                     let believed = found.status == Status::Ok && error > 1e-10 * exact.abs();
                     if believed || error > found.error {
-                        low += usize::from(!believed);
                         wrong.push(format!("{i} {case} {areas:?}: {found:?}, error {error:e}"));
-                    } else if j == 3 && found.status != Status::Ok {
-                        println!("{i} {case} {found:?} error {:e}", error / exact.abs());
                     }
                 }
                 None if found.status == Status::Ok => {
@@ -247,11 +250,97 @@ fn no_random_integral_is_wrong_and_believed() {
             }
         }
     }
-    println!("{ok:?} of {valid}, {low} low estimates");
+    // Those that are not OK are small differences of large areas, or still grow after 64 areas.
+    assert!(
+        ok.iter().all(|ok| *ok as f64 > 0.94 * valid as f64),
+        "{ok:?} of {valid}"
+    );
     assert!(
         wrong.is_empty(),
         "{} wrong\n{}",
         wrong.len(),
         wrong.join("\n")
     );
+}
+
+/// The same integrals by kernels: what they call OK is right, and what diverges is not believed.
+#[test]
+fn kernels_believe_no_wrong_random_integral() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/longman/random_cases.json"
+    );
+    let list: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    // Rows of one form, by amplitude and oscillator.
+    let mut forms: BTreeMap<(String, String), Vec<&Value>> = BTreeMap::new();
+    for (i, case) in list.iter().enumerate() {
+        // The emulator is slow: of the many that converge, one of four.
+        if case["exact"].is_null() || i % 4 == 0 {
+            let text = |key: &str| case[key].as_str().unwrap().to_owned();
+            forms
+                .entry((text("family"), text("oscillator")))
+                .or_default()
+                .push(case);
+        }
+    }
+    let mut machines = vec![Resolved::Emulator];
+    machines.extend(support::device().map(Resolved::Cuda));
+    for machine in machines {
+        let mut wrong = Vec::new();
+        for ((family, oscillator), cases) in &forms {
+            let oscillator = match oscillator.as_str() {
+                "bessel" => "bessel:nu",
+                other => other,
+            };
+            let task = Task::oscillating(family, oscillator, "w", &[]).unwrap();
+            let lower: Vec<f64> = cases
+                .iter()
+                .map(|case| case["a"].as_f64().unwrap())
+                .collect();
+            let values: Vec<f64> = cases
+                .iter()
+                .flat_map(|case| {
+                    task.parameters()
+                        .iter()
+                        .map(|name| case["params"][name].as_f64().unwrap())
+                })
+                .collect();
+            for precision in [Precision::F64, Precision::F32] {
+                let (settings, tolerance) = match precision {
+                    Precision::F64 => (Settings::default(), 1e-10),
+                    Precision::F32 => (
+                        Settings {
+                            rtol: 1e-5,
+                            ..Settings::default()
+                        },
+                        1e-5,
+                    ),
+                };
+                let found = task
+                    .integrate_on(&machine, &lower, &values, &settings, precision)
+                    .unwrap();
+                for (case, found) in cases.iter().zip(found) {
+                    let exact: Option<f64> =
+                        case["exact"].as_str().map(|text| text.parse().unwrap());
+                    let right = exact.is_some_and(|exact| {
+                        (found.value - exact).abs()
+                            <= found
+                                .error
+                                .min(tolerance * exact.abs())
+                                .max(4.0 * f64::EPSILON * exact.abs())
+                    });
+                    if found.status == Status::Ok && !right {
+                        wrong.push(format!("{precision} {case}: {found:?}"));
+                    }
+                }
+            }
+        }
+        assert!(
+            wrong.is_empty(),
+            "{}: {} wrong\n{}",
+            machine.describe(),
+            wrong.len(),
+            wrong.join("\n")
+        );
+    }
 }

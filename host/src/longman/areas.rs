@@ -42,6 +42,10 @@ impl Area {
 pub(super) trait Areas {
     /// How far out an area lies, in units of its width.
     fn distance(&self, k: usize) -> f64;
+    /// Whether the integrand vanishes far out, where that can be seen.
+    fn vanishes(&mut self) -> Option<bool> {
+        None
+    }
     /// The head, computed to this relative accuracy.
     fn head(&mut self, tolerance: f64) -> Area;
     /// An area, divided into `DIVISIONS[level]` panels.
@@ -118,6 +122,14 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
         distance(&self.zeros, k)
     }
 
+    fn vanishes(&mut self) -> Option<bool> {
+        if self.accuracy.absolute > 0.0 {
+            return None;
+        }
+        let last = self.zeros.last().copied().unwrap_or(1.0) / self.omega;
+        vanishes(self.amplitude, self.table.oscillator, last)
+    }
+
     fn head(&mut self, tolerance: f64) -> Area {
         let Self {
             amplitude,
@@ -185,6 +197,25 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
             ..noisy(sum, width, self.accuracy, 0.0)
         }
     }
+}
+
+/// Whether g(x) osc(omega x) goes to zero, from g a million and a million million times beyond `last`: a constant below a visible decay shows
+/// there, and nowhere else as surely. None where g is no number so far out.
+pub(super) fn vanishes(
+    g: &mut impl FnMut(f64) -> f64,
+    oscillator: Oscillator,
+    last: f64,
+) -> Option<bool> {
+    let [here, far, further] = [1.0, 1e6, 1e12].map(|factor| g(factor * last).abs());
+    // Bessel functions fall like x^-1/2 themselves.
+    let decay = match oscillator {
+        Oscillator::BesselJ(_) => 1e-3,
+        Oscillator::Cos | Oscillator::Sin => 1.0,
+    };
+    if !(here.is_finite() && far.is_finite() && further.is_finite()) {
+        return None;
+    }
+    Some(further * decay <= 0.999 * far || far <= 1e-14 * here)
 }
 
 /// f(x) from a on, between given boundaries.

@@ -129,8 +129,8 @@ impl Computed {
             return self.direct(v.len() - drowned, demand);
         }
         match self.premise(source, &v) {
-            Some(p) => self.accelerated(p, &v, demand),
-            None => Integral::without_value(Status::PremiseViolated),
+            Some(p) if source.vanishes() != Some(false) => self.accelerated(p, &v, demand),
+            _ => Integral::without_value(Status::PremiseViolated),
         }
     }
 

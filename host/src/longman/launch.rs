@@ -119,26 +119,8 @@ fn groups(task: &Task, lower: &[f64], values: &[f64], settings: &Settings) -> Re
                 }
             }
         }
-        Form::Whole {
-            integrand,
-            boundaries,
-        } => {
-            if !integrand.program.runs_on_a_device() {
-                return Ok(Vec::new());
-            }
-            for (i, &from) in lower.iter().enumerate() {
-                let row = &values[i * count..(i + 1) * count];
-                if !from.is_finite() || row.iter().any(|value| !value.is_finite()) {
-                    continue;
-                }
-                if let Some(at) = boundaries.from(from, areas + 1)
-                    && at.len() == areas + 1
-                {
-                    add(Oscillation::Boundaries { start: from, at }, i, 1.0);
-                }
-            }
-        }
-        Form::DoubleFourier { .. } => {}
+        // Whether the areas of a whole integrand fall to zero takes all of them at once: the CPU sees that.
+        Form::Whole { .. } | Form::DoubleFourier { .. } => {}
     }
     if groups.len() > MANY_GROUPS {
         groups.retain(|group| group.rows.len() >= FEW);
@@ -181,10 +163,8 @@ fn judge<M: Machine, T: Interpret>(
 ) -> Result<Vec<Option<Verdict>>> {
     let count = task.parameters().len();
     let (areas, _) = settings.counts();
-    let amplitude = match &task.form {
-        Form::Oscillating { amplitude, .. } => amplitude,
-        Form::Whole { integrand, .. } => integrand,
-        Form::DoubleFourier { function, .. } => function,
+    let Form::Oscillating { amplitude, .. } = &task.form else {
+        return Ok(vec![None; group.rows.len()]);
     };
     let Some((kernel, sources)) = kernel_of(task, amplitude) else {
         return Ok(vec![None; group.rows.len()]);
@@ -225,10 +205,18 @@ fn judge<M: Machine, T: Interpret>(
     };
     let batch = Batch::<M, T>::new(machine, &config)?;
     let mut verdicts = batch.integrate(kernel, &group.frequencies, &columns)?;
-    for verdict in &mut verdicts {
-        // More areas may still lead to a value.
-        let more = settings.areas.is_none();
-        *verdict = verdict.filter(|v| v.status == Status::Ok || !more);
-    }
+    // More areas may still lead to a value; and a kernel does not see a constant below a decay.
+    let more = settings.areas.is_none();
+    verdicts
+        .par_iter_mut()
+        .zip(&group.rows)
+        .for_each(|(verdict, row)| {
+            let values = &values[row * count..(row + 1) * count];
+            let believed = verdict.is_some_and(|v| v.status == Status::Ok || !more)
+                && task.vanishes(values, areas) == Some(true);
+            if !believed {
+                *verdict = None;
+            }
+        });
     Ok(verdicts)
 }

@@ -7,6 +7,7 @@ use rarefy_kernels::longman::Status;
 use rarefy_kernels::longman::functions::Functions;
 use rayon::prelude::*;
 
+use super::areas::vanishes;
 use super::driver::Integral;
 use super::expression::{Evaluator, Expression, Program};
 use super::family::{DOUBLE_FOURIER, Family};
@@ -331,8 +332,9 @@ impl Task {
     /// The same, where a backend says: in parallel on the CPU, one after the other as the scalar reference, by kernels on a GPU or in the
     /// emulator.
     ///
-    /// Kernels judge integrals from 0 on, or between common boundaries, by the pair of 7 Gauss and 15 Kronrod nodes, whatever
-    /// [`Settings::gauss`] says; what they leave undecided, and what they do not cover, the CPU computes.
+    /// Kernels judge integrals from 0 on with an oscillator, by the pair of 7 Gauss and 15 Kronrod nodes, whatever
+    /// [`Settings::gauss`] says; what they leave undecided, and what they do not cover, as whole integrands, the CPU
+    /// computes.
     pub fn integrate_on(
         &self,
         machine: &Resolved,
@@ -352,6 +354,27 @@ impl Task {
             }
             Resolved::Cpu => self.integrate_all(lower, values, settings, precision),
         }
+    }
+
+    /// Whether the integrand of a row vanishes far out, where that can be seen; `zeros` of its oscillator are looked at.
+    pub(super) fn vanishes(&self, values: &[f64], zeros: usize) -> Option<bool> {
+        let Form::Oscillating {
+            amplitude,
+            kind,
+            frequency,
+        } = &self.form
+        else {
+            return None;
+        };
+        let omega = frequency.value(values).ok()?;
+        let oscillator = match kind {
+            Kind::Cos => Oscillator::Cos,
+            Kind::Sin => Oscillator::Sin,
+            Kind::Bessel(order) => Oscillator::BesselJ(order.value(values).ok()?),
+        };
+        let mut g = amplitude.evaluator::<f64>(values).ok()?;
+        let last = std::f64::consts::PI * zeros as f64 / omega;
+        vanishes(&mut |x| g.at(x), oscillator, last)
     }
 
     pub(super) fn check_rows(&self, lower: &[f64], values: &[f64]) -> Result<()> {
