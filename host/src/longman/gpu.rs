@@ -4,9 +4,11 @@
 //! |---|---|
 //! | [`fixed`] | the paper's kernel and its fast form |
 //! | [`tabled`] | sums over an oscillator table, without a verdict |
-//! | [`batch`] | value, error estimate, status, accelerator and condition of every integral |
+//! | [`batch`] | value, error estimate, status, accelerator and condition of every integral that a machine can decide |
+//! | [`many`] | the same of every integral: what a machine leaves undecided goes to the CPU |
 
 pub mod batch;
 pub mod fixed;
+pub mod many;
 mod rows;
 pub mod tabled;

@@ -124,7 +124,7 @@ pub enum Boundaries {
 
 impl Boundaries {
     /// The first `count` boundaries from `lower` on, fewer if there are no more; none if they are no boundaries.
-    fn from(&self, lower: f64, count: usize) -> Option<Vec<f64>> {
+    pub(super) fn from(&self, lower: f64, count: usize) -> Option<Vec<f64>> {
         match self {
             Self::Points(points) => {
                 let ascending = points.windows(2).all(|pair| pair[0] < pair[1]);
