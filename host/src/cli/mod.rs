@@ -14,6 +14,7 @@ mod collide;
 mod common;
 mod distribution;
 mod doctor;
+mod longman;
 mod npy;
 mod output;
 mod plot;
@@ -42,6 +43,7 @@ enum Command {
     Relax(relax::RelaxArgs),
     Collide(collide::CollideArgs),
     Rates(rates::RatesArgs),
+    Longman(Box<longman::LongmanArgs>),
     Doctor(doctor::DoctorArgs),
 }
 
@@ -61,6 +63,7 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Relax(args)), Some(sub)) => relax::run(&args, sub),
         (Some(Command::Collide(args)), _) => collide::run(&args),
         (Some(Command::Rates(args)), _) => rates::run(&args),
+        (Some(Command::Longman(args)), _) => longman::run(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }

@@ -115,16 +115,35 @@ pub struct Accelerated {
     pub error: f64,
 }
 
-/// Levin's u transformation of sum_k (-1)^k V_k, with remainders (k+1) (-1)^k V_k; the order with the smallest change is taken.
+/// Levin's u transformation of sum_k (-1)^k V_k; the order with the smallest change is taken.
 pub fn levin_u(v: &[f64]) -> Accelerated {
+    let mut sign = -1.0;
+    levin(v.iter().map(|v| {
+        sign = -sign;
+        sign * v
+    }))
+}
+
+/// The limit of a sequence v_0, v_1, ... by Levin's u transformation of its differences, which accelerates powers and exponentials alike.
+pub fn limit(v: &[f64]) -> Accelerated {
+    let rise = levin(v.windows(2).map(|pair| pair[1] - pair[0]));
+    Accelerated {
+        value: v.first().copied().unwrap_or(0.0) + rise.value,
+        error: rise.error,
+    }
+}
+
+/// Levin's u transformation with remainders (n+1) a_n, by the recurrence for its numerator and denominator (E. J. Weniger, Comput. Phys. Rep. 10
+/// (1989) 189, with beta = 1).
+fn levin(terms: impl Iterator<Item = f64>) -> Accelerated {
     let mut partial = 0.0;
-    let mut numerators: Vec<f64> = Vec::with_capacity(v.len());
-    let mut denominators: Vec<f64> = Vec::with_capacity(v.len());
-    let mut sums: Vec<f64> = Vec::with_capacity(v.len());
-    for (n, &v) in v.iter().enumerate() {
-        let term = if n % 2 == 0 { v } else { -v };
+    let mut numerators: Vec<f64> = Vec::new();
+    let mut denominators: Vec<f64> = Vec::new();
+    let mut sums: Vec<f64> = Vec::new();
+    for (n, term) in terms.enumerate() {
         partial += term;
-        let remainder = (n as f64 + 1.0) * term;
+        let end = n as f64 + 1.0;
+        let remainder = end * end * term;
         if remainder == 0.0 {
             return Accelerated {
                 value: partial,
@@ -133,22 +152,17 @@ pub fn levin_u(v: &[f64]) -> Accelerated {
         }
         numerators.push(partial / remainder);
         denominators.push(1.0 / remainder);
-        // The recurrence of the weighted differences, with b = 1; factors (k+1)^(j-1)/(n+1)^j.
-        let end = n as f64 + 1.0;
+        let mut scale = 1.0 / end;
         for k in (0..n).rev() {
-            let j = (n - k) as i32;
-            let start = k as f64 + 1.0;
-            let factor = start * ((end - 1.0) / end).powi(j - 2) / end;
-            let factor = if j == 1 { start / end } else { factor };
-            let up = numerators[k + 1] - factor * numerators[k];
-            numerators[k] = up;
-            let up = denominators[k + 1] - factor * denominators[k];
-            denominators[k] = up;
+            let factor = (k as f64 + 1.0) * scale;
+            numerators[k] = numerators[k + 1] - factor * numerators[k];
+            denominators[k] = denominators[k + 1] - factor * denominators[k];
+            scale *= (end - 1.0) / end;
         }
-        sums.push(if denominators[0].abs() > 0.0 {
-            numerators[0] / denominators[0]
-        } else {
+        sums.push(if denominators[0] == 0.0 {
             partial
+        } else {
+            numerators[0] / denominators[0]
         });
     }
     steadiest(&sums)
@@ -229,6 +243,23 @@ mod tests {
         }
         for (found, right) in [(levin_u(&v[..14]), ln2), (wynn_epsilon(&v[..20]), ln2)] {
             assert!((found.value - right).abs() < 1e-13, "{found:?}");
+        }
+        // Limits of sequences: powers and exponentials above a constant.
+        for (v, right) in [
+            (
+                (0..24)
+                    .map(|k| 0.25 + 1.0 / (f64::from(k) + 3.0))
+                    .collect::<Vec<f64>>(),
+                0.25,
+            ),
+            ((0..24).map(|k| 0.25 + 0.8_f64.powi(k)).collect(), 0.25),
+            (
+                (0..24).map(|k| (f64::from(k) + 2.5).powf(-0.1)).collect(),
+                0.0,
+            ),
+        ] {
+            let found = limit(&v);
+            assert!((found.value - right).abs() < 1e-5, "{found:?} {right}");
         }
         let q: f64 = 0.9;
         let v: Vec<f64> = (0..20).map(|k| q.powi(k)).collect();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::oscillator::{DIVISIONS, Oscillator, PhaseTable};
+use super::oscillator::{DIVISIONS, Oscillator, PhaseTable, Start};
 use super::quadrature::{Estimate, Kronrod, Node, quadpack_error, tanh_sinh};
 
 /// Values are nearer to the integrand's than this in units of its magnitude.
@@ -12,6 +12,8 @@ pub(super) struct Accuracy {
     pub(super) relative: f64,
     /// Error of its argument, as a phase of half a cycle a unit.
     pub(super) argument: f64,
+    /// Absolute error of the integrand.
+    pub(super) absolute: f64,
 }
 
 /// One area with what is known of its error.
@@ -22,20 +24,24 @@ pub(super) struct Area {
     pub(super) truncation: f64,
     /// Error that the integrand's own error makes.
     pub(super) noise: f64,
+    /// Error that rounding its abscissas makes.
+    pub(super) slope: f64,
+    /// Error that an absolute error of the integrand makes.
+    pub(super) floor: f64,
     /// Level of division that it was computed with.
     pub(super) level: usize,
 }
 
 impl Area {
     pub(super) fn error(&self) -> f64 {
-        self.truncation + self.noise
+        self.truncation + self.noise + self.slope + self.floor
     }
 }
 
 /// A head and areas in an order; the sum of all of them is the integral.
 pub(super) trait Areas {
-    /// Where the areas begin and end, in any unit: the first boundary over the distance to the second.
-    fn start(&self) -> f64;
+    /// How far out an area lies, in units of its width.
+    fn distance(&self, k: usize) -> f64;
     /// The head, computed to this relative accuracy.
     fn head(&mut self, tolerance: f64) -> Area;
     /// An area, divided into `DIVISIONS[level]` panels.
@@ -52,6 +58,7 @@ pub(super) struct Oscillating<'a, G> {
     table: Arc<PhaseTable>,
     zeros: Vec<f64>,
     offset: usize,
+    start: Start,
 }
 
 /// How the integrand behaves at the lower end.
@@ -72,7 +79,8 @@ impl<'a, G: FnMut(f64) -> f64> Oscillating<'a, G> {
         accuracy: Accuracy,
         exponent: Exponent,
     ) -> Self {
-        let from = omega * lower;
+        let start = Start::new(oscillator, omega, lower);
+        let from = start.phase;
         let zeros = oscillator.zeros_beyond(from, areas + 1);
         let mut offset = 0;
         let table = match oscillator {
@@ -100,13 +108,14 @@ impl<'a, G: FnMut(f64) -> f64> Oscillating<'a, G> {
             table,
             zeros,
             offset,
+            start,
         }
     }
 }
 
 impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
-    fn start(&self) -> f64 {
-        start_of(&self.zeros)
+    fn distance(&self, k: usize) -> f64 {
+        distance(&self.zeros, k)
     }
 
     fn head(&mut self, tolerance: f64) -> Area {
@@ -116,15 +125,22 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
             lower,
             table,
             zeros,
+            start,
             ..
         } = self;
         let (omega, lower) = (*omega, *lower);
-        let from = omega * lower;
-        let first = zeros.first().copied().unwrap_or(from);
-        if !(first > from) {
+        let Some(&first) = zeros.first() else {
+            return Area::default();
+        };
+        let width = start.to(first, table.oscillator);
+        if !(width > 0.0) {
             return Area::default();
         }
         let end = first / omega;
+        // Rounding x where the amplitude changes fast at the lower end.
+        let step = width / omega / 1024.0;
+        let change = (amplitude(lower + step) / amplitude(lower)).ln().abs();
+        let slope = 0.5 * f64::EPSILON * (lower / step) * change;
         let mut f = |node: Node| {
             // Near the lower end x = a + d, near the upper one x = x_1 - d.
             let x = if node.below <= node.above {
@@ -132,11 +148,17 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
             } else {
                 end - node.above / omega
             };
-            let osc = table.head(from, first, node.below, node.above, node.place);
-            amplitude(x) * osc / omega
+            amplitude(x) * table.head(start, first, node) / omega
         };
-        let estimate = head_of(&mut f, first - from, tolerance, self.exponent, lower == 0.0);
-        noisy(estimate, self.accuracy, 0.0)
+        let estimate = head_of(&mut f, width, tolerance, self.exponent, lower == 0.0);
+        Area {
+            slope: if lower > 0.0 && slope.is_finite() {
+                slope * estimate.magnitude
+            } else {
+                0.0
+            },
+            ..noisy(estimate, width / omega, self.accuracy, 0.0)
+        }
     }
 
     fn area(&mut self, k: usize, level: usize) -> Area {
@@ -146,7 +168,12 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
         };
         let panels = DIVISIONS[level];
         let sign = self.table.sign(low);
-        let (origin, width) = (low / self.omega, (high - low) / self.omega);
+        let phase = match self.table.oscillator {
+            // Of zeros far out the difference is coarse.
+            Oscillator::Cos | Oscillator::Sin => std::f64::consts::PI,
+            Oscillator::BesselJ(_) => high - low,
+        };
+        let (origin, width) = (low / self.omega, phase / self.omega);
         let index = self.offset + k;
         let (table, amplitude) = (&self.table, &mut self.amplitude);
         let sum = kronrod_sum(&table.kronrod, panels, width, |panel, node, part| {
@@ -155,7 +182,7 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
         });
         Area {
             level,
-            ..noisy(sum, self.accuracy, 0.0)
+            ..noisy(sum, width, self.accuracy, 0.0)
         }
     }
 }
@@ -171,8 +198,8 @@ pub(super) struct Plain<'a, F> {
 }
 
 impl<F: FnMut(f64) -> f64> Areas for Plain<'_, F> {
-    fn start(&self) -> f64 {
-        start_of(&self.boundaries)
+    fn distance(&self, k: usize) -> f64 {
+        distance(&self.boundaries, k)
     }
 
     fn head(&mut self, tolerance: f64) -> Area {
@@ -197,7 +224,12 @@ impl<F: FnMut(f64) -> f64> Areas for Plain<'_, F> {
             self.exponent,
             lower == 0.0,
         );
-        noisy(estimate, self.accuracy, first.abs() / (first - lower))
+        noisy(
+            estimate,
+            first - lower,
+            self.accuracy,
+            first.abs() / (first - lower),
+        )
     }
 
     fn area(&mut self, k: usize, level: usize) -> Area {
@@ -211,24 +243,26 @@ impl<F: FnMut(f64) -> f64> Areas for Plain<'_, F> {
         });
         Area {
             level,
-            ..noisy(sum, self.accuracy, high.abs() / width)
+            ..noisy(sum, width, self.accuracy, high.abs() / width)
         }
     }
 }
 
-fn start_of(boundaries: &[f64]) -> f64 {
-    match boundaries {
-        [first, second, ..] => first / (second - first),
+fn distance(boundaries: &[f64], k: usize) -> f64 {
+    match boundaries.get(k..k + 2) {
+        Some(&[low, high]) => high.abs() / (high - low),
         _ => 0.0,
     }
 }
 
 /// The error that the integrand's error makes; `cycles` is the number of half cycles up to the area.
-fn noisy(sum: Estimate, accuracy: Accuracy, cycles: f64) -> Area {
+fn noisy(sum: Estimate, width: f64, accuracy: Accuracy, cycles: f64) -> Area {
     Area {
         value: sum.value,
         truncation: sum.error,
         noise: (accuracy.relative + accuracy.argument * cycles) * sum.magnitude,
+        slope: 0.0,
+        floor: accuracy.absolute * width,
         level: 0,
     }
 }

@@ -9,7 +9,9 @@
 
 use rarefy_kernels::longman::{Accelerator, Status};
 
-use super::accelerate::{Weights, differences, levin_u, remainder_bound, weighted, wynn_epsilon};
+use super::accelerate::{
+    Weights, differences, levin_u, limit, remainder_bound, weighted, wynn_epsilon,
+};
 use super::areas::{Area, Areas};
 use super::oscillator::DIVISIONS;
 
@@ -87,6 +89,21 @@ impl Computed {
         for k in self.areas.len()..count {
             self.areas.push(source.area(k, 0));
         }
+        for k in 0..self.areas.len() {
+            self.areas[k].slope = self.slope(source, k);
+        }
+    }
+
+    /// Error that rounding x makes where the areas change fast: 0.5 eps x |d ln V/dx| V. It matters far out in a steep decay only.
+    fn slope(&self, source: &dyn Areas, k: usize) -> f64 {
+        let size = |k: usize| self.areas.get(k).map(|a| a.value.abs());
+        let neighbour = size(k + 1).or_else(|| size(k.wrapping_sub(1)));
+        let (Some(here), Some(next)) = (size(k), neighbour) else {
+            return 0.0;
+        };
+        let change = (next / here).ln().abs();
+        let noise = 0.5 * f64::EPSILON * source.distance(k) * change * here;
+        if noise.is_finite() { noise } else { 0.0 }
     }
 
     /// The verdict on the integral; divides areas further where that helps.
@@ -105,7 +122,13 @@ impl Computed {
         if negligible >= 2 {
             return self.direct(v.len() - negligible, demand);
         }
-        match self.premise(&v, source.start()) {
+        // Values with an absolute error have nothing to say below it.
+        let drowned = |k: &usize| v[*k] <= 4.0 * self.areas[*k].floor;
+        let drowned = (0..v.len()).rev().take_while(drowned).count();
+        if drowned >= 2 {
+            return self.direct(v.len() - drowned, demand);
+        }
+        match self.premise(source, &v) {
             Some(p) => self.accelerated(p, &v, demand),
             None => Integral::without_value(Status::PremiseViolated),
         }
@@ -143,6 +166,7 @@ impl Computed {
                     break;
                 }
                 let mut new = source.area(k, level);
+                new.slope = old.slope;
                 // Two levels that differ by more than the finer one admits show that its estimate is too good.
                 let change = (new.value - old.value).abs();
                 if change > old.error() + new.error() {
@@ -154,7 +178,7 @@ impl Computed {
     }
 
     /// The first area from which the premise holds.
-    fn premise(&self, v: &[f64], start: f64) -> Option<usize> {
+    fn premise(&self, source: &dyn Areas, v: &[f64]) -> Option<usize> {
         let count = v.len();
         let noise = |k: usize| self.areas.get(k).map_or(0.0, Area::error);
         let falls = |k: usize| {
@@ -173,38 +197,39 @@ impl Computed {
         if v[p] - v[last] <= 8.0 * noise(p).max(noise(last)) {
             return None;
         }
-        (!self.levels_off(v, p, start)).then_some(p)
+        (!self.levels_off(source, v, p)).then_some(p)
     }
 
-    /// Whether the areas fall to a constant above zero, where the integral diverges though they fall.
-    ///
-    /// Two fits of c + A t^-alpha, through early and through late areas, that agree on the same c > 0 show it. For pure powers c is 0, for
-    /// anything that falls ever faster it is negative.
-    fn levels_off(&self, v: &[f64], p: usize, start: f64) -> bool {
+    /// Whether the areas fall to a constant above zero, where the integral diverges though they fall: they no longer fall at the end, or
+    /// their limit is found and is not zero, or the exponent of their decay goes to zero or below. A limit is believed if it is sharp compared with the fall that was seen, so that exponentials
+    /// too slow to be told from a straight line pass.
+    fn levels_off(&self, source: &dyn Areas, v: &[f64], p: usize) -> bool {
         let last = v.len() - 1;
-        let places = [8, 4, 2, 1].map(|part| p + (last - p) / part);
-        let [first, second, third, fourth] = places;
-        let noise = 8.0 * self.areas[fourth].error().max(self.areas[third].error());
-        if v[third] - v[fourth] <= noise {
+        let noise = self.areas[last].error();
+        let late = v.len() - LEAST / 2;
+        if v[late] - v[last] <= 8.0 * self.areas[late].error().max(noise) {
             return true;
         }
-        if !(first < second && second < third && third < fourth) {
-            return false;
+        let constant = limit(&v[p..]);
+        let fall = v[p] - v[last];
+        if constant.error < 1e-4 * fall
+            && constant.value > (100.0 * constant.error).max(8.0 * noise)
+        {
+            return true;
         }
-        let offset = if start.is_finite() {
-            start.max(0.5)
-        } else {
-            0.5
-        };
-        let point = |k: usize| (offset + k as f64, v[k]);
-        let early = limit([first, second, third].map(point));
-        let late = limit([second, third, fourth].map(point));
-        match (early, late) {
-            (Some(early), Some(late)) => {
-                late > 0.05 * v[fourth] && (late - early).abs() < 0.1 * late
-            }
-            _ => false,
-        }
+        // The exponent of the decay, area by area. Where it falls, its limit must stay above zero.
+        let exponents: Vec<f64> = (p..last)
+            .map(|k| {
+                let ratio = (source.distance(k + 1) - 0.5) / (source.distance(k) - 0.5);
+                (v[k] / v[k + 1]).ln() / ratio.ln()
+            })
+            .collect();
+        let (middle, end) = (
+            exponents[exponents.len() / 2],
+            exponents[exponents.len() - 1],
+        );
+        let exponent = limit(&exponents);
+        end < middle && exponent.error < 1e-3 && exponent.value <= 10.0 * exponent.error
     }
 
     /// The sum of the areas themselves, all from `count` on being negligible.
@@ -214,7 +239,8 @@ impl Computed {
         let error = self.head.error()
             + self.areas.iter().map(Area::error).sum::<f64>()
             + self.roundoff()
-            + NEGLIGIBLE * self.scale();
+            + NEGLIGIBLE * self.scale()
+            + self.areas.get(count).map_or(0.0, |a| a.value.abs());
         let magnitude = self.head.value.abs() + areas.iter().map(|a| a.value.abs()).sum::<f64>();
         Integral {
             value,
@@ -254,9 +280,10 @@ impl Computed {
         let Some(best) = best else {
             return Integral::without_value(Status::NotFinite);
         };
-        // Of two that exclude each other one is wrong, and it may be this one.
+        // Of two that exclude each other one is wrong, and it may be this one. Those made of fewer areas have less to say.
         let error = candidates
             .iter()
+            .filter(|other| other.areas == count)
             .map(|other| (best.value - other.value).abs() - other.error)
             .fold(best.error, f64::max);
         Integral {
@@ -292,6 +319,7 @@ impl Computed {
             let magnitudes = weights.iter().zip(tail).map(|(c, v)| c * v);
             Candidate {
                 accelerator,
+                areas: v.len(),
                 value: value + sign * sum,
                 error: error + bound.max(part * change) + errors.sum::<f64>(),
                 magnitude: magnitude + magnitudes.sum::<f64>(),
@@ -330,6 +358,7 @@ impl Computed {
         ]
         .map(|(accelerator, sum)| Candidate {
             accelerator,
+            areas: v.len(),
             value: value + sign * sum.value,
             error: error + errors + 4.0 * sum.error,
             magnitude: magnitude + tail.iter().sum::<f64>(),
@@ -339,6 +368,8 @@ impl Computed {
 
 struct Candidate {
     accelerator: Accelerator,
+    /// Areas that it is made of, those summed directly included.
+    areas: usize,
     value: f64,
     error: f64,
     magnitude: f64,
@@ -360,32 +391,4 @@ fn condition(magnitude: f64, value: f64) -> f64 {
     } else {
         magnitude / value.abs()
     }
-}
-
-/// c of the function c + A t^-alpha through three points with falling values; none where no alpha > 0 fits.
-fn limit([(t1, v1), (t2, v2), (t3, v3)]: [(f64, f64); 3]) -> Option<f64> {
-    let (early, late) = (v1 - v2, v2 - v3);
-    if !(early > 0.0 && late > 0.0) {
-        return None;
-    }
-    let fall = |alpha: f64, a: f64, b: f64| a.powf(-alpha) - b.powf(-alpha);
-    // The ratio of the falls grows with alpha.
-    let excess = |alpha: f64| fall(alpha, t1, t2) - early / late * fall(alpha, t2, t3);
-    let (mut low, mut high) = (1e-3, 64.0);
-    if excess(low) >= 0.0 {
-        return None;
-    }
-    if excess(high) <= 0.0 {
-        // Faster than any power: all of the fall is behind.
-        return Some(v3);
-    }
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if excess(middle) < 0.0 {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    Some(v3 - late / fall(low, t2, t3) * t3.powf(-low))
 }

@@ -24,6 +24,8 @@ pub struct Settings {
     pub atol: f64,
     /// Relative accuracy of the integrand; by default 4 units of roundoff, 16 for a Bessel oscillator.
     pub accuracy: Option<f64>,
+    /// Absolute error of the amplitude or integrand, as of tables and of values that are integrals themselves.
+    pub absolute_accuracy: f64,
     /// p < 1 if the integrand is like (x - a)^-p at its lower end; found by itself where that is 0.
     pub head_exponent: Option<f64>,
     /// Whether Levin's u transformation and Wynn's epsilon algorithm are tried too.
@@ -38,6 +40,7 @@ impl Default for Settings {
             rtol: 1e-10,
             atol: 0.0,
             accuracy: None,
+            absolute_accuracy: 0.0,
             head_exponent: None,
             nonlinear: false,
         }
@@ -77,6 +80,13 @@ impl Settings {
                 );
             }
             _ => {}
+        }
+        if !(self.absolute_accuracy >= 0.0 && self.absolute_accuracy.is_finite()) {
+            return refuse(
+                "the absolute accuracy of the integrand is",
+                "a number from 0 on",
+                &self.absolute_accuracy,
+            );
         }
         match self.head_exponent {
             Some(p) if !(p < 1.0 && p > -1e3) => {
@@ -194,6 +204,7 @@ pub fn integrate_oscillating(
     let precise = Accuracy {
         relative: accuracy,
         argument: 0.0,
+        absolute: settings.absolute_accuracy,
     };
     let mut source = Oscillating::new(
         &mut amplitude,
@@ -261,6 +272,7 @@ pub fn integrate_between(
         accuracy: Accuracy {
             relative: accuracy,
             argument: 0.25 * std::f64::consts::PI * f64::EPSILON,
+            absolute: settings.absolute_accuracy,
         },
         exponent: settings.exponent(),
     };

@@ -11,7 +11,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::quadrature::{Kronrod, Rule, gauss, tanh_sinh_nodes};
+use super::quadrature::{Kronrod, Node, Rule, gauss, tanh_sinh_nodes};
 use super::special::{BESSEL_EPSILONS, bessel_j, bessel_j_derivative};
 use super::zeros::{MAX_BESSEL_ORDER, bessel_zeros, bessel_zeros_beyond};
 use crate::error::{Error, Result};
@@ -252,25 +252,73 @@ impl PhaseTable {
         if parity % 2.0 == 0.0 { 1.0 } else { -1.0 }
     }
 
-    /// Value in the head [from, first] at these distances from its ends, `place` among the nodes of tanh-sinh if from = 0.
-    pub(super) fn head(&self, from: f64, first: f64, below: f64, above: f64, place: usize) -> f64 {
+    /// Value at a node of the head, between the lower limit and the first zero.
+    pub(super) fn head(&self, start: &Start, first: f64, node: Node) -> f64 {
+        let Node {
+            below,
+            above,
+            place,
+        } = node;
         match self.oscillator {
-            Oscillator::BesselJ(nu) => {
-                if from == 0.0
-                    && let Some(&value) = self.head.get(place)
-                {
-                    value
-                } else if from == 0.0 {
-                    head_bessel(nu, first, below, above)
-                } else if above < below {
-                    local_bessel(nu, first, -above)
-                } else {
-                    local_bessel(nu, from, below)
-                }
-            }
-            // Before the first zero, by the distance from it; near phase 0 by the phase itself.
-            _ if from == 0.0 && below < above => self.oscillator.value(below),
+            Oscillator::BesselJ(nu) if start.phase == 0.0 => match self.head.get(place) {
+                Some(&value) => value,
+                None => head_bessel(nu, first, below, above),
+            },
+            Oscillator::BesselJ(nu) if above < below => local_bessel(nu, first, -above),
+            Oscillator::BesselJ(nu) => local_bessel(nu, start.phase, below + start.lost),
+            // By the distance from the nearer of the zeros before and after.
+            _ if below < above => -self.sign(first) * (start.since + below).sin(),
             _ => -self.sign(first) * above.sin(),
+        }
+    }
+}
+
+/// The phase of the lower limit, to twice the digits: far out a phase rounded to one number would be too coarse.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    /// omega a, rounded.
+    pub(super) phase: f64,
+    /// What was rounded off.
+    lost: f64,
+    /// Phase since the last zero of a cosine or sine at or before it.
+    since: f64,
+}
+
+/// pi - PI.
+const PI_LOST: f64 = 1.224_646_799_147_353_2e-16;
+
+impl Start {
+    pub(super) fn new(oscillator: Oscillator, omega: f64, lower: f64) -> Self {
+        let phase = omega * lower;
+        let lost = omega.mul_add(lower, -phase);
+        let mut start = Self {
+            phase,
+            lost,
+            since: 0.0,
+        };
+        let shift = match oscillator {
+            Oscillator::Cos => 0.5,
+            Oscillator::Sin => 0.0,
+            Oscillator::BesselJ(_) => return start,
+        };
+        let turns = (phase / PI + shift).floor() - shift;
+        start.since = -start.until(turns);
+        start
+    }
+
+    /// From the lower limit to this many half turns.
+    fn until(&self, turns: f64) -> f64 {
+        let high = turns * PI;
+        let low = turns.mul_add(PI, -high) + turns * PI_LOST;
+        (high - self.phase) + (low - self.lost)
+    }
+
+    /// From the lower limit to a zero.
+    pub(super) fn to(&self, zero: f64, oscillator: Oscillator) -> f64 {
+        match oscillator {
+            Oscillator::BesselJ(_) => (zero - self.phase) - self.lost,
+            Oscillator::Cos => self.until((zero / PI - 0.5).round() + 0.5),
+            Oscillator::Sin => self.until((zero / PI).round()),
         }
     }
 }
@@ -424,7 +472,12 @@ mod tests {
                 let all = oscillator.zeros_beyond(0.0, 40);
                 let offset = all.iter().position(|z| *z == zeros[0]).unwrap();
                 let (below, above) = (0.3, zeros[0] - from - 0.3);
-                let head = table.head(from, zeros[0], below, above, usize::MAX);
+                let node = Node {
+                    below,
+                    above,
+                    place: usize::MAX,
+                };
+                let head = table.head(&Start::new(oscillator, 1.0, from), zeros[0], node);
                 assert!((head - oscillator.value(from + below)).abs() < 1e-14);
                 for k in 0..11 {
                     for (level, panels) in DIVISIONS.iter().enumerate() {
