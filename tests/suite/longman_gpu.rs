@@ -2,14 +2,14 @@
 
 use std::f64::consts::PI;
 
+use rarefy::Precision;
 use rarefy::emulator::{Emulator, ThreadOrder};
 use rarefy::longman::expression::Program;
 use rarefy::longman::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Verdict};
 use rarefy::longman::gpu::fixed::Functions;
-use rarefy::longman::gpu::many::{Rows, integrate_many, integrate_many_between};
 use rarefy::longman::gpu::tabled::{TableRule, Tabled, TabledBatch};
 use rarefy::longman::special::bessel_k;
-use rarefy::longman::{Boundaries, Integral, Oscillator, Settings, integrate_oscillating};
+use rarefy::longman::{Boundaries, Integral, Oscillator, Settings, Task, integrate_oscillating};
 use rarefy::machine::Machine;
 use rarefy_kernels::Real;
 use rarefy_kernels::longman::Status;
@@ -438,60 +438,62 @@ fn an_integrand_of_ones_own_is_judged_too() {
     assert!(decided > 60, "{decided}");
 }
 
-fn every_row_gets_its_answer<M: Machine, T: Interpret>(machine: &M, rtol: f64) {
-    let program = Program::parse("exp(-l*x)").expect("an expression");
-    let nan = f64::NAN;
-    // Rows: good, from a > 0, invalid, divergent, too ill-conditioned, good.
-    let lambda = [0.5, 0.5, nan, -0.1, 1e-6, 2.0];
-    let omega = [10.0, 10.0, 1.0, 1.0, 3.0, 1.0];
-    let lower = [0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
-    let parameters = [lambda.to_vec()];
-    let rows = Rows {
-        frequencies: &omega,
-        lower: &lower,
-        parameters: &parameters,
-        len: lambda.len(),
-    };
+fn every_row_gets_its_answer<M: Machine>(machine: &M, precision: Precision, rtol: f64) {
     let settings = Settings {
         rtol,
         ..Settings::default()
     };
-    let answers = integrate_many::<M, T>(machine, &program, Oscillator::Cos, &rows, &settings)
+    let task = Task::oscillating("exp(-l*x)", "cos", "w", &[]).expect("a task");
+    assert_eq!(task.parameters(), ["l", "w"]);
+    // Rows: good, from a > 0, invalid, divergent, too ill-conditioned, good.
+    let lower = [0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+    let values = [
+        [0.5, 10.0],
+        [0.5, 10.0],
+        [f64::NAN, 1.0],
+        [-0.1, 1.0],
+        [1e-6, 3.0],
+        [2.0, 1.0],
+    ];
+    let found = task
+        .integrate_with(machine, &lower, values.as_flattened(), &settings, precision)
         .expect("answers");
-    let found: Vec<Status> = answers.integrals.iter().map(|i| i.status).collect();
-    assert_eq!((found[0], found[5]), (Status::Ok, Status::Ok));
-    assert_eq!(found[1], Status::Ok);
-    assert_eq!(found[3], Status::PremiseViolated);
-    assert_ne!(found[2], Status::Ok);
-    assert_eq!(found[4], Status::NotConverged);
+    let right = [
+        Status::Ok,
+        Status::Ok,
+        Status::InvalidArgument,
+        Status::PremiseViolated,
+        Status::NotConverged,
+        Status::Ok,
+    ];
+    assert_eq!(found.iter().map(|i| i.status).collect::<Vec<_>>(), right);
     let from_1 = (-0.5f64).exp() * (0.5 * 10f64.cos() - 10.0 * 10f64.sin()) / 100.25;
     for (row, exact) in [(0, 0.5 / 100.25), (1, from_1), (5, 0.4)] {
-        let Integral { value, error, .. } = answers.integrals[row];
+        let Integral { value, error, .. } = found[row];
         assert!((value - exact).abs() <= error.max(1e-15), "{row}: {value}");
     }
-    // A whole integrand.
-    let program = Program::parse("exp(-l*x)*cos(x)").expect("an expression");
+    // Whole integrands.
     let boundaries = Boundaries::HalfPeriod {
         first: Some(0.5 * PI),
         half_period: PI,
     };
-    let rows = Rows {
-        frequencies: &[],
-        ..rows
-    };
-    let answers = integrate_many_between::<M, T>(machine, &program, &boundaries, &rows, &settings)
+    let task = Task::whole("exp(-l*x)*cos(x)", boundaries, &[]).expect("a task");
+    let found = task
+        .integrate_with(machine, &[0.0, 0.0], &[0.5, -0.1], &settings, precision)
         .expect("answers");
-    let value = answers.integrals[0].value;
-    assert!((value - 0.5 / 1.25).abs() < 1e-6, "{value}");
-    assert_eq!(answers.integrals[3].status, Status::PremiseViolated);
+    let Integral { value, error, .. } = found[0];
+    assert!((value - 0.4).abs() <= error, "{value} {error}");
+    assert_eq!(found[0].status, Status::Ok);
+    assert_eq!(found[1].status, Status::PremiseViolated);
 }
 
 #[test]
 fn what_a_machine_leaves_the_cpu_answers() {
-    every_row_gets_its_answer::<_, f64>(&Emulator::default(), 1e-10);
-    every_row_gets_its_answer::<_, f32>(&Emulator::default(), 1e-4);
+    every_row_gets_its_answer(&Emulator::default(), Precision::F64, 1e-10);
+    every_row_gets_its_answer(&Emulator::default(), Precision::F32, 1e-3);
     if let Some(device) = support::device() {
-        every_row_gets_its_answer::<_, f64>(&device, 1e-10);
+        every_row_gets_its_answer(&device, Precision::F64, 1e-10);
+        every_row_gets_its_answer(&device, Precision::F32, 1e-3);
     }
 }
 

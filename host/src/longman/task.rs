@@ -10,10 +10,14 @@ use rayon::prelude::*;
 use super::driver::Integral;
 use super::expression::{Evaluator, Expression, Program};
 use super::family::{DOUBLE_FOURIER, Family};
+use super::gpu::batch::Interpret;
+use super::gpu::many::{judge_between, judge_oscillating};
 use super::integrate::{Boundaries, Settings, integrate_between, integrate_oscillating};
 use super::oscillator::Oscillator;
 use crate::backend::{Precision, Resolved};
+use crate::emulator::Emulator;
 use crate::error::{Error, Result};
+use crate::machine::Machine;
 
 /// A number that an integral brings: an expression in its parameters.
 #[derive(Clone, Debug)]
@@ -318,7 +322,8 @@ impl Task {
             .collect()
     }
 
-    /// The same, where a backend says: in parallel on the CPU, one after the other as the scalar reference.
+    /// The same, where a backend says: in parallel on the CPU, one after the other as the scalar reference. On a GPU and in the emulator
+    /// the kernels judge what they can, and the rows that they leave undecided are integrated on the CPU.
     pub fn integrate_on(
         &self,
         machine: &Resolved,
@@ -329,8 +334,113 @@ impl Task {
     ) -> Result<Vec<Integral>> {
         match machine {
             Resolved::Reference => self.integrate_serially(lower, values, settings, precision),
-            _ => self.integrate_all(lower, values, settings, precision),
+            Resolved::Cpu => self.integrate_all(lower, values, settings, precision),
+            Resolved::Cuda(device) => {
+                self.integrate_with(device, lower, values, settings, precision)
+            }
+            Resolved::Emulator => {
+                self.integrate_with(&Emulator::default(), lower, values, settings, precision)
+            }
         }
+    }
+
+    /// The same with the kernels of a machine.
+    pub fn integrate_with<M: Machine>(
+        &self,
+        machine: &M,
+        lower: &[f64],
+        values: &[f64],
+        settings: &Settings,
+        precision: Precision,
+    ) -> Result<Vec<Integral>> {
+        self.check_rows(lower, values)?;
+        settings.check()?;
+        let known = match precision {
+            Precision::F64 => self.judge::<M, f64>(machine, lower, values, settings)?,
+            Precision::F32 => self.judge::<M, f32>(machine, lower, values, settings)?,
+        };
+        known
+            .into_par_iter()
+            .enumerate()
+            .map(|(i, known)| match known {
+                Some(integral) => Ok(integral),
+                None => self.row(i, lower, values, settings, precision),
+            })
+            .collect()
+    }
+
+    /// What a machine says of each row; `None` where it cannot tell, or is not asked.
+    fn judge<M: Machine, T: Interpret>(
+        &self,
+        machine: &M,
+        lower: &[f64],
+        values: &[f64],
+        settings: &Settings,
+    ) -> Result<Vec<Option<Integral>>> {
+        let mut known = vec![None; lower.len()];
+        let count = self.parameters().len();
+        let row = |i: usize| &values[i * count..(i + 1) * count];
+        // The lower limit that the rows of a launch share.
+        let start = match self.form {
+            Form::Whole { .. } => lower.first().copied().unwrap_or(0.0),
+            _ => 0.0,
+        };
+        let asked: Vec<usize> = (0..lower.len())
+            .filter(|i| lower[*i] == start && row(*i).iter().all(|value| value.is_finite()))
+            .collect();
+        let columns = |quantity: &Quantity| -> Vec<Vec<f64>> {
+            let column = |place: &usize| asked.iter().map(|i| row(*i)[*place]).collect();
+            quantity.places.iter().map(column).collect()
+        };
+        let verdicts = match &self.form {
+            Form::Oscillating {
+                amplitude,
+                kind,
+                frequency,
+            } => {
+                let oscillator = match kind {
+                    Kind::Cos => Oscillator::Cos,
+                    Kind::Sin => Oscillator::Sin,
+                    Kind::Bessel(order) => {
+                        // One table is of one order.
+                        let Some(first) = asked.first() else {
+                            return Ok(known);
+                        };
+                        let nu = order.value(row(*first))?;
+                        for i in &asked {
+                            if order.value(row(*i))? != nu {
+                                return Ok(known);
+                            }
+                        }
+                        Oscillator::BesselJ(nu)
+                    }
+                };
+                if oscillator.check().is_err() {
+                    return Ok(known);
+                }
+                let frequencies: Result<Vec<f64>> =
+                    asked.iter().map(|i| frequency.value(row(*i))).collect();
+                let parameters = columns(amplitude);
+                let program = &amplitude.program;
+                let integrals = (&frequencies?[..], &parameters[..]);
+                judge_oscillating::<M, T>(machine, program, oscillator, integrals, settings)?
+            }
+            Form::Whole {
+                integrand,
+                boundaries,
+            } => {
+                let parameters = columns(integrand);
+                let range = (boundaries, start);
+                let integrals = (asked.len(), &parameters[..]);
+                let program = &integrand.program;
+                judge_between::<M, T>(machine, program, range, integrals, settings)?
+            }
+            Form::DoubleFourier { .. } => return Ok(known),
+        };
+        for (i, verdict) in asked.iter().zip(verdicts) {
+            known[*i] = verdict;
+        }
+        Ok(known)
     }
 
     fn check_rows(&self, lower: &[f64], values: &[f64]) -> Result<()> {

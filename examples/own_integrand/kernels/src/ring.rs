@@ -2,7 +2,7 @@
 
 use rarefy_kernels::longman::decide::{BatchRule, PANEL_NODES, ROW_QUADS, Table, Verdicts, decide};
 use rarefy_kernels::longman::{Elementary, Integrand, Software};
-use rarefy_kernels::{In, Out, Quad, Real, kernel};
+use rarefy_kernels::{Quad, Real, kernel};
 
 /// `x e^(-z x) / (x + q)`: parameters z, q. The trait is all that an integrand needs.
 #[derive(Clone, Copy, Debug)]
