@@ -4,11 +4,9 @@
 //! |---|---|
 //! | [`fixed`] | the paper's kernel and its fast form |
 //! | [`tabled`] | sums over an oscillator table, without a verdict |
-//! | [`batch`] | value, error estimate, status, accelerator and condition of every integral that a machine can decide |
-//! | [`many`] | the same for expressions, as [`Task`](super::Task) asks for it; what a machine leaves undecided goes to the CPU there |
+//! | [`batch`] | value, error estimate, status, accelerator and condition of every integral that a machine can decide; [`Task`](super::Task) has the CPU do the rest |
 
 pub mod batch;
 pub mod fixed;
-pub mod many;
 mod rows;
 pub mod tabled;

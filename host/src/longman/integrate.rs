@@ -101,7 +101,7 @@ impl Settings {
     }
 
     /// Areas at first and at most.
-    fn counts(&self) -> (usize, usize) {
+    pub(super) fn counts(&self) -> (usize, usize) {
         match self.areas {
             Some(areas) => (areas, areas),
             None => (32, *AREAS.end()),

@@ -6,6 +6,7 @@ pub mod expression;
 pub mod family;
 pub mod gpu;
 mod integrate;
+mod launch;
 pub mod oscillator;
 pub mod paper;
 pub mod quadrature;

@@ -10,31 +10,30 @@ use rayon::prelude::*;
 use super::driver::Integral;
 use super::expression::{Evaluator, Expression, Program};
 use super::family::{DOUBLE_FOURIER, Family};
-use super::gpu::batch::Interpret;
-use super::gpu::many::{judge_between, judge_oscillating};
 use super::integrate::{Boundaries, Settings, integrate_between, integrate_oscillating};
+use super::launch;
 use super::oscillator::Oscillator;
 use crate::backend::{Precision, Resolved};
-use crate::emulator::Emulator;
+use crate::emulator::{Emulator, ThreadOrder};
 use crate::error::{Error, Result};
 use crate::machine::Machine;
 
 /// A number that an integral brings: an expression in its parameters.
 #[derive(Clone, Debug)]
-struct Quantity {
-    program: Program,
-    places: Vec<usize>,
+pub(super) struct Quantity {
+    pub(super) program: Program,
+    pub(super) places: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+pub(super) enum Kind {
     Cos,
     Sin,
     Bessel(Quantity),
 }
 
 #[derive(Clone, Debug)]
-enum Form {
+pub(super) enum Form {
     /// amplitude times oscillator(frequency x).
     Oscillating {
         amplitude: Quantity,
@@ -58,8 +57,10 @@ enum Form {
 /// The form of many integrals.
 #[derive(Clone, Debug)]
 pub struct Task {
-    form: Form,
+    pub(super) form: Form,
     names: Vec<String>,
+    /// The family that it is, if that has kernels of its own.
+    pub(super) family: Option<&'static str>,
 }
 
 /// Collects the names of parameters while the parts of a form are compiled.
@@ -100,7 +101,7 @@ impl Quantity {
     }
 
     /// The value of a quantity that does not depend on x.
-    fn value(&self, row: &[f64]) -> Result<f64> {
+    pub(super) fn value(&self, row: &[f64]) -> Result<f64> {
         Ok(self.evaluator::<f64>(row)?.at(0.0))
     }
 }
@@ -139,6 +140,7 @@ impl Task {
                 frequency,
             },
             names: names.names,
+            family: None,
         };
         // What no row can mend is refused at once.
         if let Form::Oscillating {
@@ -164,6 +166,7 @@ impl Task {
                 boundaries,
             },
             names: names.names,
+            family: None,
         })
     }
 
@@ -186,7 +189,10 @@ impl Task {
             }
         };
         if family.name != DOUBLE_FOURIER {
-            return Self::oscillating(&amplitude, family.oscillator, family.frequency, known);
+            let mut task =
+                Self::oscillating(&amplitude, family.oscillator, family.frequency, known)?;
+            task.family = function.is_none().then_some(family.name);
+            return Ok(task);
         }
         let mut names = Names {
             known,
@@ -203,6 +209,7 @@ impl Task {
                 eta,
             },
             names: names.names,
+            family: None,
         })
     }
 
@@ -322,8 +329,11 @@ impl Task {
             .collect()
     }
 
-    /// The same, where a backend says: in parallel on the CPU, one after the other as the scalar reference. On a GPU and in the emulator
-    /// the kernels judge what they can, and the rows that they leave undecided are integrated on the CPU.
+    /// The same, where a backend says: in parallel on the CPU, one after the other as the scalar reference, by kernels on a GPU or in the
+    /// emulator.
+    ///
+    /// Kernels judge integrals from 0 on, or between common boundaries, by the pair of 7 Gauss and 15 Kronrod nodes, whatever
+    /// [`Settings::gauss`] says; what they leave undecided, and what they do not cover, the CPU computes.
     pub fn integrate_on(
         &self,
         machine: &Resolved,
@@ -334,17 +344,18 @@ impl Task {
     ) -> Result<Vec<Integral>> {
         match machine {
             Resolved::Reference => self.integrate_serially(lower, values, settings, precision),
-            Resolved::Cpu => self.integrate_all(lower, values, settings, precision),
             Resolved::Cuda(device) => {
                 self.integrate_with(device, lower, values, settings, precision)
             }
             Resolved::Emulator => {
-                self.integrate_with(&Emulator::default(), lower, values, settings, precision)
+                let emulator = Emulator::new(ThreadOrder::Ascending);
+                self.integrate_with(&emulator, lower, values, settings, precision)
             }
+            Resolved::Cpu => self.integrate_all(lower, values, settings, precision),
         }
     }
 
-    /// The same with the kernels of a machine.
+    /// The same with the kernels of a machine of one's own.
     pub fn integrate_with<M: Machine>(
         &self,
         machine: &M,
@@ -353,97 +364,10 @@ impl Task {
         settings: &Settings,
         precision: Precision,
     ) -> Result<Vec<Integral>> {
-        self.check_rows(lower, values)?;
-        settings.check()?;
-        let known = match precision {
-            Precision::F64 => self.judge::<M, f64>(machine, lower, values, settings)?,
-            Precision::F32 => self.judge::<M, f32>(machine, lower, values, settings)?,
-        };
-        known
-            .into_par_iter()
-            .enumerate()
-            .map(|(i, known)| match known {
-                Some(integral) => Ok(integral),
-                None => self.row(i, lower, values, settings, precision),
-            })
-            .collect()
+        launch::integrate(self, machine, lower, values, settings, precision)
     }
 
-    /// What a machine says of each row; `None` where it cannot tell, or is not asked.
-    fn judge<M: Machine, T: Interpret>(
-        &self,
-        machine: &M,
-        lower: &[f64],
-        values: &[f64],
-        settings: &Settings,
-    ) -> Result<Vec<Option<Integral>>> {
-        let mut known = vec![None; lower.len()];
-        let count = self.parameters().len();
-        let row = |i: usize| &values[i * count..(i + 1) * count];
-        // The lower limit that the rows of a launch share.
-        let start = match self.form {
-            Form::Whole { .. } => lower.first().copied().unwrap_or(0.0),
-            _ => 0.0,
-        };
-        let asked: Vec<usize> = (0..lower.len())
-            .filter(|i| lower[*i] == start && row(*i).iter().all(|value| value.is_finite()))
-            .collect();
-        let columns = |quantity: &Quantity| -> Vec<Vec<f64>> {
-            let column = |place: &usize| asked.iter().map(|i| row(*i)[*place]).collect();
-            quantity.places.iter().map(column).collect()
-        };
-        let verdicts = match &self.form {
-            Form::Oscillating {
-                amplitude,
-                kind,
-                frequency,
-            } => {
-                let oscillator = match kind {
-                    Kind::Cos => Oscillator::Cos,
-                    Kind::Sin => Oscillator::Sin,
-                    Kind::Bessel(order) => {
-                        // One table is of one order.
-                        let Some(first) = asked.first() else {
-                            return Ok(known);
-                        };
-                        let nu = order.value(row(*first))?;
-                        for i in &asked {
-                            if order.value(row(*i))? != nu {
-                                return Ok(known);
-                            }
-                        }
-                        Oscillator::BesselJ(nu)
-                    }
-                };
-                if oscillator.check().is_err() {
-                    return Ok(known);
-                }
-                let frequencies: Result<Vec<f64>> =
-                    asked.iter().map(|i| frequency.value(row(*i))).collect();
-                let parameters = columns(amplitude);
-                let program = &amplitude.program;
-                let integrals = (&frequencies?[..], &parameters[..]);
-                judge_oscillating::<M, T>(machine, program, oscillator, integrals, settings)?
-            }
-            Form::Whole {
-                integrand,
-                boundaries,
-            } => {
-                let parameters = columns(integrand);
-                let range = (boundaries, start);
-                let integrals = (asked.len(), &parameters[..]);
-                let program = &integrand.program;
-                judge_between::<M, T>(machine, program, range, integrals, settings)?
-            }
-            Form::DoubleFourier { .. } => return Ok(known),
-        };
-        for (i, verdict) in asked.iter().zip(verdicts) {
-            known[*i] = verdict;
-        }
-        Ok(known)
-    }
-
-    fn check_rows(&self, lower: &[f64], values: &[f64]) -> Result<()> {
+    pub(super) fn check_rows(&self, lower: &[f64], values: &[f64]) -> Result<()> {
         let count = self.parameters().len();
         if values.len() != lower.len() * count {
             return Err(Error::input(format!(
