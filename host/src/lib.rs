@@ -23,6 +23,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`collision`] | the collision integral, and relaxation to equilibrium |
+//! | [`longman`] | infinite integrals of oscillating functions |
 //! | [`backend`] | where to compute and in which precision |
 //! | [`machine`] | what the host asks of a machine that runs kernels: memory, copies, launches |
 //! | [`gpu`] | that machine on a CUDA device; what is there and what is missing |

@@ -8,6 +8,7 @@ mod collision_transport;
 mod emulator;
 mod gpu;
 mod longman;
+mod longman_cli;
 mod longman_gpu;
 mod longman_paper;
 mod ptx;

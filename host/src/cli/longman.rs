@@ -28,6 +28,8 @@ Examples:
 
 /// Integrals that are computed between two messages about progress.
 const CHUNK: usize = 1 << 14;
+/// The same on a GPU, which is busy with many at a time only.
+const GPU_CHUNK: usize = 1 << 22;
 
 /// Most integrals in the table of the summary.
 const SHOWN: usize = 20;
@@ -626,11 +628,15 @@ fn integrate(
 ) -> Result<Vec<Integral>> {
     let count = task.parameters().len();
     let total = rows.lower.len();
+    let chunk = match machine {
+        Resolved::Cuda(_) => GPU_CHUNK,
+        _ => CHUNK,
+    };
     let mut results = Vec::with_capacity(total);
-    let mut progress = Progress::new("integrals", common.quiet || common.json || total <= CHUNK);
+    let mut progress = Progress::new("integrals", common.quiet || common.json || total <= chunk);
     while results.len() < total {
         let done = results.len();
-        let end = (done + CHUNK).min(total);
+        let end = (done + chunk).min(total);
         let lower = &rows.lower[done..end];
         let values = &rows.values[done * count..end * count];
         results.extend(task.integrate_on(machine, lower, values, settings, common.precision)?);

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`fixed`] | the paper's kernel and its fast form |
 //! | [`tabled`] | sums over an oscillator table, without a verdict |
-//! | [`batch`] | value, error estimate, status, accelerator and condition of every integral |
+//! | [`batch`] | value, error estimate, status, accelerator and condition of every integral that a machine can decide; [`Task`](super::Task) has the CPU do the rest |
 
 pub mod batch;
 pub mod fixed;

@@ -17,6 +17,7 @@ use super::oscillator::Oscillator;
 use crate::backend::{Precision, Resolved};
 use crate::emulator::{Emulator, ThreadOrder};
 use crate::error::{Error, Result};
+use crate::machine::Machine;
 
 /// A number that an integral brings: an expression in its parameters.
 #[derive(Clone, Debug)]
@@ -346,11 +347,11 @@ impl Task {
         match machine {
             Resolved::Reference => self.integrate_serially(lower, values, settings, precision),
             Resolved::Cuda(device) => {
-                launch::integrate(self, device, lower, values, settings, precision)
+                self.integrate_with(device, lower, values, settings, precision)
             }
             Resolved::Emulator => {
                 let emulator = Emulator::new(ThreadOrder::Ascending);
-                launch::integrate(self, &emulator, lower, values, settings, precision)
+                self.integrate_with(&emulator, lower, values, settings, precision)
             }
             Resolved::Cpu => self.integrate_all(lower, values, settings, precision),
         }
@@ -375,6 +376,18 @@ impl Task {
         let mut g = amplitude.evaluator::<f64>(values).ok()?;
         let last = std::f64::consts::PI * zeros as f64 / omega;
         vanishes(&mut |x| g.at(x), oscillator, last)
+    }
+
+    /// The same with the kernels of a machine of one's own.
+    pub fn integrate_with<M: Machine>(
+        &self,
+        machine: &M,
+        lower: &[f64],
+        values: &[f64],
+        settings: &Settings,
+        precision: Precision,
+    ) -> Result<Vec<Integral>> {
+        launch::integrate(self, machine, lower, values, settings, precision)
     }
 
     pub(super) fn check_rows(&self, lower: &[f64], values: &[f64]) -> Result<()> {

@@ -303,8 +303,8 @@ pub fn judge<T: Real, S: Simt>(
         UNDECIDED
     } else if total * scale <= tolerance {
         Status::Ok.code()
-    } else if floor * scale > tolerance && least + error <= floor {
-        // Roundoff alone exceeds the tolerance and is most of the estimate.
+    } else if floor * scale > tolerance * number(4.0) && least + error <= floor {
+        // Roundoff alone exceeds the tolerance, by more than what its bound may be too large by, and is most of the estimate.
         Status::NotConverged.code()
     } else {
         UNDECIDED

@@ -142,6 +142,17 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
         }
     }
 
+    /// Replaces the parameters of all integrals.
+    pub fn set_parameters(&mut self, machine: &M, lambda: &[T], omega: &[T]) -> Result<()> {
+        machine.write(&mut self.frequencies, omega)?;
+        machine.write(&mut self.parameters, lambda)
+    }
+
+    /// Copies the integrals of the last launch to a slice of the same length.
+    pub fn read_values(&self, machine: &M, values: &mut [T]) -> Result<()> {
+        machine.read(&self.values, values)
+    }
+
     /// The integrals of the last launch.
     pub fn values(&self, machine: &M) -> Result<Vec<T>> {
         let mut values = vec![T::ZERO; self.rule.integrals as usize];

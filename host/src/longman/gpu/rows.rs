@@ -83,13 +83,15 @@ fn area_nodes(
 }
 
 /// Tanh-sinh on the head: `[s, weight, weight with twice the step, with four times]`, the least s first.
-fn head(oscillation: &Oscillation, start: f64, end: f64) -> Vec<Quad<f64>> {
+fn head(oscillation: &Oscillation, start: f64, end: f64, epsilon: f64) -> Vec<Quad<f64>> {
     let width = end - start;
     if width <= 0.0 {
         return vec![Quad([end, 0.0, 0.0, 0.0])];
     }
     // The left end may be singular; towards the right one the oscillation vanishes, or the integrand is smooth.
-    let (left, right) = ((6.0 / STEP) as i32, (3.5 / STEP) as i32);
+    // The least node is 1e-275 of the width, and in single precision 1e-29, so that it stays a number when it is divided by a frequency.
+    let furthest = if epsilon < 1e-10 { 6.0 } else { 3.75 };
+    let (left, right) = ((furthest / STEP) as i32, (3.5 / STEP) as i32);
     let mut nodes = Vec::new();
     for j in -left..=right {
         let t = f64::from(j) * STEP;
@@ -192,7 +194,7 @@ impl Tables {
                 nodes.push(Quad([s, factor * weights[0], factor * weights[1], 0.0]));
             }
         }
-        let head = head(&config.oscillation, start, bounds[0]);
+        let head = head(&config.oscillation, start, bounds[0], epsilon);
         let (rows, skips) = rows(&bounds, config, epsilon);
         let rule = BatchRule {
             absolute: config.absolute,
