@@ -26,6 +26,7 @@
 //! | [`signed_digit`] | exact sums and dot products of binary and decimal numbers |
 //! | [`isotropic`] | the isotropic equation in energy space in O(M^2), and economies as gases |
 //! | [`bgk`] | the BGK and Shakhov models on phase-space grids |
+//! | [`longman`] | infinite integrals of oscillating functions |
 //! | [`backend`] | where to compute and in which precision |
 //! | [`machine`] | what the host asks of a machine that runs kernels: memory, copies, launches |
 //! | [`gpu`] | that machine on a CUDA device; what is there and what is missing |
@@ -44,6 +45,7 @@ pub mod emulator;
 mod error;
 pub mod gpu;
 pub mod isotropic;
+pub mod longman;
 pub mod machine;
 pub mod memory_plan;
 pub mod signed_digit;

@@ -18,6 +18,7 @@
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
 //! | [`signed_digit`] | kernels of exact sums and dot products |
 //! | [`isotropic`] | kernels of the isotropic Boltzmann equation in energy space |
+//! | [`longman`] | infinite integrals of oscillating functions |
 #![no_std]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -32,6 +33,7 @@ pub mod bgk;
 pub mod collision;
 pub mod isotropic;
 pub mod kernel;
+pub mod longman;
 pub mod math;
 pub mod memory;
 #[cfg(target_arch = "nvptx64")]

@@ -28,6 +28,7 @@ mod flow;
 mod fourier;
 mod isotropic;
 mod market;
+mod longman;
 mod npy;
 mod numbers;
 mod output;
@@ -72,6 +73,7 @@ enum Command {
     Fourier(fourier::FourierArgs),
     Shock(shock::ShockArgs),
     Cavity(cavity::CavityArgs),
+    Longman(Box<longman::LongmanArgs>),
     Doctor(doctor::DoctorArgs),
 }
 
@@ -100,6 +102,7 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Fourier(args)), _) => fourier::run(&args),
         (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
         (Some(Command::Cavity(args)), Some(sub)) => cavity::run(&args, sub),
+        (Some(Command::Longman(args)), _) => longman::run(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }
