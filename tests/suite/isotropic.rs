@@ -224,7 +224,12 @@ fn counts_of_elements() {
 /// Asserts that two evaluations agree within `tolerance` of the largest gross rate.
 #[track_caller]
 fn assert_rates(found: &Rates, expected: &Rates, f: &[f64], tolerance: f64, what: &str) {
-    let gross = largest(&expected.gain);
+    let loss: Vec<f64> = f
+        .iter()
+        .zip(&expected.frequency)
+        .map(|(f, nu)| f * nu)
+        .collect();
+    let gross = largest(&expected.gain).max(largest(&loss));
     let off = distance(&found.gain, &expected.gain) / gross;
     assert!(off < tolerance, "{what}: gain is off by {off:e}");
     let off = distance(&found.frequency, &expected.frequency) / largest(&expected.frequency);
@@ -383,11 +388,23 @@ fn every_law_and_storage_agrees_with_the_definition() {
                     let reference = of(Backend::Reference, Storage::Pairs, Precision::F64, weights);
                     let (expected, _) = rates(&reference, &f).expect("the reference");
                     for backend in machines() {
-                        if backend != Backend::Cpu && matches!(law, Law::Saving { .. }) {
+                        // Weights are the host's work, and thousands of threads are slow to emulate.
+                        let emulated = backend == Backend::Emulator;
+                        let many = [Law::Power { theta: 0.5 }, Law::Power { theta: 2.0 }];
+                        if backend != Backend::Cpu && matches!(law, Law::Saving { .. })
+                            || emulated
+                                && (weights == Weights::Cell || cells == 7 || many.contains(&law))
+                        {
                             continue;
                         }
                         for storage in [Storage::Pairs, Storage::Compact, Storage::Full] {
-                            if storage != Storage::Pairs && !matches!(law, Law::Power { .. }) {
+                            let stored = storage != Storage::Pairs;
+                            if stored && !matches!(law, Law::Power { .. })
+                                || emulated
+                                    && stored
+                                    && (cells > 40 || law == Law::Power { theta: 1.0 })
+                                || emulated && !corrected && storage != Storage::Full
+                            {
                                 continue;
                             }
                             for (precision, tolerance) in

@@ -54,24 +54,26 @@ impl<T: Real> Shells<T> {
     fn sums(&self, f: &[f64], detailed: bool) -> Sums {
         let cells = self.cells;
         sum_of_parts(cells, detailed, &self.parts, |shells, sums| {
+            let mut p_above = Vec::new();
             for s in shells {
                 let (first, count) = folded(s, cells);
                 let h = &self.values[self.starts[s]..][..count];
                 let product = |a: usize| f[first + a] * f[s - first - a];
                 let many = |a: usize| if 2 * (first + a) == s { 1.0 } else { 2.0 };
-                // Over b > a: of mu_b and mu_b p_b; over b <= a: of h_b mu_b and h_b mu_b p_b.
-                let (mut m_above, mut p_above) = (0.0, 0.0);
-                for b in 0..count {
-                    m_above += many(b);
-                    p_above += many(b) * product(b);
+                // Sums over b > a of mu_b p_b, from the top: differences would lose the small ones.
+                p_above.clear();
+                p_above.resize(count, 0.0);
+                for a in (1..count).rev() {
+                    p_above[a - 1] = p_above[a] + many(a) * product(a);
                 }
+                let mut m_above: f64 = (0..count).map(many).sum();
+                // Over b < a: of h_b mu_b and h_b mu_b p_b.
                 let (mut m_below, mut p_below) = (0.0, 0.0);
                 for a in 0..count {
                     let (p, h, m) = (product(a), h[a].to_f64(), many(a));
                     m_above -= m;
-                    p_above = if a + 1 == count { 0.0 } else { p_above - m * p };
                     let (i, j) = (first + a, s - first - a);
-                    let gain = p_below + h * p_above.max(0.0);
+                    let gain = p_below + h * p_above[a];
                     let rate = m_below + h * m_above;
                     m_below += h * m;
                     p_below += h * m * p;
