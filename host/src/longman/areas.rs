@@ -145,7 +145,7 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
             return Area::default();
         };
         let width = start.to(first, table.oscillator);
-        if !(width > 0.0) {
+        if width.is_nan() || width <= 0.0 {
             return Area::default();
         }
         let end = first / omega;
@@ -238,7 +238,7 @@ impl<F: FnMut(f64) -> f64> Areas for Plain<'_, F> {
             return Area::default();
         };
         let (lower, integrand) = (self.lower, &mut self.integrand);
-        if !(first > lower) {
+        if first <= lower {
             return Area::default();
         }
         let mut f = |node: Node| {

@@ -162,7 +162,7 @@ impl Computed {
         for k in 0..self.areas.len() {
             for level in 1..DIVISIONS.len() {
                 let old = self.areas[k];
-                if !(old.truncation > share.max(floor)) || old.level >= level {
+                if old.truncation <= share.max(floor) || old.level >= level {
                     break;
                 }
                 let mut new = source.area(k, level);
@@ -200,13 +200,13 @@ impl Computed {
         (!self.levels_off(source, v, p)).then_some(p)
     }
 
-    /// Whether the areas fall to a constant above zero, where the integral diverges though they fall: they no longer fall at the end, or
+    /// Whether the areas fall to a constant above zero, where the integral diverges though they fall: they no longer fall in the second half, or
     /// their limit is found and is not zero, or the exponent of their decay goes to zero or below. A limit is believed if it is sharp compared with the fall that was seen, so that exponentials
     /// too slow to be told from a straight line pass.
     fn levels_off(&self, source: &dyn Areas, v: &[f64], p: usize) -> bool {
         let last = v.len() - 1;
         let noise = self.areas[last].error();
-        let late = v.len() - LEAST / 2;
+        let late = p + (last - p) / 2;
         if v[late] - v[last] <= 8.0 * self.areas[late].error().max(noise) {
             return true;
         }

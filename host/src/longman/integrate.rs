@@ -72,7 +72,7 @@ impl Settings {
             }
         }
         match self.accuracy {
-            Some(accuracy) if !(accuracy >= 0.0 && accuracy < 1.0) => {
+            Some(accuracy) if !(0.0..1.0).contains(&accuracy) => {
                 return refuse(
                     "the accuracy of the integrand is",
                     "from 0 to below 1",
@@ -294,7 +294,7 @@ fn worth_more(status: Status) -> bool {
 fn better(fewer: Integral, more: Integral) -> Integral {
     match (fewer.status, more.status) {
         (Status::NotConverged, Status::NotConverged | Status::NotFinite)
-            if !(more.error < fewer.error) =>
+            if fewer.error <= more.error =>
         {
             fewer
         }
