@@ -128,8 +128,8 @@ impl Computed {
         if drowned >= 2 {
             return self.direct(v.len() - drowned, demand);
         }
-        match self.premise(source, &v) {
-            Some(p) if source.vanishes() != Some(false) => self.accelerated(p, &v, demand),
+        match self.premise(&v) {
+            Some(p) if self.vanishes(source, &v, p) => self.accelerated(p, &v, demand),
             _ => Integral::without_value(Status::PremiseViolated),
         }
     }
@@ -178,7 +178,7 @@ impl Computed {
     }
 
     /// The first area from which the premise holds.
-    fn premise(&self, source: &dyn Areas, v: &[f64]) -> Option<usize> {
+    fn premise(&self, v: &[f64]) -> Option<usize> {
         let count = v.len();
         let noise = |k: usize| self.areas.get(k).map_or(0.0, Area::error);
         let falls = |k: usize| {
@@ -197,7 +197,14 @@ impl Computed {
         if v[p] - v[last] <= 8.0 * noise(p).max(noise(last)) {
             return None;
         }
-        (!self.levels_off(source, v, p)).then_some(p)
+        Some(p)
+    }
+
+    /// Whether the areas fall to zero: seen far out where the amplitude is known there, else guessed from the areas.
+    fn vanishes(&self, source: &mut dyn Areas, v: &[f64], p: usize) -> bool {
+        source
+            .vanishes()
+            .unwrap_or_else(|| !self.levels_off(source, v, p))
     }
 
     /// Whether the areas fall to a constant above zero, where the integral diverges though they fall: they no longer fall in the second half, or
@@ -212,7 +219,7 @@ impl Computed {
         }
         let constant = limit(&v[p..]);
         let fall = v[p] - v[last];
-        if constant.error < 1e-4 * fall
+        if constant.error < 1e-5 * fall
             && constant.value > (100.0 * constant.error).max(8.0 * noise)
         {
             return true;
