@@ -150,7 +150,7 @@ impl Computed {
         2.0 * f64::EPSILON * (self.head.value.abs() + 2.0 * largest.fold(0.0, f64::max))
     }
 
-    /// Divides the areas whose quadrature error is above roundoff and above their share of the tolerance.
+    /// Divides the areas whose quadrature error is above their noise, above roundoff, and above their share of the tolerance.
     fn refine(&mut self, source: &mut dyn Areas, demand: &Demand) {
         let count = self.areas.len() as f64;
         let values: Vec<f64> = self.areas.iter().map(|a| a.value.abs()).collect();
@@ -162,7 +162,7 @@ impl Computed {
         for k in 0..self.areas.len() {
             for level in 1..DIVISIONS.len() {
                 let old = self.areas[k];
-                if old.truncation <= share.max(floor) || old.level >= level {
+                if old.truncation <= share.max(floor).max(0.5 * old.noise) || old.level >= level {
                     break;
                 }
                 let mut new = source.area(k, level);
