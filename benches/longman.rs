@@ -17,7 +17,6 @@ use rarefy::longman::gpu::fixed::{FixedBatch, Form, Functions};
 use rarefy::longman::gpu::tabled::{TableRule, Tabled, TabledBatch};
 use rarefy::longman::paper::{PaperRule, integrate_on_cpu};
 use rarefy::longman::{Oscillator, Settings, integrate_oscillating};
-use rarefy::machine::Machine;
 use rarefy_kernels::Real;
 
 /// Numbers of areas of the paper's Fig. 9.

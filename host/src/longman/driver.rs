@@ -128,8 +128,8 @@ impl Computed {
         if drowned >= 2 {
             return self.direct(v.len() - drowned, demand);
         }
-        match self.premise(source, &v) {
-            Some(p) if source.vanishes() != Some(false) => self.accelerated(p, &v, demand),
+        match self.premise(&v) {
+            Some(p) if self.vanishes(source, &v, p) => self.accelerated(p, &v, demand),
             _ => Integral::without_value(Status::PremiseViolated),
         }
     }
@@ -150,7 +150,7 @@ impl Computed {
         2.0 * f64::EPSILON * (self.head.value.abs() + 2.0 * largest.fold(0.0, f64::max))
     }
 
-    /// Divides the areas whose quadrature error is above roundoff and above their share of the tolerance.
+    /// Divides the areas whose quadrature error is above their noise, above roundoff, and above their share of the tolerance.
     fn refine(&mut self, source: &mut dyn Areas, demand: &Demand) {
         let count = self.areas.len() as f64;
         let values: Vec<f64> = self.areas.iter().map(|a| a.value.abs()).collect();
@@ -162,7 +162,7 @@ impl Computed {
         for k in 0..self.areas.len() {
             for level in 1..DIVISIONS.len() {
                 let old = self.areas[k];
-                if old.truncation <= share.max(floor) || old.level >= level {
+                if old.truncation <= share.max(floor).max(0.5 * old.noise) || old.level >= level {
                     break;
                 }
                 let mut new = source.area(k, level);
@@ -178,7 +178,7 @@ impl Computed {
     }
 
     /// The first area from which the premise holds.
-    fn premise(&self, source: &dyn Areas, v: &[f64]) -> Option<usize> {
+    fn premise(&self, v: &[f64]) -> Option<usize> {
         let count = v.len();
         let noise = |k: usize| self.areas.get(k).map_or(0.0, Area::error);
         let falls = |k: usize| {
@@ -197,7 +197,14 @@ impl Computed {
         if v[p] - v[last] <= 8.0 * noise(p).max(noise(last)) {
             return None;
         }
-        (!self.levels_off(source, v, p)).then_some(p)
+        Some(p)
+    }
+
+    /// Whether the areas fall to zero: seen far out where the amplitude is known there, else guessed from the areas.
+    fn vanishes(&self, source: &mut dyn Areas, v: &[f64], p: usize) -> bool {
+        source
+            .vanishes()
+            .unwrap_or_else(|| !self.levels_off(source, v, p))
     }
 
     /// Whether the areas fall to a constant above zero, where the integral diverges though they fall: they no longer fall in the second half, or
@@ -212,7 +219,7 @@ impl Computed {
         }
         let constant = limit(&v[p..]);
         let fall = v[p] - v[last];
-        if constant.error < 1e-4 * fall
+        if constant.error < 1e-5 * fall
             && constant.value > (100.0 * constant.error).max(8.0 * noise)
         {
             return true;

@@ -3,7 +3,7 @@
 //! The kernels judge as the driver of the CPU does, by fixed means: areas by the Kronrod rule of 15 nodes, a head by tanh-sinh of one step, the
 //! accelerators of Euler and of Cohen, Rodriguez Villegas and Zagier after skipping 0, N/4, N/3 or N/2 areas. They report OK where the estimate is within
 //! the tolerance, and NOT_CONVERGED where roundoff alone exceeds it. Whatever else they meet (areas that do not alternate, a head or an area that
-//! needs refinement, numbers that are not finite) they leave undecided, and [`integrate`] returns `None` for it.
+//! needs refinement, numbers that are not finite) they leave undecided, and [`Batch::integrate`] returns `None` for it.
 
 use rarefy_kernels::longman::decide::{
     BATCH_THREADS, BatchRule, PANEL_NODES, ROW_QUADS, UNDECIDED,
