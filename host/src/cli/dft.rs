@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::common::{Common, Failure, count, name_of};
+use super::npy;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
-use super::npy;
 use crate::backend::{Backend, Precision};
 use crate::error::Result;
 use crate::signed_digit::dft::{Signal, Spectrum, Transform};
@@ -109,16 +109,30 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     report.set("input", &outcome.file);
     report.set("machine", &outcome.machine);
     report.set("count", n);
-    report.set("re", outcome.rounded.iter().map(|y| y[0]).collect::<Vec<_>>());
-    report.set("im", outcome.rounded.iter().map(|y| y[1]).collect::<Vec<_>>());
+    report.set(
+        "re",
+        outcome.rounded.iter().map(|y| y[0]).collect::<Vec<_>>(),
+    );
+    report.set(
+        "im",
+        outcome.rounded.iter().map(|y| y[1]).collect::<Vec<_>>(),
+    );
     report.set("round_trip_error_percent", outcome.percent);
     report.set("elapsed_s", begun.elapsed().as_secs_f64());
     if let Some(folder) = &common.out {
         let columns: Vec<f64> = outcome.rounded.iter().flatten().copied().collect();
         let array = npy::encode(&[outcome.rounded.len(), 2], &columns, common.precision);
         report.stage(&mut files, &folder.join("spectrum.npy"), &array)?;
-        report.stage(&mut files, &folder.join("spectrum.csv"), &outcome.table(digits)?)?;
-        report.stage(&mut files, &folder.join("spectrum.png"), &outcome.plot(args.inverse).png()?)?;
+        report.stage(
+            &mut files,
+            &folder.join("spectrum.csv"),
+            &outcome.table(digits)?,
+        )?;
+        report.stage(
+            &mut files,
+            &folder.join("spectrum.png"),
+            &outcome.plot(args.inverse).png()?,
+        )?;
     }
     report.finish(files, common.out.as_deref(), common, |total| {
         outcome.summary(&parameters, total)
@@ -139,7 +153,10 @@ impl Outcome {
     fn table(&self, digits: usize) -> Result<Vec<u8>> {
         let Signal { re, im } = self.y.rounded(digits);
         let rows = re.iter().zip(&im).enumerate();
-        output::table(&["k", "re", "im"], rows.map(|(k, (re, im))| (k, re.to_string(), im.to_string())))
+        output::table(
+            &["k", "re", "im"],
+            rows.map(|(k, (re, im))| (k, re.to_string(), im.to_string())),
+        )
     }
 
     fn plot(&self, inverse: bool) -> Figure {
@@ -152,7 +169,9 @@ impl Outcome {
                 .collect()
         };
         let given = (0..self.x.len())
-            .map(|i| [&self.x.re, &self.x.im].map(|part| part.get(i).map_or(0.0, |x| x.round_f64())))
+            .map(|i| {
+                [&self.x.re, &self.x.im].map(|part| part.get(i).map_or(0.0, |x| x.round_f64()))
+            })
             .collect();
         let panel = |index: &str, name: &str, points, colour: usize| Panel {
             x: format!("index {index}"),
@@ -177,12 +196,23 @@ impl Outcome {
     }
 
     fn summary(&self, p: &Parameters, total: Duration) -> String {
-        let what = if p.inverse { "Inverse discrete Fourier transform" } else { "Discrete Fourier transform" };
+        let what = if p.inverse {
+            "Inverse discrete Fourier transform"
+        } else {
+            "Discrete Fourier transform"
+        };
         let mut lines = vec![
             format!("{what} of {}, {} points", self.file, self.rounded.len()),
             format!("  digits        {} in the cosines, exact sums", p.digits),
-            format!("  backend       {}, arrays in {}", self.machine, name_of(&p.precision)),
-            format!("  there, back   largest relative error {:.3e} %", self.percent),
+            format!(
+                "  backend       {}, arrays in {}",
+                self.machine,
+                name_of(&p.precision)
+            ),
+            format!(
+                "  there, back   largest relative error {:.3e} %",
+                self.percent
+            ),
             format!(
                 "  wall time     {:.3} s, of which the transforms {:.3} s",
                 total.as_secs_f64(),
