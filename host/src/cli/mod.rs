@@ -6,6 +6,7 @@
 //! | `output` | files that appear whole or not at all; standard output that may close |
 //! | `report` | `run.json`, warnings, timings |
 //! | `npy`, `checkpoint` | the two binary formats |
+//! | `numbers` | vectors of numbers, from .npy files or text |
 //! | `plot` | figures as PNG |
 //! | `progress` | a bar on a terminal, a line now and then elsewhere |
 
@@ -16,12 +17,14 @@ mod dft;
 mod distribution;
 mod doctor;
 mod npy;
+mod numbers;
 mod output;
 mod plot;
 mod progress;
 mod rates;
 mod relax;
 mod report;
+mod sum;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -44,6 +47,8 @@ enum Command {
     Collide(collide::CollideArgs),
     Rates(rates::RatesArgs),
     Dft(dft::DftArgs),
+    Sum(sum::SumArgs),
+    Dot(sum::DotArgs),
     Doctor(doctor::DoctorArgs),
 }
 
@@ -64,6 +69,8 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Collide(args)), _) => collide::run(&args),
         (Some(Command::Rates(args)), _) => rates::run(&args),
         (Some(Command::Dft(args)), _) => dft::run(&args),
+        (Some(Command::Sum(args)), _) => sum::run_sum(&args),
+        (Some(Command::Dot(args)), _) => sum::run_dot(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }

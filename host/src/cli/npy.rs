@@ -16,7 +16,7 @@ use crate::backend::Precision;
 use crate::error::{Error, Result};
 
 /// Bytes that a header may have with what precedes it. Those of plain arrays have 128; the parser recurses, and a longer one could exhaust the stack.
-const HEADER: usize = 1024;
+pub(super) const HEADER: usize = 1024;
 
 /// A cube of N x N x N numbers in C order, `[x][y][z]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,29 +40,7 @@ pub(super) fn read_cube(path: &Path, sides: std::ops::RangeInclusive<usize>) -> 
         .take(HEADER as u64)
         .read_to_end(&mut head)
         .map_err(failed)?;
-    let long = || {
-        refuse(format!(
-            "the header of this .npy file has more than {HEADER} bytes"
-        ))
-    };
-    // Versions 2 and 3 may announce 4 GiB, for which the parser would make room at once.
-    if matches!(*head, [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _, _, _, a, b, ..] if a | b != 0)
-    {
-        return Err(long());
-    }
-    let mut rest = &head[..];
-    let header = Header::from_reader(&mut rest).map_err(|e| match e {
-        ReadHeaderError::Io(_) if head.len() == HEADER => long(),
-        ReadHeaderError::Io(_) if head.len() < 6 => refuse(NOT_NPY.into()),
-        ReadHeaderError::Io(_) => refuse("the file is cut short within its header".into()),
-        ReadHeaderError::Parse(ParseHeaderError::MagicString) => refuse(NOT_NPY.into()),
-        ReadHeaderError::Parse(ParseHeaderError::Version { major, minor }) => refuse(format!(
-            "version {major}.{minor} of the .npy format is not known; 1.0 to 3.0 are"
-        )),
-        ReadHeaderError::Parse(_) => refuse(
-            "the header of this .npy file cannot be read; numpy.save writes a good one".into(),
-        ),
-    })?;
+    let (header, rest) = parse_header(path, &head)?;
 
     let descr = header.type_descriptor.as_string().map_or("", |s| s);
     let width = match descr {
@@ -118,6 +96,37 @@ pub(super) fn read_cube(path: &Path, sides: std::ops::RangeInclusive<usize>) -> 
     })
 }
 
+/// The header of a .npy file, from the first [`HEADER`] bytes of the file or all that it has, and what follows it in them.
+pub(super) fn parse_header<'a>(path: &Path, head: &'a [u8]) -> Result<(Header, &'a [u8])> {
+    let refuse = |text: String| Error::file(path, text);
+    let head = &head[..head.len().min(HEADER)];
+    let long = || {
+        refuse(format!(
+            "the header of this .npy file has more than {HEADER} bytes"
+        ))
+    };
+    // Versions 2 and 3 may announce 4 GiB, for which the parser would make room at once.
+    if matches!(*head, [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _, _, _, a, b, ..] if a | b != 0)
+    {
+        return Err(long());
+    }
+    let mut rest = head;
+    let header = Header::from_reader(&mut rest).map_err(|e| match e {
+        ReadHeaderError::Io(_) if head.len() == HEADER => long(),
+        ReadHeaderError::Io(_) if head.len() < 6 => refuse(NOT_NPY.into()),
+        ReadHeaderError::Io(_) => refuse("the file is cut short within its header".into()),
+        ReadHeaderError::Parse(ParseHeaderError::MagicString) => refuse(NOT_NPY.into()),
+        ReadHeaderError::Parse(ParseHeaderError::Version { major, minor }) => refuse(format!(
+            "version {major}.{minor} of the .npy format is not known; 1.0 to 3.0 are"
+        )),
+        ReadHeaderError::Parse(_) => refuse(
+            "the header of this .npy file cannot be read; numpy.save writes a good one".into(),
+        ),
+    })?;
+
+    Ok((header, rest))
+}
+
 const NOT_NPY: &str = "not a .npy file; numpy.save writes one";
 
 /// The numbers as they stand in the file, and no byte less or more.
@@ -149,7 +158,7 @@ pub(super) fn encode(shape: &[usize], values: &[f64], precision: Precision) -> V
 }
 
 /// `int64` for `<i8`.
-fn type_in_words(descr: &str) -> String {
+pub(super) fn type_in_words(descr: &str) -> String {
     let bare = descr.trim_start_matches(['<', '>', '|', '=']);
     let (kind, size) = bare.split_at(bare.len().min(1));
     let bits = size
