@@ -162,7 +162,7 @@ impl ExactValue {
     fn root(&self) -> Self {
         let bits = bit_length(&self.magnitude);
         // An even number of bits dropped, or added, leaves 127 or 128.
-        let dropped = (bits as i64 - 128).div_euclid(2) * 2 + if bits % 2 == 0 { 0 } else { 2 };
+        let dropped = (bits as i64 - 127).div_euclid(2) * 2;
         let (square, mut more) = if dropped >= 0 {
             let dropped = dropped as usize;
             let low = u128::from(bits_from(&self.magnitude, dropped));
