@@ -3,6 +3,7 @@
 //! Times of the GPU are those of its own clock, without copies, unless a row says otherwise. Buffers rotate, so that no data are in a cache from the
 //! time before. `--features peers` adds the rows of other libraries.
 
+mod decimal;
 mod float;
 
 use std::cell::RefCell;
@@ -63,4 +64,5 @@ fn main() {
         .measurement_time(Duration::from_millis(700))
         .configure_from_args();
     float::run(&mut criterion);
+    decimal::run(&mut criterion);
 }

@@ -67,6 +67,8 @@ mod texts {
     struct Isotropic;
     #[doc = include_str!("../../docs/bgk-steady.md")]
     struct BgkSteady;
+    #[doc = include_str!("../../docs/signed-digit.md")]
+    struct SignedDigit;
     #[doc = include_str!("../../docs/emulator.md")]
     struct Emulator;
     #[doc = include_str!("../../docs/writing-a-kernel.md")]

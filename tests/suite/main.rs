@@ -20,6 +20,7 @@ mod ptx;
 mod signed_digit_decimal;
 mod signed_digit_dft;
 mod signed_digit_float;
+mod signed_digit_float_cli;
 mod signed_digit_integer;
 mod signed_digit_radix10;
 mod support;

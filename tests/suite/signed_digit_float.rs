@@ -238,9 +238,11 @@ proptest! {
             prop_assert!(same(sum.round::<f64>(), nearest(&exact, 1074)));
             prop_assert!(same(sum.round::<f32>(), nearest(&exact, 1074)));
             let scaled: BigInt = exact << 1200;
-            // The quotient, cut far below any unit in the last place, and its sticky bit.
+            // The quotient, cut far below any unit in the last place, and whether anything was cut.
             let n = x.len();
-            let quotient: BigInt = (&scaled / n << 1) + i32::from(&scaled % n != BigInt::ZERO) * if scaled.sign() == Sign::Minus { -1 } else { 1 };
+            let cut = i32::from(&scaled % n != BigInt::ZERO);
+            let sticky = if scaled.sign() == Sign::Minus { -cut } else { cut };
+            let quotient: BigInt = (&scaled / n) * 2 + sticky;
             prop_assert!(same(exact_mean::<f64>(&x), nearest(&quotient, 1074 + 1201)));
         }
     }

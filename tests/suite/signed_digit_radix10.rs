@@ -6,6 +6,7 @@ use rarefy::backend::Resolved;
 use rarefy::emulator::{Emulator, ThreadOrder};
 use rarefy::machine::{Grid, Machine};
 use rarefy::signed_digit::decimal::{self, Decimal};
+use rarefy::signed_digit::introduction::{VECTORS_DOT, dot_error, vectors};
 use rarefy::signed_digit::radix10::{
     self, DigitSet, Float, Method, ResidentDigits, Rows, SignedDigits, digit_count,
 };
@@ -363,41 +364,12 @@ fn digit_counts_of_sums() {
     assert_eq!(sum.to_decimal().to_string(), "799209.99");
 }
 
-/// x and y of the paper's introduction.
-pub(crate) fn figure_2(alpha: i32, beta: i32) -> [Vec<Decimal>; 2] {
-    let power = |exponent: i32| format!("1e{exponent}");
-    let decimals = |texts: [String; 6]| {
-        texts
-            .iter()
-            .map(|text| text.parse().expect("a number"))
-            .collect()
-    };
-    [
-        decimals([
-            power(alpha),
-            "1223".into(),
-            power(alpha - 1),
-            power(alpha - 2),
-            "3".into(),
-            format!("-1e{}", alpha - 5),
-        ]),
-        decimals([
-            power(beta),
-            "2".into(),
-            format!("-1e{}", beta + 1),
-            power(beta),
-            "2111".into(),
-            power(beta + 3),
-        ]),
-    ]
-}
-
 #[test]
 fn the_dot_product_of_figure_2_is_exact_for_all_parameters() {
-    let expected = Decimal::from(8779);
+    let expected = Decimal::from(VECTORS_DOT);
     for alpha in -60..=60 {
         for beta in -60..=60 {
-            let [x, y] = figure_2(alpha, beta);
+            let [x, y] = vectors(alpha, beta);
             assert_eq!(
                 decimal::dot(&x, &y, &Resolved::Cpu).expect("a dot product"),
                 expected
@@ -406,8 +378,8 @@ fn the_dot_product_of_figure_2_is_exact_for_all_parameters() {
     }
     for backend in backends() {
         for (alpha, beta) in [(1, 1), (1, 21), (-60, 60), (7, -13)] {
-            let [x, y] = figure_2(alpha, beta)
-                .map(|x| x.iter().map(Float::from_decimal).collect::<Vec<_>>());
+            let [x, y] =
+                vectors(alpha, beta).map(|x| x.iter().map(Float::from_decimal).collect::<Vec<_>>());
             for rows in [Rows::PerColumn, Rows::PerPlace] {
                 let dot = Float::dot(&x, &y, rows, &backend).expect("a dot product");
                 assert_eq!(
@@ -423,16 +395,14 @@ fn the_dot_product_of_figure_2_is_exact_for_all_parameters() {
 
 #[test]
 fn the_errors_of_figure_2_in_floating_point() {
-    let error = |beta: i32, round: fn(f64) -> f64| {
-        let [x, y] = figure_2(1, beta);
-        let sum = x.iter().zip(&y).fold(0.0, |sum, (x, y)| {
-            let product = round(round(x.round_f64()) * round(y.round_f64()));
-            round(sum + product)
-        });
-        (sum - 8779.0).abs() / 8779.0 * 100.0
+    let single = |beta| {
+        let [x, y] = vectors(1, beta);
+        dot_error::<f32>(&x, &y)
     };
-    let single = |beta| error(beta, |value| f64::from(value as f32));
-    let double = |beta| error(beta, |value| value);
+    let double = |beta| {
+        let [x, y] = vectors(1, beta);
+        dot_error::<f64>(&x, &y)
+    };
     let close = |found: f64, expected: f64| (found - expected).abs() <= 0.05 * expected;
     for (beta, expected) in [
         (6, 0.0),

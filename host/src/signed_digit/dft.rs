@@ -104,7 +104,7 @@ impl Spectrum {
             .collect()
     }
 
-    /// Real and imaginary parts with at least `places` digits after the point.
+    /// Real and imaginary parts with `places` digits after the point.
     pub fn rounded(&self, places: usize) -> Signal {
         let part = |part: &[Decimal]| {
             part.iter()

@@ -16,6 +16,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`float`] | sums and dot products of `f32` and `f64`, exact and rounded once: digits of radix 2^32 in 64-bit integers |
+//! | [`introduction`] | the paper's two examples of where floating point fails |
 //! | [`radix10`] | the paper's arithmetic, digit by digit |
 //! | [`decimal`] | decimal numbers of any length, from text to text: exact sums and dot products |
 //! | [`dft`] | the discrete Fourier transform and its inverse with exact sums |
@@ -25,4 +26,5 @@ pub mod decimal;
 pub mod dft;
 pub mod float;
 pub mod integer;
+pub mod introduction;
 pub mod radix10;

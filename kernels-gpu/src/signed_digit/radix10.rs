@@ -28,18 +28,9 @@ pub const fn transfer(sum: i32) -> i32 {
 #[inline(always)]
 fn digit_of(value: i64, power: u64) -> i32 {
     let magnitude = value.unsigned_abs();
-    let shifted = match magnitude.checked_div(power) {
-        Some(shifted) => shifted,
-        None => 0,
-    };
-    let here = (shifted % 10) as i32;
-    let below = match power.checked_div(10) {
-        Some(0) | None => 0,
-        Some(power) => match magnitude.checked_div(power) {
-            Some(shifted) => (shifted % 10) as i32,
-            None => 0,
-        },
-    };
+    let digit_at = |power: u64| (magnitude.checked_div(power).unwrap_or(0) % 10) as i32;
+    let here = digit_at(power);
+    let below = if power >= 10 { digit_at(power / 10) } else { 0 };
     let digit = here - BASE * (here >= THRESHOLD) as i32 + (below >= THRESHOLD) as i32;
     if value < 0 { -digit } else { digit }
 }
@@ -76,7 +67,7 @@ kernel! {
         if item < z.len() {
             let sum = i32::from(x.get(t, item)) + i32::from(y.get(t, item));
             let mut digit = sum - BASE * transfer(sum);
-            if item % (width as usize).max(1) > 0 {
+            if !item.is_multiple_of(width as usize) {
                 digit += transfer(i32::from(x.get(t, item - 1)) + i32::from(y.get(t, item - 1)));
             }
             z.set(t, item, digit as i8);

@@ -12,6 +12,9 @@ use crate::signed_digit::dft::Signal;
 /// Bytes of the header of an .npy file with what precedes it: plain arrays have 128.
 const HEADER: usize = 1024;
 
+/// How the first bytes of eight, the least first, are a number; `None` if it is not finite.
+type Decode = fn([u8; 8]) -> Option<Decimal>;
+
 /// Reads a sequence of real or complex numbers.
 pub(super) fn read(path: &Path) -> Result<Signal> {
     let bytes = std::fs::read(path).map_err(|e| Error::file(path, reason(&e)))?;
@@ -87,7 +90,7 @@ fn array(bytes: &[u8]) -> std::result::Result<Signal, String> {
     };
     let descr = header.type_descriptor.as_string().map_or("", |s| s);
     let (order, kind) = descr.split_at(descr.len().min(1));
-    let (decode, width, complex): (fn([u8; 8]) -> Option<Decimal>, usize, bool) = match kind {
+    let (decode, width, complex): (Decode, usize, bool) = match kind {
         "f8" => (|b| Decimal::from_f64(f64::from_le_bytes(b)), 8, false),
         "f4" => (
             |b| Decimal::from_f64(f32::from_le_bytes([b[0], b[1], b[2], b[3]]).into()),

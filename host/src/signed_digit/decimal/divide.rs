@@ -1,26 +1,42 @@
 //! Division by a whole number: the one operation here whose result may need a rounding.
 
 use super::super::integer::{DIGITS, RADIX};
-use super::{Decimal, multiply_small};
+use super::Decimal;
 
 /// Limbs below the leading one that decide how a quotient is rounded to a float; one that is not zero follows if anything is left.
 const DECIDING: i64 = 100;
 
 impl Decimal {
-    /// The quotient with at least `places` digits after the point, the last of them (of a multiple of nine) rounded to nearest, ties away from zero; `None` for
-    /// a divisor of zero.
+    /// The quotient with `places` digits after the point, rounded to nearest, ties away from zero; `None` for a divisor of zero.
     pub fn quotient(&self, divisor: u64, places: usize) -> Option<Self> {
         if divisor == 0 {
             return None;
         }
-        let low = -(places.div_ceil(DIGITS) as i64);
-        // floor((2 x + d) / 2 d) in units of the last limb kept; what lies below it is part of 2 x.
-        let low = low.min(self.scale);
+        // At least one digit more than asked for; half a unit of the last place is added, and the rest cut off.
+        let low = self.scale.min(-((places / DIGITS) as i64 + 1));
         let mut limbs = vec![0; (self.scale - low) as usize];
         limbs.extend_from_slice(&self.limbs);
-        multiply_small(&mut limbs, 2, divisor);
-        divide_small(&mut limbs, 2 * u128::from(divisor));
-        Some(Self::from_limbs(self.negative, limbs, low))
+        divide_small(&mut limbs, divisor.into());
+        let quotient = Self::from_limbs(self.negative, limbs, low);
+        let rest = DIGITS - 1 - places % DIGITS;
+        let half = Self::from_limbs(
+            self.negative,
+            vec![5 * 10u32.pow(rest as u32)],
+            -((places / DIGITS) as i64 + 1),
+        );
+        quotient.plus(&half).ok().map(|sum| sum.cut(places))
+    }
+
+    /// The number without its digits beyond so many places after the point.
+    fn cut(mut self, places: usize) -> Self {
+        let whole = -((places / DIGITS) as i64);
+        let below = (whole - 1 - self.scale).clamp(0, self.limbs.len() as i64) as usize;
+        self.limbs.drain(..below);
+        self.scale += below as i64;
+        if let Some(limb) = self.limbs.first_mut().filter(|_| self.scale == whole - 1) {
+            *limb -= *limb % 10u32.pow((DIGITS - places % DIGITS) as u32);
+        }
+        Self::from_limbs(self.negative, self.limbs, self.scale)
     }
 
     /// The nearest `f64` to the quotient, ties to even, rounded once; NaN for a divisor of zero.
@@ -69,26 +85,28 @@ mod tests {
 
     #[test]
     fn quotients_are_rounded_to_nearest() {
-        assert_eq!(
-            decimal("1").quotient(3, 9).unwrap().to_string(),
-            "0.333333333"
-        );
-        assert_eq!(
-            decimal("-2").quotient(3, 5).unwrap().to_string(),
-            "-0.666666667"
-        );
-        assert_eq!(
-            decimal("2").quotient(3, 10).unwrap().to_string(),
-            "0.666666666666666667"
-        );
-        assert_eq!(
-            decimal("1e-9").quotient(2, 9).unwrap().to_string(),
-            "0.000000001"
-        );
-        assert_eq!(decimal("1e-20").quotient(2, 0).unwrap(), decimal("5e-21"));
-        assert_eq!(decimal("1e30").quotient(16, 0).unwrap(), decimal("625e26"));
-        assert_eq!(decimal("0").quotient(7, 30).unwrap(), Decimal::ZERO);
-        assert_eq!(decimal("7").quotient(u64::MAX, 9).unwrap(), Decimal::ZERO);
+        for (x, divisor, places, expected) in [
+            ("1", 3, 9, "0.333333333"),
+            ("-2", 3, 5, "-0.66667"),
+            ("2", 3, 10, "0.6666666667"),
+            ("2", 3, 0, "1"),
+            ("-1", 3, 0, "0"),
+            ("1e-9", 2, 9, "0.000000001"),
+            ("-1e-9", 2, 10, "-0.0000000005"),
+            ("1e-20", 2, 0, "0"),
+            ("1e-20", 2, 21, "0.000000000000000000005"),
+            ("1e30", 16, 0, "62500000000000000000000000000"),
+            ("999999999.9999999995", 1, 9, "1000000000"),
+            ("123.456789", 1, 2, "123.46"),
+            ("0", 7, 30, "0"),
+            ("7", u64::MAX, 9, "0"),
+        ] {
+            assert_eq!(
+                decimal(x).quotient(divisor, places).unwrap().to_string(),
+                expected,
+                "{x} / {divisor}"
+            );
+        }
         assert_eq!(decimal("1").quotient(0, 9), None);
     }
 

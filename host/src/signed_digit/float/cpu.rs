@@ -40,7 +40,7 @@ pub(super) fn sum_f64<const MAGNITUDE: bool>(x: &[f64], to: &mut ExactAccumulato
         for (row, x) in rows.iter_mut().zip(rest) {
             deposit::<MAGNITUDE>(row, *x);
         }
-        rows.iter_mut().for_each(|row| carry(row));
+        rows.iter_mut().for_each(carry);
     }
     for row in rows {
         to.deposit_digits(row, 32, -1075);
@@ -123,7 +123,7 @@ pub(super) fn dot_f64(x: &[f64], y: &[f64], to: &mut ExactAccumulator) {
         for (row, (x, y)) in rows.iter_mut().zip(x_rest.iter().zip(y_rest)) {
             deposit_product(row, *x, *y);
         }
-        rows.iter_mut().for_each(|row| carry(row));
+        rows.iter_mut().for_each(carry);
     }
     for row in rows {
         to.deposit_digits(row, 32, -2150);

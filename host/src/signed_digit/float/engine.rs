@@ -7,7 +7,7 @@ use crate::backend::{Backend, Resolved};
 use crate::emulator::Emulator;
 use crate::error::Result;
 use crate::gpu::Device;
-use crate::machine::Machine;
+use crate::machine::{DeviceMemory, Machine};
 use crate::memory_plan::{bytes_of, check_device};
 
 /// Exact sums and dot products of data in the host's memory, or mapped into it, on the backend of choice.
@@ -39,6 +39,12 @@ enum Place {
 
 /// Bytes of a piece of data on a GPU at most. Long enough that launches cost nothing, short enough to find room for.
 const PIECE_BYTES: u64 = 1 << 30;
+
+/// Where a piece of the data is on a machine: the first vector, and the second if there is one.
+type Buffers<M, T> = (
+    <M as DeviceMemory>::Buffer<T>,
+    Option<<M as DeviceMemory>::Buffer<T>>,
+);
 
 /// What to do with the data.
 #[derive(Clone, Copy)]
@@ -149,7 +155,7 @@ impl ExactEngine {
             )?;
         }
         let piece = piece.max(1);
-        let mut buffers: Option<(M::Buffer<T>, Option<M::Buffer<T>>)> = None;
+        let mut buffers: Option<Buffers<M, T>> = None;
         for first in (0..x.len()).step_by(piece) {
             let range = first..(first + piece).min(x.len());
             let y = match operation {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Float;
+use crate::signed_digit::decimal::Decimal;
 
 /// Bits of a word.
 pub(super) const WORD: usize = 32;
@@ -23,7 +24,7 @@ const _: () = assert!(UNIT == -((FRACTION_WORDS * WORD) as i32));
 /// use rarefy::signed_digit::float::ExactSum;
 ///
 /// let sum: ExactSum = [0.1, 0.2, 0.3].into_iter().collect();
-/// assert_eq!(sum.value().to_string(), "0.600000000000000005551115123125782702118158340454101562");
+/// assert_eq!(sum.value().to_string(), "0.6000000000000000055511151231257827021181583404541015625");
 /// assert_eq!(sum.round::<f64>(), 0.6);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +86,12 @@ impl ExactValue {
     /// Whether the value is below 0, or is -0.
     pub fn is_negative(&self) -> bool {
         self.negative
+    }
+
+    /// The value as a decimal number; `None` for NaN and the infinities. Zero loses its sign.
+    pub fn to_decimal(&self) -> Option<Decimal> {
+        self.is_finite()
+            .then(|| Decimal::from_binary(self.negative, &self.magnitude, i64::from(UNIT)))
     }
 
     /// The nearest number of the type; of two that are equally near, the even one.
@@ -162,7 +169,7 @@ impl ExactValue {
     fn root(&self) -> Self {
         let bits = bit_length(&self.magnitude);
         // An even number of bits dropped, or added, leaves 127 or 128.
-        let dropped = (bits as i64 - 128).div_euclid(2) * 2 + if bits % 2 == 0 { 0 } else { 2 };
+        let dropped = (bits as i64 - 127).div_euclid(2) * 2;
         let (square, mut more) = if dropped >= 0 {
             let dropped = dropped as usize;
             let low = u128::from(bits_from(&self.magnitude, dropped));
