@@ -10,6 +10,7 @@ mod gpu;
 mod ptx;
 mod signed_digit_decimal;
 mod signed_digit_dft;
+mod signed_digit_dft_cli;
 mod signed_digit_float;
 mod signed_digit_float_cli;
 mod signed_digit_integer;

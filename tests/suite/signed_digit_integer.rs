@@ -425,7 +425,11 @@ fn texts_are_summed_on_machines() {
     let mut text = String::new();
     for i in 0..300 {
         let digits = 1 + random.next() % 60;
-        let sign = if random.next().is_multiple_of(2) { "-" } else { "" };
+        let sign = if random.next().is_multiple_of(2) {
+            "-"
+        } else {
+            ""
+        };
         text.push_str(sign);
         (0..digits).for_each(|_| text.push(char::from(b'0' + (random.next() % 10) as u8)));
         text.push_str(if i % 50 == 0 { "\n\n" } else { "\n" });
