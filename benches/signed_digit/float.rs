@@ -185,6 +185,22 @@ fn gpu(
                 &format!("sum f64, {name}"),
                 |sum, x| sum.add(x),
             )?;
+            if n == 100_000_000 {
+                // How many blocks a multiprocessor needs, and how much cache it gives them for it.
+                for blocks in [2, 3, 4, 5] {
+                    let what = format!("sum f64 with {blocks} blocks a multiprocessor, {name}");
+                    let blocks = blocks * limits.multiprocessors;
+                    exact_on(
+                        group,
+                        measured,
+                        device,
+                        &xs,
+                        n,
+                        (&what, Some(blocks)),
+                        |sum, x| sum.add(x),
+                    )?;
+                }
+            }
             if n <= 100_000_000 {
                 let x = &all[..n];
                 bench(
@@ -256,7 +272,23 @@ fn exact<B>(
     what: &str,
     add: impl Fn(&mut MachineAccumulator<'_, Device>, &B) -> Result<()>,
 ) -> Result<()> {
+    exact_on(group, measured, device, buffers, n, (what, None), add)
+}
+
+/// The same with a number of blocks.
+fn exact_on<B>(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    measured: &Measured,
+    device: &Device,
+    buffers: &[B],
+    n: usize,
+    (what, blocks): (&str, Option<u32>),
+    add: impl Fn(&mut MachineAccumulator<'_, Device>, &B) -> Result<()>,
+) -> Result<()> {
     let mut sum = MachineAccumulator::new(device)?;
+    if let Some(blocks) = blocks {
+        sum = sum.with_blocks(blocks);
+    }
     add(&mut sum, &buffers[0])?;
     let mut next = 0;
     bench(group, measured, &format!("gpu {what}"), n, |repetitions| {

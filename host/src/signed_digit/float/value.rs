@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Float;
+use crate::signed_digit::decimal::Decimal;
 
 /// Bits of a word.
 pub(super) const WORD: usize = 32;
@@ -85,6 +86,12 @@ impl ExactValue {
     /// Whether the value is below 0, or is -0.
     pub fn is_negative(&self) -> bool {
         self.negative
+    }
+
+    /// The value as a decimal number; `None` for NaN and the infinities. Zero loses its sign.
+    pub fn to_decimal(&self) -> Option<Decimal> {
+        self.is_finite()
+            .then(|| Decimal::from_binary(self.negative, &self.magnitude, i64::from(UNIT)))
     }
 
     /// The nearest number of the type; of two that are equally near, the even one.

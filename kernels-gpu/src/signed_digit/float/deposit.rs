@@ -27,7 +27,7 @@ pub(super) trait Term: Element {
     const SUM: Layout;
     /// Row for products.
     const DOT: Layout;
-    /// Biased exponent of infinities and NaN.
+    /// Exponent of infinities and NaN, in its place in the upper word.
     const SPECIAL: u32;
     /// -0, which adds nothing and leaves the sign of an empty sum alone.
     const NEUTRAL: Self;
@@ -68,14 +68,15 @@ fn pair(high: u32, low: u32) -> i64 {
     (u64::from(high) << 32 | u64::from(low)) as i64
 }
 
-/// Biased exponent and integer of the magnitude of a number whose upper word has `BITS` bits of the fraction.
+/// Biased exponent, in its place in the word, and integer of the magnitude, of a number whose upper word has `BITS` bits of the fraction.
 ///
 /// Subnormal numbers have the exponent 1 of the smallest normal ones, and no hidden bit.
 #[inline(always)]
 fn decompose<const BITS: u32>(word: u32) -> (u32, u32) {
-    let biased = word << 1 >> (BITS + 1);
-    let hidden = if biased < 1 { biased } else { 1 };
-    (larger(biased, 1), word & ((1 << BITS) - 1) | hidden << BITS)
+    let fraction = (1 << BITS) - 1;
+    let exponent = word & (u32::MAX >> 1) & !fraction;
+    let hidden = if exponent == 0 { 0 } else { 1 << BITS };
+    (larger(exponent, 1 << BITS), word & fraction | hidden)
 }
 
 impl Term for f64 {
@@ -93,7 +94,7 @@ impl Term for f64 {
         unit: -2150,
         most_deposits: 1 << 20,
     };
-    const SPECIAL: u32 = 2047;
+    const SPECIAL: u32 = 2047 << 20;
     const NEUTRAL: Self = -0.0;
 
     #[inline(always)]
@@ -106,7 +107,8 @@ impl Term for f64 {
         let bits = self.to_bits();
         let (high, low) = ((bits >> 32) as u32, bits as u32);
         let sign = if MAGNITUDE { 0 } else { sign_word(high) };
-        let (exponent, high) = decompose::<20>(high);
+        let (placed, high) = decompose::<20>(high);
+        let exponent = placed >> 20;
         let (high, low) = (high ^ sign, low ^ sign);
         let lowest = i64::from(funnel_left(low, sign, exponent)) + i64::from(sign & 1);
         let rest = pair(
@@ -114,7 +116,7 @@ impl Term for f64 {
             funnel_left(high, low, exponent),
         );
         row.add(t, exponent >> 5, [lowest, rest]);
-        notes.note(sign, exponent);
+        notes.note(sign, placed);
     }
 
     #[inline(always)]
@@ -129,7 +131,7 @@ impl Term for f64 {
         let sign = sign_word(((a ^ b) >> 32) as u32);
         let (a_exponent, a_high) = decompose::<20>((a >> 32) as u32);
         let (b_exponent, b_high) = decompose::<20>((b >> 32) as u32);
-        let exponent = a_exponent + b_exponent;
+        let exponent = (a_exponent + b_exponent) >> 20;
         let (a_high, a_low) = (u64::from(a_high), a & 0xffff_ffff);
         let (b_high, b_low) = (u64::from(b_high), b & 0xffff_ffff);
         // 106 bits: the sums below stay under 2^64, as the upper factors have 21 bits.
@@ -155,7 +157,7 @@ impl Term for f64 {
 
     #[inline(always)]
     fn is_special(self) -> bool {
-        self.to_bits() << 1 >> 53 == u64::from(Self::SPECIAL)
+        !self.is_finite()
     }
     #[inline(always)]
     fn widen(self) -> f64 {
@@ -178,7 +180,7 @@ impl Term for f32 {
         unit: -300,
         most_deposits: 1 << 14,
     };
-    const SPECIAL: u32 = 255;
+    const SPECIAL: u32 = 255 << 23;
     const NEUTRAL: Self = -0.0;
 
     #[inline(always)]
@@ -190,11 +192,12 @@ impl Term for f32 {
     ) {
         let word = self.to_bits();
         let sign = if MAGNITUDE { 0 } else { sign_word(word) };
-        let (exponent, integer) = decompose::<23>(word);
+        let (placed, integer) = decompose::<23>(word);
+        let exponent = placed >> 23;
         // The shift and the sign in one multiplication: the integer has 24 bits, the factor is at most 2^15.
         let factor = ((sign | 1) << (exponent & 15)) as i32;
         row.add(t, exponent >> 4, [wide_product(integer as i32, factor)]);
-        notes.note(sign, exponent);
+        notes.note(sign, placed);
     }
 
     #[inline(always)]
@@ -209,7 +212,7 @@ impl Term for f32 {
         let sign = sign_word(a ^ b);
         let (a_exponent, a) = decompose::<23>(a);
         let (b_exponent, b) = decompose::<23>(b);
-        let exponent = a_exponent + b_exponent;
+        let exponent = (a_exponent + b_exponent) >> 23;
         let product = u64::from(a) * u64::from(b);
         let (low, high) = (product as u32 ^ sign, (product >> 32) as u32 ^ sign);
         let lowest = i64::from(funnel_left(low, sign, exponent)) + i64::from(sign & 1);
@@ -223,7 +226,7 @@ impl Term for f32 {
 
     #[inline(always)]
     fn is_special(self) -> bool {
-        self.to_bits() << 1 >> 24 == Self::SPECIAL
+        !self.is_finite()
     }
     #[inline(always)]
     fn widen(self) -> f64 {

@@ -95,7 +95,7 @@ impl<const THREADS: u32> Row<'_, THREADS> {
 pub(super) struct Notes {
     /// All ones as long as every term has its sign bit set.
     pub(super) signs: u32,
-    /// Largest biased exponent.
+    /// Largest exponent, in its place in the word.
     pub(super) exponent: u32,
     /// Bits of [`flag`] for infinities and NaN.
     pub(super) special: u32,
@@ -111,7 +111,7 @@ impl Notes {
         }
     }
 
-    /// Notes the sign word of a term, 0 or all ones, and a biased exponent.
+    /// Notes the sign word of a term, 0 or all ones, and an exponent in its place.
     #[inline(always)]
     pub(super) fn note(&mut self, sign: u32, exponent: u32) {
         self.signs &= sign;
