@@ -57,6 +57,8 @@ mod texts {
     struct Readme;
     #[doc = include_str!("../../docs/collision.md")]
     struct Collision;
+    #[doc = include_str!("../../docs/signed-digit.md")]
+    struct SignedDigit;
     #[doc = include_str!("../../docs/emulator.md")]
     struct Emulator;
     #[doc = include_str!("../../docs/writing-a-kernel.md")]
