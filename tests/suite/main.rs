@@ -19,6 +19,7 @@ mod longman_paper;
 mod ptx;
 mod signed_digit_decimal;
 mod signed_digit_dft;
+mod signed_digit_dft_cli;
 mod signed_digit_float;
 mod signed_digit_float_cli;
 mod signed_digit_integer;

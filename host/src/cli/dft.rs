@@ -34,7 +34,7 @@ const LISTED: usize = 32;
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DftArgs {
-    /// The sequence: .npy or text
+    /// The sequence: .npy or text; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Digits after the point of the cosines and sines, and of the numbers written

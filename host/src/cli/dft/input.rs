@@ -1,5 +1,6 @@
 //! The sequence that is transformed: columns of numbers from .npy or text.
 
+use std::io::Read;
 use std::path::Path;
 
 use ndarray_npy::npy::header::Header;
@@ -15,9 +16,18 @@ const HEADER: usize = 1024;
 /// How the first bytes of eight, the least first, are a number; `None` if it is not finite.
 type Decode = fn([u8; 8]) -> Option<Decimal>;
 
-/// Reads a sequence of real or complex numbers.
+/// Reads a sequence of real or complex numbers; `-` is standard input.
 pub(super) fn read(path: &Path) -> Result<Signal> {
-    let bytes = std::fs::read(path).map_err(|e| Error::file(path, reason(&e)))?;
+    let bytes = if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
+    } else {
+        std::fs::read(path)
+    };
+    let bytes = bytes.map_err(|e| Error::file(path, reason(&e)))?;
     let signal = if bytes.starts_with(b"\x93NUMPY") {
         array(&bytes)
     } else {

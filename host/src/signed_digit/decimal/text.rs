@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::super::integer::{DIGITS, limb_of};
+use super::super::integer::{DIGITS, leading_digits, limb_of};
 use super::Decimal;
 use crate::error::{Error, Result};
 
@@ -60,12 +60,12 @@ pub(crate) fn parse_line(text: &[u8], line: usize) -> Result<Decimal> {
 pub(crate) fn parse(text: &[u8]) -> std::result::Result<Decimal, Fault> {
     let text = text.trim_ascii();
     let (negative, text) = sign(text);
-    let whole = text.iter().take_while(|c| c.is_ascii_digit()).count();
+    let whole = leading_digits(text);
     let (digits, mut rest) = text.split_at(whole);
     let mut joined;
     let mut fraction: &[u8] = &[];
     if let [b'.', after @ ..] = rest {
-        let len = after.iter().take_while(|c| c.is_ascii_digit()).count();
+        let len = leading_digits(after);
         (fraction, rest) = after.split_at(len);
     }
     let digits = match (digits, fraction) {
@@ -213,6 +213,26 @@ mod tests {
                 assert_eq!(number.round_f64(), text.parse::<f64>().unwrap(), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn digits_are_read_by_eights() {
+        for len in 0..40 {
+            let digits: Vec<u8> = (0..len).map(|i| b'0' + (7 * i % 10) as u8).collect();
+            assert_eq!(leading_digits(&digits), len);
+            for place in 0..len {
+                for other in [b'/', b':', b'?', b'A', b' ', 0, 0xB5, 0xFF] {
+                    let mut text = digits.clone();
+                    text[place] = other;
+                    assert_eq!(leading_digits(&text), place, "{other}");
+                }
+            }
+            if (1..=9).contains(&len) {
+                let expected: u32 = String::from_utf8(digits.clone()).unwrap().parse().unwrap();
+                assert_eq!(limb_of(&digits), expected);
+            }
+        }
+        assert_eq!(limb_of(b"999999999"), 999_999_999);
     }
 
     #[test]
