@@ -38,10 +38,12 @@ mod maxwellian;
 mod model;
 mod moments;
 mod problem;
+pub mod quadrature;
 mod reference;
 mod shift;
 mod shock;
 mod simulation;
+pub mod steady;
 mod velocity;
 
 pub use boundary::{Boundaries, Boundary, Wall};

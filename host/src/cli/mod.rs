@@ -16,11 +16,14 @@ mod checkpoint;
 mod collide;
 mod common;
 mod contour;
+mod couette;
 mod distribution;
 mod doctor;
 mod flow;
+mod fourier;
 mod npy;
 mod output;
+mod plates;
 mod plot;
 mod progress;
 mod rates;
@@ -51,6 +54,8 @@ enum Command {
     Rates(rates::RatesArgs),
     Shock(shock::ShockArgs),
     Cavity(cavity::CavityArgs),
+    Couette(couette::CouetteArgs),
+    Fourier(fourier::FourierArgs),
     Doctor(doctor::DoctorArgs),
 }
 
@@ -72,6 +77,8 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Rates(args)), _) => rates::run(&args),
         (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
         (Some(Command::Cavity(args)), Some(sub)) => cavity::run(&args, sub),
+        (Some(Command::Couette(args)), _) => couette::run(&args),
+        (Some(Command::Fourier(args)), _) => fourier::run(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }
