@@ -48,6 +48,10 @@ pub trait Real:
     fn exp(self) -> Self;
     /// Natural logarithm.
     fn ln(self) -> Self;
+    /// 2^self in one instruction where there is one: in `f32` off by up to 2^-22, and 0 below 2^-126.
+    fn exp2_fast(self) -> Self;
+    /// 1/self in one instruction where there is one: in `f32` off by up to 1 unit in the last place.
+    fn reciprocal_fast(self) -> Self;
     /// Magnitude.
     fn abs(self) -> Self;
     /// The larger of two numbers; the other one where one is NaN.
@@ -70,7 +74,9 @@ macro_rules! device_or_host {
 }
 
 macro_rules! real {
-    ($t:ident, $name:literal, $fma:ident, $sqrt:ident, $exp:path, $ln:path) => {
+    (
+        $t:ident, $name:literal, $fma:ident, $sqrt:ident, $exp:path, $ln:path, $exp2:path, $reciprocal:path
+    ) => {
         impl Real for $t {
             const NAME: &'static str = $name;
             const ZERO: Self = 0.0;
@@ -105,6 +111,14 @@ macro_rules! real {
                 device_or_host!($ln(self), $t::ln(self))
             }
             #[inline(always)]
+            fn exp2_fast(self) -> Self {
+                device_or_host!($exp2(self), $t::exp2(self))
+            }
+            #[inline(always)]
+            fn reciprocal_fast(self) -> Self {
+                device_or_host!($reciprocal(self), 1.0 / self)
+            }
+            #[inline(always)]
             fn abs(self) -> Self {
                 $t::abs(self)
             }
@@ -119,8 +133,64 @@ macro_rules! real {
         }
     };
 }
-real!(f32, "f32", fmaf32, sqrtf32, libm::expf, libm::logf);
-real!(f64, "f64", fmaf64, sqrtf64, libm::exp, libm::log);
+real!(
+    f32,
+    "f32",
+    fmaf32,
+    sqrtf32,
+    libm::expf,
+    libm::logf,
+    fast::exp2,
+    fast::reciprocal
+);
+real!(
+    f64,
+    "f64",
+    fmaf64,
+    sqrtf64,
+    libm::exp,
+    libm::log,
+    exp2_of_exp,
+    quotient_of_one
+);
+
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn exp2_of_exp(x: f64) -> f64 {
+    libm::exp(x * core::f64::consts::LN_2)
+}
+
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn quotient_of_one(x: f64) -> f64 {
+    1.0 / x
+}
+
+/// The special function unit.
+#[cfg(target_arch = "nvptx64")]
+mod fast {
+    use core::arch::asm;
+
+    #[inline(always)]
+    pub(super) fn exp2(x: f32) -> f32 {
+        let y: f32;
+        // SAFETY: one instruction on registers.
+        unsafe {
+            asm!("ex2.approx.ftz.f32 {y}, {x};", y = out(reg32) y, x = in(reg32) x, options(pure, nomem, nostack));
+        }
+        y
+    }
+
+    #[inline(always)]
+    pub(super) fn reciprocal(x: f32) -> f32 {
+        let y: f32;
+        // SAFETY: one instruction on registers.
+        unsafe {
+            asm!("rcp.approx.ftz.f32 {y}, {x};", y = out(reg32) y, x = in(reg32) x, options(pure, nomem, nostack));
+        }
+        y
+    }
+}
 
 /// `numerator / denominator` without a panic path: 0 where the denominator is 0.
 #[inline(always)]
