@@ -59,10 +59,12 @@ pub trait Real:
     /// 2^power, exactly, for powers whose result is a normal number.
     fn power_of_two(power: i32) -> Self;
     /// 2^self by the hardware's special function unit: relative error 2^-22, subnormal numbers are 0. In `f64`, which the unit does
-    /// not know, the function of `libm`; the same holds for the next one.
+    /// not know, by exponential function and sine; the same holds for the next one.
     fn hardware_exp2(self) -> Self;
     /// Sine by the hardware's special function unit: absolute error 2^-20.5 in [-pi, pi], and |self| 2^-24 more in any case.
     fn hardware_sin(self) -> Self;
+    /// 1/self by the hardware's special function unit: off by up to 1 unit in the last place. In `f64`, rounded to nearest.
+    fn hardware_reciprocal(self) -> Self;
 }
 
 #[cfg(target_arch = "nvptx64")]
@@ -80,8 +82,8 @@ macro_rules! device_or_host {
 
 macro_rules! real {
     (
-        $t:ident, $name:literal, $fma:ident, $sqrt:ident, $exp:path, $ln:path, $exp2:path, $sin:path, $bits:ident, $fraction_bits:literal,
-        $bias:literal
+        $t:ident, $name:literal, $fma:ident, $sqrt:ident, $exp:path, $ln:path, $exp2:path, $sin:path, $reciprocal:path, $bits:ident,
+        $fraction_bits:literal, $bias:literal
     ) => {
         impl Real for $t {
             const NAME: &'static str = $name;
@@ -148,6 +150,10 @@ macro_rules! real {
             fn hardware_sin(self) -> Self {
                 $sin(self)
             }
+            #[inline(always)]
+            fn hardware_reciprocal(self) -> Self {
+                $reciprocal(self)
+            }
         }
     };
 }
@@ -160,6 +166,7 @@ real!(
     libm::logf,
     special::exp2,
     special::sin,
+    special::reciprocal,
     u32,
     23,
     127
@@ -171,12 +178,24 @@ real!(
     sqrtf64,
     libm::exp,
     libm::log,
-    libm::exp2,
+    exp2,
     libm::sin,
+    reciprocal,
     u64,
     52,
     1023
 );
+
+/// Without the table of `libm::exp2`, which would lie in global memory.
+#[inline(always)]
+fn exp2(x: f64) -> f64 {
+    libm::exp(x * core::f64::consts::LN_2)
+}
+
+#[inline(always)]
+fn reciprocal(x: f64) -> f64 {
+    1.0 / x
+}
 
 /// The special function unit.
 #[cfg(target_arch = "nvptx64")]
@@ -203,6 +222,7 @@ mod special {
     }
     function!(exp2, "ex2.approx.ftz.f32");
     function!(sin, "sin.approx.ftz.f32");
+    function!(reciprocal, "rcp.approx.ftz.f32");
 }
 
 /// The special function unit, emulated: the exact function, rounded as coarsely as NVIDIA's PTX manual allows.
@@ -215,6 +235,12 @@ mod special {
             return if exact.is_subnormal() { 0.0 } else { exact };
         }
         f32::from_bits((exact.to_bits() + 2) & !3)
+    }
+
+    /// The unit rounds otherwise in the last place, and takes subnormal numbers for 0, as it gives 0 for them.
+    pub(super) fn reciprocal(x: f32) -> f32 {
+        let flush = |x: f32| if x.is_subnormal() { 0.0 * x } else { x };
+        flush(1.0 / flush(x))
     }
 
     /// The unit takes its argument in turns, rounded to 24 digits; its result here is a multiple of 2^-20.

@@ -14,7 +14,7 @@ use crate::support;
 
 /// Every backend that can run here.
 fn backends() -> Vec<Backend> {
-    let mut backends = vec![Backend::Reference, Backend::Cpu];
+    let mut backends = vec![Backend::Reference, Backend::Cpu, Backend::Emulator];
     if support::device().is_some() {
         backends.push(Backend::Cuda);
     }

@@ -51,11 +51,11 @@ pub(super) fn state(problem: &Problem, sums: &[f64], cell: usize) -> State {
 }
 
 /// The heat flux of a cell, of its sums: `q = (1/2) sum c |c|^2 f` multiplied out.
-fn heat_flux(state: &State, sums: &[f64], cells: usize, cell: usize) -> [f64; 2] {
+pub(super) fn heat_flux(state: &State, sums: &[f64], cells: usize, cell: usize) -> [f64; 2] {
     let at = |row: usize| sums[row * cells + cell];
     let [ux, uy] = state.velocity;
     let square = ux * ux + uy * uy;
-    let [xx, yy, xy] = [at(sum::STRESS), at(sum::STRESS + 1), at(sum::STRESS + 2)];
+    let [xx, yy, xy] = stress(sums, cells, cell);
     let energy = at(sum::ENERGY);
     let along = |flux: f64, u: f64, stress: f64| {
         0.5 * (flux - 2.0 * stress - u * energy + 2.0 * u * state.density * square)
@@ -64,6 +64,29 @@ fn heat_flux(state: &State, sums: &[f64], cells: usize, cell: usize) -> [f64; 2]
         along(at(sum::FLUX), ux, ux * xx + uy * xy),
         along(at(sum::FLUX + 1), uy, ux * xy + uy * yy),
     ]
+}
+
+/// The sums of v_x^2, v_y^2 and v_x v_y times f of a cell.
+pub(super) fn stress(sums: &[f64], cells: usize, cell: usize) -> [f64; 3] {
+    [0, 1, 2].map(|k| sums[(sum::STRESS + k) * cells + cell])
+}
+
+/// n, u_x, u_y and T of all cells, of their sums.
+pub(super) fn fields(problem: &Problem, sums: &[f64]) -> [Vec<f64>; 4] {
+    let mut fields: [Vec<f64>; 4] = Default::default();
+    for cell in 0..problem.space.cells() {
+        let state = state(problem, sums, cell);
+        let values = [
+            state.density,
+            state.velocity[0],
+            state.velocity[1],
+            state.temperature,
+        ];
+        for (field, value) in fields.iter_mut().zip(values) {
+            field.push(value);
+        }
+    }
+    fields
 }
 
 /// What the relaxation of a cell needs.

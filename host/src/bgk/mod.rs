@@ -34,6 +34,7 @@ mod cavity;
 mod cpu;
 mod engine;
 mod equilibrium;
+mod gpu;
 mod maxwellian;
 mod model;
 mod moments;

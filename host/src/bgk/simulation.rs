@@ -1,14 +1,18 @@
 //! The time-dependent solver: one problem, any backend.
 
+use rarefy_kernels::Real;
 use serde::{Deserialize, Serialize};
 
 use super::cpu::CpuEngine;
 use super::engine::{Engine, Saved, StepPlan};
+use super::gpu::MachineEngine;
 use super::reference::Reference;
 use super::shift::Courant;
 use super::{FaceFlux, Moments, Problem, Scheme, State};
 use crate::backend::{Backend, Precision, Resolved};
+use crate::emulator::Emulator;
 use crate::error::{Error, Result};
+use crate::machine::Machine;
 
 /// What a [`Simulation`] does, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -361,7 +365,30 @@ fn engine(config: &SimulationConfig) -> Result<Box<dyn Engine>> {
     let (problem, plan) = (config.problem.clone(), config.plan());
     Ok(match (resolved, config.precision) {
         (Resolved::Reference, _) => Box::new(Reference::new(problem, plan)?),
-        (_, Precision::F32) => Box::new(CpuEngine::<f32>::new(name, problem, plan)?),
-        (_, Precision::F64) => Box::new(CpuEngine::<f64>::new(name, problem, plan)?),
+        (Resolved::Cpu, Precision::F32) => Box::new(CpuEngine::<f32>::new(name, problem, plan)?),
+        (Resolved::Cpu, Precision::F64) => Box::new(CpuEngine::<f64>::new(name, problem, plan)?),
+        (Resolved::Emulator, Precision::F32) => {
+            on_machine::<_, f32>(Emulator::default(), name, problem, plan)?
+        }
+        (Resolved::Emulator, Precision::F64) => {
+            on_machine::<_, f64>(Emulator::default(), name, problem, plan)?
+        }
+        (Resolved::Cuda(device), Precision::F32) => {
+            on_machine::<_, f32>(device, name, problem, plan)?
+        }
+        (Resolved::Cuda(device), Precision::F64) => {
+            on_machine::<_, f64>(device, name, problem, plan)?
+        }
     })
+}
+
+fn on_machine<M: Machine + 'static, T: Real>(
+    machine: M,
+    name: String,
+    problem: Problem,
+    plan: StepPlan,
+) -> Result<Box<dyn Engine>> {
+    Ok(Box::new(MachineEngine::<M, T>::new(
+        machine, name, problem, plan,
+    )?))
 }

@@ -17,7 +17,7 @@ use rarefy_kernels::Real;
 use rayon::prelude::*;
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, initial_populations, nodes};
-use super::equilibrium::{Relaxation, relaxations, state, sum, sums_of};
+use super::equilibrium::{Relaxation, fields, relaxations, state, sum, sums_of};
 use super::shift::Courant;
 use super::{HeatTerm, Model, Moments, Problem, Scheme};
 use crate::error::{Error, Result};
@@ -393,24 +393,6 @@ impl<T: Real> Engine for CpuEngine<T> {
         self.advance(u64::from(steps))?;
         Ok(start.elapsed())
     }
-}
-
-/// n, u_x, u_y and T of all cells, of their sums.
-pub(super) fn fields(problem: &Problem, sums: &[f64]) -> [Vec<f64>; 4] {
-    let mut fields: [Vec<f64>; 4] = Default::default();
-    for cell in 0..problem.space.cells() {
-        let state = state(problem, sums, cell);
-        let values = [
-            state.density,
-            state.velocity[0],
-            state.velocity[1],
-            state.temperature,
-        ];
-        for (field, value) in fields.iter_mut().zip(values) {
-            field.push(value);
-        }
-    }
-    fields
 }
 
 /// All moments of populations `[node][cell]` whose density and mean velocity are known, taken about that velocity.

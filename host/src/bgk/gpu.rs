@@ -1,0 +1,771 @@
+//! The time-dependent solver on a machine that runs kernels: the launches.
+//!
+//! A step is the pass, which reads and writes every population once, and a small kernel that makes the next tables of its partial sums; with walls two or
+//! three small ones before the pass, which find what the walls send back. Populations alternate between two buffers, so two steps are recorded
+//! as a graph and replayed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rarefy_kernels::Real;
+use rarefy_kernels::bgk::{
+    self as kernels, EQUILIBRIUM_THREADS, FACE_ROW_THREADS, FACE_THREADS, Faces, FlowShape, KEPT,
+    LINE_SUMS_SHAKHOV, LINE_THREADS, PLANE_THREADS, Relaxing, SUMS_SHAKHOV, axis, cells_both_ways,
+    face, leaving, line_tiles, plane_tiles, row,
+};
+
+use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
+use super::equilibrium::{fields, sums_of};
+use super::shift::Courant;
+use super::{Boundary, DiscreteMaxwellian, Model, Moments, Problem, Scheme};
+use crate::error::{Error, Result};
+use crate::machine::{Grid, Machine};
+use crate::memory_plan::{bytes_of, check_device};
+
+/// Blocks that keep a large GPU busy for several rounds, so that the last one costs little.
+const LINE_BLOCKS: u32 = 4200;
+/// The same for the pass over a plane, whose blocks work longer.
+const PLANE_BLOCKS: u32 = 2000;
+/// Newton steps for Maxwellians without a good start, and with the one of the step before.
+const FIRST_STEPS: u32 = 12;
+const LATER_STEPS: u32 = 3;
+
+pub(super) struct MachineEngine<M: Machine, T: Real> {
+    machine: Arc<M>,
+    name: String,
+    problem: Problem,
+    plan: StepPlan,
+    shape: FlowShape,
+    nodes: Vec<Node>,
+    /// v_y's of a chunk of the pass over a line, or pairs of one over a plane.
+    range: u32,
+    chunks: u32,
+    f: [M::Buffer<T>; 2],
+    /// The buffer that holds the populations now.
+    now: usize,
+    tables: M::Buffer<T>,
+    axes: M::Buffer<T>,
+    /// The same for populations that stand still.
+    still: M::Buffer<T>,
+    nodes_weights: M::Buffer<f64>,
+    state: M::Buffer<f64>,
+    partial: M::Buffer<T>,
+    faces: Faces,
+    emissions: M::Buffer<f64>,
+    face_partial: M::Buffer<f64>,
+    found: M::Buffer<f64>,
+    /// What comes in at unit density, for each face that is not mirrored or periodic.
+    units: [Option<FaceFlux>; 4],
+    step: u64,
+    graph: Option<M::Graph>,
+    /// Whether the kernels of a step have been launched, so that they can be recorded.
+    warm: bool,
+}
+
+impl<M: Machine, T: Real> MachineEngine<M, T> {
+    pub(super) fn new(machine: M, name: String, problem: Problem, plan: StepPlan) -> Result<Self> {
+        let space = problem.space;
+        let velocity = &problem.velocity;
+        let [count_x, count_y, count_m] = velocity.shape().map(|n| n as u32);
+        let pitch = space.nx().next_multiple_of(32);
+        let populations = (pitch * space.ny()) as u64 * velocity.nodes() as u64;
+        if populations >= u64::from(u32::MAX) {
+            return Err(Error::input(format!(
+                "{populations} populations are more than the GPU path's 2^32; use fewer cells or velocities, or --backend cpu"
+            )));
+        }
+        let kind = |boundary: Boundary| match boundary {
+            Boundary::Wall(wall) if wall.accommodation == 0.0 => Ok(face::MIRROR),
+            Boundary::Wall(wall) if wall.accommodation < 1.0 => Err(Error::input(
+                "walls that accommodate in part (between 0 and 1) are computed by the cpu and reference backends only",
+            )),
+            Boundary::Wall(_) | Boundary::Inflow(_) => Ok(face::TABLE),
+            Boundary::Specular => Ok(face::MIRROR),
+            Boundary::Periodic => Ok(face::PERIODIC),
+        };
+        let b = problem.boundaries;
+        let shape = FlowShape {
+            nx: space.nx() as u32,
+            ny: space.ny() as u32,
+            pitch: pitch as u32,
+            count_x,
+            count_y,
+            count_m,
+            integrated: velocity.integrated() as u32,
+            flow: velocity.flow() as u32,
+            shakhov: u32::from(problem.gas.model == Model::Shakhov),
+            left: kind(b.left)?,
+            right: kind(b.right)?,
+            bottom: kind(b.bottom)?,
+            top: kind(b.top)?,
+        };
+        let two = space.dimensions() == 2;
+        let sloped = plan.scheme == Scheme::VanLeer;
+        let (range, chunks) = if two {
+            let blocks = plane_tiles(shape.nx, shape.ny, sloped).div_ceil(PLANE_THREADS / 32);
+            let pairs = count_x * count_y;
+            let range = pairs.div_ceil(PLANE_BLOCKS.div_ceil(blocks).clamp(1, pairs));
+            (range, pairs.div_ceil(range))
+        } else {
+            let blocks = line_tiles(shape.nx, sloped).div_ceil(LINE_THREADS / 32) * count_x;
+            let range = count_y.div_ceil(LINE_BLOCKS.div_ceil(blocks).clamp(1, count_y));
+            (range, count_x * count_y.div_ceil(range))
+        };
+        let plane = shape.plane() as usize;
+        let partial = if two {
+            chunks as usize * SUMS_SHAKHOV as usize * plane
+        } else {
+            chunks as usize * LINE_SUMS_SHAKHOV as usize * plane
+        };
+        let tables = shape.rows() as usize * shape.columns() as usize;
+        check_device(
+            &machine.limits()?,
+            &format!(
+                "a phase space of {} x {} cells",
+                velocity.nodes(),
+                space.cells()
+            ),
+            bytes_of::<T>(2 * populations + partial as u64 + tables as u64)
+                .saturating_add(bytes_of::<f64>(plane as u64 * 16)),
+            "use fewer cells in space or velocity, a reduced velocity space, or f32",
+        )?;
+
+        let all = nodes(&problem);
+        let axes = |moving: bool| -> Vec<T> {
+            let mut axes = Vec::with_capacity(shape.axis_entries() as usize);
+            let mut axis_of = |nodes: &[f64], courant: &[Courant]| {
+                for (j, v) in nodes.iter().enumerate() {
+                    let courant = courant.get(j).filter(|_| moving);
+                    let (whole, fraction) =
+                        courant.map_or((0.0, 0.0), |c| (c.whole as f64, c.fraction));
+                    axes.extend([*v, whole, fraction, 0.0]);
+                }
+            };
+            axis_of(
+                velocity.x().nodes(),
+                &Courant::of_axis(velocity.x(), &space, 0, plan.dt),
+            );
+            let along_y = if two {
+                Courant::of_axis(&velocity.axes()[1], &space, 1, plan.dt)
+            } else {
+                Vec::new()
+            };
+            axis_of(velocity.y_nodes(), &along_y);
+            let half = 0.5 * velocity.integrated() as f64;
+            for (m, inner) in velocity.inner().iter().enumerate() {
+                let (argument, log_weight) = match velocity.z() {
+                    Some(z) => (inner.energy, z.weights()[m].ln() * std::f64::consts::LOG2_E),
+                    None if m == 0 => (1.0, 0.0),
+                    None => (1.0 + 1.0 / half, 0.0),
+                };
+                axes.extend([inner.mass, inner.energy, argument, log_weight]);
+            }
+            axes.into_iter().map(T::from_f64).collect()
+        };
+        debug_assert_eq!(
+            axes(true).len(),
+            (axis::LEN * (count_x + count_y + count_m)) as usize
+        );
+        let mut nodes_weights = Vec::new();
+        let mut list = |nodes: &[f64], weights: &[f64]| {
+            for (v, w) in nodes.iter().zip(weights) {
+                nodes_weights.extend([*v, *w]);
+            }
+        };
+        list(velocity.x().nodes(), velocity.x().weights());
+        list(velocity.y_nodes(), velocity.y_weights());
+        if let Some(z) = velocity.z() {
+            list(z.nodes(), z.weights());
+        }
+
+        let start = Start::new(&problem, &plan, &shape, &all)?;
+        let face_pairs = count_x * count_y;
+        let face_tiles = shape
+            .nx
+            .div_ceil(cells_both_ways(sloped))
+            .div_ceil(FACE_ROW_THREADS / 32);
+        let face_range = face_pairs.div_ceil((1000 / (2 * face_tiles)).clamp(1, face_pairs));
+        let faces = Faces {
+            seen: start.walls,
+            walls: start.walls,
+            sloped: u32::from(sloped),
+            range: face_range,
+            chunks: face_pairs.div_ceil(face_range),
+        };
+        let nothing = vec![
+            T::ZERO;
+            if pitch == space.nx() {
+                0
+            } else {
+                populations as usize
+            }
+        ];
+        let buffer = || {
+            if nothing.is_empty() {
+                machine.allocate(populations as usize)
+            } else {
+                machine.upload(&nothing)
+            }
+        };
+        let mut engine = Self {
+            name,
+            shape,
+            nodes: all,
+            range,
+            chunks,
+            f: [buffer()?, buffer()?],
+            now: 0,
+            tables: machine.upload(&start.tables)?,
+            axes: machine.upload(&axes(true))?,
+            still: machine.upload(&axes(false))?,
+            nodes_weights: machine.upload(&nodes_weights)?,
+            state: machine.upload(&start.state)?,
+            partial: machine.allocate(partial)?,
+            faces,
+            emissions: machine.upload(&start.emissions)?,
+            face_partial: machine.allocate(if two {
+                (faces.chunks * 8 * shape.nx) as usize
+            } else {
+                1
+            })?,
+            found: machine.upload(&vec![
+                0.0;
+                (leaving::LEN * 2 * (shape.nx + shape.ny)) as usize
+            ])?,
+            units: start.units,
+            step: 0,
+            graph: None,
+            warm: false,
+            machine: Arc::new(machine),
+            problem,
+            plan,
+        };
+        engine.begin()?;
+        Ok(engine)
+    }
+
+    fn relaxing(&self, dt: f64, chunks: u32, steps: u32) -> Relaxing {
+        let gas = &self.problem.gas;
+        let conservative = self.problem.conservative;
+        Relaxing {
+            dt,
+            omega: gas.omega,
+            prandtl: gas.prandtl,
+            frequency: gas.frequency,
+            conservative: u32::from(conservative),
+            steps: if conservative { steps } else { 0 },
+            chunks,
+            range: if self.two() { 0 } else { self.range },
+        }
+    }
+
+    fn two(&self) -> bool {
+        self.problem.space.dimensions() == 2
+    }
+
+    /// The time step of the relaxation that the next step begins with.
+    fn next_dt(&self) -> f64 {
+        if self.step == 0 && self.plan.relaxed {
+            0.0
+        } else {
+            self.plan.dt
+        }
+    }
+
+    fn equilibrium(&mut self, rule: Relaxing) -> Result<()> {
+        let blocks = self.shape.plane() / 32;
+        self.machine.launch(
+            Grid {
+                blocks,
+                threads: EQUILIBRIUM_THREADS,
+            },
+            kernels::equilibrium {
+                partial: &self.partial,
+                axes: &self.nodes_weights,
+                state: &mut self.state,
+                tables: &mut self.tables,
+                shape: self.shape,
+                rule,
+            },
+        )
+    }
+
+    /// The populations of the initial state, their sums, and the tables of the first step.
+    fn begin(&mut self) -> Result<()> {
+        // A step without end leaves nothing of the populations and the whole of the Maxwellian.
+        self.equilibrium(Relaxing {
+            frequency: 1.0,
+            ..self.relaxing(1e12, 0, FIRST_STEPS)
+        })?;
+        self.machine.launch(
+            Grid::per_item((self.shape.plane() * self.shape.count_m) as usize, 128),
+            kernels::fill {
+                tables: &self.tables,
+                f: &mut self.f[self.now],
+                shape: self.shape,
+            },
+        )?;
+        self.sum_up()
+    }
+
+    /// The sums of the populations as they are, and the tables of the next step.
+    fn sum_up(&mut self) -> Result<()> {
+        let shape = self.shape;
+        self.equilibrium(Relaxing {
+            dt: 0.0,
+            ..self.relaxing(0.0, 0, 0)
+        })?;
+        self.pass(true, shape)?;
+        self.now = 1 - self.now;
+        let rule = self.relaxing(self.next_dt(), self.chunks, FIRST_STEPS);
+        self.equilibrium(rule)
+    }
+
+    /// One pass from the present buffer to the other; populations may stand still, to be summed.
+    fn pass(&mut self, still: bool, shape: FlowShape) -> Result<()> {
+        let sloped = self.plan.scheme == Scheme::VanLeer;
+        let [first, second] = &mut self.f;
+        let (f, next) = if self.now == 0 {
+            (&*first, second)
+        } else {
+            (&*second, first)
+        };
+        let axes = if still { &self.still } else { &self.axes };
+        let (tables, partial) = (&self.tables, &mut self.partial);
+        let range = self.range;
+        macro_rules! launch {
+            ($grid:expr, $kernel:ident) => {
+                self.machine.launch(
+                    $grid,
+                    kernels::$kernel {
+                        f,
+                        tables,
+                        axes,
+                        next,
+                        partial,
+                        shape,
+                        range,
+                    },
+                )
+            };
+        }
+        if self.problem.space.dimensions() == 2 {
+            let blocks = plane_tiles(shape.nx, shape.ny, sloped).div_ceil(PLANE_THREADS / 32);
+            let grid = Grid {
+                blocks: blocks * self.chunks,
+                threads: PLANE_THREADS,
+            };
+            if sloped {
+                launch!(grid, plane_pass_van_leer)
+            } else {
+                launch!(grid, plane_pass_upwind)
+            }
+        } else {
+            let blocks = line_tiles(shape.nx, sloped).div_ceil(LINE_THREADS / 32);
+            let grid = Grid {
+                blocks: blocks * self.chunks,
+                threads: LINE_THREADS,
+            };
+            if sloped {
+                launch!(grid, line_pass_van_leer)
+            } else {
+                launch!(grid, line_pass_upwind)
+            }
+        }
+    }
+
+    /// What leaves through the faces in the coming step, and what walls send back.
+    fn look_at_faces(&mut self, seen: u32) -> Result<()> {
+        let (shape, faces) = (self.shape, Faces { seen, ..self.faces });
+        if seen & 0b0011 != 0 {
+            self.machine.launch(
+                Grid {
+                    blocks: 2 * shape.ny,
+                    threads: FACE_THREADS,
+                },
+                kernels::faces_along_x {
+                    f: &self.f[self.now],
+                    axes: &self.axes,
+                    emissions: &self.emissions,
+                    tables: &mut self.tables,
+                    found: &mut self.found,
+                    shape,
+                    faces,
+                },
+            )?;
+        }
+        if seen & 0b1100 != 0 {
+            let sloped = faces.sloped != 0;
+            let blocks = shape
+                .nx
+                .div_ceil(cells_both_ways(sloped))
+                .div_ceil(FACE_ROW_THREADS / 32);
+            self.machine.launch(
+                Grid {
+                    blocks: blocks * 2 * faces.chunks,
+                    threads: FACE_ROW_THREADS,
+                },
+                kernels::faces_along_y {
+                    f: &self.f[self.now],
+                    axes: &self.axes,
+                    tables: &self.tables,
+                    partial: &mut self.face_partial,
+                    shape,
+                    faces,
+                },
+            )?;
+            self.machine.launch(
+                Grid::per_item(2 * shape.nx as usize, 128),
+                kernels::finish_faces_along_y {
+                    partial: &self.face_partial,
+                    emissions: &self.emissions,
+                    tables: &mut self.tables,
+                    found: &mut self.found,
+                    shape,
+                    faces,
+                },
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The faces through which something passes that is to be known.
+    fn open_faces(&self) -> u32 {
+        (0..4)
+            .filter(|&k| self.units[k].is_some())
+            .map(|k| 1 << k)
+            .sum()
+    }
+
+    fn issue_step(&mut self, seen: u32) -> Result<()> {
+        self.look_at_faces(seen)?;
+        self.pass(false, self.shape)?;
+        self.now = 1 - self.now;
+        self.equilibrium(self.relaxing(self.plan.dt, self.chunks, LATER_STEPS))
+    }
+
+    /// Takes steps without looking at what passes the faces but where walls must know.
+    fn issue_steps(&mut self, mut steps: u64) -> Result<()> {
+        while steps > 0 {
+            if steps >= 2 && self.now == 0 && self.warm {
+                if self.graph.is_none() {
+                    let machine = self.machine.clone();
+                    let walls = self.faces.walls;
+                    self.graph = machine.capture(&mut || {
+                        self.issue_step(walls)?;
+                        self.issue_step(walls)
+                    })?;
+                }
+                if let Some(graph) = &self.graph {
+                    self.machine.replay(graph)?;
+                    self.step += 2;
+                    steps -= 2;
+                    continue;
+                }
+            }
+            self.issue_step(self.faces.walls)?;
+            self.step += 1;
+            steps -= 1;
+            self.warm = true;
+        }
+        Ok(())
+    }
+
+    fn read_state(&self, buffer: &M::Buffer<f64>, rows: usize) -> Result<Vec<f64>> {
+        let mut data = vec![0.0; rows * self.shape.plane() as usize];
+        self.machine.read(buffer, &mut data)?;
+        Ok(data)
+    }
+
+    /// The rows of a buffer of padded planes, without the padding.
+    fn compact(&self, padded: &[f64]) -> Vec<f64> {
+        let (nx, pitch) = (self.shape.nx as usize, self.shape.pitch as usize);
+        padded
+            .chunks_exact(pitch)
+            .flat_map(|row| &row[..nx])
+            .copied()
+            .collect()
+    }
+
+    fn state_rows(&self) -> usize {
+        sums_of(&self.problem) + KEPT as usize
+    }
+}
+
+/// What the buffers hold before the first step.
+struct Start<T> {
+    tables: Vec<T>,
+    state: Vec<f64>,
+    emissions: Vec<f64>,
+    units: [Option<FaceFlux>; 4],
+    walls: u32,
+}
+
+impl<T: Real> Start<T> {
+    fn new(problem: &Problem, plan: &StepPlan, shape: &FlowShape, nodes: &[Node]) -> Result<Self> {
+        let velocity = &problem.velocity;
+        let columns = shape.columns() as usize;
+        let plane = shape.plane() as usize;
+        let sums = shape.sums() as usize;
+        let mut start = Self {
+            tables: vec![T::ZERO; shape.rows() as usize * columns],
+            state: vec![0.0; (sums + KEPT as usize) * plane],
+            emissions: vec![0.0; 4 * (1 + shape.count_x as usize)],
+            units: [None; 4],
+            walls: 0,
+        };
+        for (cell, state) in problem.initial.iter().enumerate() {
+            let (iy, ix) = (cell / problem.space.nx(), cell % problem.space.nx());
+            let place = iy * shape.pitch as usize + ix;
+            let [ux, uy] = state.velocity;
+            let values = [
+                state.density,
+                state.density * ux,
+                state.density * uy,
+                state.density * (1.5 * state.temperature + ux * ux + uy * uy),
+            ];
+            for (k, value) in values.into_iter().enumerate() {
+                start.state[k * plane + place] = value;
+            }
+            start.state[(sums + 2) * plane + place] = 1.0 / state.temperature;
+            start.state[(sums + 3) * plane + place] = state.temperature;
+        }
+        for k in 0..2 * problem.space.dimensions() {
+            let (direction, side) = (k / 2, k % 2);
+            let (state, wall) = match problem.boundaries.along(direction)[side] {
+                Boundary::Inflow(state) => (state, false),
+                Boundary::Wall(wall) if wall.accommodation > 0.0 => (wall.state(), true),
+                _ => continue,
+            };
+            let maxwellian = DiscreteMaxwellian::new(velocity, state, problem.conservative)?;
+            let factors = maxwellian.factors(velocity);
+            let mut unit = FaceFlux::default();
+            for node in nodes {
+                if (node.v[direction] > 0.0) == (side == 0) {
+                    let width = problem.space.step(direction);
+                    let distance = Courant::new(node.v[direction], plan.dt, width).distance();
+                    let population = factors.population(node.jx, node.jy, node.m);
+                    unit += node.carries(distance * population);
+                }
+            }
+            start.units[k] = Some(unit);
+            if wall {
+                start.walls |= 1 << k;
+            }
+            let at = k * (1 + shape.count_x as usize);
+            start.emissions[at] = unit.mass;
+            start.emissions[at + 1..][..factors.x.len()].copy_from_slice(&factors.x);
+            let first = shape.face_columns(k as u32) as usize;
+            let length = [shape.ny, shape.nx][direction] as usize;
+            let mut fill = |row: u32, value: f64| {
+                start.tables[row as usize * columns + first..][..length].fill(T::from_f64(value));
+            };
+            fill(row::STEEP, -maxwellian.steepness * std::f64::consts::LOG2_E);
+            fill(row::HEAT, 1.0);
+            for (j, x) in factors.x.iter().enumerate() {
+                fill(row::X + j as u32, *x);
+            }
+            for (j, y) in factors.y.iter().enumerate() {
+                fill(shape.row_y() + j as u32, *y);
+            }
+            for (m, inner) in factors.inner.iter().enumerate() {
+                fill(shape.row_m() + m as u32, *inner);
+            }
+        }
+        Ok(start)
+    }
+}
+
+impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
+    fn describe(&self) -> String {
+        self.name.clone()
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        if steps == 0 {
+            return Ok(());
+        }
+        self.issue_steps(steps - 1)?;
+        self.issue_step(self.open_faces())?;
+        self.step += 1;
+        Ok(())
+    }
+
+    fn fields(&mut self) -> Result<[Vec<f64>; 4]> {
+        let rows = self.state_rows();
+        let state = self.read_state(&self.state, rows)?;
+        let sums = sums_of(&self.problem);
+        let compact = self.compact(&state[..sums * self.shape.plane() as usize]);
+        Ok(fields(&self.problem, &compact))
+    }
+
+    fn moments(&mut self) -> Result<Vec<Moments>> {
+        // With Shakhov's sums of populations that stand still; the pass writes them over once more, unchanged.
+        let (own, plane) = (self.shape, self.shape.plane() as usize);
+        let wide = FlowShape { shakhov: 1, ..own };
+        let rule = self.relaxing(0.0, 0, 0);
+        self.equilibrium(rule)?;
+        let rows = (SUMS_SHAKHOV + KEPT) as usize;
+        let mut sums = self.machine.upload(&vec![0.0; rows * plane])?;
+        if own.shakhov == 0 {
+            // Heat terms of nothing.
+            let mut tables = vec![T::ZERO; own.rows() as usize * own.columns() as usize];
+            self.machine.read(&self.tables, &mut tables)?;
+            let columns = own.columns() as usize;
+            tables[row::HEAT as usize * columns..row::X as usize * columns].fill(T::ZERO);
+            self.machine.write(&mut self.tables, &tables)?;
+        }
+        self.pass(true, wide)?;
+        self.machine.launch(
+            Grid {
+                blocks: own.plane() / 32,
+                threads: EQUILIBRIUM_THREADS,
+            },
+            kernels::equilibrium {
+                partial: &self.partial,
+                axes: &self.nodes_weights,
+                state: &mut sums,
+                tables: &mut self.tables,
+                shape: wide,
+                rule: Relaxing {
+                    conservative: 0,
+                    steps: 0,
+                    chunks: self.chunks,
+                    ..rule
+                },
+            },
+        )?;
+        let sums = self.read_state(&sums, rows)?;
+        let sums = self.compact(&sums[..SUMS_SHAKHOV as usize * plane]);
+        self.equilibrium(self.relaxing(self.next_dt(), 0, 0))?;
+        Ok(moments_of_sums(&self.problem, &sums))
+    }
+
+    fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {
+        let mut fluxes = [FaceFlux::default(); 4];
+        if self.step == 0 {
+            return Ok(fluxes);
+        }
+        let (nx, ny) = (self.shape.nx as usize, self.shape.ny as usize);
+        let mut found = vec![0.0; leaving::LEN as usize * 2 * (nx + ny)];
+        self.machine.read(&self.found, &mut found)?;
+        for (k, flux) in fluxes.iter_mut().enumerate() {
+            let Some(unit) = self.units[k] else { continue };
+            let (direction, side) = (k / 2, k % 2);
+            let (first, length) = match direction {
+                0 => (side * ny, ny),
+                _ => (2 * ny + side * nx, nx),
+            };
+            let width = self.problem.space.step(direction);
+            let scale = width / (self.plan.dt * length as f64);
+            for entry in found
+                .chunks_exact(leaving::LEN as usize)
+                .skip(first)
+                .take(length)
+            {
+                let density = entry[leaving::DENSITY as usize];
+                let out = &entry[leaving::CARRIED as usize..];
+                *flux += FaceFlux {
+                    mass: scale * (density * unit.mass - out[0]),
+                    momentum: [
+                        scale * (density * unit.momentum[0] - out[1]),
+                        scale * (density * unit.momentum[1] - out[2]),
+                    ],
+                    energy: scale * (density * unit.energy - out[3]),
+                };
+            }
+        }
+        Ok(fluxes)
+    }
+
+    fn save(&mut self) -> Result<Saved> {
+        let plane = self.shape.plane() as usize;
+        let mut padded = vec![T::ZERO; self.nodes.len() * plane];
+        self.machine.read(&self.f[self.now], &mut padded)?;
+        let (nx, pitch) = (self.shape.nx as usize, self.shape.pitch as usize);
+        let populations = padded
+            .chunks_exact(pitch)
+            .flat_map(|row| &row[..nx])
+            .map(|f| f.to_f64())
+            .collect();
+        let state = self.read_state(&self.state, self.state_rows())?;
+        Ok(Saved {
+            step: self.step,
+            populations,
+            extra: self.compact(&state),
+        })
+    }
+
+    fn restore(&mut self, saved: &Saved) -> Result<()> {
+        let (nx, pitch) = (self.shape.nx as usize, self.shape.pitch as usize);
+        let padded = |values: &[f64]| -> Vec<f64> {
+            values
+                .chunks_exact(nx)
+                .flat_map(|row| {
+                    row.iter()
+                        .copied()
+                        .chain(std::iter::repeat_n(0.0, pitch - nx))
+                })
+                .collect()
+        };
+        let f: Vec<T> = padded(&saved.populations)
+            .into_iter()
+            .map(T::from_f64)
+            .collect();
+        if f.len() != self.nodes.len() * self.shape.plane() as usize {
+            return Err(Error::input(
+                "the checkpoint is of another problem: it has another number of populations",
+            ));
+        }
+        self.machine.write(&mut self.f[self.now], &f)?;
+        self.step = saved.step;
+        let state = padded(&saved.extra);
+        if state.len() == self.state_rows() * self.shape.plane() as usize {
+            self.machine.write(&mut self.state, &state)?;
+            let rule = self.relaxing(self.next_dt(), 0, 0);
+            self.equilibrium(rule)
+        } else {
+            // Of another backend: the bits cannot be the same.
+            self.sum_up()
+        }
+    }
+
+    fn time_steps(&mut self, steps: u32) -> Result<Duration> {
+        // Kernels are loaded and the graph is recorded before the clock starts.
+        self.issue_steps(4 + self.now as u64)?;
+        let machine = self.machine.clone();
+        machine.time(&mut || self.issue_steps(u64::from(steps)))
+    }
+}
+
+/// All moments, of the sums that Shakhov's model takes.
+fn moments_of_sums(problem: &Problem, sums: &[f64]) -> Vec<Moments> {
+    let cells = problem.space.cells();
+    let states = fields(problem, sums);
+    let one_axis = problem.velocity.axes().len() == 1;
+    (0..cells)
+        .map(|cell| {
+            let [density, ux, uy, temperature] = [0, 1, 2, 3].map(|k: usize| states[k][cell]);
+            let state = super::State {
+                density,
+                velocity: [ux, uy],
+                temperature,
+            };
+            let heat_flux = super::equilibrium::heat_flux(&state, sums, cells, cell);
+            let [xx, yy, xy] = super::equilibrium::stress(sums, cells, cell);
+            let pxx = xx - density * ux * ux;
+            let pyy = if one_axis {
+                0.5 * (1.5 * density * temperature - pxx)
+            } else {
+                yy - density * uy * uy
+            };
+            Moments {
+                density,
+                velocity: [ux, uy],
+                temperature,
+                pressure: [pxx, pyy, xy - density * ux * uy],
+                heat_flux,
+            }
+        })
+        .collect()
+}

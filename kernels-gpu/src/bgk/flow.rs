@@ -1,0 +1,405 @@
+//! Layouts, and what the passes share.
+
+use super::exponential::exponential;
+use crate::math::{Real, quotient};
+use crate::memory::In;
+use crate::simt::{Simt, WARP};
+
+/// What a face of space does.
+pub mod face {
+    /// What comes in stands in the columns of the tables beyond the cells: an inflow, or a wall.
+    pub const TABLE: u32 = 0;
+    /// Molecules are mirrored.
+    pub const MIRROR: u32 = 1;
+    /// What leaves comes in at the opposite face.
+    pub const PERIODIC: u32 = 2;
+}
+
+/// A phase space as the kernels see it.
+///
+/// Populations are stored `[jx][jy][m][iy][ix]`, rows along x padded to `pitch`. Tables have one row of `columns` for each quantity: a column for each
+/// place of a padded plane of cells, then the columns of what comes in through the faces: left and right, one for each row of cells; bottom
+/// and top, one for each column of cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct FlowShape {
+    /// Cells along x and y.
+    pub nx: u32,
+    /// Cells along y; 1 in one dimension.
+    pub ny: u32,
+    /// Distance of two rows: `nx` rounded up to whole warps.
+    pub pitch: u32,
+    /// Nodes along v_x.
+    pub count_x: u32,
+    /// Nodes along v_y.
+    pub count_y: u32,
+    /// Nodes along v_z, or 2 for g and h.
+    pub count_m: u32,
+    /// Velocity axes that are integrated out.
+    pub integrated: u32,
+    /// Mean velocities that may differ from 0: 1 or 2.
+    pub flow: u32,
+    /// 1 for Shakhov, 0 for BGK.
+    pub shakhov: u32,
+    /// Kinds of the faces, left, right, bottom, top, as in [`face`].
+    pub left: u32,
+    /// See [`left`](Self::left).
+    pub right: u32,
+    /// See [`left`](Self::left).
+    pub bottom: u32,
+    /// See [`left`](Self::left).
+    pub top: u32,
+}
+
+/// Rows of the tables before the factors along the axes.
+pub mod row {
+    /// e^(-nu dt); 0 in the columns of the faces.
+    pub const KEEP: u32 = 0;
+    /// -c log2(e), with c the steepness of the Maxwellian.
+    pub const STEEP: u32 = 1;
+    /// Shakhov's polynomial with the Maxwellian's share in its constant, `p_0, p_x, p_y, q_0, q_x, q_y`, and the mean velocity.
+    pub const HEAT: u32 = 2;
+    /// Factors along v_x, with the amplitude; for BGK also with what relaxation gives, 1 - e^(-nu dt).
+    pub const X: u32 = 10;
+}
+
+/// Entries for each node of the axis tables.
+pub mod axis {
+    /// Velocity; for the innermost axis what the node adds to the mass.
+    pub const VELOCITY: u32 = 0;
+    /// Whole cells that the node travels in a step; for the innermost axis what it adds to the energy.
+    pub const WHOLE: u32 = 1;
+    /// The fraction of a cell that is left; for the innermost axis v_z^2, or the factor of the table of h that stands for it.
+    pub const FRACTION: u32 = 2;
+    /// For the innermost axis the logarithm to base 2 of the weight.
+    pub const LOG_WEIGHT: u32 = 3;
+    /// Entries.
+    pub const LEN: u32 = 4;
+}
+
+/// Sums that a cell needs: BGK's n, n u_x, n u_y and the sum of |v|^2 f, then Shakhov's sums of v |v|^2 f and of v_x^2, v_y^2 and v_x v_y times f.
+pub const SUMS_BGK: u32 = 4;
+/// See [`SUMS_BGK`].
+pub const SUMS_SHAKHOV: u32 = 9;
+
+impl FlowShape {
+    /// Places of a plane of cells.
+    #[inline(always)]
+    pub const fn plane(&self) -> u32 {
+        self.pitch * self.ny
+    }
+    /// Columns of the tables.
+    #[inline(always)]
+    pub const fn columns(&self) -> u32 {
+        self.plane() + 2 * self.ny + 2 * self.nx
+    }
+    /// First of the columns of a face: 0 left, 1 right, 2 bottom, 3 top.
+    #[inline(always)]
+    pub const fn face_columns(&self, face: u32) -> u32 {
+        match face {
+            0 => self.plane(),
+            1 => self.plane() + self.ny,
+            2 => self.plane() + 2 * self.ny,
+            _ => self.plane() + 2 * self.ny + self.nx,
+        }
+    }
+    /// Row of the first factor along v_y.
+    #[inline(always)]
+    pub const fn row_y(&self) -> u32 {
+        row::X + self.count_x
+    }
+    /// Row of the first factor along the innermost axis.
+    #[inline(always)]
+    pub const fn row_m(&self) -> u32 {
+        row::X + self.count_x + self.count_y
+    }
+    /// Rows of the tables.
+    #[inline(always)]
+    pub const fn rows(&self) -> u32 {
+        self.row_m() + self.count_m
+    }
+    /// First entry of a node of v_x in the axis tables.
+    #[inline(always)]
+    pub const fn axis_x(&self, j: u32) -> u32 {
+        axis::LEN * j
+    }
+    /// First entry of a node of v_y.
+    #[inline(always)]
+    pub const fn axis_y(&self, j: u32) -> u32 {
+        axis::LEN * (self.count_x + j)
+    }
+    /// First entry of a node of the innermost axis.
+    #[inline(always)]
+    pub const fn axis_m(&self, m: u32) -> u32 {
+        axis::LEN * (self.count_x + self.count_y + m)
+    }
+    /// Entries of the axis tables.
+    #[inline(always)]
+    pub const fn axis_entries(&self) -> u32 {
+        self.axis_m(self.count_m)
+    }
+    /// Sums for each cell.
+    #[inline(always)]
+    pub const fn sums(&self) -> u32 {
+        if self.shakhov != 0 {
+            SUMS_SHAKHOV
+        } else {
+            SUMS_BGK
+        }
+    }
+}
+
+/// Where the population lies that a place along x takes from.
+#[derive(Clone, Copy)]
+pub(super) struct Source {
+    /// The cell along the direction.
+    pub(super) cell: u32,
+    /// Whether the node is the mirrored one.
+    pub(super) mirrored: bool,
+    /// Whether it comes from the table's columns of the low (1) or high (2) face; then `cell` is only some cell.
+    pub(super) face: u32,
+}
+
+/// Finds the source at the place `p`, which may lie beyond the ends, for molecules that go forward or backward.
+#[inline(always)]
+pub(super) fn source(p: i32, n: u32, low: u32, high: u32, forward: bool) -> Source {
+    let last = n as i32 - 1;
+    let clamp = |p: i32| {
+        let p = if p < 0 { 0 } else { p };
+        (if p > last { last } else { p }) as u32
+    };
+    let plain = |p: i32| Source {
+        cell: clamp(p),
+        mirrored: false,
+        face: 0,
+    };
+    if p < 0 {
+        if low == face::MIRROR {
+            Source {
+                cell: clamp(-1 - p),
+                mirrored: true,
+                face: 0,
+            }
+        } else if low == face::PERIODIC {
+            plain(p + n as i32)
+        } else if forward {
+            Source {
+                cell: 0,
+                mirrored: false,
+                face: 1,
+            }
+        } else {
+            plain(0)
+        }
+    } else if p > last {
+        if high == face::MIRROR {
+            Source {
+                cell: clamp(2 * last + 1 - p),
+                mirrored: true,
+                face: 0,
+            }
+        } else if high == face::PERIODIC {
+            plain(p - n as i32)
+        } else if forward {
+            plain(last)
+        } else {
+            Source {
+                cell: last as u32,
+                mirrored: false,
+                face: 2,
+            }
+        }
+    } else {
+        plain(p)
+    }
+}
+
+/// The share of van Leer's flux beyond the upwind one: `a (1-a) A B / (A + B)`, 0 at an extremum; `c` is a (1-a).
+#[inline(always)]
+pub(super) fn limited<T: Real>(c: T, before: T, after: T) -> T {
+    let product = before * after;
+    let slope = c * product * (before + after).hardware_reciprocal();
+    if product > T::ZERO { slope } else { T::ZERO }
+}
+
+/// 2^x: one instruction in `f32`.
+#[inline(always)]
+pub(super) fn power_of_two<T: Real>(x: T) -> T {
+    if T::EPSILON.to_f64() > 1e-10 {
+        x.hardware_exp2()
+    } else {
+        exponential(x * T::from_f64(core::f64::consts::LN_2))
+    }
+}
+
+/// Lanes of a warp that only lend their values, upstream and downstream of the others.
+#[inline(always)]
+const fn lent(sloped: bool) -> (u32, u32) {
+    if sloped { (2, 1) } else { (1, 0) }
+}
+
+/// Cells that a warp gives out of the 32 places that it takes up, where all its nodes go the same way.
+#[inline(always)]
+pub const fn cells_one_way(sloped: bool) -> u32 {
+    let (upstream, downstream) = lent(sloped);
+    WARP - upstream - downstream
+}
+
+/// The same where nodes go both ways and a lane keeps its cell.
+#[inline(always)]
+pub const fn cells_both_ways(sloped: bool) -> u32 {
+    let (upstream, _) = lent(sloped);
+    WARP - 2 * upstream
+}
+
+/// Lanes of a warp along x: who is upstream, who gives out a cell.
+#[derive(Clone, Copy)]
+pub(super) struct Lanes {
+    pub(super) upstream: u32,
+    pub(super) downstream: u32,
+    /// The cell of this lane, perhaps beyond the ends.
+    pub(super) cell: i32,
+    /// Whether the lane gives it out.
+    pub(super) gives: bool,
+}
+
+impl Lanes {
+    /// Lanes of a tile whose nodes all go one way.
+    #[inline(always)]
+    pub(super) fn one_way<S: Simt>(t: &S, tile: u32, nx: u32, forward: bool, sloped: bool) -> Self {
+        let (upstream, downstream) = lent(sloped);
+        let first = if forward { upstream } else { downstream };
+        Self::new(t, tile, nx, forward, first, cells_one_way(sloped))
+    }
+
+    /// Lanes of a tile whose nodes go both ways.
+    #[inline(always)]
+    pub(super) fn both_ways<S: Simt>(
+        t: &S,
+        tile: u32,
+        nx: u32,
+        forward: bool,
+        sloped: bool,
+    ) -> Self {
+        Self::new(
+            t,
+            tile,
+            nx,
+            forward,
+            lent(sloped).0,
+            cells_both_ways(sloped),
+        )
+    }
+
+    #[inline(always)]
+    fn new<S: Simt>(t: &S, tile: u32, nx: u32, forward: bool, first: u32, out: u32) -> Self {
+        let lane = t.lane();
+        let cell = (tile * out + lane) as i32 - first as i32;
+        let (below, above) = (lane.wrapping_sub(1) % WARP, (lane + 1) % WARP);
+        Self {
+            upstream: if forward { below } else { above },
+            downstream: if forward { above } else { below },
+            cell,
+            gives: lane >= first && lane < first + out && cell < nx as i32,
+        }
+    }
+
+    /// The streamed value of this lane's place: `post` are the relaxed populations of the lanes.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn shift<S: Simt, T: Real, const SLOPED: bool>(
+        self,
+        t: &S,
+        post: T,
+        fraction: T,
+        curvature: T,
+    ) -> T {
+        let before = t.shuffle(post, self.upstream);
+        if SLOPED {
+            let difference = post - before;
+            let after = t.shuffle(difference, self.downstream);
+            let passes = fraction.mul_add(post, limited(curvature, difference, after));
+            post - passes + t.shuffle(passes, self.upstream)
+        } else {
+            fraction.mul_add(before - post, post)
+        }
+    }
+}
+
+/// An entry of a table.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn entry<S: Simt, T: Real>(
+    t: &S,
+    tables: In<'_, T>,
+    shape: &FlowShape,
+    row: u32,
+    column: u32,
+) -> T {
+    tables.get(t, row as usize * shape.columns() as usize + column as usize)
+}
+
+/// Shakhov's polynomial at a column for one v_x, as a function of v_y: `alpha + beta s` with s for the unresolved part of |c|^2.
+#[derive(Clone, Copy)]
+pub(super) struct Heat<T> {
+    constant: T,
+    linear: T,
+    square: T,
+    cubic: T,
+    x2: T,
+    uy: T,
+}
+
+impl<T: Real> Heat<T> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn new<S: Simt>(
+        t: &S,
+        tables: In<'_, T>,
+        shape: &FlowShape,
+        column: u32,
+        vx: T,
+    ) -> Self {
+        Self::of(|row| entry(t, tables, shape, row, column), vx)
+    }
+
+    /// The same from any rows of one column.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn of(rows: impl Fn(u32) -> T, vx: T) -> Self {
+        let at = |k: u32| rows(row::HEAT + k);
+        let cx = vx - at(6);
+        Self {
+            constant: at(1).mul_add(cx, at(0)),
+            linear: at(2),
+            square: at(4).mul_add(cx, at(3)),
+            cubic: at(5),
+            x2: cx * cx,
+            uy: at(7),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn at(&self, vy: T) -> (T, T) {
+        let cy = vy - self.uy;
+        let beta = self.cubic.mul_add(cy, self.square);
+        let resolved = cy.mul_add(cy, self.x2);
+        (
+            beta.mul_add(resolved, self.linear.mul_add(cy, self.constant)),
+            beta,
+        )
+    }
+}
+
+/// `index / count` and the remainder.
+#[inline(always)]
+pub(super) fn split(index: u32, count: u32) -> (u32, u32) {
+    let whole = quotient(index, count);
+    (whole, index - whole * count)
+}
+
+/// `index / count`, rounded up.
+#[inline(always)]
+pub(super) fn ceiling(index: u32, count: u32) -> u32 {
+    quotient(index + count.wrapping_sub(1), count)
+}

@@ -1,0 +1,537 @@
+//! From partial sums to the tables of the local equilibria.
+
+use super::exponential::exponential;
+use super::flow::{FlowShape, SUMS_BGK, ceiling, power_of_two, row, split};
+use super::line::{LINE_SUMS_BGK, LINE_SUMS_SHAKHOV};
+use crate::kernel;
+use crate::math::Real;
+use crate::memory::{In, Shared};
+use crate::simt::{Simt, WARP};
+
+/// Threads of a block of [`equilibrium()`].
+pub const EQUILIBRIUM_THREADS: u32 = 256;
+
+const WORKERS: u32 = EQUILIBRIUM_THREADS / WARP;
+
+/// Sums over the axes that Newton's method and Shakhov's term need: powers 0 to 5 of w along x and y, 0, 2 and 4 along z.
+const AXIS_SUMS: usize = 15;
+
+/// Words of shared memory of [`equilibrium()`].
+pub const EQUILIBRIUM_SCRATCH: u32 = WORKERS * AXIS_SUMS as u32 * WARP;
+
+/// How cells relax, and how their sums were taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Relaxing {
+    /// Time step; 0 makes a pass stream only.
+    pub dt: f64,
+    /// Exponent of the viscosity.
+    pub omega: f64,
+    /// Prandtl number of the Shakhov model.
+    pub prandtl: f64,
+    /// Relaxation frequency at unit density and temperature.
+    pub frequency: f64,
+    /// 1 for Maxwellians with exact moments, 0 for sampled ones.
+    pub conservative: u32,
+    /// Steps of Newton's method for the former; with none the Maxwellians are those that are kept.
+    pub steps: u32,
+    /// Chunks of partial sums; 0 where the sums are already there.
+    pub chunks: u32,
+    /// Values of v_y in a chunk of a pass over a line; 0 after a pass over a plane.
+    pub range: u32,
+}
+
+/// What [`equilibrium()`] keeps for each cell after its sums: slopes b_x and b_y and steepness c of the conservative Maxwellian, and T.
+pub const KEPT: u32 = 4;
+
+kernel! {
+    /// Sets all populations to the Maxwellians of the tables: one thread a place and innermost node, which walks over the pairs (v_x, v_y).
+    pub fn fill<T: Real>(t, tables: In<T>, f: Out<T>; shape: FlowShape) for f32, f64 {
+        let (m, place) = split(t.global_idx() as u32, shape.plane());
+        let (_, ix) = split(place, shape.pitch);
+        if m < shape.count_m && ix < shape.nx {
+            let at = |row: u32| tables.get(t, row as usize * shape.columns() as usize + place as usize);
+            let inner = at(shape.row_m() + m);
+            let mut jx = 0;
+            while jx < shape.count_x {
+                let x = at(row::X + jx) * inner;
+                let mut jy = 0;
+                while jy < shape.count_y {
+                    let node = (jx * shape.count_y + jy) * shape.count_m + m;
+                    let value = x * at(shape.row_y() + jy);
+                    f.set(t, node as usize * shape.plane() as usize + place as usize, value);
+                    jy += 1;
+                }
+                jx += 1;
+            }
+        }
+    }
+}
+
+kernel! {
+    /// Adds up the partial sums of each cell and makes the tables of its equilibrium.
+    ///
+    /// **Block**: 32 places of the padded plane, one a lane; its 8 warps share the chunks of partial sums and the nodes of the axes. Everything but the
+    /// exponentials is f64, and these are taken in the precision of the tables, so that the Maxwellian's moments are right for the table as it is.
+    /// **Cost**: reads the partial sums once; an exponential for each node of the axes and Newton step, twice as much to write the tables.
+    /// **Order**: a warp adds every eighth chunk, and the warps' sums are added in turn: the same bits each time.
+    /// **No race**: lanes own places; shared memory is written by its owner and read by the block on either side of barriers.
+    pub fn equilibrium<T: Real>(
+        t, partial: In<T>, axes: In<f64>, state: InOut<f64>, tables: InOut<T>; shape: FlowShape, rule: Relaxing,
+    ) for f32, f64
+    shared { scratch: [f64; EQUILIBRIUM_SCRATCH] } {
+        let place = t.block_idx() * WARP + t.lane();
+        let (_, ix) = split(place, shape.pitch);
+        let inside = ix < shape.nx && place < shape.plane();
+        let plane = shape.plane() as usize;
+        let at = |k: u32| k as usize * plane + place as usize;
+        let shakhov = shape.shakhov != 0;
+
+        let mut sums = [0.0; 9];
+        if rule.chunks > 0 {
+            if inside {
+                if rule.range > 0 {
+                    add_lines(t, partial, axes, &shape, &rule, place, &mut sums);
+                } else {
+                    let mut chunk = t.warp();
+                    while chunk < rule.chunks {
+                        let mut k = 0;
+                        while k < 9 {
+                            if k < shape.sums() {
+                                sums[k as usize] += partial.get(t, at(chunk * shape.sums() + k)).to_f64();
+                            }
+                            k += 1;
+                        }
+                        chunk += WORKERS;
+                    }
+                }
+            }
+            sums = combine(t, scratch, sums);
+            if inside && t.warp() == 0 {
+                let mut k = 0;
+                while k < 9 {
+                    if k < shape.sums() {
+                        state.set(t, at(k), sums[k as usize]);
+                    }
+                    k += 1;
+                }
+            }
+        } else if inside {
+            let mut k = 0;
+            while k < 9 {
+                if k < shape.sums() {
+                    sums[k as usize] = state.get(t, at(k));
+                }
+                k += 1;
+            }
+        }
+        // Places beyond the row take part in the barriers with a gas at rest.
+        if !inside {
+            sums = [1.0, 0.0, 0.0, 1.5, 0.0, 0.0, 0.0, 0.0, 0.0];
+        }
+
+        let density = sums[0];
+        let ux = sums[1] / density;
+        let uy = if shape.flow == 2 { sums[2] / density } else { 0.0 };
+        let temperature = (sums[3] / density - ux * ux - uy * uy) / 1.5;
+
+        let kept = shape.sums();
+        let (mut bx, mut by, mut c) = (0.0, 0.0, 1.0 / temperature);
+        // Warps read what warp 0 writes at the end: a barrier lies between.
+        if rule.conservative != 0 && inside {
+            bx = state.get(t, at(kept));
+            by = state.get(t, at(kept + 1));
+            let before = state.get(t, at(kept + 3));
+            c = state.get(t, at(kept + 2));
+            // c T changes less than c; and a state that has not changed must find its own c again.
+            if before != temperature {
+                c = c * before / temperature;
+            }
+        }
+        let integrated = f64::from(shape.integrated);
+        let mut axis_sums = axis_sums::<_, T>(t, scratch, axes, &shape, [ux, uy], [bx, by], c);
+        let mut step = 0;
+        while step < rule.steps {
+            let m = Means::of(&axis_sums, &shape, c);
+            let mut energy = m.x[2] + m.y[2] + m.rest - 1.5 * temperature;
+            let mut spread = m.x[4] - m.x[2] * m.x[2] + m.rest_square - m.rest * m.rest;
+            // An axis along which nothing moves takes part with its energy alone.
+            let (rx, cx) = (m.x[1], m.x[3] - m.x[1] * m.x[2]);
+            let vx = m.x[2] - m.x[1] * m.x[1];
+            energy -= cx * rx / vx;
+            spread -= cx * cx / vx;
+            let (mut ry, mut cy, mut vy) = (0.0, 0.0, 1.0);
+            if shape.integrated < 2 {
+                spread += m.y[4] - m.y[2] * m.y[2];
+                if shape.flow == 2 {
+                    (ry, cy) = (m.y[1], m.y[3] - m.y[1] * m.y[2]);
+                    vy = m.y[2] - m.y[1] * m.y[1];
+                    energy -= cy * ry / vy;
+                    spread -= cy * cy / vy;
+                }
+            }
+            let change = (energy / spread).max(-0.5 * c).min(c);
+            bx += (cx * change - rx) / vx;
+            by += (cy * change - ry) / vy;
+            c += change;
+            axis_sums = self::axis_sums::<_, T>(t, scratch, axes, &shape, [ux, uy], [bx, by], c);
+            step += 1;
+        }
+        if rule.steps > 0 && inside && t.warp() == 0 {
+            state.set(t, at(kept), bx);
+            state.set(t, at(kept + 1), by);
+            state.set(t, at(kept + 2), c);
+            state.set(t, at(kept + 3), temperature);
+        }
+        let amplitude = if rule.conservative != 0 {
+            let y = if shape.integrated < 2 { axis_sums[6] } else { 1.0 };
+            let z = if shape.integrated < 1 { axis_sums[12] } else { 1.0 };
+            density / (axis_sums[0] * y * z)
+        } else {
+            let per_axis = (core::f64::consts::PI * temperature).sqrt();
+            let mut amplitude = density / per_axis;
+            if shape.integrated < 2 {
+                amplitude /= per_axis;
+            }
+            if shape.integrated < 1 {
+                amplitude /= per_axis;
+            }
+            amplitude
+        };
+
+        // T^(1-omega) by its logarithm; the exponential of 0 is exactly 1.
+        let growth = exponential((1.0 - rule.omega) * Real::ln(temperature));
+        let time = rule.dt * rule.frequency * density * growth;
+        let keep = exponential(-time);
+        let give = less_than_one(time, keep);
+        if !inside {
+            return;
+        }
+        let column = place as usize;
+        let columns = shape.columns() as usize;
+        let put = |row: u32, value: T| tables.set(t, row as usize * columns + column, value);
+        if t.warp() == 0 {
+            put(row::KEEP, T::from_f64(keep));
+            put(row::STEEP, T::from_f64(-c * core::f64::consts::LOG2_E));
+        }
+        if shakhov && t.warp() == 1 {
+            let keep_heat = exponential(-rule.prandtl * time);
+            let q = heat_flux(&sums, [ux, uy]);
+            let share = 1.6 * (keep_heat - keep) / (density * temperature * temperature);
+            let g = [share * q[0], share * q[1]];
+            let m = Means::of(&axis_sums, &shape, c);
+            let heat = heat_term(&m, g, temperature, rule.conservative != 0);
+            put(row::HEAT, T::from_f64(give + heat[0]));
+            let mut k = 1;
+            while k < 6 {
+                put(row::HEAT + k, T::from_f64(heat[k as usize]));
+                k += 1;
+            }
+            put(row::HEAT + 6, T::from_f64(ux));
+            put(row::HEAT + 7, T::from_f64(uy));
+        }
+        let scale = if shakhov { amplitude } else { amplitude * give };
+        let mut j = t.warp();
+        while j < shape.count_x {
+            let (v, weight) = node(t, axes, j);
+            let value = factor::<T>(v - ux, weight, bx, c).to_f64();
+            put(row::X + j, T::from_f64(scale * value));
+            j += WORKERS;
+        }
+        let mut j = t.warp();
+        while j < shape.count_y {
+            let value = if shape.integrated < 2 {
+                let (v, weight) = node(t, axes, shape.count_x + j);
+                factor::<T>(v - uy, weight, by, c)
+            } else {
+                T::ONE
+            };
+            put(shape.row_y() + j, value);
+            j += WORKERS;
+        }
+        let mut m = t.warp();
+        while m < shape.count_m {
+            let value = if shape.integrated == 0 {
+                let (v, weight) = node(t, axes, shape.count_x + shape.count_y + m);
+                inner_factor::<T>(v, weight, c)
+            } else if m == 0 {
+                T::ONE
+            } else {
+                T::from_f64(integrated / (2.0 * c))
+            };
+            put(shape.row_m() + m, value);
+            m += WORKERS;
+        }
+    }
+}
+
+/// Velocity and weight of a node: the axes follow each other.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn node<S: Simt>(t: &S, axes: In<'_, f64>, j: u32) -> (f64, f64) {
+    (axes.get(t, 2 * j as usize), axes.get(t, 2 * j as usize + 1))
+}
+
+/// Factor of a Maxwellian along x or y.
+#[inline(always)]
+fn factor<T: Real>(w: f64, weight: f64, slope: f64, c: f64) -> T {
+    T::from_f64(weight) * exponential(T::from_f64(w * (slope - c * w)))
+}
+
+/// Factor of a Maxwellian along z, as the pass over a plane computes it too.
+#[inline(always)]
+fn inner_factor<T: Real>(v: f64, weight: f64, c: f64) -> T {
+    let steep = T::from_f64(-c * core::f64::consts::LOG2_E);
+    let log = T::from_f64(Real::ln(weight) * core::f64::consts::LOG2_E);
+    power_of_two(T::from_f64(v * v).mul_add(steep, log))
+}
+
+/// `1 - e^-x`, given `e^-x`, without losing digits where x is small.
+#[inline(always)]
+fn less_than_one(x: f64, keep: f64) -> f64 {
+    if x < 0.5 {
+        // Taylor's series: the term after the last is below 2^-53 of the first.
+        let mut sum = 0.0;
+        let mut k = 17.0;
+        while k >= 1.0 {
+            sum = x / k * (1.0 - sum);
+            k -= 1.0;
+        }
+        sum
+    } else {
+        1.0 - keep
+    }
+}
+
+/// Adds values of the warps lane by lane; every thread gets the sums.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn combine<S: Simt, const K: usize>(t: &S, scratch: Shared<'_, f64>, values: [f64; K]) -> [f64; K] {
+    let at = |worker: u32, k: u32| (worker * K as u32 + k) * WARP + t.lane();
+    // The sums of an earlier call may still be being read.
+    t.sync_threads();
+    let mut k = 0;
+    while k < K {
+        scratch.set(t, at(t.warp(), k as u32), values[k]);
+        k += 1;
+    }
+    t.sync_threads();
+    let mut sums = [0.0; K];
+    let mut k = 0;
+    while k < K {
+        let mut worker = 0;
+        while worker < WORKERS {
+            sums[k] += scratch.get(t, at(worker, k as u32));
+            worker += 1;
+        }
+        k += 1;
+    }
+    sums
+}
+
+/// Adds the partial sums of the chunks of a pass over a line that fall to this warp.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn add_lines<S: Simt, T: Real>(
+    t: &S,
+    partial: In<'_, T>,
+    axes: In<'_, f64>,
+    shape: &FlowShape,
+    rule: &Relaxing,
+    place: u32,
+    sums: &mut [f64; 9],
+) {
+    let shakhov = shape.shakhov != 0;
+    let count = if shakhov {
+        LINE_SUMS_SHAKHOV
+    } else {
+        LINE_SUMS_BGK
+    };
+    let ranges = ceiling(shape.count_y, rule.range);
+    let mut chunk = t.warp();
+    while chunk < rule.chunks {
+        let (jx, _) = split(chunk, ranges);
+        let (vx, _) = node(t, axes, jx);
+        let part = |k: u32| {
+            let at = (chunk * count + k) as usize * shape.pitch as usize + place as usize;
+            partial.get(t, at).to_f64()
+        };
+        let (mass, along_y, rest) = (part(0), part(1), part(2));
+        let energy = vx * vx * mass + rest;
+        sums[0] += mass;
+        sums[1] += vx * mass;
+        sums[2] += along_y;
+        sums[3] += energy;
+        if shakhov {
+            sums[4] += vx * energy;
+            sums[5] += vx * vx * along_y + part(3);
+            sums[6] += vx * vx * mass;
+            sums[7] += part(4);
+            sums[8] += vx * along_y;
+        }
+        chunk += WORKERS;
+    }
+}
+
+/// Sums of w^k along x and y, and of v^2k along z, with the Maxwellian's factors.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn axis_sums<S: Simt, T: Real>(
+    t: &S,
+    scratch: Shared<'_, f64>,
+    axes: In<'_, f64>,
+    shape: &FlowShape,
+    u: [f64; 2],
+    slope: [f64; 2],
+    c: f64,
+) -> [f64; AXIS_SUMS] {
+    let mut sums = [0.0; AXIS_SUMS];
+    let mut j = t.warp();
+    while j < shape.count_x {
+        let (v, weight) = node(t, axes, j);
+        let w = v - u[0];
+        let mut term = factor::<T>(w, weight, slope[0], c).to_f64();
+        let mut k = 0;
+        while k < 6 {
+            sums[k] += term;
+            term *= w;
+            k += 1;
+        }
+        j += WORKERS;
+    }
+    if shape.integrated < 2 {
+        let mut j = t.warp();
+        while j < shape.count_y {
+            let (v, weight) = node(t, axes, shape.count_x + j);
+            let w = v - u[1];
+            let mut term = factor::<T>(w, weight, slope[1], c).to_f64();
+            let mut k = 6;
+            while k < 12 {
+                sums[k] += term;
+                term *= w;
+                k += 1;
+            }
+            j += WORKERS;
+        }
+    }
+    if shape.integrated == 0 {
+        let mut m = t.warp();
+        while m < shape.count_m {
+            let (v, weight) = node(t, axes, shape.count_x + shape.count_y + m);
+            let mut term = inner_factor::<T>(v, weight, c).to_f64();
+            let mut k = 12;
+            while k < 15 {
+                sums[k] += term;
+                term *= v * v;
+                k += 1;
+            }
+            m += WORKERS;
+        }
+    }
+    combine(t, scratch, sums)
+}
+
+/// Means over the Maxwellian: powers of the peculiar velocity along x and y (0 where an axis does not move or is not there, but for the even ones),
+/// and of the squares along what is neither.
+struct Means {
+    x: [f64; 6],
+    y: [f64; 6],
+    rest: f64,
+    rest_square: f64,
+}
+
+impl Means {
+    #[inline(always)]
+    fn of(sums: &[f64; AXIS_SUMS], shape: &FlowShape, c: f64) -> Self {
+        let mut x = [1.0; 6];
+        let mut y = [0.0; 6];
+        let mut k = 1;
+        while k < 6 {
+            x[k] = sums[k] / sums[0];
+            k += 1;
+        }
+        if shape.integrated < 2 {
+            let mut k = 1;
+            while k < 6 {
+                y[k] = sums[6 + k] / sums[6];
+                k += 1;
+            }
+            if shape.flow < 2 {
+                y[1] = 0.0;
+                y[3] = 0.0;
+                y[5] = 0.0;
+            }
+        }
+        let (rest, rest_square) = if shape.integrated == 0 {
+            (sums[13] / sums[12], sums[14] / sums[12])
+        } else {
+            let half = 0.5 * f64::from(shape.integrated);
+            (half / c, half * (half + 1.0) / (c * c))
+        };
+        Self {
+            x,
+            y,
+            rest,
+            rest_square,
+        }
+    }
+}
+
+/// `q = (1/2) sum c |c|^2 f` multiplied out.
+#[inline(always)]
+fn heat_flux(sums: &[f64; 9], u: [f64; 2]) -> [f64; 2] {
+    let square = u[0] * u[0] + u[1] * u[1];
+    let stress = [
+        u[0] * sums[6] + u[1] * sums[8],
+        u[0] * sums[8] + u[1] * sums[7],
+    ];
+    let along = |flux: f64, u: f64, stress: f64| {
+        0.5 * (flux - 2.0 * stress - u * sums[3] + 2.0 * u * sums[0] * square)
+    };
+    [
+        along(sums[SUMS_BGK as usize], u[0], stress[0]),
+        along(sums[SUMS_BGK as usize + 1], u[1], stress[1]),
+    ]
+}
+
+/// Shakhov's polynomial `p_0, p_x, p_y, q_0, q_x, q_y`, without density, momentum and energy on the nodes if `conservative`.
+#[inline(always)]
+fn heat_term(m: &Means, g: [f64; 2], temperature: f64, conservative: bool) -> [f64; 6] {
+    let mut term = [
+        0.0,
+        -2.5 * g[0],
+        -2.5 * g[1],
+        0.0,
+        g[0] / temperature,
+        g[1] / temperature,
+    ];
+    if conservative {
+        let (x, y) = (&m.x, &m.y);
+        let energy = x[2] + y[2] + m.rest;
+        let energy_square =
+            x[4] + y[4] + m.rest_square + 2.0 * (x[2] * y[2] + (x[2] + y[2]) * m.rest);
+        let with_square = |a: &[f64; 6], b: &[f64; 6]| a[4] + a[2] * (b[2] + m.rest);
+        let with_fourth = |a: &[f64; 6], b: &[f64; 6]| a[5] + 2.0 * a[3] * (b[2] + m.rest);
+        let momentum =
+            |g: f64, a: &[f64; 6], b: &[f64; 6]| g * (with_square(a, b) / temperature - 2.5 * a[2]);
+        let (rx, ry) = (momentum(g[0], x, y), momentum(g[1], y, x));
+        let mass = (g[0] * x[3] + g[1] * y[3]) / temperature;
+        let heat = g[0] * (with_fourth(x, y) / temperature - 2.5 * x[3])
+            + g[1] * (with_fourth(y, x) / temperature - 2.5 * y[3]);
+        let mut right = heat - energy * mass - x[3] * rx / x[2];
+        let mut left = energy_square - energy * energy - x[3] * x[3] / x[2];
+        let moves = y[2] > 0.0;
+        if moves {
+            right -= y[3] * ry / y[2];
+            left -= y[3] * y[3] / y[2];
+        }
+        let square = right / left;
+        term[0] -= mass - energy * square;
+        term[1] -= (rx - x[3] * square) / x[2];
+        if moves {
+            term[2] -= (ry - y[3] * square) / y[2];
+        }
+        term[3] -= square;
+    }
+    term
+}

@@ -1,0 +1,374 @@
+//! What leaves through the faces, and what walls send back.
+//!
+//! A wall sends back as much as leaves the gas through each of its cells in the step to come, and what leaves is known only after relaxation (and, through
+//! the faces along y, after streaming along x). So these kernels relax and stream the cells near the faces once ahead of the pass: k + 1 cells deep
+//! for molecules that travel k whole cells, one more for a slope.
+
+use super::flow::{
+    FlowShape, Heat, Lanes, axis, ceiling, cells_both_ways, entry, limited, row, source, split,
+};
+use crate::kernel;
+use crate::math::Real;
+use crate::memory::{In, InOut, Out};
+use crate::simt::{Simt, WARP};
+
+/// Threads of a block of [`faces_along_x()`].
+pub const FACE_THREADS: u32 = 256;
+/// Threads of a block of [`faces_along_y()`].
+pub const FACE_ROW_THREADS: u32 = 128;
+
+/// What leaves through a face, for each of its cells, in cells of population.
+pub mod leaving {
+    /// The density with which a wall sends back its Maxwellian.
+    pub const DENSITY: u32 = 0;
+    /// Mass, momentum along x and y, and energy that leave.
+    pub const CARRIED: u32 = 1;
+    /// Entries.
+    pub const LEN: u32 = 5;
+}
+
+/// Which faces are looked at: bit k for face k (left, right, bottom, top), and whether it is a wall, whose columns of the tables are rewritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Faces {
+    /// Faces to look at.
+    pub seen: u32,
+    /// Those of them that are walls.
+    pub walls: u32,
+    /// 1 for slopes.
+    pub sloped: u32,
+    /// Pairs (v_x, v_y) of a block of [`faces_along_y()`].
+    pub range: u32,
+    /// Blocks of pairs of [`faces_along_y()`].
+    pub chunks: u32,
+}
+
+/// The mass that comes in in a step from a wall at unit density stands before its factors along v_x.
+#[inline(always)]
+fn emission(shape: &FlowShape, face: u32) -> usize {
+    (face * (1 + shape.count_x)) as usize
+}
+
+kernel! {
+    /// What leaves through the left and right faces; walls among them get their density.
+    ///
+    /// **Block**: one cell of one face; its threads share the nodes. Sums are f64, added in a fixed order. The loads, one word from each plane of a node,
+    /// are not coalesced: 32 bytes of traffic each, 1/nx of the pass's in `f32` times 8.
+    /// **No race**: a block alone writes the columns and the row of its cell.
+    pub fn faces_along_x<T: Real>(
+        t, f: In<T>, axes: In<T>, emissions: In<f64>, tables: InOut<T>, found: Out<f64>; shape: FlowShape, faces: Faces,
+    ) for f32, f64
+    shared { scratch: [f64; FACE_THREADS / WARP * 4] } {
+        let (side, iy) = split(t.block_idx(), shape.ny);
+        // The same for all threads of the block.
+        if (faces.seen >> side) & 1 == 0 {
+            return;
+        }
+        let mut sums = [0.0; 4];
+        let nodes = shape.count_x * shape.count_y * shape.count_m;
+        let mut index = t.thread_idx();
+        while index < nodes {
+            let (pair, m) = split(index, shape.count_m);
+            let (jx, jy) = split(pair, shape.count_y);
+            let of_x = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
+            let vx = of_x(axis::VELOCITY);
+            if (vx > T::ZERO) == (side == 1) {
+                let of_m = |k: u32| axes.get(t, (shape.axis_m(m) + k) as usize);
+                let vy = axes.get(t, (shape.axis_y(jy) + axis::VELOCITY) as usize);
+                let read = InOutTables(tables);
+                let post = |d: u32| {
+                    let d = if d < shape.nx { d } else { shape.nx - 1 };
+                    let ix = if side == 0 { d } else { shape.nx - 1 - d };
+                    let column = iy * shape.pitch + ix;
+                    relaxed(t, f, read, axes, &shape, [jx, jy, m], column, column)
+                };
+                let whole = of_x(axis::WHOLE).to_f64() as u32;
+                let out = outflow(post, whole, of_x(axis::FRACTION), faces.sloped != 0).to_f64();
+                let (mass, energy) = (of_m(axis::VELOCITY).to_f64(), of_m(axis::WHOLE).to_f64());
+                let (vx, vy) = (vx.to_f64(), vy.to_f64());
+                sums[0] += mass * out;
+                sums[1] += vx * mass * out;
+                sums[2] += vy * mass * out;
+                sums[3] += 0.5 * ((vx * vx + vy * vy) * mass + energy) * out;
+            }
+            index += t.block_dim();
+        }
+        let mut k = 0;
+        while k < 4 {
+            let mut sum = sums[k];
+            sum += t.shuffle_xor(sum, 16);
+            sum += t.shuffle_xor(sum, 8);
+            sum += t.shuffle_xor(sum, 4);
+            sum += t.shuffle_xor(sum, 2);
+            sum += t.shuffle_xor(sum, 1);
+            if t.lane() == 0 {
+                scratch.set(t, t.warp() * 4 + k as u32, sum);
+            }
+            k += 1;
+        }
+        t.sync_threads();
+        let total = |k: u32| {
+            let mut sum = 0.0;
+            let mut warp = 0;
+            while warp < t.warps() {
+                sum += scratch.get(t, warp * 4 + k);
+                warp += 1;
+            }
+            sum
+        };
+        let mut density = 1.0;
+        if (faces.walls >> side) & 1 != 0 {
+            let emitted = emission(&shape, side);
+            density = total(0) / emissions.get(t, emitted);
+            let column = (shape.face_columns(side) + iy) as usize;
+            let mut jx = t.thread_idx();
+            while jx < shape.count_x {
+                let value = density * emissions.get(t, emitted + 1 + jx as usize);
+                let at = (row::X + jx) as usize * shape.columns() as usize + column;
+                tables.set(t, at, T::from_f64(value));
+                jx += t.block_dim();
+            }
+        }
+        let k = t.thread_idx();
+        if k < leaving::LEN {
+            let value = if k == leaving::DENSITY { density } else { total(k - leaving::CARRIED) };
+            let at = (side * shape.ny + iy) * leaving::LEN + k;
+            found.set(t, at as usize, value);
+        }
+    }
+}
+
+kernel! {
+    /// What leaves through the bottom and top faces: partial sums by chunks of nodes.
+    ///
+    /// **Block**: 4 tiles of cells along x, one a warp, for one face and one chunk of pairs (v_x, v_y), of which only those that leave count; rows near
+    /// the face are relaxed and streamed along x as in the pass, which reads (k + 1)/ny of all populations.
+    /// **No race**: each partial sum has one writer.
+    pub fn faces_along_y<T: Real>(
+        t, f: In<T>, axes: In<T>, tables: In<T>, partial: Out<f64>; shape: FlowShape, faces: Faces,
+    ) for f32, f64 {
+        if faces.sloped != 0 {
+            near_rows::<_, T, true>(t, f, axes, tables, partial, &shape, &faces);
+        } else {
+            near_rows::<_, T, false>(t, f, axes, tables, partial, &shape, &faces);
+        }
+    }
+}
+
+kernel! {
+    /// Adds the partial sums of [`faces_along_y()`] in the order of the chunks; walls get their density. One thread a cell of a face.
+    pub fn finish_faces_along_y<T: Real>(
+        t, partial: In<f64>, emissions: In<f64>, tables: Out<T>, found: Out<f64>; shape: FlowShape, faces: Faces,
+    ) for f32, f64 {
+        let (side, ix) = split(t.global_idx() as u32, shape.nx);
+        if side > 1 || (faces.seen >> (2 + side)) & 1 == 0 {
+            return;
+        }
+        let mut sums = [0.0; 4];
+        let mut chunk = 0;
+        while chunk < faces.chunks {
+            let mut k = 0;
+            while k < 4 {
+                let at = ((chunk * 2 + side) * 4 + k) * shape.nx + ix;
+                sums[k as usize] += partial.get(t, at as usize);
+                k += 1;
+            }
+            chunk += 1;
+        }
+        let mut density = 1.0;
+        if (faces.walls >> (2 + side)) & 1 != 0 {
+            let emitted = emission(&shape, 2 + side);
+            density = sums[0] / emissions.get(t, emitted);
+            let column = (shape.face_columns(2 + side) + ix) as usize;
+            let mut jx = 0;
+            while jx < shape.count_x {
+                let value = density * emissions.get(t, emitted + 1 + jx as usize);
+                let at = (row::X + jx) as usize * shape.columns() as usize + column;
+                tables.set(t, at, T::from_f64(value));
+                jx += 1;
+            }
+        }
+        let at = (2 * shape.ny + side * shape.nx + ix) * leaving::LEN;
+        found.set(t, at as usize, density);
+        let mut k = 0;
+        while k < 4 {
+            found.set(t, (at + leaving::CARRIED + k) as usize, sums[k as usize]);
+            k += 1;
+        }
+    }
+}
+
+/// Tables that can be read.
+trait Tables<T: Real>: Copy {
+    fn at<S: Simt>(self, t: &S, shape: &FlowShape, row: u32, column: u32) -> T;
+    fn heat<S: Simt>(self, t: &S, shape: &FlowShape, column: u32, vx: T) -> Heat<T>;
+}
+
+impl<T: Real> Tables<T> for In<'_, T> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn at<S: Simt>(self, t: &S, shape: &FlowShape, row: u32, column: u32) -> T {
+        entry(t, self, shape, row, column)
+    }
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn heat<S: Simt>(self, t: &S, shape: &FlowShape, column: u32, vx: T) -> Heat<T> {
+        Heat::of(|k| self.at(t, shape, k, column), vx)
+    }
+}
+
+/// The tables of a kernel that writes the columns of faces and reads those of cells.
+#[derive(Clone, Copy)]
+struct InOutTables<'a, T: Real>(InOut<'a, T>);
+
+impl<T: Real> Tables<T> for InOutTables<'_, T> {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn at<S: Simt>(self, t: &S, shape: &FlowShape, row: u32, column: u32) -> T {
+        self.0
+            .get(t, row as usize * shape.columns() as usize + column as usize)
+    }
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn heat<S: Simt>(self, t: &S, shape: &FlowShape, column: u32, vx: T) -> Heat<T> {
+        Heat::of(|k| self.at(t, shape, k, column), vx)
+    }
+}
+
+/// The relaxed population of a node at a column of the tables and a place of its plane.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "what a population depends on")]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn relaxed<S: Simt, T: Real>(
+    t: &S,
+    f: In<'_, T>,
+    tables: impl Tables<T>,
+    axes: In<'_, T>,
+    shape: &FlowShape,
+    [jx, jy, m]: [u32; 3],
+    column: u32,
+    place: u32,
+) -> T {
+    let at = |row: u32| tables.at(t, shape, row, column);
+    let node = (jx * shape.count_y + jy) * shape.count_m + m;
+    let f = f.get(t, node as usize * shape.plane() as usize + place as usize);
+    let mut share = at(row::X + jx) * at(shape.row_y() + jy);
+    if shape.shakhov != 0 {
+        let of = |e: u32| axes.get(t, e as usize);
+        let heat = tables.heat(t, shape, column, of(shape.axis_x(jx) + axis::VELOCITY));
+        let (alpha, beta) = heat.at(of(shape.axis_y(jy) + axis::VELOCITY));
+        let mut argument = of(shape.axis_m(m) + axis::FRACTION);
+        if shape.integrated > 0 {
+            argument = argument * at(shape.row_m() + 1);
+        }
+        share = share * beta.mul_add(argument, alpha);
+    }
+    at(row::KEEP).mul_add(f, share * at(shape.row_m() + m))
+}
+
+/// What leaves through an end, with `at(d)` the cell at the distance d from it: the last cell itself has no slope.
+#[inline(always)]
+fn outflow<T: Real>(at: impl Fn(u32) -> T, whole: u32, fraction: T, sloped: bool) -> T {
+    let here = at(whole);
+    let mut out = fraction * here;
+    if sloped && whole > 0 {
+        let (before, after) = (here - at(whole + 1), at(whole - 1) - here);
+        out += limited(fraction * (T::ONE - fraction), before, after);
+    }
+    let mut d = 0;
+    while d < whole {
+        out += at(d);
+        d += 1;
+    }
+    out
+}
+
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn near_rows<S: Simt, T: Real, const SLOPED: bool>(
+    t: &S,
+    f: In<'_, T>,
+    axes: In<'_, T>,
+    tables: In<'_, T>,
+    partial: Out<'_, f64>,
+    shape: &FlowShape,
+    faces: &Faces,
+) {
+    let tiles = shape.nx.div_ceil(cells_both_ways(SLOPED));
+    let (rest, block) = split(t.block_idx(), ceiling(tiles, t.warps()));
+    let (chunk, side) = split(rest, 2);
+    let tile = block * t.warps() + t.warp();
+    if tile >= tiles || (faces.seen >> (2 + side)) & 1 == 0 {
+        return;
+    }
+    let pairs = shape.count_x * shape.count_y;
+    let first = chunk * faces.range;
+    let last = if first + faces.range < pairs {
+        first + faces.range
+    } else {
+        pairs
+    };
+    let mut sums = [0.0; 4];
+    let mut pair = first;
+    while pair < last {
+        let (jx, jy) = split(pair, shape.count_y);
+        let of_x = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
+        let of_y = |k: u32| axes.get(t, (shape.axis_y(jy) + k) as usize);
+        let (vx, vy) = (of_x(axis::VELOCITY), of_y(axis::VELOCITY));
+        if (vy > T::ZERO) == (side == 1) {
+            let right = vx > T::ZERO;
+            let whole = of_x(axis::WHOLE).to_f64() as i32;
+            let fraction = of_x(axis::FRACTION);
+            let lanes = Lanes::both_ways(t, tile, shape.nx, right, SLOPED);
+            let place = if right {
+                lanes.cell - whole
+            } else {
+                lanes.cell + whole
+            };
+            let from = source(place, shape.nx, shape.left, shape.right, right);
+            let jx_from = if from.mirrored {
+                shape.count_x - 1 - jx
+            } else {
+                jx
+            };
+            let (mut mass, mut energy) = (T::ZERO, T::ZERO);
+            let mut m = 0;
+            while m < shape.count_m {
+                let of_m = |k: u32| axes.get(t, (shape.axis_m(m) + k) as usize);
+                let at = |d: u32| {
+                    let d = if d < shape.ny { d } else { shape.ny - 1 };
+                    let iy = if side == 0 { d } else { shape.ny - 1 - d };
+                    let column = match from.face {
+                        0 => iy * shape.pitch + from.cell,
+                        1 => shape.face_columns(0) + iy,
+                        _ => shape.face_columns(1) + iy,
+                    };
+                    let place = iy * shape.pitch + from.cell;
+                    let post = relaxed(t, f, tables, axes, shape, [jx_from, jy, m], column, place);
+                    lanes.shift::<S, T, SLOPED>(t, post, fraction, fraction * (T::ONE - fraction))
+                };
+                let whole = of_y(axis::WHOLE).to_f64() as u32;
+                let out = outflow(at, whole, of_y(axis::FRACTION), SLOPED);
+                mass = of_m(axis::VELOCITY).mul_add(out, mass);
+                energy = of_m(axis::WHOLE).mul_add(out, energy);
+                m += 1;
+            }
+            let (vx, vy) = (vx.to_f64(), vy.to_f64());
+            let (mass, energy) = (mass.to_f64(), energy.to_f64());
+            sums[0] += mass;
+            sums[1] += vx * mass;
+            sums[2] += vy * mass;
+            sums[3] += 0.5 * ((vx * vx + vy * vy) * mass + energy);
+        }
+        pair += 1;
+    }
+    let lanes = Lanes::both_ways(t, tile, shape.nx, true, SLOPED);
+    if lanes.gives {
+        let mut k = 0;
+        while k < 4 {
+            let at = ((chunk * 2 + side) * 4 + k) * shape.nx;
+            partial.set(t, at as usize + lanes.cell as usize, sums[k as usize]);
+            k += 1;
+        }
+    }
+}
