@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use criterion::{BenchmarkId, Criterion};
 use rarefy::collision::coefficients::{DirectLists, DirectTasks};
 use rarefy::collision::{
-    CollisionOperator, CpuOperator, Method, OperatorConfig, Order, Part, VelocityGrid, initial,
-    reference,
+    CollisionOperator, CpuOperator, Integrator, Method, OperatorConfig, Order, Part, Relaxation,
+    RelaxationConfig, Until, VelocityGrid, initial, reference,
 };
 use rarefy::{Backend, Precision};
 
@@ -195,8 +195,150 @@ fn main() {
             }
         }
     }
+    for backend in [Backend::Cpu, Backend::Cuda] {
+        for precision in [Precision::F32, Precision::F64] {
+            for n in [12, 16, 20] {
+                let what = format!("{backend} fast {precision} batch of {BATCH}");
+                let mut operator = match batch(n, backend, precision) {
+                    Ok(ready) => ready,
+                    Err(error) => {
+                        println!("skipped: {what} {n}^3: {error}");
+                        continue;
+                    }
+                };
+                for (name, part) in [("", Part::All), (" gain", Part::Gain)] {
+                    if part != Part::All && backend != Backend::Cuda {
+                        continue;
+                    }
+                    let what = format!("{what}{name}");
+                    group.bench_function(BenchmarkId::new(&what, n), |bencher| {
+                        bencher.iter_custom(|repetitions| {
+                            let repetitions = u32::try_from(repetitions).unwrap_or(u32::MAX);
+                            let time = operator.time_batches(part, repetitions).expect("a timing");
+                            measured.note(&what, n, time, u64::from(repetitions));
+                            time
+                        });
+                    });
+                }
+            }
+        }
+    }
     group.finish();
+    for precision in [Precision::F32, Precision::F64] {
+        let what = format!("cuda {precision} relaxation, {STEPS} steps from the start");
+        if passes_filter(&what) {
+            // The first run loads the kernels, as a command would; both count, the lesser is kept.
+            for _ in 0..2 {
+                match relaxation(32, precision) {
+                    Ok(time) => measured.note(&what, 32, time, 1),
+                    Err(error) => println!("skipped: {what}: {error}"),
+                }
+            }
+        }
+    }
     report(&measured);
+    report_targets(&measured);
+}
+
+/// Distributions of a batch.
+const BATCH: usize = 64;
+/// Time steps, of two evaluations each, of the relaxation that is timed.
+const STEPS: u64 = 200;
+
+/// An operator that has evaluated a batch of different pairs of Maxwellians.
+fn batch(n: usize, backend: Backend, precision: Precision) -> rarefy::Result<CollisionOperator> {
+    let grid = VelocityGrid::new(n, -6.5, 6.5)?;
+    let config = OperatorConfig {
+        backend,
+        precision,
+        ..OperatorConfig::new(grid)
+    };
+    let f: Vec<f64> = (0..BATCH)
+        .flat_map(|k| {
+            let beams = initial::TwoMaxwellians {
+                speed: 1.0 + k as f64 / BATCH as f64,
+                ..initial::TwoMaxwellians::default()
+            };
+            beams.sample(&grid)
+        })
+        .collect();
+    let mut operator = CollisionOperator::new(config)?;
+    operator.evaluate_batch(&f)?;
+    Ok(operator)
+}
+
+/// Wall time of two Maxwellians relaxing on the GPU, tables and the device's start included.
+fn relaxation(n: usize, precision: Precision) -> rarefy::Result<Duration> {
+    let start = Instant::now();
+    let grid = VelocityGrid::new(n, -6.5, 6.5)?;
+    let operator = OperatorConfig {
+        backend: Backend::Cuda,
+        precision,
+        ..OperatorConfig::new(grid)
+    };
+    let config = RelaxationConfig {
+        operator,
+        integrator: Integrator::Ssprk2,
+        step: Some(0.02),
+        until: Until::Steps(STEPS),
+    };
+    let mut run = Relaxation::new(config, initial::TwoMaxwellians::default().sample(&grid))?;
+    while !run.is_done() {
+        run.advance(STEPS)?;
+    }
+    run.distribution()?;
+    Ok(start.elapsed())
+}
+
+/// What was asked of an H200: milliseconds, or how many times faster than another row.
+fn report_targets(measured: &Measured) {
+    println!("\nTargets on an H200\n");
+    println!("| | N | measured | target | target over measured |\n|---|---|---|---|---|");
+    let relaxation =
+        |precision| format!("cuda {precision} relaxation, {STEPS} steps from the start");
+    for (what, n, limit) in [
+        ("cuda fast f32".to_owned(), 20, 0.08),
+        ("cuda fast f32".to_owned(), 32, 0.8),
+        ("cuda fast f32".to_owned(), 64, 90.0),
+        ("cuda fast f64".to_owned(), 32, 1.2),
+        (format!("cuda fast f32 batch of {BATCH}"), 16, 1.0),
+        (relaxation(Precision::F32), 32, 1000.0),
+        (relaxation(Precision::F64), 32, 1000.0),
+    ] {
+        if let Some(seconds) = measured.get(&what, n) {
+            let time = seconds * 1e3;
+            println!(
+                "| {what} | {n} | {time:.4} ms | {limit} ms | {:.2} |",
+                limit / time
+            );
+        }
+    }
+    for (slow, fast, n, least) in [
+        ("cuda direct f32 gain", "cuda fast f32 gain", 24, 100.0),
+        ("cuda direct f32 gain", "cuda fast f32 gain", 32, 100.0),
+        ("cpu direct f32", "cpu fast f32", 20, 50.0),
+        ("cpu direct f64", "cpu fast f64", 20, 50.0),
+    ] {
+        if let (Some(slow_time), Some(time)) = (measured.get(slow, n), measured.get(fast, n)) {
+            let ratio = slow_time / time;
+            println!(
+                "| {fast} over {slow} | {n} | {ratio:.1} times | {least} times | {:.2} |",
+                ratio / least
+            );
+        }
+    }
+    for precision in [Precision::F32, Precision::F64] {
+        for n in [12, 16, 20] {
+            let alone = measured.get(&format!("cuda fast {precision}"), n);
+            let together = measured.get(&format!("cuda fast {precision} batch of {BATCH}"), n);
+            if let (Some(alone), Some(together)) = (alone, together) {
+                println!(
+                    "\n{BATCH} distributions of {n}^3 in {precision} together: {:.1} times faster than one after the other",
+                    BATCH as f64 * alone / together
+                );
+            }
+        }
+    }
 }
 
 /// Shared-memory loads of the direct kernel, counted from its lists: eight a lane for each entry and each 32 cells of a window, lanes past

@@ -23,7 +23,10 @@
 //! | module | content |
 //! |---|---|
 //! | [`collision`] | the collision integral, and relaxation to equilibrium |
+//! | [`signed_digit`] | exact sums and dot products of binary and decimal numbers |
 //! | [`isotropic`] | the isotropic equation in energy space in O(M^2), and economies as gases |
+//! | [`bgk`] | the BGK and Shakhov models on phase-space grids |
+//! | [`longman`] | infinite integrals of oscillating functions |
 //! | [`backend`] | where to compute and in which precision |
 //! | [`machine`] | what the host asks of a machine that runs kernels: memory, copies, launches |
 //! | [`gpu`] | that machine on a CUDA device; what is there and what is missing |
@@ -36,13 +39,16 @@
 //! at run time. Errors are one type, [`Error`]; bad input, a missing GPU or too little memory is an error, never a panic.
 
 pub mod backend;
+pub mod bgk;
 pub mod collision;
 pub mod emulator;
 mod error;
 pub mod gpu;
 pub mod isotropic;
+pub mod longman;
 pub mod machine;
 pub mod memory_plan;
+pub mod signed_digit;
 
 #[doc(hidden)]
 pub mod cli;
@@ -59,6 +65,10 @@ mod texts {
     struct Collision;
     #[doc = include_str!("../../docs/isotropic.md")]
     struct Isotropic;
+    #[doc = include_str!("../../docs/bgk-steady.md")]
+    struct BgkSteady;
+    #[doc = include_str!("../../docs/signed-digit.md")]
+    struct SignedDigit;
     #[doc = include_str!("../../docs/emulator.md")]
     struct Emulator;
     #[doc = include_str!("../../docs/writing-a-kernel.md")]

@@ -11,15 +11,18 @@
 //! | `direct` | the paper's sum, term by term |
 //! | `fast` | the same sum restructured |
 //! | `correction` | the conservative correction |
+//! | `correction_steps` | its sums by several blocks |
 //! | `relax` | time stepping and moments |
 
 mod correction;
+mod correction_steps;
 mod direct;
 mod fast;
 mod reduce;
 mod relax;
 
 pub use correction::*;
+pub use correction_steps::*;
 pub use direct::*;
 pub use fast::*;
 pub use reduce::REDUCE_THREADS;

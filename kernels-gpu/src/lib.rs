@@ -14,8 +14,11 @@
 //! | [`memory`] | typed views of global and shared memory |
 //! | [`math`] | the arithmetic that a kernel may ask for, in `f32` and `f64` |
 //! | [`mod@kernel`] | the declaration of a kernel, and what it generates |
+//! | [`bgk`] | kernels of the BGK and Shakhov models |
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
+//! | [`signed_digit`] | kernels of exact sums and dot products |
 //! | [`isotropic`] | kernels of the isotropic Boltzmann equation in energy space |
+//! | [`longman`] | infinite integrals of oscillating functions |
 #![no_std]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -26,13 +29,16 @@
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
+pub mod bgk;
 pub mod collision;
 pub mod isotropic;
 pub mod kernel;
+pub mod longman;
 pub mod math;
 pub mod memory;
 #[cfg(target_arch = "nvptx64")]
 pub mod ptx;
+pub mod signed_digit;
 pub mod simt;
 
 pub use kernel::{Arguments, DeviceMemory, Kernel};

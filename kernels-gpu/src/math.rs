@@ -54,6 +54,15 @@ pub trait Real:
     fn max(self, other: Self) -> Self;
     /// The smaller of two numbers; the other one where one is NaN.
     fn min(self, other: Self) -> Self;
+    /// The nearest integer, ties to even, as a number and as an integer; for magnitudes below 2^22 (`f32`) or 2^31.
+    fn nearest_int(self) -> (Self, i32);
+    /// 2^power, exactly, for powers whose result is a normal number.
+    fn power_of_two(power: i32) -> Self;
+    /// 2^self by the hardware's special function unit: relative error 2^-22, subnormal numbers are 0. In `f64`, which the unit does
+    /// not know, the function of `libm`; the same holds for the next one.
+    fn hardware_exp2(self) -> Self;
+    /// Sine by the hardware's special function unit: absolute error 2^-20.5 in [-pi, pi], and |self| 2^-24 more in any case.
+    fn hardware_sin(self) -> Self;
 }
 
 #[cfg(target_arch = "nvptx64")]
@@ -70,7 +79,10 @@ macro_rules! device_or_host {
 }
 
 macro_rules! real {
-    ($t:ident, $name:literal, $fma:ident, $sqrt:ident, $exp:path, $ln:path) => {
+    (
+        $t:ident, $name:literal, $fma:ident, $sqrt:ident, $exp:path, $ln:path, $exp2:path, $sin:path, $bits:ident, $fraction_bits:literal,
+        $bias:literal
+    ) => {
         impl Real for $t {
             const NAME: &'static str = $name;
             const ZERO: Self = 0.0;
@@ -116,11 +128,102 @@ macro_rules! real {
             fn min(self, other: Self) -> Self {
                 $t::min(self, other)
             }
+            #[inline(always)]
+            fn nearest_int(self) -> (Self, i32) {
+                // Adding 1.5 2^fraction leaves no bits for a fraction, and the integer in the low bits.
+                const SHIFT: $t = 1.5 * (1_u64 << $fraction_bits) as $t;
+                let shifted = self + SHIFT;
+                let integer = shifted.to_bits().wrapping_sub(SHIFT.to_bits()) as i32;
+                (shifted - SHIFT, integer)
+            }
+            #[inline(always)]
+            fn power_of_two(power: i32) -> Self {
+                $t::from_bits((power.wrapping_add($bias) as $bits) << $fraction_bits)
+            }
+            #[inline(always)]
+            fn hardware_exp2(self) -> Self {
+                $exp2(self)
+            }
+            #[inline(always)]
+            fn hardware_sin(self) -> Self {
+                $sin(self)
+            }
         }
     };
 }
-real!(f32, "f32", fmaf32, sqrtf32, libm::expf, libm::logf);
-real!(f64, "f64", fmaf64, sqrtf64, libm::exp, libm::log);
+real!(
+    f32,
+    "f32",
+    fmaf32,
+    sqrtf32,
+    libm::expf,
+    libm::logf,
+    special::exp2,
+    special::sin,
+    u32,
+    23,
+    127
+);
+real!(
+    f64,
+    "f64",
+    fmaf64,
+    sqrtf64,
+    libm::exp,
+    libm::log,
+    libm::exp2,
+    libm::sin,
+    u64,
+    52,
+    1023
+);
+
+/// The special function unit.
+#[cfg(target_arch = "nvptx64")]
+mod special {
+    use core::arch::asm;
+
+    macro_rules! function {
+        ($name:ident, $instruction:literal) => {
+            #[inline(always)]
+            pub(super) fn $name(x: f32) -> f32 {
+                let y: f32;
+                // SAFETY: reads and writes registers only.
+                unsafe {
+                    asm!(
+                        concat!($instruction, " {y}, {x};"),
+                        y = out(reg32) y,
+                        x = in(reg32) x,
+                        options(pure, nomem, nostack),
+                    );
+                }
+                y
+            }
+        };
+    }
+    function!(exp2, "ex2.approx.ftz.f32");
+    function!(sin, "sin.approx.ftz.f32");
+}
+
+/// The special function unit, emulated: the exact function, rounded as coarsely as NVIDIA's PTX manual allows.
+#[cfg(not(target_arch = "nvptx64"))]
+mod special {
+    /// Keeps 21 binary digits behind the first: the relative error is at most 2^-22.
+    pub(super) fn exp2(x: f32) -> f32 {
+        let exact = f64::from(x).exp2() as f32;
+        if !exact.is_normal() {
+            return if exact.is_subnormal() { 0.0 } else { exact };
+        }
+        f32::from_bits((exact.to_bits() + 2) & !3)
+    }
+
+    /// The unit takes its argument in turns, rounded to 24 digits; its result here is a multiple of 2^-20.
+    pub(super) fn sin(x: f32) -> f32 {
+        let turns = x * (0.5 * core::f32::consts::FRAC_1_PI);
+        let exact = (f64::from(turns) * core::f64::consts::TAU).sin();
+        ((exact * f64::from(1 << 20)).round() / f64::from(1 << 20)) as f32
+    }
+}
 
 /// `numerator / denominator` without a panic path: 0 where the denominator is 0.
 #[inline(always)]
@@ -129,4 +232,51 @@ pub const fn quotient(numerator: u32, denominator: u32) -> u32 {
         Some(quotient) => quotient,
         None => 0,
     }
+}
+
+/// The upper word of `high : low` shifted left by the lowest five bits of `shift`.
+#[inline(always)]
+pub fn funnel_left(high: u32, low: u32, shift: u32) -> u32 {
+    device_or_host!(
+        {
+            let word: u32;
+            // SAFETY: arithmetic of registers.
+            unsafe {
+                core::arch::asm!(
+                    "shf.l.wrap.b32 {word}, {low}, {high}, {shift};",
+                    word = out(reg32) word,
+                    low = in(reg32) low,
+                    high = in(reg32) high,
+                    shift = in(reg32) shift,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+            word
+        },
+        (((u64::from(high) << 32 | u64::from(low)) << (shift % 32)) >> 32) as u32
+    )
+}
+
+/// The product of two words in full.
+///
+/// In Rust's terms the optimiser may prove a factor positive, and then multiply 64 by 64 bits.
+#[inline(always)]
+pub fn wide_product(a: i32, b: i32) -> i64 {
+    device_or_host!(
+        {
+            let product: i64;
+            // SAFETY: arithmetic of registers.
+            unsafe {
+                core::arch::asm!(
+                    "mul.wide.s32 {product}, {a}, {b};",
+                    product = out(reg64) product,
+                    a = in(reg32) a,
+                    b = in(reg32) b,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+            product
+        },
+        i64::from(a) * i64::from(b)
+    )
 }

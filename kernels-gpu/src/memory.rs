@@ -193,6 +193,12 @@ macro_rules! readable_global {
             pub fn get<S: Simt>(self, t: &S, index: usize) -> T {
                 t.load(self.region, index)
             }
+            /// The `N` elements from `index` on in one access; `index` is a multiple of `N`, and `N` elements fill 8 or 16 bytes.
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            pub fn get_run<const N: usize, S: Simt>(self, t: &S, index: usize) -> [T; N] {
+                t.load_run(self.region, index)
+            }
             /// The element `offset` away from element `centre`: for many offsets from a few centres.
             #[inline(always)]
             #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

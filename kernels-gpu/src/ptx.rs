@@ -13,6 +13,16 @@ unsafe extern "C" {
     fn rarefy_shared_memory() -> *mut u8;
 }
 
+/// What memory moves in one access of 16 bytes.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Aligned16<T>(T);
+
+/// What memory moves in one access of 8 bytes.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct Aligned8<T>(T);
+
 /// A thread of a real GPU. It has no state: the hardware's special registers hold it all.
 #[derive(Clone, Copy)]
 pub struct Gpu;
@@ -87,6 +97,19 @@ impl Simt for Gpu {
     fn load_near<T: Element>(&self, region: Region<T>, centre: usize, offset: i32) -> T {
         // SAFETY: the emulator has checked that this kernel stays within its views.
         unsafe { *region.pointer.add(centre).offset(offset as isize) }
+    }
+    #[inline(always)]
+    fn load_run<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
+        // SAFETY: the emulator has checked that this kernel stays within its views; allocations are aligned to 256 bytes,
+        // and the index is a multiple of the run.
+        unsafe {
+            let run = region.pointer.add(index);
+            if size_of::<[T; N]>() == 16 {
+                (*run.cast::<Aligned16<[T; N]>>()).0
+            } else {
+                (*run.cast::<Aligned8<[T; N]>>()).0
+            }
+        }
     }
     #[inline(always)]
     fn store<T: Element>(&self, region: Region<T>, index: usize, value: T) {

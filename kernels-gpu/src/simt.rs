@@ -98,6 +98,19 @@ pub trait Simt {
     fn load_near<T: Element>(&self, region: Region<T>, centre: usize, offset: i32) -> T {
         self.load(region, centre.wrapping_add_signed(offset as isize))
     }
+    /// Reads `N` consecutive elements in one access: `index` is a multiple of `N`, and the elements fill 8 or 16 bytes.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load_run<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
+        let mut values = [self.load(region, index); N];
+        let mut k = 1;
+        while k < N {
+            values[k] = self.load(region, index + k);
+            k += 1;
+        }
+        values
+    }
     /// Writes element `index` of a region of global or shared memory.
     #[doc(hidden)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

@@ -82,7 +82,10 @@ pub fn compile(krate: &DeviceCrate, toolchain: &Toolchain, work: &Path) -> Resul
     for capability in capabilities {
         let work = work.join(format!("sm_{capability}"));
         let linked = link(krate, toolchain, capability, &work)?;
-        let compiled = compiled_entries(toolchain, &linked, &work)?;
+        let mut compiled = compiled_entries(toolchain, &linked, &work)?;
+        if krate.has_foreign_kernels() {
+            compiled.retain(|entry| declared.contains(entry));
+        }
         if compiled != declared {
             return Err(Error::Entries {
                 missing: declared.difference(&compiled).cloned().collect(),

@@ -30,6 +30,7 @@ pub struct DeviceCrate {
     package: String,
     wings: Vec<Wing>,
     launch: BTreeMap<String, LaunchBounds>,
+    kernels_of: Vec<String>,
 }
 
 /// What a kernel promises of its launches, so that the assembler can give each thread its share of the registers.
@@ -51,6 +52,7 @@ impl DeviceCrate {
     /// [package.metadata.ptx]
     /// capabilities = [75]         # of every wing
     /// wings.longman = [90]        # of one wing, in addition
+    /// kernels-of = ["rarefy-kernels"]   # in a crate of one's own that uses a crate with kernels
     /// [package.metadata.ptx.launch]
     /// speed_spectrum_f32 = { threads = 256, blocks = 3 }
     /// ```
@@ -114,9 +116,14 @@ impl DeviceCrate {
             package,
             wings,
             launch: ptx.launch,
+            kernels_of: ptx.kernels_of,
         })
     }
 
+    /// Whether dependencies declare kernels of their own (`kernels-of` in `Cargo.toml`), which the PTX of this crate leaves out.
+    pub fn has_foreign_kernels(&self) -> bool {
+        !self.kernels_of.is_empty()
+    }
     /// Where the crate lies.
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -198,6 +205,8 @@ struct PtxMetadata {
     wings: BTreeMap<String, Vec<u32>>,
     #[serde(default)]
     launch: BTreeMap<String, LaunchBounds>,
+    #[serde(default, rename = "kernels-of")]
+    kernels_of: Vec<String>,
 }
 
 /// Every `.rs` file under `dir`, sorted.

@@ -17,6 +17,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local void *current;
 static int context, retained;
 static size_t used;
+static int pinned;
 
 // Memory: a list with the sizes.
 typedef struct block { struct block *next; char *start; size_t bytes; } block;
@@ -69,7 +70,7 @@ int cuDevicePrimaryCtxRetain(void **c, int device) {
 }
 int cuDevicePrimaryCtxRelease_v2(int device) {
     pthread_mutex_lock(&lock);
-    if (--retained == 0 && blocks) FAIL("memory was not freed");
+    if (--retained == 0 && (blocks || pinned)) FAIL("memory was not freed");
     if (retained < 0) FAIL("released more than retained");
     pthread_mutex_unlock(&lock);
     return 0;
@@ -100,6 +101,19 @@ int cuMemFree_v2(address at) {
     memset(gone->start, 0xdd, gone->bytes);
     free(gone->start); free(gone);
     pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+int cuMemHostAlloc(void **at, size_t bytes, unsigned flags) {
+    NEED;
+    pthread_mutex_lock(&lock); pinned++; pthread_mutex_unlock(&lock);
+    *at = malloc(bytes);
+    return 0;
+}
+int cuMemFreeHost(void *at) {
+    NEED;
+    pthread_mutex_lock(&lock); pinned--; pthread_mutex_unlock(&lock);
+    free(at);
     return 0;
 }
 

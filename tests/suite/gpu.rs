@@ -231,6 +231,8 @@ fn complete_driver(defined: &str) -> String {
         "cuMemAlloc_v2",
         "cuMemFree_v2",
         "cuMemGetInfo_v2",
+        "cuMemHostAlloc",
+        "cuMemFreeHost",
         "cuMemcpyHtoDAsync_v2",
         "cuMemcpyDtoHAsync_v2",
         "cuMemcpyDtoDAsync_v2",
@@ -341,6 +343,7 @@ fn everything_works_on_a_driver_without_a_gpu() {
             "--exact",
             "--nocapture",
             "gpu::buffers_of_all_types_round_trip",
+            "gpu::large_copies_arrive_whole",
             "gpu::copies_between_different_lengths_are_refused",
             "gpu::too_much_memory_is_refused_with_both_numbers",
             "gpu::a_launch_computes",
@@ -372,7 +375,7 @@ fn everything_works_on_a_driver_without_a_gpu() {
     );
     assert!(output.status.success(), "{text}");
     assert!(
-        text.contains("18 passed") && text.contains("Fake GPU"),
+        text.contains("19 passed") && text.contains("Fake GPU"),
         "{text}"
     );
 }
@@ -399,6 +402,23 @@ fn launch_shapes_are_checked() {
 }
 
 // On a device.
+
+#[test]
+fn large_copies_arrive_whole() {
+    let Some(device) = support::device() else {
+        return;
+    };
+    // Below and above the size from which on copies are staged, and with a last piece that is short.
+    for len in [(16 << 20) - 3, 16 << 20, (67 << 20) + 5] {
+        let data: Vec<u8> = (0..len).map(|i| (i ^ i >> 8 ^ i >> 16) as u8).collect();
+        let mut buffer = device.upload(&data).unwrap();
+        assert!(back(&device, &buffer) == data);
+        // Into the same buffer, while work on it may go on.
+        let other: Vec<u8> = data.iter().map(|byte| !byte).collect();
+        device.write(&mut buffer, &other).unwrap();
+        assert!(back(&device, &buffer) == other);
+    }
+}
 
 #[test]
 fn buffers_of_all_types_round_trip() {

@@ -13,21 +13,24 @@ use super::report::Report;
 use super::{distribution, npy};
 use crate::collision::{
     Correction, CorrectionStatus, Evaluation, Moments, Scattering, VelocityGrid, collide,
+    collide_batch,
 };
 use crate::error::Result;
 
 const EXAMPLES: &str = "\
 Examples:
   rarefy collide --input f.npy --vmax 6.5 --output q.npy    the integral alone
-  rarefy collide --input f.npy --vmax 6.5 --out integral    with its parts, a table and a plot";
+  rarefy collide --input f.npy --vmax 6.5 --out integral    with its parts, a table and a plot
+  rarefy collide --input cells.npy --vmax 6.5 --out batch   of many distributions at once, shape (B, N, N, N)";
 
 /// Evaluate the collision integral of a distribution once
 ///
 /// Writes I(f, f) = gain - f nu, corrected for conservation, and prints the moments of f and the residuals of the integral.
+/// Of an array of shape (B, N, N, N) it evaluates all B distributions together, and writes arrays of that shape.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CollideArgs {
-    /// Distribution f[ix][iy][iz], an .npy array of shape (N, N, N)
+    /// Distribution f[ix][iy][iz], an .npy array of shape (N, N, N); or B of them, of shape (B, N, N, N)
     #[arg(long, value_name = "FILE", required = true)]
     input: Option<PathBuf>,
     /// Upper bound of the velocity box
@@ -77,9 +80,11 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
         input,
         VelocityGrid::MIN_N..=VelocityGrid::MAX_N,
         args.operator.order,
+        true,
     )?;
     let grid = VelocityGrid::new(cube.n, vmin, vmax)?;
-    let f = cube.values;
+    let (items, f) = (cube.items, cube.values);
+    let each = || f.chunks_exact(grid.cells());
     let parameters = Parameters {
         input: input.display().to_string(),
         operator: Operator::new(&grid, args.model, &args.operator, common),
@@ -104,36 +109,61 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     }
 
     let mut report = Report::new("collide", &parameters, begun);
-    if let Some(warning) = distribution::boundary_warning(&grid, &f) {
-        report.warn(warning);
-    }
+    let mut warn = |warnings: Vec<(usize, String)>| {
+        if let Some((item, warning)) = warnings.first() {
+            report.warn(match items {
+                None => warning.clone(),
+                Some(all) => format!(
+                    "{} of {all} distributions, the first is number {item}: {warning}",
+                    warnings.len()
+                ),
+            });
+        }
+    };
+    let boundary = each().enumerate();
+    warn(
+        boundary
+            .filter_map(|(k, f)| Some((k, distribution::boundary_warning(&grid, f)?)))
+            .collect(),
+    );
     let started = Instant::now();
-    let (evaluation, machine) = collide(&parameters.operator.config(cube.n)?, &f)?;
+    let config = parameters.operator.config(cube.n)?;
+    let (evaluations, machine) = match items {
+        None => collide(&config, &f).map(|(evaluation, machine)| (vec![evaluation], machine))?,
+        Some(_) => collide_batch(&config, &f)?,
+    };
     let spent = started.elapsed();
+    let singular = evaluations.iter().enumerate();
+    warn(
+        singular
+            .filter(|(_, evaluation)| evaluation.correction.status == CorrectionStatus::Singular)
+            .map(|(k, _)| (k, SINGULAR.to_owned()))
+            .collect(),
+    );
     report.time("evaluation", spent);
-    if evaluation.correction.status == CorrectionStatus::Singular {
-        report.warn(
-            "no conservative correction exists, too few cells carry f: the integral is uncorrected"
-                .into(),
-        );
-    }
 
     let n = grid.n();
-    let arrays = [&evaluation.rate, &evaluation.gain, &evaluation.frequency];
-    for (path, values) in places.iter().zip(arrays) {
+    let shape: Vec<usize> = items.into_iter().chain([n, n, n]).collect();
+    let parts: [fn(&Evaluation) -> &[f64]; 3] = [|e| &e.rate, |e| &e.gain, |e| &e.frequency];
+    for (path, part) in places.iter().zip(parts) {
         if let Some(path) = path {
-            report.stage(
-                &mut files,
-                path,
-                &npy::encode(&[n, n, n], values, common.precision),
-            )?;
+            let values: Vec<f64> = evaluations.iter().flat_map(part).copied().collect();
+            let bytes = npy::encode(&shape, &values, common.precision);
+            report.stage(&mut files, path, &bytes)?;
         }
     }
     let outcome = Outcome {
         grid,
-        moments: Moments::of(&grid, &f),
-        f: &f,
-        evaluation: &evaluation,
+        items,
+        each: each()
+            .zip(&evaluations)
+            .map(|(f, evaluation)| Item {
+                grid,
+                moments: Moments::of(&grid, f),
+                f,
+                evaluation,
+            })
+            .collect(),
         machine,
     };
     outcome.report(&mut report);
@@ -154,15 +184,26 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     })
 }
 
+const SINGULAR: &str =
+    "no conservative correction exists, too few cells carry f: the integral is uncorrected";
+
 struct Outcome<'a> {
+    grid: VelocityGrid,
+    /// How many distributions there are, if the input has four dimensions.
+    items: Option<usize>,
+    each: Vec<Item<'a>>,
+    machine: String,
+}
+
+/// One distribution and its collision integral.
+struct Item<'a> {
     grid: VelocityGrid,
     moments: Moments,
     f: &'a [f64],
     evaluation: &'a Evaluation,
-    machine: String,
 }
 
-impl Outcome<'_> {
+impl Item<'_> {
     /// f, gain, loss and integral along x and y through the middle of the box.
     fn sections(&self) -> [(&'static str, [Vec<f64>; 2]); 4] {
         let Evaluation { gain, rate, .. } = self.evaluation;
@@ -181,19 +222,12 @@ impl Outcome<'_> {
         ]
     }
 
-    fn report(&self, report: &mut Report) {
-        report.set("machine", &self.machine);
-        report.set("grid", self.grid);
-        report.set("moments", self.moments);
-        report.set(
-            "rates",
-            json!({
-                "gain": self.integral(&self.evaluation.gain),
-                "loss": self.loss(),
-                "largest_frequency": largest(&self.evaluation.frequency),
-            }),
-        );
-        report.set("conservation", self.evaluation.correction);
+    fn rates(&self) -> serde_json::Value {
+        json!({
+            "gain": self.integral(&self.evaluation.gain),
+            "loss": self.loss(),
+            "largest_frequency": largest(&self.evaluation.frequency),
+        })
     }
 
     fn integral(&self, values: &[f64]) -> f64 {
@@ -205,19 +239,26 @@ impl Outcome<'_> {
         pairs.map(|(f, nu)| f * nu).sum::<f64>() * self.grid.volume()
     }
 
-    fn table(&self) -> Result<Vec<u8>> {
-        let sections = self.sections();
-        let rows = ["x", "y"].into_iter().enumerate().flat_map(|(axis, name)| {
-            let sections = &sections;
-            (0..self.grid.n()).map(move |i| {
-                let values = sections.each_ref().map(|(_, section)| section[axis][i]);
-                (name, self.grid.centre(i), values)
+    /// Rows of the table of cross-sections: axis, velocity, f, gain, loss, I.
+    fn rows(&self) -> impl Iterator<Item = (&'static str, f64, [f64; 4])> {
+        let (grid, sections) = (self.grid, self.sections());
+        ["x", "y"]
+            .into_iter()
+            .enumerate()
+            .flat_map(move |(axis, name)| {
+                (0..grid.n())
+                    .map(|i| {
+                        (
+                            name,
+                            grid.centre(i),
+                            sections.each_ref().map(|(_, s)| s[axis][i]),
+                        )
+                    })
+                    .collect::<Vec<_>>()
             })
-        });
-        output::table(&["axis", "xi", "f", "gain", "loss", "I"], rows)
     }
 
-    fn plot(&self) -> Figure {
+    fn plot(&self, which: &str) -> Figure {
         let sections = self.sections();
         let curve = |which: usize, colour: usize| Curve {
             label: sections[which].0.into(),
@@ -239,7 +280,7 @@ impl Outcome<'_> {
         };
         Figure {
             title: format!(
-                "Collision integral along ξ_x, {}³ velocities",
+                "Collision integral along ξ_x, {}³ velocities{which}",
                 self.grid.n()
             ),
             panels: vec![
@@ -252,7 +293,7 @@ impl Outcome<'_> {
         }
     }
 
-    fn summary(&self, p: &Parameters, spent: Duration, total: Duration) -> String {
+    fn summary(&self) -> Vec<String> {
         let m = &self.moments;
         let list = |values: &[f64]| {
             let values: Vec<_> = values.iter().map(|v| format!("{v:.6e}")).collect();
@@ -264,20 +305,7 @@ impl Outcome<'_> {
             residuals,
             largest_step,
         } = &self.evaluation.correction;
-        let status = match status {
-            CorrectionStatus::Loss => "of the loss, as in the paper",
-            CorrectionStatus::LossAndGain => {
-                "of loss and gain: the loss alone could not restore conservation"
-            }
-            CorrectionStatus::Singular => "none exists: too few cells carry f",
-            CorrectionStatus::Off => "off",
-        };
-        [
-            p.operator.summary(
-                &format!("Collision integral of {}", p.input),
-                self.grid.n(),
-                &self.machine,
-            ),
+        vec![
             format!("  density       {:.10}", m.density),
             format!("  velocity      {}", list(&m.velocity)),
             format!("  temperature   {:.10}", m.temperature),
@@ -289,17 +317,110 @@ impl Outcome<'_> {
                 self.integral(&self.evaluation.gain),
                 self.loss()
             ),
-            format!("  correction    {status}"),
+            format!("  correction    {}", in_words(*status)),
             format!("  coefficients  {}", list(delta)),
             format!("  residuals     {}", list(residuals)),
             format!("  largest step  {largest_step:.6}"),
-            format!(
-                "  wall time     {:.3} s, of which the integral {:.3} s",
-                total.as_secs_f64(),
-                spent.as_secs_f64()
-            ),
         ]
-        .join("\n")
+    }
+}
+
+impl Outcome<'_> {
+    fn report(&self, report: &mut Report) {
+        report.set("machine", &self.machine);
+        report.set("grid", self.grid);
+        let each = &self.each;
+        match (self.items, &each[..]) {
+            (None, [item]) => {
+                report.set("moments", item.moments);
+                report.set("rates", item.rates());
+                report.set("conservation", item.evaluation.correction);
+            }
+            _ => {
+                // The same, a list with an entry for each distribution.
+                report.set("items", each.len());
+                report.set(
+                    "moments",
+                    each.iter().map(|i| i.moments).collect::<Vec<_>>(),
+                );
+                report.set("rates", each.iter().map(Item::rates).collect::<Vec<_>>());
+                let corrections = each.iter().map(|i| i.evaluation.correction);
+                report.set("conservation", corrections.collect::<Vec<_>>());
+            }
+        }
+    }
+
+    fn table(&self) -> Result<Vec<u8>> {
+        const COLUMNS: [&str; 7] = ["item", "axis", "xi", "f", "gain", "loss", "I"];
+        match self.items {
+            None => output::table(&COLUMNS[1..], self.each.iter().flat_map(Item::rows)),
+            Some(_) => {
+                let each = self.each.iter().enumerate();
+                let rows = each.flat_map(|(k, item)| item.rows().map(move |row| (k, row)));
+                output::table(&COLUMNS, rows)
+            }
+        }
+    }
+
+    fn plot(&self) -> Figure {
+        let which = self
+            .items
+            .map_or(String::new(), |all| format!(", the first of {all}"));
+        self.each[0].plot(&which)
+    }
+
+    fn summary(&self, p: &Parameters, spent: Duration, total: Duration) -> String {
+        let what = match self.items {
+            None => format!("Collision integral of {}", p.input),
+            Some(all) => format!(
+                "Collision integrals of the {all} distributions in {}",
+                p.input
+            ),
+        };
+        let mut lines = vec![p.operator.summary(&what, self.grid.n(), &self.machine)];
+        if self.items.is_none() {
+            lines.extend(self.each[0].summary());
+        } else {
+            lines.push(
+                "  item  density         temperature     largest residual  correction".into(),
+            );
+            for (k, item) in self.each.iter().enumerate().take(SHOWN) {
+                let correction = &item.evaluation.correction;
+                lines.push(format!(
+                    "  {k:<4}  {:<14.10}  {:<14.10}  {:<16.3e}  {}",
+                    item.moments.density,
+                    item.moments.temperature,
+                    largest(&correction.residuals),
+                    in_words(correction.status)
+                ));
+            }
+            if self.each.len() > SHOWN {
+                lines.push(format!(
+                    "  ... {} more; all are in run.json",
+                    self.each.len() - SHOWN
+                ));
+            }
+        }
+        lines.push(format!(
+            "  wall time     {:.3} s, of which the integral {:.3} s",
+            total.as_secs_f64(),
+            spent.as_secs_f64()
+        ));
+        lines.join("\n")
+    }
+}
+
+/// Distributions of a batch that the summary shows.
+const SHOWN: usize = 16;
+
+fn in_words(status: CorrectionStatus) -> &'static str {
+    match status {
+        CorrectionStatus::Loss => "of the loss, as in the paper",
+        CorrectionStatus::LossAndGain => {
+            "of loss and gain: the loss alone could not restore conservation"
+        }
+        CorrectionStatus::Singular => "none exists: too few cells carry f",
+        CorrectionStatus::Off => "off",
     }
 }
 

@@ -42,7 +42,7 @@ impl Init {
                 Ok(beams.sample(grid))
             }
             Self::Bkw(state) => Ok(state.sample(grid)),
-            Self::File(path) => Ok(read(path, grid.n()..=grid.n(), order)?.values),
+            Self::File(path) => Ok(read(path, grid.n()..=grid.n(), order, false)?.values),
         }
     }
 
@@ -103,17 +103,27 @@ pub(super) fn equilibrium_entropy(density: f64, temperature: f64) -> f64 {
     density * (density.ln() - 1.5 * (1.0 + (2.0 * PI * temperature).ln()))
 }
 
-/// Reads a distribution and checks that it is one: finite, not zero, nonnegative as far as the order of the operator asks for it.
+/// Reads a distribution, or with `many` possibly many of them, and checks that it is one: finite, not zero, nonnegative as far
+/// as the order of the operator asks for it.
 pub(super) fn read(
     path: &Path,
     sides: std::ops::RangeInclusive<usize>,
     order: Order,
+    many: bool,
 ) -> Result<npy::Cube> {
-    let cube = npy::read_cube(path, sides)?;
+    let cube = npy::read_cube(path, sides, many)?;
+    for (item, values) in cube.values.chunks_exact(cube.n.pow(3)).enumerate() {
+        let item = cube.items.map(|_| item);
+        check(path, cube.n, item, values, order)?;
+    }
+    Ok(cube)
+}
+
+fn check(path: &Path, n: usize, item: Option<usize>, values: &[f64], order: Order) -> Result<()> {
+    let of = item.map_or(String::new(), |item| format!("distribution {item}: "));
     let count = |wrong: &dyn Fn(f64) -> bool| {
-        let first = cube.values.iter().position(|&f| wrong(f))?;
-        let count = cube.values.iter().filter(|&&f| wrong(f)).count();
-        let n = cube.n;
+        let first = values.iter().position(|&f| wrong(f))?;
+        let count = values.iter().filter(|&&f| wrong(f)).count();
         let (x, y, z) = (first / (n * n), first / n % n, first % n);
         let (are, it) = if count == 1 {
             ("value is", "it is")
@@ -123,30 +133,30 @@ pub(super) fn read(
         Some((
             count,
             are,
-            format!("{it} f[{x}][{y}][{z}] = {}", cube.values[first]),
+            format!("{it} f[{x}][{y}][{z}] = {}", values[first]),
         ))
     };
     if let Some((count, are, first)) = count(&|f| !f.is_finite()) {
         return Err(Error::file(
             path,
-            format!("{count} {are} not finite; {first}"),
+            format!("{of}{count} {are} not finite; {first}"),
         ));
     }
-    let largest = cube.values.iter().copied().fold(0.0, f64::max);
+    let largest = values.iter().copied().fold(0.0, f64::max);
     let least = -order.tolerated_negative() * largest;
     if let Some((count, are, first)) = count(&|f| f < least) {
         return Err(Error::file(
             path,
-            format!("{count} {are} negative; {first}; a distribution is nonnegative"),
+            format!("{of}{count} {are} negative; {first}; a distribution is nonnegative"),
         ));
     }
-    if cube.values.iter().all(|&f| f == 0.0) {
+    if values.iter().all(|&f| f == 0.0) {
         return Err(Error::file(
             path,
-            "all values are zero; a distribution of zero density does not collide",
+            format!("{of}all values are zero; a distribution of zero density does not collide"),
         ));
     }
-    Ok(cube)
+    Ok(())
 }
 
 /// What to say if `f` is not small at the boundary of the velocity box.

@@ -6,23 +6,43 @@
 //! | `output` | files that appear whole or not at all; standard output that may close |
 //! | `report` | `run.json`, warnings, timings |
 //! | `npy`, `checkpoint` | the two binary formats |
+//! | `numbers` | vectors of numbers, from .npy files or text |
 //! | `plot` | figures as PNG |
+//! | `plot`, `contour` | figures as PNG, lines of equal value |
+//! | `vti` | fields for VTK |
+//! | `flow` | flags and the loop of the solvers in time |
 //! | `progress` | a bar on a terminal, a line now and then elsewhere |
 
+mod cavity;
 mod checkpoint;
 mod collide;
 mod common;
+mod contour;
+mod couette;
+mod dft;
+mod distribution;
 mod distribution;
 mod doctor;
+mod doctor;
+mod flow;
+mod fourier;
 mod isotropic;
 mod market;
+mod longman;
 mod npy;
+mod numbers;
 mod output;
+mod plates;
 mod plot;
 mod progress;
 mod rates;
 mod relax;
 mod report;
+mod shock;
+mod steady;
+mod sum;
+mod timings;
+mod vti;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -44,8 +64,16 @@ enum Command {
     Relax(relax::RelaxArgs),
     Collide(collide::CollideArgs),
     Rates(rates::RatesArgs),
+    Dft(dft::DftArgs),
+    Sum(sum::SumArgs),
+    Dot(sum::DotArgs),
     Isotropic(isotropic::IsotropicArgs),
     Market(market::MarketArgs),
+    Couette(couette::CouetteArgs),
+    Fourier(fourier::FourierArgs),
+    Shock(shock::ShockArgs),
+    Cavity(cavity::CavityArgs),
+    Longman(Box<longman::LongmanArgs>),
     Doctor(doctor::DoctorArgs),
 }
 
@@ -65,8 +93,16 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Relax(args)), Some(sub)) => relax::run(&args, sub),
         (Some(Command::Collide(args)), _) => collide::run(&args),
         (Some(Command::Rates(args)), _) => rates::run(&args),
+        (Some(Command::Dft(args)), _) => dft::run(&args),
+        (Some(Command::Sum(args)), _) => sum::run_sum(&args),
+        (Some(Command::Dot(args)), _) => sum::run_dot(&args),
         (Some(Command::Isotropic(args)), _) => isotropic::run(&args),
         (Some(Command::Market(args)), _) => market::run(&args),
+        (Some(Command::Couette(args)), _) => couette::run(&args),
+        (Some(Command::Fourier(args)), _) => fourier::run(&args),
+        (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
+        (Some(Command::Cavity(args)), Some(sub)) => cavity::run(&args, sub),
+        (Some(Command::Longman(args)), _) => longman::run(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }

@@ -3,7 +3,7 @@
 //! `ndarray-npy` reads and writes the format. Of the crates that do, it is the one whose header can be read before the data and
 //! whose errors are values to match, not texts; here they get the words that this command uses.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{BufReader, Read};
 use std::path::Path;
 
@@ -14,30 +14,73 @@ use ndarray_npy::{ReadDataError, ReadableElement, WriteNpyExt};
 use super::output::reason;
 use crate::backend::Precision;
 use crate::error::{Error, Result};
+use crate::memory_plan::{bytes_of, check_host};
 
 /// Bytes that a header may have with what precedes it. Those of plain arrays have 128; the parser recurses, and a longer one could exhaust the stack.
-const HEADER: usize = 1024;
+pub(super) const HEADER: usize = 1024;
 
-/// A cube of N x N x N numbers in C order, `[x][y][z]`.
+/// A cube of N x N x N numbers in C order, `[x][y][z]`, or many of them, `[item][x][y][z]`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Cube {
     pub(super) n: usize,
+    /// How many cubes there are, if the array has four dimensions.
+    pub(super) items: Option<usize>,
     pub(super) values: Vec<f64>,
 }
 
-/// Reads a cube; `sides` are the sizes that it may have.
-pub(super) fn read_cube(path: &Path, sides: std::ops::RangeInclusive<usize>) -> Result<Cube> {
+/// Reads a cube, or with `many` possibly many of them; `sides` are the sizes that they may have.
+pub(super) fn read_cube(
+    path: &Path,
+    sides: std::ops::RangeInclusive<usize>,
+    many: bool,
+) -> Result<Cube> {
     let (low, high) = (*sides.start(), *sides.end());
-    let needed = if low == high {
-        format!("({low}, {low}, {low}) is needed, indexed [ix][iy][iz]")
+    let right = if low == high {
+        format!("({low}, {low}, {low})")
     } else {
-        format!("(N, N, N) with N from {low} to {high} is needed, indexed [ix][iy][iz]")
+        format!("(N, N, N) with N from {low} to {high}")
     };
-    let fits =
-        |shape: &[usize]| matches!(*shape, [x, y, z] if x == y && y == z && sides.contains(&x));
-    let (shape, values) = read(path, fits, &needed)?;
-    let n = shape.first().copied().unwrap_or(0);
-    Ok(Cube { n, values })
+    let also = if many {
+        ", or (B, N, N, N) for B of them"
+    } else {
+        ""
+    };
+    let needed = format!("{right} is needed, indexed [ix][iy][iz]{also}");
+    let is_cube = |x: usize, y: usize, z: usize| x == y && y == z && sides.contains(&x);
+    let fits = |shape: &[usize]| match *shape {
+        [x, y, z] => is_cube(x, y, z),
+        [items, x, y, z] => many && items > 0 && is_cube(x, y, z),
+        _ => false,
+    };
+    let (shape, values) = read(path, fits, &needed, room_for_many)?;
+    Ok(Cube {
+        n: shape.last().copied().unwrap_or(0),
+        items: (shape.len() == 4).then(|| shape[0]),
+        values,
+    })
+}
+
+/// Whether there is room for the collision integrals of many distributions, whose header alone makes room for the data.
+fn room_for_many(path: &Path, shape: &[usize], bytes: usize, metadata: &Metadata) -> Result<()> {
+    let [items, x, y, z] = *shape else {
+        return Ok(());
+    };
+    let refuse = |text: String| Err(Error::file(path, text));
+    if !metadata.is_file() {
+        return refuse("many distributions are read from a regular file only".into());
+    }
+    if metadata.len() < bytes as u64 {
+        return refuse(format!(
+            "the file is cut short: {bytes} bytes of data are announced, and it has {} bytes in all",
+            metadata.len()
+        ));
+    }
+    let count = items.saturating_mul(x * y * z) as u64;
+    check_host(
+        &format!("the collision integrals of {items} distributions"),
+        bytes_of::<f64>(count.saturating_mul(5)),
+        "use fewer at a time",
+    )
 }
 
 /// Reads a list of numbers; `lengths` are those that it may have.
@@ -52,19 +95,22 @@ pub(super) fn read_vector(
         format!("(M,) with M from {low} to {high} is needed")
     };
     let fits = |shape: &[usize]| matches!(*shape, [n] if lengths.contains(&n));
-    Ok(read(path, fits, &needed)?.1)
+    Ok(read(path, fits, &needed, |_, _, _, _| Ok(()))?.1)
 }
 
-/// Reads an array whose shape fits; `needed` says in words which one does. Returns the shape and the values in C order.
+/// Reads an array whose shape fits; `needed` says in words which one does, and `room` whether there is memory for so many bytes of data.
+/// Returns the shape and the values in C order.
 fn read(
     path: &Path,
     fits: impl FnOnce(&[usize]) -> bool,
     needed: &str,
+    room: impl FnOnce(&Path, &[usize], usize, &Metadata) -> Result<()>,
 ) -> Result<(Vec<usize>, Vec<f64>)> {
     let refuse = |text: String| Error::file(path, text);
     let failed = |e: std::io::Error| Error::file(path, reason(&e));
     let file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
         return Err(refuse("a folder, where a .npy file is needed".into()));
     }
     let mut file = BufReader::new(file);
@@ -74,29 +120,7 @@ fn read(
         .take(HEADER as u64)
         .read_to_end(&mut head)
         .map_err(failed)?;
-    let long = || {
-        refuse(format!(
-            "the header of this .npy file has more than {HEADER} bytes"
-        ))
-    };
-    // Versions 2 and 3 may announce 4 GiB, for which the parser would make room at once.
-    if matches!(*head, [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _, _, _, a, b, ..] if a | b != 0)
-    {
-        return Err(long());
-    }
-    let mut rest = &head[..];
-    let header = Header::from_reader(&mut rest).map_err(|e| match e {
-        ReadHeaderError::Io(_) if head.len() == HEADER => long(),
-        ReadHeaderError::Io(_) if head.len() < 6 => refuse(NOT_NPY.into()),
-        ReadHeaderError::Io(_) => refuse("the file is cut short within its header".into()),
-        ReadHeaderError::Parse(ParseHeaderError::MagicString) => refuse(NOT_NPY.into()),
-        ReadHeaderError::Parse(ParseHeaderError::Version { major, minor }) => refuse(format!(
-            "version {major}.{minor} of the .npy format is not known; 1.0 to 3.0 are"
-        )),
-        ReadHeaderError::Parse(_) => refuse(
-            "the header of this .npy file cannot be read; numpy.save writes a good one".into(),
-        ),
-    })?;
+    let (header, rest) = parse_header(path, &head)?;
 
     let descr = header.type_descriptor.as_string().map_or("", |s| s);
     let width = match descr {
@@ -119,7 +143,10 @@ fn read(
     }
 
     let shape = header.shape.clone();
-    let bytes = shape.iter().product::<usize>() * width;
+    let bytes = shape
+        .iter()
+        .fold(width, |bytes: usize, &n| bytes.saturating_mul(n));
+    room(path, &shape, bytes, &metadata)?;
     // One byte more tells that there are more.
     let mut data = rest.chain(file).take(bytes as u64 + 1);
     let values = match width {
@@ -140,6 +167,37 @@ fn read(
     let values = ArrayD::from_shape_vec(IxDyn(&shape).set_f(header.layout.is_fortran()), values)
         .map_err(|e| refuse(e.to_string()))?;
     Ok((shape, values.iter().copied().collect()))
+}
+
+/// The header of a .npy file, from the first [`HEADER`] bytes of the file or all that it has, and what follows it in them.
+pub(super) fn parse_header<'a>(path: &Path, head: &'a [u8]) -> Result<(Header, &'a [u8])> {
+    let refuse = |text: String| Error::file(path, text);
+    let head = &head[..head.len().min(HEADER)];
+    let long = || {
+        refuse(format!(
+            "the header of this .npy file has more than {HEADER} bytes"
+        ))
+    };
+    // Versions 2 and 3 may announce 4 GiB, for which the parser would make room at once.
+    if matches!(*head, [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, _, _, _, a, b, ..] if a | b != 0)
+    {
+        return Err(long());
+    }
+    let mut rest = head;
+    let header = Header::from_reader(&mut rest).map_err(|e| match e {
+        ReadHeaderError::Io(_) if head.len() == HEADER => long(),
+        ReadHeaderError::Io(_) if head.len() < 6 => refuse(NOT_NPY.into()),
+        ReadHeaderError::Io(_) => refuse("the file is cut short within its header".into()),
+        ReadHeaderError::Parse(ParseHeaderError::MagicString) => refuse(NOT_NPY.into()),
+        ReadHeaderError::Parse(ParseHeaderError::Version { major, minor }) => refuse(format!(
+            "version {major}.{minor} of the .npy format is not known; 1.0 to 3.0 are"
+        )),
+        ReadHeaderError::Parse(_) => refuse(
+            "the header of this .npy file cannot be read; numpy.save writes a good one".into(),
+        ),
+    })?;
+
+    Ok((header, rest))
 }
 
 const NOT_NPY: &str = "not a .npy file; numpy.save writes one";
@@ -173,7 +231,7 @@ pub(super) fn encode(shape: &[usize], values: &[f64], precision: Precision) -> V
 }
 
 /// `int64` for `<i8`.
-fn type_in_words(descr: &str) -> String {
+pub(super) fn type_in_words(descr: &str) -> String {
     let bare = descr.trim_start_matches(['<', '>', '|', '=']);
     let (kind, size) = bare.split_at(bare.len().min(1));
     let bits = size

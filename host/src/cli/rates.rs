@@ -1,7 +1,7 @@
 //! `rarefy rates`: relaxation rates, viscosity and errors of the discrete collision operator against exact values.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::progress::Progress;
 use super::report::Report;
+use super::timings::Timings;
 use crate::backend::{Backend, Precision};
 use crate::collision::transport::{
     self, BKW_K, ERRORS_HALF_WIDTH, Flux, RATES_HALF_WIDTH, Study, observed_order,
@@ -52,6 +53,9 @@ pub(super) struct RatesArgs {
     /// How the gain is summed; both agree to roundoff
     #[arg(long, default_value = "fast", value_parser = named::<Method>(&["direct", "fast"]))]
     method: Method,
+    /// What the collision bench printed: draws its times against the number of cells too, timings.png in --out
+    #[arg(long, value_name = "FILE")]
+    timings: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
 }
@@ -96,6 +100,8 @@ struct Parameters {
     order: Option<Order>,
     model: Scattering,
     method: Method,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timings: Option<String>,
     backend: Backend,
     precision: Precision,
 }
@@ -115,8 +121,18 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
         order: args.order,
         model: args.model,
         method: args.method,
+        timings: args.timings.as_ref().map(|path| path.display().to_string()),
         backend: common.backend,
         precision: common.precision,
+    };
+    let timings = match (&args.timings, &common.out) {
+        (Some(path), Some(_)) => Some(Timings::read(path)?),
+        (Some(_), None) => {
+            return Err(Failure::Usage(
+                "--timings draws a plot: --out DIR is needed".into(),
+            ));
+        }
+        (None, _) => None,
     };
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
@@ -182,6 +198,10 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
     outcome.report(&mut report);
     if let Some(folder) = &common.out {
         outcome.stage(&mut report, &mut files, folder)?;
+        if let Some(timings) = &timings {
+            let plot = timings.plot().png()?;
+            report.stage(&mut files, &folder.join("timings.png"), &plot)?;
+        }
     }
     report.finish(files, common.out.as_deref(), common, |total| {
         outcome.summary(total)

@@ -174,6 +174,7 @@ impl Parameters {
                 path,
                 VelocityGrid::MIN_N..=VelocityGrid::MAX_N,
                 args.operator.order,
+                false,
             )?;
             grid = VelocityGrid::new(cube.n, vmin, vmax)?;
         }

@@ -1,5 +1,7 @@
 //! What a backend does for the collision operator, whichever it is.
 
+use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rarefy_kernels::Real;
@@ -45,7 +47,17 @@ pub(super) trait Engine {
     fn state(&mut self) -> Result<Vec<f64>>;
     /// Gain, frequency and rate at the state.
     fn evaluation(&mut self) -> Result<Evaluation>;
+    /// The same operator on the same machine for many distributions at once, `items` of them at a time or as many as fit.
+    fn batch(&self, items: usize) -> Result<Box<dyn BatchEngine>>;
     /// How long the machine takes to evaluate the rate so many times, without copies between host and machine.
+    fn time_evaluations(&mut self, part: Part, repetitions: u32) -> Result<Duration>;
+}
+
+/// The collision integrals of many distributions.
+pub(super) trait BatchEngine {
+    /// Gain, frequency and rate of each of the distributions in `f`, one after the other.
+    fn evaluate_all(&mut self, f: &[f64]) -> Result<Vec<Evaluation>>;
+    /// How long the machine takes to evaluate the last distributions that it took up together, so many times over.
     fn time_evaluations(&mut self, part: Part, repetitions: u32) -> Result<Duration>;
 }
 
@@ -83,7 +95,7 @@ pub(super) fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
         (Resolved::Reference, _) => Box::new(HostEngine::new(
             name,
             config,
-            Box::new(ReferenceSums {
+            Arc::new(ReferenceSums {
                 n,
                 gamma,
                 order: config.order,
@@ -109,7 +121,7 @@ fn cpu<T: CpuReal + 'static>(name: String, config: &OperatorConfig) -> Box<dyn E
         config.method,
         config.order,
     );
-    Box::new(HostEngine::new(name, config, Box::new(operator)))
+    Box::new(HostEngine::new(name, config, Arc::new(operator)))
 }
 
 fn on_machine<M: Machine + 'static, T: Real>(
@@ -117,5 +129,10 @@ fn on_machine<M: Machine + 'static, T: Real>(
     name: String,
     config: &OperatorConfig,
 ) -> Result<Box<dyn Engine>> {
-    Ok(Box::new(MachineEngine::<M, T>::new(machine, name, config)?))
+    Ok(Box::new(MachineEngine::<M, T>::new(
+        Rc::new(machine),
+        name,
+        config,
+        1,
+    )?))
 }

@@ -1,10 +1,11 @@
 //! The collision operator on a machine that runs kernels: the launches.
 
+mod correction;
 mod direct;
 mod fast;
 mod frequency;
 
-use std::sync::Arc;
+use std::rc::Rc;
 use std::time::Duration;
 
 use rarefy_kernels::collision::{
@@ -12,9 +13,9 @@ use rarefy_kernels::collision::{
 };
 use rarefy_kernels::{Element, Real};
 
-use super::engine::{Engine, Part, Row, stages};
+use super::engine::{BatchEngine, Engine, Part, Row, stages};
 use super::{
-    Correction, CorrectionStatus, Evaluation, Integrator, Method, Moments, OperatorConfig, Order,
+    Correction, CorrectionStatus, Evaluation, Integrator, Method, Moments, OperatorConfig,
 };
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
@@ -24,6 +25,8 @@ use frequency::Frequency;
 
 /// Threads of a block in the kernels with one thread a cell.
 const CELL_THREADS: u32 = 128;
+/// Most distributions that are evaluated together: enough to fill any GPU with the smallest grid.
+const MOST_TOGETHER: u64 = 1024;
 /// Time steps between two visits of the host.
 const ROWS: usize = 64;
 
@@ -34,10 +37,11 @@ enum Gain<M: Machine, T: Real> {
 }
 
 impl<M: Machine, T: Real> Gain<M, T> {
-    fn new(machine: &M, n: usize, gamma: f64, method: Method, order: Order) -> Result<Self> {
-        Ok(match method {
+    fn new(machine: &M, config: &OperatorConfig, items: usize) -> Result<Self> {
+        let (n, gamma, order) = (config.grid.n(), config.scattering.gamma(), config.order);
+        Ok(match config.method {
             Method::Direct => Self::Direct(Direct::new(machine, n, gamma, order)?),
-            Method::Fast => Self::Fast(Box::new(Fast::new(machine, n, gamma, order)?)),
+            Method::Fast => Self::Fast(Box::new(Fast::new(machine, n, gamma, order, items)?)),
         })
     }
 
@@ -49,17 +53,21 @@ impl<M: Machine, T: Real> Gain<M, T> {
     }
 }
 
-/// The state, its rate and everything between them, in the memory of a machine.
+/// The state, its rate and everything between them, in the memory of a machine; or some distributions, evaluated together.
 pub(super) struct MachineEngine<M: Machine, T: Real> {
-    machine: Arc<M>,
+    machine: Rc<M>,
     name: String,
     config: OperatorConfig,
     shape: GridShape,
     factor: f64,
-    /// Power of two by which the working copy differs from the state.
-    scale: f64,
+    /// Distributions: 1 for a state that moves on in time.
+    items: usize,
+    /// Powers of two by which the working copies differ from the distributions.
+    scales: Vec<f64>,
+    scales_there: M::Buffer<f64>,
     gain_of: Gain<M, T>,
     frequency_of: Frequency<M, T>,
+    correction_of: correction::Correction<M>,
     f: M::Buffer<f64>,
     start: M::Buffer<f64>,
     work: M::Buffer<T>,
@@ -75,40 +83,52 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
 }
 
 impl<M: Machine, T: Real> MachineEngine<M, T> {
-    pub(super) fn new(machine: M, name: String, config: &OperatorConfig) -> Result<Self> {
+    pub(super) fn new(
+        machine: Rc<M>,
+        name: String,
+        config: &OperatorConfig,
+        items: usize,
+    ) -> Result<Self> {
         let grid = config.grid;
         let (n, cells) = (grid.n(), grid.cells());
         let gamma = config.scattering.gamma();
+        let shape = GridShape {
+            min: grid.min(),
+            spacing: grid.spacing(),
+            n: n as u32,
+            cells: cells as u32,
+        };
+        let factor = config.lattice_factor();
+        let correction_of =
+            correction::Correction::new(&*machine, shape, items, factor, config.corrected)?;
         Ok(Self {
-            shape: GridShape {
-                min: grid.min(),
-                spacing: grid.spacing(),
-                n: n as u32,
-                cells: cells as u32,
-            },
-            factor: config.lattice_factor(),
-            scale: 1.0,
-            gain_of: Gain::new(&machine, n, gamma, config.method, config.order)?,
-            frequency_of: Frequency::new(&machine, n, gamma)?,
-            f: machine.allocate(cells)?,
-            start: machine.allocate(cells)?,
-            work: machine.allocate(cells)?,
-            gain: machine.allocate(cells)?,
-            frequency: machine.allocate(cells)?,
-            rate: machine.allocate(cells)?,
-            summary: machine.allocate(summary::LEN)?,
+            items,
+            shape,
+            factor,
+            correction_of,
+            scales: vec![1.0; items],
+            scales_there: machine.allocate(items)?,
+            gain_of: Gain::new(&*machine, config, items)?,
+            frequency_of: Frequency::new(&*machine, n, gamma, items)?,
+            f: machine.allocate(items * cells)?,
+            start: machine.allocate(items * cells)?,
+            work: machine.allocate(items * cells)?,
+            gain: machine.allocate(items * cells)?,
+            frequency: machine.allocate(items * cells)?,
+            rate: machine.allocate(items * cells)?,
+            summary: machine.allocate(items * summary::LEN)?,
             control: machine.allocate(control::LEN)?,
             rows: machine.upload(&vec![0.0; ROWS * row::LEN])?,
             count: machine.allocate(1)?,
             step: None,
             config: config.clone(),
             name,
-            machine: Arc::new(machine),
+            machine,
         })
     }
 
     fn cell_grid(&self) -> Grid {
-        Grid::per_item(self.shape.cells as usize, CELL_THREADS)
+        Grid::per_item(self.items * self.shape.cells as usize, CELL_THREADS)
     }
 
     /// The rate at the state whose working copy is in `work`.
@@ -121,20 +141,15 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     }
 
     fn correct(&mut self) -> Result<()> {
-        self.machine.launch(
-            Grid::one_block(REDUCE_THREADS),
-            kernels::conserve {
-                f: &self.f,
-                gain: &self.gain,
-                frequency: &self.frequency,
-                rate: &mut self.rate,
-                summary: &mut self.summary,
-                shape: self.shape,
-                factor: self.factor,
-                unscale: self.scale.recip(),
-                corrected: u32::from(self.config.corrected),
-            },
-        )
+        let sums = correction::Sums {
+            f: &self.f,
+            gain: &self.gain,
+            frequency: &self.frequency,
+            scales: &self.scales_there,
+            rate: &mut self.rate,
+            summary: &mut self.summary,
+        };
+        self.correction_of.apply(&self.machine, sums)
     }
 
     /// One time step, as a graph from the third time on: the first one loads the kernels, the second one is recorded.
@@ -179,10 +194,10 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                     start: &self.start,
                     rate: &self.rate,
                     control: &self.control,
+                    scales: &self.scales_there,
                     f: &mut self.f,
                     work: &mut self.work,
                     keep,
-                    scale: self.scale,
                 },
             )?;
         }
@@ -220,9 +235,11 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             self.cell_grid(),
             kernels::begin_step {
                 f: &self.f,
+                scales: &self.scales_there,
                 start: &mut self.start,
                 work: &mut self.work,
-                scale: self.scale,
+                cells: self.shape.cells,
+                items: self.items as u32,
             },
         )
     }
@@ -233,29 +250,52 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         Ok(data)
     }
 
-    /// Values in lattice units and of degree `degree` in the working copy, fetched and scaled to physical ones.
-    fn fetch_scaled(&self, buffer: &M::Buffer<T>, degree: i32) -> Result<Vec<f64>> {
-        let values = self.fetch(buffer, self.shape.cells as usize)?;
-        let scale = self.scale.recip().powi(degree);
-        Ok(values
-            .into_iter()
-            .map(|value| value.to_f64() * scale * self.factor)
+    /// Replaces the distributions and evaluates their rates.
+    fn set(&mut self, f: &[f64]) -> Result<()> {
+        let cells = self.shape.cells as usize;
+        self.scales = f.chunks_exact(cells).map(working_scale).collect();
+        self.machine.write(&mut self.scales_there, &self.scales)?;
+        self.machine.write(&mut self.f, f)?;
+        self.begin()?;
+        self.evaluate()
+    }
+
+    /// What the last evaluation of each distribution gave, in physical units.
+    fn evaluations(&self) -> Result<Vec<Evaluation>> {
+        let cells = self.shape.cells as usize;
+        let gain = self.fetch(&self.gain, self.items * cells)?;
+        let frequency = self.fetch(&self.frequency, self.items * cells)?;
+        let rate = self.fetch(&self.rate, self.items * cells)?;
+        let summaries = self.fetch(&self.summary, self.items * summary::LEN)?;
+        // From lattice units and from values of some degree in the working copy.
+        let physical = |values: &[T], unscale: f64| {
+            let values = values.iter().map(|value| value.to_f64());
+            values.map(|value| value * unscale * self.factor).collect()
+        };
+        Ok((0..self.items)
+            .map(|item| {
+                let range = item * cells..(item + 1) * cells;
+                let unscale = self.scales[item].recip();
+                Evaluation {
+                    gain: physical(&gain[range.clone()], unscale.powi(2)),
+                    frequency: physical(&frequency[range.clone()], unscale),
+                    rate: rate[range].to_vec(),
+                    correction: correction(&summaries[item * summary::LEN..]),
+                }
+            })
             .collect())
     }
 }
 
-impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
+impl<M: Machine + 'static, T: Real> Engine for MachineEngine<M, T> {
     fn describe(&self) -> String {
         self.name.clone()
     }
 
     fn set_state(&mut self, f: &[f64], time: f64) -> Result<Row> {
-        self.scale = working_scale(f);
         self.step = None;
-        self.machine.write(&mut self.f, f)?;
         self.machine.write(&mut self.control, &[time, 0.0, 0.0])?;
-        self.begin()?;
-        self.evaluate()?;
+        self.set(f)?;
         self.machine.write(&mut self.count, &[0])?;
         self.record()?;
         Ok(self.fetch_rows(1)?[0])
@@ -284,15 +324,67 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
     }
 
     fn evaluation(&mut self) -> Result<Evaluation> {
-        Ok(Evaluation {
-            gain: self.fetch_scaled(&self.gain, 2)?,
-            frequency: self.fetch_scaled(&self.frequency, 1)?,
-            rate: self.fetch(&self.rate, self.shape.cells as usize)?,
-            correction: correction(&self.fetch(&self.summary, summary::LEN)?),
-        })
+        let cells = self.shape.cells as usize;
+        let mut all = self.evaluations()?;
+        Ok(all.pop().unwrap_or_else(|| Evaluation::empty(cells)))
+    }
+
+    fn batch(&self, items: usize) -> Result<Box<dyn BatchEngine>> {
+        let n = self.config.grid.n();
+        let together = match self.config.method {
+            // The blocks of one distribution fill a GPU.
+            Method::Direct => 1,
+            Method::Fast => {
+                let cells = self.shape.cells as u64;
+                let values = (n as u64 + 4) * size_of::<T>() as u64 + 3 * 8;
+                let each = Fast::<M, T>::bytes_per_item(n) + cells * values;
+                let free = self.machine.limits()?.free_bytes;
+                (free / 2 / each).clamp(1, MOST_TOGETHER) as usize
+            }
+        };
+        // Groups of equal size, so that the last one wastes little.
+        let groups = items.div_ceil(together).max(1);
+        Ok(Box::new(Self::new(
+            self.machine.clone(),
+            self.name.clone(),
+            &self.config,
+            items.div_ceil(groups).max(1),
+        )?))
     }
 
     fn time_evaluations(&mut self, part: Part, repetitions: u32) -> Result<Duration> {
+        self.time(part, repetitions)
+    }
+}
+
+impl<M: Machine + 'static, T: Real> BatchEngine for MachineEngine<M, T> {
+    fn evaluate_all(&mut self, f: &[f64]) -> Result<Vec<Evaluation>> {
+        let cells = self.shape.cells as usize;
+        let total = f.len() / cells;
+        let mut all = Vec::with_capacity(total);
+        for group in f.chunks(self.items * cells) {
+            let missing = self.items - group.len() / cells;
+            if missing == 0 {
+                self.set(group)?;
+            } else {
+                // Filled up with copies of its last member.
+                let last = &group[group.len() - cells..];
+                let filled = [group, &last.repeat(missing)].concat();
+                self.set(&filled)?;
+            }
+            all.extend(self.evaluations()?);
+        }
+        all.truncate(total);
+        Ok(all)
+    }
+
+    fn time_evaluations(&mut self, part: Part, repetitions: u32) -> Result<Duration> {
+        self.time(part, repetitions)
+    }
+}
+
+impl<M: Machine, T: Real> MachineEngine<M, T> {
+    fn time(&mut self, part: Part, repetitions: u32) -> Result<Duration> {
         let machine = self.machine.clone();
         machine.time(&mut || {
             for _ in 0..repetitions {
@@ -390,8 +482,9 @@ mod tests {
             method,
             ..OperatorConfig::new(grid)
         };
-        let mut engine = MachineEngine::<_, T>::new(Emulator::new(order), String::new(), &config)
-            .expect("an engine");
+        let mut engine =
+            MachineEngine::<_, T>::new(Rc::new(Emulator::new(order)), String::new(), &config, 1)
+                .expect("an engine");
         let f = initial::TwoMaxwellians::default().sample(&grid);
         let rule = StepRule {
             fixed: 0.01,

@@ -1,18 +1,20 @@
 //! The collision operator on the CPU: the multi-core path and the scalar reference, in the same time loop.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rarefy_kernels::collision::StepRule;
+use rayon::prelude::*;
 
 use super::correction::complete;
-use super::engine::{Engine, Part, Row, stages};
+use super::engine::{BatchEngine, Engine, Part, Row, stages};
 use super::{
     CpuOperator, CpuReal, Evaluation, Integrator, Moments, OperatorConfig, Order, reference,
 };
 use crate::error::Result;
 
 /// The sums over the grid, in lattice units.
-pub(super) trait Sums {
+pub(super) trait Sums: Send + Sync {
     /// The inverse collision integral of `f`.
     fn gain(&self, f: &[f64], gain: &mut [f64]);
     /// The collision frequency of `f`.
@@ -51,14 +53,14 @@ impl Sums for ReferenceSums {
 pub(super) struct HostEngine {
     name: String,
     config: OperatorConfig,
-    sums: Box<dyn Sums>,
+    sums: Arc<dyn Sums>,
     time: f64,
     f: Vec<f64>,
     evaluation: Evaluation,
 }
 
 impl HostEngine {
-    pub(super) fn new(name: String, config: &OperatorConfig, sums: Box<dyn Sums>) -> Self {
+    pub(super) fn new(name: String, config: &OperatorConfig, sums: Arc<dyn Sums>) -> Self {
         Self {
             name,
             config: config.clone(),
@@ -70,16 +72,7 @@ impl HostEngine {
     }
 
     fn evaluate(&mut self) {
-        self.sums.gain(&self.f, &mut self.evaluation.gain);
-        self.sums.frequency(&self.f, &mut self.evaluation.frequency);
-        let Evaluation {
-            gain, frequency, ..
-        } = &mut self.evaluation;
-        let factor = self.config.lattice_factor();
-        gain.iter_mut()
-            .chain(frequency)
-            .for_each(|value| *value *= factor);
-        self.correct();
+        evaluate(&self.config, &*self.sums, &self.f, &mut self.evaluation);
     }
 
     fn correct(&mut self) {
@@ -158,6 +151,14 @@ impl Engine for HostEngine {
         Ok(self.evaluation.clone())
     }
 
+    fn batch(&self, _items: usize) -> Result<Box<dyn BatchEngine>> {
+        Ok(Box::new(HostBatch {
+            config: self.config.clone(),
+            sums: self.sums.clone(),
+            last: Vec::new(),
+        }))
+    }
+
     fn time_evaluations(&mut self, part: Part, repetitions: u32) -> Result<Duration> {
         let start = Instant::now();
         for _ in 0..repetitions {
@@ -171,5 +172,58 @@ impl Engine for HostEngine {
         let elapsed = start.elapsed();
         self.evaluate();
         Ok(elapsed)
+    }
+}
+
+/// The collision integral of `f`, in physical units.
+fn evaluate(config: &OperatorConfig, sums: &dyn Sums, f: &[f64], into: &mut Evaluation) {
+    let Evaluation {
+        gain,
+        frequency,
+        rate,
+        correction,
+    } = into;
+    sums.gain(f, gain);
+    sums.frequency(f, frequency);
+    let factor = config.lattice_factor();
+    gain.iter_mut()
+        .chain(&mut *frequency)
+        .for_each(|value| *value *= factor);
+    *correction = complete(config, f, gain, frequency, rate);
+}
+
+/// Many distributions on the host, shared out among its cores.
+struct HostBatch {
+    config: OperatorConfig,
+    sums: Arc<dyn Sums>,
+    last: Vec<f64>,
+}
+
+impl HostBatch {
+    fn evaluate_last(&self) -> Vec<Evaluation> {
+        let cells = self.config.grid.cells();
+        self.last
+            .par_chunks_exact(cells)
+            .map(|f| {
+                let mut evaluation = Evaluation::empty(cells);
+                evaluate(&self.config, &*self.sums, f, &mut evaluation);
+                evaluation
+            })
+            .collect()
+    }
+}
+
+impl BatchEngine for HostBatch {
+    fn evaluate_all(&mut self, f: &[f64]) -> Result<Vec<Evaluation>> {
+        self.last = f.to_vec();
+        Ok(self.evaluate_last())
+    }
+
+    fn time_evaluations(&mut self, _part: Part, repetitions: u32) -> Result<Duration> {
+        let start = Instant::now();
+        for _ in 0..repetitions {
+            std::hint::black_box(self.evaluate_last());
+        }
+        Ok(start.elapsed())
     }
 }

@@ -68,6 +68,7 @@ pub use grid::VelocityGrid;
 pub use moments::Moments;
 pub use operator::{Correction, CorrectionStatus, Evaluation, Method, OperatorConfig, Order};
 pub use relaxation::{
-    Checkpoint, CollisionOperator, Integrator, Record, Relaxation, RelaxationConfig, Until, collide,
+    Checkpoint, CollisionOperator, Integrator, Record, Relaxation, RelaxationConfig, Until,
+    collide, collide_batch,
 };
 pub use scattering::Scattering;

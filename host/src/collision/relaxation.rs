@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rarefy_kernels::collision::StepRule;
 
-use super::engine::{Engine, Part, Row, engine};
+use super::engine::{BatchEngine, Engine, Part, Row, engine};
 use super::{Correction, CorrectionStatus, Evaluation, Moments, OperatorConfig, Order};
 use crate::error::{Error, Result};
 
@@ -385,6 +385,8 @@ impl Relaxation {
 pub struct CollisionOperator {
     engine: Box<dyn Engine>,
     config: OperatorConfig,
+    /// What evaluates many distributions, and for how many it was made.
+    batch: Option<(usize, Box<dyn BatchEngine>)>,
 }
 
 impl CollisionOperator {
@@ -396,6 +398,7 @@ impl CollisionOperator {
         Ok(Self {
             engine: engine(&config)?,
             config,
+            batch: None,
         })
     }
 
@@ -420,6 +423,55 @@ impl CollisionOperator {
         self.engine.evaluation()
     }
 
+    /// Evaluates the collision integrals of many distributions, stored one after the other, `[item][ix][iy][iz]`; each is as for
+    /// [`CollisionOperator::evaluate`].
+    ///
+    /// On a GPU they are evaluated together as far as memory allows: a small grid alone does not fill one. On the CPU its cores share them
+    /// out. The results are, to the bit, those of one evaluation after the other.
+    ///
+    /// ```
+    /// use rarefy::Backend;
+    /// use rarefy::collision::{CollisionOperator, OperatorConfig, VelocityGrid, initial};
+    ///
+    /// let grid = VelocityGrid::new(8, -5.0, 5.0)?;
+    /// let config = OperatorConfig { backend: Backend::Cpu, ..OperatorConfig::new(grid) };
+    /// let mut operator = CollisionOperator::new(config)?;
+    /// let cells = [0.6, 0.7, 0.8].map(|k| initial::Bkw::new(k).map(|state| state.sample(&grid)));
+    /// let f = cells.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+    /// let integrals = operator.evaluate_batch(&f)?;
+    /// assert_eq!(integrals.len(), 3);
+    /// # Ok::<(), rarefy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`CollisionOperator::evaluate`], naming the first distribution that is wrong.
+    pub fn evaluate_batch(&mut self, f: &[f64]) -> Result<Vec<Evaluation>> {
+        let (n, cells) = (self.config.grid.n(), self.config.grid.cells());
+        if f.is_empty() || !f.len().is_multiple_of(cells) {
+            return Err(Error::input(format!(
+                "a batch of distributions has {} values where grids of {n}^3 need a multiple of {cells}",
+                f.len()
+            )));
+        }
+        let share = self.config.order.tolerated_negative();
+        for (item, f) in f.chunks_exact(cells).enumerate() {
+            self.config
+                .validate_distribution(f, share)
+                .map_err(|error| {
+                    Error::input(format!("distribution {item} of the batch: {error}"))
+                })?;
+        }
+        let items = f.len() / cells;
+        let mut batch = match self.batch.take() {
+            Some((made_for, batch)) if made_for == items => batch,
+            // Dropped before the next one is made, which may need its memory.
+            _ => self.engine.batch(items)?,
+        };
+        let evaluations = batch.evaluate_all(f);
+        self.batch = Some((items, batch));
+        evaluations
+    }
+
     /// What the operator computes, and where.
     pub fn config(&self) -> &OperatorConfig {
         &self.config
@@ -428,6 +480,18 @@ impl CollisionOperator {
     /// The machine in words.
     pub fn machine(&self) -> String {
         self.engine.describe()
+    }
+
+    /// How long the machine takes for the last batch, so many times over, without copies.
+    ///
+    /// # Errors
+    /// No batch was evaluated; a fault of the device.
+    #[doc(hidden)]
+    pub fn time_batches(&mut self, part: Part, repetitions: u32) -> Result<Duration> {
+        match &mut self.batch {
+            Some((_, batch)) => batch.time_evaluations(part, repetitions),
+            None => Err(Error::input("no batch has been evaluated")),
+        }
     }
 
     /// How long the machine takes for a part of the evaluation at the last distribution, so many times over, without copies.
@@ -445,4 +509,13 @@ pub fn collide(config: &OperatorConfig, f: &[f64]) -> Result<(Evaluation, String
     config.validate_distribution(f, config.order.tolerated_negative())?;
     let mut operator = CollisionOperator::new(config.clone())?;
     Ok((operator.evaluate(f)?, operator.machine()))
+}
+
+/// Evaluates the collision integrals of many distributions at once; returns also the machine in words.
+///
+/// # Errors
+/// As [`CollisionOperator::evaluate_batch`].
+pub fn collide_batch(config: &OperatorConfig, f: &[f64]) -> Result<(Vec<Evaluation>, String)> {
+    let mut operator = CollisionOperator::new(config.clone())?;
+    Ok((operator.evaluate_batch(f)?, operator.machine()))
 }

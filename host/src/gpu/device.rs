@@ -15,6 +15,7 @@ use super::driver::{self, CudaVersion, Driven, driver_error, guard};
 use super::graph::Graph;
 use super::modules::{Function, Loader};
 use super::ptx::{self, LEAST_CAPABILITY, MODULES, PtxModule, capability_text};
+use super::staging::{self, Staging, Target};
 use crate::error::{Error, Result};
 use crate::machine::{Element, Grid, Kernel, Limits, Machine};
 use crate::memory_plan::{Memory, check_memory};
@@ -144,6 +145,8 @@ pub(super) struct State {
     pub(super) deferred: Vec<u64>,
     /// The kernel launched last, for errors that show later.
     last_entry: Option<&'static str>,
+    /// Page-locked memory for large copies, from the first one on.
+    staging: Option<Staging>,
 }
 
 /// A graph being recorded.
@@ -237,6 +240,7 @@ impl Drop for Inner {
         // made by `open_with` and are released here once.
         unsafe {
             let _ = result::stream::synchronize(self.stream);
+            state.staging = None;
             state.loader.unload();
             let _ = result::stream::destroy(self.stream);
             let _ = result::primary_ctx::release(self.device);
@@ -400,6 +404,7 @@ impl Device {
                     recording: None,
                     deferred: Vec::new(),
                     last_entry: None,
+                    staging: None,
                 }),
             }),
         })
@@ -643,9 +648,29 @@ impl Machine for Device {
         if data.is_empty() {
             return Ok(());
         }
-        // SAFETY: buffer and data have one length; the wait below ends all use of the data, whatever the copy said.
+        let address = buffer.allocation.address;
+        if size_of_val(data) >= staging::WORTHWHILE && state.staging.is_none() {
+            // Without page-locked memory the driver's own way remains.
+            state.staging = Staging::new().ok();
+        }
+        let staging = state
+            .staging
+            .as_mut()
+            .filter(|_| size_of_val(data) >= staging::WORTHWHILE);
+        // SAFETY: buffer and data have one length and no padding; the wait below ends all use of the data, whatever the copy said. The lock is held.
         let copied = unsafe {
-            result::memcpy_htod_async(buffer.allocation.address, data, self.inner.stream)
+            match staging {
+                Some(staging) => {
+                    let bytes = std::slice::from_raw_parts(data.as_ptr().cast(), size_of_val(data));
+                    let target = Target {
+                        context: self.inner.context,
+                        stream: self.inner.stream,
+                        address,
+                    };
+                    staging.copy(target, bytes)
+                }
+                None => result::memcpy_htod_async(address, data, self.inner.stream),
+            }
         };
         let waited = self.inner.wait(&state);
         copied.during(action)?;

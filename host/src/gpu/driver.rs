@@ -35,7 +35,7 @@ impl Serialize for CudaVersion {
 const LEAST_VERSION: CudaVersion = CudaVersion(11040);
 
 /// Every function of the driver that rarefy calls, here or through cudarc.
-const FUNCTIONS: [&str; 36] = [
+const FUNCTIONS: [&str; 37] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -56,6 +56,7 @@ const FUNCTIONS: [&str; 36] = [
     "cuMemAlloc_v2",
     "cuMemFree_v2",
     "cuMemGetInfo_v2",
+    "cuMemHostAlloc",
     "cuMemcpyHtoDAsync_v2",
     "cuMemcpyDtoHAsync_v2",
     "cuMemcpyDtoDAsync_v2",
@@ -74,7 +75,7 @@ const FUNCTIONS: [&str; 36] = [
     "cuGraphLaunch",
 ];
 /// The rest of them: what cleans up.
-const CLEANING: [&str; 2] = ["cuGraphExecDestroy", "cuGraphDestroy"];
+const CLEANING: [&str; 3] = ["cuGraphExecDestroy", "cuGraphDestroy", "cuMemFreeHost"];
 
 /// What looking for the driver came to.
 #[derive(Debug)]

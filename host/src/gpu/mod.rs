@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `driver` | finding the driver library, and its errors in rarefy's words |
 //! | `device` | [`Device`], the machine: buffers, copies, launches in the order of the calls |
+//! | `staging` | large copies to the device, through page-locked memory |
 //! | `arguments` | the parameters of a launch in the layout that the driver wants |
 //! | [`ptx`] | the PTX that this build embeds, and which variant a device takes |
 //! | `modules` | loading PTX at first use |
@@ -22,6 +23,7 @@ mod event;
 mod graph;
 mod modules;
 pub mod ptx;
+mod staging;
 
 pub use device::{Device, DeviceBuffer};
 pub use driver::CudaVersion;

@@ -1,10 +1,14 @@
 //! The conservative correction (eqs. 11-13), on the device from the sums to the corrected integral.
+//!
+//! A grid is summed by one block ([`conserve()`]), or, where that would take long, by several in four steps with their partial
+//! sums in global memory ([`sum_weights()`](super::sum_weights()) to [`apply_correction()`](super::apply_correction())), after
+//! which [`conserve()`] only adds up, unless the system is singular.
 
 use super::GridShape;
 use super::reduce::{block_combine, block_sum, scratch_words};
 use crate::kernel;
 use crate::math::Real;
-use crate::memory::{In, Shared};
+use crate::memory::{In, Out, Shared};
 use crate::simt::Simt;
 
 /// Index of the entries of the summary that [`conserve()`] writes.
@@ -29,9 +33,9 @@ pub const PIVOT_RATIO: f64 = 1e-10;
 /// What the correction subtracts per unit of its weight: `delta . phi(xi)`,
 /// phi = (1, c_x, c_y, c_z, (c^2 - 3) / sqrt 6), c = (xi - u) / sqrt theta.
 #[derive(Clone, Copy)]
-struct Basis {
-    u: [f64; 3],
-    inverse_root_theta: f64,
+pub(super) struct Basis {
+    pub(super) u: [f64; 3],
+    pub(super) inverse_root_theta: f64,
 }
 
 const INVERSE_ROOT_6: f64 = 0.408_248_290_463_863;
@@ -59,20 +63,84 @@ fn dot(a: &[f64; 5], b: &[f64; 5]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4]
 }
 
+/// Sums of [`Cells::moments`].
+pub(super) const MOMENTS: usize = 18;
+
+/// Centre of the weights.
+#[inline(always)]
+pub(super) fn centre(sums: [f64; 4]) -> [f64; 3] {
+    let total = sums[0];
+    [sums[1] / total, sums[2] / total, sums[3] / total]
+}
+
+/// Variance of the weights along an axis.
+#[inline(always)]
+pub(super) fn theta(total: f64, sums: &[f64; MOMENTS]) -> f64 {
+    (sums[3] + sums[4] + sums[5]) / (3.0 * total)
+}
+
+/// False for no weight, and for all of it in one cell, where theta is 0 but for roundoff.
+#[inline(always)]
+pub(super) fn spreads(total: f64, theta: f64, shape: &GridShape) -> bool {
+    total > 0.0 && theta > 1e-20 * shape.spacing * shape.spacing
+}
+
 /// The symmetric 5 x 5 system of the correction, in shared memory, where one thread solves it: a thread's own arrays
 /// would go to local memory.
 ///
 /// Words 0..25 hold the matrix row by row (lower triangle), after [`System::factor`] L below the diagonal and D on it; words 25..30
 /// the right-hand side, after [`System::solve`] the solution.
 #[derive(Clone, Copy)]
-struct System<'a>(Shared<'a, f64>);
+pub(super) struct System<'a>(pub(super) Shared<'a, f64>);
 
 /// Words of a [`System`], and one that tells whether it is regular.
-const SYSTEM_WORDS: u32 = 31;
+pub(super) const SYSTEM_WORDS: u32 = 31;
 
 impl System<'_> {
     const RIGHT: u32 = 25;
     const REGULAR: u32 = 30;
+
+    /// The system from the sum of the weights and the moments about their centre, factored and solved; the scale of phi,
+    /// 1 / sqrt theta, is put in here.
+    #[inline(always)]
+    pub(super) fn set_up<S: Simt>(self, t: &S, total: f64, sums: &[f64; MOMENTS]) {
+        let words = self.0;
+        let c2 = sums[3] + sums[4] + sums[5];
+        let s = 1.0 / theta(total, sums).sqrt();
+        let s2 = s * s;
+        let r = INVERSE_ROOT_6;
+        // Lower triangle of M = sum weight phi phi^T.
+        let (m10, m20, m30) = (sums[0] * s, sums[1] * s, sums[2] * s);
+        words.set(t, 0, total);
+        words.set(t, 5, m10);
+        words.set(t, 6, sums[3] * s2);
+        words.set(t, 10, m20);
+        words.set(t, 11, sums[6] * s2);
+        words.set(t, 12, sums[4] * s2);
+        words.set(t, 15, m30);
+        words.set(t, 16, sums[7] * s2);
+        words.set(t, 17, sums[8] * s2);
+        words.set(t, 18, sums[5] * s2);
+        words.set(t, 20, (c2 * s2 - 3.0 * total) * r);
+        words.set(t, 21, (sums[9] * s2 * s - 3.0 * m10) * r);
+        words.set(t, 22, (sums[10] * s2 * s - 3.0 * m20) * r);
+        words.set(t, 23, (sums[11] * s2 * s - 3.0 * m30) * r);
+        words.set(
+            t,
+            24,
+            (sums[12] * s2 * s2 - 6.0 * c2 * s2 + 9.0 * total) * r * r,
+        );
+        let b = [
+            sums[13],
+            sums[14] * s,
+            sums[15] * s,
+            sums[16] * s,
+            (sums[17] * s2 - 3.0 * sums[13]) * r,
+        ];
+        self.set_right(t, b);
+        self.factor(t);
+        self.solve(t);
+    }
 
     /// Factors L D L^T; notes whether all pivots are positive and none is negligible against another.
     #[inline(always)]
@@ -110,7 +178,7 @@ impl System<'_> {
 
     /// Replaces the right-hand side by the solution.
     #[inline(always)]
-    fn solve<S: Simt>(self, t: &S) {
+    pub(super) fn solve<S: Simt>(self, t: &S) {
         let a = self.0;
         let mut i = 0;
         while i < 5 {
@@ -137,7 +205,7 @@ impl System<'_> {
     }
 
     #[inline(always)]
-    fn set_right<S: Simt>(self, t: &S, b: [f64; 5]) {
+    pub(super) fn set_right<S: Simt>(self, t: &S, b: [f64; 5]) {
         let mut k = 0;
         while k < 5 {
             self.0.set(t, Self::RIGHT + k as u32, b[k]);
@@ -146,200 +214,196 @@ impl System<'_> {
     }
 
     #[inline(always)]
-    fn solution<S: Simt>(self, t: &S) -> [f64; 5] {
+    pub(super) fn solution<S: Simt>(self, t: &S) -> [f64; 5] {
         let at = |k| self.0.get(t, Self::RIGHT + k);
         [at(0), at(1), at(2), at(3), at(4)]
     }
 
     #[inline(always)]
-    fn is_regular<S: Simt>(self, t: &S) -> bool {
+    pub(super) fn is_regular<S: Simt>(self, t: &S) -> bool {
         self.0.get(t, Self::REGULAR) == 1.0
     }
 }
 
 /// Gain and loss, cell by cell.
-struct Cells<'a, T: Real> {
+pub(super) struct Cells<'a, T: Real> {
     f: In<'a, f64>,
     gain: In<'a, T>,
     frequency: In<'a, T>,
     unscale: f64,
+    /// Where the distribution begins.
+    first: usize,
+}
+
+impl<'a, T: Real> Cells<'a, T> {
+    /// Those of distribution `item`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn of<S: Simt>(
+        t: &S,
+        item: u32,
+        shape: &GridShape,
+        f: In<'a, f64>,
+        gain: In<'a, T>,
+        frequency: In<'a, T>,
+        scales: In<'a, f64>,
+    ) -> Self {
+        Self {
+            f,
+            gain,
+            frequency,
+            unscale: 1.0 / scales.get(t, item as usize),
+            first: item as usize * shape.cells as usize,
+        }
+    }
+}
+
+/// The cells that a thread sums: every `step`-th one from `from` on.
+#[derive(Clone, Copy)]
+pub(super) struct Share {
+    from: u32,
+    step: u32,
+}
+
+impl Share {
+    /// Of the cells of one block's own distribution.
+    #[inline(always)]
+    fn of_block<S: Simt>(t: &S) -> Self {
+        Self {
+            from: t.thread_idx(),
+            step: t.block_dim(),
+        }
+    }
+
+    /// Of the cells of a distribution that `blocks` blocks share, of which this is number `block`.
+    #[inline(always)]
+    pub(super) fn of_blocks<S: Simt>(t: &S, block: u32, blocks: u32) -> Self {
+        Self {
+            from: block * t.block_dim() + t.thread_idx(),
+            step: blocks * t.block_dim(),
+        }
+    }
 }
 
 impl<T: Real> Cells<'_, T> {
-    /// Gain and loss of a cell.
+    /// Weights loss + `gain_share` gain: their sum and that of their products with xi.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn at<S: Simt>(&self, t: &S, cell: u32) -> (f64, f64) {
-        let gain = self.gain.get(t, cell as usize).to_f64() * self.unscale * self.unscale;
-        (gain, self.f.get(t, cell as usize) * self.nu(t, cell))
-    }
-
-    /// Collision frequency of a cell.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn nu<S: Simt>(&self, t: &S, cell: u32) -> f64 {
-        self.frequency.get(t, cell as usize).to_f64() * self.unscale
-    }
-}
-
-kernel! {
-    /// The collision integral from its parts, I = gain - f nu - weight (delta . phi), with the five coefficients delta that
-    /// make the sums of I over the collision invariants vanish (eqs. 11-13; delta is the paper's a less its unit part, in a
-    /// centred basis that keeps the system well conditioned).
-    ///
-    /// One block of [`REDUCE_THREADS`](super::REDUCE_THREADS); thread k owns the cells k, k + block_dim, ... Everything here is f64, whatever the
-    /// precision of gain and frequency, which belong to a distribution multiplied by 1 / `unscale`. The weight is the loss, as in the paper; where that system is singular, loss plus gain; where that
-    /// is singular too, nothing is corrected. One step of refinement follows the solution.
-    ///
-    /// `rate` is `factor` times the lattice operator; `summary` as in [`summary`]. `corrected` is 0 to skip the correction.
-    pub fn conserve<T: Real>(
-        t, f: In<f64>, gain: In<T>, frequency: In<T>, rate: Out<f64>, summary: Out<f64>;
-        shape: GridShape, factor: f64, unscale: f64, corrected: u32,
-    ) for f32, f64
-    shared { scratch: [f64; scratch_words(18)], words: [f64; SYSTEM_WORDS] } {
-        let system = System(words);
-        let cells = Cells { f, gain, frequency, unscale };
-        let mut basis = Basis { u: [0.0; 3], inverse_root_theta: 1.0 };
-        let mut delta = [0.0; 5];
-        let mut status = if corrected == 0 { 3.0 } else { 2.0 };
-        // Share of the gain in the weights: of the basis that is in use, and of the one that is being tried.
-        let mut gain_share = 0.0;
-        let mut tried = 0.0;
-        let mut has_basis = false;
-
-        while status >= 2.0 && tried < 2.0 {
-            // Centre of the weights, about the middle of the box to lose no digits to the offset.
-            let mut sums = [0.0; 4];
-            let mut cell = t.thread_idx();
-            while cell < shape.cells {
-                let (gain, loss) = cells.at(t, cell);
-                let weight = loss + tried * gain;
-                let xi = shape.velocity(cell);
-                sums[0] += weight;
-                sums[1] += weight * xi[0];
-                sums[2] += weight * xi[1];
-                sums[3] += weight * xi[2];
-                cell += t.block_dim();
-            }
-            let sums = block_sum(t, sums, scratch);
-            let total = sums[0];
-            let u = [sums[1] / total, sums[2] / total, sums[3] / total];
-
-            // Centred moments of the weights up to order 4, and of gain - loss up to order 2.
-            let mut sums = [0.0; 18];
-            let mut cell = t.thread_idx();
-            while cell < shape.cells {
-                let (gain, loss) = cells.at(t, cell);
-                let weight = loss + tried * gain;
-                let xi = shape.velocity(cell);
-                let c = [xi[0] - u[0], xi[1] - u[1], xi[2] - u[2]];
-                let c2 = square(c);
-                let difference = gain - loss;
-                sums[0] += weight * c[0];
-                sums[1] += weight * c[1];
-                sums[2] += weight * c[2];
-                sums[3] += weight * c[0] * c[0];
-                sums[4] += weight * c[1] * c[1];
-                sums[5] += weight * c[2] * c[2];
-                sums[6] += weight * c[0] * c[1];
-                sums[7] += weight * c[0] * c[2];
-                sums[8] += weight * c[1] * c[2];
-                sums[9] += weight * c2 * c[0];
-                sums[10] += weight * c2 * c[1];
-                sums[11] += weight * c2 * c[2];
-                sums[12] += weight * c2 * c2;
-                sums[13] += difference;
-                sums[14] += difference * c[0];
-                sums[15] += difference * c[1];
-                sums[16] += difference * c[2];
-                sums[17] += difference * c2;
-                cell += t.block_dim();
-            }
-            let sums = block_sum(t, sums, scratch);
-            let c2 = sums[3] + sums[4] + sums[5];
-            let theta = c2 / (3.0 * total);
-            // False for no weight, and for all of it in one cell, where theta is 0 but for roundoff.
-            let spreads = total > 0.0 && theta > 1e-20 * shape.spacing * shape.spacing;
-            if spreads && !has_basis {
-                basis = Basis { u, inverse_root_theta: 1.0 / theta.sqrt() };
-                gain_share = tried;
-                has_basis = true;
-            }
-
-            if t.thread_idx() == 0 {
-                let s = 1.0 / theta.sqrt();
-                let s2 = s * s;
-                let r = INVERSE_ROOT_6;
-                // Lower triangle of M = sum weight phi phi^T; the scale of phi is put in here.
-                let (m10, m20, m30) = (sums[0] * s, sums[1] * s, sums[2] * s);
-                words.set(t, 0, total);
-                words.set(t, 5, m10);
-                words.set(t, 6, sums[3] * s2);
-                words.set(t, 10, m20);
-                words.set(t, 11, sums[6] * s2);
-                words.set(t, 12, sums[4] * s2);
-                words.set(t, 15, m30);
-                words.set(t, 16, sums[7] * s2);
-                words.set(t, 17, sums[8] * s2);
-                words.set(t, 18, sums[5] * s2);
-                words.set(t, 20, (c2 * s2 - 3.0 * total) * r);
-                words.set(t, 21, (sums[9] * s2 * s - 3.0 * m10) * r);
-                words.set(t, 22, (sums[10] * s2 * s - 3.0 * m20) * r);
-                words.set(t, 23, (sums[11] * s2 * s - 3.0 * m30) * r);
-                words.set(t, 24, (sums[12] * s2 * s2 - 6.0 * c2 * s2 + 9.0 * total) * r * r);
-                let b = [sums[13], sums[14] * s, sums[15] * s, sums[16] * s, (sums[17] * s2 - 3.0 * sums[13]) * r];
-                system.set_right(t, b);
-                system.factor(t);
-                system.solve(t);
-            }
-            t.sync_threads();
-
-            if status == 2.0 && spreads && system.is_regular(t) {
-                status = tried;
-                gain_share = tried;
-                basis = Basis { u, inverse_root_theta: 1.0 / theta.sqrt() };
-                delta = system.solution(t);
-                // Refinement: what the corrected integral still fails to conserve.
-                let mut left = [0.0; 5];
-                let mut cell = t.thread_idx();
-                while cell < shape.cells {
-                    let (gain, loss) = cells.at(t, cell);
-                    let phi = basis.phi(shape.velocity(cell));
-                    let value = gain - loss - (loss + gain_share * gain) * dot(&delta, &phi);
-                    let mut k = 0;
-                    while k < 5 {
-                        left[k] += value * phi[k];
-                        k += 1;
-                    }
-                    cell += t.block_dim();
-                }
-                let left = block_sum(t, left, scratch);
-                if t.thread_idx() == 0 {
-                    system.set_right(t, left);
-                    system.solve(t);
-                }
-                t.sync_threads();
-                let more = system.solution(t);
-                let mut k = 0;
-                while k < 5 {
-                    delta[k] += more[k];
-                    k += 1;
-                }
-            }
-            // Without a correction, only the basis of the residuals is wanted.
-            tried = if status == 3.0 && has_basis { 2.0 } else { tried + 1.0 };
+    pub(super) fn weights<S: Simt>(
+        &self,
+        t: &S,
+        shape: &GridShape,
+        gain_share: f64,
+        share: Share,
+    ) -> [f64; 4] {
+        let mut sums = [0.0; 4];
+        let mut cell = share.from;
+        while cell < shape.cells {
+            let (gain, loss) = self.at(t, cell);
+            let weight = loss + gain_share * gain;
+            let xi = shape.velocity(cell);
+            sums[0] += weight;
+            sums[1] += weight * xi[0];
+            sums[2] += weight * xi[1];
+            sums[3] += weight * xi[2];
+            cell += share.step;
         }
+        sums
+    }
 
+    /// Moments of the weights about u up to order 4, and of gain - loss up to order 2.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn moments<S: Simt>(
+        &self,
+        t: &S,
+        shape: &GridShape,
+        gain_share: f64,
+        u: [f64; 3],
+        share: Share,
+    ) -> [f64; MOMENTS] {
+        let mut sums = [0.0; MOMENTS];
+        let mut cell = share.from;
+        while cell < shape.cells {
+            let (gain, loss) = self.at(t, cell);
+            let weight = loss + gain_share * gain;
+            let xi = shape.velocity(cell);
+            let c = [xi[0] - u[0], xi[1] - u[1], xi[2] - u[2]];
+            let c2 = square(c);
+            let difference = gain - loss;
+            sums[0] += weight * c[0];
+            sums[1] += weight * c[1];
+            sums[2] += weight * c[2];
+            sums[3] += weight * c[0] * c[0];
+            sums[4] += weight * c[1] * c[1];
+            sums[5] += weight * c[2] * c[2];
+            sums[6] += weight * c[0] * c[1];
+            sums[7] += weight * c[0] * c[2];
+            sums[8] += weight * c[1] * c[2];
+            sums[9] += weight * c2 * c[0];
+            sums[10] += weight * c2 * c[1];
+            sums[11] += weight * c2 * c[2];
+            sums[12] += weight * c2 * c2;
+            sums[13] += difference;
+            sums[14] += difference * c[0];
+            sums[15] += difference * c[1];
+            sums[16] += difference * c[2];
+            sums[17] += difference * c2;
+            cell += share.step;
+        }
+        sums
+    }
+
+    /// What the integral that is corrected with `delta` still fails to conserve.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn residuals<S: Simt>(
+        &self,
+        t: &S,
+        shape: &GridShape,
+        gain_share: f64,
+        (basis, delta): (Basis, [f64; 5]),
+        share: Share,
+    ) -> [f64; 5] {
+        let mut left = [0.0; 5];
+        let mut cell = share.from;
+        while cell < shape.cells {
+            let (gain, loss) = self.at(t, cell);
+            let phi = basis.phi(shape.velocity(cell));
+            let value = gain - loss - (loss + gain_share * gain) * dot(&delta, &phi);
+            let mut k = 0;
+            while k < 5 {
+                left[k] += value * phi[k];
+                k += 1;
+            }
+            cell += share.step;
+        }
+        left
+    }
+
+    /// Writes `factor` times the corrected integral; returns the sums of its products with phi, of weight |phi| and of its
+    /// magnitude, and the largest outflow.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn apply<S: Simt>(
+        &self,
+        t: &S,
+        shape: &GridShape,
+        gain_share: f64,
+        (basis, delta): (Basis, [f64; 5]),
+        (rate, factor): (Out<'_, f64>, f64),
+        share: Share,
+    ) -> ([f64; 11], f64) {
         let mut sums = [0.0; 11];
         let mut outflow = 0.0_f64;
-        let mut cell = t.thread_idx();
+        let mut cell = share.from;
         while cell < shape.cells {
-            let (gain, loss) = cells.at(t, cell);
+            let (gain, loss) = self.at(t, cell);
             let phi = basis.phi(shape.velocity(cell));
             let d = dot(&delta, &phi);
             let weight = loss + gain_share * gain;
             let value = gain - loss - weight * d;
-            rate.set(t, cell as usize, factor * value);
+            rate.set(t, self.first + cell as usize, factor * value);
             let mut k = 0;
             while k < 5 {
                 sums[k] += value * phi[k];
@@ -348,31 +412,203 @@ kernel! {
             }
             sums[10] += value.abs();
             // What leaves the cell per unit of time and of its content.
-            let lost_gain = if gain_share > 0.0 && d > 1.0 { gain * (d - 1.0) } else { 0.0 };
-            let content = f.get(t, cell as usize);
-            let own = cells.nu(t, cell) * (1.0 + d);
-            let ratio = own + if lost_gain > 0.0 { lost_gain / content } else { 0.0 };
+            let lost_gain = if gain_share > 0.0 && d > 1.0 {
+                gain * (d - 1.0)
+            } else {
+                0.0
+            };
+            let content = self.f.get(t, self.first + cell as usize);
+            let own = self.nu(t, cell) * (1.0 + d);
+            let ratio = own
+                + if lost_gain > 0.0 {
+                    lost_gain / content
+                } else {
+                    0.0
+                };
             outflow = if ratio > outflow { ratio } else { outflow };
-            cell += t.block_dim();
+            cell += share.step;
         }
-        let [outflow] = block_combine(t, [outflow], scratch, |a, b| if a > b { a } else { b });
-        let sums = block_sum(t, sums, scratch);
-        // The sums are still in the scratch words: thread k writes what belongs to invariant k.
-        if t.thread_idx() == 0 {
-            summary.set(t, summary::STATUS, status);
-            summary.set(t, summary::DELTA, delta[0]);
-            summary.set(t, summary::DELTA + 1, delta[1]);
-            summary.set(t, summary::DELTA + 2, delta[2]);
-            summary.set(t, summary::DELTA + 3, delta[3]);
-            summary.set(t, summary::DELTA + 4, delta[4]);
-            summary.set(t, summary::OUTFLOW, outflow * factor);
-            summary.set(t, summary::ACTIVITY, sums[10] * factor);
+        (sums, outflow)
+    }
+
+    /// Gain and loss of a cell.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn at<S: Simt>(&self, t: &S, cell: u32) -> (f64, f64) {
+        let at = self.first + cell as usize;
+        let gain = self.gain.get(t, at).to_f64() * self.unscale * self.unscale;
+        (gain, self.f.get(t, at) * self.nu(t, cell))
+    }
+
+    /// Collision frequency of a cell.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn nu<S: Simt>(&self, t: &S, cell: u32) -> f64 {
+        self.frequency.get(t, self.first + cell as usize).to_f64() * self.unscale
+    }
+}
+
+/// Words that a block leaves for [`sum_moments()`](super::sum_moments()).
+pub const WEIGHT_WORDS: u32 = 4;
+/// Words that a block leaves for [`sum_residuals()`](super::sum_residuals()).
+pub const MOMENT_WORDS: u32 = MOMENTS as u32;
+/// Words that a block leaves for [`apply_correction()`](super::apply_correction()).
+pub const RESIDUAL_WORDS: u32 = 5;
+/// Words that a block leaves for [`conserve()`].
+pub const END_WORDS: u32 = 12;
+
+/// Words that [`sum_residuals()`](super::sum_residuals()) leaves of each distribution: whether the system is regular, u, 1 / sqrt theta, delta before its
+/// refinement, the factored system.
+pub const STATE_WORDS: u32 = 10 + SYSTEM_WORDS;
+pub(super) const STATE_SYSTEM: u32 = 10;
+
+/// Adds up the words that the blocks of a distribution left, in the order of the blocks; all threads get the sums.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn sum_parts<const K: usize, S: Simt>(
+    t: &S,
+    parts: In<'_, f64>,
+    (item, blocks, words): (u32, u32, u32),
+    scratch: Shared<'_, f64>,
+) -> [f64; K] {
+    let k = t.thread_idx();
+    if k < K as u32 {
+        let mut sum = 0.0;
+        let mut block = item * blocks;
+        while block < (item + 1) * blocks {
+            sum += parts.get(t, (block * words + k) as usize);
+            block += 1;
         }
-        if t.thread_idx() < 5 {
-            let k = t.thread_idx();
-            let size = scratch.get(t, 5 + k);
-            let residual = scratch.get(t, k).abs() / if size > 0.0 { size } else { 1.0 };
-            summary.set(t, summary::RESIDUALS + k as usize, residual);
+        scratch.set(t, k, sum);
+    }
+    t.sync_threads();
+    let mut sums = [0.0; K];
+    let mut k = 0;
+    while k < K {
+        sums[k] = scratch.get(t, k as u32);
+        k += 1;
+    }
+    sums
+}
+
+/// Writes the coefficients and the sums over the grid of one distribution; the sums are in the first words of `scratch`.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn summarise<S: Simt>(
+    t: &S,
+    summary: Out<'_, f64>,
+    (item, status, factor): (usize, f64, f64),
+    delta: &[f64; 5],
+    outflow: f64,
+    scratch: Shared<'_, f64>,
+) {
+    let line = item * summary::LEN;
+    if t.thread_idx() == 0 {
+        summary.set(t, line + summary::STATUS, status);
+        summary.set(t, line + summary::DELTA, delta[0]);
+        summary.set(t, line + summary::DELTA + 1, delta[1]);
+        summary.set(t, line + summary::DELTA + 2, delta[2]);
+        summary.set(t, line + summary::DELTA + 3, delta[3]);
+        summary.set(t, line + summary::DELTA + 4, delta[4]);
+        summary.set(t, line + summary::OUTFLOW, outflow * factor);
+        summary.set(t, line + summary::ACTIVITY, scratch.get(t, 10) * factor);
+    }
+    // Thread k writes what belongs to invariant k.
+    let k = t.thread_idx();
+    if k < 5 {
+        let size = scratch.get(t, 5 + k);
+        let residual = scratch.get(t, k).abs() / if size > 0.0 { size } else { 1.0 };
+        summary.set(t, line + summary::RESIDUALS + k as usize, residual);
+    }
+}
+
+kernel! {
+    /// The collision integral from its parts, I = gain - f nu - weight (delta . phi), with the five coefficients delta that
+    /// make the sums of I over the collision invariants vanish (eqs. 11-13; delta is the paper's a less its unit part, in a
+    /// centred basis that keeps the system well conditioned).
+    ///
+    /// One block of [`REDUCE_THREADS`](super::REDUCE_THREADS) a distribution; thread k owns the cells k, k + block_dim, ... Everything here is f64, whatever the
+    /// precision of gain and frequency, which belong to the distribution multiplied by `scales[b]`, a power of two. The weight is the loss, as in the paper; where that system is singular, loss plus gain; where that
+    /// is singular too, nothing is corrected. One step of refinement follows the solution.
+    ///
+    /// Where `blocks` blocks have done the first of this already (0: none have), with the results in `state`, `deltas` and `ends`, only
+    /// the summary is left to write.
+    ///
+    /// `rate` is `factor` times the lattice operator; `summary` as in [`summary`]. `corrected` is 0 to skip the correction.
+    pub fn conserve<T: Real>(
+        t, f: In<f64>, gain: In<T>, frequency: In<T>, scales: In<f64>, state: In<f64>, deltas: In<f64>, ends: In<f64>,
+        rate: Out<f64>, summary: Out<f64>; shape: GridShape, factor: f64, corrected: u32, blocks: u32,
+    ) for f32, f64
+    shared { scratch: [f64; scratch_words(MOMENT_WORDS)], words: [f64; SYSTEM_WORDS] } {
+        let item = t.block_idx() as usize;
+        if blocks > 0 && state.get(t, item * STATE_WORDS as usize) == 1.0 {
+            let part = (t.block_idx(), blocks, END_WORDS);
+            let _: [f64; 11] = sum_parts(t, ends, part, scratch);
+            let at = |k: usize| deltas.get(t, 5 * item + k);
+            let delta = [at(0), at(1), at(2), at(3), at(4)];
+            let mut outflow = 0.0;
+            let mut block = t.block_idx() * blocks;
+            while block < (t.block_idx() + 1) * blocks {
+                let other = ends.get(t, (block * END_WORDS) as usize + 11);
+                outflow = if other > outflow { other } else { outflow };
+                block += 1;
+            }
+            summarise(t, summary, (item, 0.0, factor), &delta, outflow, scratch);
+        } else {
+            let cells = Cells::of(t, t.block_idx(), &shape, f, gain, frequency, scales);
+            let share = Share::of_block(t);
+            let system = System(words);
+            let mut basis = Basis { u: [0.0; 3], inverse_root_theta: 1.0 };
+            let mut delta = [0.0; 5];
+            let mut status = if corrected == 0 { 3.0 } else { 2.0 };
+            // Share of the gain in the weights: of the basis that is in use, and of the one that is being tried.
+            let mut gain_share = 0.0;
+            let mut tried = 0.0;
+            let mut has_basis = false;
+
+            while status >= 2.0 && tried < 2.0 {
+                let weights = block_sum(t, cells.weights(t, &shape, tried, share), scratch);
+                let u = centre(weights);
+                let moments = block_sum(t, cells.moments(t, &shape, tried, u, share), scratch);
+                let theta = theta(weights[0], &moments);
+                let spreads = spreads(weights[0], theta, &shape);
+                if spreads && !has_basis {
+                    basis = Basis { u, inverse_root_theta: 1.0 / theta.sqrt() };
+                    gain_share = tried;
+                    has_basis = true;
+                }
+                if t.thread_idx() == 0 {
+                    system.set_up(t, weights[0], &moments);
+                }
+                t.sync_threads();
+
+                if status == 2.0 && spreads && system.is_regular(t) {
+                    status = tried;
+                    gain_share = tried;
+                    basis = Basis { u, inverse_root_theta: 1.0 / theta.sqrt() };
+                    delta = system.solution(t);
+                    let left = cells.residuals(t, &shape, gain_share, (basis, delta), share);
+                    let left = block_sum(t, left, scratch);
+                    if t.thread_idx() == 0 {
+                        system.set_right(t, left);
+                        system.solve(t);
+                    }
+                    t.sync_threads();
+                    let more = system.solution(t);
+                    let mut k = 0;
+                    while k < 5 {
+                        delta[k] += more[k];
+                        k += 1;
+                    }
+                }
+                // Without a correction, only the basis of the residuals is wanted.
+                tried = if status == 3.0 && has_basis { 2.0 } else { tried + 1.0 };
+            }
+
+            let (sums, outflow) = cells.apply(t, &shape, gain_share, (basis, delta), (rate, factor), share);
+            let [outflow] = block_combine(t, [outflow], scratch, |a, b| if a > b { a } else { b });
+            block_sum(t, sums, scratch);
+            summarise(t, summary, (item, status, factor), &delta, outflow, scratch);
         }
     }
 }

@@ -14,10 +14,10 @@ const FREQUENCY_ROWS: usize = 4;
 kernel! {
     /// Part of the collision frequency, nu_i = sum_j B(i-j) f_j (eq. 10, last sum; listing 1).
     ///
-    /// Block `(ix, jx) = (b / n, b % n)` sums over the plane `jx`. A thread owns four cells at a time, with neighbouring iy and one iz, neighbouring
+    /// Block `(item, ix, jx)`, `jx` fastest, sums over the plane `jx` of its distribution. A thread owns four cells at a time, with neighbouring iy and one iz, neighbouring
     /// threads neighbouring iz. While j_y runs, i_y - j_y takes the same values for one cell after the other, so each
     /// coefficient is loaded once and handed on through four registers: two shared loads for four multiply-adds, one of them a broadcast.
-    /// `b[mx][my][mz] = 4 pi |m|^gamma` for 0 <= m < n; `buffer[ix][jx][iy][iz]`.
+    /// `b[mx][my][mz] = 4 pi |m|^gamma` for 0 <= m < n; `buffer[item][ix][jx][iy][iz]`.
     ///
     /// Shared memory: the plane of f (n^2) and the plane of b unfolded along y and z ((2n-1 + 3) (2n-1)), so that neighbouring
     /// threads read neighbouring words, and rows past the end, which belong to no cell, are there.
@@ -25,13 +25,14 @@ kernel! {
     shared { f_plane: [T; n * n], b_plane: [T; (2 * n + 2) * (2 * n - 1)] } {
         let plane = n * n;
         let width = 2 * n - 1;
-        let ix = quotient(t.block_idx(), n);
-        let jx = t.block_idx() - ix * n;
-        let mx = ix.abs_diff(jx);
+        let row = quotient(t.block_idx(), n);
+        let jx = t.block_idx() - row * n;
+        let item = quotient(row, n);
+        let mx = (row - item * n).abs_diff(jx);
 
         let mut k = t.thread_idx();
         while k < plane {
-            f_plane.set(t, k, f.get(t, (jx * plane + k) as usize));
+            f_plane.set(t, k, f.get(t, ((item * n + jx) * plane + k) as usize));
             k += t.block_dim();
         }
         let mut k = t.thread_idx();

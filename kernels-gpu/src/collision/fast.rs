@@ -498,28 +498,31 @@ kernel! {
                 let class = parities + pz;
                 let shift = class_shift(class) - 2;
                 let tile = source + if pz == 0 { even } else { odd } as usize;
-                let mut row = ((rho_xy + pz) - class) >> class_shift(class);
                 let mut rho = rho_xy + pz;
+                let row = (rho - class) >> class_shift(class);
                 let mut rise = 1 + pz;
-                // s_z = 2 i_z + delta for j_z above i_z, 2 i_z - delta below.
-                let mut above = first_column + iz;
-                let mut below = above.wrapping_sub(pz);
+                // Places relative to the first column of the two in the first row: s_z = 2 i_z + delta for j_z above i_z,
+                // 2 i_z - delta below. They stay below 2^31 words, as a block's part of G does.
+                let first = (tile * TILE as usize + row as usize) * columns as usize;
+                let above = first + (first_column + iz) as usize;
+                let below = above.wrapping_sub(pz as usize);
+                let mut at = 0;
+                let mut back = 0;
                 let mut delta = pz;
                 while delta < n {
-                    let at = (tile * TILE as usize + row as usize) * columns as usize;
                     let mut pair = T::ZERO;
-                    if iz + delta < n {
-                        pair = spectrum.get(t, at + above as usize);
+                    if delta < n - iz {
+                        pair = spectrum.get_near(t, above, at);
                     }
-                    if delta > 0 && delta <= iz {
-                        pair += spectrum.get(t, at + below as usize);
+                    if delta <= iz && delta > 0 {
+                        pair += spectrum.get_near(t, below, back);
                     }
                     sum = speed.get(t, rho as usize).mul_add(pair, sum);
-                    row += rise >> shift;
+                    let down = ((rise >> shift) * columns) as i32;
+                    at += down + 1;
+                    back += down - 1;
                     rho += 4 * (delta + 1);
                     rise += 2;
-                    above += 1;
-                    below = below.wrapping_sub(1);
                     delta += 2;
                 }
                 pz += 1;

@@ -67,9 +67,9 @@ kernel! {
 kernel! {
     /// One stage of an explicit Runge-Kutta method in convex form: f = keep f0 + (1 - keep) (f + dt I), one thread a cell.
     ///
-    /// `work` receives the new state times `scale`, a power of two, in the precision of the collision kernels. 24 bytes read and 8 + sizeof(T) written a cell.
+    /// `work` receives the new state times its scale, a power of two, in the precision of the collision kernels. 24 bytes read and 8 + sizeof(T) written a cell.
     pub fn runge_kutta_stage<T: Real>(
-        t, start: In<f64>, rate: In<f64>, control: In<f64>, f: InOut<f64>, work: Out<T>; keep: f64, scale: f64,
+        t, start: In<f64>, rate: In<f64>, control: In<f64>, scales: In<f64>, f: InOut<f64>, work: Out<T>; keep: f64,
     ) for f32, f64 {
         let cell = t.global_idx();
         if cell < f.len() {
@@ -78,20 +78,23 @@ kernel! {
             let old = start.get(t, cell);
             let value = keep.mul_add(old - euler, euler);
             f.set(t, cell, value);
-            work.set(t, cell, T::from_f64(scale * value));
+            work.set(t, cell, T::from_f64(scales.get(t, 0) * value));
         }
     }
 }
 
 kernel! {
-    /// Copies the state to where a step starts from, and, times `scale`, to the precision of the collision kernels: one
-    /// thread a cell. The scale is a power of two that keeps the products of small values from underflowing in f32.
-    pub fn begin_step<T: Real>(t, f: In<f64>, start: Out<f64>, work: Out<T>; scale: f64) for f32, f64 {
-        let cell = t.global_idx();
-        if cell < f.len() {
-            let value = f.get(t, cell);
-            start.set(t, cell, value);
-            work.set(t, cell, T::from_f64(scale * value));
+    /// Copies `items` distributions to where a step starts from, and, times their scales, to the precision of the collision
+    /// kernels: one thread a cell. A scale is a power of two that keeps the products of small values from underflowing in f32.
+    pub fn begin_step<T: Real>(
+        t, f: In<f64>, scales: In<f64>, start: Out<f64>, work: Out<T>; cells: u32, items: u32,
+    ) for f32, f64 {
+        let cell = t.global_idx() as u32;
+        if cell < cells * items {
+            let value = f.get(t, cell as usize);
+            start.set(t, cell as usize, value);
+            let scale = scales.get(t, quotient(cell, cells) as usize);
+            work.set(t, cell as usize, T::from_f64(scale * value));
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::memory_plan::{Memory, check_memory};
 /// The restructured sum on a machine.
 pub(super) struct Fast<M: Machine, T: Real> {
     plan: SpectrumPlan,
+    items: u32,
     padded: M::Buffer<T>,
     tasks: M::Buffer<Quad<u32>>,
     orbits: M::Buffer<Quad<u32>>,
@@ -30,16 +31,22 @@ pub(super) struct Fast<M: Machine, T: Real> {
 }
 
 impl<M: Machine, T: Real> Fast<M, T> {
-    pub(super) fn new(machine: &M, n: usize, gamma: f64, order: Order) -> Result<Self> {
+    pub(super) fn new(
+        machine: &M,
+        n: usize,
+        gamma: f64,
+        order: Order,
+        items: usize,
+    ) -> Result<Self> {
         let free = machine.limits()?.free_bytes;
-        let plan = SpectrumPlan::new::<T>(n, 1, free / 2);
+        let plan = SpectrumPlan::new::<T>(n, items, free / 2);
         let bands = BandTiles::new(&OrbitTable::of(n, order));
         let tables =
             bands.coefficients.len() * size_of::<T>() + (plan.map.len() + plan.distinct.len()) * 4;
         check_memory(
             &format!("the fast method on a grid of {n}^3 in {}", T::NAME),
             Memory::Device,
-            plan.working_bytes::<T>(1) + tables as u64,
+            plan.working_bytes::<T>(items) + tables as u64,
             free,
             "use a coarser grid or f32",
         )?;
@@ -49,9 +56,10 @@ impl<M: Machine, T: Real> Fast<M, T> {
             .chunks_exact(4)
             .map(|four| Quad(std::array::from_fn(|k| T::from_f64(four[k]))))
             .collect();
-        let spectrum = plan.shape.tiles as usize * (kernels::TILE * plan.shape.columns()) as usize;
+        let spectrum =
+            items * plan.shape.tiles as usize * (kernels::TILE * plan.shape.columns()) as usize;
         Ok(Self {
-            padded: machine.upload(&vec![T::ZERO; plan.shape.padded() as usize])?,
+            padded: machine.upload(&vec![T::ZERO; items * plan.shape.padded() as usize])?,
             tasks: machine.upload(&plan.tasks)?,
             orbits: machine.upload(&bands.orbits)?,
             classes: machine.upload(&bands.classes)?,
@@ -63,9 +71,15 @@ impl<M: Machine, T: Real> Fast<M, T> {
             distinct: machine.upload(&plan.distinct)?,
             map: machine.upload(&plan.map)?,
             speed: machine.upload(&convert::<T>(&speeds(n32 as usize, gamma)))?,
-            z_sums: machine.allocate(plan.shape.z_sums as usize)?,
+            z_sums: machine.allocate(items * plan.shape.z_sums as usize)?,
+            items: items as u32,
             plan,
         })
+    }
+
+    /// Bytes that one distribution more takes.
+    pub(super) fn bytes_per_item(n: usize) -> u64 {
+        SpectrumPlan::new::<T>(n, 1, u64::MAX).working_bytes::<T>(1)
     }
 
     pub(super) fn gain(
@@ -74,13 +88,16 @@ impl<M: Machine, T: Real> Fast<M, T> {
         f: &M::Buffer<T>,
         gain: &mut M::Buffer<T>,
     ) -> Result<()> {
-        let n = self.plan.shape.n;
+        let (n, items) = (self.plan.shape.n, self.items);
         let padded = kernels::pad_rows {
             f,
             padded: &mut self.padded,
             shape: self.plan.shape,
         };
-        machine.launch(Grid::per_item((n * n * n) as usize, CELL_THREADS), padded)?;
+        machine.launch(
+            Grid::per_item((items * n * n * n) as usize, CELL_THREADS),
+            padded,
+        )?;
         for pass in &self.plan.passes {
             let shape = FastShape {
                 first_task: pass.tasks.start,
@@ -89,7 +106,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
             };
             machine.launch(
                 Grid {
-                    blocks: shape.launch_tasks,
+                    blocks: items * shape.launch_tasks,
                     threads: SPECTRUM_THREADS,
                 },
                 kernels::speed_spectrum {
@@ -106,7 +123,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
             let launch_places = pass.places.len() as u32;
             machine.launch(
                 Grid {
-                    blocks: launch_places,
+                    blocks: items * launch_places,
                     threads: GATHER_THREADS,
                 },
                 kernels::gather_z {
@@ -124,7 +141,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
         }
         machine.launch(
             Grid {
-                blocks: n * n,
+                blocks: items * n * n,
                 threads: GATHER_THREADS,
             },
             kernels::gather_xy {

@@ -11,21 +11,23 @@ use crate::machine::{Grid, Machine};
 /// Threads of a block of the collision frequency.
 const FREQUENCY_THREADS: u32 = 256;
 
-/// The collision frequency on a machine, in parts like the gain.
+/// The collision frequency of some distributions on a machine, in parts like the gain.
 pub(super) struct Frequency<M: Machine, T: Real> {
     n: u32,
+    items: u32,
     b: M::Buffer<T>,
     parts: M::Buffer<T>,
     first: M::Buffer<u32>,
 }
 
 impl<M: Machine, T: Real> Frequency<M, T> {
-    pub(super) fn new(machine: &M, n: usize, gamma: f64) -> Result<Self> {
-        let first: Vec<u32> = (0..=n).map(|ix| (ix * n) as u32).collect();
+    pub(super) fn new(machine: &M, n: usize, gamma: f64, items: usize) -> Result<Self> {
+        let first: Vec<u32> = (0..=items * n).map(|row| (row * n) as u32).collect();
         Ok(Self {
             n: n as u32,
+            items: items as u32,
             b: machine.upload(&convert::<T>(&frequency_coefficients(n, gamma)))?,
-            parts: machine.allocate(n.pow(4))?,
+            parts: machine.allocate(items * n.pow(4))?,
             first: machine.upload(&first)?,
         })
     }
@@ -36,10 +38,10 @@ impl<M: Machine, T: Real> Frequency<M, T> {
         f: &M::Buffer<T>,
         frequency: &mut M::Buffer<T>,
     ) -> Result<()> {
-        let n = self.n;
+        let (n, items) = (self.n, self.items);
         machine.launch(
             Grid {
-                blocks: n * n,
+                blocks: items * n * n,
                 threads: FREQUENCY_THREADS,
             },
             kernels::collision_frequency {
@@ -50,7 +52,7 @@ impl<M: Machine, T: Real> Frequency<M, T> {
             },
         )?;
         machine.launch(
-            Grid::per_item((n * n * n) as usize, CELL_THREADS),
+            Grid::per_item((items * n * n * n) as usize, CELL_THREADS),
             kernels::collect {
                 buffer: &self.parts,
                 first: &self.first,

@@ -1,0 +1,174 @@
+//! The lid-driven cavity: the problem, and its drag and flow rate.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Axis, Boundaries, Boundary, FaceFlux, Gas, Moments, Problem, Space, State, VelocitySpace, Wall,
+};
+use crate::error::{Error, Result};
+
+/// A square cavity whose upper wall moves along x (eqs. 22-24).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cavity {
+    /// Rarefaction parameter: the side of the square in units of l0; `delta = (sqrt(pi)/2) / Kn`.
+    pub delta: f64,
+    /// Cells along a side.
+    pub cells: usize,
+    /// Axes of the velocity space: two, or three to resolve v_z.
+    pub axes: Vec<Axis>,
+    /// Speed of the lid; below 0.02 the flow is linear in it to a thousandth.
+    pub lid: f64,
+    /// Accommodation coefficient of the walls.
+    pub accommodation: f64,
+    /// The gas.
+    pub gas: Gas,
+    /// Whether Maxwellians have exact moments on the nodes.
+    pub conservative: bool,
+}
+
+impl Cavity {
+    /// A cavity with fully accommodating walls, velocities on the midpoints of `velocities` cells along each axis of a box of half-width 4.5.
+    ///
+    /// # Errors
+    /// A rarefaction parameter that is not positive; too few or too many nodes.
+    pub fn new(delta: f64, cells: usize, velocities: &[usize]) -> Result<Self> {
+        let axes = velocities
+            .iter()
+            .map(|&n| Axis::uniform(n, -4.5, 4.5))
+            .collect::<Result<_>>()?;
+        Self::with_axes(delta, cells, axes)
+    }
+
+    /// A cavity with velocity nodes of one's own.
+    ///
+    /// # Errors
+    /// A rarefaction parameter that is not positive.
+    pub fn with_axes(delta: f64, cells: usize, axes: Vec<Axis>) -> Result<Self> {
+        if !(delta.is_finite() && delta > 0.0) {
+            return Err(Error::input(format!(
+                "the rarefaction parameter delta must be positive and finite; {delta} was given"
+            )));
+        }
+        Ok(Self {
+            delta,
+            cells,
+            axes,
+            lid: 0.02,
+            accommodation: 1.0,
+            gas: Gas::default(),
+            conservative: true,
+        })
+    }
+
+    /// The problem: gas at rest, walls at its temperature.
+    ///
+    /// # Errors
+    /// Those of [`Problem::validate`]; a lid at rest or too fast for the box.
+    pub fn problem(&self) -> Result<Problem> {
+        if !(self.lid.is_finite() && self.lid != 0.0 && self.lid.abs() <= 1.0) {
+            return Err(Error::input(format!(
+                "the speed of the lid lies between 0 and 1 (in units of sqrt(2 R T0)); {} was given",
+                self.lid
+            )));
+        }
+        let still = Wall {
+            accommodation: self.accommodation,
+            ..Wall::diffuse(1.0)
+        };
+        let mut problem = Problem::uniform(
+            Space::rectangle([self.cells; 2], [0.0, self.delta], [0.0, self.delta])?,
+            VelocitySpace::new(self.axes.clone(), 2)?,
+            self.gas,
+            Boundaries {
+                left: Boundary::Wall(still),
+                right: Boundary::Wall(still),
+                bottom: Boundary::Wall(still),
+                top: Boundary::Wall(still.moving([self.lid, 0.0])),
+            },
+            State::REST,
+        )?;
+        problem.conservative = self.conservative;
+        Ok(problem)
+    }
+
+    /// The largest time step that is accurate with walls: `min(0.05/nu, dx/v)` for the largest relaxation frequency and velocity.
+    pub fn time_step(&self) -> f64 {
+        let fastest = self.axes.iter().take(2).map(Axis::fastest);
+        let fastest = fastest.fold(0.0, f64::max);
+        let crossing = self.delta / self.cells as f64 / fastest;
+        // The gas is hardly denser or hotter anywhere than at the start.
+        let collision = if self.gas.frequency > 0.0 {
+            0.05 / self.gas.frequency
+        } else {
+            f64::INFINITY
+        };
+        crossing.min(collision)
+    }
+
+    /// Drag and flow rate of a flow in the cavity.
+    pub fn results(&self, moments: &[Moments], lid: &FaceFlux) -> CavityResults {
+        let n = self.cells;
+        let h = self.delta / n as f64;
+        let top = &moments[(n - 1) * n..];
+        let shear = top.iter().map(|m| m.pressure[2]).sum::<f64>() / n as f64;
+        let (y, profile) = self.vertical(moments);
+        let u: Vec<f64> = profile.iter().map(|u| u * self.lid).collect();
+        // The uppermost crossing from below; all of the line if the flow goes one way.
+        let crossing = (1..n)
+            .rev()
+            .find(|&i| u[i - 1] * self.lid < 0.0 && u[i] * self.lid >= 0.0);
+        let (centre, flow) = match crossing {
+            Some(i) => {
+                let zero = y[i] - u[i] * h / (u[i] - u[i - 1]);
+                let mut flow = 0.5 * (y[i] - zero) * u[i];
+                for k in i + 1..n {
+                    flow += 0.5 * h * (u[k - 1] + u[k]);
+                }
+                (zero, flow + 0.5 * h * u[n - 1])
+            }
+            None => (0.0, h * u.iter().sum::<f64>()),
+        };
+        CavityResults {
+            drag_wall: 2.0 * lid.momentum[0] / self.lid,
+            drag_cell: -2.0 * shear / self.lid,
+            flow: 2.0 * flow / (self.delta * self.lid),
+            centre,
+        }
+    }
+
+    /// Positions along the vertical centre line, and u_x/U there.
+    pub fn vertical(&self, moments: &[Moments]) -> (Vec<f64>, Vec<f64>) {
+        self.centre_line(|i, j| moments[i * self.cells + j].velocity[0])
+    }
+
+    /// Positions along the horizontal centre line, and u_y/U there.
+    pub fn horizontal(&self, moments: &[Moments]) -> (Vec<f64>, Vec<f64>) {
+        self.centre_line(|i, j| moments[j * self.cells + i].velocity[1])
+    }
+
+    /// `value(along, across)` in the middle of the other direction, between two cells where their number is even.
+    fn centre_line(&self, value: impl Fn(usize, usize) -> f64) -> (Vec<f64>, Vec<f64>) {
+        let n = self.cells;
+        let h = self.delta / n as f64;
+        let (low, high) = ((n - 1) / 2, n / 2);
+        (0..n)
+            .map(|i| {
+                let middle = 0.5 * (value(i, low) + value(i, high));
+                ((i as f64 + 0.5) * h, middle / self.lid)
+            })
+            .unzip()
+    }
+}
+
+/// Drag and flow rate of a cavity.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CavityResults {
+    /// Drag coefficient D, from the momentum that the lid and the gas exchange: `D = -2 <P_xy> / U` at the wall.
+    pub drag_wall: f64,
+    /// The same from the shear stress in the first row of cells below the lid, half a cell away.
+    pub drag_cell: f64,
+    /// Reduced flow rate G of the main vortex: `2/(delta U) int u_x dy` from its centre to the lid, on the vertical centre line.
+    pub flow: f64,
+    /// Height of the vortex centre on that line.
+    pub centre: f64,
+}

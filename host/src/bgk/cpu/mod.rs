@@ -1,0 +1,464 @@
+//! The multi-core path: relaxation, both shifts and the sums of a node in one visit, in place.
+//!
+//! A step does three things. Each cell's sums become the factors of its Maxwellian ([`Tables`]). The cells near the faces of space are relaxed (and, for
+//! the faces along y, shifted along x) once ahead of the rest, for what leaves through a wall decides what it sends back
+//! ([`faces`]). Then every plane of populations, one for each node, is read, relaxed into a strip of scratch memory, shifted and
+//! written back, and added to the sums of its chunk of nodes ([`pass`]); memory sees one read and one write of each population.
+//!
+//! The chunks are the same whatever the number of threads and are added up in their order: two runs give the same bits.
+
+mod faces;
+mod pass;
+mod rows;
+
+use std::time::{Duration, Instant};
+
+use rarefy_kernels::Real;
+use rayon::prelude::*;
+
+use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, initial_populations, nodes};
+use super::equilibrium::{Relaxation, relaxations, state, sum, sums_of};
+use super::shift::Courant;
+use super::{HeatTerm, Model, Moments, Problem, Scheme};
+use crate::error::{Error, Result};
+use crate::memory_plan::{bytes_of, check_host};
+use faces::Face;
+
+/// Most chunks that the nodes are cut into.
+const CHUNKS: usize = 64;
+
+/// The time-dependent solver on all cores.
+pub(super) struct CpuEngine<T> {
+    name: String,
+    layout: Layout<T>,
+    f: Vec<T>,
+    /// Sums over the nodes, `[sum][cell]`.
+    sums: Vec<f64>,
+    relaxations: Vec<Relaxation>,
+    tables: Tables<T>,
+    faces: [Vec<Face<T>>; 2],
+    /// Sums of each chunk, then scratch of each.
+    partial: Vec<Vec<f64>>,
+    fluxes: [FaceFlux; 4],
+    step: u64,
+}
+
+/// What does not change during a run.
+pub(super) struct Layout<T> {
+    pub(super) problem: Problem,
+    pub(super) plan: StepPlan,
+    pub(super) nodes: Vec<Node>,
+    /// Whole cells and fractions that the nodes of an axis travel, and the room that takes beyond the ends, for each direction.
+    pub(super) courant: [Vec<Courant>; 2],
+    pub(super) pad: [usize; 2],
+    /// Numbers of the nodes along v_x, v_y and m.
+    pub(super) shape: [usize; 3],
+    pub(super) nx: usize,
+    pub(super) ny: usize,
+    pub(super) shakhov: bool,
+    /// What stands for the unresolved part of |c|^2 for each m: v_z^2, or a multiple of the table of h.
+    pub(super) heat_argument: Vec<T>,
+    pub(super) sums: usize,
+}
+
+/// The factors of each cell's Maxwellian, times what relaxation gives, and what else it needs, `[j][cell]`.
+#[derive(Default)]
+pub(super) struct Tables<T> {
+    pub(super) keep: Vec<T>,
+    pub(super) x: Vec<T>,
+    pub(super) y: Vec<T>,
+    pub(super) inner: Vec<T>,
+}
+
+impl<T: Real> Layout<T> {
+    fn new(problem: Problem, plan: StepPlan) -> Self {
+        let space = &problem.space;
+        let velocity = &problem.velocity;
+        let shape = velocity.shape();
+        let courant = [0, 1].map(|direction| {
+            if direction < space.dimensions() {
+                Courant::of_axis(&velocity.axes()[direction], space, direction, plan.dt)
+            } else {
+                Vec::new()
+            }
+        });
+        let pad = [0, 1].map(|d: usize| {
+            let most = courant[d].iter().map(|c| c.whole).max();
+            most.map_or(0, |most| most + 2)
+        });
+        // Where axes are integrated out, it comes from the table of h: K/(2c) for g, K/(2c) (1 + 2/K) for h.
+        let integrated = velocity.integrated() as f64;
+        let heat_argument = match velocity.z() {
+            Some(z) => z.nodes().iter().map(|v| T::from_f64(v * v)).collect(),
+            None => [1.0, 1.0 + 2.0 / integrated].map(T::from_f64).to_vec(),
+        };
+        Self {
+            nodes: nodes(&problem),
+            courant,
+            pad,
+            shape,
+            nx: space.nx(),
+            ny: space.ny(),
+            shakhov: problem.gas.model == Model::Shakhov,
+            heat_argument,
+            sums: sums_of(&problem),
+            problem,
+            plan,
+        }
+    }
+
+    pub(super) fn cells(&self) -> usize {
+        self.nx * self.ny
+    }
+    pub(super) fn sloped(&self) -> bool {
+        self.plan.scheme == Scheme::VanLeer
+    }
+    /// Pairs (j_x, j_y).
+    pub(super) fn pairs(&self) -> usize {
+        self.shape[0] * self.shape[1]
+    }
+    fn chunks(&self) -> usize {
+        self.pairs().min(CHUNKS)
+    }
+    /// The first pair of each chunk, and one past the last.
+    fn bounds(&self) -> Vec<usize> {
+        let chunks = self.chunks();
+        (0..=chunks).map(|c| c * self.pairs() / chunks).collect()
+    }
+}
+
+impl<T: Real> Tables<T> {
+    fn fill(&mut self, layout: &Layout<T>, relaxations: &[Relaxation]) {
+        let cells = layout.cells();
+        let space = &layout.problem.velocity;
+        let row = |table: &mut Vec<T>,
+                   rows: usize,
+                   value: &(dyn Fn(&Relaxation, usize) -> f64 + Sync)| {
+            table.resize(rows * cells, T::ZERO);
+            table
+                .par_chunks_mut(cells)
+                .enumerate()
+                .for_each(|(j, row)| {
+                    for (out, relaxation) in row.iter_mut().zip(relaxations) {
+                        *out = T::from_f64(value(relaxation, j));
+                    }
+                });
+        };
+        row(&mut self.keep, 1, &|r, _| r.keep);
+        let along = |nodes: &'_ [f64], weights: &'_ [f64], d: usize| {
+            let (nodes, weights) = (nodes.to_vec(), weights.to_vec());
+            move |r: &Relaxation, j: usize| {
+                let m = &r.maxwellian;
+                let w = nodes[j] - m.state.velocity[d];
+                weights[j] * (w * (m.slope[d] - m.steepness * w)).exp()
+            }
+        };
+        let x = along(space.x().nodes(), space.x().weights(), 0);
+        // BGK gives the same share of the Maxwellian at all nodes of a cell; Shakhov's factor comes later.
+        let shakhov = layout.shakhov;
+        row(&mut self.x, layout.shape[0], &|r, j| {
+            let share = if shakhov { 1.0 } else { r.give };
+            share * r.maxwellian.amplitude * x(r, j)
+        });
+        match space.axes().get(1) {
+            Some(axis) => {
+                let y = along(axis.nodes(), axis.weights(), 1);
+                row(&mut self.y, layout.shape[1], &|r, j| y(r, j));
+            }
+            None => row(&mut self.y, 1, &|_, _| 1.0),
+        }
+        let (nodes, weights) = match space.z() {
+            Some(z) => (z.nodes(), z.weights()),
+            None => (&[][..], &[][..]),
+        };
+        let integrated = space.integrated() as f64;
+        row(&mut self.inner, layout.shape[2], &|r, m| {
+            let c = r.maxwellian.steepness;
+            match nodes.get(m) {
+                Some(v) => weights[m] * (-c * v * v).exp(),
+                None if m == 0 => 1.0,
+                None => integrated / (2.0 * c),
+            }
+        });
+    }
+}
+
+impl<T: Real> CpuEngine<T> {
+    pub(super) fn new(name: String, problem: Problem, plan: StepPlan) -> Result<Self> {
+        let layout = Layout::<T>::new(problem, plan);
+        let (nodes, cells) = (layout.nodes.len(), layout.cells());
+        let needed = bytes_of::<T>((nodes * cells) as u64)
+            .saturating_add(bytes_of::<f64>(
+                (cells * layout.sums * layout.chunks()) as u64,
+            ))
+            // The populations of the initial state are made in f64.
+            .saturating_add(bytes_of::<f64>((nodes * cells) as u64));
+        check_host(
+            &format!("a phase space of {nodes} x {cells} cells"),
+            needed,
+            "use fewer cells in space or velocity, a reduced velocity space, or f32",
+        )?;
+        let f = initial_populations(&layout.problem)?;
+        let faces = faces::prepare(&layout)?;
+        let mut engine = Self {
+            name,
+            f: f.into_iter().map(T::from_f64).collect(),
+            sums: vec![0.0; cells * layout.sums],
+            relaxations: Vec::new(),
+            tables: Tables {
+                keep: Vec::new(),
+                x: Vec::new(),
+                y: Vec::new(),
+                inner: Vec::new(),
+            },
+            faces,
+            partial: vec![vec![0.0; cells * layout.sums]; layout.chunks()],
+            fluxes: Default::default(),
+            step: 0,
+            layout,
+        };
+        engine.sum_up();
+        Ok(engine)
+    }
+
+    /// Cuts the populations at the chunks' bounds.
+    fn cut<'a>(layout: &Layout<T>, mut f: &'a mut [T]) -> Vec<&'a mut [T]> {
+        let per_pair = layout.shape[2] * layout.cells();
+        layout
+            .bounds()
+            .windows(2)
+            .map(|w| {
+                let (chunk, rest) = std::mem::take(&mut f).split_at_mut((w[1] - w[0]) * per_pair);
+                f = rest;
+                chunk
+            })
+            .collect()
+    }
+
+    /// The sums of the populations as they are.
+    fn sum_up(&mut self) {
+        let layout = &self.layout;
+        let bounds = layout.bounds();
+        Self::cut(layout, &mut self.f)
+            .into_par_iter()
+            .zip(&mut self.partial)
+            .enumerate()
+            .for_each(|(chunk, (f, sums))| pass::sum_chunk(layout, bounds[chunk], f, sums));
+        self.add_chunks();
+    }
+
+    fn add_chunks(&mut self) {
+        let partial = &self.partial;
+        self.sums
+            .par_chunks_mut(1024)
+            .enumerate()
+            .for_each(|(block, sums)| {
+                sums.fill(0.0);
+                for chunk in partial {
+                    for (sum, part) in sums.iter_mut().zip(&chunk[block * 1024..]) {
+                        *sum += part;
+                    }
+                }
+            });
+    }
+
+    fn one_step(&mut self) -> Result<()> {
+        let layout = &self.layout;
+        self.relaxations = relaxations(
+            &layout.problem,
+            &layout.plan,
+            &self.sums,
+            &self.relaxations,
+            self.step,
+        )?;
+        self.tables.fill(layout, &self.relaxations);
+        let heat: Vec<[T; 8]> = if layout.shakhov {
+            pass::heat_terms(&self.relaxations)
+        } else {
+            Vec::new()
+        };
+        let step = pass::Step {
+            layout,
+            tables: &self.tables,
+            heat: &heat,
+        };
+        self.fluxes = Default::default();
+        for direction in 0..layout.problem.space.dimensions() {
+            let (done, rest) = self.faces.split_at_mut(direction);
+            faces::update(
+                &step,
+                direction,
+                &self.f,
+                done.first().map_or(&[], Vec::as_slice),
+                &mut rest[0],
+                &mut self.fluxes,
+            );
+        }
+        let bounds = layout.bounds();
+        let faces = &self.faces;
+        Self::cut(layout, &mut self.f)
+            .into_par_iter()
+            .zip(&mut self.partial)
+            .enumerate()
+            .for_each(|(chunk, (f, sums))| {
+                pass::run_chunk(&step, bounds[chunk], f, faces, sums);
+            });
+        self.add_chunks();
+        self.step += 1;
+        Ok(())
+    }
+}
+
+impl<T: Real> Engine for CpuEngine<T> {
+    fn describe(&self) -> String {
+        self.name.clone()
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        for _ in 0..steps {
+            self.one_step()?;
+        }
+        Ok(())
+    }
+
+    fn fields(&mut self) -> Result<[Vec<f64>; 4]> {
+        Ok(fields(&self.layout.problem, &self.sums))
+    }
+
+    fn moments(&mut self) -> Result<Vec<Moments>> {
+        let states = fields(&self.layout.problem, &self.sums);
+        Ok(central_moments(&self.layout.problem, &self.f, &states))
+    }
+
+    fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {
+        Ok(self.fluxes)
+    }
+
+    fn save(&mut self) -> Result<Saved> {
+        // Newton's method starts from the last Maxwellians, whose parameters therefore belong to the state.
+        let mut extra = self.sums.clone();
+        for relaxation in &self.relaxations {
+            let m = &relaxation.maxwellian;
+            extra.extend([m.slope[0], m.slope[1], m.steepness]);
+        }
+        Ok(Saved {
+            step: self.step,
+            populations: self.f.iter().map(|f| f.to_f64()).collect(),
+            extra,
+        })
+    }
+
+    fn restore(&mut self, saved: &Saved) -> Result<()> {
+        let (cells, sums) = (self.layout.cells(), self.sums.len());
+        if saved.populations.len() != self.f.len() {
+            return Err(Error::input(
+                "the checkpoint is of another problem: it has another number of populations",
+            ));
+        }
+        for (f, saved) in self.f.iter_mut().zip(&saved.populations) {
+            *f = T::from_f64(*saved);
+        }
+        self.step = saved.step;
+        if saved.extra.len() == sums || saved.extra.len() == sums + 3 * cells {
+            self.sums.copy_from_slice(&saved.extra[..sums]);
+        } else {
+            // Of another backend: the bits cannot be the same.
+            self.sum_up();
+            return Ok(());
+        }
+        let problem = &self.layout.problem;
+        self.relaxations = saved.extra[sums..]
+            .chunks_exact(3)
+            .enumerate()
+            .map(|(cell, m)| {
+                let mut maxwellian = super::DiscreteMaxwellian::sampled(
+                    &problem.velocity,
+                    state(problem, &self.sums, cell),
+                );
+                maxwellian.slope = [m[0], m[1]];
+                maxwellian.steepness = m[2];
+                Relaxation {
+                    maxwellian,
+                    keep: 1.0,
+                    give: 0.0,
+                    heat: HeatTerm::default(),
+                }
+            })
+            .collect();
+        Ok(())
+    }
+
+    fn time_steps(&mut self, steps: u32) -> Result<Duration> {
+        let start = Instant::now();
+        self.advance(u64::from(steps))?;
+        Ok(start.elapsed())
+    }
+}
+
+/// n, u_x, u_y and T of all cells, of their sums.
+pub(super) fn fields(problem: &Problem, sums: &[f64]) -> [Vec<f64>; 4] {
+    let mut fields: [Vec<f64>; 4] = Default::default();
+    for cell in 0..problem.space.cells() {
+        let state = state(problem, sums, cell);
+        let values = [
+            state.density,
+            state.velocity[0],
+            state.velocity[1],
+            state.temperature,
+        ];
+        for (field, value) in fields.iter_mut().zip(values) {
+            field.push(value);
+        }
+    }
+    fields
+}
+
+/// All moments of populations `[node][cell]` whose density and mean velocity are known, taken about that velocity.
+pub(super) fn central_moments<T: Real>(
+    problem: &Problem,
+    f: &[T],
+    fields: &[Vec<f64>; 4],
+) -> Vec<Moments> {
+    const BLOCK: usize = 256;
+    let cells = problem.space.cells();
+    let nodes = nodes(problem);
+    let one_axis = problem.velocity.axes().len() == 1;
+    let [density, ux, uy, _] = fields;
+    let blocks: Vec<Vec<Moments>> = (0..cells.div_ceil(BLOCK))
+        .into_par_iter()
+        .map(|block| {
+            let range = block * BLOCK..((block + 1) * BLOCK).min(cells);
+            let mut sums = vec![[0.0; 6]; range.len()];
+            for (index, node) in nodes.iter().enumerate() {
+                let f = &f[index * cells..][range.clone()];
+                let (ux, uy) = (&ux[range.clone()], &uy[range.clone()]);
+                for (i, sums) in sums.iter_mut().enumerate() {
+                    let f = f[i].to_f64();
+                    let c = [node.v[0] - ux[i], node.v[1] - uy[i]];
+                    let (mass, energy) = (node.mass * f, node.energy * f);
+                    let square = (c[0] * c[0] + c[1] * c[1]) * mass + energy;
+                    sums[0] += c[0] * c[0] * mass;
+                    sums[1] += c[1] * c[1] * mass;
+                    sums[2] += c[0] * c[1] * mass;
+                    sums[3] += energy;
+                    sums[4] += 0.5 * c[0] * square;
+                    sums[5] += 0.5 * c[1] * square;
+                }
+            }
+            range
+                .zip(sums)
+                .map(|(cell, [xx, yy, xy, rest, qx, qy])| Moments {
+                    density: density[cell],
+                    velocity: [ux[cell], uy[cell]],
+                    temperature: (xx + yy + rest) / (1.5 * density[cell]),
+                    pressure: [xx, if one_axis { 0.5 * rest } else { yy }, xy],
+                    heat_flux: [qx, qy],
+                })
+                .collect()
+        })
+        .collect();
+    blocks.into_iter().flatten().collect()
+}
+
+// The sums' names are used by the pass.
+const _: () = assert!(sum::SHAKHOV == 9 && sum::BGK == 4);

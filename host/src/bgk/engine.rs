@@ -1,0 +1,148 @@
+//! What a backend does for the time-dependent solver, whichever it is.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Moments, Problem, Scheme};
+use crate::error::Result;
+
+/// What the gas receives through a face of space, the mean over the face and over the last time step, per unit of area and time; not
+/// counted at planes of symmetry and periodic faces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FaceFlux {
+    /// Mass; 0 to roundoff at a wall.
+    pub mass: f64,
+    /// Momentum along x and y.
+    pub momentum: [f64; 2],
+    /// Energy, in rho0 v0^3.
+    pub energy: f64,
+}
+
+impl std::ops::AddAssign for FaceFlux {
+    fn add_assign(&mut self, other: Self) {
+        self.mass += other.mass;
+        self.momentum[0] += other.momentum[0];
+        self.momentum[1] += other.momentum[1];
+        self.energy += other.energy;
+    }
+}
+
+/// What a step does, apart from the problem.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct StepPlan {
+    /// Time step.
+    pub(super) dt: f64,
+    /// Interpolation of the shift.
+    pub(super) scheme: Scheme,
+    /// Whether the first step streams without relaxing first.
+    pub(super) relaxed: bool,
+}
+
+/// Populations on some machine and the means to move them on in time.
+///
+/// Between calls the populations are those after streaming; a step relaxes them with their own moments and then streams.
+pub(super) trait Engine {
+    /// The machine in words.
+    fn describe(&self) -> String;
+    /// Takes so many time steps.
+    fn advance(&mut self, steps: u64) -> Result<()>;
+    /// Density, mean velocity and temperature of each cell, as n, u_x, u_y, T in turn: cheap, from what a step computes anyway.
+    fn fields(&mut self) -> Result<[Vec<f64>; 4]>;
+    /// All moments of each cell, of the populations as they are.
+    fn moments(&mut self) -> Result<Vec<Moments>>;
+    /// What came through the four faces (left, right, bottom, top) in the last step.
+    fn fluxes(&mut self) -> Result<[FaceFlux; 4]>;
+    /// Everything that a later start to the same bits needs.
+    fn save(&mut self) -> Result<Saved>;
+    /// Takes that up again.
+    fn restore(&mut self, saved: &Saved) -> Result<()>;
+    /// How long the machine takes for so many steps, without copies between host and machine.
+    fn time_steps(&mut self, steps: u32) -> Result<Duration>;
+}
+
+/// The state of an engine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Saved {
+    /// Steps taken.
+    pub(super) step: u64,
+    /// Populations, weights included, `[jx][jy][m][iy][ix]`.
+    pub(super) populations: Vec<f64>,
+    /// What the engine keeps besides, of its own kind.
+    pub(super) extra: Vec<f64>,
+}
+
+/// The populations of the initial state.
+pub(super) fn initial_populations(problem: &Problem) -> Result<Vec<f64>> {
+    let cells = problem.space.cells();
+    let mut populations = vec![0.0; problem.velocity.nodes() * cells];
+    let mut last: Option<(super::State, Vec<f64>)> = None;
+    for (cell, state) in problem.initial.iter().enumerate() {
+        if last.as_ref().is_none_or(|(known, _)| known != state) {
+            let maxwellian =
+                super::DiscreteMaxwellian::new(&problem.velocity, *state, problem.conservative)?;
+            last = Some((*state, maxwellian.populations(&problem.velocity)));
+        }
+        if let Some((_, values)) = &last {
+            for (node, value) in values.iter().enumerate() {
+                populations[node * cells + cell] = *value;
+            }
+        }
+    }
+    Ok(populations)
+}
+
+/// The velocities and the inner weights of a node of the layout.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub(super) jx: usize,
+    pub(super) jy: usize,
+    pub(super) m: usize,
+    pub(super) v: [f64; 2],
+    pub(super) mass: f64,
+    pub(super) energy: f64,
+}
+
+/// All nodes in the order of the layout.
+pub(super) fn nodes(problem: &Problem) -> Vec<Node> {
+    let space = &problem.velocity;
+    let inner = space.inner();
+    let mut nodes = Vec::with_capacity(space.nodes());
+    for (jx, &vx) in space.x().nodes().iter().enumerate() {
+        for (jy, &vy) in space.y_nodes().iter().enumerate() {
+            for (m, inner) in inner.iter().enumerate() {
+                nodes.push(Node {
+                    jx,
+                    jy,
+                    m,
+                    v: [vx, vy],
+                    mass: inner.mass,
+                    energy: inner.energy,
+                });
+            }
+        }
+    }
+    nodes
+}
+
+impl Node {
+    /// What a population `f` of this node carries.
+    pub(super) fn carries(&self, f: f64) -> FaceFlux {
+        let [vx, vy] = self.v;
+        FaceFlux {
+            mass: self.mass * f,
+            momentum: [vx * self.mass * f, vy * self.mass * f],
+            energy: 0.5 * ((vx * vx + vy * vy) * self.mass + self.energy) * f,
+        }
+    }
+
+    /// The node with the velocity mirrored along a direction.
+    pub(super) fn mirrored(&self, shape: [usize; 3], direction: usize) -> usize {
+        let [nx, ny, nm] = shape;
+        let (jx, jy) = match direction {
+            0 => (nx - 1 - self.jx, self.jy),
+            _ => (self.jx, ny - 1 - self.jy),
+        };
+        (jx * ny + jy) * nm + self.m
+    }
+}

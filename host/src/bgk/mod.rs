@@ -1,0 +1,59 @@
+//! The BGK and Shakhov kinetic models on phase-space grids: shock waves, driven cavities, and flows of your own.
+//!
+//! In place of the collision integral stands relaxation to a local equilibrium,
+//!
+//! ```text
+//! df/dt + v.grad f = nu (M[f] - f),     M = n (pi T)^(-3/2) exp(-|v-u|^2/T),     nu = n T^(1-omega),
+//! n = sum f,     n u = sum v f,     (3/2) n T = sum |c|^2 f,     c = v - u
+//! ```
+//!
+//! (eqs. 6-9), or with the Shakhov model `M [1 + (1-Pr) (8/5) q.c/(n T^2) (|c|^2/T - 5/2)]` in place of M.
+//!
+//! **Source.** A. Frezzotti, G. P. Ghiroldi and L. Gibelli, "Solving Kinetic Equations on GPUs I: Model Kinetic Equations" (2009),
+//! arXiv:0903.4044; equations are numbered as there. The Shakhov model: E. M. Shakhov, Fluid Dyn. 3 (1968) 95. Reduced velocity spaces:
+//! C. K. Chu, Phys. Fluids 8 (1965) 12.
+//!
+//! **Units.** Velocity `v0 = sqrt(2 R T0)`, time `1/nu0`, length `l0 = v0/nu0`, density n0 and temperature T0 of a reference state. So pressure is
+//! `p = n T/2`, in units of rho0 v0^2; the pressure tensor `P_ij = sum c_i c_j f` is in the same, and the heat flux `q = (1/2) sum c |c|^2 f` in rho0 v0^3.
+//! The mean free path of hard spheres is 8/(5 sqrt(pi)) l0 = 0.9027 l0.
+//!
+//! | symbol | meaning | where |
+//! |---|---|---|
+//! | x, y, dx | cells in space | [`Space`] |
+//! | v_j, w_j | velocity nodes and weights along an axis | [`Axis`] |
+//! | g, h | reduced distributions | [`VelocitySpace`] |
+//! | nu, omega, Pr | relaxation frequency, exponent of the viscosity, Prandtl number | [`Gas`] |
+//! | n, u, T | density, mean velocity, temperature | [`State`] |
+//! | P_ij, q | pressure tensor, heat flux | [`Moments`] |
+//! | M | Maxwellian with exact moments on the nodes | [`DiscreteMaxwellian`] |
+//!
+//! **Where to begin.** A [`Problem`] holds a case: space, velocities, gas, boundaries, initial state.
+
+mod boundary;
+mod cavity;
+mod cpu;
+mod engine;
+mod equilibrium;
+mod maxwellian;
+mod model;
+mod moments;
+mod problem;
+pub mod quadrature;
+mod reference;
+mod shift;
+mod shock;
+mod simulation;
+pub mod steady;
+mod velocity;
+
+pub use boundary::{Boundaries, Boundary, Wall};
+pub use cavity::{Cavity, CavityResults};
+pub use engine::FaceFlux;
+pub use maxwellian::{DiscreteMaxwellian, Factors, HeatTerm, heat_vector, unresolved};
+pub use model::{Gas, Model};
+pub use moments::Moments;
+pub use problem::{Problem, Space, State};
+pub use shift::{Courant, Scheme};
+pub use shock::{Mach, Shock, ShockExtremes, ShockPoint, ShockProfile};
+pub use simulation::{Checkpoint, Simulation, SimulationConfig};
+pub use velocity::{Axis, Inner, VelocitySpace};

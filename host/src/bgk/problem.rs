@@ -1,0 +1,312 @@
+//! A case to solve: space, velocities, gas, boundaries, and what there is at the start.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Boundaries, Boundary, Gas, VelocitySpace};
+use crate::error::{Error, Result};
+
+/// A gas in local equilibrium: density, mean velocity, temperature, in the units of this module.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// Density n.
+    pub density: f64,
+    /// Mean velocity (u_x, u_y).
+    pub velocity: [f64; 2],
+    /// Temperature T.
+    pub temperature: f64,
+}
+
+impl State {
+    /// Gas at rest at unit density and temperature.
+    pub const REST: Self = Self {
+        density: 1.0,
+        velocity: [0.0; 2],
+        temperature: 1.0,
+    };
+
+    /// A state that moves along x.
+    pub fn along_x(density: f64, velocity: f64, temperature: f64) -> Self {
+        Self {
+            density,
+            velocity: [velocity, 0.0],
+            temperature,
+        }
+    }
+
+    /// Checks that it is one.
+    ///
+    /// # Errors
+    /// A density or temperature that is not positive, or a value that is not finite.
+    pub fn validate(&self) -> Result<()> {
+        let positive = |value: f64| value.is_finite() && value > 0.0;
+        if !positive(self.density) {
+            return Err(Error::input(format!(
+                "the density must be positive and finite; {} was given",
+                self.density
+            )));
+        }
+        if !positive(self.temperature) {
+            return Err(Error::input(format!(
+                "the temperature must be positive and finite; {} was given",
+                self.temperature
+            )));
+        }
+        if !self.velocity.iter().all(|u| u.is_finite()) {
+            return Err(Error::input(format!(
+                "the mean velocity must be finite; ({}, {}) was given",
+                self.velocity[0], self.velocity[1]
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Cells of equal size on a line or a rectangle; fields are stored `[iy][ix]`, `ix` fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "UncheckedSpace")]
+pub struct Space {
+    dimensions: usize,
+    cells: [usize; 2],
+    min: [f64; 2],
+    max: [f64; 2],
+}
+
+/// A space as a file may describe it.
+#[derive(Deserialize)]
+struct UncheckedSpace {
+    dimensions: usize,
+    cells: [usize; 2],
+    min: [f64; 2],
+    max: [f64; 2],
+}
+
+impl TryFrom<UncheckedSpace> for Space {
+    type Error = Error;
+
+    fn try_from(space: UncheckedSpace) -> Result<Self> {
+        let x = [space.min[0], space.max[0]];
+        match space.dimensions {
+            1 => Self::line(space.cells[0], x),
+            _ => Self::rectangle(space.cells, x, [space.min[1], space.max[1]]),
+        }
+    }
+}
+
+impl Space {
+    /// Most cells along a direction.
+    pub const MAX_CELLS: usize = 1 << 24;
+
+    /// `n` cells between `x[0]` and `x[1]`.
+    ///
+    /// # Errors
+    /// No or too many cells; bounds that are not finite or not in order.
+    pub fn line(n: usize, x: [f64; 2]) -> Result<Self> {
+        Self::new(1, [n, 1], [x, [0.0, 1.0]])
+    }
+
+    /// `n[0]` by `n[1]` cells on a rectangle.
+    ///
+    /// # Errors
+    /// As [`Space::line`].
+    pub fn rectangle(n: [usize; 2], x: [f64; 2], y: [f64; 2]) -> Result<Self> {
+        Self::new(2, n, [x, y])
+    }
+
+    fn new(dimensions: usize, cells: [usize; 2], bounds: [[f64; 2]; 2]) -> Result<Self> {
+        for (n, [low, high]) in cells.into_iter().zip(bounds).take(dimensions) {
+            if !(1..=Self::MAX_CELLS).contains(&n) {
+                return Err(Error::input(format!(
+                    "space has 1 to {} cells along a direction; {n} were asked for",
+                    Self::MAX_CELLS
+                )));
+            }
+            if !(low.is_finite() && high.is_finite() && low < high) {
+                return Err(Error::input(format!(
+                    "the ends of space must be finite and in order; [{low}, {high}] was given"
+                )));
+            }
+        }
+        Ok(Self {
+            dimensions,
+            cells,
+            min: [bounds[0][0], bounds[1][0]],
+            max: [bounds[0][1], bounds[1][1]],
+        })
+    }
+
+    /// 1 or 2.
+    pub fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+    /// Cells along x.
+    pub fn nx(&self) -> usize {
+        self.cells[0]
+    }
+    /// Cells along y; 1 on a line.
+    pub fn ny(&self) -> usize {
+        self.cells[1]
+    }
+    /// All cells.
+    pub fn cells(&self) -> usize {
+        self.cells[0] * self.cells[1]
+    }
+    /// Width of a cell along x (0) or y (1).
+    pub fn step(&self, direction: usize) -> f64 {
+        (self.max[direction] - self.min[direction]) / self.cells[direction] as f64
+    }
+    /// Lower and upper end along x (0) or y (1).
+    pub fn bounds(&self, direction: usize) -> [f64; 2] {
+        [self.min[direction], self.max[direction]]
+    }
+    /// Centre of the cells with index `i` along x (0) or y (1).
+    pub fn centre(&self, direction: usize, i: usize) -> f64 {
+        self.min[direction] + (i as f64 + 0.5) * self.step(direction)
+    }
+}
+
+/// A case to solve, by whichever solver.
+///
+/// ```
+/// use rarefy::bgk::{Axis, Boundaries, Boundary, Gas, Problem, Space, State, VelocitySpace, Wall};
+///
+/// // Gas between two plates, the right one hotter; velocity space reduced to v_x.
+/// let space = Space::line(40, [0.0, 2.0])?;
+/// let velocity = VelocitySpace::new(vec![Axis::uniform(24, -5.0, 5.0)?], 1)?;
+/// let boundaries = Boundaries::line(Boundary::Wall(Wall::diffuse(1.0)), Boundary::Wall(Wall::diffuse(1.2)));
+/// let problem = Problem::uniform(space, velocity, Gas::default(), boundaries, State::REST)?;
+/// assert_eq!(problem.velocity.nodes(), 48);
+/// # Ok::<(), rarefy::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Problem {
+    /// Cells in space.
+    pub space: Space,
+    /// Nodes in velocity.
+    pub velocity: VelocitySpace,
+    /// The gas.
+    pub gas: Gas,
+    /// Conditions at the faces of space.
+    pub boundaries: Boundaries,
+    /// Whether Maxwellians have the moments that they should have on the nodes, not only in the continuum; for those at the boundaries too.
+    pub conservative: bool,
+    /// The local equilibrium that each cell starts from.
+    pub initial: Vec<State>,
+}
+
+impl Problem {
+    /// A problem that starts from one state everywhere, with conservative Maxwellians.
+    ///
+    /// # Errors
+    /// As [`Problem::validate`].
+    pub fn uniform(
+        space: Space,
+        velocity: VelocitySpace,
+        gas: Gas,
+        boundaries: Boundaries,
+        state: State,
+    ) -> Result<Self> {
+        Self::new(space, velocity, gas, boundaries, |_, _| state)
+    }
+
+    /// A problem that starts from `state(x, y)` at the centres of the cells, with conservative Maxwellians.
+    ///
+    /// # Errors
+    /// As [`Problem::validate`].
+    pub fn new(
+        space: Space,
+        velocity: VelocitySpace,
+        gas: Gas,
+        boundaries: Boundaries,
+        state: impl Fn(f64, f64) -> State,
+    ) -> Result<Self> {
+        let initial = (0..space.ny())
+            .flat_map(|iy| (0..space.nx()).map(move |ix| (ix, iy)))
+            .map(|(ix, iy)| state(space.centre(0, ix), space.centre(1, iy)))
+            .collect();
+        let problem = Self {
+            space,
+            velocity,
+            gas,
+            boundaries,
+            conservative: true,
+            initial,
+        };
+        problem.validate()?;
+        Ok(problem)
+    }
+
+    /// The same problem with Maxwellians sampled as they are in the continuum.
+    #[must_use]
+    pub fn without_correction(self) -> Self {
+        Self {
+            conservative: false,
+            ..self
+        }
+    }
+
+    /// The states that are known beforehand: the distinct ones of the start, and those of the boundaries.
+    pub fn known_states(&self) -> Vec<State> {
+        let mut states: Vec<State> = Vec::new();
+        for direction in 0..self.space.dimensions() {
+            for face in self.boundaries.along(direction) {
+                match face {
+                    Boundary::Inflow(state) => states.push(state),
+                    Boundary::Wall(wall) => states.push(wall.state()),
+                    Boundary::Specular | Boundary::Periodic => {}
+                }
+            }
+        }
+        let mut last = None;
+        for state in &self.initial {
+            if last != Some(state) {
+                states.push(*state);
+                last = Some(state);
+            }
+        }
+        states
+    }
+
+    /// Checks the parts and that they belong together.
+    ///
+    /// # Errors
+    /// States that are none; velocity grids too coarse or too narrow for them; a flow in more directions than the velocity space resolves;
+    /// mirroring faces on velocity axes that are not symmetric; an initial state of the wrong length.
+    pub fn validate(&self) -> Result<()> {
+        let Self {
+            space, velocity, ..
+        } = self;
+        self.gas.validate()?;
+        self.boundaries.validate(space.dimensions())?;
+        if self.initial.len() != space.cells() {
+            return Err(Error::input(format!(
+                "the initial state has {} cells where space has {}",
+                self.initial.len(),
+                space.cells()
+            )));
+        }
+        if velocity.flow() < space.dimensions() {
+            return Err(Error::input(
+                "in two dimensions the gas moves along two velocity axes; the velocity space has one of them",
+            ));
+        }
+        for direction in 0..space.dimensions() {
+            if self.boundaries.mirrors(direction) && !velocity.axes()[direction].is_symmetric() {
+                return Err(Error::input(format!(
+                    "a boundary along {} mirrors molecules; the nodes of v_{0} must be symmetric about 0",
+                    ["x", "y"][direction]
+                )));
+            }
+        }
+        let states = self.known_states();
+        for state in &states {
+            state.validate()?;
+            if velocity.flow() < 2 && state.velocity[1] != 0.0 {
+                return Err(Error::input(format!(
+                    "the velocity space resolves no flow along y, and a state moves with u_y = {}",
+                    state.velocity[1]
+                )));
+            }
+        }
+        velocity.check_range(&states)
+    }
+}

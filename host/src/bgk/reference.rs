@@ -1,0 +1,351 @@
+//! The scheme, one operation after the other, in `f64`: relaxation, shift along x, shift along y, moments.
+//!
+//! ```text
+//! relaxation   f = e^(-nu dt) f~ + (1 - e^(-nu dt)) M [+ (e^(-Pr nu dt) - e^(-nu dt)) (8/5) q.c/(n T^2) (|c|^2/T - 5/2) M]     (eq. 14)
+//! shift        f~_i = f_p - a (f_p - f_(p-1)) - a(1-a)/2 (S_p - S_(p-1)),     p is k cells upstream of i                    (eqs. 12, 15)
+//! ```
+//!
+//! with k + a = |v| dt/dx and van Leer's slopes S, which are left out in first order.
+//!
+//! **Ends of a row.** Cells beyond the end where molecules come in hold the incoming value: the Maxwellian of an inflow; at a wall `(1-alpha)` times the
+//! mirror image plus `alpha rho_w M_w`, with rho_w such that as much comes in as goes out by the scheme's own sums, whatever k is; the
+//! mirror image at a plane of symmetry. Where molecules leave, the last cell is repeated (its slope is then 0), but mirrored at a plane of symmetry.
+
+use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, initial_populations, nodes};
+use super::shift::{Courant, Scheme, van_leer};
+use super::{Boundary, DiscreteMaxwellian, HeatTerm, Moments, Problem, heat_vector, unresolved};
+use crate::error::{Error, Result};
+
+/// The reference solver.
+pub(super) struct Reference {
+    problem: Problem,
+    plan: StepPlan,
+    nodes: Vec<Node>,
+    /// Populations after streaming, `[node][cell]`.
+    f: Vec<f64>,
+    moments: Vec<Moments>,
+    fluxes: [FaceFlux; 4],
+    step: u64,
+}
+
+/// The populations beyond one end of all rows along a direction, and whether they have slopes.
+struct Ghosts {
+    /// `[node][row][depth]`, depth 0 next to the end.
+    values: Vec<f64>,
+    sloped: bool,
+}
+
+impl Reference {
+    pub(super) fn new(problem: Problem, plan: StepPlan) -> Result<Self> {
+        let f = initial_populations(&problem)?;
+        let mut reference = Self {
+            nodes: nodes(&problem),
+            moments: Vec::new(),
+            fluxes: Default::default(),
+            step: 0,
+            problem,
+            plan,
+            f,
+        };
+        reference.moments = reference.all_moments();
+        Ok(reference)
+    }
+
+    fn all_moments(&self) -> Vec<Moments> {
+        let cells = self.problem.space.cells();
+        (0..cells)
+            .map(|cell| Moments::of(&self.problem.velocity, |node| self.f[node * cells + cell]))
+            .collect()
+    }
+
+    fn one_step(&mut self) -> Result<()> {
+        if self.step > 0 || !self.plan.relaxed {
+            self.relax()?;
+        }
+        self.fluxes = Default::default();
+        for direction in 0..self.problem.space.dimensions() {
+            self.stream(direction)?;
+        }
+        self.moments = self.all_moments();
+        self.step += 1;
+        Ok(())
+    }
+
+    /// Relaxes each cell towards the equilibrium of its own moments.
+    fn relax(&mut self) -> Result<()> {
+        let Self { problem, plan, .. } = self;
+        let cells = problem.space.cells();
+        let inner = problem.velocity.inner();
+        for (cell, moments) in self.moments.iter().enumerate() {
+            let state = moments.state();
+            let nu = problem
+                .gas
+                .relaxation_frequency(state.density, state.temperature);
+            let keep = (-nu * plan.dt).exp();
+            let give = -(-nu * plan.dt).exp_m1();
+            let keep_heat = (-problem.gas.effective_prandtl() * nu * plan.dt).exp();
+            let maxwellian =
+                DiscreteMaxwellian::new(&problem.velocity, state, problem.conservative)?;
+            let populations = maxwellian.populations(&problem.velocity);
+            let g = heat_vector(&state, moments.heat_flux, keep_heat - keep);
+            let heat = if problem.conservative {
+                HeatTerm::conservative(&problem.velocity, &maxwellian, g)
+            } else {
+                HeatTerm::sampled(g, state.temperature)
+            };
+            for (index, node) in self.nodes.iter().enumerate() {
+                let c = [node.v[0] - state.velocity[0], node.v[1] - state.velocity[1]];
+                let rest = unresolved(&problem.velocity, inner[node.m], maxwellian.steepness);
+                let f = &mut self.f[index * cells + cell];
+                *f = keep * *f + populations[index] * (give + heat.factor(c, rest));
+            }
+        }
+        Ok(())
+    }
+
+    /// Shifts all populations along a direction, in place.
+    fn stream(&mut self, direction: usize) -> Result<()> {
+        let space = self.problem.space;
+        let all = space.cells();
+        let (length, rows) = match direction {
+            0 => (space.nx(), space.ny()),
+            _ => (space.ny(), space.nx()),
+        };
+        let at = |row: usize, i: usize| match direction {
+            0 => row * length + i,
+            _ => i * rows + row,
+        };
+        let courant: Vec<Courant> = self
+            .nodes
+            .iter()
+            .map(|node| Courant::new(node.v[direction], self.plan.dt, space.step(direction)))
+            .collect();
+        // Two more cells than the longest shift reaches.
+        let depth = courant.iter().map(|c| c.whole).max().unwrap_or(0) + 2;
+        let lines: Vec<f64> = (0..self.nodes.len())
+            .flat_map(|node| {
+                let f = &self.f;
+                (0..rows).flat_map(move |row| (0..length).map(move |i| f[node * all + at(row, i)]))
+            })
+            .collect();
+        let line = |node: usize, row: usize| &lines[(node * rows + row) * length..][..length];
+        let ghosts =
+            [0, 1].map(|side| self.ghosts(direction, side, &courant, rows, length, depth, &line));
+        let [low, high] = ghosts;
+        let (low, high) = (low?, high?);
+
+        let width = space.step(direction);
+        for (index, node) in self.nodes.iter().enumerate() {
+            let forward = node.v[direction] > 0.0;
+            let Courant { whole, fraction } = courant[index];
+            for row in 0..rows {
+                // Downstream is to the right: rows of molecules that go the other way are turned round.
+                let (upstream, downstream) = if forward {
+                    (&low, &high)
+                } else {
+                    (&high, &low)
+                };
+                let ghost = |g: &Ghosts, d: usize| g.values[(index * rows + row) * depth + d];
+                let mut cells: Vec<f64> = (0..depth).rev().map(|d| ghost(upstream, d)).collect();
+                let inside = line(index, row);
+                if forward {
+                    cells.extend(inside);
+                } else {
+                    cells.extend(inside.iter().rev());
+                }
+                cells.extend((0..depth).map(|d| ghost(downstream, d)));
+                let slope = |p: usize| {
+                    let in_ghosts = (p < depth && !upstream.sloped)
+                        || (p >= depth + length && !downstream.sloped);
+                    if self.plan.scheme == Scheme::Upwind || in_ghosts {
+                        0.0
+                    } else {
+                        van_leer(cells[p] - cells[p - 1], cells[p + 1] - cells[p])
+                    }
+                };
+                // What passes the face upstream of cell p in the fraction of a cell.
+                let passes =
+                    |p: usize| fraction * cells[p] + 0.5 * fraction * (1.0 - fraction) * slope(p);
+                for i in 0..length {
+                    let p = i + depth - whole;
+                    let value = cells[p] - passes(p) + passes(p - 1);
+                    let i = if forward { i } else { length - 1 - i };
+                    self.f[index * all + at(row, i)] = value;
+                }
+                // What crossed the ends, in cells of population.
+                let come: f64 = passes(depth - 1 - whole)
+                    + (0..whole).map(|m| cells[depth - 1 - m]).sum::<f64>();
+                let last = depth + length - 1;
+                let left: f64 =
+                    passes(last - whole) + (0..whole).map(|m| cells[last - m]).sum::<f64>();
+                let scale = width / (self.plan.dt * rows as f64);
+                for (ghosts, amount) in [(upstream, come), (downstream, -left)] {
+                    if !ghosts.sloped {
+                        let side = usize::from(std::ptr::eq(ghosts, &high));
+                        self.fluxes[2 * direction + side] += node.carries(amount * scale);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The cells beyond the low (0) or the high (1) end of the rows along a direction.
+    #[allow(clippy::too_many_arguments, reason = "the parts of one sweep")]
+    fn ghosts<'a>(
+        &self,
+        direction: usize,
+        side: usize,
+        courant: &[Courant],
+        rows: usize,
+        length: usize,
+        depth: usize,
+        line: &impl Fn(usize, usize) -> &'a [f64],
+    ) -> Result<Ghosts> {
+        let shape = self.problem.velocity.shape();
+        let boundary = self.problem.boundaries.along(direction)[side];
+        let comes_in = |node: &Node| (node.v[direction] > 0.0) == (side == 0);
+        let inside = |node: usize, row: usize, d: usize| {
+            line(node, row)[if side == 0 { d } else { length - 1 - d }]
+        };
+        let mirror_image =
+            |node: &Node, row: usize, d: usize| inside(node.mirrored(shape, direction), row, d);
+        let mut values = vec![0.0; self.nodes.len() * rows * depth];
+        let mut fill = |value: &dyn Fn(usize, &Node, usize, usize) -> f64| {
+            for (index, node) in self.nodes.iter().enumerate() {
+                for row in 0..rows {
+                    for d in 0..depth {
+                        values[(index * rows + row) * depth + d] = value(index, node, row, d);
+                    }
+                }
+            }
+        };
+        let mirrors = match boundary {
+            Boundary::Specular => true,
+            Boundary::Wall(wall) => wall.accommodation == 0.0,
+            _ => false,
+        };
+        match boundary {
+            Boundary::Periodic => fill(&|index, _, row, d| {
+                line(index, row)[if side == 0 { length - 1 - d } else { d }]
+            }),
+            _ if mirrors => fill(&|_, node, row, d| mirror_image(node, row, d)),
+            Boundary::Inflow(state) => {
+                let maxwellian = DiscreteMaxwellian::new(
+                    &self.problem.velocity,
+                    state,
+                    self.problem.conservative,
+                )?;
+                let incoming = maxwellian.populations(&self.problem.velocity);
+                fill(&|index, node, row, _| {
+                    if comes_in(node) {
+                        incoming[index]
+                    } else {
+                        inside(index, row, 0)
+                    }
+                });
+            }
+            Boundary::Wall(wall) => {
+                let maxwellian = DiscreteMaxwellian::new(
+                    &self.problem.velocity,
+                    wall.state(),
+                    self.problem.conservative,
+                )?;
+                let emitted = maxwellian.populations(&self.problem.velocity);
+                let alpha = wall.accommodation;
+                let densities: Vec<f64> = (0..rows)
+                    .map(|row| {
+                        let (mut out, mut back, mut unit) = (0.0, 0.0, 0.0);
+                        for (index, node) in self.nodes.iter().enumerate() {
+                            let Courant { whole, fraction } = courant[index];
+                            if comes_in(node) {
+                                let image = |d| mirror_image(node, row, d);
+                                back += node.mass
+                                    * ((0..whole).map(image).sum::<f64>()
+                                        + fraction * image(whole));
+                                unit += node.mass * courant[index].distance() * emitted[index];
+                            } else {
+                                let cell = |d: usize| inside(index, row, d);
+                                let slope = if self.plan.scheme == Scheme::Upwind || whole == 0 {
+                                    0.0
+                                } else {
+                                    van_leer(
+                                        cell(whole) - cell(whole + 1),
+                                        cell(whole - 1) - cell(whole),
+                                    )
+                                };
+                                out += node.mass
+                                    * ((0..whole).map(cell).sum::<f64>()
+                                        + fraction * cell(whole)
+                                        + 0.5 * fraction * (1.0 - fraction) * slope);
+                            }
+                        }
+                        (out - (1.0 - alpha) * back) / unit
+                    })
+                    .collect();
+                fill(&|index, node, row, d| {
+                    if comes_in(node) {
+                        (1.0 - alpha) * mirror_image(node, row, d) + densities[row] * emitted[index]
+                    } else {
+                        inside(index, row, 0)
+                    }
+                });
+            }
+            Boundary::Specular => {}
+        }
+        Ok(Ghosts {
+            values,
+            sloped: mirrors || boundary == Boundary::Periodic,
+        })
+    }
+}
+
+impl Engine for Reference {
+    fn describe(&self) -> String {
+        "scalar reference".into()
+    }
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        for _ in 0..steps {
+            self.one_step()?;
+        }
+        Ok(())
+    }
+    fn fields(&mut self) -> Result<[Vec<f64>; 4]> {
+        let each = |of: fn(&Moments) -> f64| self.moments.iter().map(of).collect();
+        Ok([
+            each(|m| m.density),
+            each(|m| m.velocity[0]),
+            each(|m| m.velocity[1]),
+            each(|m| m.temperature),
+        ])
+    }
+    fn moments(&mut self) -> Result<Vec<Moments>> {
+        Ok(self.moments.clone())
+    }
+    fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {
+        Ok(self.fluxes)
+    }
+    fn save(&mut self) -> Result<Saved> {
+        Ok(Saved {
+            step: self.step,
+            populations: self.f.clone(),
+            extra: Vec::new(),
+        })
+    }
+    fn restore(&mut self, saved: &Saved) -> Result<()> {
+        if saved.populations.len() != self.f.len() {
+            return Err(Error::input(
+                "the checkpoint is of another problem: it has another number of populations",
+            ));
+        }
+        self.f.clone_from(&saved.populations);
+        self.step = saved.step;
+        self.moments = self.all_moments();
+        Ok(())
+    }
+    fn time_steps(&mut self, steps: u32) -> Result<std::time::Duration> {
+        let start = std::time::Instant::now();
+        self.advance(u64::from(steps))?;
+        Ok(start.elapsed())
+    }
+}

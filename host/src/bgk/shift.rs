@@ -1,0 +1,61 @@
+//! The shift of a row of cells by a distance that is not a whole number of them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Axis, Space};
+
+/// How the fraction of a cell that molecules travel in a step is interpolated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scheme {
+    /// First-order upwind, as in the paper (eq. 12).
+    Upwind,
+    /// Second order with van Leer's limited slopes.
+    #[default]
+    VanLeer,
+}
+
+/// The distance |v| dt in cells: whole cells and the fraction left over (eq. 15).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Courant {
+    /// Whole cells, k.
+    pub whole: usize,
+    /// The rest, a, below 1.
+    pub fraction: f64,
+}
+
+impl Courant {
+    /// The distance that a molecule of velocity `v` travels in a time step across cells of this width.
+    pub fn new(v: f64, dt: f64, width: f64) -> Self {
+        let distance = v.abs() * dt / width;
+        let whole = distance.floor();
+        Self {
+            whole: whole as usize,
+            fraction: distance - whole,
+        }
+    }
+
+    /// The whole distance, k + a.
+    pub fn distance(self) -> f64 {
+        self.whole as f64 + self.fraction
+    }
+
+    /// The distances of all nodes of an axis along a direction of space.
+    pub fn of_axis(axis: &Axis, space: &Space, direction: usize, dt: f64) -> Vec<Self> {
+        let width = space.step(direction);
+        axis.nodes()
+            .iter()
+            .map(|&v| Self::new(v, dt, width))
+            .collect()
+    }
+}
+
+/// Van Leer's slope: the harmonic mean of the differences to the neighbours, 0 at an extremum.
+#[inline(always)]
+pub(super) fn van_leer(upstream: f64, downstream: f64) -> f64 {
+    if upstream * downstream > 0.0 {
+        2.0 * upstream * downstream / (upstream + downstream)
+    } else {
+        0.0
+    }
+}

@@ -1,0 +1,459 @@
+//! The plane shock wave: jump conditions, the problem, and what is read off its profile.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Axis, Boundaries, Boundary, FaceFlux, Gas, Moments, Problem, Space, State, VelocitySpace,
+};
+use crate::error::{Error, Result};
+
+/// A shock's Mach number, above 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Mach(f64);
+
+impl Mach {
+    /// Largest Mach number that is taken.
+    pub const MAX: f64 = 100.0;
+
+    /// A Mach number.
+    ///
+    /// # Errors
+    /// A number that is not above 1, or above [`Mach::MAX`].
+    pub fn new(mach: f64) -> Result<Self> {
+        if mach > 1.0 && mach <= Self::MAX {
+            Ok(Self(mach))
+        } else {
+            Err(Error::input(format!(
+                "a shock wave has a Mach number above 1 (and at most {}); {mach} was given",
+                Self::MAX
+            )))
+        }
+    }
+
+    /// The number.
+    pub fn value(self) -> f64 {
+        self.0
+    }
+
+    /// The upstream state: unit density and temperature, moving along x (eq. 19).
+    pub fn upstream(self) -> State {
+        State::along_x(1.0, self.0 * (5.0f64 / 6.0).sqrt(), 1.0)
+    }
+
+    /// The downstream state by the Rankine-Hugoniot conditions of a monatomic gas (eq. 18).
+    pub fn downstream(self) -> State {
+        let square = self.0 * self.0;
+        let density = 4.0 * square / (square + 3.0);
+        let temperature = (5.0 * square - 1.0) * (square + 3.0) / (16.0 * square);
+        State::along_x(density, self.upstream().velocity[0] / density, temperature)
+    }
+}
+
+impl TryFrom<f64> for Mach {
+    type Error = Error;
+
+    fn try_from(mach: f64) -> Result<Self> {
+        Self::new(mach)
+    }
+}
+
+impl From<Mach> for f64 {
+    fn from(mach: Mach) -> Self {
+        mach.0
+    }
+}
+
+/// A shock wave at rest in a piece of a line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shock {
+    /// Mach number.
+    pub mach: Mach,
+    /// Cells in space.
+    pub cells: usize,
+    /// Length of the upstream and of the downstream side, in l0; the initial jump is between them.
+    pub sides: [f64; 2],
+    /// Velocity nodes along x, and along y and z where these are resolved.
+    pub velocities: Vec<usize>,
+    /// Half-width of the velocity box about the mean velocities of both sides, in units of the square root of their temperatures.
+    pub cut: f64,
+    /// The gas.
+    pub gas: Gas,
+    /// Whether Maxwellians have exact moments on the nodes.
+    pub conservative: bool,
+}
+
+impl Shock {
+    /// A BGK shock with a reduced velocity space, as fine as the reference data take it: steps below 0.1 l0 and 0.6 of the upstream thermal
+    /// speed, and room for the fast molecules that run far upstream.
+    ///
+    /// # Errors
+    /// A Mach number that is not above 1.
+    pub fn new(mach: f64) -> Result<Self> {
+        let mach = Mach::new(mach)?;
+        let cut = 4.5;
+        let [low, high] = velocity_range(mach, cut);
+        Ok(Self {
+            mach,
+            cells: 1100,
+            sides: [80.0, 30.0],
+            velocities: vec![((high - low) / 0.55).ceil() as usize],
+            cut,
+            gas: Gas::default(),
+            conservative: true,
+        })
+    }
+
+    /// The nodes along x: the midpoints of cells that cover both equilibria.
+    fn axes(&self) -> Result<Vec<Axis>> {
+        if !(self.cut.is_finite() && self.cut > 0.0) {
+            return Err(Error::input(format!(
+                "the half-width of the velocity box must be positive and finite; {} was given",
+                self.cut
+            )));
+        }
+        let [low, high] = velocity_range(self.mach, self.cut);
+        let across = self.cut * self.mach.downstream().temperature.sqrt();
+        self.velocities
+            .iter()
+            .enumerate()
+            .map(|(d, &n)| match d {
+                0 => Axis::uniform(n, low, high),
+                _ => Axis::uniform(n, -across, across),
+            })
+            .collect()
+    }
+
+    /// The problem: upstream state for x < 0, downstream state beyond.
+    ///
+    /// # Errors
+    /// Those of [`Problem::validate`].
+    pub fn problem(&self) -> Result<Problem> {
+        let (before, after) = (self.mach.upstream(), self.mach.downstream());
+        let [left, right] = self.sides;
+        if !(left > 0.0 && right > 0.0) {
+            return Err(Error::input(format!(
+                "both sides of a shock need room; {left} upstream and {right} downstream were given"
+            )));
+        }
+        let mut problem = Problem::new(
+            Space::line(self.cells, [-left, right])?,
+            VelocitySpace::new(self.axes()?, 1)?,
+            self.gas,
+            Boundaries::line(Boundary::Inflow(before), Boundary::Inflow(after)),
+            |x, _| if x < 0.0 { before } else { after },
+        )?;
+        problem.conservative = self.conservative;
+        Ok(problem)
+    }
+
+    /// The range of v_x that both equilibria need with this half-width.
+    pub fn range(&self, cut: f64) -> [f64; 2] {
+        velocity_range(self.mach, cut)
+    }
+
+    /// How long the upstream side must be for the temperature at its end to be within about a thousandth of the jump: the relaxation frequency
+    /// of these models does not grow with speed, and fast molecules run far ahead of the shock. From computed profiles of Mach 1.2 to 5.
+    pub fn tail(&self) -> f64 {
+        let mach = self.mach.value();
+        4.0 * mach + 5.0 / (mach - 1.0)
+    }
+
+    /// What is allowed but will cost accuracy, in words.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let tail = self.tail();
+        if self.sides[0] < tail {
+            warnings.push(format!(
+                "the domain cuts the upstream tail of the shock: {} l0 are upstream of the jump, and fast molecules reach {tail:.0} l0; use a longer domain or --upstream",
+                self.sides[0]
+            ));
+        }
+        let step = (self.sides[0] + self.sides[1]) / self.cells as f64;
+        if step > 0.25 {
+            warnings.push(format!(
+                "cells of {step:.3} l0 are wide for a shock; 0.1 l0 or less resolve it"
+            ));
+        }
+        let [low, high] = velocity_range(self.mach, self.cut);
+        let spacing = (high - low) / self.velocities.first().map_or(1.0, |&n| n as f64);
+        if spacing > 0.8 {
+            warnings.push(format!(
+                "the velocity step {spacing:.3} along v_x is coarse for the upstream temperature; 0.6 or less is accurate"
+            ));
+        }
+        warnings
+    }
+}
+
+/// The velocities that both equilibria need.
+fn velocity_range(mach: Mach, cut: f64) -> [f64; 2] {
+    let (before, after) = (mach.upstream(), mach.downstream());
+    let spread = cut * after.temperature.sqrt();
+    let (u1, u2) = (before.velocity[0], after.velocity[0]);
+    [(u1 - cut).min(u2 - spread), (u1 + cut).max(u2 + spread)]
+}
+
+/// A point of a shock's profile.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShockPoint {
+    /// Position, from where the density is half-way between both sides.
+    pub x: f64,
+    /// Density n.
+    pub density: f64,
+    /// Velocity u.
+    pub velocity: f64,
+    /// Temperature T.
+    pub temperature: f64,
+    /// Pressure P_xx.
+    pub pxx: f64,
+    /// Heat flux q_x.
+    pub heat_flux: f64,
+}
+
+impl ShockPoint {
+    /// Mass, momentum and energy flux: `n u`, `n u^2 + P_xx` and `n u (u^2/2 + 3T/4) + u P_xx + q`.
+    pub fn fluxes(&self) -> [f64; 3] {
+        let Self {
+            density,
+            velocity,
+            temperature,
+            pxx,
+            heat_flux,
+            ..
+        } = *self;
+        [
+            density * velocity,
+            density * velocity * velocity + pxx,
+            density * velocity * (0.5 * velocity * velocity + 0.75 * temperature)
+                + velocity * pxx
+                + heat_flux,
+        ]
+    }
+}
+
+/// Extremes of a shock's profile.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShockExtremes {
+    /// The heat flux at its lowest.
+    pub least_heat_flux: f64,
+    /// The temperature at its highest, as a share of the jump: above 1 where it overshoots.
+    pub largest_temperature: f64,
+}
+
+/// The profile of a shock wave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShockProfile {
+    /// Mach number.
+    pub mach: Mach,
+    /// The cells, in order.
+    pub points: Vec<ShockPoint>,
+    /// Where in the domain the density is half-way.
+    pub midpoint: f64,
+}
+
+impl ShockProfile {
+    /// The profile of the moments of a line of cells.
+    ///
+    /// # Errors
+    /// A density that does not cross the mean of both sides.
+    pub fn new(mach: Mach, space: &Space, moments: &[Moments]) -> Result<Self> {
+        let middle = 0.5 * (mach.upstream().density + mach.downstream().density);
+        let x: Vec<f64> = (0..space.nx()).map(|i| space.centre(0, i)).collect();
+        let n: Vec<f64> = moments.iter().map(|m| m.density).collect();
+        let crossing = (1..n.len())
+            .find(|&i| n[i - 1] < middle && n[i] >= middle)
+            .ok_or_else(|| {
+                Error::Numerical(
+                    "the shock has left the domain: the density does not cross the mean of both sides; use a longer domain, a smaller time step or fewer steps"
+                        .into(),
+                )
+            })?;
+        let midpoint = interpolate_inverse(&x, &n, crossing, middle);
+        let points = moments
+            .iter()
+            .zip(&x)
+            .map(|(m, x)| ShockPoint {
+                x: x - midpoint,
+                density: m.density,
+                velocity: m.velocity[0],
+                temperature: m.temperature,
+                pxx: m.pressure[0],
+                heat_flux: m.heat_flux[0],
+            })
+            .collect();
+        Ok(Self {
+            mach,
+            points,
+            midpoint,
+        })
+    }
+
+    /// The maximum-slope density thickness `(n2 - n1) / max dn/dx`, in l0.
+    ///
+    /// The slope is that of the fourth-order polynomial through five cells, at its largest within the cells around the steepest.
+    pub fn thickness(&self) -> f64 {
+        let n: Vec<f64> = self.points.iter().map(|p| p.density).collect();
+        let step = self.step();
+        let jump = self.mach.downstream().density - self.mach.upstream().density;
+        if n.len() < 7 {
+            return f64::NAN;
+        }
+        // Third-order accurate derivatives at the faces: (27 (n1 - n0) - (n2 - n-1)) / 24 h; a parabola through the largest three.
+        let slopes: Vec<f64> = (2..n.len() - 1)
+            .map(|i| (27.0 * (n[i] - n[i - 1]) - (n[i + 1] - n[i - 2])) / (24.0 * step))
+            .collect();
+        let steepest = (0..slopes.len())
+            .max_by(|&a, &b| slopes[a].total_cmp(&slopes[b]))
+            .unwrap_or(0);
+        let largest = match (
+            steepest.checked_sub(1).map(|i| slopes[i]),
+            slopes.get(steepest + 1),
+        ) {
+            (Some(before), Some(after)) => {
+                let here = slopes[steepest];
+                let curvature = before - 2.0 * here + after;
+                let slope = 0.5 * (after - before);
+                if curvature < 0.0 {
+                    here - 0.5 * slope * slope / curvature
+                } else {
+                    here
+                }
+            }
+            _ => slopes[steepest],
+        };
+        jump / largest
+    }
+
+    fn step(&self) -> f64 {
+        (self.points[self.points.len() - 1].x - self.points[0].x) / (self.points.len() - 1) as f64
+    }
+
+    /// Mass, momentum and energy flux far upstream, and how far each varies over the profile, relative to it.
+    pub fn fluxes(&self) -> ([f64; 3], [f64; 3]) {
+        let before = self.mach.upstream();
+        let exact = ShockPoint {
+            x: 0.0,
+            density: before.density,
+            velocity: before.velocity[0],
+            temperature: before.temperature,
+            pxx: 0.5 * before.density * before.temperature,
+            heat_flux: 0.0,
+        }
+        .fluxes();
+        let mut spread = [0.0; 3];
+        for (k, spread) in spread.iter_mut().enumerate() {
+            let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+            for point in &self.points {
+                let flux = point.fluxes()[k];
+                low = low.min(flux);
+                high = high.max(flux);
+            }
+            *spread = (high - low) / exact[k];
+        }
+        (exact, spread)
+    }
+
+    /// Mass, momentum and energy that pass the faces between cells in a step: their means, and how far each varies relative to its mean.
+    ///
+    /// They are the fluxes of the scheme itself: what came in at the left end, less what the cells up to the face kept. `before` and `after` are
+    /// the cells' states around the step, `left` is what came in, `rate` is dx/dt.
+    pub fn face_fluxes(
+        &self,
+        before: &[State],
+        after: &[State],
+        left: &FaceFlux,
+        rate: f64,
+    ) -> ([f64; 3], [f64; 3]) {
+        let content = |s: &State| {
+            let u = s.velocity[0];
+            [
+                s.density,
+                s.density * u,
+                s.density * (0.5 * u * u + 0.75 * s.temperature),
+            ]
+        };
+        let mut flux = [left.mass, left.momentum[0], left.energy];
+        let (mut low, mut high, mut sum) = (flux, flux, flux);
+        for (before, after) in before.iter().zip(after) {
+            let (before, after) = (content(before), content(after));
+            for k in 0..3 {
+                flux[k] -= rate * (after[k] - before[k]);
+                low[k] = low[k].min(flux[k]);
+                high[k] = high[k].max(flux[k]);
+                sum[k] += flux[k];
+            }
+        }
+        let count = (before.len() + 1) as f64;
+        let mean = sum.map(|sum| sum / count);
+        let mut spread = [0.0; 3];
+        for k in 0..3 {
+            spread[k] = (high[k] - low[k]) / mean[k];
+        }
+        (mean, spread)
+    }
+
+    /// Extremes of the profile.
+    pub fn extremes(&self) -> ShockExtremes {
+        let (before, after) = (self.mach.upstream(), self.mach.downstream());
+        let least = |of: &dyn Fn(&ShockPoint) -> f64| {
+            self.points.iter().map(of).fold(f64::INFINITY, f64::min)
+        };
+        ShockExtremes {
+            least_heat_flux: least(&|p| p.heat_flux),
+            largest_temperature: -least(&|p| {
+                -(p.temperature - before.temperature) / (after.temperature - before.temperature)
+            }),
+        }
+    }
+
+    /// Normalised density N and temperature TT, and the heat flux, at a position, by cubic interpolation.
+    pub fn at(&self, x: f64) -> [f64; 3] {
+        let (before, after) = (self.mach.upstream(), self.mach.downstream());
+        let first = self.points[0].x;
+        let place = ((x - first) / self.step()).max(0.0);
+        let i = (place as usize).clamp(1, self.points.len() - 3);
+        let s = place - i as f64;
+        // Lagrange's polynomial through four cells.
+        let weights = [
+            -s * (s - 1.0) * (s - 2.0) / 6.0,
+            (s + 1.0) * (s - 1.0) * (s - 2.0) / 2.0,
+            -(s + 1.0) * s * (s - 2.0) / 2.0,
+            (s + 1.0) * s * (s - 1.0) / 6.0,
+        ];
+        let mut value = [0.0; 3];
+        for (weight, point) in weights.iter().zip(&self.points[i - 1..]) {
+            value[0] +=
+                weight * (point.density - before.density) / (after.density - before.density);
+            value[1] += weight * (point.temperature - before.temperature)
+                / (after.temperature - before.temperature);
+            value[2] += weight * point.heat_flux;
+        }
+        value
+    }
+}
+
+/// Where a rising function of the cells' values takes `level` between the cells `i - 1` and `i`: cubic interpolation, solved by bisection.
+fn interpolate_inverse(x: &[f64], values: &[f64], i: usize, level: f64) -> f64 {
+    let h = x[i] - x[i - 1];
+    let (a, b) = (values[i - 1], values[i]);
+    if i < 2 || i + 1 >= values.len() {
+        return x[i - 1] + h * (level - a) / (b - a);
+    }
+    let (before, after) = (values[i - 2], values[i + 1]);
+    let at = |s: f64| {
+        -s * (s - 1.0) * (s - 2.0) / 6.0 * before + (s + 1.0) * (s - 1.0) * (s - 2.0) / 2.0 * a
+            - (s + 1.0) * s * (s - 2.0) / 2.0 * b
+            + (s + 1.0) * s * (s - 1.0) / 6.0 * after
+    };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if at(middle) < level {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    x[i - 1] + h * 0.5 * (low + high)
+}

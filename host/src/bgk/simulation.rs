@@ -1,0 +1,367 @@
+//! The time-dependent solver: one problem, any backend.
+
+use serde::{Deserialize, Serialize};
+
+use super::cpu::CpuEngine;
+use super::engine::{Engine, Saved, StepPlan};
+use super::reference::Reference;
+use super::shift::Courant;
+use super::{FaceFlux, Moments, Problem, Scheme, State};
+use crate::backend::{Backend, Precision, Resolved};
+use crate::error::{Error, Result};
+
+/// What a [`Simulation`] does, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SimulationConfig {
+    /// The case.
+    pub problem: Problem,
+    /// Interpolation of the shift.
+    pub scheme: Scheme,
+    /// Time step dt. Any is stable; nu dt should be small, and at walls |v| dt below the width of a cell.
+    pub step: f64,
+    /// Whether the initial state counts as relaxed, so that the first step streams at once. It makes a difference for Maxwellians that are not
+    /// conservative: the first relaxation would turn them into those of their own moments.
+    pub relaxed: bool,
+    /// Arithmetic and storage of the populations; densities, velocities and temperatures are computed in f64 either way.
+    pub precision: Precision,
+    /// Where to compute.
+    pub backend: Backend,
+}
+
+impl SimulationConfig {
+    /// A second-order run in f64 on the best machine there is.
+    pub fn new(problem: Problem, step: f64) -> Self {
+        Self {
+            problem,
+            scheme: Scheme::default(),
+            step,
+            relaxed: true,
+            precision: Precision::default(),
+            backend: Backend::default(),
+        }
+    }
+
+    /// Checks what the types alone do not.
+    ///
+    /// # Errors
+    /// Those of [`Problem::validate`]; a time step that is not positive, or in which the fastest molecules cross all of space.
+    pub fn validate(&self) -> Result<()> {
+        self.problem.validate()?;
+        let Problem {
+            space, velocity, ..
+        } = &self.problem;
+        if !(self.step.is_finite() && self.step > 0.0) {
+            return Err(Error::input(format!(
+                "the time step must be positive and finite; {} was given",
+                self.step
+            )));
+        }
+        for direction in 0..space.dimensions() {
+            let axis = &velocity.axes()[direction];
+            let cells = [space.nx(), space.ny()][direction];
+            let most = Courant::new(axis.fastest(), self.step, space.step(direction)).distance();
+            if most + 2.0 > cells as f64 {
+                return Err(Error::input(format!(
+                    "in the time step {} the fastest molecules cross {most:.1} cells along {}, of {cells} there are; two less than all is the limit: use a smaller time step",
+                    self.step,
+                    ["x", "y"][direction]
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn plan(&self) -> StepPlan {
+        StepPlan {
+            dt: self.step,
+            scheme: self.scheme,
+            relaxed: self.relaxed,
+        }
+    }
+
+    /// Largest Courant number |v| dt / dx.
+    pub fn courant(&self) -> f64 {
+        let Problem {
+            space, velocity, ..
+        } = &self.problem;
+        (0..space.dimensions())
+            .map(|d| {
+                Courant::new(velocity.axes()[d].fastest(), self.step, space.step(d)).distance()
+            })
+            .fold(0.0, f64::max)
+    }
+
+    /// Phase-space cells, nodes in velocity times cells in space.
+    pub fn populations(&self) -> usize {
+        self.problem.velocity.nodes() * self.problem.space.cells()
+    }
+}
+
+/// Everything that a run needs to go on to the same bits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// The run's configuration.
+    pub config: SimulationConfig,
+    /// Steps taken.
+    pub step: u64,
+    /// Populations, weights included, `[jx][jy][m][iy][ix]`.
+    pub populations: Vec<f64>,
+    /// What the backend keeps besides.
+    pub extra: Vec<f64>,
+}
+
+/// A time-dependent solution under way.
+///
+/// ```
+/// use rarefy::Backend;
+/// use rarefy::bgk::{Axis, Boundaries, Boundary, Gas, Problem, Simulation, SimulationConfig, Space, State, VelocitySpace};
+///
+/// // Sod's tube, with the collision frequency of a slightly rarefied gas.
+/// let (left, right) = (State::along_x(1.0, 0.0, 1.0), State::along_x(0.125, 0.0, 0.8));
+/// let problem = Problem::new(
+///     Space::line(100, [-10.0, 10.0])?,
+///     VelocitySpace::new(vec![Axis::uniform(28, -5.0, 5.0)?], 1)?,
+///     Gas::default(),
+///     Boundaries::line(Boundary::Inflow(left), Boundary::Inflow(right)),
+///     |x, _| if x < 0.0 { left } else { right },
+/// )?;
+/// let mut config = SimulationConfig::new(problem, 0.05);
+/// config.backend = Backend::Cpu;
+/// let mut simulation = Simulation::new(config)?;
+/// simulation.advance(40)?;
+/// let moments = simulation.moments()?;
+/// assert!(moments[50].velocity[0] > 0.1);
+/// # Ok::<(), rarefy::Error>(())
+/// ```
+pub struct Simulation {
+    engine: Box<dyn Engine>,
+    config: SimulationConfig,
+    step: u64,
+    known: Option<(u64, [Vec<f64>; 4])>,
+}
+
+impl Simulation {
+    /// Prepares a run from the problem's initial state.
+    ///
+    /// # Errors
+    /// Those of [`SimulationConfig::validate`]; a backend that is not there; too little memory.
+    pub fn new(config: SimulationConfig) -> Result<Self> {
+        config.validate()?;
+        Ok(Self {
+            engine: engine(&config)?,
+            config,
+            step: 0,
+            known: None,
+        })
+    }
+
+    /// Continues a run from a checkpoint.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`]; populations that do not fit the problem, or are negative or not finite.
+    pub fn resume(checkpoint: Checkpoint) -> Result<Self> {
+        let Checkpoint {
+            config,
+            step,
+            populations,
+            extra,
+        } = checkpoint;
+        let expected = config.populations();
+        if populations.len() != expected {
+            return Err(Error::input(format!(
+                "the checkpoint is of another problem: it holds {} populations where this one has {expected}",
+                populations.len()
+            )));
+        }
+        if let Some(bad) = populations.iter().find(|f| !f.is_finite()) {
+            return Err(Error::input(format!(
+                "the checkpoint holds a population that is not finite: {bad}"
+            )));
+        }
+        // Roundoff of the arithmetic is the most that the scheme, which is positive, can leave below zero.
+        if let Some(bad) = populations.iter().find(|&&f| f < -1e-6) {
+            return Err(Error::input(format!(
+                "the checkpoint holds a negative population: {bad:e}; all must be at least 0"
+            )));
+        }
+        let mut simulation = Self::new(config)?;
+        simulation.engine.restore(&Saved {
+            step,
+            populations,
+            extra,
+        })?;
+        simulation.step = step;
+        Ok(simulation)
+    }
+
+    /// Takes time steps.
+    ///
+    /// # Errors
+    /// A fault of the device; a state that is no longer one.
+    pub fn advance(&mut self, steps: u64) -> Result<()> {
+        self.engine.advance(steps)?;
+        self.step += steps;
+        Ok(())
+    }
+
+    /// How fast the fields change: the largest, over density, velocity and temperature, of the norm of the change since the last call over the norm
+    /// of the field and the time that has passed. Infinite at the first call.
+    ///
+    /// # Errors
+    /// A fault of the device; fields that are no longer finite.
+    pub fn residual(&mut self) -> Result<f64> {
+        let fields = self.engine.fields()?;
+        let finite = fields.iter().flatten().all(|value| value.is_finite());
+        if !finite
+            || fields[0]
+                .iter()
+                .chain(&fields[3])
+                .any(|&value| value <= 0.0)
+        {
+            return Err(Error::Numerical(format!(
+                "the gas is no longer in a state after step {} at time {}: a density or temperature is not positive or not finite",
+                self.step,
+                self.time()
+            )));
+        }
+        let residual = match &self.known {
+            Some((step, known)) if *step < self.step => {
+                let time = (self.step - step) as f64 * self.config.step;
+                let change = |parts: &[usize]| {
+                    let (mut difference, mut size) = (0.0, 0.0);
+                    for &part in parts {
+                        for (new, old) in fields[part].iter().zip(&known[part]) {
+                            difference += (new - old) * (new - old);
+                            size += new * new;
+                        }
+                    }
+                    if size > 0.0 {
+                        (difference / size).sqrt() / time
+                    } else {
+                        0.0
+                    }
+                };
+                change(&[0]).max(change(&[1, 2])).max(change(&[3]))
+            }
+            _ => f64::INFINITY,
+        };
+        self.known = Some((self.step, fields));
+        Ok(residual)
+    }
+
+    /// Density, mean velocity and temperature of each cell, `[iy][ix]`.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn states(&mut self) -> Result<Vec<State>> {
+        let [n, ux, uy, t] = self.engine.fields()?;
+        Ok((0..n.len())
+            .map(|i| State {
+                density: n[i],
+                velocity: [ux[i], uy[i]],
+                temperature: t[i],
+            })
+            .collect())
+    }
+
+    /// Moments of each cell, `[iy][ix]`. Pressures and heat fluxes are those half-way through the relaxation, at which they are of second order in
+    /// the time step; the others do not change in it.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn moments(&mut self) -> Result<Vec<Moments>> {
+        let mut all = self.engine.moments()?;
+        let gas = self.config.problem.gas;
+        for moments in &mut all {
+            let State {
+                density,
+                temperature,
+                ..
+            } = moments.state();
+            let time = 0.5 * self.config.step * gas.relaxation_frequency(density, temperature);
+            let keep = (-time).exp();
+            let keep_heat = (-gas.effective_prandtl() * time).exp();
+            let pressure = 0.5 * density * temperature;
+            let [xx, yy, xy] = &mut moments.pressure;
+            *xx = pressure + keep * (*xx - pressure);
+            *yy = pressure + keep * (*yy - pressure);
+            *xy *= keep;
+            moments.heat_flux = moments.heat_flux.map(|q| q * keep_heat);
+        }
+        Ok(all)
+    }
+
+    /// Moments of each cell, `[iy][ix]`, of the populations as they are between streaming and relaxation.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn streamed_moments(&mut self) -> Result<Vec<Moments>> {
+        self.engine.moments()
+    }
+
+    /// What the gas received through the faces (left, right, bottom, top) in the last step.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn face_fluxes(&mut self) -> Result<[FaceFlux; 4]> {
+        self.engine.fluxes()
+    }
+
+    /// Populations of all nodes and cells, quadrature weights included, `[jx][jy][m][iy][ix]`.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn populations(&mut self) -> Result<Vec<f64>> {
+        Ok(self.engine.save()?.populations)
+    }
+
+    /// Everything that is needed to go on later to the same bits.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn checkpoint(&mut self) -> Result<Checkpoint> {
+        let saved = self.engine.save()?;
+        Ok(Checkpoint {
+            config: self.config.clone(),
+            step: self.step,
+            populations: saved.populations,
+            extra: saved.extra,
+        })
+    }
+
+    /// Steps taken.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+    /// Time reached.
+    pub fn time(&self) -> f64 {
+        self.step as f64 * self.config.step
+    }
+    /// What the run does.
+    pub fn config(&self) -> &SimulationConfig {
+        &self.config
+    }
+    /// The machine in words.
+    pub fn machine(&self) -> String {
+        self.engine.describe()
+    }
+    /// How long the machine takes for so many steps, without copies.
+    #[doc(hidden)]
+    pub fn time_steps(&mut self, steps: u32) -> Result<std::time::Duration> {
+        let time = self.engine.time_steps(steps)?;
+        self.step += u64::from(steps);
+        Ok(time)
+    }
+}
+
+/// The engine that a configuration asks for.
+fn engine(config: &SimulationConfig) -> Result<Box<dyn Engine>> {
+    let resolved = config.backend.resolve()?;
+    let name = resolved.describe();
+    let (problem, plan) = (config.problem.clone(), config.plan());
+    Ok(match (resolved, config.precision) {
+        (Resolved::Reference, _) => Box::new(Reference::new(problem, plan)?),
+        (_, Precision::F32) => Box::new(CpuEngine::<f32>::new(name, problem, plan)?),
+        (_, Precision::F64) => Box::new(CpuEngine::<f64>::new(name, problem, plan)?),
+    })
+}

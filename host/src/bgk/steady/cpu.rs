@@ -1,0 +1,506 @@
+//! Sweeps on all cores of the CPU: eight velocities in the lanes of vector registers.
+//!
+//! The unit of work is a chunk of [`LANES`] velocities of one direction, which walks the cells in upwind order with what flows into
+//! the next cell along x in registers and along y in a row of memory. A task has a fixed range of chunks and sums of its own, which
+//! are added in the order of the tasks, so the result does not depend on the number of threads.
+
+#![allow(
+    clippy::needless_range_loop,
+    reason = "a lane index runs over several arrays at once, which the compiler makes vectors of"
+)]
+
+use rarefy_kernels::Real;
+use rayon::prelude::*;
+
+use super::plan::{COEFFICIENTS, LANES, Plan, leaving, upward};
+use super::sweeps::{Sums, Sweeps};
+use crate::error::Result;
+
+/// Tasks that the chunks of one direction are divided into.
+const TASKS: usize = 16;
+
+type Lanes<T> = [T; LANES];
+
+/// Numbers that fill lanes.
+pub(super) trait LaneReal: Real {
+    /// exp in all lanes, to a few units in the last place; arguments below the range give the smallest normal numbers.
+    fn exp_lanes<const FUSED: bool>(x: Lanes<Self>) -> Lanes<Self>;
+}
+
+/// `a * b + c`, in one instruction where there is one.
+#[inline(always)]
+fn fma<T: Real, const FUSED: bool>(a: T, b: T, c: T) -> T {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+macro_rules! exp_lanes {
+    ($t:ident, $bits:ident, $mantissa:literal, $bias:literal, $magic:expr, $least:literal, $high:expr, $low:expr, [$($c:expr),*]) => {
+        impl LaneReal for $t {
+            #[inline(always)]
+            fn exp_lanes<const FUSED: bool>(x: Lanes<Self>) -> Lanes<Self> {
+                const MAGIC: $t = $magic;
+                let mut y = [0.0; LANES];
+                for l in 0..LANES {
+                    let x = if x[l] > $least { x[l] } else { $least };
+                    // The nearest multiple of ln 2 is taken off; adding the magic number leaves its count in the low bits.
+                    let shifted = fma::<$t, FUSED>(x, std::$t::consts::LOG2_E, MAGIC);
+                    let count = shifted - MAGIC;
+                    let r = fma::<$t, FUSED>(count, -$high, x);
+                    let r = fma::<$t, FUSED>(count, -$low, r);
+                    let mut p: $t = 0.0;
+                    $(p = fma::<$t, FUSED>(p, r, $c);)*
+                    let exponent = shifted.to_bits().wrapping_sub(MAGIC.to_bits()).wrapping_add($bias);
+                    y[l] = p * $t::from_bits(exponent << $mantissa);
+                }
+                y
+            }
+        }
+    };
+}
+exp_lanes! {
+    f64, u64, 52, 1023, 6_755_399_441_055_744.0, -700.0, 6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10,
+    [
+        1.0 / 479_001_600.0, 1.0 / 39_916_800.0, 1.0 / 3_628_800.0, 1.0 / 362_880.0, 1.0 / 40_320.0, 1.0 / 5_040.0, 1.0 / 720.0,
+        1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0
+    ]
+}
+exp_lanes! {
+    f32, u32, 23, 127, 12_582_912.0, -80.0, 6.931_457_5e-1, 1.428_606_8e-6,
+    [1.0 / 5_040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0]
+}
+
+/// Eight velocities of one direction.
+struct Chunk<T> {
+    group: usize,
+    /// First node.
+    node: usize,
+    v: [Lanes<T>; 2],
+    vz2: Lanes<T>,
+    weight: Lanes<T>,
+    /// |v| times 2 for the diamond closure, 1 for the upwind one.
+    speed: [Lanes<T>; 2],
+}
+
+/// The multi-core path in one precision.
+pub(super) struct CpuSweeps<T> {
+    plan: Plan,
+    chunks: Vec<Chunk<T>>,
+    /// Ranges of chunks, each in one group.
+    tasks: Vec<std::ops::Range<usize>>,
+    inverse: [Vec<T>; 2],
+}
+
+/// What one task found.
+struct Found {
+    sums: Vec<f64>,
+    faces: Vec<f64>,
+    /// Outgoing molecules to be recorded: offset in the vector of unknowns and both functions of a node.
+    records: Vec<(usize, f64)>,
+}
+
+impl<T: LaneReal> CpuSweeps<T> {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let factor = if plan.diamond { 2.0 } else { 1.0 };
+        let mut chunks = Vec::new();
+        let mut tasks = Vec::new();
+        for group in 0..4 {
+            let first = chunks.len();
+            for node in (plan.groups[group]..plan.groups[group + 1]).step_by(LANES) {
+                let part = |k: usize| -> Lanes<T> {
+                    std::array::from_fn(|l| T::from_f64(plan.nodes[node + l][k]))
+                };
+                let v = [part(0), part(1)];
+                chunks.push(Chunk {
+                    group,
+                    node,
+                    v,
+                    vz2: part(2),
+                    weight: part(3),
+                    speed: v.map(|v| v.map(|v| T::from_f64(factor) * v.abs())),
+                });
+            }
+            let count = chunks.len() - first;
+            let parts = TASKS.min(count);
+            for k in 0..parts {
+                tasks.push(first + k * count / parts..first + (k + 1) * count / parts);
+            }
+        }
+        Self {
+            inverse: plan
+                .inverse
+                .clone()
+                .map(|inverse| inverse.into_iter().map(T::from_f64).collect()),
+            plan: plan.clone(),
+            chunks,
+            tasks,
+        }
+    }
+
+    fn sweep<const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool>(
+        &self,
+        x: &[f64],
+        y: &mut [f64],
+    ) -> Sums {
+        let plan = &self.plan;
+        let coefficients: Vec<[T; COEFFICIENTS]> = plan
+            .coefficients(x)
+            .into_iter()
+            .map(|c| c.map(T::from_f64))
+            .collect();
+        let components = if OUTPUT { 5 } else { plan.layout.components };
+        let per_face = if OUTPUT { leaving::LEN } else { 1 };
+        let found: Vec<Found> = self
+            .tasks
+            .par_iter()
+            .map(|task| {
+                let mut found = Found {
+                    sums: vec![0.0; components * plan.layout.cells],
+                    faces: vec![0.0; per_face * plan.layout.faces[4]],
+                    records: Vec::new(),
+                };
+                for chunk in &self.chunks[task.clone()] {
+                    let job = Job::<T> {
+                        sweeps: self,
+                        chunk,
+                        x,
+                        coefficients: &coefficients,
+                        found: &mut found,
+                    };
+                    job.dispatch::<LINEAR, SHAKHOV, OUTPUT>();
+                }
+                found
+            })
+            .collect();
+        let mut sums = vec![0.0; components * plan.layout.cells];
+        sums.par_chunks_mut(4096).enumerate().for_each(|(k, part)| {
+            for found in &found {
+                for (sum, value) in part.iter_mut().zip(&found.sums[4096 * k..]) {
+                    *sum += value;
+                }
+            }
+        });
+        let mut faces = vec![0.0; per_face * plan.layout.faces[4]];
+        for found in &found {
+            for (sum, value) in faces.iter_mut().zip(&found.faces) {
+                *sum += value;
+            }
+            for &(at, value) in &found.records {
+                y[at] = value;
+            }
+        }
+        // Cells first in memory while sweeping: [cell][component] becomes [component][cell].
+        let cells = plan.layout.cells;
+        let turned = (0..components * cells)
+            .map(|at| sums[(at % cells) * components + at / cells])
+            .collect();
+        Sums {
+            cells: turned,
+            faces,
+        }
+    }
+
+    fn choose<const OUTPUT: bool>(&self, x: &[f64], y: &mut [f64]) -> Sums {
+        match (self.plan.linear, self.plan.shakhov) {
+            (false, false) => self.sweep::<false, false, OUTPUT>(x, y),
+            (false, true) => self.sweep::<false, true, OUTPUT>(x, y),
+            (true, false) => self.sweep::<true, false, OUTPUT>(x, y),
+            (true, true) => self.sweep::<true, true, OUTPUT>(x, y),
+        }
+    }
+}
+
+impl<T: LaneReal> Sweeps for CpuSweeps<T> {
+    fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<()> {
+        let sums = self.choose::<false>(x, y);
+        self.plan.update(x, &sums.cells, &sums.faces, y);
+        Ok(())
+    }
+
+    fn output(&mut self, x: &[f64]) -> Result<Sums> {
+        let mut unused = vec![0.0; x.len()];
+        Ok(self.choose::<true>(x, &mut unused))
+    }
+}
+
+/// One chunk to be swept.
+struct Job<'a, T> {
+    sweeps: &'a CpuSweeps<T>,
+    chunk: &'a Chunk<T>,
+    x: &'a [f64],
+    coefficients: &'a [[T; COEFFICIENTS]],
+    found: &'a mut Found,
+}
+
+impl<T: LaneReal> Job<'_, T> {
+    /// Runs the variant for the vector unit at hand, which depends on the processor only.
+    fn dispatch<const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool>(self) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+                // SAFETY: the processor has the features.
+                return unsafe { avx512::<T, LINEAR, SHAKHOV, OUTPUT>(self) };
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                // SAFETY: the processor has the features.
+                return unsafe { avx2::<T, LINEAR, SHAKHOV, OUTPUT>(self) };
+            }
+        }
+        self.run::<LINEAR, SHAKHOV, OUTPUT, { cfg!(target_feature = "fma") }>();
+    }
+
+    #[inline(always)]
+    fn run<const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool, const FUSED: bool>(self) {
+        let Self {
+            sweeps,
+            chunk,
+            x,
+            coefficients,
+            found,
+        } = self;
+        let plan = &sweeps.plan;
+        let (nx, ny) = (plan.nx, plan.ny);
+        let components = if OUTPUT { 5 } else { plan.layout.components };
+        let [east, north] = [0, 1].map(|d| upward(chunk.group, d));
+        let plane = plan.dimensions == 2;
+        let incoming = |side: usize, face: usize| -> [Lanes<T>; 2] {
+            let mut lanes = [[T::ZERO; LANES]; 2];
+            for l in 0..LANES {
+                let values = plan.incoming(x, side, face, chunk.node + l);
+                lanes[0][l] = T::from_f64(values[0]);
+                lanes[1][l] = T::from_f64(values[1]);
+            }
+            lanes
+        };
+        let mut along_y = vec![[[T::ZERO; LANES]; 2]; nx];
+        if plane {
+            for (face, f) in along_y.iter_mut().enumerate() {
+                *f = incoming(if north { 2 } else { 3 }, face);
+            }
+        }
+        let half_k = T::from_f64(0.5 * plan.internal);
+        let [shift1, shift2] = [2.5, 1.5].map(|s| half_k + T::from_f64(-s));
+        let diamond = plan.diamond;
+        let [vx, vy] = chunk.v;
+        let (vz2, weight) = (chunk.vz2, chunk.weight);
+        let mut square = [T::ZERO; LANES];
+        for l in 0..LANES {
+            square[l] = fma::<T, FUSED>(vx[l], vx[l], fma::<T, FUSED>(vy[l], vy[l], vz2[l]));
+        }
+        for step in 0..ny {
+            let row = if north { step } else { ny - 1 - step };
+            let mut along_x = incoming(if east { 0 } else { 1 }, row);
+            let mut by = [T::ZERO; LANES];
+            if plane {
+                for l in 0..LANES {
+                    by[l] = chunk.speed[1][l] * sweeps.inverse[1][row];
+                }
+            }
+            for step in 0..nx {
+                let column = if east { step } else { nx - 1 - step };
+                let cell = row * nx + column;
+                let c = &coefficients[cell];
+                let from_below = along_y[column];
+                // The local equilibrium.
+                let mut s1 = [T::ZERO; LANES];
+                let mut s2 = [T::ZERO; LANES];
+                let (mut cx, mut cy) = (vx, vy);
+                let mut c2 = square;
+                if LINEAR {
+                    for l in 0..LANES {
+                        let drift = fma::<T, FUSED>(c[1], vx[l], c[2] * vy[l]);
+                        let first = fma::<T, FUSED>(c[3], square[l] + shift2, c[0] + drift);
+                        let mut k = T::ZERO;
+                        if SHAKHOV {
+                            k = fma::<T, FUSED>(c[4], vx[l], c[5] * vy[l]);
+                        }
+                        s1[l] = fma::<T, FUSED>(k, square[l] + shift1, first);
+                        s2[l] = half_k * (s1[l] + c[3] + k);
+                    }
+                } else {
+                    let mut xi = [T::ZERO; LANES];
+                    let mut minus = [T::ZERO; LANES];
+                    for l in 0..LANES {
+                        cx[l] = vx[l] - c[1];
+                        cy[l] = vy[l] - c[2];
+                        c2[l] =
+                            fma::<T, FUSED>(cx[l], cx[l], fma::<T, FUSED>(cy[l], cy[l], vz2[l]));
+                        xi[l] = c2[l] * c[3];
+                        minus[l] = -xi[l];
+                    }
+                    let g = T::exp_lanes::<FUSED>(minus);
+                    for l in 0..LANES {
+                        let g = g[l] * c[0];
+                        if SHAKHOV {
+                            let k = fma::<T, FUSED>(c[4], cx[l], c[5] * cy[l]);
+                            s1[l] = fma::<T, FUSED>(g, k * (xi[l] + shift1), g);
+                            s2[l] = c[7] * fma::<T, FUSED>(g, k * (xi[l] + shift2), g);
+                        } else {
+                            s1[l] = g;
+                            s2[l] = c[7] * g;
+                        }
+                    }
+                }
+                // Balance of the cell, and what flows out of it.
+                let nu = c[6];
+                let inverse_dx = sweeps.inverse[0][column];
+                let mut f1 = [T::ZERO; LANES];
+                let mut f2 = [T::ZERO; LANES];
+                let mut onward = [[T::ZERO; LANES]; 2];
+                for l in 0..LANES {
+                    let bx = chunk.speed[0][l] * inverse_dx;
+                    let inverse = T::ONE / (nu + bx + by[l]);
+                    let inflow =
+                        |k: usize| fma::<T, FUSED>(bx, along_x[k][l], by[l] * from_below[k][l]);
+                    f1[l] = fma::<T, FUSED>(nu, s1[l], inflow(0)) * inverse;
+                    f2[l] = fma::<T, FUSED>(nu, s2[l], inflow(1)) * inverse;
+                    if diamond {
+                        onward[0][l] = f1[l] + f1[l] - from_below[0][l];
+                        onward[1][l] = f2[l] + f2[l] - from_below[1][l];
+                        along_x[0][l] = f1[l] + f1[l] - along_x[0][l];
+                        along_x[1][l] = f2[l] + f2[l] - along_x[1][l];
+                    } else {
+                        onward[0][l] = f1[l];
+                        onward[1][l] = f2[l];
+                        along_x[0][l] = f1[l];
+                        along_x[1][l] = f2[l];
+                    }
+                }
+                along_y[column] = onward;
+                // Moments.
+                let sums = &mut found.sums[cell * components..][..components];
+                let mut terms = [[T::ZERO; LANES]; 6];
+                if OUTPUT {
+                    for l in 0..LANES {
+                        let wf = weight[l] * f1[l];
+                        let wx = wf * cx[l];
+                        terms[0][l] = wx * cx[l];
+                        terms[1][l] = wx * cy[l];
+                        terms[2][l] = wf * cy[l] * cy[l];
+                        let energy = heat::<T, LINEAR, FUSED>(weight[l], f1[l], f2[l], c2[l]);
+                        terms[3][l] = energy * cx[l];
+                        terms[4][l] = energy * cy[l];
+                    }
+                } else {
+                    for l in 0..LANES {
+                        let d1 = weight[l] * (f1[l] - s1[l]);
+                        let d2 = weight[l] * (f2[l] - s2[l]);
+                        terms[0][l] = d1;
+                        terms[1][l] = d1 * vx[l];
+                        terms[2][l] = d1 * vy[l];
+                        terms[3][l] = fma::<T, FUSED>(d1, square[l], d2);
+                        if SHAKHOV {
+                            let energy = heat::<T, LINEAR, FUSED>(weight[l], f1[l], f2[l], c2[l]);
+                            terms[4][l] = energy * cx[l];
+                            terms[5][l] = energy * cy[l];
+                        }
+                    }
+                }
+                for (sum, term) in sums.iter_mut().zip(&terms) {
+                    *sum += total(term).to_f64();
+                }
+            }
+            leave::<T, OUTPUT>(plan, chunk, found, if east { 1 } else { 0 }, row, &along_x);
+        }
+        if plane {
+            let side = if north { 3 } else { 2 };
+            for (face, f) in along_y.iter().enumerate() {
+                leave::<T, OUTPUT>(plan, chunk, found, side, face, f);
+            }
+        }
+    }
+}
+
+/// A node's share of the heat flux but for the velocity: w (|c|^2 f_1 + f_2) / 2, in the linear case without the enthalpy that the mean
+/// velocity carries.
+#[inline(always)]
+fn heat<T: Real, const LINEAR: bool, const FUSED: bool>(weight: T, f1: T, f2: T, c2: T) -> T {
+    let half = T::from_f64(0.5);
+    let square = if LINEAR { c2 + T::from_f64(-2.5) } else { c2 };
+    half * weight * fma::<T, FUSED>(square, f1, f2)
+}
+
+/// The sum of the lanes, in a fixed order.
+#[inline(always)]
+fn total<T: Real>(lanes: &Lanes<T>) -> T {
+    let mut four = [T::ZERO; 4];
+    for l in 0..4 {
+        four[l] = lanes[l] + lanes[l + 4];
+    }
+    (four[0] + four[2]) + (four[1] + four[3])
+}
+
+/// Adds up, and where that is needed records, what leaves through a face.
+#[inline(always)]
+fn leave<T: Real, const OUTPUT: bool>(
+    plan: &Plan,
+    chunk: &Chunk<T>,
+    found: &mut Found,
+    side: usize,
+    face: usize,
+    f: &[Lanes<T>; 2],
+) {
+    let direction = side / 2;
+    let per_face = if OUTPUT { leaving::LEN } else { 1 };
+    let sums = &mut found.faces[(plan.layout.faces[side] + face) * per_face..][..per_face];
+    for l in 0..LANES {
+        let [vx, vy, vz2, weight] = plan.nodes[chunk.node + l];
+        let (normal, tangential) = if direction == 0 { (vx, vy) } else { (vy, vx) };
+        let (first, second) = (weight * f[0][l].to_f64(), weight * f[1][l].to_f64());
+        let flux = first * normal.abs();
+        sums[leaving::MASS] += flux;
+        if OUTPUT {
+            let square = vx * vx + vy * vy + vz2;
+            sums[leaving::NORMAL] += flux * normal.abs();
+            sums[leaving::TANGENTIAL] += flux * tangential;
+            sums[leaving::ENERGY] += 0.5 * normal.abs() * (square * first + second);
+            sums[leaving::DENSITY] += first;
+            sums[leaving::DRIFT] += first * tangential;
+            sums[leaving::SQUARE] += square * first + second;
+        }
+    }
+    if !OUTPUT && let Some(offset) = plan.record(side) {
+        let count = plan.layout.faces[side + 1] - plan.layout.faces[side];
+        for (k, f) in f.iter().enumerate() {
+            for (l, value) in f.iter().enumerate() {
+                let at = offset + (k * count + face) * plan.nodes.len() + chunk.node + l;
+                found.records.push((at, value.to_f64()));
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx2,fma")]
+fn avx512<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool>(
+    job: Job<'_, T>,
+) {
+    job.run::<LINEAR, SHAKHOV, OUTPUT, true>();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn avx2<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool>(job: Job<'_, T>) {
+    job.run::<LINEAR, SHAKHOV, OUTPUT, true>();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponentials_are_accurate() {
+        for k in 0..4000 {
+            let x = 1.0 - f64::from(k) * 0.0731;
+            let [y, ..] = f64::exp_lanes::<false>([x; LANES]);
+            assert!(
+                (y / x.exp() - 1.0).abs() < 1e-15 * (1.0 + 0.1 * x.abs()),
+                "{x}"
+            );
+            if x > -80.0 {
+                let [y, ..] = f32::exp_lanes::<true>([x as f32; LANES]);
+                let exact = f64::from(x as f32).exp();
+                assert!((f64::from(y) / exact - 1.0).abs() < 4e-7, "{x}");
+            }
+        }
+    }
+}

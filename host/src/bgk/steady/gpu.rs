@@ -1,0 +1,470 @@
+//! Sweeps on a machine that runs kernels: the launches.
+
+use std::sync::Arc;
+
+use rarefy_kernels::bgk::steady::{
+    self as kernels, LINE_THREADS, PLANE_LANES, PlaneShape, SUMS, SteadyGas, side,
+};
+use rarefy_kernels::{Element, Quad, Real};
+
+use super::cpu::CpuSweeps;
+use super::plan::{EAST, Plan, WEST};
+use super::sweeps::{Sums, Sweeps};
+use crate::error::{Error, Result};
+use crate::machine::{Grid, Machine};
+use crate::memory_plan::{bytes_of, check_device, check_shared};
+
+/// Threads of a block in the kernels with one thread an item.
+const THREADS: u32 = 128;
+/// Most rows of a rectangle, which are the threads of a block.
+const MOST_ROWS: usize = 384;
+/// Blocks that each multiprocessor is given to sweep, where there are velocities enough.
+const BLOCKS_PER_MULTIPROCESSOR: usize = 3;
+
+/// Sweeps on a machine. The closing sweep for stresses and walls, which is done once, is done by the CPU.
+pub(super) struct MachineSweeps<M: Machine, T: Real> {
+    machine: Arc<M>,
+    plan: Plan,
+    gas: SteadyGas,
+    x: M::Buffer<f64>,
+    fields: M::Buffer<Quad<T>>,
+    nodes: M::Buffer<Quad<T>>,
+    inverse: M::Buffer<T>,
+    partials: M::Buffer<T>,
+    leaving: M::Buffer<f64>,
+    sums: M::Buffer<f64>,
+    space: Space<M, T>,
+    /// Sums and, on a rectangle, the mass that leaves each face, as they come from the machine.
+    fetched: Vec<f64>,
+    closing: CpuSweeps<f64>,
+    recording: Recording<M::Graph>,
+}
+
+/// Whether the launches of an iteration are recorded yet.
+enum Recording<G> {
+    /// Nothing was launched: the first time loads the kernels.
+    Never,
+    /// They will be recorded next.
+    Due,
+    /// They are, if the machine records at all.
+    Done(Option<G>),
+}
+
+/// What depends on the dimensions of space.
+enum Space<M: Machine, T: Real> {
+    Line {
+        entering: M::Buffer<T>,
+        per_block: u32,
+        blocks: u32,
+    },
+    Plane(Box<Plane<M, T>>),
+}
+
+struct Plane<M: Machine, T: Real> {
+    shape: PlaneShape,
+    emitted: M::Buffer<T>,
+    sides: M::Buffer<f64>,
+    blocks: M::Buffer<u32>,
+    count: u32,
+    first_block: M::Buffer<u32>,
+    groups: M::Buffer<f64>,
+    returned: M::Buffer<f64>,
+    /// Where what returns begins among the unknowns.
+    base: usize,
+}
+
+impl<M: Machine, T: Real> MachineSweeps<M, T> {
+    pub(super) fn new(machine: M, plan: &Plan) -> Result<Self> {
+        let limits = machine.limits()?;
+        let to = T::from_f64;
+        let nodes: Vec<Quad<T>> = plan.nodes.iter().map(|node| Quad(node.map(to))).collect();
+        let inverse: Vec<T> = plan.inverse.iter().flatten().map(|&w| to(w)).collect();
+        let layout = plan.layout;
+        let gas = SteadyGas {
+            half_d: 0.5 * plan.velocity_dimensions as f64,
+            half_k: 0.5 * plan.internal,
+            shakhov: plan.shakhov_factor,
+            omega: plan.omega,
+            frequency: plan.frequency,
+            cells: layout.cells as u32,
+            components: layout.components as u32,
+            linear: u32::from(plan.linear),
+            diamond: u32::from(plan.diamond),
+        };
+        let wanted = BLOCKS_PER_MULTIPROCESSOR * limits.multiprocessors.max(1) as usize;
+        let (partials, leaving, fields);
+        let mut sums = layout.components * layout.cells;
+        let check = |partials: usize, fields: usize| {
+            let needed =
+                bytes_of::<T>((partials + 8 * fields) as u64)
+                    .saturating_add(bytes_of::<f64>(6 * layout.len as u64));
+            check_device(
+                &limits,
+                &format!(
+                    "a steady flow of {} cells and {} velocities",
+                    layout.cells,
+                    nodes.len()
+                ),
+                needed,
+                "use fewer cells or velocities",
+            )
+        };
+        let space = if plan.dimensions == 1 {
+            let per_block = nodes_per_block(plan, wanted);
+            let blocks = nodes.len() / per_block;
+            partials = blocks * SUMS as usize * layout.cells;
+            leaving = 2 * nodes.len();
+            fields = layout.cells;
+            check(partials, fields)?;
+            Space::Line {
+                entering: machine.allocate(2 * nodes.len())?,
+                per_block: per_block as u32,
+                blocks: blocks as u32,
+            }
+        } else {
+            if plan.ny > MOST_ROWS {
+                return Err(Error::input(format!(
+                    "a GPU sweeps at most {MOST_ROWS} rows of cells; {} were asked for: use --backend cpu, or fewer cells",
+                    plan.ny
+                )));
+            }
+            check_shared(
+                &limits,
+                &format!("a sweep over {} rows of cells", plan.ny),
+                6 * PLANE_LANES as usize * plan.ny.next_multiple_of(32) * size_of::<T>(),
+                "use --backend cpu, --precision f32, or fewer cells",
+            )?;
+            let shape = PlaneShape {
+                nx: plan.nx as u32,
+                ny: plan.ny as u32,
+                rows: plan.ny.next_multiple_of(32) as u32,
+                nodes: nodes.len() as u32,
+                lanes: PLANE_LANES,
+            };
+            let (blocks, first_block) = blocks(plan, wanted);
+            let count = blocks.len() / 3;
+            let places = shape.places() as usize;
+            partials = count * layout.components * places;
+            leaving = count * (plan.nx + plan.ny);
+            fields = 4 * places;
+            sums += layout.faces[4];
+            check(partials, fields)?;
+            let base = layout.faces_at() + layout.faces[4];
+            Space::Plane(Box::new(Plane {
+                shape,
+                emitted: machine.upload(&emitted(plan))?,
+                sides: machine.upload(&sides(plan, base))?,
+                blocks: machine.upload(&blocks)?,
+                count: count as u32,
+                first_block: machine.upload(&first_block)?,
+                groups: machine.allocate(4 * layout.components * layout.cells)?,
+                returned: machine.upload(&vec![0.0; (layout.len - base).max(1)])?,
+                base,
+            }))
+        };
+        Ok(Self {
+            gas,
+            x: machine.allocate(layout.len)?,
+            fields: machine.allocate(2 * fields)?,
+            nodes: machine.upload(&nodes)?,
+            inverse: machine.upload(&inverse)?,
+            partials: machine.allocate(partials)?,
+            leaving: machine.allocate(leaving)?,
+            sums: machine.allocate(sums)?,
+            space,
+            fetched: vec![0.0; sums],
+            closing: CpuSweeps::new(plan),
+            recording: Recording::Never,
+            plan: plan.clone(),
+            machine: Arc::new(machine),
+        })
+    }
+
+    /// Launches the sweeps at the unknowns on the machine.
+    fn issue(&mut self) -> Result<()> {
+        let Self {
+            machine, gas, plan, ..
+        } = self;
+        let gas = *gas;
+        let cells = Grid::per_item(plan.layout.cells, THREADS);
+        match &mut self.space {
+            Space::Line {
+                entering,
+                per_block,
+                blocks,
+            } => {
+                machine.launch(
+                    cells,
+                    kernels::steady_fields {
+                        x: &self.x,
+                        fields: &mut self.fields,
+                        gas,
+                    },
+                )?;
+                let grid = Grid {
+                    blocks: *blocks,
+                    threads: LINE_THREADS,
+                };
+                macro_rules! sweep {
+                    ($kernel:ident) => {
+                        machine.launch(
+                            grid,
+                            kernels::$kernel {
+                                fields: &self.fields,
+                                inverse_dx: &self.inverse,
+                                nodes: &self.nodes,
+                                entering: &*entering,
+                                partials: &mut self.partials,
+                                leaving: &mut self.leaving,
+                                gas,
+                                per_block: *per_block,
+                            },
+                        )?
+                    };
+                }
+                if plan.linear {
+                    sweep!(steady_line_linear);
+                } else {
+                    sweep!(steady_line);
+                }
+                machine.launch(
+                    Grid::per_item(plan.layout.components * plan.layout.cells, THREADS),
+                    kernels::steady_gather {
+                        partials: &self.partials,
+                        sums: &mut self.sums,
+                        gas,
+                        blocks: *blocks,
+                    },
+                )
+            }
+            Space::Plane(plane) => {
+                let shape = plane.shape;
+                let places = 4 * shape.places() as usize;
+                machine.launch(
+                    Grid::per_item(places, THREADS),
+                    kernels::steady_plane_fields {
+                        x: &self.x,
+                        fields: &mut self.fields,
+                        gas,
+                        shape,
+                    },
+                )?;
+                let grid = Grid {
+                    blocks: plane.count,
+                    threads: shape.rows,
+                };
+                macro_rules! sweep {
+                    ($kernel:ident) => {
+                        machine.launch(
+                            grid,
+                            kernels::$kernel {
+                                fields: &self.fields,
+                                inverse: &self.inverse,
+                                nodes: &self.nodes,
+                                emitted: &plane.emitted,
+                                x: &self.x,
+                                sides: &plane.sides,
+                                blocks: &plane.blocks,
+                                partials: &mut self.partials,
+                                leaving: &mut self.leaving,
+                                returned: &mut plane.returned,
+                                gas,
+                                shape,
+                            },
+                        )?
+                    };
+                }
+                if plan.linear {
+                    sweep!(steady_plane_linear);
+                } else {
+                    sweep!(steady_plane);
+                }
+                machine.launch(
+                    Grid::per_item(plan.layout.components * places, THREADS),
+                    kernels::steady_plane_gather {
+                        partials: &self.partials,
+                        first_block: &plane.first_block,
+                        groups: &mut plane.groups,
+                        gas,
+                        shape,
+                    },
+                )?;
+                machine.launch(
+                    Grid::per_item(self.fetched.len(), THREADS),
+                    kernels::steady_plane_total {
+                        groups: &plane.groups,
+                        leaving: &self.leaving,
+                        first_block: &plane.first_block,
+                        sums: &mut self.sums,
+                        gas,
+                        shape,
+                    },
+                )
+            }
+        }
+    }
+
+    /// Starts the sweeps: as a graph from the second time on, since the first one loads the kernels.
+    fn start(&mut self) -> Result<()> {
+        match std::mem::replace(&mut self.recording, Recording::Due) {
+            Recording::Never => self.issue(),
+            Recording::Due => {
+                let machine = self.machine.clone();
+                let graph = machine.capture(&mut || self.issue())?;
+                self.recording = Recording::Done(graph);
+                self.start()
+            }
+            Recording::Done(None) => {
+                self.recording = Recording::Done(None);
+                self.issue()
+            }
+            Recording::Done(Some(graph)) => {
+                self.machine.replay(&graph)?;
+                self.recording = Recording::Done(Some(graph));
+                Ok(())
+            }
+        }
+    }
+
+    fn fetch<E: Element + Default>(&self, buffer: &M::Buffer<E>, len: usize) -> Result<Vec<E>> {
+        let mut data = vec![E::default(); len];
+        self.machine.read(buffer, &mut data)?;
+        Ok(data)
+    }
+}
+
+impl<M: Machine, T: Real> Sweeps for MachineSweeps<M, T> {
+    fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<()> {
+        self.machine.write(&mut self.x, x)?;
+        if let Space::Line { entering, .. } = &mut self.space {
+            let values = entering_line(&self.plan, x);
+            let values: Vec<T> = values.into_iter().map(T::from_f64).collect();
+            self.machine.write(entering, &values)?;
+        }
+        self.start()?;
+        self.machine.read(&self.sums, &mut self.fetched)?;
+        let cells = self.plan.layout.components * self.plan.layout.cells;
+        match &self.space {
+            Space::Line { .. } => {
+                let leaving = self.fetch(&self.leaving, 2 * self.plan.nodes.len())?;
+                let left = left_line(&self.plan, &leaving, y);
+                self.plan.update(x, &self.fetched, &left, y);
+            }
+            Space::Plane(plane) => {
+                if y.len() > plane.base {
+                    self.machine.read(&plane.returned, &mut y[plane.base..])?;
+                }
+                let (sums, left) = self.fetched.split_at(cells);
+                self.plan.update(x, sums, left, y);
+            }
+        }
+        Ok(())
+    }
+
+    fn output(&mut self, x: &[f64]) -> Result<Sums> {
+        self.closing.output(x)
+    }
+}
+
+/// Nodes that a block of the line sweep owns: as many as leave every multiprocessor the wanted number of blocks, dividing both directions.
+fn nodes_per_block(plan: &Plan, wanted: usize) -> usize {
+    let [east, west] = [0, 1].map(|g| plan.groups[g + 1] - plan.groups[g]);
+    let (mut a, mut b) = (east, west);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    let fits = |n: &usize| a.is_multiple_of(*n) && plan.nodes.len() / n >= wanted;
+    (1..=a).rev().find(fits).unwrap_or(1)
+}
+
+/// What flows into a line at each node, `[function][node]`.
+fn entering_line(plan: &Plan, x: &[f64]) -> Vec<f64> {
+    let count = plan.nodes.len();
+    let mut values = vec![0.0; 2 * count];
+    for node in 0..count {
+        let side = if plan.group(node) == 0 { WEST } else { EAST };
+        let f = plan.incoming(x, side, 0, node);
+        values[node] = f[0];
+        values[count + node] = f[1];
+    }
+    values
+}
+
+/// The mass that leaves both ends of a line; what returns goes into `y`.
+fn left_line(plan: &Plan, leaving: &[f64], y: &mut [f64]) -> [f64; 2] {
+    let count = plan.nodes.len();
+    let mut left = [0.0; 2];
+    for (node, &[v, _, _, weight]) in plan.nodes.iter().enumerate() {
+        let side = if plan.group(node) == 0 { EAST } else { WEST };
+        left[side] += weight * v.abs() * leaving[node];
+        if let Some(offset) = plan.record(side) {
+            y[offset + node] = leaving[node];
+            y[offset + count + node] = leaving[count + node];
+        }
+    }
+    left
+}
+
+/// The blocks of the plane sweep: first node, batches and direction of each; and the first block of each direction, with the end.
+fn blocks(plan: &Plan, wanted: usize) -> (Vec<u32>, [u32; 5]) {
+    let lanes = PLANE_LANES as usize;
+    let batches = plan.nodes.len() / lanes;
+    let (mut blocks, mut first) = (Vec::new(), [0; 5]);
+    for group in 0..4 {
+        let mine = (plan.groups[group + 1] - plan.groups[group]) / lanes;
+        let share = (wanted * mine / batches.max(1))
+            .clamp(1, mine.max(1))
+            .min(mine);
+        for k in 0..share {
+            let [from, to] = [k, k + 1].map(|k| k * mine / share);
+            let node = plan.groups[group] + from * lanes;
+            blocks.extend([node as u32, (to - from) as u32, group as u32]);
+        }
+        first[group + 1] = (blocks.len() / 3) as u32;
+    }
+    (blocks, first)
+}
+
+/// What the sides emit, `[side][a_1, a_2, b_1, b_2][node]`.
+fn emitted<T: Real>(plan: &Plan) -> Vec<T> {
+    let count = plan.nodes.len();
+    let mut table = vec![T::ZERO; 16 * count];
+    for (which, s) in plan.sides.iter().enumerate() {
+        let Some(s) = s else { continue };
+        for (k, list) in [&s.a[0], &s.a[1], &s.b[0], &s.b[1]].into_iter().enumerate() {
+            for (node, &value) in list.iter().enumerate() {
+                table[(which * 4 + k) * count + node] = T::from_f64(value);
+            }
+        }
+    }
+    table
+}
+
+/// The table that describes the sides of space; what returns is recorded from `base` on.
+fn sides(plan: &Plan, base: usize) -> Vec<f64> {
+    let mut table = vec![0.0; 4 * side::LEN];
+    for (which, row) in table.chunks_exact_mut(side::LEN).enumerate() {
+        let Some(s) = &plan.sides[which] else {
+            continue;
+        };
+        row[side::SHARE] = s.share;
+        row[side::DENSITY] = (plan.layout.faces_at() + plan.layout.faces[which]) as f64;
+        row[side::RETURNED] = if s.returned.is_some() {
+            s.offset as f64
+        } else {
+            -1.0
+        };
+        row[side::RECORD] = plan.record(which).map_or(-1.0, |at| (at - base) as f64);
+        for group in 0..4 {
+            let first = plan.groups[group];
+            let partner = match s.returned {
+                Some((_, mirrored)) if first < plan.groups[group + 1] => {
+                    plan.partner(which, first, mirrored)
+                }
+                _ => first,
+            };
+            row[side::SHIFT + group] = partner as f64 - first as f64;
+        }
+    }
+    table
+}

@@ -1,0 +1,547 @@
+//! Steady flows without a stored distribution: source iteration, accelerated.
+//!
+//! At given fields the stationary equation `v.grad f = nu (S - f)` is solved for each discrete velocity by one sweep through the cells in
+//! upwind order,
+//!
+//! ```text
+//! f_P = (nu S + sum_i b_i f_in,i) / (nu + sum_i b_i),      upwind:  b_i = |v_i|/dx_i,   f_out,i = f_P
+//!                                                          diamond: b_i = 2 |v_i|/dx_i, f_out,i = 2 f_P - f_in,i
+//! ```
+//!
+//! and only its moments are kept, which give the next fields. Fields, wall densities and, at mirroring boundaries, what returns are
+//! one vector of unknowns and one iteration a map of it; Anderson mixing finds the fixed point.
+//!
+//! **Conservation.** The unknowns `W` parametrise the local equilibrium, and an iteration adds to them the moments of `f - S`, summed over
+//! the nodes. At the fixed point these vanish, so that S has exactly the discrete moments of f and mass, momentum and energy fluxes
+//! through all faces balance to roundoff whatever the quadrature: the conservative discrete Maxwellian without a Newton iteration of its
+//! own.
+//!
+//! **What is left open.** Where no mass passes any boundary the total mass is that of the start. A wave between two parallel streams may stand
+//! anywhere: it is kept where the mass of the start puts it.
+//!
+//! **Linearised.** With `f = M0 (1 + h)`, M0 the Maxwellian at rest with density and temperature 1, and all second-order terms dropped:
+//!
+//! ```text
+//! S = rho + 2 u.v + tau (|v|^2 - 3/2) + (1-Pr) (8/5) q.v (|v|^2 - 5/2)
+//! ```
+//!
+//! Boundaries and results are then perturbations per unit of whatever drives the flow: a wall at temperature `1 + tau` stands for `tau`.
+//!
+//! **Source.** In neutron transport this is source iteration with diamond differences: E. E. Lewis and W. F. Miller, *Computational Methods
+//! of Neutron Transport* (1984), chapters 2 and 3. For kinetic models on GPUs without a stored distribution: L. Zhu and others, Comput. Phys.
+//! Commun. 245 (2019) 106861. The mixing: D. G. Anderson, J. ACM 12 (1965) 547.
+
+mod anderson;
+mod cpu;
+mod gpu;
+mod nodes;
+mod plan;
+pub mod plates;
+mod sweeps;
+
+use std::time::Instant;
+
+use rarefy_kernels::Real;
+use serde::{Deserialize, Serialize};
+
+use self::anderson::Anderson;
+use self::cpu::CpuSweeps;
+use self::gpu::MachineSweeps;
+pub use self::nodes::Nodes;
+use self::plan::{Plan, leaving};
+use self::sweeps::{ReferenceSweeps, Sums, Sweeps};
+use super::{Boundaries, Boundary, Gas, Moments, Problem, State};
+use crate::backend::{Backend, Precision, Resolved};
+use crate::emulator::Emulator;
+use crate::error::{Error, Result};
+use crate::machine::Machine;
+
+/// How what leaves a cell follows from what is in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Closure {
+    /// What leaves is the mean of the cell: first order, positive.
+    Upwind,
+    /// The mean of the cell is that of what enters and what leaves: second order; may ring where a cell is many mean free paths of a slow
+    /// molecule thick and the equilibrium is rough.
+    #[default]
+    Diamond,
+}
+
+/// A steady problem: cells of any widths, velocities of any quadrature.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// 1 or 2.
+    pub dimensions: usize,
+    /// Widths of the columns, and of the rows (one row on a line).
+    pub widths: [Vec<f64>; 2],
+    /// The lowest x and y.
+    pub origin: [f64; 2],
+    /// Discrete velocities.
+    pub nodes: Nodes,
+    /// The gas.
+    pub gas: Gas,
+    /// Conditions at the faces of space.
+    pub boundaries: Boundaries,
+    /// What the iteration starts from, `[iy][ix]`; its mass counts where the boundaries leave the mass open.
+    pub initial: Vec<State>,
+    /// Whether the equation is linearised about rest at density and temperature 1.
+    pub linear: bool,
+}
+
+impl From<&Problem> for Case {
+    /// The steady flow of a problem.
+    fn from(problem: &Problem) -> Self {
+        let space = &problem.space;
+        let cells = [space.nx(), space.ny()];
+        Self {
+            dimensions: space.dimensions(),
+            widths: [0, 1].map(|d| vec![space.step(d); cells[d]]),
+            origin: [0, 1].map(|d| space.bounds(d)[0]),
+            nodes: Nodes::of(&problem.velocity),
+            gas: problem.gas,
+            boundaries: problem.boundaries,
+            initial: problem.initial.clone(),
+            linear: false,
+        }
+    }
+}
+
+/// Most cells, so that the kernels' indices fit 32 bits.
+const MOST_CELLS: usize = 1 << 26;
+
+impl Case {
+    /// Centres of the columns (0) or rows (1).
+    pub fn centres(&self, direction: usize) -> Vec<f64> {
+        let mut low = self.origin[direction];
+        let widths = self.widths[direction].iter();
+        widths
+            .map(|width| {
+                let centre = low + 0.5 * width;
+                low += width;
+                centre
+            })
+            .collect()
+    }
+
+    /// Checks the parts and that they belong together.
+    ///
+    /// # Errors
+    /// Widths or states that are none, velocities that do not fit them, boundaries out of range.
+    pub fn validate(&self) -> Result<()> {
+        let fine = |w: &f64| w.is_finite() && *w > 0.0;
+        if !(1..=2).contains(&self.dimensions)
+            || self
+                .widths
+                .iter()
+                .any(|w| w.is_empty() || !w.iter().all(fine))
+            || (self.dimensions == 1 && self.widths[1].len() != 1)
+        {
+            return Err(Error::input(
+                "space has one or two dimensions, and every cell a positive width",
+            ));
+        }
+        let cells = self.widths[0].len() * self.widths[1].len();
+        if cells > MOST_CELLS || self.initial.len() != cells {
+            return Err(Error::input(format!(
+                "the initial state has {} cells where space has {cells} (at most {MOST_CELLS})",
+                self.initial.len()
+            )));
+        }
+        self.gas.validate()?;
+        if self.gas.frequency == 0.0 {
+            return Err(Error::input(
+                "a steady flow without collisions is not found by this iteration; use a small positive frequency",
+            ));
+        }
+        self.boundaries.validate(self.dimensions)?;
+        if self.nodes.dimensions < self.dimensions {
+            return Err(Error::input(
+                "in two dimensions the gas moves along two velocity axes; the velocities have one",
+            ));
+        }
+        for state in &self.initial {
+            state.validate()?;
+        }
+        if self.linear {
+            return self.nodes.check("the gas at rest", [0.0; 2], 1.0);
+        }
+        let mut known: Vec<(&str, State)> = vec![("the gas at the start", self.initial[0])];
+        for direction in 0..self.dimensions {
+            for face in self.boundaries.along(direction) {
+                match face {
+                    Boundary::Inflow(state) => known.push(("an inflow", state)),
+                    Boundary::Wall(wall) => known.push(("a wall", wall.state())),
+                    Boundary::Specular | Boundary::Periodic => {}
+                }
+            }
+        }
+        for (what, state) in known {
+            self.nodes
+                .matched(what, 1.0, state.velocity, state.temperature)?;
+        }
+        Ok(())
+    }
+}
+
+/// How to solve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Config {
+    /// The closure of the sweeps.
+    pub closure: Closure,
+    /// Done when no unknown changes by more than this in an iteration, relative to the range of the fields. `None`: 1e-9 in f64, 1e-5 in f32.
+    pub tolerance: Option<f64>,
+    /// Most iterations.
+    pub iterations: usize,
+    /// How many earlier iterations are mixed with the newest; 0 for plain source iteration.
+    pub depth: usize,
+    /// Arithmetic of the sweeps; the unknowns are f64 in either.
+    pub precision: Precision,
+    /// Where to compute.
+    pub backend: Backend,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            closure: Closure::Diamond,
+            tolerance: None,
+            iterations: 5000,
+            depth: 8,
+            precision: Precision::F64,
+            backend: Backend::Auto,
+        }
+    }
+}
+
+impl Config {
+    /// The tolerance that holds.
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance.unwrap_or(match self.precision {
+            Precision::F64 => 1e-9,
+            Precision::F32 => 1e-5,
+        })
+    }
+
+    fn validate(&self) -> Result<()> {
+        let tolerance = self.tolerance();
+        if !(tolerance > 0.0 && tolerance < 1.0) {
+            return Err(Error::input(format!(
+                "the residual to reach lies above 0 and below 1; {tolerance} was given"
+            )));
+        }
+        if self.depth > 32 {
+            return Err(Error::input(format!(
+                "at most 32 earlier iterations are mixed; {} were asked for",
+                self.depth
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// What a boundary and the gas exchange at a face, and the gas there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Exchange {
+    /// Mass that leaves the gas, net.
+    pub mass: f64,
+    /// Momentum normal to the face that the boundary receives: the pressure on it.
+    pub pressure: f64,
+    /// Tangential momentum that the boundary receives.
+    pub shear: f64,
+    /// Energy that the boundary receives.
+    pub heat: f64,
+    /// Density of the gas at the face.
+    pub density: f64,
+    /// Its tangential velocity.
+    pub velocity: f64,
+    /// Its temperature.
+    pub temperature: f64,
+}
+
+/// How an iteration ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// The residual reached the tolerance.
+    Converged,
+    /// It did not within the iterations allowed.
+    Unfinished,
+    /// It no longer falls: roundoff, or a scheme without a steady state.
+    Stalled,
+}
+
+/// A steady flow; in the linear case all values are perturbations.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// Moments of each cell, `[iy][ix]`.
+    pub cells: Vec<Moments>,
+    /// Exchange at the left, right, bottom and top face of space, face by face; empty where there is none.
+    pub exchange: [Vec<Exchange>; 4],
+    /// How the iteration ended.
+    pub status: Status,
+    /// Residual of each iteration.
+    pub residuals: Vec<f64>,
+    /// Seconds that the iterations took.
+    pub seconds: f64,
+    /// Where it was computed.
+    pub machine: String,
+}
+
+/// Iterations without a new least residual after which it counts as stalled.
+const PATIENCE: usize = 150;
+
+/// An iteration towards a steady flow.
+pub struct Solver {
+    case: Case,
+    config: Config,
+    plan: Plan,
+    sweeps: Box<dyn Sweeps>,
+    machine: String,
+    mixing: Anderson,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    residuals: Vec<f64>,
+    least: (usize, f64),
+    seconds: f64,
+}
+
+impl Solver {
+    /// Prepares a case.
+    ///
+    /// # Errors
+    /// A case or configuration that is not acceptable, or a device that is not there.
+    pub fn new(case: Case, config: &Config) -> Result<Self> {
+        config.validate()?;
+        let plan = Plan::new(&case, config.closure)?;
+        let resolved = config.backend.resolve()?;
+        let machine = resolved.describe();
+        let sweeps: Box<dyn Sweeps> = match (resolved, config.precision) {
+            (Resolved::Reference, _) => Box::new(ReferenceSweeps { plan: plan.clone() }),
+            (Resolved::Cpu, Precision::F32) => Box::new(CpuSweeps::<f32>::new(&plan)),
+            (Resolved::Cpu, Precision::F64) => Box::new(CpuSweeps::<f64>::new(&plan)),
+            (Resolved::Emulator, Precision::F32) => {
+                on_machine::<_, f32>(Emulator::default(), &plan)?
+            }
+            (Resolved::Emulator, Precision::F64) => {
+                on_machine::<_, f64>(Emulator::default(), &plan)?
+            }
+            (Resolved::Cuda(device), Precision::F32) => on_machine::<_, f32>(device, &plan)?,
+            (Resolved::Cuda(device), Precision::F64) => on_machine::<_, f64>(device, &plan)?,
+        };
+        let x = plan.start(&case);
+        Ok(Self {
+            mixing: Anderson::new(config.depth),
+            y: x.clone(),
+            x,
+            config: *config,
+            case,
+            plan,
+            sweeps,
+            machine,
+            residuals: Vec::new(),
+            least: (0, f64::INFINITY),
+            seconds: 0.0,
+        })
+    }
+
+    /// Where it computes.
+    pub fn machine(&self) -> &str {
+        &self.machine
+    }
+
+    /// Residuals so far.
+    pub fn residuals(&self) -> &[f64] {
+        &self.residuals
+    }
+
+    /// How the iteration ended, if it has.
+    pub fn status(&self) -> Option<Status> {
+        let done = self.residuals.len();
+        let last = self.residuals.last().copied().unwrap_or(f64::INFINITY);
+        if last <= self.config.tolerance() {
+            Some(Status::Converged)
+        } else if done >= self.config.iterations {
+            Some(Status::Unfinished)
+        } else if done > self.least.0 + PATIENCE {
+            Some(Status::Stalled)
+        } else {
+            None
+        }
+    }
+
+    /// One iteration; returns its residual.
+    ///
+    /// # Errors
+    /// A state without a positive density or temperature, or a fault of the device.
+    pub fn step(&mut self) -> Result<f64> {
+        let started = Instant::now();
+        self.sweeps.iterate(&self.x, &mut self.y)?;
+        if !self.plan.is_admissible(&self.y) {
+            return Err(Error::Numerical(format!(
+                "the state after {} iterations has no positive density and temperature everywhere; use the upwind closure, or finer cells",
+                self.residuals.len() + 1
+            )));
+        }
+        let residual = self.plan.residual(&self.x, &self.y);
+        self.residuals.push(residual);
+        if residual < self.least.1 {
+            self.least = (self.residuals.len(), residual);
+        }
+        if residual <= self.config.tolerance() {
+            self.x.copy_from_slice(&self.y);
+        } else {
+            self.mixing.mix(&mut self.x, &self.y);
+            if !self.plan.is_admissible(&self.x) {
+                self.x.copy_from_slice(&self.y);
+                self.mixing.clear();
+            }
+        }
+        self.seconds += started.elapsed().as_secs_f64();
+        Ok(residual)
+    }
+
+    /// Iterates to the end.
+    ///
+    /// # Errors
+    /// As [`Solver::step`].
+    pub fn run(&mut self) -> Result<Status> {
+        loop {
+            if let Some(status) = self.status() {
+                return Ok(status);
+            }
+            self.step()?;
+        }
+    }
+
+    /// The flow as it stands.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn solution(&mut self) -> Result<Solution> {
+        let sums = self.sweeps.output(&self.x)?;
+        Ok(Solution {
+            cells: self.plan.moments(&self.x, &sums),
+            exchange: [0, 1, 2, 3].map(|side| self.plan.exchange(&self.x, &sums, side)),
+            status: self.status().unwrap_or(Status::Unfinished),
+            residuals: self.residuals.clone(),
+            seconds: self.seconds,
+            machine: self.machine.clone(),
+        })
+    }
+
+    /// The case.
+    pub fn case(&self) -> &Case {
+        &self.case
+    }
+}
+
+fn on_machine<M: Machine + 'static, T: Real>(machine: M, plan: &Plan) -> Result<Box<dyn Sweeps>> {
+    Ok(Box::new(MachineSweeps::<M, T>::new(machine, plan)?))
+}
+
+/// The steady flow of a case.
+///
+/// # Errors
+/// As [`Solver::new`] and [`Solver::step`].
+pub fn solve(case: &Case, config: &Config) -> Result<Solution> {
+    let mut solver = Solver::new(case.clone(), config)?;
+    solver.run()?;
+    solver.solution()
+}
+
+impl Plan {
+    /// The largest change of an unknown, relative to the range of the fields.
+    fn residual(&self, x: &[f64], y: &[f64]) -> f64 {
+        let cells = self.layout.cells;
+        let mut range = 0.0_f64;
+        for k in 0..self.layout.components {
+            let part = &y[k * cells..(k + 1) * cells];
+            let low = part.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = part.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            range = range.max(high - low);
+        }
+        let change = (x.iter().zip(y)).fold(0.0_f64, |most, (x, y)| most.max((y - x).abs()));
+        // Fields that are flat but for roundoff are compared with unity.
+        if range > 1e-13 {
+            change / range
+        } else {
+            change
+        }
+    }
+
+    fn moments(&self, x: &[f64], sums: &Sums) -> Vec<Moments> {
+        let cells = self.layout.cells;
+        (0..cells)
+            .map(|cell| {
+                let [density, ux, uy, temperature] = self.primitive(x, cell);
+                let at = |k: usize| sums.cells[k * cells + cell];
+                let trace = if self.linear {
+                    1.5 * (density + temperature)
+                } else {
+                    1.5 * density * temperature
+                };
+                let [pxx, pxy, mut pyy] = [at(0), at(1), at(2)];
+                if self.velocity_dimensions == 1 {
+                    pyy = 0.5 * (trace - pxx);
+                }
+                Moments {
+                    density,
+                    velocity: [ux, uy],
+                    temperature,
+                    pressure: [pxx, pyy, pxy],
+                    heat_flux: [at(3), at(4)],
+                }
+            })
+            .collect()
+    }
+
+    fn exchange(&self, x: &[f64], sums: &Sums, side: usize) -> Vec<Exchange> {
+        if self.sides[side].is_none() {
+            return Vec::new();
+        }
+        let faces = self.layout.faces;
+        (faces[side]..faces[side + 1])
+            .map(|face| {
+                let left = &sums.faces[face * leaving::LEN..][..leaving::LEN];
+                let mut came = [0.0; leaving::LEN];
+                for (node, &[vx, vy, vz2, w]) in self.nodes.iter().enumerate() {
+                    let (normal, tangential) = if side < 2 { (vx, vy) } else { (vy, vx) };
+                    if (normal >= 0.0) != side.is_multiple_of(2) {
+                        continue;
+                    }
+                    let f = self.incoming(x, side, face - faces[side], node);
+                    let (square, first) = (vx * vx + vy * vy + vz2, w * f[0]);
+                    let energy = square * first + w * f[1];
+                    came[leaving::MASS] += normal.abs() * first;
+                    came[leaving::NORMAL] += normal * normal * first;
+                    came[leaving::TANGENTIAL] += normal.abs() * tangential * first;
+                    came[leaving::ENERGY] += 0.5 * normal.abs() * energy;
+                    came[leaving::DENSITY] += first;
+                    came[leaving::DRIFT] += tangential * first;
+                    came[leaving::SQUARE] += energy;
+                }
+                let net = |k: usize| left[k] - came[k];
+                let both = |k: usize| left[k] + came[k];
+                let density = both(leaving::DENSITY);
+                let (velocity, temperature) = if self.linear {
+                    let drift = both(leaving::DRIFT);
+                    (drift, both(leaving::SQUARE) / 1.5 - density)
+                } else {
+                    let u = both(leaving::DRIFT) / density;
+                    (u, (both(leaving::SQUARE) / density - u * u) / 1.5)
+                };
+                Exchange {
+                    mass: net(leaving::MASS),
+                    pressure: both(leaving::NORMAL),
+                    shear: net(leaving::TANGENTIAL),
+                    heat: net(leaving::ENERGY),
+                    density,
+                    velocity,
+                    temperature,
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,143 @@
+//! Gas between two parallel plates: Couette flow and heat conduction.
+//!
+//! The plates stand at x = -delta/2 and delta/2, so that delta is their distance in units of l0. In Couette flow they slide along y with -U/2 and
+//! U/2; in the Fourier problem their temperatures are 1 + dT/2 on the left and 1 - dT/2 on the right.
+
+use super::{Case, Nodes};
+use crate::bgk::{Axis, Boundaries, Boundary, Gas, State, VelocitySpace, Wall};
+use crate::error::{Error, Result};
+
+/// Cells and velocities between plates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resolution {
+    /// Cells; they crowd towards the plates.
+    pub cells: usize,
+    /// Normal velocities of either sign: a Gauss rule of the half axis, graded towards 0.
+    pub normal: usize,
+    /// Velocities along the plates, a Gauss rule; at least, and equally spaced, where the plates slide fast.
+    pub tangential: usize,
+}
+
+impl Default for Resolution {
+    fn default() -> Self {
+        Self {
+            cells: 200,
+            normal: 20,
+            tangential: 8,
+        }
+    }
+}
+
+/// What drives the flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Drive {
+    /// Plates that slide with -U/2 and U/2 along y.
+    Couette(f64),
+    /// Plates with temperatures 1 + dT/2 on the left and 1 - dT/2 on the right.
+    Fourier(f64),
+}
+
+/// Relative velocity of the plates up to which a Gauss rule about rest serves for the velocities along them.
+const GENTLE: f64 = 0.1;
+
+/// About the highest temperature between plates that slide past each other: dissipation adds Pr u^2/10 in the middle, with Pr = 1 at most.
+fn hottest(u: f64) -> f64 {
+    1.0 + 0.1 * u * u
+}
+
+/// Most cells between plates.
+pub const MAX_CELLS: usize = 100_000;
+
+/// Gas between plates at a distance delta. In the linear case the strength of the drive only scales the result: give 1.
+///
+/// # Errors
+/// A distance, drive or resolution out of range.
+pub fn plates(
+    delta: f64,
+    drive: Drive,
+    gas: Gas,
+    accommodation: f64,
+    resolution: Resolution,
+    linear: bool,
+) -> Result<Case> {
+    if !(delta > 0.0 && delta.is_finite()) {
+        return Err(Error::input(format!(
+            "the rarefaction parameter delta must be positive and finite; {delta} was given"
+        )));
+    }
+    if !(4..=MAX_CELLS).contains(&resolution.cells) {
+        return Err(Error::input(format!(
+            "between plates there are 4 to {MAX_CELLS} cells; {} were asked for",
+            resolution.cells
+        )));
+    }
+    let [left, right] = match drive {
+        Drive::Couette(u) => [-0.5, 0.5].map(|share| (1.0, share * u)),
+        Drive::Fourier(dt) => [0.5, -0.5].map(|share| (1.0 + share * dt, 0.0)),
+    };
+    if !(left.0 > 0.0 && right.0 > 0.0 && left.1.is_finite()) {
+        return Err(Error::input(
+            "the plates' temperatures 1 + dT/2 and 1 - dT/2 must be positive and their velocities finite; use |dT| < 2",
+        ));
+    }
+    let wall = |(temperature, velocity): (f64, f64)| {
+        Boundary::Wall(Wall {
+            temperature,
+            velocity: [0.0, velocity],
+            accommodation,
+        })
+    };
+    let normal = Axis::half_range(resolution.normal, 2)?;
+    let axes = match drive {
+        Drive::Fourier(_) => vec![normal],
+        Drive::Couette(u) if !linear && u.abs() > GENTLE => {
+            // What comes from the plates no longer overlaps, and the gas between them warms up.
+            let reach = 0.5 * u.abs() + 4.8 * hottest(u).sqrt();
+            let least = (2.0 * reach / 0.55).ceil() as usize;
+            vec![
+                normal,
+                Axis::uniform(resolution.tangential.max(least), -reach, reach)?,
+            ]
+        }
+        Drive::Couette(_) => vec![normal, Axis::hermite(resolution.tangential)?],
+    };
+    let flow = axes.len();
+    let nodes = Nodes::of(&VelocitySpace::new(axes, flow)?);
+    if let (Drive::Couette(u), false) = (drive, linear) {
+        nodes.check(
+            "the gas between plates that slide so fast",
+            [0.0; 2],
+            hottest(u),
+        )?;
+    }
+    Ok(Case {
+        dimensions: 1,
+        widths: [graded(resolution.cells, delta), vec![1.0]],
+        origin: [-0.5 * delta, 0.0],
+        nodes,
+        gas,
+        boundaries: Boundaries::line(wall(left), wall(right)),
+        initial: vec![State::REST; resolution.cells],
+        linear,
+    })
+}
+
+/// Widths of cells that crowd towards both ends: the profiles have an infinite slope there, like x ln x.
+pub fn graded(cells: usize, length: f64) -> Vec<f64> {
+    let edge = |k: usize| {
+        let s = k as f64 / cells as f64;
+        // The widths are integrals of 30 s^2 (1-s)^2; near s = 1 by symmetry, to lose no digits.
+        s * s * s * (10.0 - s * (15.0 - 6.0 * s))
+    };
+    (0..cells)
+        .map(|k| {
+            let k = k.min(cells - 1 - k);
+            length * (edge(k + 1) - edge(k))
+        })
+        .collect()
+}
+
+/// Without collisions: the stress Pi of Couette flow and the flux Q of heat conduction, both linearised, 1/sqrt(pi).
+pub fn free_molecular() -> f64 {
+    std::f64::consts::PI.sqrt().recip()
+}

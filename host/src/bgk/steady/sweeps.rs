@@ -1,0 +1,177 @@
+//! One iteration of source iteration, on whichever machine.
+
+use super::plan::{COEFFICIENTS, Plan, leaving, upward};
+use crate::error::Result;
+
+/// Sums over all velocities at given fields.
+#[derive(Clone, Debug)]
+pub(super) struct Sums {
+    /// P_xx, P_xy, P_yy, q_x, q_y as `[component][cell]`; while iterating, what [`Plan::update`] takes.
+    pub(super) cells: Vec<f64>,
+    /// Sums over outgoing velocities, `[face][...]` as in [`leaving`]; while iterating, the mass alone.
+    pub(super) faces: Vec<f64>,
+}
+
+/// A machine that sweeps.
+pub(super) trait Sweeps {
+    /// Sweeps all velocities through space at fixed local equilibria and boundary values `x`; `y` becomes the unknowns that result.
+    fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<()>;
+    /// Sweeps once more for stresses, heat fluxes and what walls receive.
+    fn output(&mut self, x: &[f64]) -> Result<Sums>;
+}
+
+/// The scalar reference: one velocity after the other, the formulas as they stand.
+pub(super) struct ReferenceSweeps {
+    pub(super) plan: Plan,
+}
+
+impl ReferenceSweeps {
+    /// Visits every cell with both functions and the local equilibrium, and every boundary face with what leaves there.
+    fn sweep(
+        &self,
+        x: &[f64],
+        mut visit: impl FnMut(usize, usize, [f64; 2], [f64; 2], &[f64; COEFFICIENTS]),
+        mut leave: impl FnMut(usize, usize, usize, [f64; 2]),
+    ) {
+        let plan = &self.plan;
+        let coefficients = plan.coefficients(x);
+        let factor = if plan.diamond { 2.0 } else { 1.0 };
+        for node in 0..plan.nodes.len() {
+            let group = plan.group(node);
+            let [east, north] = [0, 1].map(|d| upward(group, d));
+            let plane = plan.dimensions == 2;
+            let [vx, vy, ..] = plan.nodes[node];
+            let mut below = vec![[0.0; 2]; plan.nx];
+            if plane {
+                for (face, f) in below.iter_mut().enumerate() {
+                    *f = plan.incoming(x, if north { 2 } else { 3 }, face, node);
+                }
+            }
+            for step in 0..plan.ny {
+                let row = if north { step } else { plan.ny - 1 - step };
+                let mut beside = plan.incoming(x, if east { 0 } else { 1 }, row, node);
+                for step in 0..plan.nx {
+                    let column = if east { step } else { plan.nx - 1 - step };
+                    let cell = row * plan.nx + column;
+                    let c = &coefficients[cell];
+                    let s = plan.equilibrium(c, node);
+                    let nu = c[6];
+                    let bx = factor * vx.abs() * plan.inverse[0][column];
+                    let by = if plane {
+                        factor * vy.abs() * plan.inverse[1][row]
+                    } else {
+                        0.0
+                    };
+                    let f: [f64; 2] = std::array::from_fn(|k| {
+                        (nu * s[k] + bx * beside[k] + by * below[column][k]) / (nu + bx + by)
+                    });
+                    for k in 0..2 {
+                        let out = |inflow: f64| {
+                            if plan.diamond {
+                                2.0 * f[k] - inflow
+                            } else {
+                                f[k]
+                            }
+                        };
+                        below[column][k] = out(below[column][k]);
+                        beside[k] = out(beside[k]);
+                    }
+                    visit(cell, node, f, s, c);
+                }
+                leave(if east { 1 } else { 0 }, row, node, beside);
+            }
+            if plane {
+                for (face, &f) in below.iter().enumerate() {
+                    leave(if north { 3 } else { 2 }, face, node, f);
+                }
+            }
+        }
+    }
+}
+
+impl Sweeps for ReferenceSweeps {
+    fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<()> {
+        let plan = &self.plan;
+        let layout = plan.layout;
+        let mut sums = vec![0.0; layout.components * layout.cells];
+        let mut left = vec![0.0; layout.faces[4]];
+        let visit =
+            |cell: usize, node: usize, f: [f64; 2], s: [f64; 2], c: &[f64; COEFFICIENTS]| {
+                let [vx, vy, vz2, w] = plan.nodes[node];
+                let d = [w * (f[0] - s[0]), w * (f[1] - s[1])];
+                let square = vx * vx + vy * vy + vz2;
+                let mut add = |k: usize, value: f64| sums[k * layout.cells + cell] += value;
+                add(0, d[0]);
+                add(1, vx * d[0]);
+                add(2, vy * d[0]);
+                add(3, square * d[0] + d[1]);
+                if plan.shakhov {
+                    let (u, q) = heat(plan, node, f, c);
+                    add(4, u[0] * q);
+                    add(5, u[1] * q);
+                }
+            };
+        let leave = |side: usize, face: usize, node: usize, f: [f64; 2]| {
+            let [vx, vy, _, w] = plan.nodes[node];
+            let normal = if side < 2 { vx } else { vy };
+            left[layout.faces[side] + face] += w * normal.abs() * f[0];
+            if let Some(offset) = plan.record(side) {
+                let count = layout.faces[side + 1] - layout.faces[side];
+                for k in 0..2 {
+                    y[offset + (k * count + face) * plan.nodes.len() + node] = f[k];
+                }
+            }
+        };
+        self.sweep(x, visit, leave);
+        plan.update(x, &sums, &left, y);
+        Ok(())
+    }
+
+    fn output(&mut self, x: &[f64]) -> Result<Sums> {
+        let plan = &self.plan;
+        let layout = plan.layout;
+        let mut cells = vec![0.0; 5 * layout.cells];
+        let mut faces = vec![0.0; leaving::LEN * layout.faces[4]];
+        let visit =
+            |cell: usize, node: usize, f: [f64; 2], _: [f64; 2], c: &[f64; COEFFICIENTS]| {
+                let w = plan.nodes[node][3];
+                let ([cx, cy], q) = heat(plan, node, f, c);
+                let mut add = |k: usize, value: f64| cells[k * layout.cells + cell] += value;
+                add(0, w * cx * cx * f[0]);
+                add(1, w * cx * cy * f[0]);
+                add(2, w * cy * cy * f[0]);
+                add(3, cx * q);
+                add(4, cy * q);
+            };
+        let leave = |side: usize, face: usize, node: usize, f: [f64; 2]| {
+            let [vx, vy, vz2, w] = plan.nodes[node];
+            let (normal, tangential) = if side < 2 { (vx, vy) } else { (vy, vx) };
+            let square = vx * vx + vy * vy + vz2;
+            let energy = w * (square * f[0] + f[1]);
+            let at = (layout.faces[side] + face) * leaving::LEN;
+            let mut add = |k: usize, value: f64| faces[at + k] += value;
+            add(leaving::MASS, w * normal.abs() * f[0]);
+            add(leaving::NORMAL, w * normal * normal * f[0]);
+            add(leaving::TANGENTIAL, w * normal.abs() * tangential * f[0]);
+            add(leaving::ENERGY, 0.5 * normal.abs() * energy);
+            add(leaving::DENSITY, w * f[0]);
+            add(leaving::DRIFT, w * tangential * f[0]);
+            add(leaving::SQUARE, energy);
+        };
+        self.sweep(x, visit, leave);
+        Ok(Sums { cells, faces })
+    }
+}
+
+/// The velocity relative to the mean one, and the weight of a node in the heat flux but for that velocity.
+fn heat(plan: &Plan, node: usize, f: [f64; 2], c: &[f64; COEFFICIENTS]) -> ([f64; 2], f64) {
+    let [vx, vy, vz2, w] = plan.nodes[node];
+    if plan.linear {
+        let square = vx * vx + vy * vy + vz2 - 2.5;
+        ([vx, vy], 0.5 * w * (square * f[0] + f[1]))
+    } else {
+        let [cx, cy] = [vx - c[1], vy - c[2]];
+        let square = cx * cx + cy * cy + vz2;
+        ([cx, cy], 0.5 * w * (square * f[0] + f[1]))
+    }
+}

@@ -1,0 +1,613 @@
+//! `rarefy cavity`: the flow in a square whose lid moves.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use clap::ArgMatches;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::common::{Common, Failure, count, finite, name_of, named, positive};
+use super::contour::contour;
+use super::flow::{self, Counts, Course, End, GasArgs, GasParameters, MarchArgs, Parameters};
+use super::npy;
+use super::output::{self, Transaction};
+use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
+use super::report::Report;
+use super::steady;
+use super::vti::Image;
+use crate::backend::{Backend, Precision};
+use crate::bgk::steady::{Case, Nodes};
+use crate::bgk::{Axis, Cavity, CavityResults, FaceFlux, Moments, Scheme, SimulationConfig};
+use crate::error::{Error, Result};
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy cavity --delta 1 --n 40 --reduced                the reduced velocity space: a minute on a CPU
+  rarefy cavity --delta 10 --n 160 --velocities 20x20x20 --scheme upwind --precision f32 --out cavity10
+  rarefy cavity --delta 1 --n 160 --steady --linear       the steady flow directly, without steps in time
+  rarefy cavity --resume cavity10/checkpoint.rarefy       go on where --checkpoint-every or Ctrl-C left it";
+
+/// Compute the flow in a square cavity whose lid moves
+///
+/// Units: velocity v0 = sqrt(2 R T0), length l0 = v0/nu0, pressure p0; delta is the side in l0, (sqrt(pi)/2)/Kn. The walls have the temperature of the gas at
+/// rest. Results go to --out, or to rarefy-out/cavity if neither --out nor --json is given. Ctrl-C saves a checkpoint.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CavityArgs {
+    /// Rarefaction parameter: the side of the square in units of l0
+    #[arg(long, value_name = "D", default_value_t = 1.0, value_parser = finite, allow_negative_numbers = true)]
+    delta: f64,
+    /// Cells along a side
+    #[arg(long, value_name = "N", default_value_t = 80, value_parser = count)]
+    n: u64,
+    /// Velocity nodes along x, y and z, as 20x20x20 [default: 20x20x20, or 20x20 with --reduced]
+    #[arg(long, value_name = "NXxNYxNZ")]
+    velocities: Option<Counts>,
+    /// Half-width of the velocity box [default: 4.5]
+    #[arg(long, value_name = "V", default_value_t = 4.5, value_parser = positive, allow_negative_numbers = true)]
+    vmax: f64,
+    /// Integrate v_z out and keep two functions of v_x and v_y: the same result at a tenth of the work
+    #[arg(long)]
+    reduced: bool,
+    /// Solve for the steady flow directly, without steps in time or a stored distribution; --steps counts iterations, and the velocity
+    /// space is reduced
+    #[arg(long, conflicts_with_all = steady::OF_TIME)]
+    steady: bool,
+    /// With --steady: solve the equation linearised about rest
+    #[arg(long, requires = "steady")]
+    linear: bool,
+    /// With --steady: directions and Gauss speeds (--velocities ANGLESxSPEEDS, angles of a quadrant), half-range Gauss rules along x and y, or midpoints
+    /// of a box [default: polar]
+    #[arg(long, value_name = "RULE", requires = "steady", value_parser = named::<Quadrature>(&["polar", "half-range", "midpoint"]))]
+    quadrature: Option<Quadrature>,
+    /// Speed of the lid; the flow is linear in it to a thousandth up to 0.02
+    #[arg(long, value_name = "U", default_value_t = 0.02, value_parser = finite, allow_negative_numbers = true)]
+    lid: f64,
+    /// Accommodation coefficient of the walls, 0 to 1: the share of diffuse reflections
+    #[arg(long, value_name = "A", default_value_t = 1.0, value_parser = finite, allow_negative_numbers = true)]
+    accommodation: f64,
+    #[command(flatten)]
+    gas: GasArgs,
+    #[command(flatten)]
+    march: MarchArgs,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// The run in full, by the names of the flags: as `--config`, `run.json` runs it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct CavityParameters {
+    delta: f64,
+    n: usize,
+    velocities: Counts,
+    vmax: f64,
+    reduced: bool,
+    #[serde(default)]
+    steady: bool,
+    #[serde(default)]
+    linear: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    quadrature: Option<Quadrature>,
+    lid: f64,
+    accommodation: f64,
+    #[serde(flatten)]
+    gas: GasParameters,
+    scheme: Scheme,
+    no_correction: bool,
+    dt: f64,
+    #[serde(flatten)]
+    end: End,
+    backend: Backend,
+    precision: Precision,
+}
+
+/// How the velocities of the steady mode are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Quadrature {
+    Polar,
+    HalfRange,
+    Midpoint,
+}
+
+impl Quadrature {
+    /// Numbers of nodes that make the error of the rule small against that of the cells: in thin gas the corners of the cavity are seen
+    /// from afar, and many directions are needed.
+    fn counts(self, delta: f64) -> Vec<usize> {
+        match self {
+            Self::Polar if delta < 0.5 => vec![60, 14],
+            Self::Polar if delta < 5.0 => vec![48, 14],
+            Self::Polar => vec![24, 12],
+            Self::HalfRange => vec![24, 24],
+            Self::Midpoint => vec![40, 40],
+        }
+    }
+}
+
+impl CavityParameters {
+    fn of(args: &CavityArgs) -> Result<Self> {
+        let reduced = args.reduced || args.steady;
+        let quadrature = args
+            .steady
+            .then(|| args.quadrature.unwrap_or(Quadrature::Polar));
+        let counts = args.velocities.clone().map_or_else(
+            || match quadrature {
+                Some(quadrature) => quadrature.counts(args.delta),
+                None => vec![20; if reduced { 2 } else { 3 }],
+            },
+            |c| c.0,
+        );
+        let velocities = match (reduced, counts.len()) {
+            (true, 1) => vec![counts[0]; 2],
+            (true, _) => counts[..2].to_vec(),
+            (false, 1) => vec![counts[0]; 3],
+            (false, 3) => counts,
+            (false, _) => {
+                return Err(Error::input(
+                    "--velocities takes one number, or three as 20x20x20; two need --reduced",
+                ));
+            }
+        };
+        let mut parameters = Self {
+            delta: args.delta,
+            n: args.n as usize,
+            velocities: Counts(velocities),
+            vmax: args.vmax,
+            reduced,
+            steady: args.steady,
+            linear: args.linear,
+            quadrature,
+            lid: args.lid,
+            accommodation: args.accommodation,
+            gas: GasParameters::of(&args.gas)?,
+            scheme: args.march.scheme,
+            no_correction: args.march.no_correction,
+            dt: 0.0,
+            end: if args.steady {
+                End {
+                    steps: args.march.steps,
+                    until_residual: Some(
+                        steady::config(&args.march, &args.common, DEPTH).tolerance(),
+                    ),
+                    checkpoint_every: None,
+                }
+            } else {
+                End::of(&args.march)
+            },
+            backend: args.common.backend,
+            precision: args.common.precision,
+        };
+        parameters.dt = match args.march.dt {
+            Some(dt) => dt,
+            None => parameters.cavity()?.time_step(),
+        };
+        Ok(parameters)
+    }
+
+    fn cavity(&self) -> Result<Cavity> {
+        let axes = self
+            .velocities
+            .0
+            .iter()
+            .map(|&n| match self.quadrature {
+                Some(Quadrature::HalfRange) => Axis::half_range(n / 2, 1),
+                // The nodes of directions are not on axes; a box stands in for them where axes are asked for.
+                Some(Quadrature::Polar) => Axis::uniform(32, -self.vmax, self.vmax),
+                _ => Axis::uniform(n, -self.vmax, self.vmax),
+            })
+            .collect::<Result<_>>()?;
+        Ok(Cavity {
+            lid: self.lid,
+            accommodation: self.accommodation,
+            gas: self.gas.gas(),
+            conservative: !self.no_correction,
+            ..Cavity::with_axes(self.delta, self.n, axes)?
+        })
+    }
+}
+
+impl Parameters for CavityParameters {
+    const COMMAND: &'static str = "cavity";
+
+    fn end(&mut self) -> &mut End {
+        &mut self.end
+    }
+
+    fn config(&self) -> Result<SimulationConfig> {
+        Ok(SimulationConfig {
+            scheme: self.scheme,
+            relaxed: false,
+            precision: self.precision,
+            backend: self.backend,
+            ..SimulationConfig::new(self.cavity()?.problem()?, self.dt)
+        })
+    }
+}
+
+/// Runs the subcommand.
+pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<(), Failure> {
+    let common = &args.common;
+    let started = Instant::now();
+    let wanted = CavityParameters::of(args)?;
+    if wanted.steady {
+        return run_steady(args, &wanted, started);
+    }
+    let (parameters, start) = match &args.march.resume {
+        None => (wanted.clone(), flow::fresh(&wanted)?),
+        Some(path) => flow::resumed(path, &wanted, &args.march, given)?,
+    };
+    let mut files = Transaction::default();
+    let folder = flow::folder(&mut files, common, &args.march, "cavity")?;
+    let cavity = parameters.cavity()?;
+    let mut simulation = start.simulation;
+    let mut report = Report::new("cavity", &parameters, started);
+    report.set("machine", simulation.machine());
+    if let Some(warning) = start.warning {
+        report.warn(warning);
+    }
+    let courant = simulation.config().courant();
+    if courant > 1.001 {
+        report.warn(format!(
+            "the fastest molecules cross {courant:.2} cells in a time step; with walls the result is accurate up to 1: dt = {:.4e}",
+            parameters.dt / courant
+        ));
+    }
+    report.time("setup", started.elapsed());
+    let course = flow::drive(
+        &parameters,
+        &mut simulation,
+        &mut files,
+        folder.as_deref(),
+        common,
+        &mut report,
+    )?;
+    let moments = simulation.moments()?;
+    let fluxes = simulation.face_fluxes()?;
+    let outcome = Outcome {
+        parameters: &parameters,
+        cavity: &cavity,
+        results: cavity.results(&moments, &fluxes[3]),
+        moments: &moments,
+        fluxes,
+        course: &course,
+        machine: simulation.machine(),
+    };
+    outcome.report(&mut report);
+    if let Some(folder) = &folder {
+        outcome.stage(&mut report, &mut files, folder)?;
+    }
+    report.finish(files, folder.as_deref(), common, |total| {
+        outcome.summary(folder.as_deref(), total)
+    })
+}
+
+/// Earlier iterations that the steady mode mixes.
+const DEPTH: usize = 8;
+
+/// Solves for the steady flow, and reports it as a run in time is.
+fn run_steady(
+    args: &CavityArgs,
+    parameters: &CavityParameters,
+    started: Instant,
+) -> std::result::Result<(), Failure> {
+    let common = &args.common;
+    let cavity = parameters.cavity()?;
+    let mut case = Case::from(&cavity.problem()?);
+    if let (Some(Quadrature::Polar), [angles, speeds]) =
+        (parameters.quadrature, &parameters.velocities.0[..])
+    {
+        case.nodes = Nodes::polar(*angles, *speeds)?;
+    }
+    case.linear = parameters.linear;
+    let mut files = Transaction::default();
+    let folder = flow::folder(&mut files, common, &args.march, "cavity")?;
+    let mut report = Report::new("cavity", parameters, started);
+    let config = steady::config(&args.march, common, DEPTH);
+    let (solution, course) = steady::solve("cavity", case, &config, common, &mut report)?;
+    let mut moments = solution.cells.clone();
+    if parameters.linear {
+        // What the linear mode returns are perturbations.
+        for m in &mut moments {
+            m.density += 1.0;
+            m.temperature += 1.0;
+            m.pressure[0] += 0.5;
+            m.pressure[1] += 0.5;
+        }
+    }
+    let fluxes = steady::received(&solution);
+    let outcome = Outcome {
+        parameters,
+        cavity: &cavity,
+        results: cavity.results(&moments, &fluxes[3]),
+        moments: &moments,
+        fluxes,
+        course: &course,
+        machine: solution.machine.clone(),
+    };
+    outcome.report(&mut report);
+    if let Some(folder) = &folder {
+        outcome.stage(&mut report, &mut files, folder)?;
+    }
+    report.finish(files, folder.as_deref(), common, |total| {
+        outcome.summary(folder.as_deref(), total)
+    })
+}
+
+struct Outcome<'a> {
+    parameters: &'a CavityParameters,
+    cavity: &'a Cavity,
+    results: CavityResults,
+    moments: &'a [Moments],
+    fluxes: [FaceFlux; 4],
+    course: &'a Course,
+    machine: String,
+}
+
+impl Outcome<'_> {
+    fn report(&self, report: &mut Report) {
+        let CavityResults {
+            drag_wall,
+            drag_cell,
+            flow,
+            centre,
+        } = self.results;
+        report.set("course", self.course);
+        report.set(
+            "result",
+            json!({
+                "D": drag_wall,
+                "D_wall": drag_wall,
+                "D_cell": drag_cell,
+                "G": flow,
+                "vortex_centre": centre / self.cavity.delta,
+            }),
+        );
+        let cells = self.moments.len() as f64;
+        let mass = self.moments.iter().map(|m| m.density).sum::<f64>() / cells;
+        let [left, right, bottom, top] = self.fluxes;
+        report.set(
+            "conservation",
+            json!({
+                "mass_drift": mass - 1.0,
+                "walls": { "left": left, "right": right, "bottom": bottom, "top": top },
+            }),
+        );
+    }
+
+    fn stage(&self, report: &mut Report, files: &mut Transaction, folder: &Path) -> Result<()> {
+        let n = self.cavity.cells;
+        let precision = self.parameters.precision;
+        let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
+        let field = |of: fn(&Moments) -> f64| self.moments.iter().map(of).collect::<Vec<_>>();
+        let scalars = vec![
+            ("density", field(|m| m.density)),
+            ("temperature", field(|m| m.temperature)),
+            ("pxx", field(|m| m.pressure[0])),
+            ("pyy", field(|m| m.pressure[1])),
+            ("pxy", field(|m| m.pressure[2])),
+        ];
+        for (name, values) in &scalars {
+            put(
+                &format!("{name}.npy"),
+                &npy::encode(&[n, n], values, precision),
+            )?;
+        }
+        let pairs =
+            |of: fn(&Moments) -> [f64; 2]| self.moments.iter().flat_map(of).collect::<Vec<_>>();
+        let vectors = [
+            ("velocity", pairs(|m| m.velocity)),
+            ("heat_flux", pairs(|m| m.heat_flux)),
+        ];
+        for (name, values) in &vectors {
+            put(
+                &format!("{name}.npy"),
+                &npy::encode(&[n, n, 2], values, precision),
+            )?;
+        }
+        let h = self.cavity.delta / n as f64;
+        let image = Image {
+            cells: [n, n],
+            origin: [0.0; 2],
+            spacing: [h; 2],
+            scalars,
+            vectors: vectors
+                .into_iter()
+                .map(|(name, values)| {
+                    let of = |pair: &[f64]| [pair[0], pair[1], 0.0];
+                    (name, values.chunks_exact(2).map(of).collect())
+                })
+                .collect(),
+        };
+        put("fields.vti", &image.encode())?;
+        let line = |(s, u): (Vec<f64>, Vec<f64>)| {
+            let delta = self.cavity.delta;
+            s.into_iter()
+                .zip(u)
+                .map(|(s, u)| (s / delta, u))
+                .collect::<Vec<_>>()
+        };
+        let vertical = line(self.cavity.vertical(self.moments));
+        let horizontal = line(self.cavity.horizontal(self.moments));
+        put("vertical.csv", &output::table(&["y", "ux"], &vertical)?)?;
+        put("horizontal.csv", &output::table(&["x", "uy"], &horizontal)?)?;
+        put(
+            "history.csv",
+            &output::table(&["step", "time", "residual"], &self.course.history)?,
+        )?;
+        put(
+            "profiles.png",
+            &self.profile_plot(vertical, horizontal).png()?,
+        )?;
+        put("streamlines.png", &self.streamline_plot().png()?)?;
+        put("temperature.png", &self.temperature_plot().png()?)
+    }
+
+    fn title(&self, what: &str) -> String {
+        let p = self.parameters;
+        format!(
+            "{what}, δ = {}, {}, {} × {} cells, {} velocities",
+            p.delta,
+            name_of(&p.gas.model).to_uppercase(),
+            p.n,
+            p.n,
+            p.velocities
+        )
+    }
+
+    fn profile_plot(&self, vertical: Vec<(f64, f64)>, horizontal: Vec<(f64, f64)>) -> Figure {
+        let panel = |x: &str, y: &str, label: &str, colour: usize, points| Panel {
+            x: x.into(),
+            y: y.into(),
+            reach: Some((0.0, 1.0)),
+            legend: String::new(),
+            scale: Scale::Linear,
+            curves: vec![Curve {
+                label: label.into(),
+                points,
+                colour: COLOURS[colour],
+                stroke: Stroke::Solid,
+            }],
+        };
+        Figure {
+            title: self.title("Velocity on the centre lines"),
+            panels: vec![
+                panel("height y / δ", "u_x / U", "at x = δ/2", 0, vertical),
+                panel("position x / δ", "u_y / U", "at y = δ/2", 1, horizontal),
+            ],
+        }
+    }
+
+    fn lines(
+        &self,
+        what: &str,
+        legend: &str,
+        values: &[f64],
+        levels: &[f64],
+        label: impl Fn(f64) -> String,
+    ) -> Figure {
+        let n = self.cavity.cells;
+        let s: Vec<f64> = (0..n).map(|i| (i as f64 + 0.5) / n as f64).collect();
+        let mut curves = Vec::new();
+        for (k, &level) in levels.iter().enumerate() {
+            for (part, points) in contour(values, &s, &s, level).into_iter().enumerate() {
+                curves.push(Curve {
+                    label: if part == 0 {
+                        label(level)
+                    } else {
+                        String::new()
+                    },
+                    points,
+                    colour: sequence(k, levels.len()),
+                    stroke: Stroke::Solid,
+                });
+            }
+        }
+        Figure {
+            title: self.title(what),
+            panels: vec![Panel {
+                x: "x / δ".into(),
+                y: "y / δ".into(),
+                reach: Some((0.0, 1.0)),
+                legend: legend.into(),
+                scale: Scale::Linear,
+                curves,
+            }],
+        }
+    }
+
+    /// Lines of equal stream function: the mass that flows between the bottom and a point.
+    fn streamline_plot(&self) -> Figure {
+        let n = self.cavity.cells;
+        let h = 1.0 / n as f64;
+        let mut stream = vec![0.0; n * n];
+        for ix in 0..n {
+            let mut below = 0.0;
+            for iy in 0..n {
+                let m = &self.moments[iy * n + ix];
+                let flux = h * m.density * m.velocity[0] / self.cavity.lid;
+                stream[iy * n + ix] = below + 0.5 * flux;
+                below += flux;
+            }
+        }
+        let least = stream.iter().copied().fold(0.0, f64::min);
+        let levels: Vec<f64> = [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95]
+            .iter()
+            .map(|share| share * least)
+            .collect();
+        self.lines("Streamlines", "ψ / (n_0 U δ)", &stream, &levels, |level| {
+            format!("{level:.4}")
+        })
+    }
+
+    fn temperature_plot(&self) -> Figure {
+        let lid = self.cavity.lid.abs();
+        let values: Vec<f64> = self
+            .moments
+            .iter()
+            .map(|m| (m.temperature - 1.0) / lid)
+            .collect();
+        let mut sorted = values.clone();
+        sorted.sort_by(f64::total_cmp);
+        // Between the values that a twentieth of the cells is below or above: the corners are far out.
+        let (low, high) = (sorted[sorted.len() / 20], sorted[sorted.len() * 19 / 20]);
+        let levels: Vec<f64> = (0..7)
+            .map(|k| low + (high - low) * f64::from(k) / 6.0)
+            .collect();
+        self.lines(
+            "Temperature",
+            "(T/T_0 - 1) v_0/U",
+            &values,
+            &levels,
+            |level| format!("{level:.2e}"),
+        )
+    }
+
+    fn summary(&self, folder: Option<&Path>, total: Duration) -> String {
+        let p = self.parameters;
+        let r = self.results;
+        let place = folder.map_or(String::new(), |f| {
+            format!("\n  files         {}", f.display())
+        });
+        let (spent, steps) = self.course.spent;
+        let nodes: usize = p.velocities.0.iter().product();
+        let nodes = if p.reduced { 2 * nodes } else { nodes };
+        let quadrants = if p.quadrature == Some(Quadrature::Polar) {
+            4
+        } else {
+            1
+        };
+        let nodes = quadrants * nodes;
+        let each = spent.as_secs_f64() * 1e9 / (steps.max(1) as f64 * (nodes * p.n * p.n) as f64);
+        let course = if p.steady {
+            format!(
+                "iterations    {}, residual {:.2e}",
+                self.course.steps, self.course.residual
+            )
+        } else {
+            format!(
+                "steps         {} of {:.3e} to t = {:.2}, residual {:.2e}",
+                self.course.steps, p.dt, self.course.time, self.course.residual
+            )
+        };
+        format!(
+            "{}\n  \
+               lid           U = {} v0\n  \
+               backend       {}, {}\n  \
+               {course}\n  \
+               drag          D = {:.5} at the wall, {:.5} in the first row of cells\n  \
+               flow rate     G = {:.5}, vortex centre at y/delta = {:.4}\n  \
+               time          {:.2} s, {each:.3} ns for a phase-space cell and step{place}",
+            self.title("Driven cavity"),
+            p.lid,
+            self.machine,
+            p.precision,
+            r.drag_wall,
+            r.drag_cell,
+            r.flow,
+            r.centre / self.cavity.delta,
+            total.as_secs_f64(),
+        )
+    }
+}

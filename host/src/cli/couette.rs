@@ -1,0 +1,42 @@
+//! `rarefy couette`: shear flow between sliding plates.
+
+use super::common::{Failure, finite};
+use super::plates::{Flow, PlatesArgs};
+use crate::bgk::steady::plates::Drive;
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy couette --delta 1 --linear                the linearised equation, as in tables
+  rarefy couette --delta 1 --u 2 --model shakhov   plates that slide fast; the gas warms up
+  rarefy couette --delta 10 --out run              with profile, plots and run.json";
+
+/// Steady Couette flow: plates that slide with -U/2 and U/2 along y
+///
+/// Prints the stress Pi = -P_xy / (p0 U/v0) and the velocity of the gas at the plates, with the converged values of the linearised
+/// equation beside them where they are known. Lengths are in units of l0 = mu0 v0 / p0, velocities in v0 = sqrt(2 R T0).
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CouetteArgs {
+    /// Relative velocity of the plates in units of v0
+    #[arg(long, value_name = "U", default_value_t = 0.02, value_parser = moving, allow_negative_numbers = true)]
+    u: f64,
+    #[command(flatten)]
+    plates: PlatesArgs,
+}
+
+/// A finite number other than zero.
+fn moving(text: &str) -> Result<f64, String> {
+    match finite(text) {
+        Ok(number) if number != 0.0 => Ok(number),
+        _ => Err("a finite number other than 0 is needed".into()),
+    }
+}
+
+/// Runs the command.
+pub(super) fn run(args: &CouetteArgs) -> Result<(), Failure> {
+    let flow = Flow {
+        command: "couette",
+        drive: Drive::Couette(args.u),
+    };
+    super::plates::run(&args.plates, &flow)
+}

@@ -1,0 +1,230 @@
+//! `rarefy dft`: the discrete Fourier transform with exact sums.
+
+mod input;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::common::{Common, Failure, count, name_of};
+use super::npy;
+use super::output::{self, Transaction};
+use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use super::report::Report;
+use crate::backend::{Backend, Precision};
+use crate::error::Result;
+use crate::signed_digit::dft::{Signal, Spectrum, Transform};
+
+const EXAMPLES: &str = "\
+Input is an .npy array of n numbers, of n complex numbers or of shape (n, 2), or text with one number a line, or two: real and imaginary
+part. Numbers in text are decimal, of any length, and are not rounded.
+
+Examples:
+  rarefy dft x.npy --digits 30               y_k = 1/n sum x_j exp(-2 pi i j k / n), and the error of going back
+  rarefy dft x.txt --digits 100 --out y      with all digits in y/spectrum.csv
+  rarefy dft y.txt --inverse --digits 30     x_k = sum y_j exp(2 pi i j k / n)";
+
+/// Points up to which the summary lists the spectrum.
+const LISTED: usize = 32;
+
+/// Transform a sequence with exact sums and cosines of any precision
+///
+/// The error is that of the cosines, about 10^-DIGITS of the largest number, however far apart the numbers are.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct DftArgs {
+    /// The sequence: .npy or text; - is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Digits after the point of the cosines and sines, and of the numbers written
+    #[arg(long, value_name = "P", default_value = "30", value_parser = count)]
+    digits: u64,
+    /// The inverse transform, without the factor 1/n
+    #[arg(long)]
+    inverse: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Parameters {
+    digits: u64,
+    inverse: bool,
+    backend: Backend,
+    precision: Precision,
+}
+
+/// Runs the transform.
+pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
+    let common = &args.common;
+    let begun = Instant::now();
+    let x = input::read(&args.file)?;
+    let digits = usize::try_from(args.digits).unwrap_or(usize::MAX);
+    let mut files = Transaction::default();
+    if let Some(folder) = &common.out {
+        files.folder(folder)?;
+    }
+    let backend = common.backend.resolve()?;
+    let started = Instant::now();
+    let transform = Transform::new(x.len(), digits)?;
+    let table = started.elapsed();
+    let started = Instant::now();
+    let n = x.len() as u64;
+    // Without 1/n, the inverse is exact over 1, and forward again over n.
+    let (y, back) = if args.inverse {
+        let whole = Spectrum {
+            scaled: x.clone(),
+            divisor: 1,
+        };
+        let y = transform.inverse(&whole, &backend)?;
+        let back = transform.forward(&y.scaled, &backend)?;
+        (y, back)
+    } else {
+        let y = transform.forward(&x, &backend)?;
+        let back = transform.inverse(&y, &backend)?;
+        (y, back)
+    };
+    let spent = started.elapsed();
+    let outcome = Outcome {
+        file: args.file.display().to_string(),
+        machine: backend.describe(),
+        rounded: y.round_f64(),
+        percent: 100.0 * back.relative_error(&x),
+        y,
+        x,
+        spent,
+    };
+
+    let parameters = Parameters {
+        digits: args.digits,
+        inverse: args.inverse,
+        backend: common.backend,
+        precision: common.precision,
+    };
+    let mut report = Report::new("dft", &parameters, begun);
+    report.time("table", table);
+    report.time("transforms", spent);
+    report.set("input", &outcome.file);
+    report.set("machine", &outcome.machine);
+    report.set("count", n);
+    report.set(
+        "re",
+        outcome.rounded.iter().map(|y| y[0]).collect::<Vec<_>>(),
+    );
+    report.set(
+        "im",
+        outcome.rounded.iter().map(|y| y[1]).collect::<Vec<_>>(),
+    );
+    report.set("round_trip_error_percent", outcome.percent);
+    report.set("elapsed_s", begun.elapsed().as_secs_f64());
+    if let Some(folder) = &common.out {
+        let columns: Vec<f64> = outcome.rounded.iter().flatten().copied().collect();
+        let array = npy::encode(&[outcome.rounded.len(), 2], &columns, common.precision);
+        report.stage(&mut files, &folder.join("spectrum.npy"), &array)?;
+        report.stage(
+            &mut files,
+            &folder.join("spectrum.csv"),
+            &outcome.table(digits)?,
+        )?;
+        report.stage(
+            &mut files,
+            &folder.join("spectrum.png"),
+            &outcome.plot(args.inverse).png()?,
+        )?;
+    }
+    report.finish(files, common.out.as_deref(), common, |total| {
+        outcome.summary(&parameters, total)
+    })
+}
+
+struct Outcome {
+    file: String,
+    machine: String,
+    x: Signal,
+    y: Spectrum,
+    rounded: Vec<[f64; 2]>,
+    percent: f64,
+    spent: Duration,
+}
+
+impl Outcome {
+    fn table(&self, digits: usize) -> Result<Vec<u8>> {
+        let Signal { re, im } = self.y.rounded(digits);
+        let rows = re.iter().zip(&im).enumerate();
+        output::table(
+            &["k", "re", "im"],
+            rows.map(|(k, (re, im))| (k, re.to_string(), im.to_string())),
+        )
+    }
+
+    fn plot(&self, inverse: bool) -> Figure {
+        let (name, other) = if inverse { ("x", "y") } else { ("y", "x") };
+        let log = |values: Vec<[f64; 2]>| -> Vec<(f64, f64)> {
+            values
+                .into_iter()
+                .enumerate()
+                .map(|(k, [re, im])| (k as f64, re.hypot(im).log10()))
+                .collect()
+        };
+        let given = (0..self.x.len())
+            .map(|i| {
+                [&self.x.re, &self.x.im].map(|part| part.get(i).map_or(0.0, |x| x.round_f64()))
+            })
+            .collect();
+        let panel = |index: &str, name: &str, points, colour: usize| Panel {
+            x: format!("index {index}"),
+            y: format!("log_{{10}} |{name}_{index}|"),
+            reach: None,
+            legend: String::new(),
+            scale: Scale::Linear,
+            curves: vec![Curve {
+                label: format!("|{name}_{index}|"),
+                points,
+                colour: COLOURS[colour],
+                stroke: Stroke::Dotted,
+            }],
+        };
+        Figure {
+            title: format!("Discrete Fourier transform, {} points", self.rounded.len()),
+            panels: vec![
+                panel("j", other, log(given), 1),
+                panel("k", name, log(self.rounded.clone()), 0),
+            ],
+        }
+    }
+
+    fn summary(&self, p: &Parameters, total: Duration) -> String {
+        let what = if p.inverse {
+            "Inverse discrete Fourier transform"
+        } else {
+            "Discrete Fourier transform"
+        };
+        let mut lines = vec![
+            format!("{what} of {}, {} points", self.file, self.rounded.len()),
+            format!("  digits        {} in the cosines, exact sums", p.digits),
+            format!(
+                "  backend       {}, arrays in {}",
+                self.machine,
+                name_of(&p.precision)
+            ),
+            format!(
+                "  there, back   largest relative error {:.3e} %",
+                self.percent
+            ),
+            format!(
+                "  wall time     {:.3} s, of which the transforms {:.3} s",
+                total.as_secs_f64(),
+                self.spent.as_secs_f64()
+            ),
+        ];
+        if self.rounded.len() <= LISTED {
+            lines.push(format!("{:>4}  {:>24}  {:>24}", "k", "re", "im"));
+            for (k, [re, im]) in self.rounded.iter().enumerate() {
+                lines.push(format!("{k:>4}  {re:>24e}  {im:>24e}"));
+            }
+        }
+        lines.join("\n")
+    }
+}

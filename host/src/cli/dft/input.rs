@@ -1,0 +1,180 @@
+//! The sequence that is transformed: columns of numbers from .npy or text.
+
+use std::io::Read;
+use std::path::Path;
+
+use ndarray_npy::npy::header::Header;
+
+use crate::cli::output::reason;
+use crate::error::{Error, Result};
+use crate::signed_digit::decimal::{Decimal, parse_line};
+use crate::signed_digit::dft::Signal;
+
+/// Bytes of the header of an .npy file with what precedes it: plain arrays have 128.
+const HEADER: usize = 1024;
+
+/// How the first bytes of eight, the least first, are a number; `None` if it is not finite.
+type Decode = fn([u8; 8]) -> Option<Decimal>;
+
+/// Reads a sequence of real or complex numbers; `-` is standard input.
+pub(super) fn read(path: &Path) -> Result<Signal> {
+    let bytes = if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
+    } else {
+        std::fs::read(path)
+    };
+    let bytes = bytes.map_err(|e| Error::file(path, reason(&e)))?;
+    let signal = if bytes.starts_with(b"\x93NUMPY") {
+        array(&bytes)
+    } else {
+        text(&bytes)
+    };
+    let signal = signal.map_err(|text| Error::file(path, text))?;
+    if signal.is_empty() {
+        return Err(Error::file(
+            path,
+            "no numbers; a transform needs one at least",
+        ));
+    }
+    Ok(signal)
+}
+
+/// One number a line, or two with white space or a comma between them.
+fn text(bytes: &[u8]) -> std::result::Result<Signal, String> {
+    let mut signal = Signal::default();
+    for (i, line) in bytes.split(|&c| c == b'\n').enumerate() {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        let mut fields = line
+            .split(|c| c.is_ascii_whitespace() || *c == b',')
+            .filter(|field| !field.is_empty());
+        let number = |field: Option<&[u8]>| {
+            parse_line(field.unwrap_or(line), i + 1).map_err(|error| error.to_string())
+        };
+        let re = number(fields.next())?;
+        let im = match fields.next() {
+            Some(field) => Some(number(Some(field))?),
+            None => None,
+        };
+        if fields.next().is_some() {
+            return Err(format!(
+                "line {}: one number is needed, or two: real and imaginary part",
+                i + 1
+            ));
+        }
+        // A line with one number among lines with two has no imaginary part.
+        if im.is_some() || !signal.im.is_empty() {
+            signal.im.resize(signal.re.len(), Decimal::ZERO);
+            signal.im.push(im.unwrap_or_default());
+        }
+        signal.re.push(re);
+    }
+    Ok(signal)
+}
+
+/// An array of n numbers, real or complex, or of shape (n, 2).
+fn array(bytes: &[u8]) -> std::result::Result<Signal, String> {
+    let mut rest = bytes.get(..HEADER).unwrap_or(bytes);
+    let before = rest.len();
+    if matches!(rest, [_, _, _, _, _, _, 2 | 3, _, _, _, a, b, ..] if a | b != 0) {
+        return Err(format!(
+            "the header of this .npy file has more than {HEADER} bytes"
+        ));
+    }
+    let header = Header::from_reader(&mut rest)
+        .map_err(|_| "the header of this .npy file cannot be read; numpy.save writes a good one")?;
+    let data = &bytes[before - rest.len()..];
+    let (n, columns) = match *header.shape {
+        [n] | [n, 1] => (n, 1),
+        [n, 2] => (n, 2),
+        _ => return Err(
+            "an array of n numbers, or of shape (n, 2) with real and imaginary parts, is needed"
+                .into(),
+        ),
+    };
+    let descr = header.type_descriptor.as_string().map_or("", |s| s);
+    let (order, kind) = descr.split_at(descr.len().min(1));
+    let (decode, width, complex): (Decode, usize, bool) = match kind {
+        "f8" => (|b| Decimal::from_f64(f64::from_le_bytes(b)), 8, false),
+        "f4" => (
+            |b| Decimal::from_f64(f32::from_le_bytes([b[0], b[1], b[2], b[3]]).into()),
+            4,
+            false,
+        ),
+        "c16" => (|b| Decimal::from_f64(f64::from_le_bytes(b)), 8, true),
+        "c8" => (
+            |b| Decimal::from_f64(f32::from_le_bytes([b[0], b[1], b[2], b[3]]).into()),
+            4,
+            true,
+        ),
+        "i8" => (|b| Some(i64::from_le_bytes(b).into()), 8, false),
+        "i4" => (
+            |b| Some(i32::from_le_bytes([b[0], b[1], b[2], b[3]]).into()),
+            4,
+            false,
+        ),
+        "i2" => (
+            |b| Some(i32::from(i16::from_le_bytes([b[0], b[1]])).into()),
+            2,
+            false,
+        ),
+        "i1" => (|b| Some(i32::from(b[0].cast_signed()).into()), 1, false),
+        "u8" => (|b| Some(u64::from_le_bytes(b).into()), 8, false),
+        "u4" => (
+            |b| Some(u64::from(u32::from_le_bytes([b[0], b[1], b[2], b[3]])).into()),
+            4,
+            false,
+        ),
+        "u2" => (
+            |b| Some(u64::from(u16::from_le_bytes([b[0], b[1]])).into()),
+            2,
+            false,
+        ),
+        "u1" => (|b| Some(u64::from(b[0]).into()), 1, false),
+        _ => {
+            return Err(format!(
+                "elements of type '{descr}'; real or complex floats or integers are needed"
+            ));
+        }
+    };
+    if complex && columns == 2 {
+        return Err("complex numbers in two columns; an array of n of them is needed".into());
+    }
+    let columns = if complex { 2 } else { columns };
+    if n.checked_mul(columns * width) != Some(data.len()) {
+        return Err(format!(
+            "the file has {} bytes of data, and its header announces {n} x {columns} of {width} each",
+            data.len()
+        ));
+    }
+    let mut signal = Signal::default();
+    let by_columns = header.layout.is_fortran() && !complex;
+    for i in 0..n {
+        for column in 0..columns {
+            let at = if by_columns {
+                column * n + i
+            } else {
+                i * columns + column
+            };
+            let mut element = [0; 8];
+            element[..width].copy_from_slice(&data[at * width..][..width]);
+            if order == ">" {
+                element[..width].reverse();
+            }
+            let value = decode(element).ok_or_else(|| format!("number {} is not finite", i + 1))?;
+            let part = if column == 0 {
+                &mut signal.re
+            } else {
+                &mut signal.im
+            };
+            part.push(value);
+        }
+    }
+    Ok(signal)
+}

@@ -1,0 +1,458 @@
+//! What the subcommands that solve the BGK equation in time share: flags, the loop over the steps, checkpoints.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::checkpoint::Content;
+use super::common::{Common, Failure, count, finite, named, positive};
+use super::output::{self, Transaction};
+use super::progress::Progress;
+use super::report::Report;
+use crate::bgk::{Checkpoint, Gas, Model, Scheme, Simulation, SimulationConfig};
+use crate::error::{Error, Result};
+
+/// Name of the checkpoint in the run's folder.
+const FILE: &str = "checkpoint.rarefy";
+/// Steps between two looks at the residual.
+const LOOK: u64 = 50;
+/// Residual to which a run goes that is told no end.
+const RESIDUAL: f64 = 1e-6;
+/// Steps after which a run to a residual that does not come gives up.
+const MOST_STEPS: u64 = 1_000_000;
+
+/// Flags of the gas.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct GasArgs {
+    /// Relaxation model
+    #[arg(long, default_value = "bgk", value_parser = named::<Model>(&["bgk", "shakhov"]))]
+    pub(super) model: Model,
+    /// Prandtl number of the Shakhov model [default: 2/3]
+    #[arg(long, value_name = "PR", value_parser = positive, allow_negative_numbers = true)]
+    pub(super) prandtl: Option<f64>,
+    /// Exponent of the viscosity, mu ~ T^OMEGA
+    #[arg(long, default_value_t = 0.74, value_parser = finite, allow_negative_numbers = true)]
+    pub(super) omega: f64,
+}
+
+/// The gas by the names of the flags.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct GasParameters {
+    pub(super) model: Model,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) prandtl: Option<f64>,
+    pub(super) omega: f64,
+}
+
+impl GasParameters {
+    pub(super) fn of(args: &GasArgs) -> Result<Self> {
+        if args.prandtl.is_some() && args.model == Model::Bgk {
+            return Err(Error::input(
+                "--prandtl belongs to --model shakhov; the Prandtl number of BGK is 1",
+            ));
+        }
+        let parameters = Self {
+            model: args.model,
+            prandtl: args.prandtl,
+            omega: args.omega,
+        };
+        parameters.gas().validate()?;
+        Ok(parameters)
+    }
+
+    /// The library's gas.
+    pub(super) fn gas(&self) -> Gas {
+        Gas {
+            model: self.model,
+            prandtl: self.prandtl.unwrap_or(2.0 / 3.0),
+            omega: self.omega,
+            frequency: 1.0,
+        }
+    }
+}
+
+/// Flags of a run in time.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct MarchArgs {
+    /// Interpolation of the shift: first-order upwind as in the paper, or second order with van Leer's slopes
+    #[arg(long, default_value = "vanleer", value_parser = named::<Scheme>(&["upwind", "vanleer"]))]
+    pub(super) scheme: Scheme,
+    /// Sample Maxwellians as in the continuum, without exact moments on the velocity nodes
+    #[arg(long)]
+    pub(super) no_correction: bool,
+    /// Time step in units of 1/nu0 [default: what is accurate]
+    #[arg(long, value_name = "D", value_parser = positive, allow_negative_numbers = true)]
+    pub(super) dt: Option<f64>,
+    /// Stop after so many steps
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(super) steps: Option<u64>,
+    /// Stop when the fields change by less than this share of themselves in a unit of time [default: 1e-6, if there are no --steps]
+    #[arg(long, value_name = "R", value_parser = positive, allow_negative_numbers = true)]
+    pub(super) until_residual: Option<f64>,
+    /// Write checkpoint.rarefy every N steps and at the end
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(super) checkpoint_every: Option<u64>,
+    /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
+    #[arg(long, value_name = "FILE")]
+    pub(super) resume: Option<PathBuf>,
+}
+
+/// Where a run ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct End {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) steps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) until_residual: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) checkpoint_every: Option<u64>,
+}
+
+impl End {
+    pub(super) fn of(args: &MarchArgs) -> Self {
+        Self {
+            steps: args.steps,
+            until_residual: args
+                .until_residual
+                .or(args.steps.is_none().then_some(RESIDUAL)),
+            checkpoint_every: args.checkpoint_every,
+        }
+    }
+
+    /// Takes over what the flags of a resumed run say anew.
+    fn renew(&mut self, args: &MarchArgs) {
+        if args.steps.is_some() || args.until_residual.is_some() {
+            (self.steps, self.until_residual) = (args.steps, args.until_residual);
+        }
+        if args.checkpoint_every.is_some() {
+            self.checkpoint_every = args.checkpoint_every;
+        }
+    }
+}
+
+/// Numbers of velocity nodes along the axes, as `32` or `32x28x28`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(super) struct Counts(pub(super) Vec<usize>);
+
+impl FromStr for Counts {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let counts: Option<Vec<usize>> = text
+            .split('x')
+            .map(|part| part.parse().ok().filter(|n| (2..=1024).contains(n)))
+            .collect();
+        counts
+            .filter(|counts| counts.len() <= 3)
+            .map(Self)
+            .ok_or_else(|| {
+                Error::input(
+                    "one to three numbers from 2 to 1024 are needed, such as 32 or 32x28x28",
+                )
+            })
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<String> = self.0.iter().map(usize::to_string).collect();
+        f.write_str(&parts.join("x"))
+    }
+}
+
+impl TryFrom<String> for Counts {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Counts> for String {
+    fn from(counts: Counts) -> Self {
+        counts.to_string()
+    }
+}
+
+/// What a subcommand's checkpoint keeps besides the populations.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept<P> {
+    parameters: P,
+    machine: String,
+    step: u64,
+    relaxed: bool,
+}
+
+/// A run that is about to begin or go on.
+pub(super) struct Start {
+    pub(super) simulation: Simulation,
+    pub(super) warning: Option<String>,
+}
+
+/// Parameters of a subcommand: all that its flags say, by their names.
+pub(super) trait Parameters: Clone + Serialize + DeserializeOwned {
+    /// Name of the subcommand.
+    const COMMAND: &'static str;
+    /// The end of the run.
+    fn end(&mut self) -> &mut End;
+    /// The run.
+    fn config(&self) -> Result<SimulationConfig>;
+}
+
+/// Starts a run afresh.
+pub(super) fn fresh(parameters: &impl Parameters) -> Result<Start> {
+    Ok(Start {
+        simulation: Simulation::new(parameters.config()?)?,
+        warning: None,
+    })
+}
+
+/// Takes a run up again. `wanted` is what the flags of this call say; a flag on the command line that says otherwise than the checkpoint is refused.
+pub(super) fn resumed<P: Parameters>(
+    path: &Path,
+    wanted: &P,
+    march: &MarchArgs,
+    given: &ArgMatches,
+) -> Result<(P, Start)> {
+    let mut content = Content::<Kept<P>>::read(path, P::COMMAND)?;
+    let mut parameters = content.state.parameters.clone();
+    refuse_contradictions(&value(&parameters), &value(wanted), given)?;
+    parameters.end().renew(march);
+    let config = parameters.config()?;
+    let populations = content.take(path, "populations", config.populations())?;
+    let extra = content.arrays.remove("extra").unwrap_or_default();
+    let simulation = Simulation::resume(Checkpoint {
+        config,
+        step: content.state.step,
+        populations,
+        extra,
+    })?;
+    let (here, there) = (simulation.machine(), &content.state.machine);
+    let (this, that) = (env!("CARGO_PKG_VERSION"), &content.version);
+    let warning = (here != *there || this != that).then(|| {
+        format!("the checkpoint was written by rarefy {that} on {there}; with {this} on {here} the bits may differ")
+    });
+    let end = *parameters.end();
+    if end.until_residual.is_none() && end.steps.is_some_and(|steps| steps <= simulation.step()) {
+        return Err(Error::file(
+            path,
+            format!(
+                "the checkpoint is at step {} and the run ends at step {}; give a later --steps",
+                simulation.step(),
+                end.steps.unwrap_or_default()
+            ),
+        ));
+    }
+    Ok((
+        parameters,
+        Start {
+            simulation,
+            warning,
+        },
+    ))
+}
+
+fn value(parameters: &impl Serialize) -> Value {
+    serde_json::to_value(parameters).expect("parameters are plain data")
+}
+
+/// Flags that a resumed run may give anew.
+const FREE: [&str; 3] = ["steps", "until-residual", "checkpoint-every"];
+
+fn refuse_contradictions(kept: &Value, wanted: &Value, given: &ArgMatches) -> Result<()> {
+    for id in given.ids() {
+        let flag = id.as_str().replace('_', "-");
+        if given.value_source(id.as_str()) != Some(ValueSource::CommandLine)
+            || FREE.contains(&flag.as_str())
+        {
+            continue;
+        }
+        let (Some(wanted), kept) = (wanted.get(&flag), kept.get(&flag)) else {
+            continue;
+        };
+        if Some(wanted) != kept {
+            let plain = |value: &Value| value.to_string().replace('"', "");
+            return Err(Error::input(format!(
+                "--{flag} {} contradicts the checkpoint, whose run has {}; leave it out, or start a new run",
+                plain(wanted),
+                kept.map_or_else(|| "none".into(), plain)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// How a run went.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Course {
+    /// Steps taken altogether.
+    pub(super) steps: u64,
+    /// Time reached.
+    pub(super) time: f64,
+    /// The last residual.
+    pub(super) residual: f64,
+    /// Whether the residual that was asked for is reached, if one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) converged: Option<bool>,
+    /// Step, time and residual, each time that the run was looked at.
+    #[serde(skip)]
+    pub(super) history: Vec<(u64, f64, f64)>,
+    /// Time spent on the steps of this call, and their number.
+    #[serde(skip)]
+    pub(super) spent: (Duration, u64),
+}
+
+/// The folder of a run, which is checked for being writable.
+pub(super) fn folder(
+    files: &mut Transaction,
+    common: &Common,
+    march: &MarchArgs,
+    name: &str,
+) -> std::result::Result<Option<PathBuf>, Failure> {
+    let folder = match (&common.out, &march.resume) {
+        (Some(out), _) => Some(out.clone()),
+        (None, _) if common.json => None,
+        (None, Some(checkpoint)) => Some(output::folder_of(checkpoint).to_path_buf()),
+        (None, None) => Some(PathBuf::from("rarefy-out").join(name)),
+    };
+    if let Some(folder) = &folder {
+        files.folder(folder)?;
+    } else if march.checkpoint_every.is_some() {
+        return Err(Failure::Usage(
+            "--checkpoint-every needs a folder for the checkpoint; give --out DIR".into(),
+        ));
+    }
+    Ok(folder)
+}
+
+/// Takes the steps of a run, with progress, checkpoints, and a stop at Ctrl-C.
+pub(super) fn drive<P: Parameters>(
+    parameters: &P,
+    simulation: &mut Simulation,
+    files: &mut Transaction,
+    folder: Option<&Path>,
+    common: &Common,
+    report: &mut Report,
+) -> std::result::Result<Course, Failure> {
+    let end = *parameters.clone().end();
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    // The second Ctrl-C does not wait for the steps to end. Without a handler Ctrl-C simply ends the process.
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::SeqCst) {
+            std::process::exit(1);
+        }
+    });
+    let save = |files: &mut Transaction, simulation: &mut Simulation, folder: &Path| {
+        let path = folder.join(FILE);
+        let checkpoint = simulation.checkpoint()?;
+        let kept = Kept {
+            parameters: parameters.clone(),
+            machine: simulation.machine(),
+            step: checkpoint.step,
+            relaxed: checkpoint.config.relaxed,
+        };
+        let arrays = BTreeMap::from([
+            ("populations".to_owned(), checkpoint.populations),
+            ("extra".to_owned(), checkpoint.extra),
+        ]);
+        let bytes = Content::new(P::COMMAND, kept, arrays).encode();
+        files.write_now(&path, &bytes).map(|()| path)
+    };
+    let first_step = simulation.step();
+    let last_step = end.steps.unwrap_or(MOST_STEPS).max(first_step);
+    let mut progress = Progress::new(P::COMMAND, common.quiet);
+    let mut history: Vec<(u64, f64, f64)> = Vec::new();
+    let mut residual = simulation.residual()?;
+    let started = Instant::now();
+    let reached = |residual: f64| end.until_residual.is_some_and(|until| residual <= until);
+    while simulation.step() < last_step && !reached(residual) {
+        if interrupted.load(Ordering::SeqCst) {
+            progress.finish();
+            let rest = match folder {
+                Some(folder) => {
+                    let path = save(files, simulation, folder)?;
+                    format!(
+                        "go on with: rarefy {} --resume {}",
+                        P::COMMAND,
+                        path.display()
+                    )
+                }
+                None => "nothing is saved, for there is no --out".into(),
+            };
+            return Err(Failure::Interrupted(format!(
+                "interrupted after {} steps; {rest}",
+                simulation.step()
+            )));
+        }
+        // Looks fall on multiples of their distance, whatever the run was interrupted at.
+        let now = simulation.step();
+        let mut next = last_step.min((now / LOOK + 1) * LOOK);
+        if let Some(every) = end.checkpoint_every {
+            next = next.min((now / every + 1) * every);
+        }
+        simulation.advance(next - now)?;
+        if simulation.step().is_multiple_of(LOOK) || simulation.step() == last_step {
+            residual = simulation.residual()?;
+            history.push((simulation.step(), simulation.time(), residual));
+        }
+        if let (Some(every), Some(folder)) = (end.checkpoint_every, folder)
+            && simulation.step().is_multiple_of(every)
+        {
+            save(files, simulation, folder)?;
+        }
+        let done = match (end.steps, end.until_residual, history.first()) {
+            (Some(steps), _, _) => simulation.step() as f64 / steps as f64,
+            // Residuals fall about exponentially.
+            (None, Some(until), Some(&(_, _, first))) => {
+                (residual / first).ln() / (until / first).ln()
+            }
+            _ => 0.0,
+        };
+        progress.update(done, || {
+            format!(
+                "step {}, t = {:.3}, residual {residual:.2e}",
+                simulation.step(),
+                simulation.time()
+            )
+        });
+    }
+    progress.finish();
+    let spent = (started.elapsed(), simulation.step() - first_step);
+    report.time("steps", spent.0);
+    if spent.1 > 0 {
+        report.time("step", spent.0.div_f64(spent.1 as f64));
+    }
+    if let (Some(_), Some(folder)) = (end.checkpoint_every, folder) {
+        save(files, simulation, folder)?;
+    }
+    let converged = end.until_residual.map(|until| residual <= until);
+    if converged == Some(false) {
+        report.warn(format!(
+            "stopped after {} steps at the residual {residual:.2e}; {:e} was asked for",
+            simulation.step(),
+            end.until_residual.unwrap_or_default()
+        ));
+    }
+    Ok(Course {
+        steps: simulation.step(),
+        time: simulation.time(),
+        residual,
+        converged,
+        history,
+        spent,
+    })
+}

@@ -1,0 +1,42 @@
+//! `rarefy fourier`: heat conduction between plates.
+
+use super::common::{Failure, finite};
+use super::plates::{Flow, PlatesArgs};
+use crate::bgk::steady::plates::Drive;
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy fourier --delta 1 --linear                                       the linearised equation, as in tables
+  rarefy fourier --delta 1 --temperature-difference 1 --model shakhov     plates at 1.5 and 0.5 T0
+  rarefy fourier --delta 10 --out run                                     with profile, plots and run.json";
+
+/// Steady heat conduction: plates at temperatures 1 + dT/2 and 1 - dT/2
+///
+/// Prints the heat flux Q = q / (p0 v0 dT/T0) from the hot plate on the left to the cold one and the temperature of the gas at the plates, with the converged
+/// values of the linearised equation beside them where they are known. Lengths are in units of l0 = mu0 v0 / p0.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct FourierArgs {
+    /// Difference of the plates' temperatures in units of T0, above -2 and below 2
+    #[arg(long, value_name = "DT", default_value_t = 0.02, value_parser = difference, allow_negative_numbers = true)]
+    temperature_difference: f64,
+    #[command(flatten)]
+    plates: PlatesArgs,
+}
+
+/// A difference that leaves both temperatures positive.
+fn difference(text: &str) -> Result<f64, String> {
+    match finite(text) {
+        Ok(number) if number != 0.0 && number.abs() < 2.0 => Ok(number),
+        _ => Err("a number between -2 and 2 other than 0 is needed".into()),
+    }
+}
+
+/// Runs the command.
+pub(super) fn run(args: &FourierArgs) -> Result<(), Failure> {
+    let flow = Flow {
+        command: "fourier",
+        drive: Drive::Fourier(args.temperature_difference),
+    };
+    super::plates::run(&args.plates, &flow)
+}

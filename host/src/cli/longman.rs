@@ -1,0 +1,805 @@
+//! `rarefy longman`: many infinite integrals of oscillating functions.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::common::{Common, Failure, finite, name_of};
+use super::output::{self, Transaction};
+use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use super::progress::Progress;
+use super::report::Report;
+use crate::backend::{Precision, Resolved};
+use crate::error::{Error, Result};
+use crate::longman::expression::FUNCTIONS;
+use crate::longman::family::{FAMILIES, Family};
+use crate::longman::{AREAS, Boundaries, Integral, Settings, Status, Task};
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy longman --family damped-cos --lambda 0.5 --omega 10 --areas 16 --gauss 8
+  rarefy longman --amplitude 'x/(x^2+p^2)' --oscillator bessel:0 --frequency xi --input params.csv --output results.csv
+  rarefy longman --integrand 'cos(x^3)' --zeros-file zeros.txt
+  rarefy longman --integrand 'exp(-x)*sin(x)' --half-period 3.141592653589793";
+
+/// Integrals that are computed between two messages about progress.
+const CHUNK: usize = 1 << 14;
+/// The same on a GPU, which is busy with many at a time only.
+const GPU_CHUNK: usize = 1 << 22;
+
+/// Most integrals in the table of the summary.
+const SHOWN: usize = 20;
+
+/// Integrate oscillating functions to infinity, any number at once, each with an error estimate and a status
+///
+/// The integrand is amplitude * oscillator(frequency * x), a named family, or a whole integrand with its zeros or its half-period. With --input, one
+/// integral for each row of a CSV file with a header: the columns are the parameters, and `a` is the lower limit.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES, after_long_help = long_help())]
+pub(super) struct LongmanArgs {
+    /// A named family of integrands; they are listed below
+    #[arg(long, value_name = "NAME", help_heading = "Integrand")]
+    family: Option<String>,
+    /// Amplitude, an expression in x and parameters; of some families, the function f
+    #[arg(
+        long,
+        value_name = "EXPR",
+        allow_hyphen_values = true,
+        help_heading = "Integrand"
+    )]
+    amplitude: Option<String>,
+    /// What the amplitude is multiplied by: cos, sin or bessel:NU; NU is a number or a parameter
+    #[arg(long, value_name = "OSC", help_heading = "Integrand")]
+    oscillator: Option<String>,
+    /// Frequency in the oscillator's argument: a number or a parameter
+    #[arg(
+        long,
+        value_name = "W",
+        allow_hyphen_values = true,
+        help_heading = "Integrand"
+    )]
+    frequency: Option<String>,
+    /// The whole integrand, an expression in x and parameters
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true, help_heading = "Integrand", conflicts_with_all = ["family", "amplitude", "oscillator", "frequency"])]
+    integrand: Option<String>,
+    /// Zeros of the integrand, ascending numbers in a text file; any points between which the integrals alternate in sign will do
+    #[arg(long, value_name = "FILE", help_heading = "Integrand", requires = "integrand", conflicts_with_all = ["half_period", "first_zero"])]
+    zeros_file: Option<PathBuf>,
+    /// Distance between two zeros of the integrand
+    #[arg(long, value_name = "H", value_parser = finite, allow_negative_numbers = true, help_heading = "Integrand", requires = "integrand")]
+    half_period: Option<f64>,
+    /// First zero [default: the lower limit plus the half-period]
+    #[arg(long, value_name = "Z", value_parser = finite, allow_negative_numbers = true, help_heading = "Integrand", requires = "half_period")]
+    first_zero: Option<f64>,
+    /// CSV file of parameters, one integral a row
+    #[arg(long, value_name = "FILE", help_heading = "Integrals")]
+    input: Option<PathBuf>,
+    /// Lower limit, where the input has no column `a`
+    #[arg(long, value_name = "A", default_value_t = 0.0, value_parser = number, allow_negative_numbers = true, help_heading = "Integrals")]
+    lower: f64,
+    /// Value of a parameter that the input has no column for, as NAME=VALUE; may be repeated, or separated by commas
+    #[arg(
+        long,
+        value_name = "NAME=VALUE",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        help_heading = "Integrals"
+    )]
+    param: Vec<String>,
+    #[command(flatten)]
+    named: NamedParameters,
+    /// Areas (half cycles) that are used, 8 to 64 [default: 32, and 64 where those do not suffice]
+    #[arg(long, value_name = "N", help_heading = "Method")]
+    areas: Option<usize>,
+    /// Gauss points of an area, 2 to 64; the error is estimated by their Kronrod extension
+    #[arg(long, value_name = "G", default_value_t = 7, help_heading = "Method")]
+    gauss: usize,
+    /// Relative tolerance [default: 1e-10; 1e-5 in f32]
+    #[arg(long, value_name = "R", value_parser = finite, allow_negative_numbers = true, help_heading = "Method")]
+    rtol: Option<f64>,
+    /// Absolute tolerance
+    #[arg(long, value_name = "R", default_value_t = 0.0, value_parser = finite, allow_negative_numbers = true, help_heading = "Method")]
+    atol: f64,
+    /// Relative accuracy of the integrand [default: 4 units of roundoff, 16 with Bessel functions]
+    #[arg(long, value_name = "EPS", value_parser = finite, allow_negative_numbers = true, help_heading = "Method")]
+    accuracy: Option<f64>,
+    /// P if the integrand is like (x-a)^-P at the lower limit; found by itself where that is 0
+    #[arg(long, value_name = "P", value_parser = finite, allow_negative_numbers = true, help_heading = "Method")]
+    head_exponent: Option<f64>,
+    /// Try Levin's u transformation and Wynn's epsilon algorithm too
+    #[arg(long, help_heading = "Method")]
+    nonlinear: bool,
+    /// Where to write the table of results [default: results.csv in --out]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+}
+
+macro_rules! named_parameters {
+    ($($name:ident)*) => {
+        /// The parameters of the families as flags.
+        #[derive(Clone, Debug, clap::Args)]
+        #[command(next_help_heading = "Parameters of the families")]
+        struct NamedParameters {
+            $(
+                #[arg(long, value_name = "VALUE", value_parser = number, allow_negative_numbers = true)]
+                $name: Option<f64>,
+            )*
+        }
+
+        impl NamedParameters {
+            fn given(&self) -> impl Iterator<Item = (&'static str, f64)> {
+                [$((stringify!($name), self.$name)),*]
+                    .into_iter()
+                    .filter_map(|(name, value)| Some((name, value?)))
+            }
+        }
+    };
+}
+named_parameters! { lambda omega p mu nu b k rho z xi eta }
+
+/// A number, NaN and infinities included: they give a row its status.
+fn number(text: &str) -> std::result::Result<f64, String> {
+    text.trim().parse().map_err(|_| "a number is needed".into())
+}
+
+fn long_help() -> String {
+    let mut text = String::from("Families:\n");
+    for family in FAMILIES {
+        let _ = writeln!(
+            text,
+            "  {:<15} {}; parameters {}",
+            family.name,
+            family.formula,
+            family.parameters.join(", ")
+        );
+    }
+    text.push_str(
+        "\nExpressions:
+  + - * / ^ (or **), parentheses, numbers as 2, .5 or 1e-3; -x^2 is -(x^2), x^y^z is x^(y^z).
+  x is the variable of integration; pi and e are constants; every other name is a parameter: a column of --input, or given by --param.
+  Functions: ",
+    );
+    let functions: Vec<String> = FUNCTIONS
+        .iter()
+        .map(|function| {
+            let call = format!("{}({})", function.name, function.arguments.join(", "));
+            match function.meaning {
+                "" => call,
+                meaning => format!("{call} ({meaning})"),
+            }
+        })
+        .collect();
+    text.push_str(&functions.join(", "));
+    text.push_str(
+        ".
+
+Results:
+  value,error,status,accelerator,condition, in the order of the rows. error is an estimate of the absolute error; condition times the machine
+  epsilon is the relative error that can be attained. Status:
+  OK                 the error estimate is within max(atol, rtol |value|)
+  PREMISE_VIOLATED   the areas do not alternate, or do not fall to zero: no value
+  NOT_CONVERGED      value and honest estimate, beyond the tolerance
+  NOT_FINITE         the integrand is not finite inside the range
+  INVALID_ARGUMENT   NaN, a frequency that is not positive, boundaries that do not ascend
+
+",
+    );
+    text.push_str(EXAMPLES);
+    text
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Parameters {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    family: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    amplitude: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oscillator: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    integrand: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    zeros_file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    half_period: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_zero: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<String>,
+    lower: f64,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    param: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    areas: Option<usize>,
+    gauss: usize,
+    rtol: f64,
+    atol: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accuracy: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head_exponent: Option<f64>,
+    nonlinear: bool,
+    backend: crate::Backend,
+    precision: Precision,
+}
+
+/// Rows of parameters.
+struct Rows {
+    lower: Vec<f64>,
+    values: Vec<f64>,
+    /// Cells that are no numbers: the first one's place, and how many.
+    unreadable: Option<(String, usize)>,
+}
+
+/// Runs the integrals.
+pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
+    let begun = Instant::now();
+    let common = &args.common;
+    let settings = settings(args)?;
+    let given = given_parameters(args)?;
+    let header = match &args.input {
+        Some(path) => Some(read_header(path)?),
+        None => None,
+    };
+    let known: Vec<&str> = given
+        .keys()
+        .map(String::as_str)
+        .chain(header.iter().flatten().map(String::as_str))
+        .filter(|name| *name != "x")
+        .collect();
+    let task = task(args, &known)?;
+    let rows = rows(args, &task, &given)?;
+
+    let mut files = Transaction::default();
+    if let Some(folder) = &common.out {
+        files.folder(folder)?;
+    }
+    let output = args
+        .output
+        .clone()
+        .or_else(|| common.out.as_ref().map(|folder| folder.join("results.csv")));
+    if let Some(path) = &output {
+        files.file(path)?;
+    }
+    let parameters = parameters(args, &settings, &given);
+    let mut report = Report::new("longman", &parameters, begun);
+    if rows.lower.is_empty() {
+        report.warn("the input has no rows: there is nothing to integrate".into());
+    }
+    if let Some((place, count)) = &rows.unreadable {
+        report.warn(format!(
+            "{count} cells of the input are no numbers, the first {place}; their integrals are INVALID_ARGUMENT"
+        ));
+    }
+    let machine = common.backend.resolve()?;
+    let started = Instant::now();
+    let results = integrate(&task, &rows, &settings, common, &machine)?;
+    let spent = started.elapsed();
+    report.time("integrals", spent);
+
+    let outcome = Outcome {
+        results: &results,
+        machine: machine.describe(),
+        precision: common.precision,
+    };
+    outcome.report(&mut report, spent);
+    if let Some(path) = &output {
+        report.stage(&mut files, path, &outcome.table()?)?;
+    }
+    if let Some(folder) = &common.out {
+        report.stage(
+            &mut files,
+            &folder.join("errors.png"),
+            &outcome.plot().png()?,
+        )?;
+    }
+    report.finish(files, common.out.as_deref(), common, |total| {
+        outcome.summary(&title(args), spent, total)
+    })
+}
+
+fn settings(args: &LongmanArgs) -> std::result::Result<Settings, Failure> {
+    let rtol = match args.common.precision {
+        Precision::F64 => 1e-10,
+        Precision::F32 => 1e-5,
+    };
+    let settings = Settings {
+        areas: args.areas,
+        gauss: args.gauss,
+        rtol: args.rtol.unwrap_or(rtol),
+        atol: args.atol,
+        accuracy: args.accuracy,
+        head_exponent: args.head_exponent,
+        nonlinear: args.nonlinear,
+        ..Settings::default()
+    };
+    if let Some(areas) = settings.areas
+        && !AREAS.contains(&areas)
+    {
+        return Err(Failure::Usage(format!(
+            "--areas is a number from {} to {}, not {areas}",
+            AREAS.start(),
+            AREAS.end()
+        )));
+    }
+    settings.check()?;
+    Ok(settings)
+}
+
+fn title(args: &LongmanArgs) -> String {
+    match (&args.family, &args.integrand) {
+        (Some(family), _) => match Family::named(family) {
+            Some(family) => family.formula.to_owned(),
+            None => family.clone(),
+        },
+        (None, Some(integrand)) => integrand.clone(),
+        (None, None) => format!(
+            "{} * {}({} x)",
+            args.amplitude.as_deref().unwrap_or_default(),
+            args.oscillator.as_deref().unwrap_or_default(),
+            args.frequency.as_deref().unwrap_or_default()
+        ),
+    }
+}
+
+fn parameters(
+    args: &LongmanArgs,
+    settings: &Settings,
+    given: &BTreeMap<String, f64>,
+) -> Parameters {
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string());
+    let param: Vec<String> = given
+        .iter()
+        .map(|(name, v)| format!("{name}={v}"))
+        .collect();
+    Parameters {
+        family: args.family.clone(),
+        amplitude: args.amplitude.clone(),
+        oscillator: args.oscillator.clone(),
+        frequency: args.frequency.clone(),
+        integrand: args.integrand.clone(),
+        zeros_file: path(&args.zeros_file),
+        half_period: args.half_period,
+        first_zero: args.first_zero,
+        input: path(&args.input),
+        lower: args.lower,
+        param: param.join(","),
+        areas: settings.areas,
+        gauss: settings.gauss,
+        rtol: settings.rtol,
+        atol: settings.atol,
+        accuracy: settings.accuracy,
+        head_exponent: settings.head_exponent,
+        nonlinear: settings.nonlinear,
+        backend: args.common.backend,
+        precision: args.common.precision,
+    }
+}
+
+/// Parameters from flags.
+fn given_parameters(args: &LongmanArgs) -> std::result::Result<BTreeMap<String, f64>, Failure> {
+    let mut given = BTreeMap::new();
+    for text in &args.param {
+        let parsed = text
+            .split_once('=')
+            .and_then(|(name, value)| Some((name.trim(), number(value).ok()?)));
+        let Some((name, value)) = parsed else {
+            return Err(Failure::Usage(format!(
+                "--param '{text}' is not of the form NAME=VALUE with a number"
+            )));
+        };
+        given.insert(name.to_owned(), value);
+    }
+    given.extend(
+        args.named
+            .given()
+            .map(|(name, value)| (name.to_owned(), value)),
+    );
+    Ok(given)
+}
+
+fn task(args: &LongmanArgs, known: &[&str]) -> std::result::Result<Task, Failure> {
+    let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
+    if let Some(name) = &args.family {
+        let Some(family) = Family::named(name) else {
+            let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
+            return usage(&format!(
+                "there is no family '{name}'; families are {}",
+                names.join(", ")
+            ));
+        };
+        if args.oscillator.is_some() || args.frequency.is_some() {
+            return usage(
+                "a family has its own oscillator and frequency; leave --oscillator and --frequency away",
+            );
+        }
+        return Ok(Task::family(family, args.amplitude.as_deref(), known)?);
+    }
+    if let Some(integrand) = &args.integrand {
+        let boundaries = match (&args.zeros_file, args.half_period) {
+            (Some(path), _) => Boundaries::Points(read_zeros(path)?),
+            (None, Some(half_period)) => Boundaries::HalfPeriod {
+                first: args.first_zero,
+                half_period,
+            },
+            (None, None) => return usage("--integrand needs --zeros-file FILE or --half-period H"),
+        };
+        return Ok(Task::whole(integrand, boundaries, known)?);
+    }
+    match (&args.amplitude, &args.oscillator, &args.frequency) {
+        (Some(amplitude), Some(oscillator), Some(frequency)) => {
+            Ok(Task::oscillating(amplitude, oscillator, frequency, known)?)
+        }
+        (None, None, None) => usage(
+            "an integrand is needed: --family NAME, --amplitude EXPR with --oscillator and --frequency, or --integrand EXPR",
+        ),
+        (None, ..) => usage("--amplitude EXPR is needed with --oscillator and --frequency"),
+        (_, None, _) => usage("--oscillator cos, sin or bessel:NU is needed with --amplitude"),
+        (.., None) => usage("--frequency, a number or a parameter, is needed with --amplitude"),
+    }
+}
+
+/// Numbers apart by white space or commas; `#` starts a comment. A word that is no number refuses the file.
+fn read_zeros(path: &Path) -> Result<Vec<f64>> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, output::reason(&e)))?;
+    let mut zeros = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default();
+        let words = line.split(|c: char| c.is_whitespace() || c == ',' || c == ';');
+        for word in words.filter(|word| !word.is_empty()) {
+            match word.parse() {
+                Ok(zero) => zeros.push(zero),
+                // A heading.
+                Err(_) if zeros.is_empty() && i == 0 => {}
+                Err(_) => {
+                    return Err(Error::file(
+                        path,
+                        format!("line {}: '{word}' is no number", i + 1),
+                    ));
+                }
+            }
+        }
+    }
+    if zeros.is_empty() {
+        return Err(Error::file(path, "no zeros in this file"));
+    }
+    Ok(zeros)
+}
+
+fn reader(path: &Path) -> Result<csv::Reader<std::fs::File>> {
+    csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .flexible(true)
+        .comment(Some(b'#'))
+        .from_path(path)
+        .map_err(|error| csv_error(path, error))
+}
+
+fn csv_error(path: &Path, error: csv::Error) -> Error {
+    let line = error.position().map(csv::Position::line);
+    let reason = match error.into_kind() {
+        csv::ErrorKind::Io(error) => output::reason(&error),
+        csv::ErrorKind::Utf8 { .. } => "not a text in UTF-8".to_owned(),
+        other => format!("{other:?}"),
+    };
+    let line = line.map_or(String::new(), |line| format!("line {line}: "));
+    Error::file(path, format!("{line}{reason}"))
+}
+
+fn read_header(path: &Path) -> Result<Vec<String>> {
+    let mut reader = reader(path)?;
+    let header = reader.headers().map_err(|error| csv_error(path, error))?;
+    let names: Vec<String> = header
+        .iter()
+        .map(|name| name.trim_start_matches('\u{feff}').trim().to_owned())
+        .collect();
+    if names.iter().all(String::is_empty) {
+        return Err(Error::file(
+            path,
+            "an empty file; its first line must name the columns",
+        ));
+    }
+    for (i, name) in names.iter().enumerate() {
+        if !name.is_empty() && names[..i].contains(name) {
+            return Err(Error::file(path, format!("two columns are named '{name}'")));
+        }
+    }
+    Ok(names)
+}
+
+/// Where the value of a parameter comes from.
+enum Origin {
+    Column(usize),
+    Flag(f64),
+}
+
+fn rows(
+    args: &LongmanArgs,
+    task: &Task,
+    given: &BTreeMap<String, f64>,
+) -> std::result::Result<Rows, Failure> {
+    let header = match &args.input {
+        Some(path) => read_header(path)?,
+        None => Vec::new(),
+    };
+    let mut missing = Vec::new();
+    let mut origins = Vec::new();
+    for name in task.parameters() {
+        let column = header.iter().position(|column| column == name);
+        match (column, given.get(name)) {
+            (Some(column), _) => origins.push(Origin::Column(column)),
+            (None, Some(value)) => origins.push(Origin::Flag(*value)),
+            (None, None) => missing.push(name.as_str()),
+        }
+    }
+    for name in given.keys() {
+        if !task.parameters().contains(name) && name != "a" {
+            let names = task.parameters().join(", ");
+            return Err(Failure::Usage(format!(
+                "the integrand has no parameter '{name}'; it has {}",
+                if names.is_empty() { "none" } else { &names }
+            )));
+        }
+    }
+    if !missing.is_empty() {
+        let what = if missing.len() == 1 {
+            "parameter"
+        } else {
+            "parameters"
+        };
+        let missing = missing.join(", ");
+        return Err(match &args.input {
+            Some(path) => Error::file(
+                path,
+                format!(
+                    "no column for the {what} {missing}; the columns are {}",
+                    header.join(", ")
+                ),
+            )
+            .into(),
+            None => Failure::Usage(format!(
+                "no value for the {what} {missing}; give --param {}=VALUE or --input FILE",
+                missing.split(',').next().unwrap_or_default()
+            )),
+        });
+    }
+    let lower = given.get("a").copied().unwrap_or(args.lower);
+    let Some(path) = &args.input else {
+        return Ok(Rows {
+            lower: vec![lower],
+            values: origins
+                .iter()
+                .map(|origin| match origin {
+                    Origin::Flag(value) => *value,
+                    Origin::Column(_) => f64::NAN,
+                })
+                .collect(),
+            unreadable: None,
+        });
+    };
+    let limit = header.iter().position(|column| column == "a");
+    let mut rows = Rows {
+        lower: Vec::new(),
+        values: Vec::new(),
+        unreadable: None,
+    };
+    let mut reader = reader(path)?;
+    let mut record = csv::StringRecord::new();
+    while reader
+        .read_record(&mut record)
+        .map_err(|error| csv_error(path, error))?
+    {
+        let line = record.position().map_or(0, csv::Position::line);
+        let mut cell = |column: usize| {
+            let text = record.get(column).unwrap_or_default();
+            text.parse().unwrap_or_else(|_| {
+                let name = header.get(column).map_or("", String::as_str);
+                let place = || format!("'{text}' in line {line}, column {name}");
+                rows.unreadable.get_or_insert_with(|| (place(), 0)).1 += 1;
+                f64::NAN
+            })
+        };
+        rows.lower.push(limit.map_or(lower, &mut cell));
+        for origin in &origins {
+            rows.values.push(match origin {
+                Origin::Column(column) => cell(*column),
+                Origin::Flag(value) => *value,
+            });
+        }
+    }
+    Ok(rows)
+}
+
+fn integrate(
+    task: &Task,
+    rows: &Rows,
+    settings: &Settings,
+    common: &Common,
+    machine: &Resolved,
+) -> Result<Vec<Integral>> {
+    let count = task.parameters().len();
+    let total = rows.lower.len();
+    let chunk = match machine {
+        Resolved::Cuda(_) => GPU_CHUNK,
+        _ => CHUNK,
+    };
+    let mut results = Vec::with_capacity(total);
+    let mut progress = Progress::new("integrals", common.quiet || common.json || total <= chunk);
+    while results.len() < total {
+        let done = results.len();
+        let end = (done + chunk).min(total);
+        let lower = &rows.lower[done..end];
+        let values = &rows.values[done * count..end * count];
+        results.extend(task.integrate_on(machine, lower, values, settings, common.precision)?);
+        progress.update(end as f64 / total as f64, || format!("{end} of {total}"));
+    }
+    progress.finish();
+    Ok(results)
+}
+
+struct Outcome<'a> {
+    results: &'a [Integral],
+    machine: String,
+    precision: Precision,
+}
+
+impl Outcome<'_> {
+    fn counts(&self) -> Vec<(Status, usize)> {
+        let count = |status| self.results.iter().filter(|r| r.status == status).count();
+        Status::ALL.map(|status| (status, count(status))).to_vec()
+    }
+
+    fn report(&self, report: &mut Report, spent: Duration) {
+        report.set("machine", &self.machine);
+        report.set("integrals", self.results.len());
+        let counts: serde_json::Map<String, serde_json::Value> = self
+            .counts()
+            .into_iter()
+            .map(|(status, count)| (status.name().to_owned(), json!(count)))
+            .collect();
+        report.set("statuses", counts);
+        let rate = self.results.len() as f64 / spent.as_secs_f64();
+        report.set("integrals_per_second", rate);
+        if let [result] = self.results {
+            // JSON has no NaN: what is not finite is null.
+            report.set(
+                "result",
+                json!({
+                    "value": result.value,
+                    "error": result.error,
+                    "status": result.status.name(),
+                    "accelerator": result.accelerator.name(),
+                    "condition": result.condition,
+                }),
+            );
+        }
+    }
+
+    fn table(&self) -> Result<Vec<u8>> {
+        let rows = self.results.iter().map(|r| {
+            (
+                r.value,
+                r.error,
+                r.status.name(),
+                r.accelerator.name(),
+                r.condition,
+            )
+        });
+        output::table(
+            &["value", "error", "status", "accelerator", "condition"],
+            rows,
+        )
+    }
+
+    /// Relative error estimates against condition numbers, the largest of each fortieth of a decade: what lies on the dashed line could not be
+    /// better.
+    fn plot(&self) -> Figure {
+        let mut largest: BTreeMap<i64, (f64, f64)> = BTreeMap::new();
+        for r in self.results {
+            let point = (r.condition, r.error / r.value.abs());
+            if point.0.is_finite() && point.1.is_finite() && point.0 > 0.0 && point.1 > 0.0 {
+                let bin = (40.0 * point.0.log10()).floor() as i64;
+                let place = largest.entry(bin).or_insert(point);
+                if point.1 > place.1 {
+                    *place = point;
+                }
+            }
+        }
+        let points: Vec<(f64, f64)> = largest.into_values().collect();
+        let reach = match (points.first(), points.last()) {
+            (Some(first), Some(last)) => (first.0.min(1.0), last.0.max(10.0)),
+            _ => (1.0, 10.0),
+        };
+        let epsilon = match self.precision {
+            Precision::F32 => f64::from(f32::EPSILON),
+            Precision::F64 => f64::EPSILON,
+        };
+        Figure {
+            title: format!("Error estimates of {} integrals", self.results.len()),
+            panels: vec![Panel {
+                x: "condition number (dimensionless)".into(),
+                y: "estimated relative error (dimensionless)".into(),
+                reach: Some(reach),
+                legend: String::new(),
+                scale: Scale::Logarithmic,
+                curves: vec![
+                    Curve {
+                        label: "largest estimate".into(),
+                        points,
+                        colour: COLOURS[0],
+                        stroke: Stroke::Dotted,
+                    },
+                    Curve {
+                        label: "condition ε".into(),
+                        points: vec![(reach.0, reach.0 * epsilon), (reach.1, reach.1 * epsilon)],
+                        colour: COLOURS[1],
+                        stroke: Stroke::Dashed,
+                    },
+                ],
+            }],
+        }
+    }
+
+    fn summary(&self, title: &str, spent: Duration, total: Duration) -> String {
+        let count = self.results.len();
+        let mut lines = vec![
+            format!(
+                "{} of {title}",
+                if count == 1 {
+                    "Integral".to_owned()
+                } else {
+                    format!("{count} integrals")
+                }
+            ),
+            format!(
+                "  backend       {}, {}",
+                self.machine,
+                name_of(&self.precision)
+            ),
+        ];
+        if let [r] = self.results {
+            lines.push(format!("  value         {:?}", r.value));
+            lines.push(format!("  error         {:.3e}", r.error));
+            lines.push(format!("  status        {}", r.status));
+            lines.push(format!("  accelerator   {}", r.accelerator));
+            lines.push(format!("  condition     {:.4e}", r.condition));
+        } else {
+            if count <= SHOWN {
+                lines.push(format!(
+                    "  {:>24}  {:>10}  {:<16}  {:<11}  {:>10}",
+                    "value", "error", "status", "accelerator", "condition"
+                ));
+                lines.extend(self.results.iter().map(|r| {
+                    format!(
+                        "  {:>24}  {:>10.3e}  {:<16}  {:<11}  {:>10.3e}",
+                        format!("{:?}", r.value),
+                        r.error,
+                        r.status.name(),
+                        r.accelerator.name(),
+                        r.condition
+                    )
+                }));
+            }
+            for (status, count) in self.counts() {
+                if count > 0 {
+                    lines.push(format!("  {:<17} {count}", status.name()));
+                }
+            }
+        }
+        lines.push(format!(
+            "  wall time     {:.3} s, of which the integrals {:.3} s",
+            total.as_secs_f64(),
+            spent.as_secs_f64()
+        ));
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,585 @@
+//! Gas between plates: what `rarefy couette` and `rarefy fourier` share.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use plotters::style::RGBColor;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::common::{Common, Failure, count, finite, name_of, named, positive};
+use super::output::{self, Transaction};
+use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use super::report::Report;
+use super::steady;
+use crate::backend::{Backend, Precision};
+use crate::bgk::steady::plates::{Drive, Resolution, free_molecular, plates};
+use crate::bgk::steady::{Closure, Config, Solution, Solver};
+use crate::bgk::{Gas, Model};
+use crate::error::{Error, Result};
+
+/// Flags of both commands.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct PlatesArgs {
+    /// Distance of the plates in units of l0 = mu0 v0 / p0: the rarefaction parameter
+    #[arg(long, value_name = "D", value_parser = positive, allow_negative_numbers = true)]
+    pub(super) delta: f64,
+    /// Cells between the plates; they crowd towards them
+    #[arg(long, value_name = "N", default_value = "200", value_parser = cells)]
+    nx: usize,
+    /// Velocities normal to the plates of either sign, and along them: a graded half-range Gauss rule and a Gauss rule [default: 20x8]
+    #[arg(long, value_name = "N[xM]")]
+    velocities: Option<Velocities>,
+    /// Relaxation model
+    #[arg(long, default_value = "bgk", value_parser = named::<Model>(&["bgk", "shakhov"]))]
+    model: Model,
+    /// Prandtl number of the Shakhov model
+    #[arg(long, value_name = "PR", default_value_t = 2.0 / 3.0, value_parser = positive, allow_negative_numbers = true)]
+    prandtl: f64,
+    /// Exponent of the viscosity
+    #[arg(long, default_value_t = 0.74, value_parser = finite, allow_negative_numbers = true)]
+    omega: f64,
+    /// Accommodation coefficient of both plates, 0 to 1
+    #[arg(long, value_name = "A", default_value_t = 1.0, value_parser = finite, allow_negative_numbers = true)]
+    accommodation: f64,
+    /// Solve the equation linearised about rest
+    #[arg(long)]
+    linear: bool,
+    /// How what leaves a cell follows from what is in it: diamond (second order) or upwind (first order)
+    #[arg(long, default_value = "diamond", value_parser = named::<Closure>(&["diamond", "upwind"]))]
+    scheme: Closure,
+    /// Stop when an iteration changes the fields by less than this share of their range [default: 1e-9 in f64, 1e-5 in f32]
+    #[arg(long, value_name = "R", value_parser = positive, allow_negative_numbers = true)]
+    until_residual: Option<f64>,
+    /// Stop after so many iterations
+    #[arg(long, value_name = "N", default_value = "5000", value_parser = count)]
+    iterations: u64,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// A number of cells between plates.
+fn cells(text: &str) -> std::result::Result<usize, String> {
+    let most = crate::bgk::steady::plates::MAX_CELLS;
+    match text.parse() {
+        Ok(n) if (4..=most).contains(&n) => Ok(n),
+        _ => Err(format!("a whole number from 4 to {most} is needed")),
+    }
+}
+
+/// The value of `--velocities`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+struct Velocities {
+    normal: usize,
+    tangential: usize,
+}
+
+impl FromStr for Velocities {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (normal, tangential) = text.split_once('x').unwrap_or((text, "8"));
+        match (normal.parse(), tangential.parse()) {
+            (Ok(normal), Ok(tangential))
+                if (3..=64).contains(&normal) && (3..=64).contains(&tangential) =>
+            {
+                Ok(Self { normal, tangential })
+            }
+            _ => Err(Error::input(
+                "use N or NxM with whole numbers from 3 to 64, such as 20x8",
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Velocities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.normal, self.tangential)
+    }
+}
+
+impl TryFrom<String> for Velocities {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Velocities> for String {
+    fn from(velocities: Velocities) -> Self {
+        velocities.to_string()
+    }
+}
+
+/// The run in full, by the names of the flags.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Parameters {
+    delta: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    u: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature_difference: Option<f64>,
+    nx: usize,
+    velocities: Velocities,
+    model: Model,
+    prandtl: f64,
+    omega: f64,
+    accommodation: f64,
+    linear: bool,
+    scheme: Closure,
+    until_residual: f64,
+    iterations: u64,
+    backend: Backend,
+    precision: Precision,
+}
+
+/// Which of the two flows, with what it is called and compared with.
+pub(super) struct Flow {
+    pub(super) command: &'static str,
+    pub(super) drive: Drive,
+}
+
+/// What passes between the plates and what the gas does at them, in the units of the tables: per p0 U/v0 or p0 v0 dT/T0, and per U or dT.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Measured {
+    flux: f64,
+    wall: f64,
+}
+
+/// Converged values of the linearised BGK equation with full accommodation: delta, Pi, u_wall/U, Q, tau_wall/dT.
+const TABLE: [[f64; 5]; 3] = [
+    [0.1, 0.522325, 0.07292, 0.527607, 0.06954],
+    [1.0, 0.338925, 0.25186, 0.361563, 0.23978],
+    [10.0, 0.083112, 0.4412, 0.09918, 0.4323],
+];
+
+/// Slip and jump coefficients of the BGK equation with full accommodation.
+const SLIP: f64 = 1.016_19;
+const JUMP: f64 = 1.302_72;
+
+impl Flow {
+    fn strength(&self) -> f64 {
+        match self.drive {
+            Drive::Couette(u) => u,
+            Drive::Fourier(dt) => dt,
+        }
+    }
+
+    fn is_couette(&self) -> bool {
+        matches!(self.drive, Drive::Couette(_))
+    }
+
+    fn names(&self) -> [&'static str; 2] {
+        if self.is_couette() {
+            ["Pi", "u_wall"]
+        } else {
+            ["Q", "tau_wall"]
+        }
+    }
+
+    /// Flux and wall value of a solution, from the exchange at both plates.
+    fn measure(&self, solution: &Solution, strength: f64) -> Option<Measured> {
+        let (left, right) = (solution.exchange[0].first()?, solution.exchange[1].first()?);
+        // Stresses are in units of rho0 v0^2 and energy fluxes of rho0 v0^3; p0 is half of rho0 v0^2.
+        Some(if self.is_couette() {
+            Measured {
+                flux: (left.shear - right.shear) / strength,
+                wall: 0.5 * (right.velocity - left.velocity) / strength,
+            }
+        } else {
+            Measured {
+                flux: (right.heat - left.heat) / strength,
+                wall: 0.5 * (left.temperature - right.temperature) / strength,
+            }
+        })
+    }
+
+    /// The table's row and the limits that hold for this delta.
+    fn reference(&self, delta: f64, gas: &Gas, accommodation: f64) -> Map<String, Value> {
+        let [flux, wall] = self.names();
+        let mut map = Map::new();
+        map.insert("free_molecular".into(), json!({ flux: free_molecular() }));
+        if accommodation != 1.0 {
+            map.clear();
+        }
+        if gas.effective_prandtl() != 1.0 || accommodation != 1.0 {
+            return map;
+        }
+        let slip = if self.is_couette() {
+            1.0 / (delta + 2.0 * SLIP)
+        } else {
+            1.25 / (delta + 2.0 * JUMP)
+        };
+        map.insert("slip_limit".into(), json!({ flux: slip }));
+        if let Some(row) = TABLE.iter().find(|row| row[0] == delta) {
+            let at = if self.is_couette() { 1 } else { 3 };
+            map.insert("table".into(), json!({ flux: row[at], wall: row[at + 1] }));
+        }
+        map
+    }
+}
+
+/// Runs one of the two commands.
+pub(super) fn run(args: &PlatesArgs, flow: &Flow) -> std::result::Result<(), Failure> {
+    let common = &args.common;
+    let started = Instant::now();
+    let velocities = args.velocities.unwrap_or(Velocities {
+        normal: 20,
+        tangential: 8,
+    });
+    let gas = Gas {
+        model: args.model,
+        prandtl: args.prandtl,
+        omega: args.omega,
+        ..Gas::default()
+    };
+    let config = Config {
+        closure: args.scheme,
+        tolerance: args.until_residual,
+        iterations: usize::try_from(args.iterations).unwrap_or(usize::MAX),
+        depth: 30,
+        precision: common.precision,
+        backend: common.backend,
+    };
+    let parameters = Parameters {
+        delta: args.delta,
+        u: flow.is_couette().then_some(flow.strength()),
+        temperature_difference: (!flow.is_couette()).then_some(flow.strength()),
+        nx: args.nx,
+        velocities,
+        model: args.model,
+        prandtl: args.prandtl,
+        omega: args.omega,
+        accommodation: args.accommodation,
+        linear: args.linear,
+        scheme: args.scheme,
+        until_residual: config.tolerance(),
+        iterations: args.iterations,
+        backend: common.backend,
+        precision: common.precision,
+    };
+    // The linear equation's solution is that per unit of the drive.
+    let strength = if args.linear { 1.0 } else { flow.strength() };
+    let drive = match flow.drive {
+        Drive::Couette(_) => Drive::Couette(strength),
+        Drive::Fourier(_) => Drive::Fourier(strength),
+    };
+    let resolution = Resolution {
+        cells: args.nx,
+        normal: velocities.normal,
+        tangential: velocities.tangential,
+    };
+    let case = plates(
+        args.delta,
+        drive,
+        gas,
+        args.accommodation,
+        resolution,
+        args.linear,
+    )?;
+    let x = case.centres(0);
+    let mut files = Transaction::default();
+    if let Some(folder) = &common.out {
+        files.folder(folder)?;
+    }
+    let mut report = Report::new(flow.command, &parameters, started);
+    let mut solver = Solver::new(case, &config)?;
+    report.time("setup", started.elapsed());
+    let iterating = Instant::now();
+    steady::iterate(flow.command, &mut solver, config.tolerance(), common.quiet)?;
+    report.time("iterations", iterating.elapsed());
+    let solution = solver.solution()?;
+    let Some(found) = flow.measure(&solution, strength) else {
+        return Err(Error::Numerical("the plates exchanged nothing".into()).into());
+    };
+    let outcome = Outcome {
+        flow,
+        parameters,
+        machine: solution.machine.clone(),
+        found,
+        reference: flow.reference(args.delta, &gas, args.accommodation),
+        solution,
+        x,
+    };
+    outcome.report(&mut report);
+    if let Some(folder) = &common.out {
+        outcome.stage(&mut report, &mut files, folder)?;
+    }
+    report.finish(files, common.out.as_deref(), common, |total| {
+        outcome.summary(total)
+    })
+}
+
+struct Outcome<'a> {
+    flow: &'a Flow,
+    parameters: Parameters,
+    machine: String,
+    found: Measured,
+    reference: Map<String, Value>,
+    solution: Solution,
+    x: Vec<f64>,
+}
+
+impl Outcome<'_> {
+    fn report(&self, report: &mut Report) {
+        let solution = &self.solution;
+        let [flux, wall] = self.flow.names();
+        let last = solution.residuals.last().copied();
+        report.set("machine", &self.machine);
+        report.set(flux, self.found.flux);
+        report.set(wall, self.found.wall);
+        report.set("reference", &self.reference);
+        report.set("status", solution.status);
+        report.set("iteration_count", solution.residuals.len());
+        report.set("residual", last);
+        report.set(
+            "plates",
+            json!({ "left": solution.exchange[0], "right": solution.exchange[1] }),
+        );
+        report.set("conservation", self.conservation());
+        steady::warn(
+            report,
+            solution,
+            self.parameters.until_residual,
+            "--iterations",
+        );
+    }
+
+    /// What the plates exchange but should not, and how far what passes through the gas varies.
+    fn conservation(&self) -> Value {
+        let solution = &self.solution;
+        let flux = |m: &crate::bgk::Moments| {
+            if self.flow.is_couette() {
+                m.pressure[2]
+            } else {
+                m.heat_flux[0]
+            }
+        };
+        let values = solution.cells.iter().map(flux);
+        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+        let mass = solution.exchange.iter().flatten().map(|e| e.mass.abs());
+        json!({
+            "mass_through_plates": mass.fold(0.0, f64::max),
+            "flux_spread": (high - low) / high.abs().max(low.abs()),
+        })
+    }
+
+    fn stage(&self, report: &mut Report, files: &mut Transaction, folder: &Path) -> Result<()> {
+        let columns = [
+            "x",
+            "density",
+            "velocity",
+            "temperature",
+            "pxx",
+            "pxy",
+            "heat_flux",
+        ];
+        let rows = self.x.iter().zip(&self.solution.cells).map(|(x, m)| {
+            (
+                *x,
+                m.density,
+                m.velocity[1],
+                m.temperature,
+                m.pressure[0],
+                m.pressure[2],
+                m.heat_flux[0],
+            )
+        });
+        report.stage(
+            files,
+            &folder.join("profile.csv"),
+            &output::table(&columns, rows)?,
+        )?;
+        let rows = self.solution.residuals.iter().enumerate();
+        let rows = rows.map(|(k, residual)| (k + 1, *residual));
+        let table = output::table(&["iteration", "residual"], rows)?;
+        report.stage(files, &folder.join("residuals.csv"), &table)?;
+        report.stage(
+            files,
+            &folder.join("profile.png"),
+            &self.profile_plot().png()?,
+        )?;
+        report.stage(
+            files,
+            &folder.join("residuals.png"),
+            &self.residual_plot().png()?,
+        )
+    }
+
+    fn profile_plot(&self) -> Figure {
+        let p = &self.parameters;
+        let linear = p.linear;
+        let curve = |label: &str, k: usize, value: &dyn Fn(&crate::bgk::Moments) -> f64| Curve {
+            label: label.into(),
+            points: (self.x.iter().zip(&self.solution.cells))
+                .map(|(x, m)| (*x, value(m)))
+                .collect(),
+            colour: COLOURS[k],
+            stroke: Stroke::Solid,
+        };
+        let panel = |y: &str, curves: Vec<Curve>| Panel {
+            x: "distance from the middle x / l_0".into(),
+            y: y.into(),
+            reach: Some((-0.5 * p.delta, 0.5 * p.delta)),
+            legend: String::new(),
+            scale: Scale::Linear,
+            curves,
+        };
+        let slope = self.reference_slope();
+        let per = if self.flow.is_couette() { "U" } else { "dT" };
+        let scaled = |y: &str| {
+            if linear {
+                format!("{y}, perturbation per {per}")
+            } else {
+                y.to_owned()
+            }
+        };
+        let panels = if self.flow.is_couette() {
+            let mut curves = vec![curve("u_y", 0, &|m| m.velocity[1])];
+            curves.extend(slope);
+            vec![
+                panel(&scaled("velocity along the plates u_y / v_0"), curves),
+                panel(
+                    &scaled("shear stress P_{xy} / (2 p_0)"),
+                    vec![curve("P_{xy}", 1, &|m| m.pressure[2])],
+                ),
+            ]
+        } else {
+            let mut curves = vec![curve("T", 0, &|m| m.temperature)];
+            curves.extend(slope);
+            vec![
+                panel(&scaled("temperature T / T_0"), curves),
+                panel(
+                    &scaled("density n / n_0"),
+                    vec![curve("n", 2, &|m| m.density)],
+                ),
+            ]
+        };
+        Figure {
+            title: format!(
+                "{} at delta = {}, {}",
+                if self.flow.is_couette() {
+                    "Couette flow"
+                } else {
+                    "Heat conduction"
+                },
+                p.delta,
+                name_of(&p.model).to_uppercase()
+            ),
+            panels,
+        }
+    }
+
+    /// The straight line from plate to plate, which holds without slip or jump.
+    fn reference_slope(&self) -> Option<Curve> {
+        let p = &self.parameters;
+        let strength = if p.linear { 1.0 } else { self.flow.strength() };
+        let middle = if p.linear || self.flow.is_couette() {
+            0.0
+        } else {
+            1.0
+        };
+        let end = if self.flow.is_couette() { 0.5 } else { -0.5 } * strength;
+        Some(Curve {
+            label: if self.flow.is_couette() {
+                "no slip"
+            } else {
+                "no jump"
+            }
+            .into(),
+            points: vec![
+                (-0.5 * p.delta, middle - end),
+                (0.5 * p.delta, middle + end),
+            ],
+            colour: RGBColor(120, 120, 120),
+            stroke: Stroke::Dashed,
+        })
+    }
+
+    fn residual_plot(&self) -> Figure {
+        let residuals = self.solution.residuals.iter().enumerate();
+        Figure {
+            title: format!("Convergence at delta = {}", self.parameters.delta),
+            panels: vec![Panel {
+                x: "iteration".into(),
+                y: "largest change of an unknown / range of the fields".into(),
+                reach: None,
+                legend: String::new(),
+                scale: Scale::Logarithmic,
+                curves: vec![Curve {
+                    label: "residual".into(),
+                    points: residuals.map(|(k, r)| ((k + 1) as f64, *r)).collect(),
+                    colour: COLOURS[0],
+                    stroke: Stroke::Dotted,
+                }],
+            }],
+        }
+    }
+
+    fn summary(&self, total: Duration) -> String {
+        let p = &self.parameters;
+        let solution = &self.solution;
+        let (flow, flux, wall) = if self.flow.is_couette() {
+            ("Couette flow", "Pi", "u_wall / U")
+        } else {
+            ("Heat conduction between plates", "Q", "tau_wall / dT")
+        };
+        let kind = if p.linear { "linearised " } else { "" };
+        let mut lines = vec![
+            format!(
+                "{flow} at delta = {}: {kind}{} model",
+                p.delta,
+                name_of(&p.model)
+            ),
+            format!(
+                "  resolution    {} cells, {} velocities (half-range Gauss x Gauss), {} closure",
+                p.nx,
+                p.velocities,
+                name_of(&p.scheme)
+            ),
+            format!(
+                "  backend       {}, {}",
+                self.machine,
+                name_of(&p.precision)
+            ),
+            format!(
+                "  iterations    {}, residual {:.1e} ({})",
+                solution.residuals.len(),
+                solution.residuals.last().copied().unwrap_or(f64::NAN),
+                name_of(&solution.status)
+            ),
+            format!("  {flux:<14}{:.7}", self.found.flux),
+            format!("  {wall:<14}{:.6}", self.found.wall),
+        ];
+        let [flux_key, wall_key] = self.flow.names();
+        if let Some(table) = self.reference.get("table") {
+            lines.push(format!(
+                "  converged     {flux_key} {}, {wall_key} {} (linearised BGK)",
+                table[flux_key], table[wall_key]
+            ));
+        }
+        if let Some(slip) = self
+            .reference
+            .get("slip_limit")
+            .and_then(|s| s[flux_key].as_f64())
+        {
+            lines.push(format!("  slip limit    {slip:.7}"));
+        }
+        if let Some(thin) = self
+            .reference
+            .get("free_molecular")
+            .and_then(|s| s[flux_key].as_f64())
+        {
+            lines.push(format!("  collisionless {thin:.7}"));
+        }
+        lines.push(format!("  wall time     {:.3} s", total.as_secs_f64()));
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,503 @@
+//! `rarefy shock`: the structure of a plane shock wave.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use clap::ArgMatches;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::common::{Common, Failure, count, finite, positive};
+use super::flow::{self, Counts, Course, End, GasArgs, GasParameters, MarchArgs, Parameters};
+use super::output::{self, Transaction};
+use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use super::report::Report;
+use super::steady;
+use crate::backend::{Backend, Precision};
+use crate::bgk::steady::Case;
+use crate::bgk::{Mach, Scheme, Shock, ShockProfile, SimulationConfig};
+use crate::error::{Error, Result};
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy shock --mach 3 --reduced                        the reduced velocity space: seconds on a CPU
+  rarefy shock --mach 1.5 --model shakhov --reduced      with the Prandtl number of a monatomic gas
+  rarefy shock --mach 3 --nx 1024 --velocities 32x28x28 --scheme upwind --out shock3
+  rarefy shock --mach 3 --steady --upstream 80 --length 110  the steady wave directly, without steps in time
+  rarefy shock --resume shock3/checkpoint.rarefy         go on where --checkpoint-every or Ctrl-C left it";
+
+/// Compute the structure of a plane shock wave by the BGK or the Shakhov model
+///
+/// Units: velocity sqrt(2 R T1), time 1/nu1, length l0 = sqrt(2 R T1)/nu1 = 1.108 mean free paths of hard spheres, upstream density n1 and temperature
+/// T1. Results go to --out, or to rarefy-out/shock if neither --out nor --json is given: profile.csv with x from where the density is half-way.
+/// Ctrl-C saves a checkpoint.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ShockArgs {
+    /// Mach number, above 1
+    #[arg(long, value_name = "MA", default_value_t = 3.0, value_parser = finite, allow_negative_numbers = true)]
+    mach: f64,
+    /// Cells in space [default: ten for each l0]
+    #[arg(long, value_name = "N", value_parser = count)]
+    nx: Option<u64>,
+    /// Length of the domain in l0
+    #[arg(long, value_name = "L", default_value_t = 60.0, value_parser = positive, allow_negative_numbers = true)]
+    length: f64,
+    /// How much of it is upstream of the initial jump [default: two thirds]
+    #[arg(long, value_name = "L", value_parser = positive, allow_negative_numbers = true)]
+    upstream: Option<f64>,
+    /// Velocity nodes along x, and across, as 32x28x28 [default: steps of 0.55 sqrt(T1)]
+    #[arg(long, value_name = "NXxNYxNZ")]
+    velocities: Option<Counts>,
+    /// Half-width of the velocity box about both mean velocities, in square roots of their temperatures
+    #[arg(long, value_name = "C", default_value_t = 4.5, value_parser = positive, allow_negative_numbers = true)]
+    cut: f64,
+    /// Integrate v_y and v_z out and keep two functions of v_x: the same result at a small part of the work
+    #[arg(long)]
+    reduced: bool,
+    /// Solve for the steady wave directly, without steps in time or a stored distribution; --steps counts iterations, and the velocity
+    /// space is reduced unless three numbers of --velocities say otherwise
+    #[arg(long, conflicts_with_all = steady::OF_TIME)]
+    steady: bool,
+    #[command(flatten)]
+    gas: GasArgs,
+    #[command(flatten)]
+    march: MarchArgs,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// The run in full, by the names of the flags: as `--config`, `run.json` runs it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct ShockParameters {
+    mach: Mach,
+    nx: usize,
+    length: f64,
+    upstream: f64,
+    velocities: Counts,
+    cut: f64,
+    reduced: bool,
+    #[serde(default)]
+    steady: bool,
+    #[serde(flatten)]
+    gas: GasParameters,
+    scheme: Scheme,
+    no_correction: bool,
+    dt: f64,
+    #[serde(flatten)]
+    end: End,
+    backend: Backend,
+    precision: Precision,
+}
+
+/// Cells for each l0, unless told otherwise.
+const CELLS: f64 = 10.0;
+/// Step between velocity nodes in units of the upstream sqrt(T), unless told otherwise.
+const SPACING: f64 = 0.55;
+
+impl ShockParameters {
+    fn of(args: &ShockArgs) -> Result<Self> {
+        let mach = Mach::new(args.mach)?;
+        let gas = GasParameters::of(&args.gas)?;
+        let upstream = args.upstream.unwrap_or(args.length * 2.0 / 3.0);
+        if upstream >= args.length {
+            return Err(Error::input(format!(
+                "the upstream side {upstream} must be shorter than the whole domain {}",
+                args.length
+            )));
+        }
+        let along = Shock::new(args.mach)?.range(args.cut);
+        let nodes = |width: f64| 2 * (0.5 * width / SPACING).ceil() as usize;
+        let across = nodes(2.0 * args.cut * mach.downstream().temperature.sqrt());
+        let counts = match &args.velocities {
+            Some(Counts(counts)) => counts.clone(),
+            None => vec![nodes(along[1] - along[0])],
+        };
+        let reduced = args.reduced || (args.steady && counts.len() < 3);
+        let velocities = match (reduced, counts[..].to_vec()) {
+            (true, counts) => vec![counts[0]],
+            (false, counts) if counts.len() == 1 => vec![counts[0], across, across],
+            (false, counts) if counts.len() == 3 => counts,
+            (false, _) => {
+                return Err(Error::input(
+                    "--velocities takes one number, or three as 32x28x28",
+                ));
+            }
+        };
+        // A relaxation frequency times the step of a fifth is what the accuracy of the tables in the documentation was measured with.
+        let after = mach.downstream();
+        let fastest = gas
+            .gas()
+            .relaxation_frequency(after.density, after.temperature);
+        Ok(Self {
+            mach,
+            nx: match args.nx {
+                Some(nx) => nx as usize,
+                None => (CELLS * args.length).ceil() as usize,
+            },
+            length: args.length,
+            upstream,
+            velocities: Counts(velocities),
+            cut: args.cut,
+            reduced,
+            steady: args.steady,
+            gas,
+            scheme: args.march.scheme,
+            no_correction: args.march.no_correction,
+            dt: args.march.dt.unwrap_or_else(|| (0.25 / fastest).min(0.05)),
+            end: if args.steady {
+                End {
+                    steps: args.march.steps,
+                    until_residual: Some(
+                        steady::config(&args.march, &args.common, DEPTH).tolerance(),
+                    ),
+                    checkpoint_every: None,
+                }
+            } else {
+                End::of(&args.march)
+            },
+            backend: args.common.backend,
+            precision: args.common.precision,
+        })
+    }
+
+    fn shock(&self) -> Shock {
+        Shock {
+            mach: self.mach,
+            cells: self.nx,
+            sides: [self.upstream, self.length - self.upstream],
+            velocities: self.velocities.0.clone(),
+            cut: self.cut,
+            gas: self.gas.gas(),
+            conservative: !self.no_correction,
+        }
+    }
+}
+
+impl Parameters for ShockParameters {
+    const COMMAND: &'static str = "shock";
+
+    fn end(&mut self) -> &mut End {
+        &mut self.end
+    }
+
+    fn config(&self) -> Result<SimulationConfig> {
+        Ok(SimulationConfig {
+            scheme: self.scheme,
+            precision: self.precision,
+            backend: self.backend,
+            ..SimulationConfig::new(self.shock().problem()?, self.dt)
+        })
+    }
+}
+
+/// Runs the subcommand.
+pub(super) fn run(args: &ShockArgs, given: &ArgMatches) -> std::result::Result<(), Failure> {
+    let common = &args.common;
+    let started = Instant::now();
+    let wanted = ShockParameters::of(args)?;
+    if wanted.steady {
+        return run_steady(args, &wanted, started);
+    }
+    let (parameters, start) = match &args.march.resume {
+        None => (wanted.clone(), flow::fresh(&wanted)?),
+        Some(path) => flow::resumed(path, &wanted, &args.march, given)?,
+    };
+    let mut files = Transaction::default();
+    let folder = flow::folder(&mut files, common, &args.march, "shock")?;
+    let shock = parameters.shock();
+    let mut simulation = start.simulation;
+    let mut report = Report::new("shock", &parameters, started);
+    report.set("machine", simulation.machine());
+    if let Some(warning) = start.warning {
+        report.warn(warning);
+    }
+    for warning in shock.warnings() {
+        report.warn(warning);
+    }
+    report.time("setup", started.elapsed());
+    let course = flow::drive(
+        &parameters,
+        &mut simulation,
+        &mut files,
+        folder.as_deref(),
+        common,
+        &mut report,
+    )?;
+    let moments = simulation.moments()?;
+    let space = simulation.config().problem.space;
+    let profile = ShockProfile::new(shock.mach, &space, &moments)?;
+    // One step more shows what passes each face; the profile above is from before it.
+    let before = simulation.states()?;
+    simulation.advance(1)?;
+    let passing = profile.face_fluxes(
+        &before,
+        &simulation.states()?,
+        &simulation.face_fluxes()?[0],
+        space.step(0) / parameters.dt,
+    );
+    let outcome = Outcome {
+        parameters: &parameters,
+        profile: &profile,
+        passing,
+        course: &course,
+        machine: simulation.machine(),
+    };
+    outcome.report(&mut report);
+    if let Some(folder) = &folder {
+        outcome.stage(&mut report, &mut files, folder)?;
+    }
+    report.finish(files, folder.as_deref(), common, |total| {
+        outcome.summary(folder.as_deref(), total)
+    })
+}
+
+/// Earlier iterations that the steady mode mixes.
+const DEPTH: usize = 20;
+
+/// Solves for the steady wave, and reports it as a run in time is.
+fn run_steady(
+    args: &ShockArgs,
+    parameters: &ShockParameters,
+    started: Instant,
+) -> std::result::Result<(), Failure> {
+    let common = &args.common;
+    let shock = parameters.shock();
+    let problem = shock.problem()?;
+    let mut files = Transaction::default();
+    let folder = flow::folder(&mut files, common, &args.march, "shock")?;
+    let mut report = Report::new("shock", parameters, started);
+    for warning in shock.warnings() {
+        report.warn(warning);
+    }
+    let config = steady::config(&args.march, common, DEPTH);
+    let case = Case::from(&problem);
+    let (solution, course) = steady::solve("shock", case, &config, common, &mut report)?;
+    let profile = ShockProfile::new(shock.mach, &problem.space, &solution.cells)?;
+    let [left, right, ..] = steady::received(&solution);
+    let entering = [left.mass, left.momentum[0], left.energy];
+    let leaving = [-right.mass, -right.momentum[0], -right.energy];
+    let (_, pointwise) = profile.fluxes();
+    let ends: [f64; 3] = std::array::from_fn(|k| (leaving[k] / entering[k] - 1.0).abs());
+    let outcome = Outcome {
+        parameters,
+        profile: &profile,
+        // With diamond differences the moments of a cell are the means of those at its faces.
+        passing: (
+            std::array::from_fn(|k| 0.5 * (entering[k] + leaving[k])),
+            match parameters.scheme {
+                Scheme::VanLeer => pointwise,
+                Scheme::Upwind => ends,
+            },
+        ),
+        course: &course,
+        machine: solution.machine.clone(),
+    };
+    outcome.report(&mut report);
+    if let Some(folder) = &folder {
+        outcome.stage(&mut report, &mut files, folder)?;
+    }
+    report.finish(files, folder.as_deref(), common, |total| {
+        outcome.summary(folder.as_deref(), total)
+    })
+}
+
+struct Outcome<'a> {
+    parameters: &'a ShockParameters,
+    profile: &'a ShockProfile,
+    /// Mass, momentum and energy through the faces: mean, and spread relative to it.
+    passing: ([f64; 3], [f64; 3]),
+    course: &'a Course,
+    machine: String,
+}
+
+const FLUXES: [&str; 3] = ["mass", "momentum", "energy"];
+
+impl Outcome<'_> {
+    fn report(&self, report: &mut Report) {
+        let named = |values: [f64; 3]| -> serde_json::Map<String, serde_json::Value> {
+            FLUXES
+                .iter()
+                .zip(values)
+                .map(|(name, value)| ((*name).to_owned(), json!(value)))
+                .collect()
+        };
+        let (exact, pointwise) = self.profile.fluxes();
+        let extremes = self.profile.extremes();
+        let thickness = self.profile.thickness();
+        report.set("course", self.course);
+        report.set(
+            "result",
+            json!({
+                "thickness": thickness,
+                "thickness_mean_free_paths": thickness / MEAN_FREE_PATH,
+                "inverse_thickness": MEAN_FREE_PATH / thickness,
+                "midpoint": self.profile.midpoint,
+                "least_heat_flux": extremes.least_heat_flux,
+                "largest_temperature": extremes.largest_temperature,
+                "upstream": self.parameters.mach.upstream(),
+                "downstream": self.parameters.mach.downstream(),
+            }),
+        );
+        report.set(
+            "conservation",
+            json!({
+                "exact_fluxes": named(exact),
+                "fluxes": named(self.passing.0),
+                "flux_spread": named(self.passing.1),
+                "pointwise_flux_spread": named(pointwise),
+            }),
+        );
+    }
+
+    fn stage(&self, report: &mut Report, files: &mut Transaction, folder: &Path) -> Result<()> {
+        let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
+        let columns = [
+            "x",
+            "density",
+            "velocity",
+            "temperature",
+            "pxx",
+            "heat_flux",
+        ];
+        let rows = self.profile.points.iter().map(|p| {
+            (
+                p.x,
+                p.density,
+                p.velocity,
+                p.temperature,
+                p.pxx,
+                p.heat_flux,
+            )
+        });
+        put("profile.csv", &output::table(&columns, rows)?)?;
+        put(
+            "history.csv",
+            &output::table(&["step", "time", "residual"], &self.course.history)?,
+        )?;
+        put("profile.png", &self.plot().png()?)
+    }
+
+    fn title(&self) -> String {
+        let p = self.parameters;
+        format!(
+            "Shock wave at Ma = {}, {}, {} cells × {} velocities",
+            f64::from(p.mach),
+            super::common::name_of(&p.gas.model).to_uppercase(),
+            p.nx,
+            p.velocities
+        )
+    }
+
+    /// The profiles between the ends of the region in which something changes.
+    fn plot(&self) -> Figure {
+        let (before, after) = (
+            self.parameters.mach.upstream(),
+            self.parameters.mach.downstream(),
+        );
+        let reach = 4.0 * self.profile.thickness();
+        let shown: Vec<_> = self
+            .profile
+            .points
+            .iter()
+            .filter(|p| p.x > -reach && p.x < 0.7 * reach)
+            .collect();
+        let share = |of: &dyn Fn(&crate::bgk::ShockPoint) -> f64, a: f64, b: f64| {
+            shown
+                .iter()
+                .map(|p| (p.x, (of(p) - a) / (b - a)))
+                .collect::<Vec<_>>()
+        };
+        let curve = |label: &str, colour: usize, points| Curve {
+            label: label.into(),
+            points,
+            colour: COLOURS[colour],
+            stroke: Stroke::Solid,
+        };
+        let panel = |y: &str, curves| Panel {
+            x: "position x / l_0, from the density's midpoint".into(),
+            y: y.into(),
+            reach: None,
+            legend: String::new(),
+            scale: Scale::Linear,
+            curves,
+        };
+        let q = shown.iter().map(|p| (p.x, p.heat_flux)).collect();
+        Figure {
+            title: self.title(),
+            panels: vec![
+                panel(
+                    "share of the jump",
+                    vec![
+                        curve(
+                            "density",
+                            0,
+                            share(&|p| p.density, before.density, after.density),
+                        ),
+                        curve(
+                            "velocity",
+                            2,
+                            share(&|p| p.velocity, before.velocity[0], after.velocity[0]),
+                        ),
+                        curve(
+                            "temperature",
+                            1,
+                            share(&|p| p.temperature, before.temperature, after.temperature),
+                        ),
+                    ],
+                ),
+                panel("q / (ρ_1 v_0³)", vec![curve("heat flux", 3, q)]),
+            ],
+        }
+    }
+
+    fn summary(&self, folder: Option<&Path>, total: Duration) -> String {
+        let p = self.parameters;
+        let thickness = self.profile.thickness();
+        let spread = self.passing.1.iter().fold(0.0, |a: f64, b| a.max(*b));
+        let place = folder.map_or(String::new(), |f| {
+            format!("\n  files         {}", f.display())
+        });
+        let course = if p.steady {
+            format!(
+                "iterations    {}, residual {:.2e}",
+                self.course.steps, self.course.residual
+            )
+        } else {
+            format!(
+                "steps         {} of {:.4} to t = {:.2}, residual {:.2e}",
+                self.course.steps, p.dt, self.course.time, self.course.residual
+            )
+        };
+        format!(
+            "{}\n  \
+               domain        {} l0 upstream, {} downstream\n  \
+               backend       {}, {}\n  \
+               {course}\n  \
+               thickness     {thickness:.4} l0 = {:.4} mean free paths; 1/thickness {:.4}\n  \
+               fluxes        constant to {spread:.1e}\n  \
+               time          {:.2} s, {:.3} ns for a phase-space cell and step{place}",
+            self.title(),
+            p.upstream,
+            p.length - p.upstream,
+            self.machine,
+            p.precision,
+            thickness / MEAN_FREE_PATH,
+            MEAN_FREE_PATH / thickness,
+            total.as_secs_f64(),
+            nanoseconds(p, self.course),
+        )
+    }
+}
+
+/// Mean free path of hard spheres in l0.
+const MEAN_FREE_PATH: f64 = 0.902_703_333_676_410_1;
+
+/// Time for one phase-space cell and step.
+fn nanoseconds(p: &ShockParameters, course: &Course) -> f64 {
+    let nodes: usize = p.velocities.0.iter().product();
+    let nodes = if p.reduced { 2 * nodes } else { nodes };
+    let (spent, steps) = course.spent;
+    spent.as_secs_f64() * 1e9 / (steps.max(1) as f64 * (nodes * p.nx) as f64)
+}

@@ -1,0 +1,434 @@
+//! `rarefy sum` and `rarefy dot`: exact sums and dot products of files of numbers.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use num_bigint::BigInt;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::common::{Common, Failure, named};
+use super::numbers::{self, Element, Kind, Layout, Numbers};
+use super::output::Transaction;
+use super::report::Report;
+use crate::backend::{Backend, Precision, Resolved};
+use crate::error::{Error, Result};
+use crate::signed_digit::decimal::{self, Decimal};
+use crate::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
+
+const SUM_EXAMPLES: &str = "\
+Examples:
+  rarefy sum x.npy                    correctly rounded to f64
+  rarefy sum x.npy --round f32        correctly rounded to f32, in one step
+  rarefy sum x.npy --exact            and the exact value in full
+  rarefy sum numbers.txt              one decimal number a line, of any length: the exact sum
+  rarefy sum x.npy --norm --json      Euclidean norm, as JSON";
+
+const DOT_EXAMPLES: &str = "\
+Examples:
+  rarefy dot x.npy y.npy              correctly rounded to f64
+  rarefy dot x.txt y.txt              the exact dot product of decimal numbers";
+
+/// Sum an array or a list of numbers exactly, and round once
+///
+/// FILE is a .npy array of float32, float64 or integers, or text with one decimal number of any length, with an optional exponent, a line. Of
+/// floating-point numbers the correctly rounded sum is printed, the same for every order, machine and number of threads; of
+/// integers and decimal numbers the exact sum. The sum of nothing is 0. NaN, infinities and -0 follow IEEE 754.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = SUM_EXAMPLES)]
+pub(super) struct SumArgs {
+    /// Numbers: a .npy array, or text with a decimal number a line; - is standard input
+    file: PathBuf,
+    /// Sum the magnitudes |x|
+    #[arg(long, conflicts_with_all = ["squares", "norm", "mean"])]
+    abs: bool,
+    /// Sum the squares x^2
+    #[arg(long, conflicts_with_all = ["norm", "mean"])]
+    squares: bool,
+    /// Euclidean norm: the root of the exact sum of squares, correctly rounded
+    #[arg(long, conflicts_with = "mean")]
+    norm: bool,
+    /// Mean: the exact sum divided by the count, correctly rounded
+    #[arg(long)]
+    mean: bool,
+    #[command(flatten)]
+    result: ResultArgs,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Multiply two arrays or lists of numbers element by element and sum exactly, and round once
+///
+/// X and Y are files as `rarefy sum` takes them, of one length. Products neither overflow nor underflow on the way.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = DOT_EXAMPLES)]
+pub(super) struct DotArgs {
+    /// First factors: a .npy array, or text with a decimal number a line
+    x: PathBuf,
+    /// Second factors
+    y: PathBuf,
+    #[command(flatten)]
+    result: ResultArgs,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Flags about the result.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct ResultArgs {
+    /// Type that the result is rounded to, once [default: that of --precision]
+    #[arg(long, value_parser = named::<Precision>(&["f32", "f64"]))]
+    round: Option<Precision>,
+    /// Also print the exact value before rounding, in full
+    #[arg(long)]
+    exact: bool,
+}
+
+/// What is computed of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Quantity {
+    Sum,
+    Abs,
+    Squares,
+    Norm,
+    Mean,
+    Dot,
+}
+
+#[derive(Debug, Serialize)]
+struct Parameters {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    abs: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    squares: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    norm: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    mean: bool,
+    round: Precision,
+    exact: bool,
+    backend: Backend,
+    precision: Precision,
+}
+
+impl Parameters {
+    fn new(quantity: Quantity, result: &ResultArgs, common: &Common) -> Self {
+        Self {
+            abs: quantity == Quantity::Abs,
+            squares: quantity == Quantity::Squares,
+            norm: quantity == Quantity::Norm,
+            mean: quantity == Quantity::Mean,
+            round: result.round.unwrap_or(common.precision),
+            exact: result.exact,
+            backend: common.backend,
+            precision: common.precision,
+        }
+    }
+}
+
+/// Runs `rarefy sum`.
+pub(super) fn run_sum(args: &SumArgs) -> std::result::Result<(), Failure> {
+    let quantity = match args {
+        SumArgs { abs: true, .. } => Quantity::Abs,
+        SumArgs { squares: true, .. } => Quantity::Squares,
+        SumArgs { norm: true, .. } => Quantity::Norm,
+        SumArgs { mean: true, .. } => Quantity::Mean,
+        _ => Quantity::Sum,
+    };
+    run("sum", quantity, &[&args.file], &args.result, &args.common)
+}
+
+/// Runs `rarefy dot`.
+pub(super) fn run_dot(args: &DotArgs) -> std::result::Result<(), Failure> {
+    run(
+        "dot",
+        Quantity::Dot,
+        &[&args.x, &args.y],
+        &args.result,
+        &args.common,
+    )
+}
+
+fn run(
+    command: &str,
+    quantity: Quantity,
+    paths: &[&PathBuf],
+    result: &ResultArgs,
+    common: &Common,
+) -> std::result::Result<(), Failure> {
+    let begun = Instant::now();
+    let parameters = Parameters::new(quantity, result, common);
+    let mut files = Transaction::default();
+    if let Some(folder) = &common.out {
+        files.folder(folder)?;
+    }
+    if paths.iter().filter(|path| *path == &Path::new("-")).count() > 1 {
+        return Err(Failure::Usage(
+            "standard input can be one of the vectors only".into(),
+        ));
+    }
+    let inputs: Vec<Numbers> = paths
+        .iter()
+        .map(|path| Numbers::open(path))
+        .collect::<Result<_>>()?;
+    let mut report = Report::new(command, &parameters, begun);
+    let opened = Instant::now();
+    let outcome = match inputs.as_slice() {
+        [x, y] => dot(x, y, common.backend)?,
+        [x, ..] => sum(x, quantity, common.backend)?,
+        [] => return Err(Failure::Usage("a file is needed".into())),
+    };
+    let answer = match parameters.round {
+        Precision::F32 => outcome.answer::<f32>(quantity, |text| text.parse().ok()),
+        Precision::F64 => outcome.answer::<f64>(quantity, |text| text.parse().ok()),
+    };
+    let spent = opened.elapsed();
+
+    report.set("value", &answer.value);
+    report.set("exact", &answer.exact);
+    report.set("bits", &answer.bits);
+    report.set("count", outcome.count);
+    report.set("elapsed_s", spent.as_secs_f64());
+    report.set("input", paths);
+    report.set(
+        "elements",
+        inputs.iter().map(Numbers::describe).collect::<Vec<_>>(),
+    );
+    report.set("machine", &outcome.machine);
+    let mut text = answer.text;
+    if let (true, Some(exact)) = (result.exact, &answer.exact) {
+        text = format!("{text}\n{exact}");
+    }
+    // The value is what was asked for, not a summary.
+    let common = Common {
+        quiet: false,
+        ..common.clone()
+    };
+    report.finish(files, common.out.as_deref(), &common, |_| text)
+}
+
+/// An exact result.
+struct Outcome {
+    value: Exact,
+    count: u64,
+    machine: String,
+}
+
+enum Exact {
+    Binary(ExactAccumulator),
+    Decimal(Decimal),
+}
+
+/// A result as it is told.
+struct Answer {
+    /// What is printed.
+    text: String,
+    value: Value,
+    exact: Option<String>,
+    bits: String,
+}
+
+impl Outcome {
+    fn answer<T: Float + Serialize>(
+        &self,
+        quantity: Quantity,
+        parse: impl Fn(&str) -> Option<f64>,
+    ) -> Answer {
+        let bits = |rounded: T| {
+            format!(
+                "{:0width$x}",
+                rounded.to_bits_u64(),
+                width = 2 * size_of::<T>()
+            )
+        };
+        match &self.value {
+            Exact::Decimal(value) => {
+                // Both are rounded from the decimal number itself.
+                let rounded = T::from_bits_u64(if size_of::<T>() == 4 {
+                    u64::from(value.round_f32().to_bits())
+                } else {
+                    value.round_f64().to_bits()
+                });
+                let text = value.to_string();
+                Answer {
+                    value: json!(text),
+                    exact: Some(text.clone()),
+                    bits: bits(rounded),
+                    text,
+                }
+            }
+            Exact::Binary(sum) => {
+                let (rounded, exact) = match quantity {
+                    Quantity::Norm => (sum.value().sqrt::<T>(), None),
+                    Quantity::Mean => (sum.mean::<T>(), None),
+                    _ => {
+                        let value = sum.value();
+                        (
+                            value.round::<T>(),
+                            value.is_finite().then(|| value.to_string()),
+                        )
+                    }
+                };
+                let text = shortest(rounded);
+                let value = match parse(&text).filter(|value| value.is_finite()) {
+                    Some(number) => json!(number),
+                    None => json!(text),
+                };
+                Answer {
+                    value,
+                    exact,
+                    bits: bits(rounded),
+                    text,
+                }
+            }
+        }
+    }
+}
+
+/// The shortest text that reads back as the number.
+fn shortest<T: Float>(number: T) -> String {
+    let text = format!("{number:?}");
+    if text == "NaN" { "nan".into() } else { text }
+}
+
+fn sum(input: &Numbers, quantity: Quantity, backend: Backend) -> Result<Outcome> {
+    match input.kind() {
+        Kind::Text => {
+            let resolved = backend.resolve()?;
+            let in_file = |error| input.in_file(error);
+            let (value, count) = match quantity {
+                Quantity::Sum => {
+                    let total = decimal::sum_text(input.text(), &resolved).map_err(in_file)?;
+                    (total.value, total.count)
+                }
+                Quantity::Abs => {
+                    let numbers = decimal::numbers(input.text()).map_err(in_file)?;
+                    let magnitudes: Vec<_> = numbers.iter().map(Decimal::abs).collect();
+                    (decimal::sum(&magnitudes, &resolved)?, numbers.len() as u64)
+                }
+                Quantity::Squares => {
+                    let numbers = decimal::numbers(input.text()).map_err(in_file)?;
+                    (
+                        decimal::dot(&numbers, &numbers, &resolved)?,
+                        numbers.len() as u64,
+                    )
+                }
+                _ => return Err(no_decimal(quantity)),
+            };
+            Ok(Outcome::decimal(value, count, &resolved))
+        }
+        Kind::Array(layout) if layout.element.is_float() => {
+            let engine = ExactEngine::new(backend)?;
+            let sum = match layout.element {
+                Element::F32 => sum_of(&engine, &input.elements::<f32>(layout)?, quantity),
+                _ => sum_of(&engine, &input.elements::<f64>(layout)?, quantity),
+            }?;
+            Ok(Outcome::binary(sum, &engine))
+        }
+        Kind::Array(layout) => {
+            let resolved = backend.resolve()?;
+            let sum = match quantity {
+                Quantity::Sum => input.sum_of_integers(layout, false),
+                Quantity::Abs => input.sum_of_integers(layout, true),
+                Quantity::Squares => input.dot_of_integers(layout, input, layout),
+                _ => return Err(no_decimal(quantity)),
+            };
+            integers(sum, layout, &resolved)
+        }
+    }
+}
+
+fn sum_of<T: Float>(engine: &ExactEngine, x: &[T], quantity: Quantity) -> Result<ExactAccumulator> {
+    match quantity {
+        Quantity::Abs => engine.magnitude_sum(x),
+        Quantity::Squares | Quantity::Norm => engine.sum_of_squares(x),
+        Quantity::Sum | Quantity::Mean | Quantity::Dot => engine.sum(x),
+    }
+}
+
+fn no_decimal(quantity: Quantity) -> Error {
+    let name = if quantity == Quantity::Norm {
+        "norm"
+    } else {
+        "mean"
+    };
+    Error::input(format!(
+        "--{name} is for .npy arrays of floating-point numbers; of integers and decimal numbers it has no exact decimal value"
+    ))
+}
+
+fn dot(x: &Numbers, y: &Numbers, backend: Backend) -> Result<Outcome> {
+    match (x.kind(), y.kind()) {
+        (Kind::Array(a), Kind::Array(b)) => {
+            numbers::check_pairing((x, a), (y, b))?;
+            if !a.element.is_float() && !b.element.is_float() {
+                let resolved = backend.resolve()?;
+                return integers(x.dot_of_integers(a, y, b), a, &resolved);
+            }
+            let engine = ExactEngine::new(backend)?;
+            let sum = match (a.element, b.element) {
+                (Element::F32, Element::F32) => {
+                    engine.dot(&x.elements::<f32>(a)?, &y.elements::<f32>(b)?)?
+                }
+                (Element::F64, Element::F64) => {
+                    engine.dot(&x.elements::<f64>(a)?, &y.elements::<f64>(b)?)?
+                }
+                _ => dot_of_mixed(&engine, (x, a), (y, b))?,
+            };
+            Ok(Outcome::binary(sum, &engine))
+        }
+        (Kind::Text, Kind::Text) => {
+            let resolved = backend.resolve()?;
+            let x = decimal::numbers(x.text()).map_err(|error| x.in_file(error))?;
+            let y = decimal::numbers(y.text()).map_err(|error| y.in_file(error))?;
+            Ok(Outcome::decimal(
+                decimal::dot(&x, &y, &resolved)?,
+                x.len() as u64,
+                &resolved,
+            ))
+        }
+        _ => Err(Error::input(
+            "one file is a .npy array and the other is text; a dot product needs two of a kind",
+        )),
+    }
+}
+
+/// Elements of two types, in `f64` piece by piece.
+fn dot_of_mixed(
+    engine: &ExactEngine,
+    x: (&Numbers, &Layout),
+    y: (&Numbers, &Layout),
+) -> Result<ExactAccumulator> {
+    const PIECE: usize = 1 << 22;
+    let mut sum = ExactAccumulator::new();
+    for first in (0..x.1.len()).step_by(PIECE) {
+        let range = first..(first + PIECE).min(x.1.len());
+        let (x, y) = (x.0.as_f64(x.1, range.clone())?, y.0.as_f64(y.1, range)?);
+        sum.merge(&engine.dot(&x, &y)?);
+    }
+    Ok(sum)
+}
+
+fn integers(value: BigInt, layout: &Layout, resolved: &Resolved) -> Result<Outcome> {
+    let value = value.to_string().parse()?;
+    Ok(Outcome::decimal(value, layout.len() as u64, resolved))
+}
+
+impl Outcome {
+    fn decimal(value: Decimal, count: u64, resolved: &Resolved) -> Self {
+        Self {
+            value: Exact::Decimal(value),
+            count,
+            machine: resolved.describe(),
+        }
+    }
+
+    fn binary(sum: ExactAccumulator, engine: &ExactEngine) -> Self {
+        Self {
+            count: sum.count(),
+            value: Exact::Binary(sum),
+            machine: engine.describe().to_owned(),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Times of the collision bench, drawn against the number of cells.
+
+use std::fs;
+use std::path::Path;
+
+use super::output::reason;
+use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use crate::error::{Error, Result};
+
+/// Rows of the bench's table that are drawn, and what the legend calls them.
+const DRAWN: [(&str, &str); 6] = [
+    ("one core direct f64", "direct, one core"),
+    ("cpu direct f64", "direct, CPU"),
+    ("cuda direct f64", "direct, GPU"),
+    ("cpu fast f64", "fast, CPU"),
+    ("cuda fast f64", "fast, GPU"),
+    ("cuda fast f32", "fast, GPU, f32"),
+];
+
+/// Milliseconds for one evaluation: the first table that the bench prints.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Timings {
+    sizes: Vec<u32>,
+    rows: Vec<(String, Vec<Option<f64>>)>,
+}
+
+impl Timings {
+    /// Reads what `bench-collision` printed.
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path).map_err(|e| Error::file(path, reason(&e)))?;
+        Self::parse(&text).ok_or_else(|| {
+            Error::file(
+                path,
+                "holds no table of times; what the collision bench prints is needed",
+            )
+        })
+    }
+
+    /// `None` if there is no table with one of the rows that are drawn.
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines().skip_while(|line| !line.starts_with("| |"));
+        let cells = |line: &str| -> Vec<String> {
+            let inner = line.trim().trim_matches('|');
+            inner
+                .split('|')
+                .map(|cell| cell.trim().to_owned())
+                .collect()
+        };
+        let sizes: Option<Vec<u32>> = cells(lines.next()?)
+            .iter()
+            .skip(1)
+            .map(|size| size.strip_suffix("^3")?.parse().ok())
+            .collect();
+        let sizes = sizes?;
+        let rows: Vec<_> = lines
+            .skip(1)
+            .take_while(|line| line.starts_with('|'))
+            .map(|line| {
+                let cells = cells(line);
+                let times = cells.iter().skip(1).map(|time| time.parse().ok());
+                (cells[0].clone(), times.collect())
+            })
+            .collect();
+        let drawn = |(name, _): &(String, Vec<_>)| DRAWN.iter().any(|(row, _)| row == name);
+        (!sizes.is_empty() && rows.iter().any(drawn)).then_some(Self { sizes, rows })
+    }
+
+    /// The figure: a curve for each algorithm and machine.
+    pub(super) fn plot(&self) -> Figure {
+        let curves = DRAWN
+            .iter()
+            .zip(COLOURS)
+            .filter_map(|((row, label), colour)| {
+                let (_, times) = self.rows.iter().find(|(name, _)| name == row)?;
+                let points = self.sizes.iter().zip(times);
+                Some(Curve {
+                    label: (*label).into(),
+                    points: points
+                        .filter_map(|(&n, time)| Some((f64::from(n), (*time)?)))
+                        .collect(),
+                    colour,
+                    stroke: Stroke::Dotted,
+                })
+            })
+            .collect();
+        Figure {
+            title: "Time of one collision integral".into(),
+            panels: vec![Panel {
+                x: "cells along an axis N".into(),
+                y: "time of one evaluation (ms)".into(),
+                reach: None,
+                legend: "f64, but for the last".into(),
+                scale: Scale::Logarithmic,
+                curves,
+            }],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_the_bench_is_read() {
+        let text = "One evaluation, milliseconds\n\n| | 12^3 | 16^3 |\n|---|---|---|\n\
+                    | cuda fast f32 | 0.0794 | 0.1441 |\n| cpu direct f64 | 14.6310 | |\n\nSpeedups\n";
+        let timings = Timings::parse(text).expect("a table");
+        assert_eq!(timings.sizes, [12, 16]);
+        assert_eq!(
+            timings.rows[1],
+            ("cpu direct f64".into(), vec![Some(14.631), None])
+        );
+        let figure = timings.plot();
+        let labels: Vec<_> = figure.panels[0].curves.iter().map(|c| &c.label).collect();
+        assert_eq!(labels, ["direct, CPU", "fast, GPU, f32"]);
+        assert_eq!(figure.panels[0].curves[0].points, [(12.0, 14.631)]);
+        for wrong in ["", "| | 12^3 |\n|---|---|\n| other | 1.0 |\n", "| | x |\n"] {
+            assert_eq!(Timings::parse(wrong), None, "{wrong}");
+        }
+    }
+}

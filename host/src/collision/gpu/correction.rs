@@ -1,0 +1,277 @@
+//! The conservative correction: `conserve`, and before it, where one block would take long, the steps by several blocks.
+
+use rarefy_kernels::Real;
+use rarefy_kernels::collision::{self as kernels, GridShape, REDUCE_THREADS, SHARE_THREADS};
+
+use crate::error::Result;
+use crate::machine::{Grid, Machine};
+
+/// Cells from which on several blocks share a distribution. Below, one block is done before four more kernels have started.
+const SHARED_FROM: u32 = 4096;
+/// Cells of a block that shares, and the most blocks that do: each sums the words of all others.
+const CELLS_OF_BLOCK: u32 = 1024;
+const MOST_BLOCKS: u32 = 64;
+
+/// What the steps leave for each other.
+pub(super) struct Correction<M: Machine> {
+    shape: GridShape,
+    items: u32,
+    /// Blocks that share a distribution, 0 for one that does all.
+    blocks: u32,
+    factor: f64,
+    corrected: bool,
+    weights: M::Buffer<f64>,
+    moments: M::Buffer<f64>,
+    residuals: M::Buffer<f64>,
+    state: M::Buffer<f64>,
+    deltas: M::Buffer<f64>,
+    ends: M::Buffer<f64>,
+}
+
+/// What the correction reads and writes, for all distributions.
+pub(super) struct Sums<'a, M: Machine, T: Real> {
+    pub(super) f: &'a M::Buffer<f64>,
+    pub(super) gain: &'a M::Buffer<T>,
+    pub(super) frequency: &'a M::Buffer<T>,
+    pub(super) scales: &'a M::Buffer<f64>,
+    pub(super) rate: &'a mut M::Buffer<f64>,
+    pub(super) summary: &'a mut M::Buffer<f64>,
+}
+
+impl<M: Machine> Correction<M> {
+    /// For `items` distributions; the rate is `factor` times the lattice operator.
+    pub(super) fn new(
+        machine: &M,
+        shape: GridShape,
+        items: usize,
+        factor: f64,
+        corrected: bool,
+    ) -> Result<Self> {
+        let blocks = if corrected && shape.cells >= SHARED_FROM {
+            shape.cells.div_ceil(CELLS_OF_BLOCK).min(MOST_BLOCKS)
+        } else {
+            0
+        };
+        let parts = |words: u32| machine.allocate(items * (blocks.max(1) * words) as usize);
+        Ok(Self {
+            shape,
+            items: items as u32,
+            blocks,
+            factor,
+            corrected,
+            weights: parts(kernels::WEIGHT_WORDS)?,
+            moments: parts(kernels::MOMENT_WORDS)?,
+            residuals: parts(kernels::RESIDUAL_WORDS)?,
+            ends: parts(kernels::END_WORDS)?,
+            state: machine.allocate(items * kernels::STATE_WORDS as usize)?,
+            deltas: machine.allocate(items * 5)?,
+        })
+    }
+
+    pub(super) fn apply<T: Real>(&mut self, machine: &M, sums: Sums<'_, M, T>) -> Result<()> {
+        let Sums {
+            f,
+            gain,
+            frequency,
+            scales,
+            rate,
+            summary,
+        } = sums;
+        let (shape, blocks, factor) = (self.shape, self.blocks, self.factor);
+        if blocks > 0 {
+            let grid = Grid {
+                blocks: self.items * blocks,
+                threads: SHARE_THREADS,
+            };
+            let weights = kernels::sum_weights {
+                f,
+                gain,
+                frequency,
+                scales,
+                parts: &mut self.weights,
+                shape,
+                blocks,
+            };
+            machine.launch(grid, weights)?;
+            let moments = kernels::sum_moments {
+                f,
+                gain,
+                frequency,
+                scales,
+                weights: &self.weights,
+                parts: &mut self.moments,
+                shape,
+                blocks,
+            };
+            machine.launch(grid, moments)?;
+            let residuals = kernels::sum_residuals {
+                f,
+                gain,
+                frequency,
+                scales,
+                weights: &self.weights,
+                moments: &self.moments,
+                state: &mut self.state,
+                parts: &mut self.residuals,
+                shape,
+                blocks,
+            };
+            machine.launch(grid, residuals)?;
+            let apply = kernels::apply_correction {
+                f,
+                gain,
+                frequency,
+                scales,
+                state: &self.state,
+                residuals: &self.residuals,
+                rate,
+                deltas: &mut self.deltas,
+                parts: &mut self.ends,
+                shape,
+                factor,
+                blocks,
+            };
+            machine.launch(grid, apply)?;
+        }
+        let conserve = kernels::conserve {
+            f,
+            gain,
+            frequency,
+            scales,
+            state: &self.state,
+            deltas: &self.deltas,
+            ends: &self.ends,
+            rate,
+            summary,
+            shape,
+            factor,
+            corrected: u32::from(self.corrected),
+            blocks,
+        };
+        let grid = Grid {
+            blocks: self.items,
+            threads: REDUCE_THREADS,
+        };
+        machine.launch(grid, conserve)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rarefy_kernels::collision::summary;
+
+    use super::*;
+    use crate::collision::correction::correct;
+    use crate::collision::{CorrectionStatus, VelocityGrid};
+    use crate::emulator::{Emulator, ThreadOrder};
+
+    /// Rate and summary of two distributions, with so many blocks for each.
+    fn run(
+        order: ThreadOrder,
+        blocks: u32,
+        grid: &VelocityGrid,
+        [f, gain, frequency]: [&[f64]; 3],
+    ) -> (Vec<f64>, Vec<f64>) {
+        let machine = Emulator::new(order);
+        let shape = GridShape {
+            min: grid.min(),
+            spacing: grid.spacing(),
+            n: grid.n() as u32,
+            cells: grid.cells() as u32,
+        };
+        let items = f.len() / grid.cells();
+        // Buffers as for many cells.
+        let many = GridShape {
+            cells: SHARED_FROM,
+            ..shape
+        };
+        let mut correction =
+            Correction::new(&machine, many, items, 0.25, true).expect("a correction");
+        assert!(blocks <= correction.blocks);
+        (correction.shape, correction.blocks) = (shape, blocks);
+        let upload = |values: &[f64]| machine.upload(values).expect("memory");
+        let mut rate = machine.allocate::<f64>(f.len()).expect("memory");
+        let mut summary = machine
+            .allocate::<f64>(items * summary::LEN)
+            .expect("memory");
+        let sums = Sums::<Emulator, f64> {
+            f: &upload(f),
+            gain: &upload(gain),
+            frequency: &upload(frequency),
+            scales: &upload(&vec![1.0; items]),
+            rate: &mut rate,
+            summary: &mut summary,
+        };
+        correction.apply(&machine, sums).expect("no fault");
+        let mut results = (vec![0.0; f.len()], vec![0.0; items * summary::LEN]);
+        machine.read(&rate, &mut results.0).expect("the rate");
+        machine.read(&summary, &mut results.1).expect("the summary");
+        results
+    }
+
+    #[test]
+    fn several_blocks_correct_as_one_does_and_as_the_host() {
+        let grid = VelocityGrid::new(7, -4.0, 5.0).expect("a grid");
+        let cells = grid.cells();
+        let wave = |a: f64| move |k: usize| 1.5 + (a * k as f64).sin();
+        // An ordinary distribution, one on a plane, one of a single cell.
+        let f: Vec<f64> = (0..cells)
+            .map(wave(0.7))
+            .chain((0..cells).map(|k| if k / 49 == 2 { wave(1.1)(k) } else { 0.0 }))
+            .chain((0..cells).map(|k| if k == 171 { 2.0 } else { 0.0 }))
+            .collect();
+        let gain: Vec<f64> = (0..2 * cells)
+            .map(wave(1.3))
+            .chain((0..cells).map(|k| if k == 171 { 2.0 } else { 0.0 }))
+            .collect();
+        let frequency: Vec<f64> = (0..3 * cells).map(wave(0.3)).collect();
+        let sums = [&f[..], &gain, &frequency];
+        let one = run(ThreadOrder::Ascending, 0, &grid, sums);
+        let several = run(ThreadOrder::Ascending, 3, &grid, sums);
+        for order in [ThreadOrder::Descending, ThreadOrder::Random(5)] {
+            assert!(run(order, 3, &grid, sums) == several, "{order:?}");
+        }
+        for (item, status) in [
+            CorrectionStatus::Loss,
+            CorrectionStatus::LossAndGain,
+            CorrectionStatus::Singular,
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let range = item * cells..(item + 1) * cells;
+            let mut expected = vec![0.0; cells];
+            let host = correct(
+                &grid,
+                &f[range.clone()],
+                &gain[range.clone()],
+                &frequency[range.clone()],
+                &mut expected,
+            );
+            assert_eq!(host.status, status);
+            let largest = expected.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+            for (name, (rate, summary)) in [("one block", &one), ("three blocks", &several)] {
+                let summary = &summary[item * summary::LEN..][..summary::LEN];
+                assert_eq!(summary[summary::STATUS], item as f64, "{name}");
+                for (value, expected) in rate[range.clone()].iter().zip(&expected) {
+                    let error = (value / 0.25 - expected).abs();
+                    assert!(error <= 1e-13 * largest, "{name}, {status:?}: {error:e}");
+                }
+                for (k, delta) in host.delta.iter().enumerate() {
+                    assert!(
+                        (summary[summary::DELTA + k] - delta).abs() < 1e-12,
+                        "{name}"
+                    );
+                    if item < 2 {
+                        assert!(summary[summary::RESIDUALS + k] < 1e-15, "{name}");
+                    }
+                }
+                // Per unit of time of the factor.
+                let outflow = summary[summary::OUTFLOW] / 0.25;
+                if host.largest_step > 0.0 && host.largest_step.is_finite() {
+                    assert!((outflow * host.largest_step - 1.0).abs() < 1e-12, "{name}");
+                }
+            }
+        }
+    }
+}

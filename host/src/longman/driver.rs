@@ -1,0 +1,401 @@
+//! From areas to a value, an error estimate and a status: the part that decides what may be believed.
+//!
+//! 1. The head is integrated by tanh-sinh, each area by a Kronrod pair, divided further where its error matters.
+//! 2. Where the areas end far below roundoff, they are summed as they are.
+//! 3. The premise is tested: from some area on the signs alternate and the areas fall, to zero as far as can be seen. Without this test
+//!    Euler's sum would give divergent integrals the value of their analytic continuation, with a tiny bound.
+//! 4. Euler's transformation and that of Cohen, Rodriguez Villegas and Zagier are applied after leaving out more and fewer areas; the
+//!    result with the smallest estimate is taken, if no other one that believes itself as good contradicts it.
+
+use rarefy_kernels::longman::{Accelerator, Status};
+
+use super::accelerate::{
+    Weights, differences, levin_u, limit, remainder_bound, weighted, wynn_epsilon,
+};
+use super::areas::{Area, Areas};
+use super::oscillator::DIVISIONS;
+
+/// An integral: its value and how far it can be believed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Integral {
+    /// The value; not a number where there is none.
+    pub value: f64,
+    /// Estimate of the absolute error.
+    pub error: f64,
+    /// What became of the integral.
+    pub status: Status,
+    /// What summed the areas.
+    pub accelerator: Accelerator,
+    /// (|head| + sum c_k V_k)/|value|: the relative error that can be attained is this times the machine epsilon.
+    pub condition: f64,
+}
+
+impl Integral {
+    /// An integral without a value.
+    pub const fn without_value(status: Status) -> Self {
+        Self {
+            value: f64::NAN,
+            error: f64::INFINITY,
+            status,
+            accelerator: Accelerator::None,
+            condition: f64::NAN,
+        }
+    }
+}
+
+/// What is asked of a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Demand {
+    pub(super) relative: f64,
+    pub(super) absolute: f64,
+    /// Levin's and Wynn's accelerators are tried too.
+    pub(super) nonlinear: bool,
+    /// Relative accuracy of the integrand.
+    pub(super) accuracy: f64,
+}
+
+impl Demand {
+    fn tolerance(&self, value: f64) -> f64 {
+        self.absolute.max(self.relative * value.abs())
+    }
+}
+
+/// Fewest areas that must alternate and fall.
+const LEAST: usize = 8;
+
+/// Areas below this part of the largest are nothing.
+const NEGLIGIBLE: f64 = 1e-18;
+
+/// Head and areas that were computed.
+pub(super) struct Computed {
+    head: Area,
+    areas: Vec<Area>,
+}
+
+impl Computed {
+    /// Computes the head and the first `count` areas.
+    pub(super) fn new(source: &mut dyn Areas, count: usize, demand: &Demand) -> Self {
+        let head = source.head(demand.accuracy.max(1e-15));
+        let mut computed = Self {
+            head,
+            areas: Vec::with_capacity(count),
+        };
+        computed.extend(source, count);
+        computed
+    }
+
+    /// Computes more areas.
+    pub(super) fn extend(&mut self, source: &mut dyn Areas, count: usize) {
+        for k in self.areas.len()..count {
+            self.areas.push(source.area(k, 0));
+        }
+        for k in 0..self.areas.len() {
+            self.areas[k].slope = self.slope(source, k);
+        }
+    }
+
+    /// Error that rounding x makes where the areas change fast: 0.5 eps x |d ln V/dx| V. It matters far out in a steep decay only.
+    fn slope(&self, source: &dyn Areas, k: usize) -> f64 {
+        let size = |k: usize| self.areas.get(k).map(|a| a.value.abs());
+        let neighbour = size(k + 1).or_else(|| size(k.wrapping_sub(1)));
+        let (Some(here), Some(next)) = (size(k), neighbour) else {
+            return 0.0;
+        };
+        let change = (next / here).ln().abs();
+        let noise = 0.5 * f64::EPSILON * source.distance(k) * change * here;
+        if noise.is_finite() { noise } else { 0.0 }
+    }
+
+    /// The verdict on the integral; divides areas further where that helps.
+    pub(super) fn judge(&mut self, source: &mut dyn Areas, demand: &Demand) -> Integral {
+        if !self.finite() {
+            return Integral::without_value(Status::NotFinite);
+        }
+        self.refine(source, demand);
+        if !self.finite() {
+            return Integral::without_value(Status::NotFinite);
+        }
+        let total = self.scale();
+        let v: Vec<f64> = self.areas.iter().map(|a| a.value.abs()).collect();
+        let negligible = v.iter().rev().take_while(|v| **v <= NEGLIGIBLE * total);
+        let negligible = negligible.count();
+        if negligible >= 2 {
+            return self.direct(v.len() - negligible, demand);
+        }
+        // Values with an absolute error have nothing to say below it.
+        let drowned = |k: &usize| v[*k] <= 4.0 * self.areas[*k].floor;
+        let drowned = (0..v.len()).rev().take_while(drowned).count();
+        if drowned >= 2 {
+            return self.direct(v.len() - drowned, demand);
+        }
+        match self.premise(&v) {
+            Some(p) if self.vanishes(source, &v, p) => self.accelerated(p, &v, demand),
+            _ => Integral::without_value(Status::PremiseViolated),
+        }
+    }
+
+    fn finite(&self) -> bool {
+        let finite = |a: &Area| a.value.is_finite() && a.error().is_finite();
+        finite(&self.head) && self.areas.iter().all(finite)
+    }
+
+    /// |A_0| + max V.
+    fn scale(&self) -> f64 {
+        let largest = self.areas.iter().map(|a| a.value.abs());
+        self.head.value.abs() + largest.fold(0.0, f64::max)
+    }
+
+    fn roundoff(&self) -> f64 {
+        let largest = self.areas.iter().map(|a| a.value.abs());
+        2.0 * f64::EPSILON * (self.head.value.abs() + 2.0 * largest.fold(0.0, f64::max))
+    }
+
+    /// Divides the areas whose quadrature error is above their noise, above roundoff, and above their share of the tolerance.
+    fn refine(&mut self, source: &mut dyn Areas, demand: &Demand) {
+        let count = self.areas.len() as f64;
+        let values: Vec<f64> = self.areas.iter().map(|a| a.value.abs()).collect();
+        let sign = self.areas.first().map_or(1.0, |a| a.value.signum());
+        let guess = self.head.value + sign * weighted(Weights::get().euler(values.len()), &values);
+        // A guess that cancels must not ask for what cannot be had.
+        let share = 0.01 * demand.tolerance(guess) / count;
+        let floor = demand.accuracy.max(f64::EPSILON) * self.scale() / count;
+        for k in 0..self.areas.len() {
+            for level in 1..DIVISIONS.len() {
+                let old = self.areas[k];
+                if old.truncation <= share.max(floor).max(0.5 * old.noise) || old.level >= level {
+                    break;
+                }
+                let mut new = source.area(k, level);
+                new.slope = old.slope;
+                // Two levels that differ by more than the finer one admits show that its estimate is too good.
+                let change = (new.value - old.value).abs();
+                if change > old.error() + new.error() {
+                    new.truncation = new.truncation.max(0.5 * change);
+                }
+                self.areas[k] = new;
+            }
+        }
+    }
+
+    /// The first area from which the premise holds.
+    fn premise(&self, v: &[f64]) -> Option<usize> {
+        let count = v.len();
+        let noise = |k: usize| self.areas.get(k).map_or(0.0, Area::error);
+        let falls = |k: usize| {
+            let (here, next) = (&self.areas[k], &self.areas[k + 1]);
+            here.value * next.value.signum() < 0.0
+                && v[k + 1] < v[k] + 4.0 * noise(k).max(noise(k + 1))
+        };
+        let p = (0..count.saturating_sub(1))
+            .rev()
+            .take_while(|k| falls(*k))
+            .last()?;
+        if count - p < LEAST.max(count / 4) {
+            return None;
+        }
+        let last = count - 1;
+        if v[p] - v[last] <= 8.0 * noise(p).max(noise(last)) {
+            return None;
+        }
+        Some(p)
+    }
+
+    /// Whether the areas fall to zero: seen far out where the amplitude is known there, else guessed from the areas.
+    fn vanishes(&self, source: &mut dyn Areas, v: &[f64], p: usize) -> bool {
+        source
+            .vanishes()
+            .unwrap_or_else(|| !self.levels_off(source, v, p))
+    }
+
+    /// Whether the areas fall to a constant above zero, where the integral diverges though they fall: they no longer fall in the second half, or
+    /// their limit is found and is not zero, or the exponent of their decay goes to zero or below. A limit is believed if it is sharp compared with the fall that was seen, so that exponentials
+    /// too slow to be told from a straight line pass.
+    fn levels_off(&self, source: &dyn Areas, v: &[f64], p: usize) -> bool {
+        let last = v.len() - 1;
+        let noise = self.areas[last].error();
+        let late = p + (last - p) / 2;
+        if v[late] - v[last] <= 8.0 * self.areas[late].error().max(noise) {
+            return true;
+        }
+        let constant = limit(&v[p..]);
+        let fall = v[p] - v[last];
+        if constant.error < 1e-5 * fall
+            && constant.value > (100.0 * constant.error).max(8.0 * noise)
+        {
+            return true;
+        }
+        // The exponent of the decay, area by area. Where it falls, its limit must stay above zero.
+        let exponents: Vec<f64> = (p..last)
+            .map(|k| {
+                let ratio = (source.distance(k + 1) - 0.5) / (source.distance(k) - 0.5);
+                (v[k] / v[k + 1]).ln() / ratio.ln()
+            })
+            .collect();
+        let (middle, end) = (
+            exponents[exponents.len() / 2],
+            exponents[exponents.len() - 1],
+        );
+        let exponent = limit(&exponents);
+        end < middle && exponent.error < 1e-3 && exponent.value <= 10.0 * exponent.error
+    }
+
+    /// The sum of the areas themselves, all from `count` on being negligible.
+    fn direct(&self, count: usize, demand: &Demand) -> Integral {
+        let areas = &self.areas[..count];
+        let value = self.head.value + areas.iter().map(|a| a.value).sum::<f64>();
+        let error = self.head.error()
+            + self.areas.iter().map(Area::error).sum::<f64>()
+            + self.roundoff()
+            + NEGLIGIBLE * self.scale()
+            + self.areas.get(count).map_or(0.0, |a| a.value.abs());
+        let magnitude = self.head.value.abs() + areas.iter().map(|a| a.value.abs()).sum::<f64>();
+        Integral {
+            value,
+            error,
+            status: status(error, value, demand),
+            accelerator: Accelerator::Direct,
+            condition: condition(magnitude, value),
+        }
+    }
+
+    fn accelerated(&self, p: usize, v: &[f64], demand: &Demand) -> Integral {
+        let count = v.len();
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let mut skips = [p, count / 4, count / 3, count / 2].map(|skip| skip.max(p));
+        skips.sort_unstable();
+        for (i, &skip) in skips.iter().enumerate() {
+            if i > 0 && skips[i - 1] == skip || count - skip < 4 {
+                continue;
+            }
+            candidates.extend(self.linear(skip, v));
+            // Fewer areas carry less noise.
+            if i == 0 {
+                for fewer in [count / 2, 3 * count / 4] {
+                    if fewer >= skip + LEAST {
+                        candidates.extend(self.linear(skip, &v[..fewer]));
+                    }
+                }
+            }
+            if demand.nonlinear {
+                candidates.extend(self.nonlinear(skip, v));
+            }
+        }
+        let best = candidates
+            .iter()
+            .filter(|c| c.value.is_finite() && c.error.is_finite())
+            .min_by(|a, b| a.error.total_cmp(&b.error));
+        let Some(best) = best else {
+            return Integral::without_value(Status::NotFinite);
+        };
+        // Of two that exclude each other one is wrong, and it may be this one. Those made of fewer areas have less to say.
+        let error = candidates
+            .iter()
+            .filter(|other| other.areas == count)
+            .map(|other| (best.value - other.value).abs() - other.error)
+            .fold(best.error, f64::max);
+        Integral {
+            value: best.value,
+            error,
+            status: status(error, best.value, demand),
+            accelerator: best.accelerator,
+            condition: condition(best.magnitude, best.value),
+        }
+    }
+
+    /// Head and areas up to `skip`, summed directly: value, error, magnitude.
+    fn beginning(&self, skip: usize) -> (f64, f64, f64) {
+        let areas = &self.areas[..skip];
+        (
+            self.head.value + areas.iter().map(|a| a.value).sum::<f64>(),
+            self.head.error() + areas.iter().map(Area::error).sum::<f64>() + self.roundoff(),
+            self.head.value.abs() + areas.iter().map(|a| a.value.abs()).sum::<f64>(),
+        )
+    }
+
+    /// Euler and Cohen-Villegas-Zagier after `skip` areas.
+    fn linear(&self, skip: usize, v: &[f64]) -> [Candidate; 2] {
+        let tables = Weights::get();
+        let (tail, areas) = (&v[skip..], &self.areas[skip..]);
+        let n = tail.len();
+        let (value, error, magnitude) = self.beginning(skip);
+        let sign = areas.first().map_or(1.0, |a| a.value.signum());
+        let candidate = |accelerator, weights: &[f64], before: &[f64], bound: f64, part: f64| {
+            let sum = weighted(weights, tail);
+            let change = (sum - weighted(before, tail)).abs();
+            let errors = weights.iter().zip(areas).map(|(c, a)| c * a.error());
+            let magnitudes = weights.iter().zip(tail).map(|(c, v)| c * v);
+            Candidate {
+                accelerator,
+                areas: v.len(),
+                value: value + sign * sum,
+                error: error + bound.max(part * change) + errors.sum::<f64>(),
+                magnitude: magnitude + magnitudes.sum::<f64>(),
+            }
+        };
+        let bound = remainder_bound(&differences(tail));
+        let cvz_bound = 2.0 * tail[0] * (3.0 + 8f64.sqrt()).powi(-(n as i32));
+        [
+            candidate(
+                Accelerator::Euler,
+                tables.euler(n),
+                tables.euler(n - 2),
+                bound,
+                0.25,
+            ),
+            candidate(
+                Accelerator::Cvz,
+                tables.cvz(n),
+                tables.cvz(n - 3),
+                cvz_bound,
+                0.05,
+            ),
+        ]
+    }
+
+    /// Levin u and Wynn epsilon after `skip` areas.
+    fn nonlinear(&self, skip: usize, v: &[f64]) -> [Candidate; 2] {
+        let (tail, areas) = (&v[skip..], &self.areas[skip..]);
+        let (value, error, magnitude) = self.beginning(skip);
+        let sign = areas.first().map_or(1.0, |a| a.value.signum());
+        // What these transformations make of errors of the areas is not known; the sum of all is taken.
+        let errors: f64 = areas.iter().map(Area::error).sum();
+        [
+            (Accelerator::Levin, levin_u(tail)),
+            (Accelerator::Epsilon, wynn_epsilon(tail)),
+        ]
+        .map(|(accelerator, sum)| Candidate {
+            accelerator,
+            areas: v.len(),
+            value: value + sign * sum.value,
+            error: error + errors + 4.0 * sum.error,
+            magnitude: magnitude + tail.iter().sum::<f64>(),
+        })
+    }
+}
+
+struct Candidate {
+    accelerator: Accelerator,
+    /// Areas that it is made of, those summed directly included.
+    areas: usize,
+    value: f64,
+    error: f64,
+    magnitude: f64,
+}
+
+fn status(error: f64, value: f64, demand: &Demand) -> Status {
+    if !value.is_finite() {
+        Status::NotFinite
+    } else if error <= demand.tolerance(value) {
+        Status::Ok
+    } else {
+        Status::NotConverged
+    }
+}
+
+fn condition(magnitude: f64, value: f64) -> f64 {
+    if magnitude == 0.0 {
+        1.0
+    } else {
+        magnitude / value.abs()
+    }
+}

@@ -1,0 +1,497 @@
+//! Verdicts on many integrals: one launch of one table, value, error estimate, status, accelerator and condition of each.
+//!
+//! The kernels judge as the driver of the CPU does, by fixed means: areas by the Kronrod rule of 15 nodes, a head by tanh-sinh of one step, the
+//! accelerators of Euler and of Cohen, Rodriguez Villegas and Zagier after skipping 0, N/4, N/3 or N/2 areas. They report OK where the estimate is within
+//! the tolerance, and NOT_CONVERGED where roundoff alone exceeds it. Whatever else they meet (areas that do not alternate, a head or an area that
+//! needs refinement, numbers that are not finite) they leave undecided, and [`Batch::integrate`] returns `None` for it.
+
+use rarefy_kernels::longman::decide::{
+    BATCH_THREADS, BatchRule, PANEL_NODES, ROW_QUADS, UNDECIDED,
+};
+use rarefy_kernels::longman::{self as kernels, Accelerator, Status, program::ProgramShape};
+use rarefy_kernels::{Quad, Real};
+
+use super::rows::{Tables, rounded};
+use crate::error::{Error, Result};
+use crate::longman::expression::Program;
+use crate::longman::zeros::MAX_BESSEL_ORDER;
+use crate::machine::{Grid, Machine};
+use crate::memory_plan::check_shared;
+
+/// What an amplitude g(x) is multiplied by.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Oscillation {
+    /// cos(omega x)
+    Cos,
+    /// sin(omega x)
+    Sin,
+    /// J_nu(omega x), nu > -1
+    Bessel(f64),
+    /// Nothing: the amplitude is the whole integrand, and its areas lie between these boundaries, in units of 1 / omega.
+    Boundaries {
+        /// The lower limit.
+        start: f64,
+        /// The boundaries, ascending, one more than there are areas; none below the lower limit.
+        at: Vec<f64>,
+    },
+}
+
+impl Oscillation {
+    /// Refuses orders and boundaries out of range.
+    pub fn check(&self, areas: usize) -> Result<()> {
+        match self {
+            Self::Cos | Self::Sin => Ok(()),
+            Self::Bessel(nu) if *nu > -1.0 && *nu <= MAX_BESSEL_ORDER => Ok(()),
+            Self::Bessel(nu) => Err(Error::input(format!(
+                "the Bessel function of order {nu} was asked for; give an order above -1, up to {MAX_BESSEL_ORDER}"
+            ))),
+            Self::Boundaries { start, at } => {
+                let ascending = at.windows(2).all(|pair| pair[0] < pair[1])
+                    && at.iter().all(|x| x.is_finite())
+                    && at.first().is_some_and(|first| start <= first)
+                    && start.is_finite();
+                if ascending && at.len() > areas {
+                    Ok(())
+                } else {
+                    Err(Error::input(format!(
+                        "boundaries must ascend from the lower limit on, {} for {areas} areas",
+                        areas + 1
+                    )))
+                }
+            }
+        }
+    }
+}
+
+/// What is asked of all integrals alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BatchConfig {
+    /// The oscillation.
+    pub oscillation: Oscillation,
+    /// Areas N, 8 to 64.
+    pub areas: usize,
+    /// Relative tolerance.
+    pub relative: f64,
+    /// Absolute tolerance.
+    pub absolute: f64,
+    /// Accuracy of the integrand in units of the machine epsilon.
+    pub accuracy: f64,
+}
+
+impl BatchConfig {
+    /// 24 areas, relative tolerance 1e-10, an integrand accurate to 4 units, or 16 with a Bessel function.
+    pub fn new(oscillation: Oscillation) -> Self {
+        let accuracy = match oscillation {
+            Oscillation::Bessel(_) => 16.0,
+            _ => 4.0,
+        };
+        Self {
+            oscillation,
+            areas: 24,
+            relative: 1e-10,
+            absolute: 0.0,
+            accuracy,
+        }
+    }
+
+    /// Refuses what no launch can do.
+    pub fn check(&self) -> Result<()> {
+        if !(8..=64).contains(&self.areas) {
+            return Err(Error::input(format!(
+                "{} areas were asked for; give 8 to 64",
+                self.areas
+            )));
+        }
+        for (what, value) in [
+            ("relative tolerance", self.relative),
+            ("absolute tolerance", self.absolute),
+            ("accuracy of the integrand", self.accuracy),
+        ] {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::input(format!(
+                    "the {what} is {value}; give a number of at least 0"
+                )));
+            }
+        }
+        self.oscillation.check(self.areas)
+    }
+}
+
+/// The amplitude of all integrals; each brings its parameters.
+#[derive(Clone, Copy, Debug)]
+pub enum Amplitude<'a> {
+    /// `e^(-lambda x)`: parameter lambda.
+    Damped,
+    /// `x^mu e^(-lambda x)`: parameters mu, lambda.
+    PowerDamped,
+    /// `x e^(-z u) / u`, `u = sqrt(x^2 + k^2)`: parameters k, z.
+    Sommerfeld,
+    /// `x^m / (x^2 + p^2)`, m = 0 or 1: parameters p, m.
+    Rational,
+    /// An expression, interpreted.
+    Program(&'a Program),
+}
+
+impl Amplitude<'_> {
+    /// Parameters that each integral brings.
+    pub fn parameters(&self) -> usize {
+        match self {
+            Self::Damped => 1,
+            Self::PowerDamped | Self::Sommerfeld | Self::Rational => 2,
+            Self::Program(program) => program.parameters().len(),
+        }
+    }
+}
+
+/// What a machine says of an integral.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdict {
+    /// The integral.
+    pub value: f64,
+    /// Estimate of its error.
+    pub error: f64,
+    /// OK or NOT_CONVERGED.
+    pub status: Status,
+    /// What summed the tail.
+    pub accelerator: Accelerator,
+    /// Sum of the magnitudes over the magnitude of the sum.
+    pub condition: f64,
+}
+
+/// The buffers of one launch, for kernels of one's own: each is the argument of the same name.
+#[allow(missing_docs, reason = "named as the arguments of the kernels")]
+pub struct Arguments<'a, M: Machine, T: Real> {
+    pub head: &'a M::Buffer<Quad<T>>,
+    pub nodes: &'a M::Buffer<Quad<T>>,
+    pub rows: &'a M::Buffer<Quad<T>>,
+    pub frequencies: &'a M::Buffer<T>,
+    pub parameters: &'a M::Buffer<T>,
+    pub values: &'a mut M::Buffer<T>,
+    pub errors: &'a mut M::Buffer<T>,
+    pub conditions: &'a mut M::Buffer<T>,
+    pub codes: &'a mut M::Buffer<u32>,
+    pub rule: BatchRule,
+}
+
+/// Integrals of a chunk at most, so that the buffers of one fit a quarter of the free memory.
+fn chunk_len(free_bytes: u64, bytes_each: usize) -> usize {
+    let fit = free_bytes / 4 / bytes_each as u64;
+    usize::try_from(fit).unwrap_or(usize::MAX).clamp(1, 1 << 24)
+}
+
+/// A table in the memory of a machine, to judge any number of integrals with.
+pub struct Batch<'a, M: Machine, T: Interpret> {
+    machine: &'a M,
+    tables: Tables,
+    head: M::Buffer<Quad<T>>,
+    nodes: M::Buffer<Quad<T>>,
+    rows: M::Buffer<Quad<T>>,
+    chunk: Option<usize>,
+}
+
+impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
+    /// Makes the table and moves it to the machine.
+    pub fn new(machine: &'a M, config: &BatchConfig) -> Result<Self> {
+        config.check()?;
+        let tables = Tables::new(config, T::EPSILON.to_f64());
+        let quads = tables.head.len() + tables.nodes.len() + tables.rows.len();
+        check_shared(
+            &machine.limits()?,
+            "the table of nodes and weights",
+            quads * size_of::<Quad<T>>(),
+            "use fewer areas",
+        )?;
+        Ok(Self {
+            machine,
+            head: machine.upload(&rounded::<T>(&tables.head))?,
+            nodes: machine.upload(&rounded::<T>(&tables.nodes))?,
+            rows: machine.upload(&rounded::<T>(&tables.rows))?,
+            tables,
+            chunk: None,
+        })
+    }
+
+    /// Processes at most so many integrals at a time; otherwise as many as fit into memory.
+    pub fn with_chunk(mut self, integrals: usize) -> Self {
+        self.chunk = Some(integrals.max(1));
+        self
+    }
+
+    /// Evaluations of the amplitude for one integral.
+    pub fn evaluations(&self) -> usize {
+        self.tables.head.len() + self.tables.nodes.len()
+    }
+
+    /// Judges integrals with frequencies omega and columns of parameters; `None` is undecided.
+    pub fn integrate(
+        &self,
+        amplitude: Amplitude<'_>,
+        frequencies: &[f64],
+        parameters: &[Vec<f64>],
+    ) -> Result<Vec<Option<Verdict>>> {
+        if parameters.len() != amplitude.parameters() {
+            return Err(Error::input(format!(
+                "{} columns of parameters were given; the amplitude has {} parameters",
+                parameters.len(),
+                amplitude.parameters()
+            )));
+        }
+        let machine = self.machine;
+        macro_rules! kernel {
+            ($grid:ident, $a:ident, $kernel:ident) => {
+                machine.launch(
+                    $grid,
+                    kernels::decide::$kernel {
+                        head: $a.head,
+                        nodes: $a.nodes,
+                        rows: $a.rows,
+                        frequencies: $a.frequencies,
+                        parameters: $a.parameters,
+                        values: $a.values,
+                        errors: $a.errors,
+                        conditions: $a.conditions,
+                        codes: $a.codes,
+                        rule: $a.rule,
+                    },
+                )
+            };
+        }
+        let program = match amplitude {
+            Amplitude::Program(program) => Some(Interpreted::new(machine, self, program)?),
+            _ => None,
+        };
+        self.integrate_with(frequencies, parameters, |grid, a| match &amplitude {
+            Amplitude::Damped => kernel!(grid, a, integrate_damped),
+            Amplitude::PowerDamped => kernel!(grid, a, integrate_power),
+            Amplitude::Sommerfeld => kernel!(grid, a, integrate_sommerfeld),
+            Amplitude::Rational => kernel!(grid, a, integrate_rational),
+            Amplitude::Program(_) => match &program {
+                Some(program) => T::interpret(machine, grid, a, program),
+                None => Ok(()),
+            },
+        })
+    }
+
+    /// The same with a kernel of one's own: `launch` passes the arguments on.
+    pub fn integrate_with(
+        &self,
+        frequencies: &[f64],
+        parameters: &[Vec<f64>],
+        mut launch: impl FnMut(Grid, Arguments<'_, M, T>) -> Result<()>,
+    ) -> Result<Vec<Option<Verdict>>> {
+        if let Some(column) = parameters.iter().find(|c| c.len() != frequencies.len()) {
+            return Err(Error::input(format!(
+                "a column of {} parameters was given for {} integrals; give one for each",
+                column.len(),
+                frequencies.len()
+            )));
+        }
+        let machine = self.machine;
+        // Parameters may be none, but no machine has empty memory.
+        let columns = parameters.len().max(1);
+        let bytes_each = (columns + 4) * size_of::<T>() + size_of::<u32>();
+        let len = match self.chunk {
+            Some(len) => len,
+            None => chunk_len(machine.limits()?.free_bytes, bytes_each),
+        };
+        let mut verdicts = Vec::with_capacity(frequencies.len());
+        let mut first = 0;
+        // Buffers serve all chunks of the same length.
+        let mut ready: Option<Buffers<M, T>> = None;
+        while first < frequencies.len() {
+            let range = first..frequencies.len().min(first + len);
+            first = range.end;
+            let count = range.len();
+            let mut buffers = match ready.take() {
+                Some(buffers) if buffers.host.len() == count => buffers,
+                _ => Buffers::new(machine, count, columns)?,
+            };
+            let round = |values: &[f64]| values.iter().map(|v| T::from_f64(*v)).collect::<Vec<T>>();
+            machine.write(
+                &mut buffers.frequencies,
+                &round(&frequencies[range.clone()]),
+            )?;
+            let mut packed: Vec<T> = Vec::with_capacity(columns * count);
+            for column in parameters {
+                packed.extend(round(&column[range.clone()]));
+            }
+            packed.resize(columns * count, T::ZERO);
+            machine.write(&mut buffers.parameters, &packed)?;
+            let rule = BatchRule {
+                integrals: count as u32,
+                ..self.tables.rule
+            };
+            launch(
+                Grid::per_item(count, BATCH_THREADS),
+                Arguments {
+                    head: &self.head,
+                    nodes: &self.nodes,
+                    rows: &self.rows,
+                    frequencies: &buffers.frequencies,
+                    parameters: &buffers.parameters,
+                    values: &mut buffers.values,
+                    errors: &mut buffers.errors,
+                    conditions: &mut buffers.conditions,
+                    codes: &mut buffers.codes,
+                    rule,
+                },
+            )?;
+            buffers.collect(machine, &frequencies[range], &mut verdicts)?;
+            ready = Some(buffers);
+        }
+        Ok(verdicts)
+    }
+}
+
+/// Memory for the integrals of one chunk.
+struct Buffers<M: Machine, T: Real> {
+    frequencies: M::Buffer<T>,
+    parameters: M::Buffer<T>,
+    values: M::Buffer<T>,
+    errors: M::Buffer<T>,
+    conditions: M::Buffer<T>,
+    codes: M::Buffer<u32>,
+    host: Vec<T>,
+}
+
+impl<M: Machine, T: Real> Buffers<M, T> {
+    fn new(machine: &M, count: usize, columns: usize) -> Result<Self> {
+        Ok(Self {
+            frequencies: machine.allocate(count)?,
+            parameters: machine.allocate(count * columns)?,
+            values: machine.allocate(count)?,
+            errors: machine.allocate(count)?,
+            conditions: machine.allocate(count)?,
+            codes: machine.allocate(count)?,
+            host: vec![T::ZERO; count],
+        })
+    }
+
+    /// Reads the verdicts. A frequency that is none is undecided, whatever the kernel made of it.
+    fn collect(
+        &mut self,
+        machine: &M,
+        frequencies: &[f64],
+        verdicts: &mut Vec<Option<Verdict>>,
+    ) -> Result<()> {
+        let mut codes = vec![0_u32; self.host.len()];
+        machine.read(&self.codes, &mut codes)?;
+        let from = verdicts.len();
+        machine.read(&self.values, &mut self.host)?;
+        for ((value, code), omega) in self.host.iter().zip(&codes).zip(frequencies) {
+            let known = *code != UNDECIDED && omega.is_finite() && *omega > 0.0;
+            let verdict = Status::from_code(code & 0xFF)
+                .zip(Accelerator::from_code(code >> 8))
+                .filter(|_| known)
+                .map(|(status, accelerator)| Verdict {
+                    value: value.to_f64(),
+                    error: f64::INFINITY,
+                    status,
+                    accelerator,
+                    condition: f64::INFINITY,
+                });
+            verdicts.push(verdict);
+        }
+        machine.read(&self.errors, &mut self.host)?;
+        for (verdict, error) in verdicts[from..].iter_mut().zip(&self.host) {
+            if let Some(verdict) = verdict {
+                verdict.error = error.to_f64();
+            }
+        }
+        machine.read(&self.conditions, &mut self.host)?;
+        for (verdict, condition) in verdicts[from..].iter_mut().zip(&self.host) {
+            if let Some(verdict) = verdict {
+                verdict.condition = condition.to_f64();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A program in the memory of a machine.
+pub struct Interpreted<M: Machine, T: Real> {
+    code: M::Buffer<u32>,
+    constants: M::Buffer<T>,
+    shape: ProgramShape,
+}
+
+impl<M: Machine, T: Interpret> Interpreted<M, T> {
+    fn new(machine: &M, batch: &Batch<'_, M, T>, program: &Program) -> Result<Self> {
+        if !program.runs_on_a_device() {
+            return Err(Error::input(
+                "the expression uses a function that kernels do not have; use the CPU",
+            ));
+        }
+        let shape = program.shape();
+        let rule = &batch.tables.rule;
+        let table = rule.head + rule.panels * PANEL_NODES + rule.areas * ROW_QUADS;
+        check_shared(
+            &machine.limits()?,
+            "the table and the slots of the expression",
+            table as usize * size_of::<Quad<T>>()
+                + (shape.slots * BATCH_THREADS) as usize * size_of::<T>()
+                + shape.length as usize * size_of::<u32>()
+                + 64,
+            "use fewer areas or a shorter expression",
+        )?;
+        let mut constants: Vec<T> = program
+            .constants()
+            .iter()
+            .map(|c| T::from_f64(*c))
+            .collect();
+        constants.resize(constants.len().max(1), T::ZERO);
+        let mut code = program.code().to_vec();
+        code.resize(code.len().max(1), 0);
+        Ok(Self {
+            code: machine.upload(&code)?,
+            constants: machine.upload(&constants)?,
+            shape,
+        })
+    }
+}
+
+/// A precision in which programs are interpreted; its kernels are not generic.
+pub trait Interpret: Real {
+    /// Launches the interpreting kernel.
+    #[doc(hidden)]
+    fn interpret<M: Machine>(
+        machine: &M,
+        grid: Grid,
+        arguments: Arguments<'_, M, Self>,
+        program: &Interpreted<M, Self>,
+    ) -> Result<()>;
+}
+
+macro_rules! interpret {
+    ($t:ident, $kernel:ident) => {
+        impl Interpret for $t {
+            fn interpret<M: Machine>(
+                machine: &M,
+                grid: Grid,
+                a: Arguments<'_, M, Self>,
+                program: &Interpreted<M, Self>,
+            ) -> Result<()> {
+                machine.launch(
+                    grid,
+                    kernels::decide::$kernel {
+                        head: a.head,
+                        nodes: a.nodes,
+                        rows: a.rows,
+                        code: &program.code,
+                        constants: &program.constants,
+                        frequencies: a.frequencies,
+                        parameters: a.parameters,
+                        values: a.values,
+                        errors: a.errors,
+                        conditions: a.conditions,
+                        codes: a.codes,
+                        rule: a.rule,
+                        shape: program.shape,
+                    },
+                )
+            }
+        }
+    };
+}
+interpret!(f32, integrate_program_f32);
+interpret!(f64, integrate_program_f64);

@@ -1,0 +1,169 @@
+//! The paper's method on a machine: one block an integral with the table of differences, or a part of a warp an integral.
+
+use rarefy_kernels::longman as kernels;
+use rarefy_kernels::{Quad, Real};
+
+use crate::error::{Error, Result};
+use crate::longman::paper::{PaperRule, same_length};
+use crate::longman::quadrature::gauss;
+use crate::machine::{Grid, Machine};
+
+/// Which kernel computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The paper's: one block an integral, the table of differences in shared memory.
+    Table,
+    /// A part of a warp an integral, differences by shuffles.
+    Warp,
+}
+
+/// Which functions the kernels compute with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Functions {
+    /// Software, to roundoff.
+    Software,
+    /// The special function unit, in `f32` only.
+    Hardware,
+}
+
+/// Integrals of `e^(-lambda_i x) osc(omega_i x)` in the memory of a machine.
+///
+/// ```
+/// use rarefy::emulator::Emulator;
+/// use rarefy::longman::gpu::fixed::{FixedBatch, Form, Functions};
+/// use rarefy::longman::paper::PaperRule;
+///
+/// let machine = Emulator::default();
+/// let rule = PaperRule::default();
+/// let mut batch = FixedBatch::<_, f64>::new(&machine, &rule, &[0.5], &[10.0])?;
+/// batch.launch(&machine, Form::Warp, Functions::Software)?;
+/// let value = batch.values(&machine)?[0];
+/// assert!((value - 0.004_987_531_172_07).abs() < 1e-13);
+/// # Ok::<(), rarefy::Error>(())
+/// ```
+pub struct FixedBatch<M: Machine, T: Real> {
+    rule: kernels::FixedRule,
+    gauss: M::Buffer<Quad<T>>,
+    frequencies: M::Buffer<T>,
+    parameters: M::Buffer<T>,
+    values: M::Buffer<T>,
+    columns: M::Buffer<T>,
+}
+
+impl<M: Machine, T: Real> FixedBatch<M, T> {
+    /// Moves the parameters to the machine.
+    pub fn new(machine: &M, rule: &PaperRule, lambda: &[f64], omega: &[f64]) -> Result<Self> {
+        let to = |values: &[f64]| -> Vec<T> { values.iter().map(|v| T::from_f64(*v)).collect() };
+        same_length(lambda, omega)?;
+        Self::from_columns(machine, rule, &to(lambda), &to(omega))
+    }
+
+    /// The same with parameters in the kernels' own type, which are not checked: the kernels give NaN for what is none.
+    pub fn from_columns(machine: &M, rule: &PaperRule, lambda: &[T], omega: &[T]) -> Result<Self> {
+        rule.check()?;
+        if lambda.len() != omega.len() || lambda.is_empty() || lambda.len() > i32::MAX as usize {
+            return Err(Error::input(format!(
+                "{} values of lambda and {} of omega were given; give one of each for every integral, 1 to {} of them",
+                lambda.len(),
+                omega.len(),
+                i32::MAX
+            )));
+        }
+        let points = gauss(rule.nodes);
+        let nodes: Vec<Quad<T>> = points
+            .nodes
+            .iter()
+            .zip(&points.weights)
+            .map(|(node, weight)| {
+                let node = 0.5 + 0.5 * node;
+                let phase = std::f64::consts::PI * node;
+                Quad([node, phase, 0.5 * weight, 0.0].map(T::from_f64))
+            })
+            .collect();
+        Ok(Self {
+            rule: rule.for_kernels(lambda.len()),
+            gauss: machine.upload(&nodes)?,
+            frequencies: machine.upload(omega)?,
+            parameters: machine.upload(lambda)?,
+            values: machine.allocate(lambda.len())?,
+            columns: machine.allocate(1)?,
+        })
+    }
+
+    /// Has launches write the columns of differences too.
+    pub fn keep_columns(&mut self, machine: &M) -> Result<()> {
+        let len = self.rule.areas as usize * self.rule.integrals as usize;
+        self.columns = machine.allocate(len)?;
+        self.rule.columns = 1;
+        Ok(())
+    }
+
+    /// Computes all integrals.
+    pub fn launch(&mut self, machine: &M, form: Form, functions: Functions) -> Result<()> {
+        if functions == Functions::Hardware && T::NAME != "f32" {
+            return Err(Error::input(
+                "hardware functions are of single precision; choose f32, or software functions",
+            ));
+        }
+        let rule = self.rule;
+        let grid = match form {
+            Form::Table => Grid {
+                blocks: rule.integrals,
+                threads: rule.areas.next_multiple_of(32),
+            },
+            Form::Warp => {
+                let per_block = kernels::WARP_THREADS / kernels::lanes_of(rule.areas);
+                Grid {
+                    blocks: rule.integrals.div_ceil(per_block),
+                    threads: kernels::WARP_THREADS,
+                }
+            }
+        };
+        macro_rules! launch {
+            ($kernel:ident) => {
+                machine.launch(
+                    grid,
+                    kernels::$kernel {
+                        frequencies: &self.frequencies,
+                        parameters: &self.parameters,
+                        gauss: &self.gauss,
+                        values: &mut self.values,
+                        columns: &mut self.columns,
+                        rule,
+                    },
+                )
+            };
+        }
+        match (form, functions) {
+            (Form::Table, Functions::Software) => launch!(difference_table),
+            (Form::Table, Functions::Hardware) => launch!(difference_table_hardware),
+            (Form::Warp, Functions::Software) => launch!(warp_differences),
+            (Form::Warp, Functions::Hardware) => launch!(warp_differences_hardware),
+        }
+    }
+
+    /// Replaces the parameters of all integrals.
+    pub fn set_parameters(&mut self, machine: &M, lambda: &[T], omega: &[T]) -> Result<()> {
+        machine.write(&mut self.frequencies, omega)?;
+        machine.write(&mut self.parameters, lambda)
+    }
+
+    /// Copies the integrals of the last launch to a slice of the same length.
+    pub fn read_values(&self, machine: &M, values: &mut [T]) -> Result<()> {
+        machine.read(&self.values, values)
+    }
+
+    /// The integrals of the last launch.
+    pub fn values(&self, machine: &M) -> Result<Vec<T>> {
+        let mut values = vec![T::ZERO; self.rule.integrals as usize];
+        machine.read(&self.values, &mut values)?;
+        Ok(values)
+    }
+
+    /// `Delta^r V_0` of each integral, one integral after another; after [`keep_columns`](Self::keep_columns) and a launch.
+    pub fn columns(&self, machine: &M) -> Result<Vec<T>> {
+        let mut columns = vec![T::ZERO; self.rule.areas as usize * self.rule.integrals as usize];
+        machine.read(&self.columns, &mut columns)?;
+        Ok(columns)
+    }
+}

@@ -1,0 +1,269 @@
+//! The tables that all integrals of a launch share: nodes in phase, and weights that contain the oscillation.
+
+use std::f64::consts::PI;
+
+use rarefy_kernels::longman::decide::{BatchRule, PANEL_NODES, ROW_QUADS};
+use rarefy_kernels::{Quad, Real};
+
+use super::batch::{BatchConfig, Oscillation};
+use crate::longman::accelerate::{cvz_weights, euler_weights};
+use crate::longman::quadrature::{Kronrod, Rule, gauss};
+use crate::longman::special::bessel_j;
+use crate::longman::zeros::bessel_zeros;
+
+/// Panels of area k: an amplitude that is singular at the lower limit is felt in the first areas.
+const fn panels(k: usize) -> usize {
+    if k < 2 { 2 } else { 1 }
+}
+
+/// Step of tanh-sinh in the heads of tables.
+const STEP: f64 = 0.125;
+
+/// What a launch of the driver needs besides the integrals.
+pub(super) struct Tables {
+    pub(super) head: Vec<Quad<f64>>,
+    pub(super) nodes: Vec<Quad<f64>>,
+    pub(super) rows: Vec<Quad<f64>>,
+    pub(super) rule: BatchRule,
+}
+
+/// The boundaries in phase, one more than there are areas, and the lower limit.
+fn boundaries(oscillation: &Oscillation, areas: usize) -> (f64, Vec<f64>) {
+    match oscillation {
+        Oscillation::Cos => (0.0, (0..=areas).map(|k| (k as f64 + 0.5) * PI).collect()),
+        Oscillation::Sin => (0.0, (1..=areas + 1).map(|k| k as f64 * PI).collect()),
+        Oscillation::Bessel(nu) => (0.0, bessel_zeros(*nu, areas + 1)[..=areas].to_vec()),
+        Oscillation::Boundaries { start, at } => (*start, at.clone()),
+    }
+}
+
+/// The oscillation at a node of area k, or of the head (`None`), which lies `below` under the upper boundary and `above` over the lower one.
+fn oscillation_at(
+    oscillation: &Oscillation,
+    area: Option<usize>,
+    s: f64,
+    above: f64,
+    below: f64,
+) -> f64 {
+    match oscillation {
+        Oscillation::Boundaries { .. } => 1.0,
+        Oscillation::Bessel(nu) => bessel_j(*nu, s),
+        Oscillation::Cos | Oscillation::Sin => match area {
+            // Before the first zero both are the sine of the distance from it; between zeros, of the distance from the nearer one.
+            None => below.sin(),
+            Some(k) => {
+                let sine = above.min(below).sin();
+                if k % 2 == 0 { -sine } else { sine }
+            }
+        },
+    }
+}
+
+/// The nodes of area k in so many panels under a rule on (-1, 1), as `(s, half width of the panel times oscillation)`.
+fn area_nodes(
+    oscillation: &Oscillation,
+    bounds: &[f64],
+    k: usize,
+    panels: usize,
+    rule: &Rule,
+) -> Vec<(f64, f64)> {
+    let (from, width) = (bounds[k], bounds[k + 1] - bounds[k]);
+    let half = 0.5 * width / panels as f64;
+    let mut nodes = Vec::with_capacity(panels * rule.nodes.len());
+    for panel in 0..panels {
+        for node in &rule.nodes {
+            let above = half * ((2 * panel + 1) as f64 + node);
+            let below = half * ((2 * (panels - panel) - 1) as f64 - node);
+            let s = from + above;
+            let value = oscillation_at(oscillation, Some(k), s, above, below);
+            nodes.push((s, half * value));
+        }
+    }
+    nodes
+}
+
+/// Tanh-sinh on the head: `[s, weight, weight with twice the step, with four times]`, the least s first.
+fn head(oscillation: &Oscillation, start: f64, end: f64, epsilon: f64) -> Vec<Quad<f64>> {
+    let width = end - start;
+    if width <= 0.0 {
+        return vec![Quad([end, 0.0, 0.0, 0.0])];
+    }
+    // The left end may be singular; towards the right one the oscillation vanishes, or the integrand is smooth.
+    // The least node is 1e-275 of the width, and in single precision 1e-29, so that it stays a number when it is divided by a frequency.
+    let furthest = if epsilon < 1e-10 { 6.0 } else { 3.75 };
+    let (left, right) = ((furthest / STEP) as i32, (3.5 / STEP) as i32);
+    let mut nodes = Vec::new();
+    for j in -left..=right {
+        let t = f64::from(j) * STEP;
+        let u = PI * t.abs().sinh();
+        let near = (-u).exp() / (1.0 + (-u).exp());
+        let weight = STEP * PI * t.cosh() * near * (1.0 - near) * width;
+        let (above, below) = if j < 0 {
+            (near * width, (1.0 - near) * width)
+        } else {
+            ((1.0 - near) * width, near * width)
+        };
+        // Nearer to a lower limit other than 0 there is no number.
+        let s = start + above;
+        if s <= start {
+            continue;
+        }
+        let weight = weight * oscillation_at(oscillation, None, s, above, below);
+        let multiple = |step: i32| {
+            if j % step == 0 {
+                f64::from(step) * weight
+            } else {
+                0.0
+            }
+        };
+        nodes.push(Quad([s, weight, multiple(2), multiple(4)]));
+    }
+    nodes
+}
+
+/// C(n, j) 2^-n, j = 0 ..= n.
+fn binomials(n: usize) -> Vec<f64> {
+    let mut binomial = 0.5_f64.powi(n as i32);
+    (0..=n)
+        .map(|j| {
+            let this = binomial;
+            binomial *= (n - j) as f64 / (j + 1) as f64;
+            this
+        })
+        .collect()
+}
+
+/// The row of weights of every area, and the numbers of areas that candidates skip.
+fn rows(bounds: &[f64], config: &BatchConfig, epsilon: f64) -> (Vec<Quad<f64>>, [u32; 4]) {
+    use rarefy_kernels::longman::decide::row;
+    let n = config.areas;
+    let skips = [0, n / 4, n / 3, n / 2];
+    let mut rows = vec![[0.0; 4 * ROW_QUADS as usize]; n];
+    let mut fill = |column: usize, skip: usize, weights: &[f64]| {
+        for (k, row) in rows.iter_mut().enumerate() {
+            row[column] = match k.checked_sub(skip) {
+                None => 1.0,
+                Some(k) => weights.get(k).copied().unwrap_or(0.0),
+            };
+        }
+    };
+    for (m, &skip) in skips.iter().enumerate() {
+        let left = n - skip;
+        fill(row::VALUE + 2 * m, skip, &euler_weights(left));
+        fill(row::VALUE + 2 * m + 1, skip, &cvz_weights(left));
+        fill(row::FEWER + 2 * m, skip, &euler_weights(left - 2));
+        fill(row::FEWER + 2 * m + 1, skip, &cvz_weights(left - 3));
+        fill(row::BOUND + m, skip, &binomials(left - 1));
+    }
+    let euler = euler_weights(n);
+    for (k, row) in rows.iter_mut().enumerate() {
+        for (m, &skip) in skips.iter().enumerate() {
+            if k < skip {
+                row[row::BOUND + m] = 0.0;
+            }
+        }
+        // Where the integrand contains its oscillation, a node's own roundoff is an error of its phase.
+        let phase = match config.oscillation {
+            Oscillation::Boundaries { .. } => {
+                0.25 * epsilon * PI * bounds[k].abs() / (bounds[k + 1] - bounds[k])
+            }
+            _ => 0.0,
+        };
+        row[row::NOISE] = config.accuracy * epsilon + phase;
+        row[row::MAGNITUDE] = euler[k];
+        row[row::PANELS] = panels(k) as f64;
+    }
+    let quads = rows.iter().flat_map(|row| {
+        row.chunks_exact(4)
+            .map(|four| Quad([four[0], four[1], four[2], four[3]]))
+    });
+    (quads.collect(), skips.map(|skip| skip as u32))
+}
+
+impl Tables {
+    /// The tables of a configuration, in the precision of `epsilon`. The configuration is checked.
+    pub(super) fn new(config: &BatchConfig, epsilon: f64) -> Self {
+        let (start, bounds) = boundaries(&config.oscillation, config.areas);
+        let kronrod = Kronrod::new(7);
+        let mut nodes = Vec::with_capacity(config.areas * PANEL_NODES as usize);
+        for k in 0..config.areas {
+            let area = area_nodes(&config.oscillation, &bounds, k, panels(k), &kronrod.rule);
+            for (j, (s, factor)) in area.into_iter().enumerate() {
+                let j = j % PANEL_NODES as usize;
+                let weights = [kronrod.rule.weights[j], kronrod.gauss[j]];
+                nodes.push(Quad([s, factor * weights[0], factor * weights[1], 0.0]));
+            }
+        }
+        let head = head(&config.oscillation, start, bounds[0], epsilon);
+        let (rows, skips) = rows(&bounds, config, epsilon);
+        let rule = BatchRule {
+            absolute: config.absolute,
+            relative: config.relative,
+            accuracy: config.accuracy * epsilon,
+            integrals: 0,
+            areas: config.areas as u32,
+            panels: (nodes.len() / PANEL_NODES as usize) as u32,
+            head: head.len() as u32,
+            premise: (config.areas / 4).max(8) as u32,
+            skips,
+            padding: 0,
+        };
+        Self {
+            head,
+            nodes,
+            rows,
+            rule,
+        }
+    }
+}
+
+/// The table of [`tabled`](super::tabled): `[s, weight, difference of weights, 0]` of the head and all areas under one accelerator and another.
+pub(super) fn sums(
+    oscillation: &Oscillation,
+    areas: usize,
+    points: usize,
+    panels: usize,
+) -> Vec<Quad<f64>> {
+    let (start, bounds) = boundaries(oscillation, areas);
+    let rule = gauss(points);
+    let mut table = Vec::with_capacity((areas + panels) * points);
+    // The head in panels that get wider away from the lower limit, where oscillation and amplitude may vary fast.
+    let width = bounds[0] - start;
+    let edge = |panel: usize| {
+        if panel == 0 {
+            start
+        } else {
+            start + width * 0.25_f64.powi((panels - panel) as i32)
+        }
+    };
+    for panel in 0..panels {
+        let half = 0.5 * (edge(panel + 1) - edge(panel));
+        for (node, weight) in rule.nodes.iter().zip(&rule.weights) {
+            let s = edge(panel) + half * (1.0 + node);
+            let value = oscillation_at(oscillation, None, s, s - start, bounds[0] - s);
+            table.push(Quad([s, half * weight * value, 0.0, 0.0]));
+        }
+    }
+    let (cvz, euler) = (cvz_weights(areas), euler_weights(areas));
+    for k in 0..areas {
+        let area = area_nodes(oscillation, &bounds, k, 1, &rule);
+        for ((s, factor), weight) in area.into_iter().zip(&rule.weights) {
+            let weight = factor * weight;
+            table.push(Quad([
+                s,
+                weight * cvz[k],
+                weight * (cvz[k] - euler[k]),
+                0.0,
+            ]));
+        }
+    }
+    table
+}
+
+/// A table in the precision of the kernels.
+pub(super) fn rounded<T: Real>(table: &[Quad<f64>]) -> Vec<Quad<T>> {
+    table
+        .iter()
+        .map(|Quad(four)| Quad(four.map(T::from_f64)))
+        .collect()
+}

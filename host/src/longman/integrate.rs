@@ -1,0 +1,304 @@
+//! One integral: what is asked, and the calls that answer it.
+
+use rarefy_kernels::longman::Status;
+
+use super::areas::{Accuracy, Exponent, Oscillating, Plain};
+use super::driver::{Computed, Demand, Integral};
+use super::oscillator::Oscillator;
+use super::quadrature::{GAUSS_POINTS, Kronrod};
+use crate::error::{Error, Result};
+
+/// Fewest and most areas.
+pub const AREAS: std::ops::RangeInclusive<usize> = 8..=64;
+
+/// How an integral is computed, and when its value is good enough.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Areas that are computed; by default 32, and 64 where those do not lead to the tolerance.
+    pub areas: Option<usize>,
+    /// Gauss points of an area; its value is that of the Kronrod rule which extends them to 2 G + 1 nodes.
+    pub gauss: usize,
+    /// Relative tolerance.
+    pub rtol: f64,
+    /// Absolute tolerance.
+    pub atol: f64,
+    /// Relative accuracy of the integrand; by default 4 units of roundoff, 16 for a Bessel oscillator.
+    pub accuracy: Option<f64>,
+    /// Absolute error of the amplitude or integrand, as of tables and of values that are integrals themselves.
+    pub absolute_accuracy: f64,
+    /// p < 1 if the integrand is like (x - a)^-p at its lower end; found by itself where that is 0.
+    pub head_exponent: Option<f64>,
+    /// Whether Levin's u transformation and Wynn's epsilon algorithm are tried too.
+    pub nonlinear: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            areas: None,
+            gauss: 7,
+            rtol: 1e-10,
+            atol: 0.0,
+            accuracy: None,
+            absolute_accuracy: 0.0,
+            head_exponent: None,
+            nonlinear: false,
+        }
+    }
+}
+
+impl Settings {
+    /// Refuses what is out of range.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |what: &str, range: &str, found: &dyn std::fmt::Display| {
+            Err(Error::input(format!("{what} {range}, not {found}")))
+        };
+        match self.areas {
+            Some(areas) if !AREAS.contains(&areas) => {
+                return refuse("the number of areas is", "from 8 to 64", &areas);
+            }
+            _ => {}
+        }
+        if !GAUSS_POINTS.contains(&self.gauss) {
+            return refuse("the number of Gauss points is", "from 2 to 64", &self.gauss);
+        }
+        for (name, tolerance) in [("relative", self.rtol), ("absolute", self.atol)] {
+            if !(tolerance >= 0.0 && tolerance.is_finite()) {
+                return refuse(
+                    &format!("the {name} tolerance is"),
+                    "a number from 0 on",
+                    &tolerance,
+                );
+            }
+        }
+        match self.accuracy {
+            Some(accuracy) if !(0.0..1.0).contains(&accuracy) => {
+                return refuse(
+                    "the accuracy of the integrand is",
+                    "from 0 to below 1",
+                    &accuracy,
+                );
+            }
+            _ => {}
+        }
+        if !(self.absolute_accuracy >= 0.0 && self.absolute_accuracy.is_finite()) {
+            return refuse(
+                "the absolute accuracy of the integrand is",
+                "a number from 0 on",
+                &self.absolute_accuracy,
+            );
+        }
+        match self.head_exponent {
+            Some(p) if !(p < 1.0 && p > -1e3) => {
+                refuse("the exponent of the head is", "below 1", &p)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn exponent(&self) -> Exponent {
+        self.head_exponent.map_or(Exponent::Auto, Exponent::Given)
+    }
+
+    /// Areas at first and at most.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        match self.areas {
+            Some(areas) => (areas, areas),
+            None => (32, *AREAS.end()),
+        }
+    }
+
+    fn demand(&self, accuracy: f64) -> Demand {
+        Demand {
+            relative: self.rtol,
+            absolute: self.atol,
+            nonlinear: self.nonlinear,
+            accuracy,
+        }
+    }
+}
+
+/// Points between which an integral alternates in sign.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Boundaries {
+    /// These, ascending; those not beyond the lower limit are passed over.
+    Points(Vec<f64>),
+    /// `first + k half_period`.
+    HalfPeriod {
+        /// The first one; where it is below the lower limit, the first beyond that. By default half a period beyond the limit.
+        first: Option<f64>,
+        /// Distance between two.
+        half_period: f64,
+    },
+}
+
+impl Boundaries {
+    /// The first `count` boundaries from `lower` on, fewer if there are no more; none if they are no boundaries.
+    pub(super) fn from(&self, lower: f64, count: usize) -> Option<Vec<f64>> {
+        match self {
+            Self::Points(points) => {
+                let ascending = points.windows(2).all(|pair| pair[0] < pair[1]);
+                let finite = points.iter().all(|x| x.is_finite());
+                (ascending && finite).then(|| {
+                    let beyond = points.iter().copied().filter(|x| *x >= lower);
+                    beyond.take(count).collect()
+                })
+            }
+            Self::HalfPeriod { first, half_period } => {
+                let h = *half_period;
+                let first = first.unwrap_or(lower + h);
+                if !(h > 0.0 && h.is_finite() && first.is_finite()) {
+                    return None;
+                }
+                let skip = ((lower - first) / h).ceil().max(0.0);
+                let points: Vec<f64> = (0..count).map(|k| first + (skip + k as f64) * h).collect();
+                let ascending = points.windows(2).all(|pair| pair[0] < pair[1]);
+                (ascending && points.iter().all(|x| x.is_finite())).then_some(points)
+            }
+        }
+    }
+}
+
+/// Integral of g(x) osc(omega x) from `lower` >= 0 to infinity.
+///
+/// Never a wrong value with [`Status::Ok`]: where the integral does not have the form that the method needs, the status says so.
+/// `Err` is for settings out of range; an argument that is not a number or a frequency that is not positive gives
+/// [`Status::InvalidArgument`], as one row of many may have it.
+///
+/// ```
+/// use rarefy::longman::{Oscillator, Settings, Status, integrate_oscillating};
+///
+/// let (lambda, omega) = (0.5_f64, 10.0);
+/// let g = |x: f64| (-lambda * x).exp();
+/// let found = integrate_oscillating(g, Oscillator::Cos, omega, 0.0, &Settings::default())?;
+/// assert_eq!(found.status, Status::Ok);
+/// let right = lambda / (lambda * lambda + omega * omega);
+/// assert!((found.value - right).abs() <= found.error && found.error < 1e-12 * right);
+/// # Ok::<(), rarefy::Error>(())
+/// ```
+pub fn integrate_oscillating(
+    mut amplitude: impl FnMut(f64) -> f64,
+    oscillator: Oscillator,
+    omega: f64,
+    lower: f64,
+    settings: &Settings,
+) -> Result<Integral> {
+    settings.check()?;
+    let (start, most) = settings.counts();
+    let phase = omega * lower;
+    let valid = omega > 0.0
+        && omega.is_finite()
+        && (1.0 / omega).is_finite()
+        && lower >= 0.0
+        && phase.is_finite()
+        // Beyond, neighbouring numbers are further apart than a hundredth of a half period.
+        && phase < 1e13
+        && oscillator.check().is_ok();
+    if !valid {
+        return Ok(Integral::without_value(Status::InvalidArgument));
+    }
+    let accuracy = settings
+        .accuracy
+        .unwrap_or(oscillator.epsilons() * f64::EPSILON);
+    let demand = settings.demand(accuracy);
+    let precise = Accuracy {
+        relative: accuracy,
+        argument: 0.0,
+        absolute: settings.absolute_accuracy,
+    };
+    let mut source = Oscillating::new(
+        &mut amplitude,
+        (oscillator, omega),
+        lower,
+        (start, settings.gauss),
+        precise,
+        settings.exponent(),
+    );
+    let mut computed = Computed::new(&mut source, start, &demand);
+    let found = computed.judge(&mut source, &demand);
+    if start == most || !worth_more(found.status) {
+        return Ok(found);
+    }
+    let mut source = Oscillating::new(
+        &mut amplitude,
+        (oscillator, omega),
+        lower,
+        (most, settings.gauss),
+        precise,
+        settings.exponent(),
+    );
+    computed.extend(&mut source, most);
+    Ok(better(found, computed.judge(&mut source, &demand)))
+}
+
+/// Integral of f(x) from `lower` to infinity, between given boundaries.
+///
+/// ```
+/// use rarefy::longman::{Boundaries, Settings, Status, integrate_between};
+///
+/// // cos(x^2), with its zeros.
+/// let zeros = (0..65).map(|k| (std::f64::consts::PI * (f64::from(k) + 0.5)).sqrt()).collect();
+/// let found = integrate_between(|x| (x * x).cos(), 0.0, &Boundaries::Points(zeros), &Settings::default())?;
+/// assert_eq!(found.status, Status::Ok);
+/// assert!((found.value - (std::f64::consts::PI / 8.0).sqrt()).abs() <= found.error);
+/// # Ok::<(), rarefy::Error>(())
+/// ```
+pub fn integrate_between(
+    mut integrand: impl FnMut(f64) -> f64,
+    lower: f64,
+    boundaries: &Boundaries,
+    settings: &Settings,
+) -> Result<Integral> {
+    settings.check()?;
+    let (start, most) = settings.counts();
+    let points = if lower.is_finite() {
+        boundaries.from(lower, most + 1)
+    } else {
+        None
+    };
+    // Eight areas that alternate are the least.
+    let Some(points) = points.filter(|points| points.len() > *AREAS.start()) else {
+        return Ok(Integral::without_value(Status::InvalidArgument));
+    };
+    let most = points.len() - 1;
+    let start = start.min(most);
+    let accuracy = settings.accuracy.unwrap_or(4.0 * f64::EPSILON);
+    let demand = settings.demand(accuracy);
+    let mut source = Plain {
+        integrand: &mut integrand,
+        lower,
+        boundaries: points,
+        kronrod: Kronrod::new(settings.gauss),
+        accuracy: Accuracy {
+            relative: accuracy,
+            argument: 0.25 * std::f64::consts::PI * f64::EPSILON,
+            absolute: settings.absolute_accuracy,
+        },
+        exponent: settings.exponent(),
+    };
+    let mut computed = Computed::new(&mut source, start, &demand);
+    let found = computed.judge(&mut source, &demand);
+    if start == most || !worth_more(found.status) {
+        return Ok(found);
+    }
+    computed.extend(&mut source, most);
+    Ok(better(found, computed.judge(&mut source, &demand)))
+}
+
+/// Whether more areas may lead to a value.
+fn worth_more(status: Status) -> bool {
+    matches!(status, Status::PremiseViolated | Status::NotConverged)
+}
+
+/// The verdict with more areas, unless it is not finite or has a larger error than the one with fewer, which is then told as it is.
+fn better(fewer: Integral, more: Integral) -> Integral {
+    match (fewer.status, more.status) {
+        (Status::NotConverged, Status::NotConverged | Status::NotFinite)
+            if fewer.error <= more.error =>
+        {
+            fewer
+        }
+        (Status::PremiseViolated, Status::NotFinite) => fewer,
+        _ => more,
+    }
+}

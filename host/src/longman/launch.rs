@@ -1,0 +1,222 @@
+//! Tasks on a machine: which integrals kernels judge, which the CPU does.
+
+use rarefy_kernels::longman::Status;
+use rayon::prelude::*;
+
+use super::driver::Integral;
+use super::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Verdict};
+use super::integrate::Settings;
+use super::oscillator::Oscillator;
+use super::task::{Form, Kind, Quantity, Task};
+use crate::backend::Precision;
+use crate::error::Result;
+use crate::machine::Machine;
+
+/// Where there are more groups than this, those with fewer integrals than [`FEW`] are left to the CPU: each group has a table of its own.
+const MANY_GROUPS: usize = 8;
+const FEW: usize = 64;
+
+/// Integrals that share a table.
+struct Group {
+    oscillation: Oscillation,
+    /// Rows, and the frequency of each.
+    rows: Vec<usize>,
+    frequencies: Vec<f64>,
+}
+
+/// Computes all rows, each by a kernel if it can be and by the CPU if not.
+pub(super) fn integrate<M: Machine>(
+    task: &Task,
+    machine: &M,
+    lower: &[f64],
+    values: &[f64],
+    settings: &Settings,
+    precision: Precision,
+) -> Result<Vec<Integral>> {
+    task.check_rows(lower, values)?;
+    settings.check()?;
+    let mut results: Vec<Option<Integral>> = vec![None; lower.len()];
+    for group in groups(task, lower, values, settings)? {
+        let verdicts = match precision {
+            Precision::F64 => judge::<M, f64>(task, machine, &group, values, settings)?,
+            Precision::F32 => judge::<M, f32>(task, machine, &group, values, settings)?,
+        };
+        for (row, verdict) in group.rows.iter().zip(verdicts) {
+            results[*row] = verdict.map(|verdict| Integral {
+                value: verdict.value,
+                error: verdict.error,
+                status: verdict.status,
+                accelerator: verdict.accelerator,
+                condition: verdict.condition,
+            });
+        }
+    }
+    let count = task.parameters().len();
+    results
+        .into_par_iter()
+        .enumerate()
+        .map(|(i, known)| match known {
+            Some(integral) => Ok(integral),
+            None => {
+                let row = &values[i * count..(i + 1) * count];
+                task.integrate(lower[i], row, settings, precision)
+            }
+        })
+        .collect()
+}
+
+/// The rows that kernels take, by their tables.
+fn groups(task: &Task, lower: &[f64], values: &[f64], settings: &Settings) -> Result<Vec<Group>> {
+    if settings.head_exponent.is_some() || settings.absolute_accuracy > 0.0 || settings.nonlinear {
+        return Ok(Vec::new());
+    }
+    let count = task.parameters().len();
+    let (areas, _) = settings.counts();
+    let mut groups: Vec<Group> = Vec::new();
+    let mut add = |oscillation: Oscillation, row: usize, frequency: f64| {
+        // Few orders come in long runs: the last group is looked at first.
+        match groups
+            .iter_mut()
+            .rev()
+            .find(|group| group.oscillation == oscillation)
+        {
+            Some(group) => {
+                group.rows.push(row);
+                group.frequencies.push(frequency);
+            }
+            None => groups.push(Group {
+                oscillation,
+                rows: vec![row],
+                frequencies: vec![frequency],
+            }),
+        }
+    };
+    match &task.form {
+        Form::Oscillating {
+            amplitude,
+            kind,
+            frequency,
+        } => {
+            if kernel_of(task, amplitude).is_none() {
+                return Ok(Vec::new());
+            }
+            for (i, &from) in lower.iter().enumerate() {
+                let row = &values[i * count..(i + 1) * count];
+                if from != 0.0 || row.iter().any(|value| !value.is_finite()) {
+                    continue;
+                }
+                let omega = frequency.value(row)?;
+                if !(omega > 0.0 && omega.is_finite()) {
+                    continue;
+                }
+                let oscillation = match kind {
+                    Kind::Cos => Oscillation::Cos,
+                    Kind::Sin => Oscillation::Sin,
+                    Kind::Bessel(order) => Oscillation::Bessel(order.value(row)?),
+                };
+                if oscillation.check(areas).is_ok() {
+                    add(oscillation, i, omega);
+                }
+            }
+        }
+        // Whether the areas of a whole integrand fall to zero takes all of them at once: the CPU sees that.
+        Form::Whole { .. } | Form::DoubleFourier { .. } => {}
+    }
+    if groups.len() > MANY_GROUPS {
+        groups.retain(|group| group.rows.len() >= FEW);
+    }
+    Ok(groups)
+}
+
+/// The kernel of an amplitude, and where its parameters come from.
+fn kernel_of<'a>(
+    task: &Task,
+    amplitude: &'a Quantity,
+) -> Option<(Amplitude<'a>, Vec<Source<'static>>)> {
+    use Source::{Fixed, Named};
+    Some(match task.family {
+        Some("damped-cos" | "damped-sin") => (Amplitude::Damped, vec![Named("lambda")]),
+        Some("bessel") => (Amplitude::PowerDamped, vec![Named("mu"), Named("lambda")]),
+        Some("sommerfeld") => (Amplitude::Sommerfeld, vec![Named("k"), Named("z")]),
+        Some("rational-cos") => (Amplitude::Rational, vec![Named("p"), Fixed(0.0)]),
+        Some("rational-sin") => (Amplitude::Rational, vec![Named("p"), Fixed(1.0)]),
+        _ if amplitude.program.runs_on_a_device() => {
+            (Amplitude::Program(&amplitude.program), Vec::new())
+        }
+        _ => return None,
+    })
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Named(&'a str),
+    Fixed(f64),
+}
+
+fn judge<M: Machine, T: Interpret>(
+    task: &Task,
+    machine: &M,
+    group: &Group,
+    values: &[f64],
+    settings: &Settings,
+) -> Result<Vec<Option<Verdict>>> {
+    let count = task.parameters().len();
+    let (areas, _) = settings.counts();
+    let Form::Oscillating { amplitude, .. } = &task.form else {
+        return Ok(vec![None; group.rows.len()]);
+    };
+    let Some((kernel, sources)) = kernel_of(task, amplitude) else {
+        return Ok(vec![None; group.rows.len()]);
+    };
+    let place = |name: &str| task.parameters().iter().position(|known| known == name);
+    let column = |place: usize| -> Vec<f64> {
+        let rows = group.rows.iter();
+        rows.map(|row| values[row * count + place]).collect()
+    };
+    let columns: Vec<Vec<f64>> = match kernel {
+        Amplitude::Program(_) => amplitude
+            .places
+            .iter()
+            .map(|place| column(*place))
+            .collect(),
+        _ => sources
+            .iter()
+            .map(|source| match source {
+                Source::Fixed(value) => vec![*value; group.rows.len()],
+                Source::Named(name) => place(name).map_or_else(Vec::new, column),
+            })
+            .collect(),
+    };
+    let oscillator = match group.oscillation {
+        Oscillation::Bessel(nu) => Oscillator::BesselJ(nu).epsilons(),
+        _ => 4.0,
+    };
+    let accuracy = match settings.accuracy {
+        Some(accuracy) => accuracy / T::EPSILON.to_f64(),
+        None => amplitude.program.epsilons().max(oscillator),
+    };
+    let config = BatchConfig {
+        oscillation: group.oscillation.clone(),
+        areas,
+        relative: settings.rtol,
+        absolute: settings.atol,
+        accuracy,
+    };
+    let batch = Batch::<M, T>::new(machine, &config)?;
+    let mut verdicts = batch.integrate(kernel, &group.frequencies, &columns)?;
+    // More areas may still lead to a value; and a kernel does not see a constant below a decay.
+    let more = settings.areas.is_none();
+    verdicts
+        .par_iter_mut()
+        .zip(&group.rows)
+        .for_each(|(verdict, row)| {
+            let values = &values[row * count..(row + 1) * count];
+            let believed = verdict.is_some_and(|v| v.status == Status::Ok || !more)
+                && task.vanishes(values, areas) == Some(true);
+            if !believed {
+                *verdict = None;
+            }
+        });
+    Ok(verdicts)
+}

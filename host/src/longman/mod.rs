@@ -1,0 +1,75 @@
+//! Infinite integrals of oscillating functions, one or millions at once, each with an error estimate and a status.
+//!
+//! Between zeros x_1 < x_2 < ... of the integrand lie areas that alternate in sign. With A_0 the integral up to x_1 and V_k the magnitudes of the
+//! areas,
+//!
+//! ```text
+//! int_a^inf f dx = A_0 + s sum_k (-1)^k V_k,                                                s = sign of the first area,
+//! sum_k (-1)^k V_k = sum_r (-1)^r 2^-(r+1) Delta^r V_0 = sum_(k<N) (-1)^k c_k V_k + R_N,   Delta^(r+1) V_k = Delta^r V_(k+1) - Delta^r V_k,
+//! ```
+//!
+//! which needs a few dozen areas where the plain sum needs millions (eqs. 8-13, with the signs that make them right for any first area). Euler's
+//! c_k serve slowly decaying exponentials, those of Cohen, Rodriguez Villegas and Zagier powers; both are tried, and chosen by their error
+//! estimates. A status other than [`Status::Ok`] says why there is no value to rely on: the method would give divergent integrals the value of
+//! their analytic continuation, so the premise of alternating areas that fall to zero is tested.
+//!
+//! **Source.** E. Mesquita, J. Labaki and L. O. S. Ferreira, "An Implementation of the Longman's Integration Method on Graphics Hardware"
+//! (2009); equations are numbered as there. The method is I. M. Longman's, Proc. Cambridge Phil. Soc. 52 (1956) 764.
+//!
+//! **Units.** Whatever the integrand has; phases are in radians.
+//!
+//! ```
+//! use rarefy::longman::{Settings, Status, Task};
+//! use rarefy::{Backend, Precision};
+//!
+//! // x/(x^2+p^2) J_0(xi x), from 0, for three pairs of p and xi: the last has no meaning.
+//! let task = Task::oscillating("x/(x^2+p^2)", "bessel:0", "xi", &[])?;
+//! assert_eq!(task.parameters(), ["p", "xi"]);
+//! let rows = [1.0, 2.0, /**/ 0.5, 3.0, /**/ 1.0, -1.0];
+//! let machine = Backend::Cpu.resolve()?;
+//! let found = task.integrate_on(&machine, &[0.0; 3], &rows, &Settings::default(), Precision::F64)?;
+//! assert!((found[0].value - 0.113_893_872_749_533_44).abs() <= found[0].error); // K_0(2)
+//! assert_eq!(found[2].status, Status::InvalidArgument);
+//! # Ok::<(), rarefy::Error>(())
+//! ```
+//!
+//! | symbol | meaning | where |
+//! |---|---|---|
+//! | f, a | integrand, lower limit | [`integrate_between`], [`integrate_oscillating`], [`Task`] |
+//! | x_k | boundaries | [`Boundaries`], [`zeros`] |
+//! | N | areas | [`Settings::areas`] |
+//! | N_g | Gauss points of an area | [`Settings::gauss`] |
+//! | Delta^r V_0 | differences | [`accelerate::differences`] |
+//! | 2^-N \|Delta^N V_0\| | bound of the remainder, eq. (10), which holds for totally monotone areas | [`accelerate::remainder_bound`] |
+//! | c_k | weights of an accelerator | [`accelerate::euler_weights`], [`accelerate::cvz_weights`] |
+//!
+//! | module | content |
+//! |---|---|
+//! | [`expression`] | integrands typed as text, compiled to bytecode for the CPU and the kernels |
+//! | [`family`] | named families of integrands |
+//! | [`sampled`] | amplitudes known at points |
+//! | [`oscillator`] | cosine, sine and Bessel functions as tables in phase |
+//! | [`quadrature`], [`accelerate`], [`zeros`], [`special`] | the parts |
+//! | [`paper`], [`gpu`] | the method exactly as the paper has it; kernels on any machine |
+
+pub mod accelerate;
+mod areas;
+mod driver;
+pub mod expression;
+pub mod family;
+pub mod gpu;
+mod integrate;
+mod launch;
+pub mod oscillator;
+pub mod paper;
+pub mod quadrature;
+pub mod sampled;
+pub mod special;
+mod task;
+pub mod zeros;
+
+pub use driver::Integral;
+pub use integrate::{AREAS, Boundaries, Settings, integrate_between, integrate_oscillating};
+pub use oscillator::Oscillator;
+pub use rarefy_kernels::longman::{Accelerator, Status};
+pub use task::Task;

@@ -1,0 +1,471 @@
+//! Many integrals of one form: the form as text, the parameters as rows.
+
+use std::cell::Cell;
+use std::f64::consts::FRAC_2_PI;
+
+use rarefy_kernels::longman::Status;
+use rarefy_kernels::longman::functions::Functions;
+use rayon::prelude::*;
+
+use super::areas::vanishes;
+use super::driver::Integral;
+use super::expression::{Evaluator, Expression, Program};
+use super::family::{DOUBLE_FOURIER, Family};
+use super::integrate::{Boundaries, Settings, integrate_between, integrate_oscillating};
+use super::launch;
+use super::oscillator::Oscillator;
+use crate::backend::{Precision, Resolved};
+use crate::emulator::{Emulator, ThreadOrder};
+use crate::error::{Error, Result};
+use crate::machine::Machine;
+
+/// A number that an integral brings: an expression in its parameters.
+#[derive(Clone, Debug)]
+pub(super) struct Quantity {
+    pub(super) program: Program,
+    pub(super) places: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Cos,
+    Sin,
+    Bessel(Quantity),
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Form {
+    /// amplitude times oscillator(frequency x).
+    Oscillating {
+        amplitude: Quantity,
+        kind: Kind,
+        frequency: Quantity,
+    },
+    /// A whole integrand between given boundaries.
+    Whole {
+        integrand: Quantity,
+        boundaries: Boundaries,
+    },
+    /// Eq. (3), for a function that is even in x and in y: 2/pi times the integral of f cos(xi x) cos(eta y) over x, y > 0.
+    DoubleFourier {
+        function: Quantity,
+        y: usize,
+        xi: Quantity,
+        eta: Quantity,
+    },
+}
+
+/// The form of many integrals.
+#[derive(Clone, Debug)]
+pub struct Task {
+    pub(super) form: Form,
+    names: Vec<String>,
+    /// The family that it is, if that has kernels of its own.
+    pub(super) family: Option<&'static str>,
+}
+
+/// Collects the names of parameters while the parts of a form are compiled.
+struct Names<'a> {
+    known: &'a [&'a str],
+    names: Vec<String>,
+}
+
+impl Names<'_> {
+    fn quantity(&mut self, text: &str, of_x: bool) -> Result<Quantity> {
+        let expression = Expression::parse_with(text, self.known)?;
+        if !of_x && expression.depends_on_x() {
+            return Err(Error::input(format!(
+                "'{text}' must be a number or a parameter, and depends on x"
+            )));
+        }
+        let program = Program::compile(&expression)?;
+        let places = program.parameters().iter().map(|name| {
+            let place = self.names.iter().position(|known| known == name);
+            place.unwrap_or_else(|| {
+                self.names.push(name.clone());
+                self.names.len() - 1
+            })
+        });
+        let places = places.collect();
+        Ok(Quantity { program, places })
+    }
+}
+
+impl Quantity {
+    fn parameters(&self, row: &[f64]) -> Vec<f64> {
+        let value = |place: &usize| row.get(*place).copied().unwrap_or(f64::NAN);
+        self.places.iter().map(value).collect()
+    }
+
+    fn evaluator<T: Functions>(&self, row: &[f64]) -> Result<Evaluator<'_, T>> {
+        Evaluator::new(&self.program, &self.parameters(row))
+    }
+
+    /// The value of a quantity that does not depend on x.
+    pub(super) fn value(&self, row: &[f64]) -> Result<f64> {
+        Ok(self.evaluator::<f64>(row)?.at(0.0))
+    }
+}
+
+impl Task {
+    /// amplitude(x) oscillator(frequency x), with `oscillator` one of `cos`, `sin` and `bessel:ORDER`; order and frequency are expressions in the
+    /// parameters. `known` are names that are parameters even if they are `e` or `pi`.
+    pub fn oscillating(
+        amplitude: &str,
+        oscillator: &str,
+        frequency: &str,
+        known: &[&str],
+    ) -> Result<Self> {
+        let mut names = Names {
+            known,
+            names: Vec::new(),
+        };
+        let amplitude = names.quantity(amplitude, true)?;
+        let kind = match oscillator {
+            "cos" => Kind::Cos,
+            "sin" => Kind::Sin,
+            _ => match oscillator.strip_prefix("bessel:") {
+                Some(order) => Kind::Bessel(names.quantity(order, false)?),
+                None => {
+                    return Err(Error::input(format!(
+                        "'{oscillator}' is no oscillator; choose cos, sin or bessel:NU"
+                    )));
+                }
+            },
+        };
+        let frequency = names.quantity(frequency, false)?;
+        let task = Self {
+            form: Form::Oscillating {
+                amplitude,
+                kind,
+                frequency,
+            },
+            names: names.names,
+            family: None,
+        };
+        // What no row can mend is refused at once.
+        if let Form::Oscillating {
+            kind: Kind::Bessel(order),
+            ..
+        } = &task.form
+            && order.places.is_empty()
+        {
+            Oscillator::BesselJ(order.value(&[])?).check()?;
+        }
+        Ok(task)
+    }
+
+    /// integrand(x) between boundaries.
+    pub fn whole(integrand: &str, boundaries: Boundaries, known: &[&str]) -> Result<Self> {
+        let mut names = Names {
+            known,
+            names: Vec::new(),
+        };
+        Ok(Self {
+            form: Form::Whole {
+                integrand: names.quantity(integrand, true)?,
+                boundaries,
+            },
+            names: names.names,
+            family: None,
+        })
+    }
+
+    /// A named family; `function` is the user's f where the family has one.
+    pub fn family(family: &Family, function: Option<&str>, known: &[&str]) -> Result<Self> {
+        let amplitude = match (family.amplitude, family.wrapped, function) {
+            (Some(_), _, Some(_)) => {
+                return Err(Error::input(format!(
+                    "the family {} has its own amplitude; leave the amplitude away",
+                    family.name
+                )));
+            }
+            (Some(amplitude), ..) => amplitude.to_owned(),
+            (None, Some(wrapped), Some(function)) => wrapped.replace('f', function),
+            _ => {
+                return Err(Error::input(format!(
+                    "the family {} needs a function f as amplitude",
+                    family.name
+                )));
+            }
+        };
+        if family.name != DOUBLE_FOURIER {
+            let mut task =
+                Self::oscillating(&amplitude, family.oscillator, family.frequency, known)?;
+            task.family = function.is_none().then_some(family.name);
+            return Ok(task);
+        }
+        let mut names = Names {
+            known,
+            names: vec!["y".to_owned()],
+        };
+        let function = names.quantity(&amplitude, true)?;
+        let xi = names.quantity("xi", false)?;
+        let eta = names.quantity("eta", false)?;
+        Ok(Self {
+            form: Form::DoubleFourier {
+                function,
+                y: 0,
+                xi,
+                eta,
+            },
+            names: names.names,
+            family: None,
+        })
+    }
+
+    /// Names of the parameters that an integral brings, in the order of their values.
+    pub fn parameters(&self) -> &[String] {
+        match self.form {
+            Form::DoubleFourier { .. } => self.names.get(1..).unwrap_or_default(),
+            _ => &self.names,
+        }
+    }
+
+    /// One integral, from `lower` on, with these values of the parameters. The integrand is evaluated in the given precision; sums are in
+    /// `f64` always.
+    pub fn integrate(
+        &self,
+        lower: f64,
+        values: &[f64],
+        settings: &Settings,
+        precision: Precision,
+    ) -> Result<Integral> {
+        match precision {
+            Precision::F64 => self.integrate_in::<f64>(lower, values, settings),
+            Precision::F32 => self.integrate_in::<f32>(lower, values, settings),
+        }
+    }
+
+    fn integrate_in<T: Functions>(
+        &self,
+        lower: f64,
+        values: &[f64],
+        settings: &Settings,
+    ) -> Result<Integral> {
+        settings.check()?;
+        let invalid = Ok(Integral::without_value(Status::InvalidArgument));
+        if !lower.is_finite() || values.len() != self.parameters().len() {
+            return invalid;
+        }
+        if values.iter().any(|value| !value.is_finite()) {
+            return invalid;
+        }
+        let with = |quantity: &Quantity, oscillator: f64| Settings {
+            accuracy: settings.accuracy.or(Some(
+                T::EPSILON.to_f64() * quantity.program.epsilons().max(oscillator),
+            )),
+            ..*settings
+        };
+        match &self.form {
+            Form::Oscillating {
+                amplitude,
+                kind,
+                frequency,
+            } => {
+                let omega = frequency.value(values)?;
+                let oscillator = match kind {
+                    Kind::Cos => Oscillator::Cos,
+                    Kind::Sin => Oscillator::Sin,
+                    Kind::Bessel(order) => Oscillator::BesselJ(order.value(values)?),
+                };
+                let mut g = amplitude.evaluator::<T>(values)?;
+                let settings = with(amplitude, oscillator.epsilons());
+                integrate_oscillating(|x| g.at(x), oscillator, omega, lower, &settings)
+            }
+            Form::Whole {
+                integrand,
+                boundaries,
+            } => {
+                let mut f = integrand.evaluator::<T>(values)?;
+                integrate_between(|x| f.at(x), lower, boundaries, &with(integrand, 4.0))
+            }
+            Form::DoubleFourier {
+                function,
+                y,
+                xi,
+                eta,
+            } => {
+                if lower != 0.0 {
+                    return invalid;
+                }
+                let mut row = vec![0.0];
+                row.extend_from_slice(values);
+                let (xi, eta) = (xi.value(&row)?, eta.value(&row)?);
+                if !(xi > 0.0 && eta > 0.0) {
+                    return invalid;
+                }
+                let inner = with(function, 4.0);
+                double_fourier::<T>((function, *y, &row), (xi, eta), settings, &inner)
+            }
+        }
+    }
+
+    /// Many integrals: row i has the lower limit `lower[i]` and the values `values[i * parameters ..]`. In parallel, in the order of the rows.
+    pub fn integrate_all(
+        &self,
+        lower: &[f64],
+        values: &[f64],
+        settings: &Settings,
+        precision: Precision,
+    ) -> Result<Vec<Integral>> {
+        self.check_rows(lower, values)?;
+        (0..lower.len())
+            .into_par_iter()
+            .map(|i| self.row(i, lower, values, settings, precision))
+            .collect()
+    }
+
+    /// The same, one after the other.
+    pub fn integrate_serially(
+        &self,
+        lower: &[f64],
+        values: &[f64],
+        settings: &Settings,
+        precision: Precision,
+    ) -> Result<Vec<Integral>> {
+        self.check_rows(lower, values)?;
+        (0..lower.len())
+            .map(|i| self.row(i, lower, values, settings, precision))
+            .collect()
+    }
+
+    /// The same, where a backend says: in parallel on the CPU, one after the other as the scalar reference, by kernels on a GPU or in the
+    /// emulator.
+    ///
+    /// Kernels judge integrals from 0 on with an oscillator, by the pair of 7 Gauss and 15 Kronrod nodes, whatever
+    /// [`Settings::gauss`] says; what they leave undecided, and what they do not cover, as whole integrands, the CPU
+    /// computes.
+    pub fn integrate_on(
+        &self,
+        machine: &Resolved,
+        lower: &[f64],
+        values: &[f64],
+        settings: &Settings,
+        precision: Precision,
+    ) -> Result<Vec<Integral>> {
+        match machine {
+            Resolved::Reference => self.integrate_serially(lower, values, settings, precision),
+            Resolved::Cuda(device) => {
+                self.integrate_with(device, lower, values, settings, precision)
+            }
+            Resolved::Emulator => {
+                let emulator = Emulator::new(ThreadOrder::Ascending);
+                self.integrate_with(&emulator, lower, values, settings, precision)
+            }
+            Resolved::Cpu => self.integrate_all(lower, values, settings, precision),
+        }
+    }
+
+    /// Whether the integrand of a row vanishes far out, where that can be seen; `zeros` of its oscillator are looked at.
+    pub(super) fn vanishes(&self, values: &[f64], zeros: usize) -> Option<bool> {
+        let Form::Oscillating {
+            amplitude,
+            kind,
+            frequency,
+        } = &self.form
+        else {
+            return None;
+        };
+        let omega = frequency.value(values).ok()?;
+        let oscillator = match kind {
+            Kind::Cos => Oscillator::Cos,
+            Kind::Sin => Oscillator::Sin,
+            Kind::Bessel(order) => Oscillator::BesselJ(order.value(values).ok()?),
+        };
+        let mut g = amplitude.evaluator::<f64>(values).ok()?;
+        let last = std::f64::consts::PI * zeros as f64 / omega;
+        vanishes(&mut |x| g.at(x), oscillator, last)
+    }
+
+    /// The same with the kernels of a machine of one's own.
+    pub fn integrate_with<M: Machine>(
+        &self,
+        machine: &M,
+        lower: &[f64],
+        values: &[f64],
+        settings: &Settings,
+        precision: Precision,
+    ) -> Result<Vec<Integral>> {
+        launch::integrate(self, machine, lower, values, settings, precision)
+    }
+
+    pub(super) fn check_rows(&self, lower: &[f64], values: &[f64]) -> Result<()> {
+        let count = self.parameters().len();
+        if values.len() != lower.len() * count {
+            return Err(Error::input(format!(
+                "{} integrals with {count} parameters need {} values, not {}",
+                lower.len(),
+                lower.len() * count,
+                values.len()
+            )));
+        }
+        Ok(())
+    }
+
+    fn row(
+        &self,
+        i: usize,
+        lower: &[f64],
+        values: &[f64],
+        settings: &Settings,
+        precision: Precision,
+    ) -> Result<Integral> {
+        let count = self.parameters().len();
+        self.integrate(
+            lower[i],
+            &values[i * count..(i + 1) * count],
+            settings,
+            precision,
+        )
+    }
+}
+
+/// The integral over the plane: the inner one is the amplitude of the outer one, and its error the accuracy of that amplitude.
+fn double_fourier<T: Functions>(
+    (function, y, row): (&Quantity, usize, &[f64]),
+    (xi, eta): (f64, f64),
+    outer: &Settings,
+    inner: &Settings,
+) -> Result<Integral> {
+    let at = |y_value: f64, settings: &Settings| {
+        let mut row = row.to_vec();
+        row[y] = y_value;
+        let mut f = function.evaluator::<T>(&row)?;
+        integrate_oscillating(|x| f.at(x), Oscillator::Cos, xi, 0.0, settings)
+    };
+    let strict = Settings {
+        rtol: (0.01 * outer.rtol).max(1e-13),
+        ..*inner
+    };
+    // Far out the inner integral is the small difference of large areas; it need not be known better than its value near y = 0.
+    let largest = [0.0, 0.5 / eta, 1.0 / eta, 2.0 / eta]
+        .into_iter()
+        .filter_map(|y| Some(at(y, &strict).ok()?.value.abs()))
+        .filter(|value| value.is_finite())
+        .fold(0.0, f64::max);
+    let inner = Settings {
+        atol: 1e-15 * largest,
+        ..strict
+    };
+    let worst = Cell::new(0.0_f64);
+    let amplitude = |y: f64| match at(y, &inner) {
+        Ok(found) if matches!(found.status, Status::Ok | Status::NotConverged) => {
+            worst.set(worst.get().max(FRAC_2_PI * found.error));
+            FRAC_2_PI * found.value
+        }
+        _ => f64::NAN,
+    };
+    let with = |absolute_accuracy: f64| Settings {
+        absolute_accuracy,
+        ..*outer
+    };
+    let assumed = 2e-15 * largest;
+    let found = integrate_oscillating(amplitude, Oscillator::Cos, eta, 0.0, &with(assumed))?;
+    let reached = worst.get();
+    if reached <= assumed || found.status == Status::NotFinite {
+        return Ok(found);
+    }
+    // The inner integrals are less accurate than was assumed: once more, with what they are.
+    integrate_oscillating(amplitude, Oscillator::Cos, eta, 0.0, &with(reached))
+}

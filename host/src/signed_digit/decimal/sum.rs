@@ -1,0 +1,365 @@
+//! Sums and dot products of decimal numbers, from memory and from text.
+
+use memchr::memchr;
+use rayon::prelude::*;
+
+use super::super::integer::{DIGITS, Integers, Resident, TextLines};
+use super::super::radix10;
+use super::text::{Fault, parse};
+use super::{Columns, Decimal};
+use crate::backend::Resolved;
+use crate::emulator::Emulator;
+use crate::error::{Error, Result};
+use crate::machine::Machine;
+
+/// Numbers, or bytes of text, that one task sums.
+const TASK: usize = 1 << 10;
+const TASK_BYTES: usize = 1 << 18;
+/// Bytes of a text, or of a matrix, that are on a machine at a time.
+const CHUNK: usize = 1 << 28;
+
+/// A sum or a dot product, and over how many terms.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Total {
+    /// The exact value; 0 over no terms.
+    pub value: Decimal,
+    /// Numbers summed, or pairs multiplied.
+    pub count: u64,
+}
+
+/// The exact sum.
+///
+/// On a machine the numbers are packed into a matrix if their exponents lie close enough together for that; else they are summed on the CPU, where each takes
+/// only its own digits' time. [`Resolved::Reference`] adds digit by digit (see [`radix10`]).
+///
+/// # Errors
+/// Where the exponents span so many digits that they do not fit into memory.
+pub fn sum(numbers: &[Decimal], backend: &Resolved) -> Result<Decimal> {
+    match (backend, Extent::of(numbers)) {
+        (Resolved::Reference, _) => radix10::sum_of_decimals(numbers),
+        (Resolved::Emulator | Resolved::Cuda(_), Some(extent))
+            if extent.is_dense(numbers.len()) =>
+        {
+            let mut columns = Columns::default();
+            for part in numbers.chunks(extent.rows()) {
+                let part = Integers::aligned(part, extent.low, extent.width())?.sum(backend)?;
+                columns.add(&part.shifted(extent.low))?;
+            }
+            Ok(columns.into_decimal())
+        }
+        _ => {
+            let columns = numbers
+                .par_chunks(TASK)
+                .try_fold(Columns::default, |mut columns, numbers| {
+                    for number in numbers {
+                        columns.add(number)?;
+                    }
+                    Ok::<_, Error>(columns)
+                })
+                .try_reduce(Columns::default, Columns::merge)?;
+            Ok(columns.into_decimal())
+        }
+    }
+}
+
+/// The exact dot product; where it is computed is chosen as in [`sum`].
+///
+/// # Errors
+/// Where the vectors are of different lengths, or the exponents of the products span more digits than fit into memory.
+pub fn dot(x: &[Decimal], y: &[Decimal], backend: &Resolved) -> Result<Decimal> {
+    same_length(x.len(), y.len())?;
+    match (backend, Extent::of(x), Extent::of(y)) {
+        (Resolved::Reference, ..) => radix10::dot_of_decimals(x, y),
+        (Resolved::Emulator | Resolved::Cuda(_), Some(of_x), Some(of_y))
+            if of_x.is_dense(x.len()) && of_y.is_dense(y.len()) =>
+        {
+            let rows = of_x.rows().min(of_y.rows());
+            let mut columns = Columns::default();
+            for (x, y) in x.chunks(rows).zip(y.chunks(rows)) {
+                let x = Integers::aligned(x, of_x.low, of_x.width())?;
+                let y = Integers::aligned(y, of_y.low, of_y.width())?;
+                columns.add(&x.dot(&y, backend)?.shifted(of_x.low + of_y.low))?;
+            }
+            Ok(columns.into_decimal())
+        }
+        _ => {
+            let columns = (x.par_chunks(TASK), y.par_chunks(TASK))
+                .into_par_iter()
+                .try_fold(Columns::default, |mut columns, (x, y)| {
+                    for (x, y) in x.iter().zip(y) {
+                        columns.add_product(x, y)?;
+                    }
+                    Ok::<_, Error>(columns)
+                })
+                .try_reduce(Columns::default, Columns::merge)?;
+            Ok(columns.into_decimal())
+        }
+    }
+}
+
+/// The limbs that numbers span.
+struct Extent {
+    low: i64,
+    high: i64,
+    /// Limbs that the numbers have.
+    limbs: u64,
+}
+
+impl Extent {
+    /// Of those that are not zero; `None` if all are.
+    fn of(numbers: &[Decimal]) -> Option<Self> {
+        let mut nonzero = numbers.iter().filter(|number| !number.is_zero());
+        let first = nonzero.next()?;
+        let start = Self {
+            low: first.scale(),
+            high: first.top(),
+            limbs: first.limbs().len() as u64,
+        };
+        Some(nonzero.fold(start, |extent, number| Self {
+            low: extent.low.min(number.scale()),
+            high: extent.high.max(number.top()),
+            limbs: extent.limbs + number.limbs().len() as u64,
+        }))
+    }
+
+    fn width(&self) -> u64 {
+        self.low.abs_diff(self.high)
+    }
+
+    /// Whether rows of all limbs that the numbers span are not mostly zeros.
+    fn is_dense(&self, rows: usize) -> bool {
+        self.width().saturating_mul(rows as u64) <= 4 * self.limbs + 1024
+    }
+
+    /// Rows of a matrix of a moderate size.
+    fn rows(&self) -> usize {
+        ((CHUNK / 4) as u64 / self.width().max(1)).max(1) as usize
+    }
+}
+
+/// The exact sum of a text with one number a line.
+///
+/// Lines that are blank are passed over. On a machine the digits of integers are packed there; of other numbers, here.
+///
+/// # Errors
+/// A line that is no number, with its number; and as [`sum`].
+pub fn sum_text(text: &[u8], backend: &Resolved) -> Result<Total> {
+    let summed = match backend {
+        Resolved::Reference => {
+            let numbers = numbers(text)?;
+            return Ok(Total {
+                value: sum(&numbers, backend)?,
+                count: numbers.len() as u64,
+            });
+        }
+        Resolved::Cpu => sum_lines(text),
+        Resolved::Emulator => sum_on(&Emulator::default(), text),
+        Resolved::Cuda(device) => sum_on(device, text),
+    };
+    match summed {
+        Ok((columns, count)) => Ok(Total {
+            value: columns.into_decimal(),
+            count,
+        }),
+        Err(refusal) => Err(refusal.in_text(text)),
+    }
+}
+
+/// Sums a text on a machine, part by part.
+fn sum_on<M: Machine>(machine: &M, text: &[u8]) -> std::result::Result<(Columns, u64), Refusal> {
+    let mut columns = Columns::default();
+    let mut count = 0;
+    for part in cut(text, CHUNK) {
+        if u32::try_from(part.len()).is_err() {
+            // One line of gigabytes.
+            let (others, more) = sum_lines(part)?;
+            columns = columns.merge(others)?;
+            count += more;
+            continue;
+        }
+        let lines = TextLines::of(part)?;
+        // A few long lines among short ones would make a matrix of zeros.
+        let digits = lines
+            .width()
+            .saturating_mul(DIGITS)
+            .saturating_mul(lines.len());
+        let packed = match digits <= 4 * part.len() + 1024 {
+            true => Resident::from_text(machine, part, &lines)?,
+            false => None,
+        };
+        match packed {
+            Some(mut resident) => {
+                resident.add_to(machine, &mut columns)?;
+                count += lines.len() as u64;
+            }
+            None => {
+                let (others, more) = sum_lines(part)?;
+                columns = columns.merge(others)?;
+                count += more;
+            }
+        }
+    }
+    Ok((columns, count))
+}
+
+/// Sums a text on the CPU.
+fn sum_lines(text: &[u8]) -> std::result::Result<(Columns, u64), Refusal> {
+    tasks(text)
+        .into_par_iter()
+        .try_fold(
+            || (Columns::default(), 0),
+            |(mut columns, mut count), task| {
+                for line in lines(task) {
+                    columns.add(&parse(line).map_err(Refusal::Text)?)?;
+                    count += 1;
+                }
+                Ok((columns, count))
+            },
+        )
+        .try_reduce(
+            || (Columns::default(), 0),
+            |(columns, count), (others, more)| Ok((columns.merge(others)?, count + more)),
+        )
+}
+
+/// The exact dot product of two texts with one number a line each.
+///
+/// # Errors
+/// As [`sum_text`] and [`dot`].
+pub fn dot_text(x: &[u8], y: &[u8], backend: &Resolved) -> Result<Total> {
+    let (x, y) = (numbers(x)?, numbers(y)?);
+    Ok(Total {
+        value: dot(&x, &y, backend)?,
+        count: x.len() as u64,
+    })
+}
+
+/// The numbers of a text with one number a line.
+pub(crate) fn numbers(text: &[u8]) -> Result<Vec<Decimal>> {
+    let parts: std::result::Result<Vec<Vec<_>>, _> = tasks(text)
+        .into_par_iter()
+        .map(|task| lines(task).map(parse).collect())
+        .collect();
+    match parts {
+        Ok(parts) => Ok(parts.into_iter().flatten().collect()),
+        Err(fault) => Err(Refusal::Text(fault).in_text(text)),
+    }
+}
+
+/// Refuses vectors of different lengths.
+pub(crate) fn same_length(x: usize, y: usize) -> Result<()> {
+    if x == y {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "a dot product needs two vectors of one length; the first has {x} numbers, the second {y}"
+    )))
+}
+
+/// Why a task of many could not go on.
+enum Refusal {
+    /// A line is no number; which one, the whole text tells.
+    Text(Fault),
+    Library(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl Refusal {
+    /// The error, with the first line that is no number.
+    fn in_text(self, text: &[u8]) -> Error {
+        let fault = match self {
+            Self::Library(error) => return error,
+            Self::Text(fault) => fault,
+        };
+        for (i, line) in text.split(|&c| c == b'\n').enumerate() {
+            if !line.trim_ascii().is_empty()
+                && let Err(fault) = parse(line)
+            {
+                return fault.error(line, Some(i + 1));
+            }
+        }
+        fault.error(b"", None)
+    }
+}
+
+/// Cuts a text into parts for many tasks.
+pub(crate) fn tasks(text: &[u8]) -> Vec<&[u8]> {
+    cut(text, TASK_BYTES)
+}
+
+/// Cuts a text into parts that end with a line's end, of about `bytes` each.
+fn cut(text: &[u8], bytes: usize) -> Vec<&[u8]> {
+    let mut parts = Vec::with_capacity(text.len() / bytes + 1);
+    let mut rest = text;
+    while rest.len() > bytes {
+        let end = memchr(b'\n', &rest[bytes..]).map_or(rest.len(), |end| bytes + end + 1);
+        let (part, after) = rest.split_at(end);
+        parts.push(part);
+        rest = after;
+    }
+    parts.push(rest);
+    parts
+}
+
+/// The lines of a text that are not blank.
+pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let end = memchr(b'\n', text);
+        rest = end.map(|end| &text[end + 1..]);
+        Some(&text[..end.unwrap_or(text.len())])
+    })
+    .filter(|line| !line.trim_ascii().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_summed_line_by_line() {
+        let total = sum_text(b"1\n\n 2.5 \r\n-0.25e1\n+4", &Resolved::Cpu).unwrap();
+        assert_eq!((total.value.to_string().as_str(), total.count), ("5", 4));
+        assert_eq!(sum_text(b"", &Resolved::Cpu).unwrap(), Total::default());
+        let error = sum_text(b"1\n\n2\nthree\nfour\n", &Resolved::Cpu).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("line 4: `three` is no decimal number"),
+            "{error}"
+        );
+        // Larger than a task, with the fault far down.
+        let mut text = "12345678901234567890\n".repeat(30_000);
+        let total = sum_text(text.as_bytes(), &Resolved::Cpu).unwrap();
+        assert_eq!(total.count, 30_000);
+        assert_eq!(
+            total.value.to_string(),
+            (12345678901234567890u128 * 30_000).to_string()
+        );
+        text.push_str("1e\n");
+        let error = sum_text(text.as_bytes(), &Resolved::Cpu)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("line 30001: `1e` is no decimal number"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn dot_products_of_texts() {
+        let total = dot_text(b"1e10\n-3\n0.5", b"1e-10\n4\n\n2", &Resolved::Cpu).unwrap();
+        assert_eq!((total.value.to_string().as_str(), total.count), ("-10", 3));
+        let error = dot_text(b"1\n2", b"1", &Resolved::Cpu).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a dot product needs two vectors of one length; the first has 2 numbers, the second 1"
+        );
+    }
+}

@@ -1,0 +1,258 @@
+//! Decimal numbers as text, in and out, exactly.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::super::integer::{DIGITS, leading_digits, limb_of};
+use super::Decimal;
+use crate::error::{Error, Result};
+
+/// Largest magnitude of an exponent that is read.
+pub const MAX_EXPONENT: i64 = 1_000_000_000_000_000;
+
+/// Zeros that are written out before a number is given with an exponent instead.
+const MOST_ZEROS: u64 = 4096;
+
+/// What is wrong with a text, without the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    NoNumber,
+    Exponent,
+}
+
+impl Fault {
+    /// The error for a text, or for a line of a file.
+    pub(crate) fn error(self, text: &[u8], line: Option<usize>) -> Error {
+        const SHOWN: usize = 40;
+        let text = String::from_utf8_lossy(text);
+        let mut shown: String = text.trim().chars().take(SHOWN).collect();
+        if text.trim().chars().count() > SHOWN {
+            shown.push_str("...");
+        }
+        let place = line.map_or(String::new(), |line| format!("line {line}: "));
+        Error::input(match self {
+            Self::NoNumber => format!(
+                "{place}`{shown}` is no decimal number; digits with an optional sign, point and exponent are needed, \
+                 such as -12.5e-3"
+            ),
+            Self::Exponent => {
+                format!("{place}the exponent of `{shown}` is beyond +-{MAX_EXPONENT}")
+            }
+        })
+    }
+}
+
+impl FromStr for Decimal {
+    type Err = Error;
+
+    /// Reads an optional sign, digits with an optional point, and an optional exponent; white space around it is passed over.
+    fn from_str(text: &str) -> Result<Self> {
+        parse(text.as_bytes()).map_err(|fault| fault.error(text.as_bytes(), None))
+    }
+}
+
+/// The number on a line of a file; the error names the line.
+pub(crate) fn parse_line(text: &[u8], line: usize) -> Result<Decimal> {
+    parse(text).map_err(|fault| fault.error(text, Some(line)))
+}
+
+/// The number that a text spells.
+pub(crate) fn parse(text: &[u8]) -> std::result::Result<Decimal, Fault> {
+    let text = text.trim_ascii();
+    let (negative, text) = sign(text);
+    let whole = leading_digits(text);
+    let (digits, mut rest) = text.split_at(whole);
+    let mut joined;
+    let mut fraction: &[u8] = &[];
+    if let [b'.', after @ ..] = rest {
+        let len = leading_digits(after);
+        (fraction, rest) = after.split_at(len);
+    }
+    let digits = match (digits, fraction) {
+        ([], []) => return Err(Fault::NoNumber),
+        (digits, []) => digits,
+        ([], fraction) => fraction,
+        _ => {
+            joined = Vec::with_capacity(digits.len() + fraction.len());
+            joined.extend_from_slice(digits);
+            joined.extend_from_slice(fraction);
+            joined.as_slice()
+        }
+    };
+    let zeros = digits.iter().take_while(|&&c| c == b'0').count();
+    let digits = &digits[zeros..];
+    let exponent = match rest {
+        [] => 0,
+        [b'e' | b'E', rest @ ..] => exponent(rest)?,
+        _ => return Err(Fault::NoNumber),
+    };
+    if digits.is_empty() {
+        return Ok(Decimal::ZERO);
+    }
+    if exponent.abs() > MAX_EXPONENT {
+        return Err(Fault::Exponent);
+    }
+    let exponent = exponent - fraction.len() as i64;
+    // The last digit has the weight 10^(9 scale) 10^shift.
+    let scale = exponent.div_euclid(DIGITS as i64);
+    let shift = exponent.rem_euclid(DIGITS as i64) as usize;
+    let (rest, first) = digits.split_at(digits.len().saturating_sub(DIGITS - shift));
+    let mut limbs = Vec::with_capacity(rest.len() / DIGITS + 2);
+    limbs.push(limb_of(first) * 10u32.pow(shift as u32));
+    limbs.extend(rest.rchunks(DIGITS).map(limb_of));
+    Ok(Decimal::from_limbs(negative, limbs, scale))
+}
+
+/// Takes the sign off.
+fn sign(text: &[u8]) -> (bool, &[u8]) {
+    match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    }
+}
+
+/// The value of an exponent; beyond 10^17 it stands for too much.
+fn exponent(text: &[u8]) -> std::result::Result<i64, Fault> {
+    let (negative, digits) = sign(text);
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(Fault::NoNumber);
+    }
+    let magnitude = digits.iter().fold(0i64, |value, c| {
+        (10 * value + i64::from(c - b'0')).min(100 * MAX_EXPONENT)
+    });
+    Ok(if negative { -magnitude } else { magnitude })
+}
+
+impl Decimal {
+    /// All its digits, from the first that is not zero to the last, and the exponent of ten of the last one.
+    fn digits(&self) -> (String, i64) {
+        let mut digits = String::with_capacity(self.limbs().len() * DIGITS);
+        for (i, limb) in self.limbs().iter().rev().enumerate() {
+            use fmt::Write;
+            // Writing to a string does not fail.
+            let _ = match i {
+                0 => write!(digits, "{limb}"),
+                _ => write!(digits, "{limb:09}"),
+            };
+        }
+        let mut exponent = self.scale() * DIGITS as i64;
+        let len = digits.trim_end_matches('0').len();
+        exponent += (digits.len() - len) as i64;
+        digits.truncate(len);
+        (digits, exponent)
+    }
+}
+
+impl fmt::Display for Decimal {
+    /// The exact value: without an exponent unless that takes more than 4096 zeros, and without needless zeros.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_zero() {
+            return f.pad_integral(true, "", "0");
+        }
+        let (mut digits, exponent) = self.digits();
+        let zeros = if exponent >= 0 {
+            exponent as u64
+        } else {
+            exponent.unsigned_abs().saturating_sub(digits.len() as u64)
+        };
+        if zeros > MOST_ZEROS {
+            digits.push_str(&format!("e{exponent}"));
+        } else if exponent >= 0 {
+            digits.push_str(&"0".repeat(zeros as usize));
+        } else {
+            let fraction = exponent.unsigned_abs() as usize;
+            if fraction >= digits.len() {
+                digits.insert_str(0, &"0".repeat(fraction - digits.len() + 1));
+            }
+            digits.insert(digits.len() - fraction, '.');
+        }
+        f.pad_integral(!self.is_negative(), "", &digits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_become_the_numbers_they_spell() {
+        for (text, shown) in [
+            ("0", "0"),
+            ("-0.000", "0"),
+            ("0e999999999999999999999", "0"),
+            ("+7", "7"),
+            (" 007.250 \r", "7.25"),
+            (".5", "0.5"),
+            ("5.", "5"),
+            ("-1E3", "-1000"),
+            ("1e-1", "0.1"),
+            (
+                "123456789012345678901234567890",
+                "123456789012345678901234567890",
+            ),
+            ("1234567890.0987654321", "1234567890.0987654321"),
+            ("12.5e-3", "0.0125"),
+            ("999999999999999999e-27", "0.000000000999999999999999999"),
+            ("-1e4097", "-1e4097"),
+            ("1.5e-5000", "15e-5001"),
+            ("1e+2", "100"),
+        ] {
+            let number: Decimal = text.parse().unwrap();
+            assert_eq!(number.to_string(), shown, "{text}");
+            assert_eq!(shown.parse::<Decimal>().unwrap(), number, "{text}");
+        }
+        for digits in 1..40 {
+            for exponent in -40..40 {
+                let text = format!(
+                    "{}e{exponent}",
+                    &"1234567891234567891234567891234567891234"[..digits]
+                );
+                let number: Decimal = text.parse().unwrap();
+                assert_eq!(number.to_string().parse::<Decimal>().unwrap(), number);
+                assert_eq!(number.round_f64(), text.parse::<f64>().unwrap(), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn digits_are_read_by_eights() {
+        for len in 0..40 {
+            let digits: Vec<u8> = (0..len).map(|i| b'0' + (7 * i % 10) as u8).collect();
+            assert_eq!(leading_digits(&digits), len);
+            for place in 0..len {
+                for other in [b'/', b':', b'?', b'A', b' ', 0, 0xB5, 0xFF] {
+                    let mut text = digits.clone();
+                    text[place] = other;
+                    assert_eq!(leading_digits(&text), place, "{other}");
+                }
+            }
+            if (1..=9).contains(&len) {
+                let expected: u32 = String::from_utf8(digits.clone()).unwrap().parse().unwrap();
+                assert_eq!(limb_of(&digits), expected);
+            }
+        }
+        assert_eq!(limb_of(b"999999999"), 999_999_999);
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        for text in [
+            "", " ", "-", ".", "e5", "1e", "1e+", "1.2.3", "1 2", "0x10", "nan", "inf", "1_000",
+            "--1", "1e1.5", "\u{663}",
+        ] {
+            let error = text.parse::<Decimal>().unwrap_err();
+            assert!(
+                error.to_string().contains("is no decimal number"),
+                "{text}: {error}"
+            );
+        }
+        let error = "1e1000000000000001".parse::<Decimal>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the exponent of `1e1000000000000001` is beyond +-1000000000000000"
+        );
+        let long = "x".repeat(1000).parse::<Decimal>().unwrap_err().to_string();
+        assert!(long.len() < 250, "{long}");
+    }
+}

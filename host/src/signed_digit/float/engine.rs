@@ -1,0 +1,205 @@
+//! Sums of the host's data on a machine of choice.
+
+use super::accumulator::ExactAccumulator;
+use super::machine::MachineAccumulator;
+use super::{Float, reference, same_length};
+use crate::backend::{Backend, Resolved};
+use crate::emulator::Emulator;
+use crate::error::Result;
+use crate::gpu::Device;
+use crate::machine::{DeviceMemory, Machine};
+use crate::memory_plan::{bytes_of, check_device};
+
+/// Exact sums and dot products of data in the host's memory, or mapped into it, on the backend of choice.
+///
+/// On a GPU, data that do not fit into its memory are streamed through it in pieces. Every backend gives the same accumulator, to the bit.
+///
+/// ```
+/// use rarefy::Backend;
+/// use rarefy::signed_digit::float::ExactEngine;
+///
+/// let engine = ExactEngine::new(Backend::Emulator)?;
+/// let x = [0.1_f32; 1000];
+/// let sum = engine.sum(&x)?;
+/// assert_eq!((sum.round::<f64>(), sum.round::<f32>()), (100.00000149011612, 100.0));
+/// # Ok::<(), rarefy::Error>(())
+/// ```
+pub struct ExactEngine {
+    place: Place,
+    name: String,
+    piece_bytes: u64,
+}
+
+enum Place {
+    Cuda(Device),
+    Emulator(Emulator),
+    Cpu,
+    Reference,
+}
+
+/// Bytes of a piece of data on a GPU at most. Long enough that launches cost nothing, short enough to find room for.
+const PIECE_BYTES: u64 = 1 << 30;
+
+/// Where a piece of the data is on a machine: the first vector, and the second if there is one.
+type Buffers<M, T> = (
+    <M as DeviceMemory>::Buffer<T>,
+    Option<<M as DeviceMemory>::Buffer<T>>,
+);
+
+/// What to do with the data.
+#[derive(Clone, Copy)]
+enum Operation<'a, T> {
+    Sum,
+    Magnitudes,
+    Squares,
+    Products(&'a [T]),
+}
+
+impl ExactEngine {
+    /// Opens the machine that the backend names.
+    pub fn new(backend: Backend) -> Result<Self> {
+        let resolved = backend.resolve()?;
+        Ok(Self {
+            name: resolved.describe(),
+            place: match resolved {
+                Resolved::Cuda(device) => Place::Cuda(device),
+                Resolved::Emulator => Place::Emulator(Emulator::default()),
+                Resolved::Cpu => Place::Cpu,
+                Resolved::Reference => Place::Reference,
+            },
+            piece_bytes: PIECE_BYTES,
+        })
+    }
+
+    /// The same with another size of the pieces in which data go through a GPU's memory.
+    #[must_use]
+    pub fn with_piece_bytes(mut self, bytes: u64) -> Self {
+        self.piece_bytes = bytes;
+        self
+    }
+
+    /// What messages call the machine.
+    pub fn describe(&self) -> &str {
+        &self.name
+    }
+
+    /// The exact sum of a slice.
+    pub fn sum<T: Float>(&self, x: &[T]) -> Result<ExactAccumulator> {
+        self.run(x, Operation::Sum)
+    }
+
+    /// The exact sum of the magnitudes of a slice.
+    pub fn magnitude_sum<T: Float>(&self, x: &[T]) -> Result<ExactAccumulator> {
+        self.run(x, Operation::Magnitudes)
+    }
+
+    /// The exact sum of the squares of a slice; its [`sqrt`](super::ExactValue::sqrt) is the norm.
+    pub fn sum_of_squares<T: Float>(&self, x: &[T]) -> Result<ExactAccumulator> {
+        self.run(x, Operation::Squares)
+    }
+
+    /// The exact dot product of two slices of one length.
+    pub fn dot<T: Float>(&self, x: &[T], y: &[T]) -> Result<ExactAccumulator> {
+        same_length(x.len(), y.len())?;
+        self.run(x, Operation::Products(y))
+    }
+
+    fn run<T: Float>(&self, x: &[T], operation: Operation<'_, T>) -> Result<ExactAccumulator> {
+        match &self.place {
+            Place::Cuda(device) => self.on_machine(device, x, operation),
+            Place::Emulator(emulator) => self.on_machine(emulator, x, operation),
+            Place::Cpu => {
+                let mut sum = ExactAccumulator::new();
+                match operation {
+                    Operation::Sum => sum.add_slice(x),
+                    Operation::Magnitudes => sum.add_magnitudes(x),
+                    Operation::Squares => sum.add_squares(x),
+                    Operation::Products(y) => sum.add_products(x, y)?,
+                }
+                Ok(sum)
+            }
+            Place::Reference => match operation {
+                Operation::Sum => Ok(reference::sum(x)),
+                Operation::Magnitudes => Ok(reference::magnitude_sum(x)),
+                Operation::Squares => reference::dot(x, x),
+                Operation::Products(y) => reference::dot(x, y),
+            },
+        }
+    }
+
+    /// Piece by piece through the machine's memory.
+    fn on_machine<M: Machine, T: Float>(
+        &self,
+        machine: &M,
+        x: &[T],
+        operation: Operation<'_, T>,
+    ) -> Result<ExactAccumulator> {
+        let mut sum = MachineAccumulator::new(machine)?;
+        let arrays = if matches!(operation, Operation::Products(_)) {
+            2
+        } else {
+            1
+        };
+        // Half of what is free: other programs may want some meanwhile.
+        let free = machine.limits()?.free_bytes / 2;
+        let bytes = (free / arrays)
+            .min(self.piece_bytes)
+            .min(bytes_of::<T>(x.len() as u64));
+        let piece = (bytes / size_of::<T>() as u64) as usize;
+        if piece == 0 && !x.is_empty() {
+            check_device(
+                &machine.limits()?,
+                "one element",
+                4 * bytes_of::<T>(arrays),
+                "free memory on the device, or use --backend cpu",
+            )?;
+        }
+        let piece = piece.max(1);
+        let mut buffers: Option<Buffers<M, T>> = None;
+        for first in (0..x.len()).step_by(piece) {
+            let range = first..(first + piece).min(x.len());
+            let y = match operation {
+                Operation::Products(y) => Some(&y[range.clone()]),
+                _ => None,
+            };
+            let x = &x[range];
+            // A buffer has a fixed length; all pieces but the last share one.
+            let (x_buffer, y_buffer) = match buffers.take() {
+                Some((mut x_buffer, mut y_buffer)) if M::region(&x_buffer).len == x.len() => {
+                    machine.write(&mut x_buffer, x)?;
+                    if let (Some(buffer), Some(y)) = (&mut y_buffer, y) {
+                        machine.write(buffer, y)?;
+                    }
+                    (x_buffer, y_buffer)
+                }
+                other => {
+                    drop(other);
+                    (
+                        machine.upload(x)?,
+                        y.map(|y| machine.upload(y)).transpose()?,
+                    )
+                }
+            };
+            match (operation, &y_buffer) {
+                (Operation::Sum, _) => sum.add(&x_buffer)?,
+                (Operation::Magnitudes, _) => sum.add_magnitudes(&x_buffer)?,
+                (Operation::Products(_), Some(y_buffer)) => {
+                    sum.add_products(&x_buffer, y_buffer)?
+                }
+                (Operation::Squares | Operation::Products(_), _) => {
+                    sum.add_products(&x_buffer, &x_buffer)?
+                }
+            }
+            buffers = Some((x_buffer, y_buffer));
+        }
+        sum.finish()
+    }
+}
+
+impl std::fmt::Debug for ExactEngine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ExactEngine")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,257 @@
+//! Sums on a machine that runs kernels.
+
+use rarefy_kernels::Element;
+use rarefy_kernels::signed_digit::float::{self as kernels, Layout, flag};
+
+use super::accumulator::{ExactAccumulator, Special};
+use super::{Float, same_length};
+use crate::error::Result;
+use crate::machine::{Grid, Machine};
+
+/// Launches after which the digits of a result are taken to the host: each adds less than 2^49 to a digit.
+const MOST_LAUNCHES: u32 = 1 << 12;
+
+/// A kernel's row of digits and how it is launched.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct Shape {
+    pub layout: Layout,
+    pub threads: u32,
+    pub tile: usize,
+    /// Blocks that the registers of a multiprocessor hold.
+    pub most_blocks: u32,
+}
+
+/// The kernels of a type.
+#[doc(hidden)]
+pub trait Launch: Element {
+    const SUM: Shape;
+    const DOT: Shape;
+
+    fn sum<M: Machine>(
+        machine: &M,
+        grid: Grid,
+        x: &M::Buffer<Self>,
+        magnitudes: bool,
+        result: &mut M::Buffer<u64>,
+    ) -> Result<()>;
+
+    fn dot<M: Machine>(
+        machine: &M,
+        grid: Grid,
+        x: &M::Buffer<Self>,
+        y: &M::Buffer<Self>,
+        result: &mut M::Buffer<u64>,
+    ) -> Result<()>;
+}
+
+macro_rules! launch {
+    ($t:ty: $sum:ident, $magnitudes:ident, $dot:ident, $sum_shape:expr, $dot_shape:expr) => {
+        impl Launch for $t {
+            const SUM: Shape = $sum_shape;
+            const DOT: Shape = $dot_shape;
+
+            fn sum<M: Machine>(
+                machine: &M,
+                grid: Grid,
+                x: &M::Buffer<Self>,
+                magnitudes: bool,
+                result: &mut M::Buffer<u64>,
+            ) -> Result<()> {
+                if magnitudes {
+                    machine.launch(grid, kernels::$magnitudes { x, result })
+                } else {
+                    machine.launch(grid, kernels::$sum { x, result })
+                }
+            }
+
+            fn dot<M: Machine>(
+                machine: &M,
+                grid: Grid,
+                x: &M::Buffer<Self>,
+                y: &M::Buffer<Self>,
+                result: &mut M::Buffer<u64>,
+            ) -> Result<()> {
+                machine.launch(grid, kernels::$dot { x, y, result })
+            }
+        }
+    };
+}
+launch! {
+    f64: exact_sum_f64, exact_magnitude_sum_f64, exact_dot_f64,
+    Shape { layout: kernels::SUM_F64, threads: kernels::SUM_THREADS_F64, tile: kernels::SUM_TILE_F64, most_blocks: 8 },
+    Shape { layout: kernels::DOT_F64, threads: kernels::DOT_THREADS_F64, tile: kernels::DOT_TILE_F64, most_blocks: 8 }
+}
+launch! {
+    f32: exact_sum_f32, exact_magnitude_sum_f32, exact_dot_f32,
+    Shape { layout: kernels::SUM_F32, threads: kernels::SUM_THREADS_F32, tile: kernels::SUM_TILE_F32, most_blocks: 8 },
+    Shape { layout: kernels::DOT_F32, threads: kernels::DOT_THREADS_F32, tile: kernels::DOT_TILE_F32, most_blocks: 8 }
+}
+
+impl Shape {
+    /// The result of a launch that has summed nothing.
+    fn empty(&self) -> Vec<u64> {
+        vec![0; (self.layout.digits + flag::LEN) as usize]
+    }
+}
+
+/// What is added to a [`MachineAccumulator`] at a time.
+#[derive(Clone, Copy)]
+enum Slot {
+    Sum,
+    Dot,
+}
+
+/// An exact sum in the memory of a machine: a GPU's, or the [emulator](crate::emulator)'s.
+///
+/// Buffers are added where they are; only the digits travel, at [`finish`](Self::finish).
+///
+/// ```
+/// use rarefy::emulator::Emulator;
+/// use rarefy::machine::Machine;
+/// use rarefy::signed_digit::float::MachineAccumulator;
+///
+/// let machine = Emulator::default(); // or gpu::Device::open()?
+/// let x = machine.upload(&[1e100, 1.5, -1e100])?;
+/// let mut sum = MachineAccumulator::new(&machine)?;
+/// sum.add(&x)?;
+/// sum.add_products(&x, &x)?;
+/// let sum = sum.finish()?;
+/// assert_eq!(sum.round::<f64>(), 2e200);
+/// # Ok::<(), rarefy::Error>(())
+/// ```
+pub struct MachineAccumulator<'m, M: Machine> {
+    machine: &'m M,
+    /// Of `f32` and `f64`, sum and dot product; made when first used.
+    results: [[Option<M::Buffer<u64>>; 2]; 2],
+    launches: u32,
+    sum: ExactAccumulator,
+    multiprocessors: u32,
+    shared_bytes: usize,
+    blocks: Option<u32>,
+}
+
+impl<'m, M: Machine> MachineAccumulator<'m, M> {
+    /// An empty sum on this machine.
+    pub fn new(machine: &'m M) -> Result<Self> {
+        let limits = machine.limits()?;
+        Ok(Self {
+            machine,
+            results: [[None, None], [None, None]],
+            launches: 0,
+            sum: ExactAccumulator::new(),
+            multiprocessors: limits.multiprocessors,
+            shared_bytes: limits.shared_bytes_per_multiprocessor,
+            blocks: None,
+        })
+    }
+
+    /// The same with this many blocks in each launch, which changes the time but no bit of a result.
+    #[must_use]
+    pub fn with_blocks(mut self, blocks: u32) -> Self {
+        self.blocks = Some(blocks);
+        self
+    }
+
+    /// Adds the numbers of a buffer.
+    pub fn add<T: Float>(&mut self, x: &M::Buffer<T>) -> Result<()> {
+        self.launch::<T>(
+            T::SUM,
+            Slot::Sum,
+            M::region(x).len,
+            |machine, grid, result| T::sum(machine, grid, x, false, result),
+        )
+    }
+
+    /// Adds the magnitudes of the numbers of a buffer.
+    pub fn add_magnitudes<T: Float>(&mut self, x: &M::Buffer<T>) -> Result<()> {
+        self.launch::<T>(
+            T::SUM,
+            Slot::Sum,
+            M::region(x).len,
+            |machine, grid, result| T::sum(machine, grid, x, true, result),
+        )
+    }
+
+    /// Adds the products of the numbers of two buffers of one length, which may be the same.
+    pub fn add_products<T: Float>(&mut self, x: &M::Buffer<T>, y: &M::Buffer<T>) -> Result<()> {
+        let len = M::region(x).len;
+        same_length(len, M::region(y).len)?;
+        self.launch::<T>(T::DOT, Slot::Dot, len, |machine, grid, result| {
+            T::dot(machine, grid, x, y, result)
+        })
+    }
+
+    fn launch<T: Float>(
+        &mut self,
+        shape: Shape,
+        slot: Slot,
+        len: usize,
+        launch: impl FnOnce(&M, Grid, &mut M::Buffer<u64>) -> Result<()>,
+    ) -> Result<()> {
+        if len == 0 {
+            return Ok(());
+        }
+        if self.launches == MOST_LAUNCHES {
+            self.collect()?;
+        }
+        let row = 8 * shape.layout.digits as usize * shape.threads as usize;
+        // A kilobyte of a block's shared memory is the system's.
+        let of_shared = u32::try_from(self.shared_bytes / (row + 1024)).unwrap_or(u32::MAX);
+        let resident = self.multiprocessors.max(1) * of_shared.clamp(1, shape.most_blocks);
+        let tiles = u32::try_from(len / shape.tile).unwrap_or(u32::MAX);
+        let grid = Grid {
+            blocks: self.blocks.unwrap_or(resident.min(tiles)).max(1),
+            threads: shape.threads,
+        };
+        let slot = &mut self.results[usize::from(size_of::<T>() == 8)][slot as usize];
+        let result = match slot {
+            Some(result) => result,
+            None => slot.insert(self.machine.upload(&shape.empty())?),
+        };
+        launch(self.machine, grid, result)?;
+        self.launches += 1;
+        self.sum.note(len, Special::default());
+        Ok(())
+    }
+
+    /// Takes all digits to the host.
+    fn collect(&mut self) -> Result<()> {
+        let [[f32_sum, f32_dot], [f64_sum, f64_dot]] = &mut self.results;
+        let of = [
+            (f32_sum, f32::SUM),
+            (f32_dot, f32::DOT),
+            (f64_sum, f64::SUM),
+            (f64_dot, f64::DOT),
+        ];
+        for (result, Shape { layout, .. }) in of {
+            let Some(result) = result.take() else {
+                continue;
+            };
+            let mut words = vec![0_u64; (layout.digits + flag::LEN) as usize];
+            self.machine.read(&result, &mut words)?;
+            let (digits, flags) = words.split_at(layout.digits as usize);
+            let seen = |kind: u32| flags[kind as usize] != 0;
+            self.sum.note(
+                0,
+                Special {
+                    nan: seen(flag::NAN),
+                    plus_infinity: seen(flag::PLUS_INFINITY),
+                    minus_infinity: seen(flag::MINUS_INFINITY),
+                    not_negative: seen(flag::NOT_NEGATIVE),
+                },
+            );
+            let digits = digits.iter().map(|&digit| digit as i64);
+            self.sum
+                .deposit_digits(digits, layout.digit_bits, layout.unit);
+        }
+        self.launches = 0;
+        Ok(())
+    }
+
+    /// Waits for the machine and takes the sum.
+    pub fn finish(mut self) -> Result<ExactAccumulator> {
+        self.collect()?;
+        Ok(self.sum)
+    }
+}

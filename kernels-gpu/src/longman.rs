@@ -1,0 +1,37 @@
+//! Kernels of Longman's method for infinite integrals of oscillating functions.
+//!
+//! The method is that of E. Mesquita, J. Labaki and L. O. S. Ferreira, "An Implementation of the Longman's Integration Method
+//! on Graphics Hardware" (2009).
+//!
+//! An integral is that of `g(x) osc(omega x)` from a on: between zeros of the oscillation lie the *areas*, which alternate in sign; before the
+//! first zero lies the *head*. The phase is always counted from a zero, so the oscillation never needs the sine of a large number.
+//!
+//! | file | content |
+//! |---|---|
+//! | `status` | what is said of an integral besides its value |
+//! | `functions` | the functions that integrands may use |
+//! | `program` | integrands as bytecode, and the interpreter that the CPU and the kernels share |
+//! | `elementary` | exp and the sine of a phase, in fast software and by the hardware's special function unit |
+//! | `integrand` | the trait of amplitudes g, and the named ones |
+//! | `differences` | the paper's kernel: one block an integral, the table of differences in shared memory |
+//! | `warp` | the same by shuffles: a part of a warp an integral, no table |
+//! | `table` | sums over a table that contains the oscillation, one thread an integral |
+//! | `decide` | the same with an error estimate and a verdict for each integral |
+
+pub mod decide;
+mod differences;
+pub mod elementary;
+pub mod functions;
+mod integrand;
+pub mod program;
+pub mod status;
+mod table;
+mod warp;
+
+pub use decide::{BatchRule, decide};
+pub use differences::*;
+pub use elementary::{Elementary, Hardware, Software};
+pub use integrand::*;
+pub use status::{Accelerator, Status};
+pub use table::*;
+pub use warp::*;

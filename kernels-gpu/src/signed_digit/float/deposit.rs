@@ -1,0 +1,235 @@
+//! From the bits of a number, or of two factors, to additions to digits.
+//!
+//! A negative term is added as the complement of its bits plus 1 at the lowest bit of the lowest digit: one exclusive or a word, where a
+//! negation would carry through all of them.
+
+use super::row::{Notes, Row};
+use crate::math::{funnel_left, wide_product};
+use crate::memory::Element;
+use crate::simt::Simt;
+
+/// How a row of digits stands for a number: `sum of d_k 2^(digit_bits k + unit)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Digits of a row.
+    pub digits: u32,
+    /// Bits by which the weight of a digit exceeds that of the digit below.
+    pub digit_bits: u32,
+    /// Exponent of the lowest digit's lowest bit.
+    pub unit: i32,
+    /// Terms that a row takes before it must carry.
+    pub most_deposits: u32,
+}
+
+/// A number that a thread can add to its row, alone or as a product of two.
+pub(super) trait Term: Element {
+    /// Row for addends.
+    const SUM: Layout;
+    /// Row for products.
+    const DOT: Layout;
+    /// Exponent of infinities and NaN, in its place in the upper word.
+    const SPECIAL: u32;
+    /// -0, which adds nothing and leaves the sign of an empty sum alone.
+    const NEUTRAL: Self;
+    /// Adds the number, or its magnitude, and notes sign and exponent.
+    fn deposit<const MAGNITUDE: bool, const THREADS: u32, S: Simt>(
+        self,
+        t: &S,
+        row: Row<'_, THREADS>,
+        notes: &mut Notes,
+    );
+    /// Adds the product of two numbers, and notes its sign and the larger exponent.
+    fn deposit_product<const THREADS: u32, S: Simt>(
+        self,
+        other: Self,
+        t: &S,
+        row: Row<'_, THREADS>,
+        notes: &mut Notes,
+    );
+    /// Whether the number is infinite or NaN.
+    fn is_special(self) -> bool;
+    /// The number in `f64`.
+    fn widen(self) -> f64;
+}
+
+/// 0 for a clear sign bit, all ones for a set one.
+#[inline(always)]
+fn sign_word(word: u32) -> u32 {
+    ((word as i32) >> 31) as u32
+}
+
+#[inline(always)]
+fn larger(a: u32, b: u32) -> u32 {
+    if a > b { a } else { b }
+}
+
+#[inline(always)]
+fn pair(high: u32, low: u32) -> i64 {
+    (u64::from(high) << 32 | u64::from(low)) as i64
+}
+
+/// Biased exponent, in its place in the word, and integer of the magnitude, of a number whose upper word has `BITS` bits of the fraction.
+///
+/// Subnormal numbers have the exponent 1 of the smallest normal ones, and no hidden bit.
+#[inline(always)]
+fn decompose<const BITS: u32>(word: u32) -> (u32, u32) {
+    let fraction = (1 << BITS) - 1;
+    let exponent = word & (u32::MAX >> 1) & !fraction;
+    let hidden = if exponent == 0 { 0 } else { 1 << BITS };
+    (larger(exponent, 1 << BITS), word & fraction | hidden)
+}
+
+impl Term for f64 {
+    /// Largest digit that takes a term: 2046 / 32 + 1 = 64; digit 65 takes the carries. Terms reach 2^53: 2^10 of them stay below 2^63.
+    const SUM: Layout = Layout {
+        digits: 66,
+        digit_bits: 32,
+        unit: -1075,
+        most_deposits: 1 << 10,
+    };
+    /// Largest digit that takes a term: 2 * 2046 / 32 + 3 = 130; digit 131 takes the carries. Terms reach 2^42.
+    const DOT: Layout = Layout {
+        digits: 132,
+        digit_bits: 32,
+        unit: -2150,
+        most_deposits: 1 << 20,
+    };
+    const SPECIAL: u32 = 2047 << 20;
+    const NEUTRAL: Self = -0.0;
+
+    #[inline(always)]
+    fn deposit<const MAGNITUDE: bool, const THREADS: u32, S: Simt>(
+        self,
+        t: &S,
+        row: Row<'_, THREADS>,
+        notes: &mut Notes,
+    ) {
+        let bits = self.to_bits();
+        let (high, low) = ((bits >> 32) as u32, bits as u32);
+        let sign = if MAGNITUDE { 0 } else { sign_word(high) };
+        let (placed, high) = decompose::<20>(high);
+        let exponent = placed >> 20;
+        let (high, low) = (high ^ sign, low ^ sign);
+        let lowest = i64::from(funnel_left(low, sign, exponent)) + i64::from(sign & 1);
+        let rest = pair(
+            funnel_left(sign, high, exponent),
+            funnel_left(high, low, exponent),
+        );
+        row.add(t, exponent >> 5, [lowest, rest]);
+        notes.note(sign, placed);
+    }
+
+    #[inline(always)]
+    fn deposit_product<const THREADS: u32, S: Simt>(
+        self,
+        other: Self,
+        t: &S,
+        row: Row<'_, THREADS>,
+        notes: &mut Notes,
+    ) {
+        let (a, b) = (self.to_bits(), other.to_bits());
+        let sign = sign_word(((a ^ b) >> 32) as u32);
+        let (a_exponent, a_high) = decompose::<20>((a >> 32) as u32);
+        let (b_exponent, b_high) = decompose::<20>((b >> 32) as u32);
+        let exponent = (a_exponent + b_exponent) >> 20;
+        let (a_high, a_low) = (u64::from(a_high), a & 0xffff_ffff);
+        let (b_high, b_low) = (u64::from(b_high), b & 0xffff_ffff);
+        // 106 bits: the sums below stay under 2^64, as the upper factors have 21 bits.
+        let first = a_low * b_low;
+        let middle = a_low * b_high + (first >> 32) + a_high * b_low;
+        let last = a_high * b_high + (middle >> 32);
+        let q0 = first as u32 ^ sign;
+        let q1 = middle as u32 ^ sign;
+        let q2 = last as u32 ^ sign;
+        let q3 = (last >> 32) as u32 ^ sign;
+        let terms = [
+            i64::from(funnel_left(q0, sign, exponent)) + i64::from(sign & 1),
+            i64::from(funnel_left(q1, q0, exponent)),
+            i64::from(funnel_left(q2, q1, exponent)),
+            pair(
+                funnel_left(sign, q3, exponent),
+                funnel_left(q3, q2, exponent),
+            ),
+        ];
+        row.add(t, exponent >> 5, terms);
+        notes.note(sign, larger(a_exponent, b_exponent));
+    }
+
+    #[inline(always)]
+    fn is_special(self) -> bool {
+        !self.is_finite()
+    }
+    #[inline(always)]
+    fn widen(self) -> f64 {
+        self
+    }
+}
+
+impl Term for f32 {
+    /// Largest digit that takes a term: 254 / 16 = 15; digit 16 takes the carries. Terms reach 2^39.
+    const SUM: Layout = Layout {
+        digits: 17,
+        digit_bits: 16,
+        unit: -150,
+        most_deposits: 1 << 20,
+    };
+    /// Largest digit that takes a term: 2 * 254 / 32 + 1 = 16; digit 17 takes the carries. Terms reach 2^47.
+    const DOT: Layout = Layout {
+        digits: 18,
+        digit_bits: 32,
+        unit: -300,
+        most_deposits: 1 << 14,
+    };
+    const SPECIAL: u32 = 255 << 23;
+    const NEUTRAL: Self = -0.0;
+
+    #[inline(always)]
+    fn deposit<const MAGNITUDE: bool, const THREADS: u32, S: Simt>(
+        self,
+        t: &S,
+        row: Row<'_, THREADS>,
+        notes: &mut Notes,
+    ) {
+        let word = self.to_bits();
+        let sign = if MAGNITUDE { 0 } else { sign_word(word) };
+        let (placed, integer) = decompose::<23>(word);
+        let exponent = placed >> 23;
+        // The shift and the sign in one multiplication: the integer has 24 bits, the factor is at most 2^15.
+        let factor = ((sign | 1) << (exponent & 15)) as i32;
+        row.add(t, exponent >> 4, [wide_product(integer as i32, factor)]);
+        notes.note(sign, placed);
+    }
+
+    #[inline(always)]
+    fn deposit_product<const THREADS: u32, S: Simt>(
+        self,
+        other: Self,
+        t: &S,
+        row: Row<'_, THREADS>,
+        notes: &mut Notes,
+    ) {
+        let (a, b) = (self.to_bits(), other.to_bits());
+        let sign = sign_word(a ^ b);
+        let (a_exponent, a) = decompose::<23>(a);
+        let (b_exponent, b) = decompose::<23>(b);
+        let exponent = (a_exponent + b_exponent) >> 23;
+        let product = u64::from(a) * u64::from(b);
+        let (low, high) = (product as u32 ^ sign, (product >> 32) as u32 ^ sign);
+        let lowest = i64::from(funnel_left(low, sign, exponent)) + i64::from(sign & 1);
+        let rest = pair(
+            funnel_left(sign, high, exponent),
+            funnel_left(high, low, exponent),
+        );
+        row.add(t, exponent >> 5, [lowest, rest]);
+        notes.note(sign, larger(a_exponent, b_exponent));
+    }
+
+    #[inline(always)]
+    fn is_special(self) -> bool {
+        !self.is_finite()
+    }
+    #[inline(always)]
+    fn widen(self) -> f64 {
+        f64::from(self)
+    }
+}

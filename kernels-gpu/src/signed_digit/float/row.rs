@@ -1,0 +1,161 @@
+//! A thread's row of digits in shared memory.
+
+use super::deposit::Layout;
+use super::flag;
+use crate::memory::{InOut, Shared};
+use crate::simt::Simt;
+
+/// The digits of all threads of a block, digit k of thread c at k `THREADS` + c; this thread's are a column.
+///
+/// Threads touch their own column only, until [`Row::add_up`], which has a barrier in front. 64-bit words of 16 consecutive columns fill all
+/// banks, so lanes that are at different digits do not conflict.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a, const THREADS: u32> {
+    pub(super) digits: Shared<'a, i64>,
+    pub(super) column: u32,
+}
+
+impl<const THREADS: u32> Row<'_, THREADS> {
+    /// Sets the digits to 0.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn clear<S: Simt>(self, t: &S, layout: &Layout) {
+        let mut k = 0;
+        while k < layout.digits {
+            self.digits.set(t, k * THREADS + self.column, 0);
+            k += 1;
+        }
+    }
+
+    /// Adds to digit `k` and to those above it.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn add<const N: usize, S: Simt>(self, t: &S, k: u32, terms: [i64; N]) {
+        let at = k * THREADS + self.column;
+        // All loads before the first store, as the compiler cannot know that the digits differ.
+        let mut sums = terms;
+        let mut n = 0;
+        while n < N {
+            sums[n] = sums[n].wrapping_add(self.digits.get(t, at + n as u32 * THREADS));
+            n += 1;
+        }
+        n = 0;
+        while n < N {
+            self.digits.set(t, at + n as u32 * THREADS, sums[n]);
+            n += 1;
+        }
+    }
+
+    /// Carries, so that |d| <= 2^(B-1) for all digits but the last, which takes what is left.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn carry<S: Simt>(self, t: &S, layout: &Layout) {
+        let unused = 64 - layout.digit_bits;
+        let mut carry = 0_i64;
+        let mut k = 0;
+        while k + 1 < layout.digits {
+            let at = k * THREADS + self.column;
+            let value = self.digits.get(t, at).wrapping_add(carry);
+            let digit = (value << unused) >> unused;
+            self.digits.set(t, at, digit);
+            carry = value.wrapping_sub(digit) >> layout.digit_bits;
+            k += 1;
+        }
+        let at = k * THREADS + self.column;
+        let last = self.digits.get(t, at).wrapping_add(carry);
+        self.digits.set(t, at, last);
+    }
+
+    /// Carries, adds the digits of the block's threads and adds the sums to the result's digits.
+    ///
+    /// Thread c adds up digit c over all columns, beginning with its own, so that the lanes of a warp are in different banks. Up to 2^31 threads
+    /// fit in 64 bits. All threads of the block must call this.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn add_up<S: Simt>(self, t: &S, layout: &Layout, result: InOut<'_, u64>) {
+        self.carry(t, layout);
+        t.sync_threads();
+        let mut k = self.column;
+        while k < layout.digits {
+            let mut sum = 0_i64;
+            let mut j = 0;
+            while j < THREADS {
+                let column = (j + self.column) % THREADS;
+                sum = sum.wrapping_add(self.digits.get(t, k * THREADS + column));
+                j += 1;
+            }
+            result.atomic_add(t, k as usize, sum as u64);
+            k += THREADS;
+        }
+    }
+}
+
+/// What a thread notes of its terms beside their digits.
+#[derive(Clone, Copy)]
+pub(super) struct Notes {
+    /// All ones as long as every term has its sign bit set.
+    pub(super) signs: u32,
+    /// Largest exponent, in its place in the word.
+    pub(super) exponent: u32,
+    /// Bits of [`flag`] for infinities and NaN.
+    pub(super) special: u32,
+}
+
+impl Notes {
+    #[inline(always)]
+    pub(super) fn new() -> Self {
+        Self {
+            signs: u32::MAX,
+            exponent: 0,
+            special: 0,
+        }
+    }
+
+    /// Notes the sign word of a term, 0 or all ones, and an exponent in its place.
+    #[inline(always)]
+    pub(super) fn note(&mut self, sign: u32, exponent: u32) {
+        self.signs &= sign;
+        self.exponent = if exponent > self.exponent {
+            exponent
+        } else {
+            self.exponent
+        };
+    }
+
+    /// Whether a term was not finite: its exponent was `special`.
+    #[inline(always)]
+    pub(super) fn has_special(&self, special: u32) -> bool {
+        self.exponent == special
+    }
+
+    /// Notes a term that is not finite.
+    #[inline(always)]
+    pub(super) fn note_special(&mut self, value: f64) {
+        let kind = if value.is_nan() {
+            flag::NAN
+        } else if value > 0.0 {
+            flag::PLUS_INFINITY
+        } else {
+            flag::MINUS_INFINITY
+        };
+        self.special |= 1 << kind;
+    }
+
+    /// Counts in the words behind the digits of the result. All lanes of a warp must call this.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn count<S: Simt>(self, t: &S, layout: &Layout, result: InOut<'_, u64>) {
+        let at = |kind: u32| (layout.digits + kind) as usize;
+        // One count a warp: this one happens nearly everywhere.
+        if t.ballot(self.signs == 0) != 0 && t.lane() == 0 {
+            result.atomic_add(t, at(flag::NOT_NEGATIVE), 1);
+        }
+        let mut kind = flag::NAN;
+        while kind <= flag::MINUS_INFINITY {
+            if self.special >> kind & 1 != 0 {
+                result.atomic_add(t, at(kind), 1);
+            }
+            kind += 1;
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Exact sums.
+
+use super::deposit::{Layout, Term};
+use super::row::{Notes, Row};
+use crate::kernel;
+use crate::memory::{In, InOut, Shared};
+use crate::simt::Simt;
+
+/// Threads of a block that sums `f64`: 33 KiB of digits, six blocks on an H200's multiprocessor.
+pub const SUM_THREADS_F64: u32 = 64;
+/// Threads of a block that sums `f32`: 17 KiB of digits.
+pub const SUM_THREADS_F32: u32 = 128;
+/// Row of a sum of `f64`.
+pub const SUM_F64: Layout = f64::SUM;
+/// Row of a sum of `f32`.
+pub const SUM_F32: Layout = f32::SUM;
+
+/// Elements that a block takes at a time: 8 accesses of 16 bytes a thread.
+pub const SUM_TILE_F64: usize = SUM_THREADS_F64 as usize * 2 * 8;
+/// Elements that a block takes at a time: 4 accesses of 16 bytes a thread.
+pub const SUM_TILE_F32: usize = SUM_THREADS_F32 as usize * 4 * 4;
+
+kernel! {
+    /// Adds the sum of x to the digits of `result`.
+    pub fn exact_sum_f64(t, x: In<f64>, result: InOut<u64>)
+    shared { digits: [i64; SUM_F64.digits * SUM_THREADS_F64] } {
+        sum::<f64, 2, 8, SUM_THREADS_F64, false, _>(t, x, result, digits);
+    }
+}
+
+kernel! {
+    /// Adds the sum of |x| to the digits of `result`; as `exact_sum_f64`.
+    pub fn exact_magnitude_sum_f64(t, x: In<f64>, result: InOut<u64>)
+    shared { digits: [i64; SUM_F64.digits * SUM_THREADS_F64] } {
+        sum::<f64, 2, 8, SUM_THREADS_F64, true, _>(t, x, result, digits);
+    }
+}
+
+kernel! {
+    /// Adds the sum of x to the digits of `result`.
+    pub fn exact_sum_f32(t, x: In<f32>, result: InOut<u64>)
+    shared { digits: [i64; SUM_F32.digits * SUM_THREADS_F32] } {
+        sum::<f32, 4, 4, SUM_THREADS_F32, false, _>(t, x, result, digits);
+    }
+}
+
+kernel! {
+    /// Adds the sum of |x| to the digits of `result`; as `exact_sum_f32`.
+    pub fn exact_magnitude_sum_f32(t, x: In<f32>, result: InOut<u64>)
+    shared { digits: [i64; SUM_F32.digits * SUM_THREADS_F32] } {
+        sum::<f32, 4, 4, SUM_THREADS_F32, true, _>(t, x, result, digits);
+    }
+}
+
+/// Index of a thread's run `k` of a tile.
+#[inline(always)]
+pub(super) fn run_index<const RUN: usize, const LOADS: usize, const THREADS: u32, S: Simt>(
+    t: &S,
+    tile: usize,
+    k: usize,
+) -> usize {
+    (tile * LOADS + k) * THREADS as usize * RUN + t.thread_idx() as usize * RUN
+}
+
+#[inline(always)]
+fn sum<
+    T: Term,
+    const RUN: usize,
+    const LOADS: usize,
+    const THREADS: u32,
+    const MAGNITUDE: bool,
+    S: Simt,
+>(
+    t: &S,
+    x: In<'_, T>,
+    result: InOut<'_, u64>,
+    digits: Shared<'_, i64>,
+) {
+    let row = Row::<THREADS> {
+        digits,
+        column: t.thread_idx(),
+    };
+    let mut notes = Notes::new();
+    row.clear(t, &T::SUM);
+
+    let tiles = x.len() / (THREADS as usize * RUN * LOADS);
+    let mut tile = t.block_idx() as usize;
+    let mut deposits = 0;
+    if tile < tiles {
+        let mut values = [[T::NEUTRAL; RUN]; LOADS];
+        let mut k = 0;
+        while k < LOADS {
+            values[k] = x.get_run(t, run_index::<RUN, LOADS, THREADS, S>(t, tile, k));
+            k += 1;
+        }
+        while tile < tiles {
+            let next = tile + t.grid_dim() as usize;
+            // Each run is read a whole tile before it is needed, into the registers of the one just used. After the last tile it is read once more.
+            let ahead = if next < tiles { next } else { tile };
+            k = 0;
+            while k < LOADS {
+                let mut j = 0;
+                while j < RUN {
+                    values[k][j].deposit::<MAGNITUDE, THREADS, S>(t, row, &mut notes);
+                    j += 1;
+                }
+                values[k] = x.get_run(t, run_index::<RUN, LOADS, THREADS, S>(t, ahead, k));
+                k += 1;
+                if k == LOADS / 2 {
+                    // Or the assembler would gather all reads at the end of the tile, with nothing left to do while they are under way.
+                    t.sync_warp();
+                }
+            }
+            deposits += (LOADS * RUN) as u32;
+            if deposits == T::SUM.most_deposits {
+                deposits = 0;
+                row.carry(t, &T::SUM);
+            }
+            tile = next;
+        }
+    }
+    if notes.has_special(T::SPECIAL) {
+        // Rare enough to read everything again.
+        let mut again = t.block_idx() as usize;
+        while again < tiles {
+            let mut k = 0;
+            while k < LOADS * RUN {
+                let at = run_index::<RUN, LOADS, THREADS, S>(t, again, k / RUN) + k % RUN;
+                note_special::<MAGNITUDE, T>(x.get(t, at), &mut notes);
+                k += 1;
+            }
+            again += t.grid_dim() as usize;
+        }
+    }
+    // The elements that fill no tile, by the block that would have been the next one's.
+    if tile == tiles {
+        let mut at = tiles * THREADS as usize * RUN * LOADS + t.thread_idx() as usize;
+        row.carry(t, &T::SUM);
+        while at < x.len() {
+            let value = x.get(t, at);
+            value.deposit::<MAGNITUDE, THREADS, S>(t, row, &mut notes);
+            note_special::<MAGNITUDE, T>(value, &mut notes);
+            at += THREADS as usize;
+        }
+    }
+    row.add_up(t, &T::SUM, result);
+    notes.count(t, &T::SUM, result);
+}
+
+/// Notes an addend that is not finite.
+#[inline(always)]
+fn note_special<const MAGNITUDE: bool, T: Term>(value: T, notes: &mut Notes) {
+    if value.is_special() {
+        let value = value.widen();
+        notes.note_special(if MAGNITUDE { value.abs() } else { value });
+    }
+}

@@ -1,0 +1,447 @@
+//! The BGK wing against exact results, results of the scheme on small grids, and converged shock waves and cavities.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rarefy::bgk::{
+    Axis, Boundaries, Boundary, Cavity, Gas, Mach, Model, Moments, Problem, Scheme, Shock,
+    Simulation, SimulationConfig, Space, State, VelocitySpace, Wall,
+};
+use rarefy::{Backend, Precision};
+use serde_json::Value;
+
+use crate::support;
+
+/// Every backend that can run here.
+fn backends() -> Vec<Backend> {
+    let mut backends = vec![Backend::Reference, Backend::Cpu];
+    if support::device().is_some() {
+        backends.push(Backend::Cuda);
+    }
+    backends
+}
+
+fn data(name: &str) -> String {
+    let folder = std::env::var_os("RAREFY_TEST_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"),
+        Into::into,
+    );
+    let path = folder.join("bgk").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Columns of a table by their names.
+fn table(name: &str) -> BTreeMap<String, Vec<f64>> {
+    let text = data(name);
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let mut columns: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for line in lines {
+        for (name, value) in names.iter().zip(line.split(',')) {
+            let column = columns.entry((*name).to_owned()).or_default();
+            column.push(value.parse().unwrap());
+        }
+    }
+    columns
+}
+
+fn close(what: &str, found: impl Iterator<Item = f64>, expected: &[f64], tolerance: f64) {
+    let found: Vec<f64> = found.collect();
+    assert_eq!(found.len(), expected.len(), "{what}");
+    let worst =
+        found
+            .iter()
+            .zip(expected)
+            .map(|(a, b)| (a - b).abs())
+            .fold(0.0, |worst: f64, error| {
+                if error.is_nan() {
+                    f64::NAN
+                } else {
+                    worst.max(error)
+                }
+            });
+    assert!(worst <= tolerance, "{what}: off by {worst:e}");
+}
+
+fn number(case: &Value, key: &str) -> f64 {
+    case[key].as_f64().unwrap_or_else(|| panic!("{key}"))
+}
+
+fn precisions(backend: Backend) -> Vec<(Precision, f64)> {
+    match backend {
+        Backend::Reference => vec![(Precision::F64, 1e-11)],
+        _ => vec![(Precision::F64, 1e-11), (Precision::F32, 1e-5)],
+    }
+}
+
+fn scheme(case: &Value) -> Scheme {
+    if number(case, "order") == 1.0 {
+        Scheme::Upwind
+    } else {
+        Scheme::VanLeer
+    }
+}
+
+#[test]
+fn the_schemes_shocks_are_reproduced() {
+    let cases: Value = serde_json::from_str(&data("scheme_public.json")).unwrap();
+    for (name, case) in cases.as_object().unwrap() {
+        if !name.starts_with("shock") {
+            continue;
+        }
+        let length = number(case, "L");
+        let across = number(case, "nvt") as usize;
+        let mut velocities = vec![number(case, "nvx") as usize];
+        if across > 0 {
+            velocities.extend([across, across]);
+        }
+        let shock = Shock {
+            mach: Mach::new(number(case, "Ma")).unwrap(),
+            cells: number(case, "nx") as usize,
+            sides: [0.5 * length; 2],
+            velocities,
+            cut: number(case, "cut"),
+            gas: Gas::default(),
+            conservative: case["cons"].as_bool().unwrap(),
+        };
+        let expected = table(&format!("{name}.csv"));
+        for backend in backends() {
+            for (precision, tolerance) in precisions(backend) {
+                let config = SimulationConfig {
+                    scheme: scheme(case),
+                    precision,
+                    backend,
+                    ..SimulationConfig::new(shock.problem().unwrap(), number(case, "dt"))
+                };
+                let mut simulation = Simulation::new(config).unwrap();
+                simulation.advance(number(case, "steps") as u64).unwrap();
+                let moments = simulation.moments().unwrap();
+                let column = |key: &str, of: fn(&Moments) -> f64| {
+                    let what = format!("{name}, {backend}, {precision}: {key}");
+                    close(&what, moments.iter().map(of), &expected[key], tolerance);
+                };
+                column("n", |m| m.density);
+                column("u", |m| m.velocity[0]);
+                column("T", |m| m.temperature);
+                column("q", |m| m.heat_flux[0]);
+                column("pxx", |m| m.pressure[0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_schemes_cavity_is_reproduced() {
+    let cases: Value = serde_json::from_str(&data("scheme_public.json")).unwrap();
+    let case = &cases["cavity_red"];
+    let expected = table("cavity_red.csv");
+    let half = number(case, "vmax");
+    let axis = Axis::uniform(number(case, "nv") as usize, -half, half).unwrap();
+    let cavity = Cavity {
+        lid: number(case, "U"),
+        conservative: false,
+        ..Cavity::with_axes(
+            number(case, "delta"),
+            number(case, "N") as usize,
+            vec![axis.clone(), axis],
+        )
+        .unwrap()
+    };
+    let dt = number(case, "dt");
+    for backend in backends() {
+        for (precision, tolerance) in precisions(backend) {
+            let config = SimulationConfig {
+                scheme: scheme(case),
+                relaxed: false,
+                precision,
+                backend,
+                ..SimulationConfig::new(cavity.problem().unwrap(), dt)
+            };
+            let mut simulation = Simulation::new(config).unwrap();
+            simulation
+                .advance((number(case, "tend") / dt).round() as u64)
+                .unwrap();
+            let moments = simulation.streamed_moments().unwrap();
+            let column = |key: &str, of: fn(&Moments) -> f64| {
+                let what = format!("{backend}, {precision}: {key}");
+                close(&what, moments.iter().map(of), &expected[key], tolerance);
+            };
+            column("n", |m| m.density);
+            column("ux", |m| m.velocity[0]);
+            column("uy", |m| m.velocity[1]);
+            column("T", |m| m.temperature);
+            column("pxy", |m| m.pressure[2]);
+            let fluxes = simulation.face_fluxes().unwrap();
+            let results = cavity.results(&simulation.moments().unwrap(), &fluxes[3]);
+            // The lid's speed is what these are divided by.
+            let tolerance = tolerance / number(case, "U");
+            for (found, key) in [
+                (results.drag_wall, "D_wall"),
+                (results.drag_cell, "D_cell"),
+                (results.flow, "G"),
+            ] {
+                let error = (found - number(case, key)).abs();
+                assert!(
+                    error < tolerance,
+                    "{backend}, {precision}: {key} off by {error:e}"
+                );
+            }
+        }
+    }
+}
+
+/// Shows the mass of the gas, in cells.
+fn mass(moments: &[Moments]) -> f64 {
+    moments.iter().map(|m| m.density).sum()
+}
+
+/// Small problems that together have every kind of boundary, of velocity space and of model.
+fn assorted() -> Vec<(&'static str, Problem, f64)> {
+    let axis = |n| Axis::uniform(n, -4.4, 4.4).unwrap();
+    let shakhov = Gas {
+        model: Model::Shakhov,
+        ..Gas::default()
+    };
+    let wall = |temperature: f64, along: [f64; 2], accommodation: f64| {
+        Boundary::Wall(Wall {
+            temperature,
+            velocity: along,
+            accommodation,
+        })
+    };
+    let lump = |x: f64, y: f64| State {
+        density: 1.0 + 0.3 * (x - y).sin(),
+        velocity: [0.1 * x.cos(), 0.2 * y.sin()],
+        temperature: 1.0 + 0.2 * (x + 2.0 * y).cos(),
+    };
+    let line = |x: f64, _: f64| State {
+        velocity: [0.1 * x.cos(), 0.0],
+        ..lump(x, 0.3)
+    };
+    let tube = Space::line(37, [0.0, 4.0]).unwrap();
+    let square = Space::rectangle([21, 13], [0.0, 2.0], [-0.5, 1.5]).unwrap();
+    let periodic = Boundaries::line(Boundary::Periodic, Boundary::Periodic);
+    let box_of = |left, right, bottom, top| Boundaries {
+        left,
+        right,
+        bottom,
+        top,
+    };
+    let still = wall(1.0, [0.0; 2], 1.0);
+    vec![
+        (
+            "plates, reduced",
+            Problem::new(
+                tube,
+                VelocitySpace::new(vec![axis(11)], 1).unwrap(),
+                shakhov,
+                Boundaries::line(wall(1.1, [0.0; 2], 1.0), wall(0.9, [0.0; 2], 0.6)),
+                line,
+            )
+            .unwrap(),
+            0.3,
+        ),
+        (
+            "mirror and wall, full",
+            Problem::new(
+                tube,
+                VelocitySpace::new(vec![axis(10), axis(9), axis(8)], 1).unwrap(),
+                shakhov,
+                Boundaries::line(Boundary::Specular, wall(1.2, [0.0; 2], 1.0)),
+                line,
+            )
+            .unwrap(),
+            0.1,
+        ),
+        (
+            "periodic line",
+            Problem::new(
+                tube,
+                VelocitySpace::new(vec![axis(12)], 1).unwrap(),
+                Gas::default(),
+                periodic,
+                line,
+            )
+            .unwrap(),
+            0.37,
+        ),
+        (
+            "sheared gas between plates",
+            Problem::uniform(
+                tube,
+                VelocitySpace::new(vec![axis(10), axis(11)], 2).unwrap(),
+                shakhov,
+                Boundaries::line(wall(1.0, [0.0, -0.2], 1.0), wall(1.0, [0.0, 0.2], 0.8)),
+                State::REST,
+            )
+            .unwrap(),
+            0.09,
+        ),
+        (
+            "cavity, reduced, partly smooth walls",
+            Problem::new(
+                square,
+                VelocitySpace::new(vec![axis(10), axis(12)], 2).unwrap(),
+                shakhov,
+                box_of(
+                    still,
+                    wall(1.1, [0.0, 0.1], 0.7),
+                    wall(0.9, [-0.1, 0.0], 0.5),
+                    wall(1.0, [0.3, 0.0], 1.0),
+                ),
+                lump,
+            )
+            .unwrap(),
+            0.06,
+        ),
+        (
+            "cavity, full",
+            Problem::new(
+                square,
+                VelocitySpace::new(vec![axis(8), axis(9), axis(8)], 2).unwrap(),
+                Gas::default(),
+                box_of(still, still, still, wall(1.0, [0.3, 0.0], 1.0)),
+                lump,
+            )
+            .unwrap(),
+            0.02,
+        ),
+        (
+            "channel with an inflow and a mirror",
+            Problem::new(
+                square,
+                VelocitySpace::new(vec![axis(10), axis(10)], 2).unwrap(),
+                Gas {
+                    frequency: 0.0,
+                    ..Gas::default()
+                },
+                box_of(
+                    Boundary::Inflow(State::along_x(1.0, 0.4, 1.0)),
+                    Boundary::Inflow(State::along_x(0.8, 0.4, 1.0)),
+                    Boundary::Specular,
+                    wall(1.0, [0.0; 2], 1.0),
+                ),
+                lump,
+            )
+            .unwrap(),
+            0.05,
+        ),
+        (
+            "torus",
+            Problem::new(
+                square,
+                VelocitySpace::new(vec![axis(8), axis(8), axis(8)], 2).unwrap(),
+                shakhov,
+                box_of(
+                    Boundary::Periodic,
+                    Boundary::Periodic,
+                    Boundary::Periodic,
+                    Boundary::Periodic,
+                ),
+                lump,
+            )
+            .unwrap(),
+            0.04,
+        ),
+    ]
+}
+
+#[test]
+fn all_backends_agree_on_every_kind_of_problem() {
+    for (name, problem, dt) in assorted() {
+        for scheme in [Scheme::Upwind, Scheme::VanLeer] {
+            let run = |backend, precision| {
+                let config = SimulationConfig {
+                    scheme,
+                    precision,
+                    backend,
+                    relaxed: false,
+                    ..SimulationConfig::new(problem.clone(), dt)
+                };
+                let mut simulation = Simulation::new(config).unwrap();
+                simulation.advance(5).unwrap();
+                (
+                    simulation.moments().unwrap(),
+                    simulation.face_fluxes().unwrap(),
+                )
+            };
+            let (expected, fluxes) = run(Backend::Reference, Precision::F64);
+            for backend in backends() {
+                for (precision, tolerance) in precisions(backend) {
+                    let (found, found_fluxes) = run(backend, precision);
+                    let tolerance = 10.0 * tolerance;
+                    let what = format!("{name}, {scheme:?}, {backend}, {precision}");
+                    let column = |key: &str, of: fn(&Moments) -> f64| {
+                        let expected: Vec<f64> = expected.iter().map(of).collect();
+                        close(
+                            &format!("{what}: {key}"),
+                            found.iter().map(of),
+                            &expected,
+                            tolerance,
+                        );
+                    };
+                    column("n", |m| m.density);
+                    column("ux", |m| m.velocity[0]);
+                    column("uy", |m| m.velocity[1]);
+                    column("T", |m| m.temperature);
+                    column("Pxx", |m| m.pressure[0]);
+                    column("Pyy", |m| m.pressure[1]);
+                    column("Pxy", |m| m.pressure[2]);
+                    column("qx", |m| m.heat_flux[0]);
+                    column("qy", |m| m.heat_flux[1]);
+                    for (found, expected) in found_fluxes.iter().zip(&fluxes) {
+                        let parts = |f: &rarefy::bgk::FaceFlux| {
+                            [f.mass, f.momentum[0], f.momentum[1], f.energy]
+                        };
+                        close(
+                            &format!("{what}: faces"),
+                            parts(found).into_iter(),
+                            &parts(expected),
+                            tolerance,
+                        );
+                    }
+                    assert!(
+                        found == run(backend, precision).0,
+                        "{what}: two runs differ"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn closed_vessels_keep_their_mass_at_any_courant_number() {
+    for (name, problem, dt) in assorted() {
+        if name.contains("inflow") {
+            continue;
+        }
+        for factor in [1.0, 5.0, 11.0] {
+            let courant = SimulationConfig::new(problem.clone(), factor * dt).courant();
+            if courant > 10.0 {
+                continue;
+            }
+            for scheme in [Scheme::Upwind, Scheme::VanLeer] {
+                for backend in backends() {
+                    let config = SimulationConfig {
+                        scheme,
+                        backend,
+                        ..SimulationConfig::new(problem.clone(), factor * dt)
+                    };
+                    let mut simulation = Simulation::new(config).unwrap();
+                    let before = mass(&simulation.moments().unwrap());
+                    simulation.advance(6).unwrap();
+                    let after = mass(&simulation.moments().unwrap());
+                    let error = (after / before - 1.0).abs();
+                    assert!(
+                        error < 1e-14,
+                        "{name}, Courant number {courant}, {scheme:?}, {backend}: {error:e}"
+                    );
+                    for flux in simulation.face_fluxes().unwrap() {
+                        assert!(flux.mass.abs() < 1e-14, "{name}, {backend}: {flux:?}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! `rarefy longman` as its users meet it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn rarefy(folder: &Path, arguments: &[&str]) -> Output {
+    let binary = std::env::var_os("RAREFY_BIN").unwrap_or(env!("CARGO_BIN_EXE_rarefy").into());
+    Command::new(binary)
+        .current_dir(folder)
+        .arg("longman")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[track_caller]
+fn done(folder: &Path, arguments: &[&str]) -> Output {
+    let output = rarefy(folder, arguments);
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        text(&output.stderr)
+    );
+    output
+}
+
+#[track_caller]
+fn refused(folder: &Path, arguments: &[&str], why: &str) {
+    let output = rarefy(folder, arguments);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{arguments:?}: {stderr}");
+    assert!(stderr.contains(why), "{arguments:?}: {stderr}");
+    assert!(output.stdout.is_empty());
+}
+
+/// value, error, status, accelerator, condition.
+fn results(path: &Path) -> Vec<(f64, f64, String, String, f64)> {
+    let mut reader = csv::Reader::from_path(path).unwrap();
+    assert_eq!(
+        reader.headers().unwrap(),
+        vec!["value", "error", "status", "accelerator", "condition"]
+    );
+    reader.deserialize().map(|row| row.unwrap()).collect()
+}
+
+#[test]
+fn the_case_of_the_paper() {
+    let dir = tempfile::tempdir().unwrap();
+    let arguments = [
+        "--family",
+        "damped-cos",
+        "--lambda",
+        "0.5",
+        "--omega",
+        "10",
+        "--areas",
+        "16",
+        "--gauss",
+        "8",
+        "--backend",
+        "cpu",
+        "--json",
+    ];
+    let output = done(dir.path(), &arguments);
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let value = object["result"]["value"].as_f64().unwrap();
+    assert!((value - 0.004_987_531_172_069_825).abs() < 1e-15);
+    assert_eq!(object["result"]["status"], "OK");
+    assert_eq!(object["statuses"]["OK"], 1);
+    assert_eq!(object["parameters"]["gauss"], 8);
+}
+
+#[test]
+fn a_table_of_parameters_gives_a_row_for_each() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = "xi,p,other,a\n2,1,x,0\n0.1,1,,0\n0,1,,0\nNaN,1,,0\n2,one,,0\n2,1,,1.5\n2\n-2,1,,0\n2,1,,nan\n";
+    fs::write(dir.path().join("params.csv"), rows).unwrap();
+    for backend in ["cpu", "reference", "emulator"] {
+        let arguments = [
+            "--amplitude",
+            "x/(x^2+p^2)",
+            "--oscillator",
+            "bessel:0",
+            "--frequency",
+            "xi",
+            "--input",
+            "params.csv",
+            "--output",
+            "results.csv",
+            "--quiet",
+            "--backend",
+            backend,
+        ];
+        let output = done(dir.path(), &arguments);
+        assert!(output.stdout.is_empty());
+        assert!(
+            text(&output.stderr).contains(
+                "3 cells of the input are no numbers, the first 'one' in line 6, column p"
+            )
+        );
+        let results = results(&dir.path().join("results.csv"));
+        let status: Vec<&str> = results.iter().map(|r| r.2.as_str()).collect();
+        let invalid = "INVALID_ARGUMENT";
+        assert_eq!(
+            status,
+            [
+                "OK", "OK", invalid, invalid, invalid, "OK", invalid, invalid, invalid
+            ]
+        );
+        for (row, right) in [(0, 0.113_893_872_749_533_44), (1, 2.427_069_024_702_017)] {
+            let (value, error, ..) = results[row];
+            assert!((value - right).abs() <= error, "{backend}: {value} {right}");
+            assert!(error < 1e-10 * right);
+        }
+    }
+}
+
+#[test]
+fn orders_and_frequencies_may_be_parameters() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("params.csv"), "w,n\n1,0\n2,1\n1,10\n").unwrap();
+    let arguments = [
+        "--amplitude",
+        "c",
+        "--oscillator",
+        "bessel:n",
+        "--frequency",
+        "w",
+        "--param",
+        "c=2",
+        "--input",
+        "params.csv",
+        "--out",
+        "out",
+        "--backend",
+        "cpu",
+    ];
+    done(dir.path(), &arguments);
+    let results = results(&dir.path().join("out/results.csv"));
+    for (row, right) in [2.0, 1.0, 2.0].into_iter().enumerate() {
+        assert!((results[row].0 - right).abs() <= results[row].1);
+        assert_eq!(results[row].2, "OK");
+    }
+    let run = fs::read_to_string(dir.path().join("out/run.json")).unwrap();
+    let run: Value = serde_json::from_str(&run).unwrap();
+    assert_eq!(run["integrals"], 3);
+    assert!(dir.path().join("out/errors.png").exists());
+    // The run can be repeated from its own record.
+    let again = ["--config", "out/run.json", "--output", "again.csv"];
+    done(dir.path(), &again);
+    let bytes = |name: &str| fs::read(dir.path().join(name)).unwrap();
+    assert_eq!(bytes("again.csv"), bytes("out/results.csv"));
+}
+
+#[test]
+fn whole_integrands_have_zeros_or_a_half_period() {
+    let dir = tempfile::tempdir().unwrap();
+    let zeros: Vec<String> = (0..65)
+        .map(|k| {
+            (std::f64::consts::PI * (f64::from(k) + 0.5))
+                .cbrt()
+                .to_string()
+        })
+        .collect();
+    fs::write(dir.path().join("zeros.txt"), zeros.join("\n")).unwrap();
+    for (arguments, right) in [
+        // Gamma(4/3) cos(pi/6)
+        (
+            ["--integrand", "cos(x^3)", "--zeros-file", "zeros.txt"],
+            0.773_342_942_077_989_8,
+        ),
+        (
+            [
+                "--integrand",
+                "exp(-x)*sin(x)",
+                "--half-period",
+                "3.141592653589793",
+            ],
+            0.5,
+        ),
+    ] {
+        let output = done(
+            dir.path(),
+            &[&arguments[..], &["--output", "r.csv", "--backend", "cpu"]].concat(),
+        );
+        let (value, error, status, ..) = results(&dir.path().join("r.csv")).remove(0);
+        assert!((value - right).abs() <= error, "{value} {right} {error}");
+        assert_eq!(status, "OK", "{}", text(&output.stdout));
+    }
+    for (arguments, right) in [
+        (
+            ["--integrand", "abs(cos(x))", "--half-period", "3.14159"],
+            "PREMISE_VIOLATED",
+        ),
+        (
+            ["--integrand", "cos(x)", "--half-period", "-1"],
+            "INVALID_ARGUMENT",
+        ),
+        (["--integrand", "1/0*x", "--half-period", "1"], "NOT_FINITE"),
+    ] {
+        done(
+            dir.path(),
+            &[&arguments[..], &["--output", "r.csv", "--backend", "cpu"]].concat(),
+        );
+        assert_eq!(
+            results(&dir.path().join("r.csv"))[0].2,
+            right,
+            "{arguments:?}"
+        );
+    }
+    fs::write(dir.path().join("zeros.txt"), "3 2 1 4 5 6 7 8 9 10").unwrap();
+    let unsorted = [
+        "--integrand",
+        "cos(x)",
+        "--zeros-file",
+        "zeros.txt",
+        "--output",
+        "r.csv",
+        "--backend",
+        "cpu",
+    ];
+    done(dir.path(), &unsorted);
+    assert_eq!(results(&dir.path().join("r.csv"))[0].2, "INVALID_ARGUMENT");
+}
+
+#[test]
+fn transforms_take_the_users_function() {
+    let dir = tempfile::tempdir().unwrap();
+    for (arguments, right) in [
+        (
+            vec![
+                "--family",
+                "hankel",
+                "--amplitude",
+                "exp(-x)",
+                "--nu",
+                "0",
+                "--xi",
+                "2",
+            ],
+            0.089_442_719_099_991_59,
+        ),
+        (
+            vec![
+                "--family",
+                "double-fourier",
+                "--amplitude",
+                "(1+x^2+y^2)^(-1.5)",
+                "--xi",
+                "0.5",
+                "--eta",
+                "2",
+            ],
+            0.127_256_211_318_593_65,
+        ),
+    ] {
+        done(
+            dir.path(),
+            &[&arguments[..], &["--output", "r.csv", "--backend", "cpu"]].concat(),
+        );
+        let (value, error, status, ..) = results(&dir.path().join("r.csv")).remove(0);
+        assert!((value - right).abs() <= error, "{value} {right} {error}");
+        assert_eq!(status, "OK", "{arguments:?} {error}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_refused_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("p.csv"), "p,xi\n1,2\n").unwrap();
+    fs::write(dir.path().join("empty.csv"), "").unwrap();
+    fs::write(dir.path().join("twice.csv"), "p,p\n1,2\n").unwrap();
+    fs::write(dir.path().join("words.txt"), "1 2 three").unwrap();
+    let general = [
+        "--oscillator",
+        "bessel:0",
+        "--frequency",
+        "xi",
+        "--amplitude",
+    ];
+    let with = |more: &[&'static str]| [&general[..], more].concat();
+    for (arguments, why) in [
+        (vec![], "an integrand is needed"),
+        (
+            with(&["x/(x^2+q^2)", "--input", "p.csv"]),
+            "p.csv: no column for the parameter q; the columns are p, xi",
+        ),
+        (with(&["x/(x^2+p^2", "--input", "p.csv"]), "character 11"),
+        (
+            with(&["p", "--input", "none.csv"]),
+            "none.csv: no such file",
+        ),
+        (
+            with(&["p", "--input", "empty.csv"]),
+            "empty.csv: an empty file",
+        ),
+        (
+            with(&["p", "--input", "twice.csv"]),
+            "two columns are named 'p'",
+        ),
+        (
+            with(&["p", "--xi", "1"]),
+            "no value for the parameter p; give --param p=VALUE",
+        ),
+        (
+            with(&["1", "--xi", "1", "--param", "q=1"]),
+            "the integrand has no parameter 'q'; it has xi",
+        ),
+        (
+            with(&["1", "--xi", "1", "--param", "q"]),
+            "is not of the form NAME=VALUE",
+        ),
+        (
+            with(&["1", "--xi", "1", "--areas", "7"]),
+            "--areas is a number from 8 to 64, not 7",
+        ),
+        (
+            with(&["1", "--xi", "1", "--gauss", "1"]),
+            "Gauss points is from 2 to 64, not 1",
+        ),
+        (
+            with(&["1", "--xi", "1", "--rtol=-1"]),
+            "the relative tolerance is a number from 0 on, not -1",
+        ),
+        (
+            vec![
+                "--amplitude",
+                "1",
+                "--oscillator",
+                "tan",
+                "--frequency",
+                "1",
+            ],
+            "'tan' is no oscillator",
+        ),
+        (
+            vec![
+                "--amplitude",
+                "1",
+                "--oscillator",
+                "bessel:-3",
+                "--frequency",
+                "1",
+            ],
+            "above -1",
+        ),
+        (
+            vec!["--amplitude", "1", "--oscillator", "cos"],
+            "--frequency, a number or a parameter, is needed",
+        ),
+        (
+            vec![
+                "--amplitude",
+                "1",
+                "--oscillator",
+                "cos",
+                "--frequency",
+                "x",
+            ],
+            "depends on x",
+        ),
+        (
+            vec!["--integrand", "cos(x)"],
+            "--integrand needs --zeros-file FILE or --half-period H",
+        ),
+        (
+            vec!["--integrand", "cos(x)", "--zeros-file", "words.txt"],
+            "line 1: 'three' is no number",
+        ),
+        (
+            vec!["--family", "cosine"],
+            "there is no family 'cosine'; families are damped-cos",
+        ),
+        (
+            vec!["--family", "hankel", "--nu", "0", "--xi", "1"],
+            "needs a function f as amplitude",
+        ),
+        (
+            vec!["--family", "damped-cos", "--lambda", "one", "--omega", "1"],
+            "a number is needed",
+        ),
+    ] {
+        refused(dir.path(), &arguments, why);
+    }
+    // No rows are no error: there are as many results.
+    fs::write(dir.path().join("none.csv"), "p,xi\n").unwrap();
+    let output = done(
+        dir.path(),
+        &with(&[
+            "p",
+            "--input",
+            "none.csv",
+            "--output",
+            "r.csv",
+            "--backend",
+            "cpu",
+        ]),
+    );
+    assert!(text(&output.stderr).contains("the input has no rows"));
+    assert!(results(&dir.path().join("r.csv")).is_empty());
+}
+
+#[test]
+fn help_lists_families_and_the_grammar() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = done(dir.path(), &["--help"]);
+    let help = text(&output.stdout);
+    for part in [
+        "damped-cos",
+        "sommerfeld",
+        "double-fourier",
+        "besselj(nu, x)",
+        "-x^2 is -(x^2)",
+        "PREMISE_VIOLATED",
+    ] {
+        assert!(help.contains(part), "{part}");
+    }
+}

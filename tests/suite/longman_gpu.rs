@@ -1,0 +1,537 @@
+//! Verdicts of machines on many integrals, against closed forms: nothing wrong may be OK.
+
+use std::f64::consts::PI;
+
+use rarefy::Precision;
+use rarefy::emulator::{Emulator, ThreadOrder};
+use rarefy::longman::expression::Program;
+use rarefy::longman::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Verdict};
+use rarefy::longman::gpu::fixed::Functions;
+use rarefy::longman::gpu::tabled::{TableRule, Tabled, TabledBatch};
+use rarefy::longman::special::bessel_k;
+use rarefy::longman::{Boundaries, Integral, Oscillator, Settings, Task, integrate_oscillating};
+use rarefy::machine::Machine;
+use rarefy_kernels::Real;
+use rarefy_kernels::longman::Status;
+
+use crate::support;
+
+/// The integrand of the example `own_integrand`.
+#[path = "../../examples/own_integrand/kernels/src/ring.rs"]
+#[allow(unreachable_pub, reason = "it is a library where it stands")]
+mod ring;
+
+/// Reproducible numbers in (0, 1).
+struct Uniform(u64);
+
+impl Uniform {
+    fn next(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+    /// 10^exponent, rounded to single precision so that both precisions have the same integral.
+    fn decades(&mut self, from: f64, to: f64) -> f64 {
+        f64::from(10f64.powf(from + (to - from) * self.next()) as f32)
+    }
+}
+
+/// A family with random parameters: frequency, parameters, exact value.
+type Draw = fn(&mut Uniform) -> (f64, Vec<f64>, f64);
+
+struct Family {
+    name: &'static str,
+    oscillation: Oscillation,
+    amplitude: Amplitude<'static>,
+    expression: &'static str,
+    names: &'static [&'static str],
+    draw: Draw,
+    /// Least share that the device must decide itself as OK in double precision; exponentially small integrals have condition numbers that
+    /// forbid it.
+    decided: f64,
+}
+
+fn families() -> Vec<Family> {
+    vec![
+        Family {
+            name: "damped cos",
+            oscillation: Oscillation::Cos,
+            amplitude: Amplitude::Damped,
+            expression: "exp(-l*x)",
+            names: &["l"],
+            draw: |u| {
+                let (l, w) = (u.decades(-2.0, 0.3), u.decades(0.0, 2.0));
+                (w, vec![l], l / (l * l + w * w))
+            },
+            decided: 0.5,
+        },
+        Family {
+            name: "damped sin",
+            oscillation: Oscillation::Sin,
+            amplitude: Amplitude::Damped,
+            expression: "exp(-l*x)",
+            names: &["l"],
+            draw: |u| {
+                let (l, w) = (u.decades(-3.0, 0.3), u.decades(-0.3, 2.0));
+                (w, vec![l], w / (l * l + w * w))
+            },
+            decided: 0.9,
+        },
+        Family {
+            name: "damped J0",
+            oscillation: Oscillation::Bessel(0.0),
+            amplitude: Amplitude::PowerDamped,
+            expression: "x^m*exp(-l*x)",
+            names: &["m", "l"],
+            draw: |u| {
+                let (l, b) = (u.decades(-2.0, 0.0), u.decades(-0.3, 1.0));
+                (b, vec![0.0, l], 1.0 / l.hypot(b))
+            },
+            decided: 0.9,
+        },
+        Family {
+            name: "x^(-1/2) cos",
+            oscillation: Oscillation::Cos,
+            amplitude: Amplitude::PowerDamped,
+            expression: "x^m*exp(-l*x)",
+            names: &["m", "l"],
+            draw: |u| {
+                let w = u.decades(-1.0, 2.0);
+                (w, vec![-0.5, 0.0], (PI / (2.0 * w)).sqrt())
+            },
+            decided: 0.9,
+        },
+        Family {
+            name: "Sommerfeld",
+            oscillation: Oscillation::Bessel(0.0),
+            amplitude: Amplitude::Sommerfeld,
+            expression: "x*exp(-z*sqrt(x^2+k^2))/sqrt(x^2+k^2)",
+            names: &["k", "z"],
+            draw: |u| {
+                let (k, z, rho) = (u.decades(-1.0, 0.5), 0.5 * u.next(), u.decades(-0.3, 0.7));
+                let z = f64::from(z as f32);
+                let r = rho.hypot(z);
+                (rho, vec![k, z], (-k * r).exp() / r)
+            },
+            decided: 0.2,
+        },
+        Family {
+            name: "Lorentzian",
+            oscillation: Oscillation::Cos,
+            amplitude: Amplitude::Rational,
+            expression: "x^m/(x^2+p^2)",
+            names: &["p", "m"],
+            draw: |u| {
+                let (p, w) = (u.decades(-0.5, 0.5), u.decades(-0.5, 0.5));
+                (w, vec![p, 0.0], PI * (-p * w).exp() / (2.0 * p))
+            },
+            decided: 0.2,
+        },
+        Family {
+            name: "Hankel transform K0",
+            oscillation: Oscillation::Bessel(0.0),
+            amplitude: Amplitude::Rational,
+            expression: "x^m/(x^2+p^2)",
+            names: &["p", "m"],
+            draw: |u| {
+                let (p, xi) = (u.decades(-0.3, 0.3), u.decades(-0.3, 0.3));
+                (xi, vec![p, 1.0], bessel_k(0.0, p * xi))
+            },
+            decided: 0.2,
+        },
+    ]
+}
+
+/// Draws of a family as columns.
+fn draws(family: &Family, count: usize) -> (Vec<f64>, Vec<Vec<f64>>, Vec<f64>) {
+    let mut uniform = Uniform(0x2545_F491_4F6C_DD1D);
+    let (mut frequencies, mut exact) = (Vec::new(), Vec::new());
+    let mut columns = vec![Vec::new(); family.amplitude.parameters()];
+    for _ in 0..count {
+        let (frequency, parameters, value) = (family.draw)(&mut uniform);
+        frequencies.push(frequency);
+        exact.push(value);
+        for (column, parameter) in columns.iter_mut().zip(parameters) {
+            column.push(parameter);
+        }
+    }
+    (frequencies, columns, exact)
+}
+
+/// Checks that nothing wrong is OK; returns how many are.
+fn judge(name: &str, relative: f64, verdicts: &[Option<Verdict>], exact: &[f64]) -> usize {
+    let mut right = 0;
+    for (k, (verdict, exact)) in verdicts.iter().zip(exact).enumerate() {
+        let Some(verdict) = verdict else { continue };
+        let error = (verdict.value - exact).abs();
+        assert!(
+            error <= verdict.error + 1e-14 * exact.abs(),
+            "{name}, {k}: {verdict:?}, exact {exact:e}, error {error:e}"
+        );
+        assert!(verdict.condition >= 0.99, "{name}: {verdict:?}");
+        if verdict.status == Status::Ok {
+            right += 1;
+            assert!(
+                error <= relative * exact.abs() * (1.0 + relative),
+                "{name}, {k}: {verdict:?}, exact {exact:e}"
+            );
+        } else {
+            assert_eq!(verdict.status, Status::NotConverged, "{name}");
+        }
+    }
+    right
+}
+
+fn families_are_judged<M: Machine, T: Interpret>(machine: &M, count: usize, relative: f64) {
+    for family in families() {
+        let (frequencies, columns, exact) = draws(&family, count);
+        let config = BatchConfig {
+            relative,
+            ..BatchConfig::new(family.oscillation.clone())
+        };
+        let batch = Batch::<M, T>::new(machine, &config).expect("a batch");
+        let named = batch
+            .integrate(family.amplitude, &frequencies, &columns)
+            .expect("verdicts");
+        let right = judge(family.name, relative, &named, &exact);
+        if T::NAME == "f64" {
+            assert!(
+                right as f64 >= family.decided * count as f64,
+                "{}: {right} of {count} are OK",
+                family.name
+            );
+        }
+        // The same amplitude, interpreted.
+        let program = Program::parse(family.expression).expect("an expression");
+        let columns: Vec<Vec<f64>> = program
+            .parameters()
+            .iter()
+            .map(|name| {
+                let at = family.names.iter().position(|known| known == name);
+                columns[at.expect("a parameter of the family")].clone()
+            })
+            .collect();
+        let interpreted = batch
+            .integrate(Amplitude::Program(&program), &frequencies, &columns)
+            .expect("verdicts");
+        let right_too = judge(family.name, relative, &interpreted, &exact);
+        assert!(
+            right.abs_diff(right_too) <= 1 + count / 10,
+            "{}: {right} and {right_too} are OK",
+            family.name
+        );
+    }
+}
+
+#[test]
+fn families_get_right_values_or_none() {
+    families_are_judged::<_, f64>(&Emulator::default(), 40, 1e-10);
+    families_are_judged::<_, f32>(&Emulator::new(ThreadOrder::Random(5)), 20, 1e-4);
+    if let Some(device) = support::device() {
+        families_are_judged::<_, f64>(&device, 20_000, 1e-10);
+        families_are_judged::<_, f32>(&device, 20_000, 1e-4);
+    }
+}
+
+fn hopeless_integrals_stay_undecided<M: Machine>(machine: &M) {
+    let ask = |oscillation: Oscillation, expression: &str| {
+        let config = BatchConfig::new(oscillation);
+        let batch = Batch::<M, f64>::new(machine, &config).expect("a batch");
+        let program = Program::parse(expression).expect("an expression");
+        batch
+            .integrate(Amplitude::Program(&program), &[1.0], &[])
+            .expect("verdicts")[0]
+    };
+    let uniform = |start: f64, first: f64, step: f64| Oscillation::Boundaries {
+        start,
+        at: (0..=24).map(|k| first + f64::from(k) * step).collect(),
+    };
+    for (oscillation, expression) in [
+        // Divergent, with an analytic continuation that Euler's sum would find.
+        (Oscillation::Cos, "exp(0.1*x)"),
+        (Oscillation::Cos, "x"),
+        // Of constant amplitude.
+        (Oscillation::Sin, "1"),
+        (Oscillation::Cos, "1+0*x"),
+        // Not alternating.
+        (uniform(0.0, 0.5 * PI, PI), "abs(cos(x))"),
+        (uniform(0.0, 0.5 * PI, 2.0 * PI), "exp(-0.01*x)*cos(x)"),
+        (Oscillation::Cos, "cos(x)"),
+        // A pole, and what is not a number.
+        (Oscillation::Cos, "1/(x-3)"),
+        (Oscillation::Sin, "sqrt(2-x)"),
+        (Oscillation::Sin, "0/0+0*x"),
+        // A head that no quadrature resolves.
+        (Oscillation::Cos, "x^(-0.97)"),
+        (Oscillation::Cos, "1/x"),
+        // A step inside an area.
+        (Oscillation::Cos, "exp(-x)*(1+0.01*sign(x-4))"),
+    ] {
+        let verdict = ask(oscillation.clone(), expression);
+        assert_eq!(verdict, None, "{oscillation:?} {expression}");
+    }
+    // In their place: the same questions with an answer.
+    let verdict = ask(uniform(0.0, 0.5 * PI, PI), "exp(-0.1*x)*cos(x)").expect("an answer");
+    assert_eq!(verdict.status, Status::Ok);
+    assert!((verdict.value - 0.1 / 1.01).abs() < verdict.error);
+    // From 1 on: (1 - i)^-1 e^(-(1-i)) = ...
+    let exact = (-1f64).exp() * 0.5 * (1f64.cos() - 1f64.sin());
+    let verdict = ask(uniform(1.0, 0.5 * PI, PI), "exp(-x)*cos(x)").expect("an answer");
+    assert!((verdict.value - exact).abs() < verdict.error && verdict.status == Status::Ok);
+}
+
+#[test]
+fn hopeless_integrals_are_left_to_the_cpu() {
+    hopeless_integrals_stay_undecided(&Emulator::default());
+    if let Some(device) = support::device() {
+        hopeless_integrals_stay_undecided(&device);
+    }
+}
+
+fn chunks_do_not_show<M: Machine>(machine: &M) {
+    let family = &families()[0];
+    let (mut frequencies, mut columns, _) = draws(family, 300);
+    // Bad rows among good ones.
+    frequencies[7] = -1.0;
+    frequencies[130] = f64::NAN;
+    frequencies[131] = 0.0;
+    columns[0][132] = f64::NAN;
+    columns[0][133] = f64::NEG_INFINITY;
+    let config = BatchConfig::new(Oscillation::Cos);
+    let ask = |batch: Batch<'_, M, f64>| {
+        batch
+            .integrate(Amplitude::Damped, &frequencies, &columns)
+            .expect("verdicts")
+    };
+    let whole = ask(Batch::new(machine, &config).expect("a batch"));
+    for bad in [7, 130, 131, 132, 133] {
+        assert_eq!(whole[bad], None, "{bad}");
+    }
+    for chunk in [1000, 128, 101] {
+        let parts = ask(Batch::new(machine, &config)
+            .expect("a batch")
+            .with_chunk(chunk));
+        assert!(whole == parts, "chunks of {chunk}");
+    }
+    let none = Batch::<M, f64>::new(machine, &config)
+        .expect("a batch")
+        .integrate(Amplitude::Damped, &[], &[vec![]])
+        .expect("no integral, no verdict");
+    assert!(none.is_empty());
+}
+
+#[test]
+fn chunks_and_bad_rows_do_not_change_the_others() {
+    chunks_do_not_show(&Emulator::default());
+    if let Some(device) = support::device() {
+        chunks_do_not_show(&device);
+    }
+}
+
+fn tables_are_accurate<M: Machine>(machine: &M) {
+    /// The worst error of `e^(-x) osc(omega x)`; the estimate covers it but for the error of the quadrature, which it does not see.
+    fn worst<M: Machine, T: Real>(
+        machine: &M,
+        rule: &TableRule,
+        functions: Functions,
+        exact: fn(f64) -> f64,
+        unseen: f64,
+    ) -> f64 {
+        let frequencies: Vec<T> = [0.5, 2.0, 8.0].map(T::from_f64).to_vec();
+        let parameters = vec![T::ONE; 3];
+        let mut batch = TabledBatch::new(machine, rule, Tabled::Damped, &frequencies, &parameters)
+            .expect("a batch");
+        batch.launch(machine, functions).expect("a launch");
+        let (values, errors) = batch.results(machine).expect("results");
+        let mut worst = 0.0_f64;
+        for (k, omega) in frequencies.iter().enumerate() {
+            let error = (values[k].to_f64() - exact(omega.to_f64())).abs();
+            let roundoff = 4.0 * T::EPSILON.to_f64();
+            assert!(
+                error <= errors[k].to_f64() + roundoff + unseen,
+                "{k}: {error:e}, estimated {:e}",
+                errors[k].to_f64()
+            );
+            worst = worst.max(error);
+        }
+        worst
+    }
+    let rule = |oscillation, areas, nodes, panels| TableRule {
+        oscillation,
+        areas,
+        nodes,
+        panels,
+    };
+    let software = Functions::Software;
+    let j0 = |omega: f64| 1.0 / 1f64.hypot(omega);
+    let cos = |omega: f64| 1.0 / (1.0 + omega * omega);
+    for (areas, nodes, panels, tolerance, unseen) in
+        [(20, 12, 5, 1e-14, 1e-14), (16, 8, 3, 1e-9, 1e-12)]
+    {
+        let bessel = rule(Oscillation::Bessel(0.0), areas, nodes, panels);
+        let error = worst::<M, f64>(machine, &bessel, software, j0, unseen);
+        assert!(error < tolerance, "J0, {areas} areas: {error:e}");
+        let cosine = rule(Oscillation::Cos, areas, nodes, panels);
+        let error = worst::<M, f64>(machine, &cosine, software, cos, unseen);
+        assert!(error < tolerance, "cos, {areas} areas: {error:e}");
+    }
+    for functions in [software, Functions::Hardware] {
+        let error = worst::<M, f32>(
+            machine,
+            &rule(Oscillation::Bessel(0.0), 16, 8, 3),
+            functions,
+            j0,
+            1e-12,
+        );
+        assert!(error < 4e-7, "f32 {functions:?}: {error:e}");
+    }
+}
+
+#[test]
+fn sums_over_oscillator_tables_are_accurate() {
+    tables_are_accurate(&Emulator::default());
+    if let Some(device) = support::device() {
+        tables_are_accurate(&device);
+    }
+}
+
+#[test]
+fn an_integrand_of_ones_own_is_judged_too() {
+    let machine = Emulator::default();
+    let rho: Vec<f64> = (1..=70).map(|i| 0.5 + 0.05 * f64::from(i)).collect();
+    let columns = [vec![0.3; rho.len()], vec![0.7; rho.len()]];
+    let config = BatchConfig::new(Oscillation::Bessel(0.0));
+    let batch = Batch::<_, f64>::new(&machine, &config).expect("a batch");
+    let verdicts = batch
+        .integrate_with(&rho, &columns, |grid, a| {
+            machine.launch(
+                grid,
+                ring::integrate_ring {
+                    head: a.head,
+                    nodes: a.nodes,
+                    rows: a.rows,
+                    frequencies: a.frequencies,
+                    parameters: a.parameters,
+                    values: a.values,
+                    errors: a.errors,
+                    conditions: a.conditions,
+                    codes: a.codes,
+                    rule: a.rule,
+                },
+            )
+        })
+        .expect("verdicts");
+    let mut decided = 0;
+    for (rho, verdict) in rho.iter().zip(&verdicts) {
+        let Some(verdict) = verdict else { continue };
+        let g = |x: f64| x * (-0.3 * x).exp() / (x + 0.7);
+        let right =
+            integrate_oscillating(g, Oscillator::BesselJ(0.0), *rho, 0.0, &Settings::default())
+                .expect("the CPU's answer");
+        assert!(
+            (verdict.value - right.value).abs() <= verdict.error + right.error,
+            "{rho}: {verdict:?} {right:?}"
+        );
+        decided += usize::from(verdict.status == Status::Ok);
+    }
+    assert!(decided > 60, "{decided}");
+}
+
+fn every_row_gets_its_answer<M: Machine>(machine: &M, precision: Precision, rtol: f64) {
+    let settings = Settings {
+        rtol,
+        ..Settings::default()
+    };
+    let task = Task::oscillating("exp(-l*x)", "cos", "w", &[]).expect("a task");
+    assert_eq!(task.parameters(), ["l", "w"]);
+    // Rows: good, from a > 0, invalid, divergent, too ill-conditioned, good.
+    let lower = [0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+    let values = [
+        [0.5, 10.0],
+        [0.5, 10.0],
+        [f64::NAN, 1.0],
+        [-0.1, 1.0],
+        [1e-6, 3.0],
+        [2.0, 1.0],
+    ];
+    let found = task
+        .integrate_with(machine, &lower, values.as_flattened(), &settings, precision)
+        .expect("answers");
+    let right = [
+        Status::Ok,
+        Status::Ok,
+        Status::InvalidArgument,
+        Status::PremiseViolated,
+        Status::NotConverged,
+        Status::Ok,
+    ];
+    assert_eq!(found.iter().map(|i| i.status).collect::<Vec<_>>(), right);
+    let from_1 = (-0.5f64).exp() * (0.5 * 10f64.cos() - 10.0 * 10f64.sin()) / 100.25;
+    for (row, exact) in [(0, 0.5 / 100.25), (1, from_1), (5, 0.4)] {
+        let Integral { value, error, .. } = found[row];
+        assert!((value - exact).abs() <= error.max(1e-15), "{row}: {value}");
+    }
+    // Whole integrands.
+    let boundaries = Boundaries::HalfPeriod {
+        first: Some(0.5 * PI),
+        half_period: PI,
+    };
+    let task = Task::whole("exp(-l*x)*cos(x)", boundaries, &[]).expect("a task");
+    let found = task
+        .integrate_with(machine, &[0.0, 0.0], &[0.5, -0.1], &settings, precision)
+        .expect("answers");
+    let Integral { value, error, .. } = found[0];
+    assert!((value - 0.4).abs() <= error, "{value} {error}");
+    assert_eq!(found[0].status, Status::Ok);
+    assert_eq!(found[1].status, Status::PremiseViolated);
+}
+
+#[test]
+fn what_a_machine_leaves_the_cpu_answers() {
+    every_row_gets_its_answer(&Emulator::default(), Precision::F64, 1e-10);
+    every_row_gets_its_answer(&Emulator::default(), Precision::F32, 1e-3);
+    if let Some(device) = support::device() {
+        every_row_gets_its_answer(&device, Precision::F64, 1e-10);
+        every_row_gets_its_answer(&device, Precision::F32, 1e-3);
+    }
+}
+
+#[test]
+fn configurations_out_of_range_are_refused() {
+    let machine = Emulator::default();
+    let good = BatchConfig::new(Oscillation::Cos);
+    for bad in [
+        BatchConfig {
+            areas: 7,
+            ..good.clone()
+        },
+        BatchConfig {
+            areas: 65,
+            ..good.clone()
+        },
+        BatchConfig {
+            relative: f64::NAN,
+            ..good.clone()
+        },
+        BatchConfig {
+            absolute: -1.0,
+            ..good.clone()
+        },
+        BatchConfig::new(Oscillation::Bessel(-1.0)),
+        BatchConfig::new(Oscillation::Boundaries {
+            start: 0.0,
+            at: vec![1.0; 25],
+        }),
+    ] {
+        let refused = Batch::<_, f64>::new(&machine, &bad).err();
+        assert!(refused.is_some_and(|error| error.is_input()), "{bad:?}");
+    }
+    let batch = Batch::<_, f64>::new(&machine, &good).expect("a batch");
+    assert!(batch.integrate(Amplitude::Damped, &[1.0], &[]).is_err());
+    assert!(
+        batch
+            .integrate(Amplitude::Damped, &[1.0], &[vec![1.0, 2.0]])
+            .is_err()
+    );
+}

@@ -1,0 +1,333 @@
+//! `rarefy sum` and `rarefy dot` as their users meet them.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn rarefy(folder: &Path, arguments: &str) -> Command {
+    let binary = std::env::var_os("RAREFY_BIN").unwrap_or(env!("CARGO_BIN_EXE_rarefy").into());
+    let mut command = Command::new(binary);
+    command
+        .current_dir(folder)
+        .args(arguments.split_whitespace())
+        .stdin(Stdio::null());
+    command
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[track_caller]
+fn done(folder: &Path, arguments: &str) -> String {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = rarefy(folder, arguments).output().unwrap();
+    assert!(status.success(), "{arguments}: {}", text(&stderr));
+    text(&stdout).to_owned()
+}
+
+#[track_caller]
+fn object(folder: &Path, arguments: &str) -> Value {
+    serde_json::from_str(&done(folder, &format!("{arguments} --json"))).unwrap()
+}
+
+/// Exit code 2, one line that holds `why`, and nothing on standard output.
+#[track_caller]
+fn refused(folder: &Path, arguments: &str, why: &str) {
+    let output = rarefy(folder, arguments).output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{arguments}: {stderr}");
+    assert!(stderr.contains(why), "{arguments}: {stderr}");
+    assert_eq!(text(&output.stdout), "", "{arguments}");
+}
+
+/// A .npy file as numpy writes it.
+fn npy(descr: &str, fortran: bool, shape: &str, data: impl IntoIterator<Item = u8>) -> Vec<u8> {
+    let order = if fortran { "True" } else { "False" };
+    let mut header =
+        format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
+    while (10 + header.len() + 1) % 64 != 0 {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+/// A folder with the vectors of the tests.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: Vec<u8>| fs::write(folder.path().join(name), bytes).unwrap();
+    let x = [1e16, 1.0, 0.1, -1e16];
+    let y = [3.0, -1e-300, 10.0, 3.0];
+    write(
+        "x.npy",
+        npy(
+            "<f8",
+            false,
+            "(4,)",
+            x.iter().flat_map(|x: &f64| x.to_le_bytes()),
+        ),
+    );
+    write(
+        "big_endian.npy",
+        npy(">f8", false, "(4,)", x.iter().flat_map(|x| x.to_be_bytes())),
+    );
+    write(
+        "y.npy",
+        npy(
+            "<f8",
+            false,
+            "(4,)",
+            y.iter().flat_map(|y: &f64| y.to_le_bytes()),
+        ),
+    );
+    write(
+        "square.npy",
+        npy(
+            "<f8",
+            false,
+            "(2, 2)",
+            x.iter().flat_map(|x| x.to_le_bytes()),
+        ),
+    );
+    write(
+        "fortran.npy",
+        npy(
+            "<f8",
+            true,
+            "(2, 2)",
+            x.iter().flat_map(|x| x.to_le_bytes()),
+        ),
+    );
+    write(
+        "f32.npy",
+        npy(
+            "<f4",
+            false,
+            "(3,)",
+            [0.1_f32; 3].iter().flat_map(|x| x.to_le_bytes()),
+        ),
+    );
+    write(
+        "f32_of_4.npy",
+        npy(
+            "<f4",
+            false,
+            "(4,)",
+            [0.5_f32; 4].iter().flat_map(|x| x.to_le_bytes()),
+        ),
+    );
+    write(
+        "i8.npy",
+        npy(
+            "|i1",
+            false,
+            "(4,)",
+            [-128_i8, -1, 127, 5].iter().flat_map(|x| x.to_le_bytes()),
+        ),
+    );
+    write(
+        "u64.npy",
+        npy(
+            "<u8",
+            false,
+            "(4,)",
+            [u64::MAX; 4].iter().flat_map(|x| x.to_le_bytes()),
+        ),
+    );
+    write(
+        "i64.npy",
+        npy(
+            ">i8",
+            false,
+            "(4,)",
+            [i64::MIN; 4].iter().flat_map(|x| x.to_be_bytes()),
+        ),
+    );
+    write("empty.npy", npy("<f8", false, "(0,)", []));
+    write(
+        "infinite.npy",
+        npy("<f8", false, "(1,)", f64::NEG_INFINITY.to_le_bytes()),
+    );
+    write("nan.npy", npy("<f4", false, "(1,)", f32::NAN.to_le_bytes()));
+    write("complex.npy", npy("<c16", false, "(1,)", [0; 16]));
+    write("short.npy", npy("<f8", false, "(9,)", [0; 16]));
+    write("long.npy", npy("<f8", false, "(1,)", [0; 16]));
+    write("none.npy", Vec::new());
+    write("empty.txt", Vec::new());
+    write("lines.txt", b"1e40\n  0.25\n\n-1e40\r\n+7".to_vec());
+    write("other.txt", b"1\n2\n1\n4\n".to_vec());
+    write("wrong.txt", b"1\n2.5e3\n0x10\n4\n".to_vec());
+    write("binary.bin", vec![0xff, 0xfe, 0, 1, 10, 7]);
+    folder
+}
+
+#[test]
+fn results_are_printed_in_their_shortest_form() {
+    let folder = folder();
+    for (arguments, printed) in [
+        ("sum x.npy", "1.1\n"),
+        ("sum big_endian.npy", "1.1\n"),
+        ("sum square.npy", "1.1\n"),
+        ("sum fortran.npy --backend reference", "1.1\n"),
+        ("sum x.npy --backend emulator", "1.1\n"),
+        (
+            "sum x.npy --exact",
+            "1.1\n1.1000000000000000055511151231257827021181583404541015625\n",
+        ),
+        ("sum x.npy --abs", "2e16\n"),
+        ("sum x.npy --abs --round f32 --quiet", "2e16\n"),
+        ("sum x.npy --norm", "1.414213562373095e16\n"),
+        ("sum x.npy --mean", "0.275\n"),
+        ("sum f32.npy", "0.30000000447034836\n"),
+        ("sum f32.npy --round f32", "0.3\n"),
+        ("sum f32.npy --precision f32", "0.3\n"),
+        ("sum i8.npy", "3\n"),
+        ("sum i8.npy --abs", "261\n"),
+        ("sum i8.npy --squares", "32539\n"),
+        ("sum u64.npy", "73786976294838206460\n"),
+        (
+            "dot u64.npy i64.npy",
+            "-680564733841876926889855726716117319680\n",
+        ),
+        ("dot i8.npy u64.npy", "55340232221128654845\n"),
+        ("dot x.npy y.npy", "1.0\n"),
+        ("dot x.npy big_endian.npy", "2e32\n"),
+        ("dot x.npy f32_of_4.npy", "0.55\n"),
+        ("dot i8.npy f32_of_4.npy --exact", "1.5\n1.5\n"),
+        ("dot square.npy square.npy", "2e32\n"),
+        ("sum empty.npy", "0.0\n"),
+        ("dot empty.npy empty.npy", "0.0\n"),
+        ("sum infinite.npy", "-inf\n"),
+        ("sum nan.npy --exact", "nan\n"),
+        ("sum empty.txt", "0\n"),
+        ("sum lines.txt", "7.25\n"),
+        ("sum lines.txt --backend reference", "7.25\n"),
+        ("dot lines.txt other.txt", "28.5\n"),
+        ("sum other.txt --squares", "22\n"),
+    ] {
+        assert_eq!(done(folder.path(), arguments), printed, "{arguments}");
+    }
+}
+
+#[test]
+fn json_has_value_bits_and_exact_value() {
+    let folder = folder();
+    let run = object(folder.path(), "sum x.npy");
+    assert_eq!(run["value"], 1.1);
+    assert_eq!(run["bits"], "3ff199999999999a");
+    assert_eq!(
+        run["exact"],
+        "1.1000000000000000055511151231257827021181583404541015625"
+    );
+    assert_eq!(run["count"], 4);
+    assert!(run["elapsed_s"].as_f64().unwrap() > 0.0);
+    let run = object(folder.path(), "sum f32.npy --round f32");
+    assert_eq!(
+        (run["value"].as_f64(), run["bits"].as_str()),
+        (Some(0.3), Some("3e99999a"))
+    );
+    let run = object(folder.path(), "sum lines.txt --round f32");
+    assert_eq!(
+        (run["value"].as_str(), run["bits"].as_str()),
+        (Some("7.25"), Some("40e80000"))
+    );
+    assert_eq!(
+        (run["exact"].as_str(), run["count"].as_u64()),
+        (Some("7.25"), Some(4))
+    );
+    let run = object(folder.path(), "sum infinite.npy");
+    assert_eq!(
+        (run["value"].as_str(), run["bits"].as_str()),
+        (Some("-inf"), Some("fff0000000000000"))
+    );
+    assert_eq!(run["exact"], Value::Null);
+    let run = object(folder.path(), "dot u64.npy i64.npy");
+    assert_eq!(run["value"], "-680564733841876926889855726716117319680");
+    assert_eq!(run["bits"], "c800000000000000");
+}
+
+#[test]
+fn a_run_can_be_repeated_from_its_json() {
+    let folder = folder();
+    done(folder.path(), "sum x.npy --abs --round f32 --out first");
+    let again = done(folder.path(), "sum x.npy --config first/run.json");
+    assert_eq!(again, "2e16\n");
+    let run: Value =
+        serde_json::from_slice(&fs::read(folder.path().join("first/run.json")).unwrap()).unwrap();
+    assert_eq!(run["parameters"]["round"], "f32");
+    assert_eq!(run["parameters"]["abs"], true);
+}
+
+#[test]
+fn standard_input_is_a_file_too() {
+    let folder = folder();
+    let mut child = rarefy(folder.path(), "sum -")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"0.5\n1e-3\n")
+        .unwrap();
+    assert_eq!(text(&child.wait_with_output().unwrap().stdout), "0.501\n");
+    refused(folder.path(), "dot - -", "one of the vectors only");
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line() {
+    let folder = folder();
+    for (arguments, why) in [
+        (
+            "sum wrong.txt",
+            "wrong.txt: line 3: `0x10` is no decimal number",
+        ),
+        ("dot other.txt wrong.txt", "wrong.txt: line 3:"),
+        ("sum binary.bin", "binary.bin: line 1: "),
+        ("sum none.npy", "not a .npy file"),
+        ("sum missing.npy", "no such file"),
+        ("sum .", "a folder"),
+        (
+            "sum complex.npy",
+            "holds complex128; float32, float64 or integers",
+        ),
+        ("sum short.npy", "cut short: 16 of 72 bytes"),
+        ("sum long.npy", "more than the 8 bytes"),
+        (
+            "dot x.npy empty.npy",
+            "one shape; x.npy has (4,) and empty.npy has (0,)",
+        ),
+        (
+            "dot x.npy square.npy",
+            "x.npy has (4,) and square.npy has (2, 2)",
+        ),
+        ("dot square.npy fortran.npy", "different orders"),
+        ("dot lines.txt x.npy", "two of a kind"),
+        ("dot wrong.txt other.txt", "wrong.txt: line 3:"),
+        ("dot other.txt empty.txt", "4 numbers, the second 0"),
+        ("dot x.npy u64.npy", "no float64 holds exactly"),
+        ("sum lines.txt --mean", "--mean is for .npy arrays"),
+        ("sum i8.npy --norm", "--norm is for .npy arrays"),
+        ("sum x.npy --round f16", "f16"),
+        ("sum x.npy --abs --squares", "cannot be used with"),
+        ("sum", "FILE"),
+        ("dot x.npy", "Y"),
+    ] {
+        refused(folder.path(), arguments, why);
+    }
+}
