@@ -9,7 +9,7 @@
 //! depends, times r_i r_j (r = square root of the energy in cell widths), on two energies only: those at the two ends of the jump
 //! that starts or ends in the lowest of the four cells. With P <= Q the speeds at these ends the density over energies is
 //! `T(P, Q) = (2/theta) [(Q+P)^theta - (Q-P)^theta]`, and `2 ln[(Q+P)/(Q-P)]` for theta = 0.
-//! [`jump`] is its integral over the cell at the far end; the correction averages it over both directions, [`Coefficients::symmetric`].
+//! [`Coefficients::jump`] is its integral over the cell at the far end; the correction averages it over both directions, [`Coefficients::symmetric`].
 //!
 //! Cells are counted from 0 here; energies are in cell widths, so cell i reaches from i to i + 1 and has its centre at i + 1/2.
 //! For theta > 0 everything here is in units of (sqrt(2 dE) / c_s)^theta.
