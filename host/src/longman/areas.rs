@@ -14,6 +14,8 @@ pub(super) struct Accuracy {
     pub(super) argument: f64,
     /// Absolute error of the integrand.
     pub(super) absolute: f64,
+    /// Unit of roundoff of x.
+    pub(super) roundoff: f64,
 }
 
 /// One area with what is known of its error.
@@ -40,6 +42,8 @@ impl Area {
 
 /// A head and areas in an order; the sum of all of them is the integral.
 pub(super) trait Areas {
+    /// Unit of roundoff of the abscissas.
+    fn roundoff(&self) -> f64;
     /// How far out an area lies, in units of its width.
     fn distance(&self, k: usize) -> f64;
     /// Whether the integrand vanishes far out, where that can be seen.
@@ -118,6 +122,10 @@ impl<'a, G: FnMut(f64) -> f64> Oscillating<'a, G> {
 }
 
 impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
+    fn roundoff(&self) -> f64 {
+        self.accuracy.roundoff
+    }
+
     fn distance(&self, k: usize) -> f64 {
         distance(&self.zeros, k)
     }
@@ -152,7 +160,7 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
         // Rounding x where the amplitude changes fast at the lower end.
         let step = width / omega / 1024.0;
         let change = (amplitude(lower + step) / amplitude(lower)).ln().abs();
-        let slope = 0.5 * f64::EPSILON * (lower / step) * change;
+        let slope = 0.5 * self.accuracy.roundoff * (lower / step) * change;
         let mut f = |node: Node| {
             // Near the lower end x = a + d, near the upper one x = x_1 - d.
             let x = if node.below <= node.above {
@@ -229,6 +237,10 @@ pub(super) struct Plain<'a, F> {
 }
 
 impl<F: FnMut(f64) -> f64> Areas for Plain<'_, F> {
+    fn roundoff(&self) -> f64 {
+        self.accuracy.roundoff
+    }
+
     fn distance(&self, k: usize) -> f64 {
         distance(&self.boundaries, k)
     }

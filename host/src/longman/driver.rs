@@ -102,7 +102,7 @@ impl Computed {
             return 0.0;
         };
         let change = (next / here).ln().abs();
-        let noise = 0.5 * f64::EPSILON * source.distance(k) * change * here;
+        let noise = 0.5 * source.roundoff() * source.distance(k) * change * here;
         if noise.is_finite() { noise } else { 0.0 }
     }
 
@@ -287,10 +287,11 @@ impl Computed {
         let Some(best) = best else {
             return Integral::without_value(Status::NotFinite);
         };
-        // Of two that exclude each other one is wrong, and it may be this one. Those made of fewer areas have less to say.
+        // Of two that exclude each other one is wrong, and it may be this one. Those made of fewer areas have less to
+        // say, and the nonlinear ones may believe too much of themselves.
         let error = candidates
             .iter()
-            .filter(|other| other.areas == count)
+            .filter(|other| other.areas == count && is_linear(other.accelerator))
             .map(|other| (best.value - other.value).abs() - other.error)
             .fold(best.error, f64::max);
         Integral {
@@ -371,6 +372,11 @@ impl Computed {
             magnitude: magnitude + tail.iter().sum::<f64>(),
         })
     }
+}
+
+/// Whether an accelerator is a fixed linear functional of the areas, with a bound.
+const fn is_linear(accelerator: Accelerator) -> bool {
+    matches!(accelerator, Accelerator::Euler | Accelerator::Cvz)
 }
 
 struct Candidate {

@@ -26,6 +26,8 @@ pub struct Settings {
     pub accuracy: Option<f64>,
     /// Absolute error of the amplitude or integrand, as of tables and of values that are integrals themselves.
     pub absolute_accuracy: f64,
+    /// Unit of roundoff of x in the integrand: that of `f32` where it is evaluated in `f32`.
+    pub roundoff: f64,
     /// p < 1 if the integrand is like (x - a)^-p at its lower end; found by itself where that is 0.
     pub head_exponent: Option<f64>,
     /// Whether Levin's u transformation and Wynn's epsilon algorithm are tried too.
@@ -41,6 +43,7 @@ impl Default for Settings {
             atol: 0.0,
             accuracy: None,
             absolute_accuracy: 0.0,
+            roundoff: f64::EPSILON,
             head_exponent: None,
             nonlinear: false,
         }
@@ -86,6 +89,13 @@ impl Settings {
                 "the absolute accuracy of the integrand is",
                 "a number from 0 on",
                 &self.absolute_accuracy,
+            );
+        }
+        if !(0.0..1.0).contains(&self.roundoff) {
+            return refuse(
+                "the unit of roundoff is",
+                "from 0 to below 1",
+                &self.roundoff,
             );
         }
         match self.head_exponent {
@@ -205,6 +215,7 @@ pub fn integrate_oscillating(
         relative: accuracy,
         argument: 0.0,
         absolute: settings.absolute_accuracy,
+        roundoff: settings.roundoff,
     };
     let mut source = Oscillating::new(
         &mut amplitude,
@@ -271,8 +282,9 @@ pub fn integrate_between(
         kronrod: Kronrod::new(settings.gauss),
         accuracy: Accuracy {
             relative: accuracy,
-            argument: 0.25 * std::f64::consts::PI * f64::EPSILON,
+            argument: 0.25 * std::f64::consts::PI * settings.roundoff,
             absolute: settings.absolute_accuracy,
+            roundoff: settings.roundoff,
         },
         exponent: settings.exponent(),
     };

@@ -321,6 +321,8 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
     let mut estimate = Estimate::default();
     // Distance from which on each end is cut off, because f is not finite nearer to it.
     let mut cut = [0.0_f64; 2];
+    // Nearest distances that count.
+    let mut nearest = [width; 2];
     let mut first = 0;
     for (level, points) in table.levels.iter().enumerate() {
         let step = 0.5_f64.powi(level as i32);
@@ -328,7 +330,7 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
         for (place, &(distance, weight)) in (first..).zip(points) {
             let near = distance * width;
             let sides = if level == 0 && distance == 0.5 { 1 } else { 2 };
-            for (side, cut) in cut.iter_mut().enumerate().take(sides) {
+            for (side, (cut, nearest)) in cut.iter_mut().zip(&mut nearest).enumerate().take(sides) {
                 if near <= *cut {
                     continue;
                 }
@@ -336,6 +338,7 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
                 if value.is_finite() {
                     part += weight * value;
                     part_magnitude += weight * value.abs();
+                    *nearest = nearest.min(near);
                 } else if distance < 1e-8 {
                     *cut = near;
                 } else {
@@ -367,7 +370,7 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
         } else {
             change
         };
-        let end = ends(f, width, &cut);
+        let end = ends(f, width, &nearest);
         estimate = Estimate {
             value,
             error: error + end,
@@ -383,10 +386,9 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
 }
 
 /// What lies between the ends and the last nodes, if f behaves as a power there: the integral of d^-p up to d is d f(d)/(1-p).
-fn ends(f: &mut impl FnMut(Node) -> f64, width: f64, cut: &[f64; 2]) -> f64 {
+fn ends(f: &mut impl FnMut(Node) -> f64, width: f64, nearest: &[f64; 2]) -> f64 {
     let mut missing = 0.0;
-    for (side, &cut) in cut.iter().enumerate() {
-        let near = (2.0 * cut).max(1e-300 * width);
+    for (side, &near) in nearest.iter().enumerate() {
         let mut area = |near: f64| f(Node::new(near, width, side, usize::MAX)).abs() * near;
         let (here, further) = (area(near), area(16.0 * near));
         if here.is_finite() && further.is_finite() && here > 0.0 {

@@ -255,6 +255,7 @@ impl Task {
             accuracy: settings.accuracy.or(Some(
                 T::EPSILON.to_f64() * quantity.program.epsilons().max(oscillator),
             )),
+            roundoff: T::EPSILON.to_f64(),
             ..*settings
         };
         match &self.form {

@@ -60,7 +60,10 @@ impl<'a, T: Functions> Evaluator<'a, T> {
     /// The value at x.
     pub fn at(&mut self, x: f64) -> f64 {
         let shape = self.program.shape();
-        self.slots.set(0, T::from_f64(x));
+        // Numbers too small to have all digits would not be those that the weights belong to.
+        let small = T::NAME == "f32" && x.abs() < f64::from(f32::MIN_POSITIVE);
+        self.slots
+            .set(0, if small { T::ZERO } else { T::from_f64(x) });
         self.run(shape.prologue, shape.length);
         self.slots.get(shape.result).to_f64()
     }
