@@ -206,7 +206,7 @@ fn results_are_printed_in_their_shortest_form() {
         ("dot x.npy y.npy", "1.0\n"),
         ("dot x.npy big_endian.npy", "2e32\n"),
         ("dot x.npy f32_of_4.npy", "0.55\n"),
-        ("dot i8.npy y.npy --exact", "901.0\n901\n"),
+        ("dot i8.npy f32_of_4.npy --exact", "1.5\n1.5\n"),
         ("dot square.npy square.npy", "2e32\n"),
         ("sum empty.npy", "0.0\n"),
         ("dot empty.npy empty.npy", "0.0\n"),

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// use rarefy::signed_digit::float::ExactSum;
 ///
 /// let sum = (1..=10).map(|k| 1.0 / f64::from(k)).collect::<ExactSum>();
-/// assert_eq!(sum.round::<f64>(), 2.928968253968254);
+/// assert_eq!(sum.round::<f64>(), 2.9289682539682538);
 /// ```
 pub type ExactSum = ExactAccumulator;
 

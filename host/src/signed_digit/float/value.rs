@@ -24,7 +24,7 @@ const _: () = assert!(UNIT == -((FRACTION_WORDS * WORD) as i32));
 /// use rarefy::signed_digit::float::ExactSum;
 ///
 /// let sum: ExactSum = [0.1, 0.2, 0.3].into_iter().collect();
-/// assert_eq!(sum.value().to_string(), "0.600000000000000005551115123125782702118158340454101562");
+/// assert_eq!(sum.value().to_string(), "0.6000000000000000055511151231257827021181583404541015625");
 /// assert_eq!(sum.round::<f64>(), 0.6);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ pub const PLAIN_THREADS: u32 = 256;
 const LOADS: usize = 4;
 
 kernel! {
-    /// out[w] = sum of what warp w of the launch reads of x: a rounded sum, whose bits depend on the grid.
+    /// Element w of out is the sum of what warp w of the launch reads of x: a rounded sum, whose bits depend on the grid.
     ///
     /// The yardstick of the exact sums: the same reads, one floating-point addition an element. Elements that fill no tile are left out.
     pub fn plain_sum_f64(t, x: In<f64>, out: Out<f64>) {
@@ -21,7 +21,7 @@ kernel! {
 }
 
 kernel! {
-    /// out[w] = sum of what warp w of the launch reads of x; as `plain_sum_f64`.
+    /// Element w of out is the sum of what warp w of the launch reads of x; as `plain_sum_f64`.
     pub fn plain_sum_f32(t, x: In<f32>, out: Out<f32>) {
         plain_sum::<f32, 4, _>(t, x, out);
     }
