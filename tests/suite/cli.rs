@@ -18,7 +18,7 @@ fn rarefy(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn folder() -> TempDir {
+pub(crate) fn folder() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
@@ -27,7 +27,7 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 /// Runs the command, which must succeed.
-fn done(folder: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn done(folder: &Path, arguments: &[&str]) -> Output {
     let output = rarefy(folder, arguments).output().unwrap();
     assert!(
         output.status.success(),
@@ -40,7 +40,7 @@ fn done(folder: &Path, arguments: &[&str]) -> Output {
 /// Runs the command, which must refuse: exit code 2, one line on standard error that holds `why`, nothing on standard output, and no
 /// file that was not there.
 #[track_caller]
-fn refused(folder: &Path, arguments: &[&str], why: &str) {
+pub(crate) fn refused(folder: &Path, arguments: &[&str], why: &str) {
     let before = listing(folder);
     let output = rarefy(folder, arguments).output().unwrap();
     let stderr = text(&output.stderr);

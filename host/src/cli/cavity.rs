@@ -7,15 +7,17 @@ use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::common::{Common, Failure, count, finite, name_of, positive};
+use super::common::{Common, Failure, count, finite, name_of, named, positive};
 use super::contour::contour;
 use super::flow::{self, Counts, Course, End, GasArgs, GasParameters, MarchArgs, Parameters};
 use super::npy;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
 use super::report::Report;
+use super::steady;
 use super::vti::Image;
 use crate::backend::{Backend, Precision};
+use crate::bgk::steady::{Case, Nodes};
 use crate::bgk::{Axis, Cavity, CavityResults, FaceFlux, Moments, Scheme, SimulationConfig};
 use crate::error::{Error, Result};
 
@@ -23,6 +25,7 @@ const EXAMPLES: &str = "\
 Examples:
   rarefy cavity --delta 1 --n 40 --reduced                the reduced velocity space: a minute on a CPU
   rarefy cavity --delta 10 --n 160 --velocities 20x20x20 --scheme upwind --precision f32 --out cavity10
+  rarefy cavity --delta 1 --n 160 --steady --linear       the steady flow directly, without steps in time
   rarefy cavity --resume cavity10/checkpoint.rarefy       go on where --checkpoint-every or Ctrl-C left it";
 
 /// Compute the flow in a square cavity whose lid moves
@@ -47,6 +50,17 @@ pub(super) struct CavityArgs {
     /// Integrate v_z out and keep two functions of v_x and v_y: the same result at a tenth of the work
     #[arg(long)]
     reduced: bool,
+    /// Solve for the steady flow directly, without steps in time or a stored distribution; --steps counts iterations, and the velocity
+    /// space is reduced
+    #[arg(long, conflicts_with_all = steady::OF_TIME)]
+    steady: bool,
+    /// With --steady: solve the equation linearised about rest
+    #[arg(long, requires = "steady")]
+    linear: bool,
+    /// With --steady: directions and Gauss speeds (--velocities ANGLESxSPEEDS, angles of a quadrant), half-range Gauss rules along x and y, or midpoints
+    /// of a box [default: polar]
+    #[arg(long, value_name = "RULE", requires = "steady", value_parser = named::<Quadrature>(&["polar", "half-range", "midpoint"]))]
+    quadrature: Option<Quadrature>,
     /// Speed of the lid; the flow is linear in it to a thousandth up to 0.02
     #[arg(long, value_name = "U", default_value_t = 0.02, value_parser = finite, allow_negative_numbers = true)]
     lid: f64,
@@ -70,6 +84,12 @@ struct CavityParameters {
     velocities: Counts,
     vmax: f64,
     reduced: bool,
+    #[serde(default)]
+    steady: bool,
+    #[serde(default)]
+    linear: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    quadrature: Option<Quadrature>,
     lid: f64,
     accommodation: f64,
     #[serde(flatten)]
@@ -83,13 +103,43 @@ struct CavityParameters {
     precision: Precision,
 }
 
+/// How the velocities of the steady mode are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Quadrature {
+    Polar,
+    HalfRange,
+    Midpoint,
+}
+
+impl Quadrature {
+    /// Numbers of nodes that make the error of the rule small against that of the cells: in thin gas the corners of the cavity are seen
+    /// from afar, and many directions are needed.
+    fn counts(self, delta: f64) -> Vec<usize> {
+        match self {
+            Self::Polar if delta < 0.5 => vec![60, 14],
+            Self::Polar if delta < 5.0 => vec![48, 14],
+            Self::Polar => vec![24, 12],
+            Self::HalfRange => vec![24, 24],
+            Self::Midpoint => vec![40, 40],
+        }
+    }
+}
+
 impl CavityParameters {
     fn of(args: &CavityArgs) -> Result<Self> {
-        let counts = args
-            .velocities
-            .clone()
-            .map_or_else(|| vec![20; if args.reduced { 2 } else { 3 }], |c| c.0);
-        let velocities = match (args.reduced, counts.len()) {
+        let reduced = args.reduced || args.steady;
+        let quadrature = args
+            .steady
+            .then(|| args.quadrature.unwrap_or(Quadrature::Polar));
+        let counts = args.velocities.clone().map_or_else(
+            || match quadrature {
+                Some(quadrature) => quadrature.counts(args.delta),
+                None => vec![20; if reduced { 2 } else { 3 }],
+            },
+            |c| c.0,
+        );
+        let velocities = match (reduced, counts.len()) {
             (true, 1) => vec![counts[0]; 2],
             (true, _) => counts[..2].to_vec(),
             (false, 1) => vec![counts[0]; 3],
@@ -105,14 +155,27 @@ impl CavityParameters {
             n: args.n as usize,
             velocities: Counts(velocities),
             vmax: args.vmax,
-            reduced: args.reduced,
+            reduced,
+            steady: args.steady,
+            linear: args.linear,
+            quadrature,
             lid: args.lid,
             accommodation: args.accommodation,
             gas: GasParameters::of(&args.gas)?,
             scheme: args.march.scheme,
             no_correction: args.march.no_correction,
             dt: 0.0,
-            end: End::of(&args.march),
+            end: if args.steady {
+                End {
+                    steps: args.march.steps,
+                    until_residual: Some(
+                        steady::config(&args.march, &args.common, DEPTH).tolerance(),
+                    ),
+                    checkpoint_every: None,
+                }
+            } else {
+                End::of(&args.march)
+            },
             backend: args.common.backend,
             precision: args.common.precision,
         };
@@ -128,7 +191,12 @@ impl CavityParameters {
             .velocities
             .0
             .iter()
-            .map(|&n| Axis::uniform(n, -self.vmax, self.vmax))
+            .map(|&n| match self.quadrature {
+                Some(Quadrature::HalfRange) => Axis::half_range(n / 2, 1),
+                // The nodes of directions are not on axes; a box stands in for them where axes are asked for.
+                Some(Quadrature::Polar) => Axis::uniform(32, -self.vmax, self.vmax),
+                _ => Axis::uniform(n, -self.vmax, self.vmax),
+            })
             .collect::<Result<_>>()?;
         Ok(Cavity {
             lid: self.lid,
@@ -163,6 +231,9 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
     let common = &args.common;
     let started = Instant::now();
     let wanted = CavityParameters::of(args)?;
+    if wanted.steady {
+        return run_steady(args, &wanted, started);
+    }
     let (parameters, start) = match &args.march.resume {
         None => (wanted.clone(), flow::fresh(&wanted)?),
         Some(path) => flow::resumed(path, &wanted, &args.march, given)?,
@@ -202,6 +273,58 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
         fluxes,
         course: &course,
         machine: simulation.machine(),
+    };
+    outcome.report(&mut report);
+    if let Some(folder) = &folder {
+        outcome.stage(&mut report, &mut files, folder)?;
+    }
+    report.finish(files, folder.as_deref(), common, |total| {
+        outcome.summary(folder.as_deref(), total)
+    })
+}
+
+/// Earlier iterations that the steady mode mixes.
+const DEPTH: usize = 8;
+
+/// Solves for the steady flow, and reports it as a run in time is.
+fn run_steady(
+    args: &CavityArgs,
+    parameters: &CavityParameters,
+    started: Instant,
+) -> std::result::Result<(), Failure> {
+    let common = &args.common;
+    let cavity = parameters.cavity()?;
+    let mut case = Case::from(&cavity.problem()?);
+    if let (Some(Quadrature::Polar), [angles, speeds]) =
+        (parameters.quadrature, &parameters.velocities.0[..])
+    {
+        case.nodes = Nodes::polar(*angles, *speeds)?;
+    }
+    case.linear = parameters.linear;
+    let mut files = Transaction::default();
+    let folder = flow::folder(&mut files, common, &args.march, "cavity")?;
+    let mut report = Report::new("cavity", parameters, started);
+    let config = steady::config(&args.march, common, DEPTH);
+    let (solution, course) = steady::solve("cavity", case, &config, common, &mut report)?;
+    let mut moments = solution.cells.clone();
+    if parameters.linear {
+        // What the linear mode returns are perturbations.
+        for m in &mut moments {
+            m.density += 1.0;
+            m.temperature += 1.0;
+            m.pressure[0] += 0.5;
+            m.pressure[1] += 0.5;
+        }
+    }
+    let fluxes = steady::received(&solution);
+    let outcome = Outcome {
+        parameters,
+        cavity: &cavity,
+        results: cavity.results(&moments, &fluxes[3]),
+        moments: &moments,
+        fluxes,
+        course: &course,
+        machine: solution.machine.clone(),
     };
     outcome.report(&mut report);
     if let Some(folder) = &folder {
@@ -450,23 +573,36 @@ impl Outcome<'_> {
         let (spent, steps) = self.course.spent;
         let nodes: usize = p.velocities.0.iter().product();
         let nodes = if p.reduced { 2 * nodes } else { nodes };
+        let quadrants = if p.quadrature == Some(Quadrature::Polar) {
+            4
+        } else {
+            1
+        };
+        let nodes = quadrants * nodes;
         let each = spent.as_secs_f64() * 1e9 / (steps.max(1) as f64 * (nodes * p.n * p.n) as f64);
+        let course = if p.steady {
+            format!(
+                "iterations    {}, residual {:.2e}",
+                self.course.steps, self.course.residual
+            )
+        } else {
+            format!(
+                "steps         {} of {:.3e} to t = {:.2}, residual {:.2e}",
+                self.course.steps, p.dt, self.course.time, self.course.residual
+            )
+        };
         format!(
             "{}\n  \
-               lid           U = {} v0, dt = {:.3e}\n  \
+               lid           U = {} v0\n  \
                backend       {}, {}\n  \
-               steps         {} to t = {:.2}, residual {:.2e}\n  \
+               {course}\n  \
                drag          D = {:.5} at the wall, {:.5} in the first row of cells\n  \
                flow rate     G = {:.5}, vortex centre at y/delta = {:.4}\n  \
                time          {:.2} s, {each:.3} ns for a phase-space cell and step{place}",
             self.title("Driven cavity"),
             p.lid,
-            p.dt,
             self.machine,
             p.precision,
-            self.course.steps,
-            self.course.time,
-            self.course.residual,
             r.drag_wall,
             r.drag_cell,
             r.flow,

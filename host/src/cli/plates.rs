@@ -12,11 +12,11 @@ use serde_json::{Map, Value, json};
 use super::common::{Common, Failure, count, finite, name_of, named, positive};
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
-use super::progress::Progress;
 use super::report::Report;
+use super::steady;
 use crate::backend::{Backend, Precision};
 use crate::bgk::steady::plates::{Drive, Resolution, free_molecular, plates};
-use crate::bgk::steady::{Closure, Config, Solution, Solver, Status};
+use crate::bgk::steady::{Closure, Config, Solution, Solver};
 use crate::bgk::{Gas, Model};
 use crate::error::{Error, Result};
 
@@ -291,18 +291,7 @@ pub(super) fn run(args: &PlatesArgs, flow: &Flow) -> std::result::Result<(), Fai
     let mut solver = Solver::new(case, &config)?;
     report.time("setup", started.elapsed());
     let iterating = Instant::now();
-    let mut progress = Progress::new(flow.command, common.quiet);
-    while solver.status().is_none() {
-        let residual = solver.step()?;
-        let goal = config.tolerance().ln();
-        let first = solver.residuals().first().copied().unwrap_or(1.0).ln();
-        let share = ((residual.ln() - first) / (goal - first)).clamp(0.0, 1.0);
-        let done = solver.residuals().len();
-        progress.update(share, || {
-            format!("iteration {done}, residual {residual:.1e}")
-        });
-    }
-    progress.finish();
+    steady::iterate(flow.command, &mut solver, config.tolerance(), common.quiet)?;
     report.time("iterations", iterating.elapsed());
     let solution = solver.solution()?;
     let Some(found) = flow.measure(&solution, strength) else {
@@ -353,19 +342,12 @@ impl Outcome<'_> {
             json!({ "left": solution.exchange[0], "right": solution.exchange[1] }),
         );
         report.set("conservation", self.conservation());
-        match solution.status {
-            Status::Converged => {}
-            Status::Unfinished => report.warn(format!(
-                "the residual is {:.1e} after {} iterations and not {:.1e}; allow more with --iterations",
-                last.unwrap_or(f64::NAN),
-                solution.residuals.len(),
-                self.parameters.until_residual
-            )),
-            Status::Stalled => report.warn(format!(
-                "the residual no longer falls below {:.1e}; the result is that accurate only",
-                solution.residuals.iter().copied().fold(f64::INFINITY, f64::min)
-            )),
-        }
+        steady::warn(
+            report,
+            solution,
+            self.parameters.until_residual,
+            "--iterations",
+        );
     }
 
     /// What the plates exchange but should not, and how far what passes through the gas varies.
@@ -495,7 +477,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// The straight line from plate to plate, which holds without slip.
+    /// The straight line from plate to plate, which holds without slip or jump.
     fn reference_slope(&self) -> Option<Curve> {
         let p = &self.parameters;
         let strength = if p.linear { 1.0 } else { self.flow.strength() };
@@ -506,7 +488,12 @@ impl Outcome<'_> {
         };
         let end = if self.flow.is_couette() { 0.5 } else { -0.5 } * strength;
         Some(Curve {
-            label: "no slip".into(),
+            label: if self.flow.is_couette() {
+                "no slip"
+            } else {
+                "no jump"
+            }
+            .into(),
             points: vec![
                 (-0.5 * p.delta, middle - end),
                 (0.5 * p.delta, middle + end),

@@ -12,7 +12,9 @@ use super::flow::{self, Counts, Course, End, GasArgs, GasParameters, MarchArgs, 
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
+use super::steady;
 use crate::backend::{Backend, Precision};
+use crate::bgk::steady::Case;
 use crate::bgk::{Mach, Scheme, Shock, ShockProfile, SimulationConfig};
 use crate::error::{Error, Result};
 
@@ -21,6 +23,7 @@ Examples:
   rarefy shock --mach 3 --reduced                        the reduced velocity space: seconds on a CPU
   rarefy shock --mach 1.5 --model shakhov --reduced      with the Prandtl number of a monatomic gas
   rarefy shock --mach 3 --nx 1024 --velocities 32x28x28 --scheme upwind --out shock3
+  rarefy shock --mach 3 --steady --upstream 80 --length 110  the steady wave directly, without steps in time
   rarefy shock --resume shock3/checkpoint.rarefy         go on where --checkpoint-every or Ctrl-C left it";
 
 /// Compute the structure of a plane shock wave by the BGK or the Shakhov model
@@ -52,6 +55,10 @@ pub(super) struct ShockArgs {
     /// Integrate v_y and v_z out and keep two functions of v_x: the same result at a small part of the work
     #[arg(long)]
     reduced: bool,
+    /// Solve for the steady wave directly, without steps in time or a stored distribution; --steps counts iterations, and the velocity
+    /// space is reduced unless three numbers of --velocities say otherwise
+    #[arg(long, conflicts_with_all = steady::OF_TIME)]
+    steady: bool,
     #[command(flatten)]
     gas: GasArgs,
     #[command(flatten)]
@@ -71,6 +78,8 @@ struct ShockParameters {
     velocities: Counts,
     cut: f64,
     reduced: bool,
+    #[serde(default)]
+    steady: bool,
     #[serde(flatten)]
     gas: GasParameters,
     scheme: Scheme,
@@ -105,7 +114,8 @@ impl ShockParameters {
             Some(Counts(counts)) => counts.clone(),
             None => vec![nodes(along[1] - along[0])],
         };
-        let velocities = match (args.reduced, counts[..].to_vec()) {
+        let reduced = args.reduced || (args.steady && counts.len() < 3);
+        let velocities = match (reduced, counts[..].to_vec()) {
             (true, counts) => vec![counts[0]],
             (false, counts) if counts.len() == 1 => vec![counts[0], across, across],
             (false, counts) if counts.len() == 3 => counts,
@@ -130,12 +140,23 @@ impl ShockParameters {
             upstream,
             velocities: Counts(velocities),
             cut: args.cut,
-            reduced: args.reduced,
+            reduced,
+            steady: args.steady,
             gas,
             scheme: args.march.scheme,
             no_correction: args.march.no_correction,
             dt: args.march.dt.unwrap_or_else(|| (0.25 / fastest).min(0.05)),
-            end: End::of(&args.march),
+            end: if args.steady {
+                End {
+                    steps: args.march.steps,
+                    until_residual: Some(
+                        steady::config(&args.march, &args.common, DEPTH).tolerance(),
+                    ),
+                    checkpoint_every: None,
+                }
+            } else {
+                End::of(&args.march)
+            },
             backend: args.common.backend,
             precision: args.common.precision,
         })
@@ -176,6 +197,9 @@ pub(super) fn run(args: &ShockArgs, given: &ArgMatches) -> std::result::Result<(
     let common = &args.common;
     let started = Instant::now();
     let wanted = ShockParameters::of(args)?;
+    if wanted.steady {
+        return run_steady(args, &wanted, started);
+    }
     let (parameters, start) = match &args.march.resume {
         None => (wanted.clone(), flow::fresh(&wanted)?),
         Some(path) => flow::resumed(path, &wanted, &args.march, given)?,
@@ -219,6 +243,56 @@ pub(super) fn run(args: &ShockArgs, given: &ArgMatches) -> std::result::Result<(
         passing,
         course: &course,
         machine: simulation.machine(),
+    };
+    outcome.report(&mut report);
+    if let Some(folder) = &folder {
+        outcome.stage(&mut report, &mut files, folder)?;
+    }
+    report.finish(files, folder.as_deref(), common, |total| {
+        outcome.summary(folder.as_deref(), total)
+    })
+}
+
+/// Earlier iterations that the steady mode mixes.
+const DEPTH: usize = 20;
+
+/// Solves for the steady wave, and reports it as a run in time is.
+fn run_steady(
+    args: &ShockArgs,
+    parameters: &ShockParameters,
+    started: Instant,
+) -> std::result::Result<(), Failure> {
+    let common = &args.common;
+    let shock = parameters.shock();
+    let problem = shock.problem()?;
+    let mut files = Transaction::default();
+    let folder = flow::folder(&mut files, common, &args.march, "shock")?;
+    let mut report = Report::new("shock", parameters, started);
+    for warning in shock.warnings() {
+        report.warn(warning);
+    }
+    let config = steady::config(&args.march, common, DEPTH);
+    let case = Case::from(&problem);
+    let (solution, course) = steady::solve("shock", case, &config, common, &mut report)?;
+    let profile = ShockProfile::new(shock.mach, &problem.space, &solution.cells)?;
+    let [left, right, ..] = steady::received(&solution);
+    let entering = [left.mass, left.momentum[0], left.energy];
+    let leaving = [-right.mass, -right.momentum[0], -right.energy];
+    let (_, pointwise) = profile.fluxes();
+    let ends: [f64; 3] = std::array::from_fn(|k| (leaving[k] / entering[k] - 1.0).abs());
+    let outcome = Outcome {
+        parameters,
+        profile: &profile,
+        // With diamond differences the moments of a cell are the means of those at its faces.
+        passing: (
+            std::array::from_fn(|k| 0.5 * (entering[k] + leaving[k])),
+            match parameters.scheme {
+                Scheme::VanLeer => pointwise,
+                Scheme::Upwind => ends,
+            },
+        ),
+        course: &course,
+        machine: solution.machine.clone(),
     };
     outcome.report(&mut report);
     if let Some(folder) = &folder {
@@ -385,23 +459,30 @@ impl Outcome<'_> {
         let place = folder.map_or(String::new(), |f| {
             format!("\n  files         {}", f.display())
         });
+        let course = if p.steady {
+            format!(
+                "iterations    {}, residual {:.2e}",
+                self.course.steps, self.course.residual
+            )
+        } else {
+            format!(
+                "steps         {} of {:.4} to t = {:.2}, residual {:.2e}",
+                self.course.steps, p.dt, self.course.time, self.course.residual
+            )
+        };
         format!(
             "{}\n  \
-               domain        {} l0 upstream, {} downstream, dt = {:.4}\n  \
+               domain        {} l0 upstream, {} downstream\n  \
                backend       {}, {}\n  \
-               steps         {} to t = {:.2}, residual {:.2e}\n  \
+               {course}\n  \
                thickness     {thickness:.4} l0 = {:.4} mean free paths; 1/thickness {:.4}\n  \
                fluxes        constant to {spread:.1e}\n  \
                time          {:.2} s, {:.3} ns for a phase-space cell and step{place}",
             self.title(),
             p.upstream,
             p.length - p.upstream,
-            p.dt,
             self.machine,
             p.precision,
-            self.course.steps,
-            self.course.time,
-            self.course.residual,
             thickness / MEAN_FREE_PATH,
             MEAN_FREE_PATH / thickness,
             total.as_secs_f64(),

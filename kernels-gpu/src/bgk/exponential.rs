@@ -55,10 +55,11 @@ mod tests {
 
     #[test]
     fn it_is_accurate_to_the_last_place_or_so() {
-        for k in 0..=20_000 {
-            let x = -700.0 + f64::from(k) * 0.07;
+        // Short of the ends, beyond which the argument is cut off.
+        for k in 0..20_000 {
+            let x = -699.9 + f64::from(k) * 0.0699;
             let error = exponential(x) / x.exp() - 1.0;
-            assert!(error.abs() < 5e-16, "{x}: {error:e}");
+            assert!(error.abs() < 4e-16, "{x}: {error:e}");
             if x.abs() < 80.0 {
                 let error = f64::from(exponential(x as f32)) / f64::from(x as f32).exp() - 1.0;
                 assert!(error.abs() < 2e-7, "{x}: {error:e}");

@@ -229,12 +229,12 @@ kernel! {
     /// `fields[direction][diagonal][row][2]`. One thread a place.
     pub fn steady_plane_fields<T: Real>(t, x: In<f64>, fields: Out<Quad<T>>; gas: SteadyGas, shape: PlaneShape) for f32, f64 {
         let place = t.global_idx() as u32;
-        if place < 4 * shape.places() {
-            if let Some((cell, _)) = visited(place, &shape) {
-                let [a, b] = halves(coefficients(t, x, cell, &gas));
-                fields.set(t, 2 * place as usize, a);
-                fields.set(t, 2 * place as usize + 1, b);
-            }
+        if place < 4 * shape.places()
+            && let Some((cell, _)) = visited(place, &shape)
+        {
+            let [a, b] = halves(coefficients(t, x, cell, &gas));
+            fields.set(t, 2 * place as usize, a);
+            fields.set(t, 2 * place as usize + 1, b);
         }
     }
 }

@@ -36,7 +36,7 @@ impl Anderson {
     }
 
     /// The point to go on from, after `x` gave `y`. `x` is overwritten with it.
-    pub(super) fn mix(&mut self, x: &mut Vec<f64>, y: &[f64]) {
+    pub(super) fn mix(&mut self, x: &mut [f64], y: &[f64]) {
         if self.depth == 0 {
             x.copy_from_slice(y);
             return;
@@ -165,8 +165,8 @@ mod tests {
             iterations += 1;
             assert!(iterations < 400);
         }
-        for k in 0..n {
-            assert!((x[k] * (1.0 - rate(k)) - 1.0).abs() < 1e-9);
+        for (k, x) in x.iter().enumerate() {
+            assert!((x * (1.0 - rate(k)) - 1.0).abs() < 1e-9);
         }
         let mut plain = Anderson::new(0);
         let y = map(&x);

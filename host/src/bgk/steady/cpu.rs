@@ -4,6 +4,11 @@
 //! the next cell along x in registers and along y in a row of memory. A task has a fixed range of chunks and sums of its own, which
 //! are added in the order of the tasks, so the result does not depend on the number of threads.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "a lane index runs over several arrays at once, which the compiler makes vectors of"
+)]
+
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 

@@ -27,9 +27,9 @@
 //!
 //! Boundaries and results are then perturbations per unit of whatever drives the flow: a wall at temperature `1 + tau` stands for `tau`.
 //!
-//! **Source.** Iterations of this kind: R. K. Wilson and others in neutron transport ("source iteration", E. E. Lewis and W. F. Miller,
-//! *Computational Methods of Neutron Transport*, 1984, ch. 3); for kinetic models without a stored distribution: L. Zhu, S. Chen and Z. Guo,
-//! Comput. Phys. Commun. 2019.
+//! **Source.** In neutron transport this is source iteration with diamond differences: E. E. Lewis and W. F. Miller, *Computational Methods
+//! of Neutron Transport* (1984), chapters 2 and 3. For kinetic models on GPUs without a stored distribution: L. Zhu and others, Comput. Phys.
+//! Commun. 245 (2019) 106861. The mixing: D. G. Anderson, J. ACM 12 (1965) 547.
 
 mod anderson;
 mod cpu;
@@ -107,7 +107,7 @@ impl From<&Problem> for Case {
     }
 }
 
-/// Most unknowns of one velocity times velocities, so that indices fit 32 bits.
+/// Most cells, so that the kernels' indices fit 32 bits.
 const MOST_CELLS: usize = 1 << 26;
 
 impl Case {
@@ -508,7 +508,7 @@ impl Plan {
                 let mut came = [0.0; leaving::LEN];
                 for (node, &[vx, vy, vz2, w]) in self.nodes.iter().enumerate() {
                     let (normal, tangential) = if side < 2 { (vx, vy) } else { (vy, vx) };
-                    if (normal >= 0.0) != (side % 2 == 0) {
+                    if (normal >= 0.0) != side.is_multiple_of(2) {
                         continue;
                     }
                     let f = self.incoming(x, side, face - faces[side], node);

@@ -287,12 +287,12 @@ impl Plan {
                 prepared.b[1][j] = second;
             }
             let normal = if side < 2 { vx } else { vy };
-            if (normal >= 0.0) == (side % 2 == 0) {
+            if (normal >= 0.0) == side.is_multiple_of(2) {
                 prepared.rate[0] += weight * normal.abs() * prepared.a[0][j];
                 prepared.rate[1] += weight * normal.abs() * prepared.b[0][j];
             }
         }
-        if emits && !(prepared.rate[0] > 0.0) {
+        if emits && prepared.rate[0] <= 0.0 {
             return Err(Error::input(
                 "no velocity leads from a wall into the gas; use nodes on both sides of 0",
             ));

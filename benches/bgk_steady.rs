@@ -1,0 +1,192 @@
+//! Steady flows: time of one iteration and of a whole solution, on one core, all cores and the GPU.
+//!
+//! `cargo bench --bench bgk_steady`; the table at the end gives also the time of one cell and velocity.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use criterion::{BenchmarkId, Criterion};
+use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
+use rarefy::bgk::steady::{Case, Config, Nodes, Solver};
+use rarefy::bgk::{Cavity, Gas, Shock};
+use rarefy::{Backend, Precision, Result};
+
+/// A case to time: name, case, residual to go to, earlier iterations that are mixed.
+type Subject = (&'static str, Case, f64, usize);
+
+fn cavity(delta: f64, n: usize, angles: usize, speeds: usize, linear: bool) -> Result<Case> {
+    let mut case = Case::from(&Cavity::new(delta, n, &[32, 32])?.problem()?);
+    case.nodes = Nodes::polar(angles, speeds)?;
+    case.linear = linear;
+    Ok(case)
+}
+
+fn subjects() -> Result<Vec<Subject>> {
+    let full = Shock {
+        velocities: vec![32, 28, 28],
+        cells: 512,
+        ..Shock::new(3.0)?
+    };
+    let gas = Gas::default();
+    let couette = plates(
+        10.0,
+        Drive::Couette(1.0),
+        gas,
+        1.0,
+        Resolution::default(),
+        true,
+    )?;
+    Ok(vec![
+        (
+            "shock Ma 3, 1100 x 32",
+            Case::from(&Shock::new(3.0)?.problem()?),
+            1e-6,
+            20,
+        ),
+        (
+            "shock Ma 3, 512 x 32x28x28",
+            Case::from(&full.problem()?),
+            1e-6,
+            20,
+        ),
+        ("couette delta 10, 200 x 40x8", couette, 1e-9, 30),
+        (
+            "cavity delta 1, 160^2 x 48x14 polar, linear",
+            cavity(1.0, 160, 48, 14, true)?,
+            1e-6,
+            8,
+        ),
+        (
+            "cavity delta 1, 160^2 x 48x14 polar",
+            cavity(1.0, 160, 48, 14, false)?,
+            1e-6,
+            8,
+        ),
+        (
+            "cavity delta 10, 160^2 x 24x12 polar, linear",
+            cavity(10.0, 160, 24, 12, true)?,
+            1e-6,
+            8,
+        ),
+    ])
+}
+
+/// Least seconds of each row, and the number of iterations of a whole solution.
+type Table = RefCell<BTreeMap<(usize, String), (f64, usize)>>;
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(600))
+        .configure_from_args();
+    let subjects = match subjects() {
+        Ok(subjects) => subjects,
+        Err(error) => {
+            println!("no subjects: {error}");
+            return;
+        }
+    };
+    let table = Table::default();
+    let mut group = criterion.benchmark_group("bgk_steady");
+    for (k, (name, case, goal, depth)) in subjects.iter().enumerate() {
+        for (backend, threads) in [(Backend::Cpu, 1), (Backend::Cpu, 0), (Backend::Cuda, 0)] {
+            // Three-dimensional velocities and fine cavities take minutes on one core.
+            let heavy = case.nodes.len() * case.initial.len() > 2_000_000;
+            if heavy && threads == 1 {
+                continue;
+            }
+            let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(threads).build() else {
+                continue;
+            };
+            for precision in [Precision::F32, Precision::F64] {
+                let config = Config {
+                    tolerance: Some(if precision == Precision::F64 {
+                        *goal
+                    } else {
+                        1e-5
+                    }),
+                    depth: *depth,
+                    precision,
+                    backend,
+                    ..Config::default()
+                };
+                let cores = match (backend, threads) {
+                    (Backend::Cuda, _) => "cuda",
+                    (_, 1) => "one core",
+                    _ => "all cores",
+                };
+                let what = format!("{cores} {precision}");
+                // Never done: every iteration is mixed.
+                let timed = Config {
+                    tolerance: Some(1e-300),
+                    ..config
+                };
+                let mut solver = match Solver::new(case.clone(), &timed) {
+                    Ok(solver) => solver,
+                    Err(error) => {
+                        println!("skipped: {name}, {what}: {error}");
+                        continue;
+                    }
+                };
+                // The first iterations load and record the kernels.
+                let warm = (0..3).try_for_each(|_| solver.step().map(drop));
+                if let Err(error) = warm {
+                    println!("skipped: {name}, {what}: {error}");
+                    continue;
+                }
+                group.bench_function(BenchmarkId::new(*name, &what), |bencher| {
+                    bencher.iter_custom(|repetitions| {
+                        let started = Instant::now();
+                        pool.install(|| {
+                            for _ in 0..repetitions {
+                                black_box(solver.step().expect("an iteration"));
+                            }
+                        });
+                        let time = started.elapsed();
+                        let each = time.as_secs_f64() / repetitions as f64;
+                        let mut table = table.borrow_mut();
+                        let entry = table.entry((k, what.clone())).or_insert((each, 0));
+                        entry.0 = entry.0.min(each);
+                        time
+                    });
+                });
+                if !table.borrow().contains_key(&(k, what.clone())) {
+                    continue;
+                }
+                // A whole solution once: criterion would take ten.
+                let whole = pool.install(|| -> Result<(f64, usize)> {
+                    let mut solver = Solver::new(case.clone(), &config)?;
+                    let started = Instant::now();
+                    solver.run()?;
+                    Ok((started.elapsed().as_secs_f64(), solver.residuals().len()))
+                });
+                if let Ok((seconds, iterations)) = whole {
+                    let key = (k, format!("{what}, whole solution"));
+                    table.borrow_mut().insert(key, (seconds, iterations));
+                }
+            }
+        }
+    }
+    group.finish();
+    println!(
+        "\n| case | on | ms an iteration | ns a cell and velocity | s to the goal | iterations |"
+    );
+    println!("|---|---|---|---|---|---|");
+    let table = table.borrow();
+    for ((k, what), (seconds, _)) in table.iter().filter(|row| row.1.1 == 0) {
+        let (name, case, ..) = &subjects[*k];
+        let updates = (case.nodes.len() * case.initial.len()) as f64;
+        let whole = table.get(&(*k, format!("{what}, whole solution")));
+        let (whole, iterations) = whole.map_or(("".into(), "".into()), |(s, n)| {
+            (format!("{s:.3}"), n.to_string())
+        });
+        println!(
+            "| {name} | {what} | {:.3} | {:.4} | {whole} | {iterations} |",
+            seconds * 1e3,
+            seconds * 1e9 / updates
+        );
+    }
+}
