@@ -14,7 +14,8 @@
 //! | [`memory`] | typed views of global and shared memory |
 //! | [`math`] | the arithmetic that a kernel may ask for, in `f32` and `f64` |
 //! | [`mod@kernel`] | the declaration of a kernel, and what it generates |
-//! | [`bgk`] | kernels of the BGK and Shakhov models |
+//! | [`bgk`] | steady flows of the BGK and Shakhov models |
+//! | [`bgk_flow`], [`bgk_line`], [`bgk_plane`] | the same models in time |
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
 //! | [`signed_digit`] | kernels of exact sums and dot products |
 //! | [`isotropic`] | kernels of the isotropic Boltzmann equation in energy space |
@@ -30,6 +31,9 @@
 extern crate std;
 
 pub mod bgk;
+pub mod bgk_flow;
+pub mod bgk_line;
+pub mod bgk_plane;
 pub mod collision;
 pub mod isotropic;
 pub mod kernel;

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rarefy_kernels::Real;
-use rarefy_kernels::bgk::{
+use rarefy_kernels::bgk_flow::{
     self as kernels, EQUILIBRIUM_THREADS, FACE_ROW_THREADS, FACE_THREADS, Faces, FlowShape, KEPT,
-    LINE_SUMS_SHAKHOV, LINE_THREADS, PLANE_THREADS, Relaxing, SUMS_SHAKHOV, axis, cells_both_ways,
-    face, leaving, line_tiles, plane_tiles, row,
+    Relaxing, SUMS_SHAKHOV, axis, cells_both_ways, face, leaving, row,
 };
+use rarefy_kernels::bgk_line::{self, LINE_SUMS_SHAKHOV, LINE_THREADS, line_tiles};
+use rarefy_kernels::bgk_plane::{self, PLANE_THREADS, PlaneChunk, plane_tiles};
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
 use super::equilibrium::{fields, sums_of};
@@ -37,8 +38,8 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     plan: StepPlan,
     shape: FlowShape,
     nodes: Vec<Node>,
-    /// v_y's of a chunk of the pass over a line, or pairs of one over a plane.
-    range: u32,
+    /// Nodes of a chunk.
+    chunk: PlaneChunk,
     chunks: u32,
     f: [M::Buffer<T>; 2],
     /// The buffer that holds the populations now.
@@ -101,15 +102,18 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         };
         let two = space.dimensions() == 2;
         let sloped = plan.scheme == Scheme::VanLeer;
-        let (range, chunks) = if two {
-            let blocks = plane_tiles(shape.nx, shape.ny, sloped).div_ceil(PLANE_THREADS / 32);
-            let pairs = count_x * count_y;
-            let range = pairs.div_ceil(PLANE_BLOCKS.div_ceil(blocks).clamp(1, pairs));
-            (range, pairs.div_ceil(range))
+        let (chunk, chunks) = if two {
+            let blocks = plane_tiles(shape.nx, shape.ny, sloped, size_of::<T>())
+                .div_ceil(PLANE_THREADS / 32);
+            plane_chunk(blocks, count_x, count_y)
         } else {
             let blocks = line_tiles(shape.nx, sloped).div_ceil(LINE_THREADS / 32) * count_x;
             let range = count_y.div_ceil(LINE_BLOCKS.div_ceil(blocks).clamp(1, count_y));
-            (range, count_x * count_y.div_ceil(range))
+            let chunk = PlaneChunk {
+                range_x: 1,
+                range_y: range,
+            };
+            (chunk, count_x * count_y.div_ceil(range))
         };
         let plane = shape.plane() as usize;
         let partial = if two {
@@ -211,7 +215,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             name,
             shape,
             nodes: all,
-            range,
+            chunk,
             chunks,
             f: [buffer()?, buffer()?],
             now: 0,
@@ -255,7 +259,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             conservative: u32::from(conservative),
             steps: if conservative { steps } else { 0 },
             chunks,
-            range: if self.two() { 0 } else { self.range },
+            range: if self.two() { 0 } else { self.chunk.range_y },
         }
     }
 
@@ -297,14 +301,17 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             frequency: 1.0,
             ..self.relaxing(1e12, 0, FIRST_STEPS)
         })?;
-        self.machine.launch(
-            Grid::per_item((self.shape.plane() * self.shape.count_m) as usize, 128),
-            kernels::fill {
-                tables: &self.tables,
-                f: &mut self.f[self.now],
-                shape: self.shape,
-            },
-        )?;
+        // Both, for the second one's margins are read too before they are ever written.
+        for f in &mut self.f {
+            self.machine.launch(
+                Grid::per_item((self.shape.plane() * self.shape.count_m) as usize, 128),
+                kernels::fill {
+                    tables: &self.tables,
+                    f,
+                    shape: self.shape,
+                },
+            )?;
+        }
         self.sum_up()
     }
 
@@ -332,33 +339,35 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         };
         let axes = if still { &self.still } else { &self.axes };
         let (tables, partial) = (&self.tables, &mut self.partial);
-        let range = self.range;
+        let chunk = self.chunk;
         macro_rules! launch {
-            ($grid:expr, $kernel:ident) => {
+            ($grid:expr, $wing:ident, $kernel:ident, $part:ident: $value:expr) => {
                 self.machine.launch(
                     $grid,
-                    kernels::$kernel {
+                    $wing::$kernel {
                         f,
                         tables,
                         axes,
                         next,
                         partial,
                         shape,
-                        range,
+                        $part: $value,
                     },
                 )
             };
         }
         if self.problem.space.dimensions() == 2 {
-            let blocks = plane_tiles(shape.nx, shape.ny, sloped).div_ceil(PLANE_THREADS / 32);
+            let blocks = plane_tiles(shape.nx, shape.ny, sloped, size_of::<T>())
+                .div_ceil(PLANE_THREADS / 32);
             let grid = Grid {
                 blocks: blocks * self.chunks,
                 threads: PLANE_THREADS,
             };
-            if sloped {
-                launch!(grid, plane_pass_van_leer)
-            } else {
-                launch!(grid, plane_pass_upwind)
+            match (sloped, shape.shakhov != 0) {
+                (true, true) => launch!(grid, bgk_plane, plane_pass_van_leer_shakhov, chunk: chunk),
+                (true, false) => launch!(grid, bgk_plane, plane_pass_van_leer, chunk: chunk),
+                (false, true) => launch!(grid, bgk_plane, plane_pass_upwind_shakhov, chunk: chunk),
+                (false, false) => launch!(grid, bgk_plane, plane_pass_upwind, chunk: chunk),
             }
         } else {
             let blocks = line_tiles(shape.nx, sloped).div_ceil(LINE_THREADS / 32);
@@ -366,10 +375,15 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 blocks: blocks * self.chunks,
                 threads: LINE_THREADS,
             };
-            if sloped {
-                launch!(grid, line_pass_van_leer)
-            } else {
-                launch!(grid, line_pass_upwind)
+            match (sloped, shape.shakhov != 0) {
+                (true, true) => {
+                    launch!(grid, bgk_line, line_pass_van_leer_shakhov, range: chunk.range_y)
+                }
+                (true, false) => launch!(grid, bgk_line, line_pass_van_leer, range: chunk.range_y),
+                (false, true) => {
+                    launch!(grid, bgk_line, line_pass_upwind_shakhov, range: chunk.range_y)
+                }
+                (false, false) => launch!(grid, bgk_line, line_pass_upwind, range: chunk.range_y),
             }
         }
     }
@@ -490,6 +504,26 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     fn state_rows(&self) -> usize {
         sums_of(&self.problem) + KEPT as usize
     }
+}
+
+/// The chunks of a pass over a plane: about as many blocks as keep a large GPU busy. Chunks as square as they can be need the fewest factors of the
+/// Maxwellian for their populations.
+fn plane_chunk(blocks: u32, count_x: u32, count_y: u32) -> (PlaneChunk, u32) {
+    let wanted = PLANE_BLOCKS.div_ceil(blocks).clamp(1, count_x * count_y);
+    let mut best = (u32::MAX, 1, 1);
+    for parts_x in 1..=count_x.min(wanted) {
+        let range_x = count_x.div_ceil(parts_x);
+        let range_y = count_y.div_ceil(wanted.div_ceil(parts_x).min(count_y));
+        // Work of the largest chunk, and what it reads besides the populations.
+        let cost = 8 * range_x * range_y + range_x + range_y;
+        let chunks = count_x.div_ceil(range_x) * count_y.div_ceil(range_y);
+        if cost * chunks < best.0 {
+            best = (cost * chunks, range_x, range_y);
+        }
+    }
+    let (_, range_x, range_y) = best;
+    let chunks = count_x.div_ceil(range_x) * count_y.div_ceil(range_y);
+    (PlaneChunk { range_x, range_y }, chunks)
 }
 
 /// What the buffers hold before the first step.
@@ -680,8 +714,10 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
 
     fn save(&mut self) -> Result<Saved> {
         let plane = self.shape.plane() as usize;
-        let mut padded = vec![T::ZERO; self.nodes.len() * plane];
+        let behind = self.shape.behind() as usize;
+        let mut padded = vec![T::ZERO; self.nodes.len() * plane + behind];
         self.machine.read(&self.f[self.now], &mut padded)?;
+        padded.truncate(self.nodes.len() * plane);
         let (nx, pitch) = (self.shape.nx as usize, self.shape.pitch as usize);
         let populations = padded
             .chunks_exact(pitch)
@@ -708,7 +744,7 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
                 })
                 .collect()
         };
-        let f: Vec<T> = padded(&saved.populations)
+        let mut f: Vec<T> = padded(&saved.populations)
             .into_iter()
             .map(T::from_f64)
             .collect();
@@ -717,6 +753,7 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
                 "the checkpoint is of another problem: it has another number of populations",
             ));
         }
+        f.resize(f.len() + self.shape.behind() as usize, T::ZERO);
         self.machine.write(&mut self.f[self.now], &f)?;
         self.step = saved.step;
         let state = padded(&saved.extra);

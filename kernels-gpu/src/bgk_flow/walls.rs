@@ -4,7 +4,7 @@
 //! the faces along y, after streaming along x). So these kernels relax and stream the cells near the faces once ahead of the pass: k + 1 cells deep
 //! for molecules that travel k whole cells, one more for a slope.
 
-use super::flow::{
+use super::layout::{
     FlowShape, Heat, Lanes, axis, ceiling, cells_both_ways, entry, limited, row, source, split,
 };
 use crate::kernel;

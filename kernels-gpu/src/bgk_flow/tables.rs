@@ -1,8 +1,8 @@
 //! From partial sums to the tables of the local equilibria.
 
-use super::exponential::exponential;
-use super::flow::{FlowShape, SUMS_BGK, ceiling, power_of_two, row, split};
-use super::line::{LINE_SUMS_BGK, LINE_SUMS_SHAKHOV};
+use super::layout::{FlowShape, SUMS_BGK, ceiling, power_of_two, row, split};
+use crate::bgk::exponential::exponential;
+use crate::bgk_line::{LINE_SUMS_BGK, LINE_SUMS_SHAKHOV};
 use crate::kernel;
 use crate::math::Real;
 use crate::memory::{In, Shared};
@@ -45,12 +45,14 @@ pub struct Relaxing {
 pub const KEPT: u32 = 4;
 
 kernel! {
-    /// Sets all populations to the Maxwellians of the tables: one thread a place and innermost node, which walks over the pairs (v_x, v_y).
+    /// Sets all populations to the Maxwellians of the tables, and what lies between and behind them to 0: one thread a place and innermost node, which
+    /// walks over the pairs (v_x, v_y).
     pub fn fill<T: Real>(t, tables: In<T>, f: Out<T>; shape: FlowShape) for f32, f64 {
-        let (m, place) = split(t.global_idx() as u32, shape.plane());
+        let index = t.global_idx();
+        let (m, place) = split(index as u32, shape.plane());
         let (_, ix) = split(place, shape.pitch);
-        if m < shape.count_m && ix < shape.nx {
-            let at = |row: u32| tables.get(t, row as usize * shape.columns() as usize + place as usize);
+        if m < shape.count_m {
+            let at = |row: u32| tables.get(t, (row * shape.columns() + place) as usize);
             let inner = at(shape.row_m() + m);
             let mut jx = 0;
             while jx < shape.count_x {
@@ -59,11 +61,18 @@ kernel! {
                 while jy < shape.count_y {
                     let node = (jx * shape.count_y + jy) * shape.count_m + m;
                     let value = x * at(shape.row_y() + jy);
-                    f.set(t, node as usize * shape.plane() as usize + place as usize, value);
+                    let value = if ix < shape.nx { value } else { T::ZERO };
+                    f.set(t, (node * shape.plane() + place) as usize, value);
                     jy += 1;
                 }
                 jx += 1;
             }
+        }
+        let populations = shape.count_x * shape.count_y * shape.count_m * shape.plane();
+        let mut behind = index;
+        while behind < shape.behind() as usize {
+            f.set(t, populations as usize + behind, T::ZERO);
+            behind += t.global_dim();
         }
     }
 }

@@ -1,6 +1,8 @@
-//! The pass in one dimension of space.
+//! Kernels of the BGK and Shakhov models in one dimension of space: the pass that relaxes, streams and sums all populations.
+//!
+//! Its tables come from [`bgk_flow`](crate::bgk_flow), where the whole is explained.
 
-use super::flow::{
+use crate::bgk_flow::layout::{
     FlowShape, Heat, Lanes, axis, ceiling, cells_one_way, entry, row, source, split,
 };
 use crate::kernel;
@@ -35,11 +37,7 @@ kernel! {
     pub fn line_pass_upwind<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, range: u32,
     ) for f32, f64 {
-        if shape.shakhov != 0 {
-            line_pass::<_, T, false, true>(t, f, tables, axes, next, partial, &shape, range);
-        } else {
-            line_pass::<_, T, false, false>(t, f, tables, axes, next, partial, &shape, range);
-        }
+        line_pass::<_, T, false, false>(t, f, tables, axes, next, partial, &shape, range);
     }
 }
 
@@ -51,11 +49,25 @@ kernel! {
     pub fn line_pass_van_leer<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, range: u32,
     ) for f32, f64 {
-        if shape.shakhov != 0 {
-            line_pass::<_, T, true, true>(t, f, tables, axes, next, partial, &shape, range);
-        } else {
-            line_pass::<_, T, true, false>(t, f, tables, axes, next, partial, &shape, range);
-        }
+        line_pass::<_, T, true, false>(t, f, tables, axes, next, partial, &shape, range);
+    }
+}
+
+kernel! {
+    /// [`line_pass_upwind()`] for the Shakhov model: two operations more, and the sums that its heat flux needs.
+    pub fn line_pass_upwind_shakhov<T: Real>(
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, range: u32,
+    ) for f32, f64 {
+        line_pass::<_, T, false, true>(t, f, tables, axes, next, partial, &shape, range);
+    }
+}
+
+kernel! {
+    /// [`line_pass_van_leer()`] for the Shakhov model.
+    pub fn line_pass_van_leer_shakhov<T: Real>(
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, range: u32,
+    ) for f32, f64 {
+        line_pass::<_, T, true, true>(t, f, tables, axes, next, partial, &shape, range);
     }
 }
 
@@ -78,8 +90,8 @@ struct Walk<'a, S, T: Real> {
     /// Column of the tables.
     column: u32,
     /// Places of the first node of this v_x in `f` and `next`.
-    from: usize,
-    to: usize,
+    from: u32,
+    to: u32,
     sums: [T; 5],
 }
 
@@ -131,7 +143,7 @@ fn line_pass<S: Simt, T: Real, const SLOPED: bool, const SHAKHOV: bool>(
         1 => shape.face_columns(0),
         _ => shape.face_columns(1),
     };
-    let per_x = (shape.count_y * shape.count_m) as usize * shape.plane() as usize;
+    let per_x = shape.count_y * shape.count_m * shape.plane();
     let mut walk = Walk {
         t,
         f,
@@ -156,8 +168,8 @@ fn line_pass<S: Simt, T: Real, const SLOPED: bool, const SHAKHOV: bool>(
             T::ONE
         },
         column,
-        from: jx_from as usize * per_x + from.cell as usize,
-        to: jx as usize * per_x + if lanes.gives { lanes.cell as usize } else { 0 },
+        from: jx_from * per_x + from.cell,
+        to: jx * per_x + if lanes.gives { lanes.cell as u32 } else { 0 },
         sums: [T::ZERO; 5],
     };
     let mut m = 0;
@@ -181,8 +193,8 @@ fn line_pass<S: Simt, T: Real, const SLOPED: bool, const SHAKHOV: bool>(
         let mut k = 0;
         while k < 5 {
             if k < count {
-                let at = (chunk * count + k) as usize * shape.pitch as usize;
-                partial.set(t, at + lanes.cell as usize, walk.sums[k as usize]);
+                let at = (chunk * count + k) * shape.pitch + lanes.cell as u32;
+                partial.set(t, at as usize, walk.sums[k as usize]);
             }
             k += 1;
         }
@@ -216,9 +228,9 @@ impl<S: Simt, T: Real> Walk<'_, S, T> {
             }
             k += 1;
         }
-        let plane = shape.plane() as usize;
-        let step = shape.count_m as usize * plane;
-        let mut at = first as usize * step + m as usize * plane;
+        let plane = shape.plane();
+        let step = shape.count_m * plane;
+        let mut at = first * step + m * plane;
         let mut jy = first;
         while jy + 2 <= last {
             let a = self.load::<M>(at);
@@ -244,12 +256,14 @@ impl<S: Simt, T: Real> Walk<'_, S, T> {
 
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<const M: usize>(&self, at: usize) -> [T; M] {
-        let plane = self.shape.plane() as usize;
+    fn load<const M: usize>(&self, at: u32) -> [T; M] {
+        let plane = self.shape.plane();
         let mut f = [T::ZERO; M];
         let mut k = 0;
         while k < M {
-            f[k] = self.f.get(self.t, self.from + at + k * plane);
+            f[k] = self
+                .f
+                .get(self.t, (self.from + at + k as u32 * plane) as usize);
             k += 1;
         }
         f
@@ -262,7 +276,7 @@ impl<S: Simt, T: Real> Walk<'_, S, T> {
     fn finish<const SLOPED: bool, const SHAKHOV: bool, const M: usize>(
         &mut self,
         jy: u32,
-        at: usize,
+        at: u32,
         f: [T; M],
         inner: &[T; M],
         mass: &[T; M],
@@ -270,7 +284,7 @@ impl<S: Simt, T: Real> Walk<'_, S, T> {
         argument: &[T; M],
     ) {
         let (t, shape) = (self.t, self.shape);
-        let plane = shape.plane() as usize;
+        let plane = shape.plane();
         let vy = self
             .axes
             .get(t, (shape.axis_y(jy) + axis::VELOCITY) as usize);
@@ -294,7 +308,8 @@ impl<S: Simt, T: Real> Walk<'_, S, T> {
                 .lanes
                 .shift::<S, T, SLOPED>(t, post, self.fraction, self.curvature);
             if self.lanes.gives {
-                self.next.set(t, self.to + at + k * plane, z);
+                self.next
+                    .set(t, (self.to + at + k as u32 * plane) as usize, z);
             }
             zeroth = mass[k].mul_add(z, zeroth);
             second = energy[k].mul_add(z, second);

@@ -1,6 +1,6 @@
 //! Layouts, and what the passes share.
 
-use super::exponential::exponential;
+use crate::bgk::exponential::exponential;
 use crate::math::{Real, quotient};
 use crate::memory::In;
 use crate::simt::{Simt, WARP};
@@ -93,6 +93,11 @@ impl FlowShape {
     pub const fn columns(&self) -> u32 {
         self.plane() + 2 * self.ny + 2 * self.nx
     }
+    /// Places behind the last plane of populations, so that a column of the tables added to the first place of any plane is within the buffer.
+    #[inline(always)]
+    pub const fn behind(&self) -> u32 {
+        2 * self.ny + 2 * self.nx
+    }
     /// First of the columns of a face: 0 left, 1 right, 2 bottom, 3 top.
     #[inline(always)]
     pub const fn face_columns(&self, face: u32) -> u32 {
@@ -151,18 +156,18 @@ impl FlowShape {
 
 /// Where the population lies that a place along x takes from.
 #[derive(Clone, Copy)]
-pub(super) struct Source {
+pub(crate) struct Source {
     /// The cell along the direction.
-    pub(super) cell: u32,
+    pub(crate) cell: u32,
     /// Whether the node is the mirrored one.
-    pub(super) mirrored: bool,
+    pub(crate) mirrored: bool,
     /// Whether it comes from the table's columns of the low (1) or high (2) face; then `cell` is only some cell.
-    pub(super) face: u32,
+    pub(crate) face: u32,
 }
 
 /// Finds the source at the place `p`, which may lie beyond the ends, for molecules that go forward or backward.
 #[inline(always)]
-pub(super) fn source(p: i32, n: u32, low: u32, high: u32, forward: bool) -> Source {
+pub(crate) fn source(p: i32, n: u32, low: u32, high: u32, forward: bool) -> Source {
     let last = n as i32 - 1;
     let clamp = |p: i32| {
         let p = if p < 0 { 0 } else { p };
@@ -216,7 +221,7 @@ pub(super) fn source(p: i32, n: u32, low: u32, high: u32, forward: bool) -> Sour
 
 /// The share of van Leer's flux beyond the upwind one: `a (1-a) A B / (A + B)`, 0 at an extremum; `c` is a (1-a).
 #[inline(always)]
-pub(super) fn limited<T: Real>(c: T, before: T, after: T) -> T {
+pub(crate) fn limited<T: Real>(c: T, before: T, after: T) -> T {
     let product = before * after;
     let slope = c * product * (before + after).hardware_reciprocal();
     if product > T::ZERO { slope } else { T::ZERO }
@@ -224,7 +229,7 @@ pub(super) fn limited<T: Real>(c: T, before: T, after: T) -> T {
 
 /// 2^x: one instruction in `f32`.
 #[inline(always)]
-pub(super) fn power_of_two<T: Real>(x: T) -> T {
+pub(crate) fn power_of_two<T: Real>(x: T) -> T {
     if T::EPSILON.to_f64() > 1e-10 {
         x.hardware_exp2()
     } else {
@@ -254,19 +259,19 @@ pub const fn cells_both_ways(sloped: bool) -> u32 {
 
 /// Lanes of a warp along x: who is upstream, who gives out a cell.
 #[derive(Clone, Copy)]
-pub(super) struct Lanes {
-    pub(super) upstream: u32,
-    pub(super) downstream: u32,
+pub(crate) struct Lanes {
+    pub(crate) upstream: u32,
+    pub(crate) downstream: u32,
     /// The cell of this lane, perhaps beyond the ends.
-    pub(super) cell: i32,
+    pub(crate) cell: i32,
     /// Whether the lane gives it out.
-    pub(super) gives: bool,
+    pub(crate) gives: bool,
 }
 
 impl Lanes {
     /// Lanes of a tile whose nodes all go one way.
     #[inline(always)]
-    pub(super) fn one_way<S: Simt>(t: &S, tile: u32, nx: u32, forward: bool, sloped: bool) -> Self {
+    pub(crate) fn one_way<S: Simt>(t: &S, tile: u32, nx: u32, forward: bool, sloped: bool) -> Self {
         let (upstream, downstream) = lent(sloped);
         let first = if forward { upstream } else { downstream };
         Self::new(t, tile, nx, forward, first, cells_one_way(sloped))
@@ -274,7 +279,7 @@ impl Lanes {
 
     /// Lanes of a tile whose nodes go both ways.
     #[inline(always)]
-    pub(super) fn both_ways<S: Simt>(
+    pub(crate) fn both_ways<S: Simt>(
         t: &S,
         tile: u32,
         nx: u32,
@@ -307,7 +312,7 @@ impl Lanes {
     /// The streamed value of this lane's place: `post` are the relaxed populations of the lanes.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn shift<S: Simt, T: Real, const SLOPED: bool>(
+    pub(crate) fn shift<S: Simt, T: Real, const SLOPED: bool>(
         self,
         t: &S,
         post: T,
@@ -329,19 +334,19 @@ impl Lanes {
 /// An entry of a table.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-pub(super) fn entry<S: Simt, T: Real>(
+pub(crate) fn entry<S: Simt, T: Real>(
     t: &S,
     tables: In<'_, T>,
     shape: &FlowShape,
     row: u32,
     column: u32,
 ) -> T {
-    tables.get(t, row as usize * shape.columns() as usize + column as usize)
+    tables.get(t, (row * shape.columns() + column) as usize)
 }
 
 /// Shakhov's polynomial at a column for one v_x, as a function of v_y: `alpha + beta s` with s for the unresolved part of |c|^2.
 #[derive(Clone, Copy)]
-pub(super) struct Heat<T> {
+pub(crate) struct Heat<T> {
     constant: T,
     linear: T,
     square: T,
@@ -353,7 +358,7 @@ pub(super) struct Heat<T> {
 impl<T: Real> Heat<T> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn new<S: Simt>(
+    pub(crate) fn new<S: Simt>(
         t: &S,
         tables: In<'_, T>,
         shape: &FlowShape,
@@ -366,7 +371,7 @@ impl<T: Real> Heat<T> {
     /// The same from any rows of one column.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn of(rows: impl Fn(u32) -> T, vx: T) -> Self {
+    pub(crate) fn of(rows: impl Fn(u32) -> T, vx: T) -> Self {
         let at = |k: u32| rows(row::HEAT + k);
         let cx = vx - at(6);
         Self {
@@ -380,7 +385,7 @@ impl<T: Real> Heat<T> {
     }
 
     #[inline(always)]
-    pub(super) fn at(&self, vy: T) -> (T, T) {
+    pub(crate) fn at(&self, vy: T) -> (T, T) {
         let cy = vy - self.uy;
         let beta = self.cubic.mul_add(cy, self.square);
         let resolved = cy.mul_add(cy, self.x2);
@@ -393,13 +398,13 @@ impl<T: Real> Heat<T> {
 
 /// `index / count` and the remainder.
 #[inline(always)]
-pub(super) fn split(index: u32, count: u32) -> (u32, u32) {
+pub(crate) fn split(index: u32, count: u32) -> (u32, u32) {
     let whole = quotient(index, count);
     (whole, index - whole * count)
 }
 
 /// `index / count`, rounded up.
 #[inline(always)]
-pub(super) fn ceiling(index: u32, count: u32) -> u32 {
+pub(crate) fn ceiling(index: u32, count: u32) -> u32 {
     quotient(index + count.wrapping_sub(1), count)
 }
