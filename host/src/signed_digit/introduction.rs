@@ -81,7 +81,8 @@ pub fn transform_error<T: Real>(x: &Signal) -> f64 {
     let n = x.len();
     let x: Vec<T> = x.re.iter().map(|x| T::from_f64(x.round_f64())).collect();
     let turn = |j: usize, k: usize| {
-        let (sin, cos) = (TAU * (j * k) as f64 / n as f64).sin_cos();
+        // Not the platform's: the last bits of these errors should be the same everywhere.
+        let (sin, cos) = libm::sincos(TAU * (j * k) as f64 / n as f64);
         [T::from_f64(cos), T::from_f64(sin)]
     };
     let y: Vec<[T; 2]> = (0..n)

@@ -10,8 +10,8 @@ use crate::memory_plan::{check_device, check_shared};
 
 /// Blocks of the column kernels that one multiprocessor is given.
 const BLOCKS: u32 = 16;
-/// Digits of a 64-bit column sum in redundant form.
-const PLACES: usize = 20;
+/// Digits of a 64-bit column sum in redundant form, at most.
+const MOST_PLACES: usize = 20;
 
 /// The sum of numbers in the paper's digits.
 pub(super) fn sum<M: Machine>(
@@ -116,7 +116,7 @@ impl<M: Machine> ResidentDigits<M> {
             count,
             width,
             // A number whose leading digit is at place m is larger than 10^m / 3 in magnitude, so one place more than the sum has is enough.
-            columns: Columns::new(machine, width, width + digits_in(count) + 1)?,
+            columns: Columns::new(machine, width, width + digits_in(count) + 1, 6 * count)?,
         })
     }
 
@@ -212,7 +212,12 @@ impl<M: Machine> ResidentVectors<M> {
             y: machine.upload(y)?,
             pairs,
             widths,
-            columns: Columns::new(machine, width, width + digits_in(pairs) + 1)?,
+            columns: Columns::new(
+                machine,
+                width,
+                width + digits_in(pairs) + 1,
+                36 * pairs * x_width.min(y_width),
+            )?,
         })
     }
 
@@ -256,13 +261,16 @@ impl<M: Machine> ResidentVectors<M> {
 struct Columns<M: Machine> {
     sums: M::Buffer<u64>,
     count: usize,
+    /// Rows of the second method by place.
+    places: usize,
     rows: Option<(Rows, M::Buffer<i8>)>,
     digits: M::Buffer<i8>,
     width: usize,
 }
 
 impl<M: Machine> Columns<M> {
-    fn new(machine: &M, count: usize, width: usize) -> Result<Self> {
+    /// For `count` columns, whose sums are at most `largest` in magnitude and make a number of `width` digits.
+    fn new(machine: &M, count: usize, width: usize, largest: usize) -> Result<Self> {
         check_shared(
             &machine.limits()?,
             &format!("a sum of {width} digits by carry-free additions in one block"),
@@ -273,6 +281,8 @@ impl<M: Machine> Columns<M> {
             sums: machine.allocate(count)?,
             count,
             rows: None,
+            // The redundant form may have one digit more.
+            places: (digits_in(largest) + 1).min(MOST_PLACES).min(width),
             digits: machine.allocate(width)?,
             width,
         })
@@ -302,7 +312,7 @@ impl<M: Machine> Columns<M> {
     fn rows(&mut self, machine: &M, rows: Rows) -> Result<()> {
         let count = match rows {
             Rows::PerColumn => self.count,
-            Rows::PerPlace => PLACES.min(self.width),
+            Rows::PerPlace => self.places,
         };
         if self.rows.as_ref().is_none_or(|(kind, _)| *kind != rows) {
             index("digits of rows", count * self.width)?;
