@@ -16,6 +16,7 @@
 //! | [`mod@kernel`] | the declaration of a kernel, and what it generates |
 //! | [`bgk`] | steady flows of the BGK and Shakhov models |
 //! | [`bgk_flow`], [`bgk_line`], [`bgk_plane`] | the same models in time |
+//! | [`bgk_separate`] | the BGK model with streaming and collision apart |
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
 #![no_std]
 #![cfg_attr(
@@ -31,6 +32,7 @@ pub mod bgk;
 pub mod bgk_flow;
 pub mod bgk_line;
 pub mod bgk_plane;
+pub mod bgk_separate;
 pub mod collision;
 pub mod kernel;
 pub mod math;
