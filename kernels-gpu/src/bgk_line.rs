@@ -95,7 +95,7 @@ struct Walk<'a, S, T: Real> {
     sums: [T; 5],
 }
 
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[allow(clippy::too_many_arguments, reason = "the arguments of a launch")]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn line_pass<S: Simt, T: Real, const SLOPED: bool, const SHAKHOV: bool>(
@@ -203,7 +203,7 @@ fn line_pass<S: Simt, T: Real, const SLOPED: bool, const SHAKHOV: bool>(
 
 impl<S: Simt, T: Real> Walk<'_, S, T> {
     /// The nodes m to m + M of the innermost axis at each v_y of the range.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn along_y<const SLOPED: bool, const SHAKHOV: bool, const M: usize>(
         &mut self,
@@ -254,7 +254,7 @@ impl<S: Simt, T: Real> Walk<'_, S, T> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn load<const M: usize>(&self, at: u32) -> [T; M] {
         let plane = self.shape.plane();
@@ -270,7 +270,7 @@ impl<S: Simt, T: Real> Walk<'_, S, T> {
     }
 
     /// Relaxes, shifts, writes and sums M populations of one v_y.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[allow(clippy::too_many_arguments, reason = "one array for each quantity")]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn finish<const SLOPED: bool, const SHAKHOV: bool, const M: usize>(

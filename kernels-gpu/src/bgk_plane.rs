@@ -164,7 +164,7 @@ struct Shares<T, const N: usize> {
 
 impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// Takes up one row upstream besides those given out.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn upwind<const SHAKHOV: bool>(&self) {
         match (size_of::<T>() == 4, self.shape.integrated > 0) {
@@ -176,7 +176,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     }
 
     /// Takes up two rows upstream and one downstream besides those given out.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn van_leer<const SHAKHOV: bool>(&self) {
         match (size_of::<T>() == 4, self.shape.integrated > 0) {
@@ -187,7 +187,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn run<
         const SLOPES: bool,
@@ -288,7 +288,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     }
 
     /// Looks up the rows that molecules with v_x and the direction and whole cells of v_y come from.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn rows<const SLOPES: bool, const REDUCED: bool, const R: usize, const N: usize>(
         &self,
@@ -388,7 +388,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     }
 
     /// What the rows have for one v_y.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn shares<const SHAKHOV: bool, const REDUCED: bool, const N: usize>(
         &self,
@@ -444,7 +444,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
 
     /// Relaxes, shifts, writes and sums the nodes of the innermost axis: the sums of mass and of the unresolved energy for each row
     /// in the order of the walk.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn nodes<
         const SLOPES: bool,
@@ -534,7 +534,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     }
 
     /// Writes the k-th row of the walk; `to` is where the first one goes.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn put<const R: usize, const N: usize>(
         &self,

@@ -16,6 +16,7 @@
 //! | [`mod@kernel`] | the declaration of a kernel, and what it generates |
 //! | [`bgk`] | steady flows of the BGK and Shakhov models |
 //! | [`bgk_flow`], [`bgk_line`], [`bgk_plane`] | the same models in time |
+//! | [`bgk_separate`] | the BGK model with streaming and collision apart |
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
 //! | [`signed_digit`] | kernels of exact sums and dot products |
 //! | [`isotropic`] | kernels of the isotropic Boltzmann equation in energy space |
@@ -34,6 +35,7 @@ pub mod bgk;
 pub mod bgk_flow;
 pub mod bgk_line;
 pub mod bgk_plane;
+pub mod bgk_separate;
 pub mod collision;
 pub mod isotropic;
 pub mod kernel;

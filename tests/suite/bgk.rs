@@ -460,3 +460,36 @@ fn closed_vessels_keep_their_mass_at_any_courant_number() {
         }
     }
 }
+
+/// The paper's two kernels and the fused pass take the same steps.
+#[test]
+fn the_papers_kernels_take_the_same_steps() {
+    use rarefy::bgk::separate::SeparateKernels;
+    use rarefy::emulator::Emulator;
+
+    for (velocities, dt) in [(vec![14], 0.3), (vec![13, 8, 9], 0.05)] {
+        let shock = Shock {
+            cells: 300,
+            sides: [15.0; 2],
+            velocities,
+            conservative: false,
+            ..Shock::new(1.5).unwrap()
+        };
+        let problem = shock.problem().unwrap();
+        let mut separate =
+            SeparateKernels::<_, f64>::new(Emulator::default(), &problem, dt).unwrap();
+        separate.advance(3).unwrap();
+        let [n, u, t] = separate.fields().unwrap();
+        let config = SimulationConfig {
+            scheme: Scheme::Upwind,
+            backend: Backend::Cpu,
+            ..SimulationConfig::new(problem, dt)
+        };
+        let mut simulation = Simulation::new(config).unwrap();
+        simulation.advance(3).unwrap();
+        let states = simulation.states().unwrap();
+        close("n", states.iter().map(|s| s.density), &n, 1e-12);
+        close("u", states.iter().map(|s| s.velocity[0]), &u, 1e-12);
+        close("T", states.iter().map(|s| s.temperature), &t, 1e-12);
+    }
+}

@@ -196,21 +196,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             range: face_range,
             chunks: face_pairs.div_ceil(face_range),
         };
-        let nothing = vec![
-            T::ZERO;
-            if pitch == space.nx() {
-                0
-            } else {
-                populations as usize
-            }
-        ];
-        let buffer = || {
-            if nothing.is_empty() {
-                machine.allocate(populations as usize)
-            } else {
-                machine.upload(&nothing)
-            }
-        };
+        let buffer = || machine.allocate(populations as usize + shape.behind() as usize);
         let mut engine = Self {
             name,
             shape,

@@ -41,6 +41,8 @@ mod moments;
 mod problem;
 pub mod quadrature;
 mod reference;
+#[doc(hidden)]
+pub mod separate;
 mod shift;
 mod shock;
 mod simulation;

@@ -166,7 +166,7 @@ pub(crate) struct Source {
 }
 
 /// Finds the source at the place `p`, which may lie beyond the ends, for molecules that go forward or backward.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(crate) fn source(p: i32, n: u32, low: u32, high: u32, forward: bool) -> Source {
     let last = n as i32 - 1;
     let clamp = |p: i32| {
@@ -310,7 +310,7 @@ impl Lanes {
     }
 
     /// The streamed value of this lane's place: `post` are the relaxed populations of the lanes.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(crate) fn shift<S: Simt, T: Real, const SLOPED: bool>(
         self,
@@ -369,7 +369,7 @@ impl<T: Real> Heat<T> {
     }
 
     /// The same from any rows of one column.
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(crate) fn of(rows: impl Fn(u32) -> T, vx: T) -> Self {
         let at = |k: u32| rows(row::HEAT + k);

@@ -275,20 +275,20 @@ kernel! {
 }
 
 /// Velocity and weight of a node: the axes follow each other.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn node<S: Simt>(t: &S, axes: In<'_, f64>, j: u32) -> (f64, f64) {
     (axes.get(t, 2 * j as usize), axes.get(t, 2 * j as usize + 1))
 }
 
 /// Factor of a Maxwellian along x or y.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn factor<T: Real>(w: f64, weight: f64, slope: f64, c: f64) -> T {
     T::from_f64(weight) * exponential(T::from_f64(w * (slope - c * w)))
 }
 
 /// Factor of a Maxwellian along z, as the pass over a plane computes it too.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn inner_factor<T: Real>(v: f64, weight: f64, c: f64) -> T {
     let steep = T::from_f64(-c * core::f64::consts::LOG2_E);
     let log = T::from_f64(Real::ln(weight) * core::f64::consts::LOG2_E);
@@ -296,7 +296,7 @@ fn inner_factor<T: Real>(v: f64, weight: f64, c: f64) -> T {
 }
 
 /// `1 - e^-x`, given `e^-x`, without losing digits where x is small.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn less_than_one(x: f64, keep: f64) -> f64 {
     if x < 0.5 {
         // Taylor's series: the term after the last is below 2^-53 of the first.
@@ -313,7 +313,7 @@ fn less_than_one(x: f64, keep: f64) -> f64 {
 }
 
 /// Adds values of the warps lane by lane; every thread gets the sums.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn combine<S: Simt, const K: usize>(t: &S, scratch: Shared<'_, f64>, values: [f64; K]) -> [f64; K] {
     let at = |worker: u32, k: u32| (worker * K as u32 + k) * WARP + t.lane();
@@ -339,7 +339,7 @@ fn combine<S: Simt, const K: usize>(t: &S, scratch: Shared<'_, f64>, values: [f6
 }
 
 /// Adds the partial sums of the chunks of a pass over a line that fall to this warp.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn add_lines<S: Simt, T: Real>(
     t: &S,
@@ -383,7 +383,7 @@ fn add_lines<S: Simt, T: Real>(
 }
 
 /// Sums of w^k along x and y, and of v^2k along z, with the Maxwellian's factors.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn axis_sums<S: Simt, T: Real>(
     t: &S,
@@ -450,7 +450,7 @@ struct Means {
 }
 
 impl Means {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn of(sums: &[f64; AXIS_SUMS], shape: &FlowShape, c: f64) -> Self {
         let mut x = [1.0; 6];
         let mut y = [0.0; 6];
@@ -487,7 +487,7 @@ impl Means {
 }
 
 /// `q = (1/2) sum c |c|^2 f` multiplied out.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn heat_flux(sums: &[f64; 9], u: [f64; 2]) -> [f64; 2] {
     let square = u[0] * u[0] + u[1] * u[1];
     let stress = [
@@ -504,7 +504,7 @@ fn heat_flux(sums: &[f64; 9], u: [f64; 2]) -> [f64; 2] {
 }
 
 /// Shakhov's polynomial `p_0, p_x, p_y, q_0, q_x, q_y`, without density, momentum and energy on the nodes if `conservative`.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn heat_term(m: &Means, g: [f64; 2], temperature: f64, conservative: bool) -> [f64; 6] {
     let mut term = [
         0.0,

@@ -44,7 +44,7 @@ pub struct Faces {
 }
 
 /// The mass that comes in in a step from a wall at unit density stands before its factors along v_x.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn emission(shape: &FlowShape, face: u32) -> usize {
     (face * (1 + shape.count_x)) as usize
 }
@@ -205,12 +205,12 @@ trait Tables<T: Real>: Copy {
 }
 
 impl<T: Real> Tables<T> for In<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn at<S: Simt>(self, t: &S, shape: &FlowShape, row: u32, column: u32) -> T {
         entry(t, self, shape, row, column)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn heat<S: Simt>(self, t: &S, shape: &FlowShape, column: u32, vx: T) -> Heat<T> {
         Heat::of(|k| self.at(t, shape, k, column), vx)
@@ -222,13 +222,13 @@ impl<T: Real> Tables<T> for In<'_, T> {
 struct InOutTables<'a, T: Real>(InOut<'a, T>);
 
 impl<T: Real> Tables<T> for InOutTables<'_, T> {
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn at<S: Simt>(self, t: &S, shape: &FlowShape, row: u32, column: u32) -> T {
         self.0
             .get(t, row as usize * shape.columns() as usize + column as usize)
     }
-    #[inline(always)]
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn heat<S: Simt>(self, t: &S, shape: &FlowShape, column: u32, vx: T) -> Heat<T> {
         Heat::of(|k| self.at(t, shape, k, column), vx)
@@ -236,7 +236,7 @@ impl<T: Real> Tables<T> for InOutTables<'_, T> {
 }
 
 /// The relaxed population of a node at a column of the tables and a place of its plane.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[allow(clippy::too_many_arguments, reason = "what a population depends on")]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn relaxed<S: Simt, T: Real>(
@@ -267,7 +267,7 @@ fn relaxed<S: Simt, T: Real>(
 }
 
 /// What leaves through an end, with `at(d)` the cell at the distance d from it: the last cell itself has no slope.
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 fn outflow<T: Real>(at: impl Fn(u32) -> T, whole: u32, fraction: T, sloped: bool) -> T {
     let here = at(whole);
     let mut out = fraction * here;
@@ -283,7 +283,7 @@ fn outflow<T: Real>(at: impl Fn(u32) -> T, whole: u32, fraction: T, sloped: bool
     out
 }
 
-#[inline(always)]
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn near_rows<S: Simt, T: Real, const SLOPED: bool>(
     t: &S,
