@@ -434,7 +434,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                 shares.constant[s] = product * alpha;
                 shares.slope[s] = product * beta;
                 if REDUCED {
-                    shares.slope[s] = shares.slope[s] * rows.inner[s];
+                    shares.slope[s] *= rows.inner[s];
                 }
             }
             s += 1;

@@ -255,7 +255,7 @@ fn what_is_not_a_distribution_is_refused() {
         "1720 of 1728 bytes",
     );
     refuse(&npy("<f8", false, "(6, 6, 5)", &good), "shape (6, 6, 5)");
-    refuse(&npy("<f8", false, "(216,)", &good), "shape (216)");
+    refuse(&npy("<f8", false, "(216,)", &good), "shape (216,)");
     refuse(&npy("<f8", false, "(2, 2, 2)", &good), "N from 3 to 64");
     refuse(
         &npy("<f8", false, "(100000, 100000, 100000)", &good),

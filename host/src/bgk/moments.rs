@@ -34,15 +34,15 @@ impl Moments {
     ///
     /// Where y is integrated out, `P_yy` is the mean of the pressures along the missing axes.
     pub fn of(space: &VelocitySpace, f: impl Fn(usize) -> f64) -> Self {
-        let [nx, ny, nm] = space.shape();
+        let [_, ny, nm] = space.shape();
         let (vx, vy, inner) = (space.x().nodes(), space.y_nodes(), space.inner());
         let flows_along_y = space.flow() == 2;
         let each = |visit: &mut dyn FnMut(f64, f64, f64, f64)| {
-            for jx in 0..nx {
-                for jy in 0..ny {
+            for (jx, &vx) in vx.iter().enumerate() {
+                for (jy, &vy) in vy.iter().enumerate() {
                     for (m, inner) in inner.iter().enumerate() {
                         let f = f((jx * ny + jy) * nm + m);
-                        visit(vx[jx], vy[jy], inner.mass * f, inner.energy * f);
+                        visit(vx, vy, inner.mass * f, inner.energy * f);
                     }
                 }
             }
