@@ -1,6 +1,6 @@
 //! Deterministic numerical methods of kinetic theory on the GPU, with kernels written in Rust.
 //!
-//! The one method so far is the Boltzmann collision integral on a 3D velocity grid, in [`collision`]. It runs on an NVIDIA
+//! Five of them: [`collision`], [`isotropic`], [`bgk`], [`longman`], [`signed_digit`]. It runs on an NVIDIA
 //! GPU, on all cores of the CPU, in a checking [`emulator`] of the GPU, or as a scalar reference; a [`Backend`] says where, a
 //! [`Precision`] in which arithmetic. The same call gives the same result on each of them within the tolerance that its documentation states,
 //! and on one backend two runs give the same bits.
