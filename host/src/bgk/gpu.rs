@@ -13,7 +13,7 @@ use rarefy_kernels::bgk_flow::{
     Relaxing, SUMS_SHAKHOV, axis, cells_both_ways, face, leaving, row,
 };
 use rarefy_kernels::bgk_line::{self, LINE_SUMS_SHAKHOV, LINE_THREADS, line_tiles};
-use rarefy_kernels::bgk_plane::{self, PLANE_THREADS, PlaneChunk, plane_tiles};
+use rarefy_kernels::bgk_plane::{self, PLANE_THREADS, PlaneChunk, plane_rows, plane_tiles};
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
 use super::equilibrium::{fields, sums_of};
@@ -103,8 +103,13 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         let two = space.dimensions() == 2;
         let sloped = plan.scheme == Scheme::VanLeer;
         let (chunk, chunks) = if two {
-            let blocks = plane_tiles(shape.nx, shape.ny, sloped, size_of::<T>())
-                .div_ceil(PLANE_THREADS / 32);
+            let blocks = plane_tiles(
+                shape.nx,
+                shape.ny,
+                sloped,
+                plane_rows(size_of::<T>(), shape.shakhov != 0),
+            )
+            .div_ceil(PLANE_THREADS / 32);
             plane_chunk(blocks, count_x, count_y)
         } else {
             let blocks = line_tiles(shape.nx, sloped).div_ceil(LINE_THREADS / 32) * count_x;
@@ -343,8 +348,13 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             };
         }
         if self.problem.space.dimensions() == 2 {
-            let blocks = plane_tiles(shape.nx, shape.ny, sloped, size_of::<T>())
-                .div_ceil(PLANE_THREADS / 32);
+            let blocks = plane_tiles(
+                shape.nx,
+                shape.ny,
+                sloped,
+                plane_rows(size_of::<T>(), shape.shakhov != 0),
+            )
+            .div_ceil(PLANE_THREADS / 32);
             let grid = Grid {
                 blocks: blocks * self.chunks,
                 threads: PLANE_THREADS,
