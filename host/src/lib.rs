@@ -57,6 +57,8 @@ mod texts {
     struct Readme;
     #[doc = include_str!("../../docs/collision.md")]
     struct Collision;
+    #[doc = include_str!("../../docs/bgk.md")]
+    struct Bgk;
     #[doc = include_str!("../../docs/bgk-steady.md")]
     struct BgkSteady;
     #[doc = include_str!("../../docs/emulator.md")]

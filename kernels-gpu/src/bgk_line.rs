@@ -292,8 +292,8 @@ impl<S: Simt, T: Real> Walk<'_, S, T> {
         let (mut alpha, mut beta) = (T::ONE, T::ZERO);
         if SHAKHOV && let Some(heat) = &self.heat {
             (alpha, beta) = heat.at(vy);
-            alpha = alpha * product;
-            beta = beta * product;
+            alpha *= product;
+            beta *= product;
         }
         let (mut zeroth, mut second) = (T::ZERO, T::ZERO);
         let mut k = 0;

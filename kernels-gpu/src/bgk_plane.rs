@@ -160,16 +160,25 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn upwind<const SHAKHOV: bool>(&self) {
-        match (
-            plane_rows(size_of::<T>(), SHAKHOV),
-            self.shape.integrated > 0,
-        ) {
-            (8, false) => self.run::<false, SHAKHOV, false, 8, 9>(),
-            (8, true) => self.run::<false, SHAKHOV, true, 8, 9>(),
-            (4, false) => self.run::<false, SHAKHOV, false, 4, 5>(),
-            (4, true) => self.run::<false, SHAKHOV, true, 4, 5>(),
-            (_, false) => self.run::<false, SHAKHOV, false, 2, 3>(),
-            (_, true) => self.run::<false, SHAKHOV, true, 2, 3>(),
+        // Decided at compile time, so that no other number of rows is compiled.
+        if const { plane_rows(size_of::<T>(), SHAKHOV) == 8 } {
+            if self.shape.integrated > 0 {
+                self.run::<false, SHAKHOV, true, 8, 9>();
+            } else {
+                self.run::<false, SHAKHOV, false, 8, 9>();
+            }
+        } else if const { plane_rows(size_of::<T>(), SHAKHOV) == 4 } {
+            if self.shape.integrated > 0 {
+                self.run::<false, SHAKHOV, true, 4, 5>();
+            } else {
+                self.run::<false, SHAKHOV, false, 4, 5>();
+            }
+        } else {
+            if self.shape.integrated > 0 {
+                self.run::<false, SHAKHOV, true, 2, 3>();
+            } else {
+                self.run::<false, SHAKHOV, false, 2, 3>();
+            }
         }
     }
 
@@ -177,16 +186,25 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn van_leer<const SHAKHOV: bool>(&self) {
-        match (
-            plane_rows(size_of::<T>(), SHAKHOV),
-            self.shape.integrated > 0,
-        ) {
-            (8, false) => self.run::<true, SHAKHOV, false, 8, 11>(),
-            (8, true) => self.run::<true, SHAKHOV, true, 8, 11>(),
-            (4, false) => self.run::<true, SHAKHOV, false, 4, 7>(),
-            (4, true) => self.run::<true, SHAKHOV, true, 4, 7>(),
-            (_, false) => self.run::<true, SHAKHOV, false, 2, 5>(),
-            (_, true) => self.run::<true, SHAKHOV, true, 2, 5>(),
+        // Decided at compile time, so that no other number of rows is compiled.
+        if const { plane_rows(size_of::<T>(), SHAKHOV) == 8 } {
+            if self.shape.integrated > 0 {
+                self.run::<true, SHAKHOV, true, 8, 11>();
+            } else {
+                self.run::<true, SHAKHOV, false, 8, 11>();
+            }
+        } else if const { plane_rows(size_of::<T>(), SHAKHOV) == 4 } {
+            if self.shape.integrated > 0 {
+                self.run::<true, SHAKHOV, true, 4, 7>();
+            } else {
+                self.run::<true, SHAKHOV, false, 4, 7>();
+            }
+        } else {
+            if self.shape.integrated > 0 {
+                self.run::<true, SHAKHOV, true, 2, 5>();
+            } else {
+                self.run::<true, SHAKHOV, false, 2, 5>();
+            }
         }
     }
 
@@ -437,7 +455,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                 shares.constant[s] = product * alpha;
                 shares.slope[s] = product * beta;
                 if REDUCED {
-                    shares.slope[s] = shares.slope[s] * rows.inner[s];
+                    shares.slope[s] *= rows.inner[s];
                 }
             }
             s += 1;

@@ -133,11 +133,11 @@ kernel! {
                 let mut maxwellian = weight;
                 if shape.integrated == 0 {
                     let (vz2, log) = (of_m(m, axis::FRACTION), of_m(m, axis::LOG_WEIGHT));
-                    maxwellian = maxwellian * power_of_two(steep.mul_add(square + vz2, log));
+                    maxwellian *= power_of_two(steep.mul_add(square + vz2, log));
                 } else {
-                    maxwellian = maxwellian * power_of_two(steep * square);
+                    maxwellian *= power_of_two(steep * square);
                     if m == 1 {
-                        maxwellian = maxwellian * half;
+                        maxwellian *= half;
                     }
                 }
                 f.set(t, at(pair, m), keep.mul_add(old, maxwellian));

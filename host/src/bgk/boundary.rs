@@ -93,9 +93,9 @@ impl Boundaries {
     /// Checks the faces of a space of so many dimensions.
     pub(super) fn validate(&self, dimensions: usize) -> Result<()> {
         let names = [["left", "right"], ["bottom", "top"]];
-        for direction in 0..dimensions {
+        for (direction, names) in names.into_iter().enumerate().take(dimensions) {
             let faces = self.along(direction);
-            for (face, name) in faces.iter().zip(names[direction]) {
+            for (face, name) in faces.iter().zip(names) {
                 match face {
                     Boundary::Inflow(state) => state
                         .validate()
@@ -124,7 +124,7 @@ impl Boundaries {
             if periodic[0] != periodic[1] {
                 return Err(Error::input(format!(
                     "of the {} and {} boundaries one is periodic and the other is not; both or none must be",
-                    names[direction][0], names[direction][1]
+                    names[0], names[1]
                 )));
             }
         }

@@ -34,15 +34,16 @@ impl Moments {
     ///
     /// Where y is integrated out, `P_yy` is the mean of the pressures along the missing axes.
     pub fn of(space: &VelocitySpace, f: impl Fn(usize) -> f64) -> Self {
-        let [nx, ny, nm] = space.shape();
         let (vx, vy, inner) = (space.x().nodes(), space.y_nodes(), space.inner());
         let flows_along_y = space.flow() == 2;
         let each = |visit: &mut dyn FnMut(f64, f64, f64, f64)| {
-            for jx in 0..nx {
-                for jy in 0..ny {
-                    for (m, inner) in inner.iter().enumerate() {
-                        let f = f((jx * ny + jy) * nm + m);
-                        visit(vx[jx], vy[jy], inner.mass * f, inner.energy * f);
+            let mut node = 0;
+            for vx in vx {
+                for vy in vy {
+                    for inner in &inner {
+                        let f = f(node);
+                        visit(*vx, *vy, inner.mass * f, inner.energy * f);
+                        node += 1;
                     }
                 }
             }

@@ -25,9 +25,9 @@ impl Image<'_> {
              <Piece Extent=\"{extent}\">\n<CellData>\n"
         );
         let mut array = |name: &str, components: usize, values: &mut dyn Iterator<Item = f64>| {
-            let _ = write!(
+            let _ = writeln!(
                 text,
-                "<DataArray type=\"Float64\" Name=\"{name}\" NumberOfComponents=\"{components}\" format=\"ascii\">\n"
+                "<DataArray type=\"Float64\" Name=\"{name}\" NumberOfComponents=\"{components}\" format=\"ascii\">"
             );
             for (i, value) in values.enumerate() {
                 let end = if (i + 1) % 6 == 0 { '\n' } else { ' ' };

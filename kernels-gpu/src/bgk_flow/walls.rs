@@ -259,9 +259,9 @@ fn relaxed<S: Simt, T: Real>(
         let (alpha, beta) = heat.at(of(shape.axis_y(jy) + axis::VELOCITY));
         let mut argument = of(shape.axis_m(m) + axis::FRACTION);
         if shape.integrated > 0 {
-            argument = argument * at(shape.row_m() + 1);
+            argument *= at(shape.row_m() + 1);
         }
-        share = share * beta.mul_add(argument, alpha);
+        share *= beta.mul_add(argument, alpha);
     }
     at(row::KEEP).mul_add(f, share * at(shape.row_m() + m))
 }

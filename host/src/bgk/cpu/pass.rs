@@ -154,7 +154,7 @@ vectorised! {
                 let [alpha, beta] = &mut factors;
                 for i in 0..cells {
                     (alpha[i], beta[i]) = step.heat_factor(i, vx, vy);
-                    beta[i] = beta[i] * step.unresolved(i);
+                    beta[i] *= step.unresolved(i);
                 }
             }
             zeroth.fill(T::ZERO);
@@ -267,8 +267,8 @@ fn shift_y<T: Real>(
             (q + 1, q - 1)
         };
         let sloped = layout.sloped()
-            && !(q < pad && !faces[0].sloped())
-            && !(q >= pad + ny && !faces[1].sloped());
+            && (q >= pad || faces[0].sloped())
+            && (q < pad + ny || faces[1].sloped());
         passing(out, row(q), row(up), row(down), a, sloped);
     };
     // Rows in the order in which molecules meet them.
