@@ -186,12 +186,18 @@ fn main() {
                     if !passes_filter(&format!("bgk/{what}/{}", case.name)) {
                         continue;
                     }
-                    pool.install(|| {
-                        if let Ok(mut simulation) =
-                            Simulation::new(config(case, scheme, precision, Backend::Cpu))
-                        {
-                            bench_steps(&mut group, &measured, case.name, &what, &mut simulation);
-                        }
+                    let key = format!("{} {what}", case.name);
+                    group.bench_function(BenchmarkId::new(&what, case.name), |bencher| {
+                        bencher.iter_custom(|times| {
+                            // A simulation lives in the pool that it is made in.
+                            let steps = u32::try_from(times).unwrap_or(u32::MAX);
+                            let config = config(case, scheme, precision, Backend::Cpu);
+                            let time = pool
+                                .install(|| Simulation::new(config)?.time_steps(steps))
+                                .expect("steps");
+                            measured.note(&key, time, times);
+                            time
+                        });
                     });
                 }
             }
