@@ -53,10 +53,10 @@ enum Command {
     Relax(relax::RelaxArgs),
     Collide(collide::CollideArgs),
     Rates(rates::RatesArgs),
-    Couette(couette::CouetteArgs),
-    Fourier(fourier::FourierArgs),
     Shock(shock::ShockArgs),
     Cavity(cavity::CavityArgs),
+    Couette(couette::CouetteArgs),
+    Fourier(fourier::FourierArgs),
     Doctor(doctor::DoctorArgs),
 }
 
@@ -76,10 +76,10 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Relax(args)), Some(sub)) => relax::run(&args, sub),
         (Some(Command::Collide(args)), _) => collide::run(&args),
         (Some(Command::Rates(args)), _) => rates::run(&args),
-        (Some(Command::Couette(args)), _) => couette::run(&args),
-        (Some(Command::Fourier(args)), _) => fourier::run(&args),
         (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
         (Some(Command::Cavity(args)), Some(sub)) => cavity::run(&args, sub),
+        (Some(Command::Couette(args)), _) => couette::run(&args),
+        (Some(Command::Fourier(args)), _) => fourier::run(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }
