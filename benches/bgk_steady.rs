@@ -124,28 +124,27 @@ fn main() {
                     tolerance: Some(1e-300),
                     ..config
                 };
-                let mut solver = match Solver::new(case.clone(), &timed) {
-                    Ok(solver) => solver,
-                    Err(error) => {
-                        println!("skipped: {name}, {what}: {error}");
-                        continue;
-                    }
+                // A solver lives in the pool that it is made in. The first iterations load and record the kernels.
+                let time = |iterations: u64| -> Result<Duration> {
+                    pool.install(|| {
+                        let mut solver = Solver::new(case.clone(), &timed)?;
+                        for _ in 0..3 {
+                            solver.step()?;
+                        }
+                        let started = Instant::now();
+                        for _ in 0..iterations {
+                            black_box(solver.step()?);
+                        }
+                        Ok(started.elapsed())
+                    })
                 };
-                // The first iterations load and record the kernels.
-                let warm = (0..3).try_for_each(|_| solver.step().map(drop));
-                if let Err(error) = warm {
+                if let Err(error) = time(0) {
                     println!("skipped: {name}, {what}: {error}");
                     continue;
                 }
                 group.bench_function(BenchmarkId::new(*name, &what), |bencher| {
                     bencher.iter_custom(|repetitions| {
-                        let started = Instant::now();
-                        pool.install(|| {
-                            for _ in 0..repetitions {
-                                black_box(solver.step().expect("an iteration"));
-                            }
-                        });
-                        let time = started.elapsed();
+                        let time = time(repetitions).expect("iterations");
                         let each = time.as_secs_f64() / repetitions as f64;
                         let mut table = table.borrow_mut();
                         let entry = table.entry((k, what.clone())).or_insert((each, 0));
