@@ -65,6 +65,8 @@ mod texts {
     struct Collision;
     #[doc = include_str!("../../docs/isotropic.md")]
     struct Isotropic;
+    #[doc = include_str!("../../docs/bgk.md")]
+    struct Bgk;
     #[doc = include_str!("../../docs/bgk-steady.md")]
     struct BgkSteady;
     #[doc = include_str!("../../docs/signed-digit.md")]

@@ -7,7 +7,7 @@ use crate::bgk_flow::layout::{
     source, split,
 };
 use crate::kernel;
-use crate::math::Real;
+use crate::math::{Real, quotient};
 use crate::memory::{In, Out, Shared};
 use crate::simt::Simt;
 
@@ -17,27 +17,20 @@ pub const PLANE_THREADS: u32 = 128;
 /// Rows of cells that a warp gives out in `f32`.
 pub const PLANE_ROWS: u32 = 8;
 
-/// Rows of cells that a warp gives out, by the bytes of a population: as many as its registers hold.
+/// Rows of cells that a warp gives out, by the bytes of a population and for Shakhov's model: as many as its registers hold.
 #[inline(always)]
-pub const fn plane_rows(bytes: usize) -> u32 {
-    if bytes == 4 {
-        PLANE_ROWS
-    } else {
-        PLANE_ROWS / 2
+pub const fn plane_rows(bytes: usize, shakhov: bool) -> u32 {
+    match (bytes == 4, shakhov) {
+        (true, false) => PLANE_ROWS,
+        (true, true) | (false, false) => PLANE_ROWS / 2,
+        (false, true) => PLANE_ROWS / 4,
     }
 }
 
-/// Tiles of a plane of cells, one a warp.
+/// Tiles of a plane of cells, one a warp, of so many rows.
 #[inline(always)]
-pub const fn plane_tiles(nx: u32, ny: u32, sloped: bool, bytes: usize) -> u32 {
-    let columns = nx.div_ceil(cells_both_ways(sloped));
-    // Divisors that are constants cannot be 0.
-    let strips = if bytes == 4 {
-        ny.div_ceil(PLANE_ROWS)
-    } else {
-        ny.div_ceil(PLANE_ROWS / 2)
-    };
-    columns * strips
+pub const fn plane_tiles(nx: u32, ny: u32, sloped: bool, rows: u32) -> u32 {
+    nx.div_ceil(cells_both_ways(sloped)) * quotient(ny + rows - 1, rows)
 }
 
 /// The nodes of a block: a rectangle of v_x and v_y. Of the chunks those along v_y follow each other.
@@ -92,7 +85,7 @@ kernel! {
 }
 
 kernel! {
-    /// [`plane_pass_upwind()`] for the Shakhov model.
+    /// [`plane_pass_upwind()`] for the Shakhov model: tiles of half as many rows.
     pub fn plane_pass_upwind_shakhov<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, chunk: PlaneChunk,
     ) for f32, f64
@@ -103,7 +96,7 @@ kernel! {
 }
 
 kernel! {
-    /// [`plane_pass_van_leer()`] for the Shakhov model.
+    /// [`plane_pass_van_leer()`] for the Shakhov model: tiles of half as many rows.
     pub fn plane_pass_van_leer_shakhov<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, chunk: PlaneChunk,
     ) for f32, f64
@@ -167,11 +160,25 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn upwind<const SHAKHOV: bool>(&self) {
-        match (size_of::<T>() == 4, self.shape.integrated > 0) {
-            (true, false) => self.run::<false, SHAKHOV, false, 8, 9>(),
-            (true, true) => self.run::<false, SHAKHOV, true, 8, 9>(),
-            (false, false) => self.run::<false, SHAKHOV, false, 4, 5>(),
-            (false, true) => self.run::<false, SHAKHOV, true, 4, 5>(),
+        // Decided at compile time, so that no other number of rows is compiled.
+        if const { plane_rows(size_of::<T>(), SHAKHOV) == 8 } {
+            if self.shape.integrated > 0 {
+                self.run::<false, SHAKHOV, true, 8, 9>();
+            } else {
+                self.run::<false, SHAKHOV, false, 8, 9>();
+            }
+        } else if const { plane_rows(size_of::<T>(), SHAKHOV) == 4 } {
+            if self.shape.integrated > 0 {
+                self.run::<false, SHAKHOV, true, 4, 5>();
+            } else {
+                self.run::<false, SHAKHOV, false, 4, 5>();
+            }
+        } else {
+            if self.shape.integrated > 0 {
+                self.run::<false, SHAKHOV, true, 2, 3>();
+            } else {
+                self.run::<false, SHAKHOV, false, 2, 3>();
+            }
         }
     }
 
@@ -179,11 +186,25 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn van_leer<const SHAKHOV: bool>(&self) {
-        match (size_of::<T>() == 4, self.shape.integrated > 0) {
-            (true, false) => self.run::<true, SHAKHOV, false, 8, 11>(),
-            (true, true) => self.run::<true, SHAKHOV, true, 8, 11>(),
-            (false, false) => self.run::<true, SHAKHOV, false, 4, 7>(),
-            (false, true) => self.run::<true, SHAKHOV, true, 4, 7>(),
+        // Decided at compile time, so that no other number of rows is compiled.
+        if const { plane_rows(size_of::<T>(), SHAKHOV) == 8 } {
+            if self.shape.integrated > 0 {
+                self.run::<true, SHAKHOV, true, 8, 11>();
+            } else {
+                self.run::<true, SHAKHOV, false, 8, 11>();
+            }
+        } else if const { plane_rows(size_of::<T>(), SHAKHOV) == 4 } {
+            if self.shape.integrated > 0 {
+                self.run::<true, SHAKHOV, true, 4, 7>();
+            } else {
+                self.run::<true, SHAKHOV, false, 4, 7>();
+            }
+        } else {
+            if self.shape.integrated > 0 {
+                self.run::<true, SHAKHOV, true, 2, 5>();
+            } else {
+                self.run::<true, SHAKHOV, false, 2, 5>();
+            }
         }
     }
 
@@ -199,7 +220,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         &self,
     ) {
         let Self { t, shape, .. } = *self;
-        let tiles = plane_tiles(shape.nx, shape.ny, SLOPES, size_of::<T>());
+        let tiles = plane_tiles(shape.nx, shape.ny, SLOPES, R as u32);
         let (chunk, block) = split(t.block_idx(), ceiling(tiles, t.warps()));
         let tile = block * t.warps() + t.warp();
         let PlaneChunk { range_x, range_y } = self.chunk;

@@ -493,3 +493,331 @@ fn the_papers_kernels_take_the_same_steps() {
         close("T", states.iter().map(|s| s.temperature), &t, 1e-12);
     }
 }
+
+/// The command, run in a folder; it must succeed.
+fn run(folder: &Path, arguments: &[&str]) -> Value {
+    let output = command(folder, arguments);
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> std::process::Output {
+    let binary = std::env::var_os("RAREFY_BIN").unwrap_or(env!("CARGO_BIN_EXE_rarefy").into());
+    std::process::Command::new(binary)
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn rarefy_shock_writes_what_it_promises_and_goes_on_to_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let common = [
+        "shock",
+        "--mach",
+        "1.5",
+        "--nx",
+        "160",
+        "--length",
+        "32",
+        "--reduced",
+        "--json",
+        "--quiet",
+    ];
+    for (backend, precision) in [
+        ("cpu", "f64"),
+        ("cpu", "f32"),
+        ("emulator", "f32"),
+        ("reference", "f64"),
+    ] {
+        let with = |rest: &[&str]| {
+            let mut all = common.to_vec();
+            all.extend(["--backend", backend, "--precision", precision]);
+            all.extend(rest);
+            run(folder, &all)
+        };
+        let whole = with(&["--steps", "60", "--out", "whole"]);
+        with(&["--steps", "23", "--checkpoint-every", "10", "--out", "part"]);
+        let resumed = run(
+            folder,
+            &[
+                "shock",
+                "--resume",
+                "part/checkpoint.rarefy",
+                "--steps",
+                "60",
+                "--json",
+                "--quiet",
+                "--out",
+                "rest",
+            ],
+        );
+        assert_eq!(whole["result"], resumed["result"], "{backend}, {precision}");
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+        assert_eq!(
+            read("whole/profile.csv"),
+            read("rest/profile.csv"),
+            "{backend}, {precision}"
+        );
+        assert!(
+            read("whole/profile.csv").starts_with("x,density,velocity,temperature,pxx,heat_flux\n")
+        );
+        assert_eq!(whole["parameters"]["backend"], backend);
+        for file in ["profile.png", "history.csv", "run.json"] {
+            assert!(folder.join("whole").join(file).exists(), "{file}");
+        }
+    }
+}
+
+#[test]
+fn rarefy_cavity_writes_what_it_promises() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let report = run(
+        folder,
+        &[
+            "cavity",
+            "--delta",
+            "1",
+            "--n",
+            "16",
+            "--velocities",
+            "12x12",
+            "--vmax",
+            "3.2",
+            "--reduced",
+            "--scheme",
+            "upwind",
+            "--no-correction",
+            "--dt",
+            "0.03",
+            "--steps",
+            "20",
+            "--backend",
+            "cpu",
+            "--out",
+            "cavity",
+            "--json",
+            "--quiet",
+        ],
+    );
+    let cases: Value = serde_json::from_str(&data("scheme_public.json")).unwrap();
+    for (key, expected) in [("D_wall", "D_wall"), ("D_cell", "D_cell"), ("G", "G")] {
+        let error = (number(&report["result"], key) - number(&cases["cavity_red"], expected)).abs();
+        assert!(error < 1e-9, "{key}: {error:e}");
+    }
+    assert!(number(&report["conservation"], "mass_drift").abs() < 1e-13 + 1e-4);
+    for file in [
+        "density.npy",
+        "temperature.npy",
+        "velocity.npy",
+        "heat_flux.npy",
+        "pxy.npy",
+        "fields.vti",
+        "vertical.csv",
+        "horizontal.csv",
+        "profiles.png",
+        "streamlines.png",
+        "temperature.png",
+        "run.json",
+    ] {
+        assert!(folder.join("cavity").join(file).exists(), "{file}");
+    }
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    run(
+        folder,
+        &[
+            "shock",
+            "--mach",
+            "2",
+            "--nx",
+            "60",
+            "--reduced",
+            "--steps",
+            "2",
+            "--checkpoint-every",
+            "1",
+            "--backend",
+            "cpu",
+            "--out",
+            "saved",
+            "--json",
+            "--quiet",
+        ],
+    );
+    for (arguments, why) in [
+        (&["shock", "--mach", "1"][..], "above 1"),
+        (&["shock", "--mach", "nan"], "finite"),
+        (
+            &["shock", "--velocities", "8", "--reduced"],
+            "no discrete Maxwellian",
+        ),
+        (&["shock", "--cut", "2", "--reduced"], "too narrow"),
+        (&["shock", "--dt", "100", "--reduced"], "smaller time step"),
+        (
+            &["shock", "--model", "bgk", "--prandtl", "0.6"],
+            "--model shakhov",
+        ),
+        (&["shock", "--length", "10", "--upstream", "12"], "shorter"),
+        (
+            &["shock", "--gas", "argon", "--pressure", "10"],
+            "--temperature",
+        ),
+        (&["cavity", "--delta", "0"], "positive"),
+        (&["cavity", "--delta", "-1"], "positive"),
+        (&["cavity", "--accommodation", "1.5"], "between 0 and 1"),
+        (&["cavity", "--vmax", "2", "--reduced"], "too narrow"),
+        (
+            &["cavity", "--resume", "saved/checkpoint.rarefy"],
+            "rarefy shock",
+        ),
+        (
+            &[
+                "shock",
+                "--resume",
+                "saved/checkpoint.rarefy",
+                "--mach",
+                "3",
+            ],
+            "contradicts",
+        ),
+        (
+            &["shock", "--resume", "saved/checkpoint.rarefy"],
+            "later --steps",
+        ),
+    ] {
+        let output = command(folder, arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{arguments:?}: {stderr}");
+        assert!(stderr.contains(why), "{arguments:?}: {stderr}");
+    }
+}
+
+/// Against the converged profiles, at the resolution and tolerance of their documentation.
+#[test]
+fn shock_profiles_are_the_converged_ones() {
+    let tables: Value = serde_json::from_str(&data("shock_public.json")).unwrap();
+    for (name, table) in tables.as_object().unwrap() {
+        let mach = number(table, "Ma");
+        let mut shock = Shock {
+            cells: 400,
+            sides: [28.0, 12.0],
+            ..Shock::new(mach).unwrap()
+        };
+        if number(table, "Pr") < 1.0 {
+            shock.gas.model = Model::Shakhov;
+        }
+        let config = SimulationConfig {
+            backend: Backend::Cpu,
+            ..SimulationConfig::new(shock.problem().unwrap(), 0.05)
+        };
+        let mut simulation = Simulation::new(config).unwrap();
+        simulation.advance(1200).unwrap();
+        let space = simulation.config().problem.space;
+        let profile =
+            rarefy::bgk::ShockProfile::new(shock.mach, &space, &simulation.moments().unwrap())
+                .unwrap();
+        let column = |key: &str| -> Vec<f64> {
+            let values = table[key].as_array().unwrap();
+            values.iter().map(|v| v.as_f64().unwrap()).collect()
+        };
+        let (x, n, tt) = (column("x"), column("N"), column("TT"));
+        for ((x, n), tt) in x.iter().zip(n).zip(tt) {
+            let [found_n, found_tt, _] = profile.at(*x);
+            assert!(
+                (found_n - n).abs() < 0.002,
+                "{name}: N({x}) = {found_n}, not {n}"
+            );
+            assert!(
+                (found_tt - tt).abs() < 0.002,
+                "{name}: TT({x}) = {found_tt}, not {tt}"
+            );
+        }
+        let thickness = number(table, "thickness_l0");
+        let error = (profile.thickness() / thickness - 1.0).abs();
+        assert!(error < 0.005, "{name}: thickness off by {error}");
+    }
+}
+
+/// A uniform gas stays as it is, whatever the time step; without collisions a jump spreads as the error function.
+#[test]
+fn equilibrium_stays_and_free_flight_is_exact() {
+    let state = State {
+        density: 1.3,
+        velocity: [0.4, -0.2],
+        temperature: 0.9,
+    };
+    let axis = Axis::uniform(16, -5.0, 5.0).unwrap();
+    let periodic = Boundary::Periodic;
+    for dt in [0.01, 0.7] {
+        let problem = Problem::uniform(
+            Space::rectangle([12, 12], [0.0, 6.0], [0.0, 6.0]).unwrap(),
+            VelocitySpace::new(vec![axis.clone(), axis.clone()], 2).unwrap(),
+            Gas::default(),
+            Boundaries {
+                left: periodic,
+                right: periodic,
+                bottom: periodic,
+                top: periodic,
+            },
+            state,
+        )
+        .unwrap();
+        for backend in backends() {
+            let config = SimulationConfig {
+                backend,
+                ..SimulationConfig::new(problem.clone(), dt)
+            };
+            let mut simulation = Simulation::new(config).unwrap();
+            simulation.advance(4).unwrap();
+            for found in simulation.states().unwrap() {
+                assert!(
+                    (found.density - 1.3).abs() < 1e-13,
+                    "{backend}, {dt}: {found:?}"
+                );
+                assert!((found.velocity[0] - 0.4).abs() < 1e-13);
+                assert!((found.velocity[1] + 0.2).abs() < 1e-13);
+                assert!((found.temperature - 0.9).abs() < 1e-13);
+            }
+        }
+    }
+    let (left, right) = (State::along_x(1.0, 0.0, 1.0), State::along_x(0.4, 0.0, 1.5));
+    let problem = Problem::new(
+        Space::line(400, [-10.0, 10.0]).unwrap(),
+        VelocitySpace::new(vec![Axis::uniform(200, -6.0, 6.0).unwrap()], 1).unwrap(),
+        Gas {
+            frequency: 0.0,
+            ..Gas::default()
+        },
+        Boundaries::line(Boundary::Inflow(left), Boundary::Inflow(right)),
+        |x, _| if x < 0.0 { left } else { right },
+    )
+    .unwrap();
+    let mut simulation = Simulation::new(SimulationConfig {
+        backend: Backend::Cpu,
+        ..SimulationConfig::new(problem, 0.05)
+    })
+    .unwrap();
+    simulation.advance(40).unwrap();
+    for (i, found) in simulation.states().unwrap().iter().enumerate() {
+        let x = -10.0 + (i as f64 + 0.5) * 0.05;
+        let exact = 0.5 * libm::erfc(x / 2.0) + 0.2 * libm::erfc(-x / (2.0 * 1.5f64.sqrt()));
+        assert!(
+            (found.density - exact).abs() < 2e-3,
+            "n({x}) = {}, not {exact}",
+            found.density
+        );
+    }
+}

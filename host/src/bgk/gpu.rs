@@ -13,7 +13,7 @@ use rarefy_kernels::bgk_flow::{
     Relaxing, SUMS_SHAKHOV, axis, cells_both_ways, face, leaving, row,
 };
 use rarefy_kernels::bgk_line::{self, LINE_SUMS_SHAKHOV, LINE_THREADS, line_tiles};
-use rarefy_kernels::bgk_plane::{self, PLANE_THREADS, PlaneChunk, plane_tiles};
+use rarefy_kernels::bgk_plane::{self, PLANE_THREADS, PlaneChunk, plane_rows, plane_tiles};
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
 use super::equilibrium::{fields, sums_of};
@@ -27,9 +27,13 @@ use crate::memory_plan::{bytes_of, check_device};
 const LINE_BLOCKS: u32 = 4200;
 /// The same for the pass over a plane, whose blocks work longer.
 const PLANE_BLOCKS: u32 = 2000;
-/// Newton steps for Maxwellians without a good start, and with the one of the step before.
+/// Newton steps for Maxwellians without a good start.
 const FIRST_STEPS: u32 = 12;
-const LATER_STEPS: u32 = 3;
+/// The same from the correction of the step before: each squares the error, which the change of the gas in a step leaves below 1e-3 in the
+/// correction, itself small.
+const fn later_steps(bytes: usize) -> u32 {
+    if bytes == 4 { 1 } else { 2 }
+}
 
 pub(super) struct MachineEngine<M: Machine, T: Real> {
     machine: Arc<M>,
@@ -103,8 +107,13 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         let two = space.dimensions() == 2;
         let sloped = plan.scheme == Scheme::VanLeer;
         let (chunk, chunks) = if two {
-            let blocks = plane_tiles(shape.nx, shape.ny, sloped, size_of::<T>())
-                .div_ceil(PLANE_THREADS / 32);
+            let blocks = plane_tiles(
+                shape.nx,
+                shape.ny,
+                sloped,
+                plane_rows(size_of::<T>(), shape.shakhov != 0),
+            )
+            .div_ceil(PLANE_THREADS / 32);
             plane_chunk(blocks, count_x, count_y)
         } else {
             let blocks = line_tiles(shape.nx, sloped).div_ceil(LINE_THREADS / 32) * count_x;
@@ -343,8 +352,13 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             };
         }
         if self.problem.space.dimensions() == 2 {
-            let blocks = plane_tiles(shape.nx, shape.ny, sloped, size_of::<T>())
-                .div_ceil(PLANE_THREADS / 32);
+            let blocks = plane_tiles(
+                shape.nx,
+                shape.ny,
+                sloped,
+                plane_rows(size_of::<T>(), shape.shakhov != 0),
+            )
+            .div_ceil(PLANE_THREADS / 32);
             let grid = Grid {
                 blocks: blocks * self.chunks,
                 threads: PLANE_THREADS,
@@ -441,7 +455,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         self.look_at_faces(seen)?;
         self.pass(false, self.shape)?;
         self.now = 1 - self.now;
-        self.equilibrium(self.relaxing(self.plan.dt, self.chunks, LATER_STEPS))
+        self.equilibrium(self.relaxing(self.plan.dt, self.chunks, later_steps(size_of::<T>())))
     }
 
     /// Takes steps without looking at what passes the faces but where walls must know.

@@ -27,7 +27,11 @@
 //! | P_ij, q | pressure tensor, heat flux | [`Moments`] |
 //! | M | Maxwellian with exact moments on the nodes | [`DiscreteMaxwellian`] |
 //!
-//! **Where to begin.** A [`Problem`] holds a case: space, velocities, gas, boundaries, initial state.
+//! **Where to begin.** A [`Problem`] holds a case: space, velocities, gas, boundaries, initial state; a [`Simulation`] solves it in time, [`steady`] without
+//! steps in time. [`Shock`] and [`Cavity`] make the problems of the paper, and read its results off the fields. [`Units`] are for pascals and metres.
+//!
+//! **The step.** Relaxation is exact, streaming a shift by whole cells and an interpolated fraction (eqs. 11-15), stable for every time step. Density,
+//! velocity and temperature are of second order in the time step.
 
 mod boundary;
 mod cavity;
@@ -47,6 +51,7 @@ mod shift;
 mod shock;
 mod simulation;
 pub mod steady;
+mod units;
 mod velocity;
 
 pub use boundary::{Boundaries, Boundary, Wall};
@@ -59,4 +64,5 @@ pub use problem::{Problem, Space, State};
 pub use shift::{Courant, Scheme};
 pub use shock::{Mach, Shock, ShockExtremes, ShockPoint, ShockProfile};
 pub use simulation::{Checkpoint, Simulation, SimulationConfig};
+pub use units::{Species, Units};
 pub use velocity::{Axis, Inner, VelocitySpace};

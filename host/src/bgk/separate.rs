@@ -3,15 +3,168 @@
 
 use std::time::Duration;
 
-use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{FlowShape, axis, face};
 use rarefy_kernels::bgk_separate::{self as kernels, STREAM_THREADS};
+use rarefy_kernels::{Quad, Real};
 
 use super::engine::initial_populations;
 use super::shift::Courant;
 use super::{Boundary, DiscreteMaxwellian, Model, Problem, State};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
+
+/// How long a machine takes to copy so many populations: what a pass that reads and writes each once cannot beat.
+///
+/// # Errors
+/// Too little memory; a fault of the device.
+pub fn time_copy<M: Machine, T: Real>(
+    machine: &M,
+    populations: usize,
+    times: u32,
+) -> Result<Duration> {
+    let quads = populations.div_ceil(4);
+    let from = machine.allocate::<Quad<T>>(quads)?;
+    let mut to = machine.allocate::<Quad<T>>(quads)?;
+    let mut copy = || {
+        machine.launch(
+            Grid::per_item(quads, 256),
+            kernels::copy_populations {
+                from: &from,
+                to: &mut to,
+            },
+        )
+    };
+    copy()?;
+    machine.time(&mut || (0..times).try_for_each(|_| copy()))
+}
+
+/// Velocity, quadrature weight and shift of a node.
+type SequentialNode = ([f64; 3], f64, Courant);
+
+/// The paper's step on one core, the loops as they come: what its speedups are measured against.
+#[derive(Clone, Debug)]
+pub struct Sequential<T> {
+    f: Vec<T>,
+    nx: usize,
+    nodes: Vec<SequentialNode>,
+    incoming: [Vec<T>; 2],
+    row: Vec<T>,
+    dt: f64,
+    omega: f64,
+}
+
+impl<T: Real> Sequential<T> {
+    /// Prepares a run of a BGK gas on a line with a full velocity space.
+    ///
+    /// # Errors
+    /// Another problem.
+    pub fn new(problem: &Problem, dt: f64) -> Result<Self> {
+        let velocity = &problem.velocity;
+        let (Boundary::Inflow(left), Boundary::Inflow(right), Some(z)) = (
+            problem.boundaries.left,
+            problem.boundaries.right,
+            velocity.z(),
+        ) else {
+            return Err(Error::input(
+                "the sequential form computes a gas between two inflows with a full velocity space",
+            ));
+        };
+        let courant = Courant::of_axis(velocity.x(), &problem.space, 0, dt);
+        let mut nodes = Vec::with_capacity(velocity.nodes());
+        for (jx, vx) in velocity.x().nodes().iter().enumerate() {
+            for (jy, vy) in velocity.y_nodes().iter().enumerate() {
+                for (jz, vz) in z.nodes().iter().enumerate() {
+                    let weight =
+                        velocity.x().weights()[jx] * velocity.y_weights()[jy] * z.weights()[jz];
+                    nodes.push(([*vx, *vy, *vz], weight, courant[jx]));
+                }
+            }
+        }
+        let incoming = [left, right].map(|state| {
+            DiscreteMaxwellian::sampled(velocity, state)
+                .populations(velocity)
+                .into_iter()
+                .map(T::from_f64)
+                .collect()
+        });
+        Ok(Self {
+            f: initial_populations(problem)?
+                .into_iter()
+                .map(T::from_f64)
+                .collect(),
+            nx: problem.space.nx(),
+            nodes,
+            incoming,
+            row: vec![T::ZERO; problem.space.nx()],
+            dt,
+            omega: problem.gas.omega,
+        })
+    }
+
+    /// Streams all populations.
+    pub fn stream(&mut self) {
+        let n = self.nx;
+        for (node, (v, _, Courant { whole, fraction })) in self.nodes.iter().enumerate() {
+            let f = &mut self.f[node * n..][..n];
+            self.row.copy_from_slice(f);
+            let row = &self.row;
+            let a = T::from_f64(*fraction);
+            let enters = self.incoming[usize::from(v[0] < 0.0)][node];
+            let k = *whole;
+            if v[0] > 0.0 {
+                f[..k].fill(enters);
+                for i in k..n {
+                    let before = if i > k { row[i - k - 1] } else { enters };
+                    f[i] = row[i - k] - a * (row[i - k] - before);
+                }
+            } else {
+                for i in 0..n {
+                    let here = if i + k < n { row[i + k] } else { enters };
+                    let before = if i + k + 1 < n {
+                        row[i + k + 1]
+                    } else {
+                        enters
+                    };
+                    f[i] = here - a * (here - before);
+                }
+            }
+        }
+    }
+
+    /// Moments and relaxation of all cells.
+    pub fn collide(&mut self) {
+        let n = self.nx;
+        let mut sums = vec![[0.0_f64; 3]; n];
+        for (node, (v, ..)) in self.nodes.iter().enumerate() {
+            let square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+            for (sum, f) in sums.iter_mut().zip(&self.f[node * n..]) {
+                let f = f.to_f64();
+                sum[0] += f;
+                sum[1] += v[0] * f;
+                sum[2] += square * f;
+            }
+        }
+        let cells: Vec<[T; 5]> = sums
+            .iter()
+            .map(|[density, momentum, energy]| {
+                let u = momentum / density;
+                let t = (energy / density - u * u) / 1.5;
+                let nu = density * t.powf(1.0 - self.omega);
+                let keep = (-nu * self.dt).exp();
+                let amplitude = (1.0 - keep) * density * (std::f64::consts::PI * t).powf(-1.5);
+                [keep, amplitude, u, 1.0 / t, 0.0].map(T::from_f64)
+            })
+            .collect();
+        for (node, (v, weight, _)) in self.nodes.iter().enumerate() {
+            let (vx, rest) = (T::from_f64(v[0]), T::from_f64(v[1] * v[1] + v[2] * v[2]));
+            let weight = T::from_f64(*weight);
+            for (f, [keep, amplitude, u, inverse, _]) in self.f[node * n..].iter_mut().zip(&cells) {
+                let c = vx - *u;
+                *f = *keep * *f + weight * *amplitude * (-(c * c + rest) * *inverse).exp();
+            }
+        }
+    }
+}
 
 /// Threads of a block of the collision kernel: the work of a cell is long, and there are few of them.
 const COLLIDE_THREADS: u32 = 64;

@@ -9,7 +9,10 @@ use serde_json::json;
 
 use super::common::{Common, Failure, count, finite, name_of, named, positive};
 use super::contour::contour;
-use super::flow::{self, Counts, Course, End, GasArgs, GasParameters, MarchArgs, Parameters};
+use super::flow::{
+    self, Counts, Course, DimensionalArgs, End, GasArgs, GasParameters, MarchArgs, OMEGA,
+    Parameters,
+};
 use super::npy;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
@@ -35,18 +38,18 @@ Examples:
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CavityArgs {
-    /// Rarefaction parameter: the side of the square in units of l0
-    #[arg(long, value_name = "D", default_value_t = 1.0, value_parser = finite, allow_negative_numbers = true)]
-    delta: f64,
+    /// Rarefaction parameter: the side of the square in units of l0 [default: 1, or --size in m]
+    #[arg(long, value_name = "D", value_parser = finite, allow_negative_numbers = true, conflicts_with = "size")]
+    delta: Option<f64>,
     /// Cells along a side
     #[arg(long, value_name = "N", default_value_t = 80, value_parser = count)]
     n: u64,
     /// Velocity nodes along x, y and z, as 20x20x20 [default: 20x20x20, or 20x20 with --reduced]
     #[arg(long, value_name = "NXxNYxNZ")]
     velocities: Option<Counts>,
-    /// Half-width of the velocity box [default: 4.5]
-    #[arg(long, value_name = "V", default_value_t = 4.5, value_parser = positive, allow_negative_numbers = true)]
-    vmax: f64,
+    /// Half-width of the velocity box of --quadrature midpoint, which this implies [default: 4.5]
+    #[arg(long, value_name = "V", value_parser = positive, allow_negative_numbers = true)]
+    vmax: Option<f64>,
     /// Integrate v_z out and keep two functions of v_x and v_y: the same result at a tenth of the work
     #[arg(long)]
     reduced: bool,
@@ -57,9 +60,9 @@ pub(super) struct CavityArgs {
     /// With --steady: solve the equation linearised about rest
     #[arg(long, requires = "steady")]
     linear: bool,
-    /// With --steady: directions and Gauss speeds (--velocities ANGLESxSPEEDS, angles of a quadrant), half-range Gauss rules along x and y, or midpoints
-    /// of a box [default: polar]
-    #[arg(long, value_name = "RULE", requires = "steady", value_parser = named::<Quadrature>(&["polar", "half-range", "midpoint"]))]
+    /// Velocity nodes: half-range Gauss rules along x and y, which wall fluxes want, or midpoints of a box; with --steady also directions and Gauss
+    /// speeds (--velocities ANGLESxSPEEDS, angles of a quadrant) [default: half-range, or midpoint with --vmax, or polar with --steady]
+    #[arg(long, value_name = "RULE", value_parser = named::<Quadrature>(&["polar", "half-range", "midpoint"]))]
     quadrature: Option<Quadrature>,
     /// Speed of the lid; the flow is linear in it to a thousandth up to 0.02
     #[arg(long, value_name = "U", default_value_t = 0.02, value_parser = finite, allow_negative_numbers = true)]
@@ -67,6 +70,8 @@ pub(super) struct CavityArgs {
     /// Accommodation coefficient of the walls, 0 to 1: the share of diffuse reflections
     #[arg(long, value_name = "A", default_value_t = 1.0, value_parser = finite, allow_negative_numbers = true)]
     accommodation: f64,
+    #[command(flatten)]
+    si: DimensionalArgs,
     #[command(flatten)]
     gas: GasArgs,
     #[command(flatten)]
@@ -130,15 +135,28 @@ impl CavityParameters {
     fn of(args: &CavityArgs) -> Result<Self> {
         let reduced = args.reduced || args.steady;
         let quadrature = args
-            .steady
-            .then(|| args.quadrature.unwrap_or(Quadrature::Polar));
-        let counts = args.velocities.clone().map_or_else(
-            || match quadrature {
-                Some(quadrature) => quadrature.counts(args.delta),
-                None => vec![20; if reduced { 2 } else { 3 }],
-            },
-            |c| c.0,
-        );
+            .quadrature
+            .unwrap_or(match (args.steady, args.vmax.is_some()) {
+                (_, true) => Quadrature::Midpoint,
+                (true, false) => Quadrature::Polar,
+                (false, false) => Quadrature::HalfRange,
+            });
+        if quadrature == Quadrature::Polar && !args.steady {
+            return Err(Error::input(
+                "--quadrature polar needs --steady; in time half-range and midpoint are there",
+            ));
+        }
+        let si = args.si.resolve()?;
+        let delta = match (args.delta, si) {
+            (Some(delta), _) => delta,
+            (None, Some((_, size, _))) => size,
+            (None, None) => 1.0,
+        };
+        let counts = match (&args.velocities, args.steady) {
+            (Some(Counts(counts)), _) => counts.clone(),
+            (None, true) => quadrature.counts(delta),
+            (None, false) => vec![20; if reduced { 2 } else { 3 }],
+        };
         let velocities = match (reduced, counts.len()) {
             (true, 1) => vec![counts[0]; 2],
             (true, _) => counts[..2].to_vec(),
@@ -151,17 +169,17 @@ impl CavityParameters {
             }
         };
         let mut parameters = Self {
-            delta: args.delta,
+            delta,
             n: args.n as usize,
             velocities: Counts(velocities),
-            vmax: args.vmax,
+            vmax: args.vmax.unwrap_or(4.5),
             reduced,
             steady: args.steady,
             linear: args.linear,
-            quadrature,
+            quadrature: Some(quadrature),
             lid: args.lid,
             accommodation: args.accommodation,
-            gas: GasParameters::of(&args.gas)?,
+            gas: GasParameters::of(&args.gas, si.map_or(OMEGA, |(_, _, omega)| omega))?,
             scheme: args.march.scheme,
             no_correction: args.march.no_correction,
             dt: 0.0,
@@ -191,7 +209,10 @@ impl CavityParameters {
             .velocities
             .0
             .iter()
-            .map(|&n| match self.quadrature {
+            .enumerate()
+            .map(|(d, &n)| match self.quadrature {
+                // Nothing streams along z.
+                Some(Quadrature::HalfRange) if d == 2 => Axis::hermite(n),
                 Some(Quadrature::HalfRange) => Axis::half_range(n / 2, 1),
                 // The nodes of directions are not on axes; a box stands in for them where axes are asked for.
                 Some(Quadrature::Polar) => Axis::uniform(32, -self.vmax, self.vmax),
@@ -244,6 +265,9 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
     let mut simulation = start.simulation;
     let mut report = Report::new("cavity", &parameters, started);
     report.set("machine", simulation.machine());
+    if let Some((units, ..)) = args.si.resolve()? {
+        report.set("units", units);
+    }
     if let Some(warning) = start.warning {
         report.warn(warning);
     }

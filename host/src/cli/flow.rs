@@ -19,7 +19,7 @@ use super::common::{Common, Failure, count, finite, named, positive};
 use super::output::{self, Transaction};
 use super::progress::Progress;
 use super::report::Report;
-use crate::bgk::{Checkpoint, Gas, Model, Scheme, Simulation, SimulationConfig};
+use crate::bgk::{Checkpoint, Gas, Model, Scheme, Simulation, SimulationConfig, Species, Units};
 use crate::error::{Error, Result};
 
 /// Name of the checkpoint in the run's folder.
@@ -40,9 +40,39 @@ pub(super) struct GasArgs {
     /// Prandtl number of the Shakhov model [default: 2/3]
     #[arg(long, value_name = "PR", value_parser = positive, allow_negative_numbers = true)]
     pub(super) prandtl: Option<f64>,
-    /// Exponent of the viscosity, mu ~ T^OMEGA
-    #[arg(long, default_value_t = 0.74, value_parser = finite, allow_negative_numbers = true)]
-    pub(super) omega: f64,
+    /// Exponent of the viscosity, mu ~ T^OMEGA [default: 0.74, or that of --gas]
+    #[arg(long, value_parser = finite, allow_negative_numbers = true)]
+    pub(super) omega: Option<f64>,
+}
+
+/// Flags of a case in SI units.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct DimensionalArgs {
+    /// Gas, for a case in SI units; its viscosity also sets --omega
+    #[arg(long, value_parser = named::<Species>(&["helium", "neon", "argon", "krypton", "xenon"]), requires_all = ["pressure", "temperature", "size"])]
+    pub(super) gas: Option<Species>,
+    /// With --gas: pressure in Pa
+    #[arg(long, value_name = "PA", value_parser = positive, allow_negative_numbers = true, requires = "gas")]
+    pub(super) pressure: Option<f64>,
+    /// With --gas: temperature in K
+    #[arg(long, value_name = "K", value_parser = positive, allow_negative_numbers = true, requires = "gas")]
+    pub(super) temperature: Option<f64>,
+    /// With --gas: size of the domain in m
+    #[arg(long, value_name = "M", value_parser = positive, allow_negative_numbers = true, requires = "gas")]
+    pub(super) size: Option<f64>,
+}
+
+impl DimensionalArgs {
+    /// The units, the size of the domain in them, and the exponent of the viscosity, if the case is in SI units.
+    pub(super) fn resolve(&self) -> Result<Option<(Units, f64, f64)>> {
+        match (self.gas, self.pressure, self.temperature, self.size) {
+            (Some(species), Some(pressure), Some(temperature), Some(size)) => {
+                let units = Units::new(species, pressure, temperature)?;
+                Ok(Some((units, size / units.length_m, species.omega())))
+            }
+            _ => Ok(None),
+        }
+    }
 }
 
 /// The gas by the names of the flags.
@@ -56,7 +86,8 @@ pub(super) struct GasParameters {
 }
 
 impl GasParameters {
-    pub(super) fn of(args: &GasArgs) -> Result<Self> {
+    /// What the flags say; `omega` is the exponent where they do not.
+    pub(super) fn of(args: &GasArgs, omega: f64) -> Result<Self> {
         if args.prandtl.is_some() && args.model == Model::Bgk {
             return Err(Error::input(
                 "--prandtl belongs to --model shakhov; the Prandtl number of BGK is 1",
@@ -65,7 +96,7 @@ impl GasParameters {
         let parameters = Self {
             model: args.model,
             prandtl: args.prandtl,
-            omega: args.omega,
+            omega: args.omega.unwrap_or(omega),
         };
         parameters.gas().validate()?;
         Ok(parameters)
@@ -81,6 +112,9 @@ impl GasParameters {
         }
     }
 }
+
+/// Exponent of the viscosity, unless told otherwise: argon's as the paper takes it.
+pub(super) const OMEGA: f64 = 0.74;
 
 /// Flags of a run in time.
 #[derive(Clone, Debug, clap::Args)]

@@ -215,7 +215,8 @@ impl Panel {
             texts.push(Text::new(&self.legend, 17.0, left, y + 6.0));
             y += 30.0;
         }
-        for curve in &self.curves {
+        // A curve in several pieces is named once.
+        for curve in self.curves.iter().filter(|curve| !curve.label.is_empty()) {
             curve.trace(area, &[(left, y), (left + 22.0, y), (left + 44.0, y)])?;
             texts.push(Text::new(&curve.label, 17.0, left + 56.0, y + 6.0));
             y += 28.0;

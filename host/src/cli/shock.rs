@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::common::{Common, Failure, count, finite, positive};
-use super::flow::{self, Counts, Course, End, GasArgs, GasParameters, MarchArgs, Parameters};
+use super::flow::{
+    self, Counts, Course, DimensionalArgs, End, GasArgs, GasParameters, MarchArgs, OMEGA,
+    Parameters,
+};
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
@@ -40,9 +43,9 @@ pub(super) struct ShockArgs {
     /// Cells in space [default: ten for each l0]
     #[arg(long, value_name = "N", value_parser = count)]
     nx: Option<u64>,
-    /// Length of the domain in l0
-    #[arg(long, value_name = "L", default_value_t = 60.0, value_parser = positive, allow_negative_numbers = true)]
-    length: f64,
+    /// Length of the domain in l0 [default: 60, or --size in m]
+    #[arg(long, value_name = "L", value_parser = positive, allow_negative_numbers = true, conflicts_with = "size")]
+    length: Option<f64>,
     /// How much of it is upstream of the initial jump [default: two thirds]
     #[arg(long, value_name = "L", value_parser = positive, allow_negative_numbers = true)]
     upstream: Option<f64>,
@@ -59,6 +62,8 @@ pub(super) struct ShockArgs {
     /// space is reduced unless three numbers of --velocities say otherwise
     #[arg(long, conflicts_with_all = steady::OF_TIME)]
     steady: bool,
+    #[command(flatten)]
+    si: DimensionalArgs,
     #[command(flatten)]
     gas: GasArgs,
     #[command(flatten)]
@@ -99,12 +104,18 @@ const SPACING: f64 = 0.55;
 impl ShockParameters {
     fn of(args: &ShockArgs) -> Result<Self> {
         let mach = Mach::new(args.mach)?;
-        let gas = GasParameters::of(&args.gas)?;
-        let upstream = args.upstream.unwrap_or(args.length * 2.0 / 3.0);
-        if upstream >= args.length {
+        let si = args.si.resolve()?;
+        let gas = GasParameters::of(&args.gas, si.map_or(OMEGA, |(_, _, omega)| omega))?;
+        let length = match (args.length, si) {
+            (Some(length), _) => length,
+            (None, Some((_, size, _))) => size,
+            (None, None) => 60.0,
+        };
+        let upstream = args.upstream.unwrap_or(length * 2.0 / 3.0);
+        if upstream >= length {
             return Err(Error::input(format!(
                 "the upstream side {upstream} must be shorter than the whole domain {}",
-                args.length
+                length
             )));
         }
         let along = Shock::new(args.mach)?.range(args.cut);
@@ -134,9 +145,9 @@ impl ShockParameters {
             mach,
             nx: match args.nx {
                 Some(nx) => nx as usize,
-                None => (CELLS * args.length).ceil() as usize,
+                None => (CELLS * length).ceil() as usize,
             },
-            length: args.length,
+            length,
             upstream,
             velocities: Counts(velocities),
             cut: args.cut,
@@ -210,6 +221,9 @@ pub(super) fn run(args: &ShockArgs, given: &ArgMatches) -> std::result::Result<(
     let mut simulation = start.simulation;
     let mut report = Report::new("shock", &parameters, started);
     report.set("machine", simulation.machine());
+    if let Some((units, ..)) = args.si.resolve()? {
+        report.set("units", units);
+    }
     if let Some(warning) = start.warning {
         report.warn(warning);
     }

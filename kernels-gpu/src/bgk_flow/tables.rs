@@ -102,17 +102,7 @@ kernel! {
                 if rule.range > 0 {
                     add_lines(t, partial, axes, &shape, &rule, place, &mut sums);
                 } else {
-                    let mut chunk = t.warp();
-                    while chunk < rule.chunks {
-                        let mut k = 0;
-                        while k < 9 {
-                            if k < shape.sums() {
-                                sums[k as usize] += partial.get(t, at(chunk * shape.sums() + k)).to_f64();
-                            }
-                            k += 1;
-                        }
-                        chunk += WORKERS;
-                    }
+                    add_planes(t, partial, &shape, &rule, place, &mut sums);
                 }
             }
             sums = combine(t, scratch, sums);
@@ -154,7 +144,7 @@ kernel! {
             c = state.get(t, at(kept + 2));
             // c T changes less than c; and a state that has not changed must find its own c again.
             if before != temperature {
-                c = c * before / temperature;
+                c *= before / temperature;
             }
         }
         let integrated = f64::from(shape.integrated);
@@ -325,18 +315,30 @@ fn combine<S: Simt, const K: usize>(t: &S, scratch: Shared<'_, f64>, values: [f6
         k += 1;
     }
     t.sync_threads();
+    // Each warp adds up every eighth value, and leaves the sum where worker 0 had its own, which no other warp reads.
+    let mut k = t.warp();
+    while k < K as u32 {
+        let mut sum = scratch.get(t, at(0, k));
+        let mut worker = 1;
+        while worker < WORKERS {
+            sum += scratch.get(t, at(worker, k));
+            worker += 1;
+        }
+        scratch.set(t, at(0, k), sum);
+        k += WORKERS;
+    }
+    t.sync_threads();
     let mut sums = [0.0; K];
     let mut k = 0;
     while k < K {
-        let mut worker = 0;
-        while worker < WORKERS {
-            sums[k] += scratch.get(t, at(worker, k as u32));
-            worker += 1;
-        }
+        sums[k] = scratch.get(t, at(0, k as u32));
         k += 1;
     }
     sums
 }
+
+/// Chunks whose partial sums are under way at once.
+const AHEAD: usize = 4;
 
 /// Adds the partial sums of the chunks of a pass over a line that fall to this warp.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -357,15 +359,22 @@ fn add_lines<S: Simt, T: Real>(
         LINE_SUMS_BGK
     };
     let ranges = ceiling(shape.count_y, rule.range);
-    let mut chunk = t.warp();
-    while chunk < rule.chunks {
+    let load = |chunk: u32| {
+        let mut parts = [T::ZERO; LINE_SUMS_SHAKHOV as usize];
+        let mut k = 0;
+        while k < LINE_SUMS_SHAKHOV {
+            if k < count {
+                let at = (chunk * count + k) * shape.pitch + place;
+                parts[k as usize] = partial.get(t, at as usize);
+            }
+            k += 1;
+        }
+        parts
+    };
+    let mut add = |chunk: u32, parts: [T; LINE_SUMS_SHAKHOV as usize]| {
         let (jx, _) = split(chunk, ranges);
         let (vx, _) = node(t, axes, jx);
-        let part = |k: u32| {
-            let at = (chunk * count + k) as usize * shape.pitch as usize + place as usize;
-            partial.get(t, at).to_f64()
-        };
-        let (mass, along_y, rest) = (part(0), part(1), part(2));
+        let (mass, along_y, rest) = (parts[0].to_f64(), parts[1].to_f64(), parts[2].to_f64());
         let energy = vx * vx * mass + rest;
         sums[0] += mass;
         sums[1] += vx * mass;
@@ -373,12 +382,71 @@ fn add_lines<S: Simt, T: Real>(
         sums[3] += energy;
         if shakhov {
             sums[4] += vx * energy;
-            sums[5] += vx * vx * along_y + part(3);
+            sums[5] += vx * vx * along_y + parts[3].to_f64();
             sums[6] += vx * vx * mass;
-            sums[7] += part(4);
+            sums[7] += parts[4].to_f64();
             sums[8] += vx * along_y;
         }
+    };
+    let mut chunk = t.warp();
+    while chunk + (AHEAD as u32 - 1) * WORKERS < rule.chunks {
+        let mut parts = [[T::ZERO; LINE_SUMS_SHAKHOV as usize]; AHEAD];
+        let mut i = 0;
+        while i < AHEAD {
+            parts[i] = load(chunk + i as u32 * WORKERS);
+            i += 1;
+        }
+        let mut i = 0;
+        while i < AHEAD {
+            add(chunk + i as u32 * WORKERS, parts[i]);
+            i += 1;
+        }
+        chunk += AHEAD as u32 * WORKERS;
+    }
+    while chunk < rule.chunks {
+        add(chunk, load(chunk));
         chunk += WORKERS;
+    }
+}
+
+/// The same of a pass over a plane, whose partial sums are those that a cell needs.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn add_planes<S: Simt, T: Real>(
+    t: &S,
+    partial: In<'_, T>,
+    shape: &FlowShape,
+    rule: &Relaxing,
+    place: u32,
+    sums: &mut [f64; 9],
+) {
+    let (count, plane) = (shape.sums(), shape.plane());
+    let load = |chunk: u32| {
+        let mut parts = [T::ZERO; 9];
+        let mut k = 0;
+        while k < 9 {
+            if k < count {
+                let at = (chunk * count + k) * plane + place;
+                parts[k as usize] = partial.get(t, at as usize);
+            }
+            k += 1;
+        }
+        parts
+    };
+    let mut chunk = t.warp();
+    while chunk < rule.chunks {
+        let first = load(chunk);
+        let second = if chunk + WORKERS < rule.chunks {
+            load(chunk + WORKERS)
+        } else {
+            [T::ZERO; 9]
+        };
+        let mut k = 0;
+        while k < 9 {
+            sums[k] = sums[k] + first[k].to_f64() + second[k].to_f64();
+            k += 1;
+        }
+        chunk += 2 * WORKERS;
     }
 }
 
