@@ -25,7 +25,10 @@ enum Role {
     Command,
 }
 
-pub(crate) fn run(out: &Path) -> Result<()> {
+/// The packed bundle's name in its folder.
+const ARCHIVE: &str = "bundle.tar.gz";
+
+pub(crate) fn run(out: &Path, pack: bool) -> Result<()> {
     let out = root().join(out);
     let mut artifacts = Vec::new();
     for arguments in [&["test", "--release"][..], &["bench"]] {
@@ -91,9 +94,42 @@ pub(crate) fn run(out: &Path) -> Result<()> {
             fs::metadata(out.join(name))?.len() as f64 / f64::from(1 << 20)
         );
     }
+    if pack {
+        self::pack(&out, &artifacts)?;
+    }
     println!(
         "{} is ready; run-all.sh in it runs everything",
         out.display()
+    );
+    Ok(())
+}
+
+/// Leaves the script and one archive of everything else, a third of the size.
+fn pack(out: &Path, artifacts: &[Artifact]) -> Result<()> {
+    let mut packed: Vec<&str> = artifacts
+        .iter()
+        .map(|artifact| artifact.name.as_str())
+        .collect();
+    if out.join("tests").exists() {
+        packed.push("tests");
+    }
+    crate::run(
+        Command::new("tar")
+            .args(["--create", "--gzip", "--file", ARCHIVE])
+            .args(&packed)
+            .current_dir(out),
+    )?;
+    for name in packed {
+        let path = out.join(name);
+        if path.is_dir() {
+            fs::remove_dir_all(path)?;
+        } else {
+            fs::remove_file(path)?;
+        }
+    }
+    println!(
+        "{ARCHIVE}: {:.1} MiB",
+        fs::metadata(out.join(ARCHIVE))?.len() as f64 / f64::from(1 << 20)
     );
     Ok(())
 }
@@ -147,6 +183,7 @@ const RUN_ALL: &str = r#"#!/usr/bin/env bash
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here"
+[ -f bundle.tar.gz ] && { tar xzf bundle.tar.gz && rm bundle.tar.gz || exit 1; }
 what=${1:-all}
 [ $# -gt 0 ] && shift
 

@@ -32,6 +32,9 @@ enum Chore {
         /// The folder, which is replaced
         #[arg(long, default_value = "bundle")]
         out: PathBuf,
+        /// Leave one archive, which run-all.sh unpacks, in place of the programs
+        #[arg(long)]
+        pack: bool,
     },
     /// Everything that .ci/run checks, in its order
     Ci,
@@ -40,7 +43,7 @@ enum Chore {
 fn main() -> ExitCode {
     let result = match Arguments::parse().chore {
         Chore::Ptx(chore) => ptx::run(&chore),
-        Chore::Bundle { out } => bundle::run(&out),
+        Chore::Bundle { out, pack } => bundle::run(&out, pack),
         Chore::Ci => ci::run(),
     };
     match result {
