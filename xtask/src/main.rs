@@ -9,6 +9,9 @@ use clap::{Parser, Subcommand};
 
 mod bundle;
 mod ci;
+#[cfg(test)]
+mod documents;
+mod evidence;
 mod ptx;
 
 #[derive(Parser)]
@@ -36,6 +39,12 @@ enum Chore {
         #[arg(long)]
         pack: bool,
     },
+    /// Make the figures and tables of README and book anew
+    Evidence {
+        /// Only those whose name contains this
+        #[arg(default_value = "")]
+        only: String,
+    },
     /// Everything that .ci/run checks, in its order
     Ci,
 }
@@ -44,6 +53,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().chore {
         Chore::Ptx(chore) => ptx::run(&chore),
         Chore::Bundle { out, pack } => bundle::run(&out, pack),
+        Chore::Evidence { only } => evidence::regenerate(&only),
         Chore::Ci => ci::run(),
     };
     match result {

@@ -1,0 +1,114 @@
+//! `cargo xtask evidence`: the figures and tables of README and book, made anew by the commands that they show.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::{cargo, root, run, target_dir};
+
+/// One run of the command, and what the documents take of it.
+struct Evidence {
+    /// The run's name, and that of its folder while it works.
+    name: &'static str,
+    /// Arguments of `rarefy`; `--out` is added.
+    arguments: &'static [&'static str],
+    /// Files of the run, and where they go under `docs/`. The record of the run names its parameters and its machine.
+    takes: &'static [(&'static str, &'static str)],
+}
+
+const EVIDENCE: [Evidence; 6] = [
+    Evidence {
+        name: "relaxation",
+        arguments: &["relax"],
+        takes: &[
+            ("cross_section_x.png", "figures/relaxation.png"),
+            ("cross_sections.csv", "figures/relaxation.csv"),
+            ("run.json", "figures/relaxation.json"),
+        ],
+    },
+    Evidence {
+        name: "voucher",
+        arguments: &["market", "--scenario", "voucher"],
+        takes: &[
+            ("distribution_P.png", "figures/voucher.png"),
+            ("inequality.csv", "figures/voucher.csv"),
+            ("run.json", "figures/voucher.json"),
+        ],
+    },
+    Evidence {
+        name: "shock",
+        arguments: &["shock", "--mach", "3", "--reduced", "--steady"],
+        takes: &[
+            ("profile.png", "figures/shock.png"),
+            ("profile.csv", "figures/shock.csv"),
+            ("run.json", "figures/shock.json"),
+        ],
+    },
+    Evidence {
+        name: "cavity",
+        arguments: &["cavity", "--delta", "1", "--n", "160", "--steady"],
+        takes: &[
+            ("streamlines.png", "figures/cavity.png"),
+            ("vertical.csv", "figures/cavity_vertical.csv"),
+            ("horizontal.csv", "figures/cavity_horizontal.csv"),
+            ("run.json", "figures/cavity.json"),
+        ],
+    },
+    Evidence {
+        name: "rates",
+        arguments: &["rates", "--convergence", "12,16,20,24,32"],
+        takes: &[
+            ("rates.csv", "rates/rates.csv"),
+            ("rates.png", "rates/rates.png"),
+            ("errors.csv", "rates/errors.csv"),
+            ("errors.png", "rates/errors.png"),
+            ("viscosity.png", "rates/viscosity.png"),
+        ],
+    },
+    Evidence {
+        name: "timings",
+        arguments: &["rates", "--timings", "docs/benchmarks/collision-h200.txt"],
+        takes: &[("timings.png", "figures/timings.png")],
+    },
+];
+
+/// Runs the commands whose names contain `only` and copies what the documents show.
+pub(crate) fn regenerate(only: &str) -> Result<()> {
+    run(cargo().args(["build", "--release", "--bin", "rarefy"]))?;
+    let command = target_dir().join("release").join("rarefy");
+    for Evidence {
+        name,
+        arguments,
+        takes,
+    } in EVIDENCE
+        .iter()
+        .filter(|evidence| evidence.name.contains(only))
+    {
+        let folder = target_dir().join("evidence").join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        println!("== rarefy {}", arguments.join(" "));
+        run(std::process::Command::new(&command)
+            .args(*arguments)
+            .arg("--out")
+            .arg(&folder)
+            .arg("--quiet")
+            .current_dir(root()))?;
+        for (file, place) in *takes {
+            let to = root().join("docs").join(place);
+            copy(&folder.join(file), &to)?;
+        }
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::copy(from, to).with_context(|| format!("{} to {}", from.display(), to.display()))?;
+    println!("{}", to.strip_prefix(root()).unwrap_or(to).display());
+    Ok(())
+}
