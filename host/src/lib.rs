@@ -35,6 +35,12 @@
 //!
 //! Kernels are in the crate [`rarefy_kernels`]; its macro [`kernel!`](rarefy_kernels::kernel!) declares kernels of your own.
 //!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `cli` | yes | the command `rarefy`, and the libraries that it reads, writes and plots with |
+//! | `ndarray` | by `cli` | exact sums over arrays and views of `ndarray` |
+//! | `peers` | no | other libraries, for benches that compare with them; builds GMP, which takes a C compiler, `make` and `m4` |
+//!
 //! No CUDA is needed to build this crate or to run it on the CPU: the PTX of the kernels is embedded, and the driver is looked for
 //! at run time. Errors are one type, [`Error`]; bad input, a missing GPU or too little memory is an error, never a panic.
 
@@ -50,6 +56,7 @@ pub mod machine;
 pub mod memory_plan;
 pub mod signed_digit;
 
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
 

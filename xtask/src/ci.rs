@@ -15,7 +15,7 @@ struct Stage {
     variables: &'static [(&'static str, &'static str)],
 }
 
-const STAGES: [Stage; 8] = [
+const STAGES: [Stage; 9] = [
     Stage {
         title: "format",
         arguments: &["fmt", "--all", "--check"],
@@ -26,6 +26,20 @@ const STAGES: [Stage; 8] = [
         arguments: &[
             "clippy",
             "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        variables: &[],
+    },
+    Stage {
+        title: "lints without features",
+        arguments: &[
+            "clippy",
+            "--package",
+            "rarefy",
+            "--no-default-features",
             "--all-targets",
             "--",
             "-D",

@@ -36,6 +36,7 @@ pub(crate) use columns::Columns;
 pub use sum::{Total, dot, dot_text, sum, sum_text};
 pub(crate) use sum::{lines, numbers, same_length, tasks};
 pub use text::MAX_EXPONENT;
+#[cfg(feature = "cli")]
 pub(crate) use text::parse_line;
 
 use super::integer::{DIGITS, RADIX};

@@ -52,6 +52,7 @@ impl FromStr for Decimal {
 }
 
 /// The number on a line of a file; the error names the line.
+#[cfg(feature = "cli")]
 pub(crate) fn parse_line(text: &[u8], line: usize) -> Result<Decimal> {
     parse(text).map_err(|fault| fault.error(text, Some(line)))
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{AddAssign, SubAssign};
 
+#[cfg(feature = "ndarray")]
 use ndarray::{ArrayRef, Dimension};
 use rayon::prelude::*;
 use serde::de::Error as _;
@@ -189,6 +190,7 @@ impl ExactAccumulator {
     /// sum.add_array(&x.column(0));
     /// assert_eq!(sum.round::<f64>(), -1e100);
     /// ```
+    #[cfg(feature = "ndarray")]
     pub fn add_array<T: Float, D: Dimension>(&mut self, x: &ArrayRef<T, D>) {
         match x.as_slice_memory_order() {
             Some(slice) => self.add_slice(slice),
@@ -197,6 +199,7 @@ impl ExactAccumulator {
     }
 
     /// Adds the products of the numbers at equal places of two arrays of one shape.
+    #[cfg(feature = "ndarray")]
     pub fn add_array_products<T: Float, D: Dimension>(
         &mut self,
         x: &ArrayRef<T, D>,
