@@ -27,6 +27,8 @@ const FACTORS: [usize; 2] = [50, 550];
 const ROTATION: usize = 512 << 20;
 /// Steps of the first method that a bench is worth waiting for.
 const MOST_CHAINED: usize = 100_000;
+/// What takes longer is not repeated often.
+const LONG: Duration = Duration::from_millis(40);
 /// Digits of a text that is parsed.
 const MOST_TEXT: usize = 100_000_000;
 
@@ -129,6 +131,16 @@ struct Bench<'a, 'b> {
 
 impl Bench<'_, '_> {
     fn run(&mut self, row: &str, k: usize, mut work: impl FnMut(u64) -> Duration) {
+        if !super::wanted(row) {
+            return;
+        }
+        // The first time warms up. What takes long is measured three times, instead of the dozens of times that the samples would take.
+        if work(1) > LONG {
+            for _ in 0..3 {
+                self.measured.note(row, &column(k), work(1), 1);
+            }
+            return;
+        }
         self.group
             .bench_function(BenchmarkId::new(row, column(k)), |bencher| {
                 bencher.iter_custom(|repetitions| {
@@ -148,14 +160,9 @@ impl Bench<'_, '_> {
         });
     }
 
-    /// Wall time of one call, if the filter of the command line lets the row through.
+    /// Wall time of one call.
     fn once(&mut self, row: &str, k: usize, work: impl FnOnce()) {
-        let name = format!("signed_digit/{row}/{}", column(k));
-        let mut filters = std::env::args()
-            .skip(1)
-            .filter(|argument| !argument.starts_with('-'))
-            .peekable();
-        if filters.peek().is_none() || filters.any(|filter| name.contains(&filter)) {
+        if super::wanted(row) {
             let start = Instant::now();
             work();
             self.measured.note(row, &column(k), start.elapsed(), 1);
@@ -183,12 +190,18 @@ pub(super) fn run(criterion: &mut Criterion) {
         measured: &measured,
     };
     for digits in DIGITS {
-        for k in COUNTS {
+        for k in COUNTS
+            .into_iter()
+            .filter(|_| super::wanted(&format!("sum of {digits} digits")))
+        {
             sums(&mut bench, device.as_ref(), &one, k, digits);
         }
     }
     for digits in FACTORS {
-        for k in COUNTS {
+        for k in COUNTS
+            .into_iter()
+            .filter(|_| super::wanted(&format!("dot of {digits} digits")))
+        {
             // 100 long factors are a million digits: their products take as long as those of the short ones.
             let k = if digits > 50 { k / 100 } else { k };
             dots(&mut bench, device.as_ref(), &one, k, digits);

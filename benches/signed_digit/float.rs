@@ -88,8 +88,11 @@ fn wall(repetitions: u64, mut work: impl FnMut()) -> Duration {
 pub(super) fn run(criterion: &mut Criterion) {
     let measured = Measured::default();
     let mut group = criterion.benchmark_group("signed_digit");
-    cpu(&mut group, &measured);
+    if super::wanted("cpu ") {
+        cpu(&mut group, &measured);
+    }
     match Device::open() {
+        _ if !super::wanted("gpu ") => (),
         Ok(device) => gpu(&mut group, &measured, &device).expect("a working GPU"),
         Err(error) => println!("skipped: GPU: {error}"),
     }

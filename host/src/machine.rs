@@ -64,7 +64,9 @@ pub struct Limits {
 }
 
 /// A machine that runs kernels. Launches and copies take effect in the order of the calls.
-pub trait Machine: DeviceMemory {
+///
+/// A machine may be shared between threads, and its memory handed from one to another.
+pub trait Machine: DeviceMemory + Send + Sync {
     /// What the machine offers now.
     fn limits(&self) -> Result<Limits>;
     /// Memory for `len` elements, not initialised.
@@ -87,7 +89,7 @@ pub trait Machine: DeviceMemory {
     fn synchronize(&self) -> Result<()>;
 
     /// Work recorded once, to be run again at the cost of one launch.
-    type Graph;
+    type Graph: Send;
     /// Records the launches that `work` makes, without running them; `None` on a machine that cannot record.
     ///
     /// Run the same launches once beforehand: kernels are not loaded while recording.

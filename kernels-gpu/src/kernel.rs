@@ -31,7 +31,7 @@ use crate::simt::Simt;
 /// The memory of a machine of the host: what kinds of buffer its kernels work on.
 pub trait DeviceMemory {
     /// Memory for elements of one type.
-    type Buffer<T: Element>;
+    type Buffer<T: Element>: Send;
     /// Where the buffer lies.
     fn region<T: Element>(buffer: &Self::Buffer<T>) -> Region<T>;
 }

@@ -25,3 +25,4 @@ mod signed_digit_float_cli;
 mod signed_digit_integer;
 mod signed_digit_radix10;
 mod support;
+mod threads;

@@ -503,6 +503,35 @@ fn special_values_are_found_wherever_they_are() {
 }
 
 #[test]
+fn the_sign_of_a_nan_is_no_part_of_a_sum() {
+    // A processor may give the product of a NaN and a negative number either sign, and nobody can rely on it.
+    let (x, y) = ([f32::NAN], [-1.5_f32]);
+    let expected = reference::dot(&x, &y).unwrap();
+    for engine in engines() {
+        let what = engine.describe();
+        assert!(engine.dot(&x, &y).unwrap() == expected, "{what}");
+        for n in [1, 300, 5000] {
+            let mut terms = vec![-1.0; n];
+            for nan in [f64::NAN, -f64::NAN] {
+                terms[n / 2] = nan;
+                let sum = engine.sum(&terms).unwrap();
+                assert!(sum == reference::sum(&terms), "{what}, {n}");
+                terms[n / 2] = -nan;
+                assert!(sum == engine.sum(&terms).unwrap(), "{what}, {n}");
+                let dot = engine.dot(&terms, &vec![1.0; n]).unwrap();
+                assert!(
+                    dot == engine.dot(&terms, &vec![-1.0; n]).unwrap(),
+                    "{what}, {n}"
+                );
+                let (terms, ones) = (singles(&terms), vec![-1.0; n]);
+                let dot = engine.dot(&terms, &ones).unwrap();
+                assert!(dot == reference::dot(&ones, &terms).unwrap(), "{what}, {n}");
+            }
+        }
+    }
+}
+
+#[test]
 fn data_larger_than_the_machine_go_through_it_in_pieces() {
     let x = mixed(5000, &[]);
     let y = mixed(10_000, &[]).split_off(5000);

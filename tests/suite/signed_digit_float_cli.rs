@@ -170,6 +170,25 @@ fn folder() -> TempDir {
     write("lines.txt", b"1e40\n  0.25\n\n-1e40\r\n+7".to_vec());
     write("other.txt", b"1\n2\n1\n4\n".to_vec());
     write("wrong.txt", b"1\n2.5e3\n0x10\n4\n".to_vec());
+    // CRLF, signs, blank lines, leading zeros, an upper-case exponent.
+    write(
+        "wide.txt",
+        b"\r\n+1E400\r\n-2e+0\r\n\r\n 0007.50\r\n-.25e1".to_vec(),
+    );
+    write("tiny.txt", b"-1e-5000\n".to_vec());
+    write("blank_lines.txt", b"\n\n1\r\n\r\nnan\r\n".to_vec());
+    write("far.txt", b"1e1000000000000001\n".to_vec());
+    write("f16.npy", npy("<f2", false, "(1,)", [0, 0x3c]));
+    write("scalar.npy", npy("<f8", false, "()", 2.5_f64.to_le_bytes()));
+    write(
+        "negative_zeros.npy",
+        npy(
+            "<f8",
+            false,
+            "(2, 1)",
+            [(-0.0_f64).to_le_bytes(); 2].concat(),
+        ),
+    );
     write("binary.bin", vec![0xff, 0xfe, 0, 1, 10, 7]);
     folder
 }
@@ -194,6 +213,8 @@ fn results_are_printed_in_their_shortest_form() {
         ("sum f32.npy", "0.30000000447034836\n"),
         ("sum f32.npy --round f32", "0.3\n"),
         ("sum f32.npy --precision f32", "0.3\n"),
+        ("sum scalar.npy", "2.5\n"),
+        ("sum negative_zeros.npy", "-0.0\n"),
         ("sum i8.npy", "3\n"),
         ("sum i8.npy --abs", "261\n"),
         ("sum i8.npy --squares", "32539\n"),
@@ -254,6 +275,51 @@ fn json_has_value_bits_and_exact_value() {
         (Some("-inf"), Some("fff0000000000000"))
     );
     assert_eq!(run["exact"], Value::Null);
+    // Integers of arrays are summed on the CPU, and the report says so.
+    for backend in ["cpu", "emulator", "reference"] {
+        let machine = |arguments: &str| {
+            let run = object(folder.path(), &format!("{arguments} --backend {backend}"));
+            run["machine"].as_str().unwrap().to_owned()
+        };
+        assert!(machine("sum i8.npy").starts_with("CPU, "));
+        assert!(machine("dot i8.npy u64.npy").starts_with("CPU, "));
+        let own = ["CPU, ", "emulator", "scalar reference"];
+        let own = own
+            .into_iter()
+            .find(|own| own.to_lowercase().contains(backend));
+        assert!(machine("sum x.npy").starts_with(own.unwrap()));
+        assert!(machine("sum lines.txt").starts_with(own.unwrap()));
+    }
+    let run = object(folder.path(), "sum wide.txt");
+    assert_eq!(
+        (run["bits"].as_str(), run["count"].as_u64()),
+        (Some("7ff0000000000000"), Some(4))
+    );
+    let exact = run["exact"].as_str().unwrap();
+    assert_eq!(exact.len(), 401);
+    assert!(
+        exact.starts_with("1000") && exact.ends_with("0003"),
+        "{exact}"
+    );
+    let run = object(folder.path(), "sum tiny.txt");
+    assert_eq!(
+        (run["value"].as_str(), run["bits"].as_str()),
+        (Some("-1e-5000"), Some("8000000000000000"))
+    );
+    let run = object(folder.path(), "sum empty.txt");
+    assert_eq!(
+        (
+            run["value"].as_str(),
+            run["bits"].as_str(),
+            run["count"].as_u64()
+        ),
+        (Some("0"), Some("0000000000000000"), Some(0))
+    );
+    let run = object(folder.path(), "sum negative_zeros.npy");
+    assert_eq!(
+        (run["bits"].as_str(), run["exact"].as_str()),
+        (Some("8000000000000000"), Some("0"))
+    );
     let run = object(folder.path(), "dot u64.npy i64.npy");
     assert_eq!(run["value"], "-680564733841876926889855726716117319680");
     assert_eq!(run["bits"], "c800000000000000");
@@ -306,6 +372,15 @@ fn bad_input_is_refused_in_one_line() {
             "sum complex.npy",
             "holds complex128; float32, float64 or integers",
         ),
+        (
+            "sum blank_lines.txt",
+            "blank_lines.txt: line 5: `nan` is no decimal number",
+        ),
+        (
+            "sum far.txt",
+            "far.txt: line 1: the exponent of `1e1000000000000001` is beyond",
+        ),
+        ("sum f16.npy", "holds float16; float32, float64 or integers"),
         ("sum short.npy", "cut short: 16 of 72 bytes"),
         ("sum long.npy", "more than the 8 bytes"),
         (

@@ -42,7 +42,7 @@ pub(super) struct StepPlan {
 /// Populations on some machine and the means to move them on in time.
 ///
 /// Between calls the populations are those after streaming; a step relaxes them with their own moments and then streams.
-pub(super) trait Engine {
+pub(super) trait Engine: Send {
     /// The machine in words.
     fn describe(&self) -> String;
     /// Takes so many time steps.

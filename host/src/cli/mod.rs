@@ -7,7 +7,6 @@
 //! | `report` | `run.json`, warnings, timings |
 //! | `npy`, `checkpoint` | the two binary formats |
 //! | `numbers` | vectors of numbers, from .npy files or text |
-//! | `plot` | figures as PNG |
 //! | `plot`, `contour` | figures as PNG, lines of equal value |
 //! | `vti` | fields for VTK |
 //! | `flow` | flags and the loop of the solvers in time |
@@ -20,6 +19,7 @@ mod common;
 mod contour;
 mod couette;
 mod dft;
+mod digits;
 mod distribution;
 mod doctor;
 mod flow;
@@ -63,6 +63,7 @@ enum Command {
     Collide(collide::CollideArgs),
     Rates(rates::RatesArgs),
     Dft(dft::DftArgs),
+    Digits(digits::DigitsArgs),
     Sum(sum::SumArgs),
     Dot(sum::DotArgs),
     Isotropic(isotropic::IsotropicArgs),
@@ -92,6 +93,7 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Collide(args)), _) => collide::run(&args),
         (Some(Command::Rates(args)), _) => rates::run(&args),
         (Some(Command::Dft(args)), _) => dft::run(&args),
+        (Some(Command::Digits(args)), _) => digits::run(&args),
         (Some(Command::Sum(args)), _) => sum::run_sum(&args),
         (Some(Command::Dot(args)), _) => sum::run_dot(&args),
         (Some(Command::Isotropic(args)), _) => isotropic::run(&args),

@@ -1,6 +1,5 @@
 //! What a backend does for the collision operator, whichever it is.
 
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,7 +30,7 @@ pub(super) struct Row {
 /// A state on some machine, its collision integral, and the means to move it on in time.
 ///
 /// Between calls the rate always belongs to the state: `set_state` and `advance` end with an evaluation.
-pub(super) trait Engine {
+pub(super) trait Engine: Send {
     /// The machine in words.
     fn describe(&self) -> String;
     /// Replaces the state, evaluates its rate, and returns its row.
@@ -54,7 +53,7 @@ pub(super) trait Engine {
 }
 
 /// The collision integrals of many distributions.
-pub(super) trait BatchEngine {
+pub(super) trait BatchEngine: Send {
     /// Gain, frequency and rate of each of the distributions in `f`, one after the other.
     fn evaluate_all(&mut self, f: &[f64]) -> Result<Vec<Evaluation>>;
     /// How long the machine takes to evaluate the last distributions that it took up together, so many times over.
@@ -130,7 +129,7 @@ fn on_machine<M: Machine + 'static, T: Real>(
     config: &OperatorConfig,
 ) -> Result<Box<dyn Engine>> {
     Ok(Box::new(MachineEngine::<M, T>::new(
-        Rc::new(machine),
+        Arc::new(machine),
         name,
         config,
         1,

@@ -5,7 +5,7 @@ mod direct;
 mod fast;
 mod frequency;
 
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rarefy_kernels::collision::{
@@ -55,7 +55,7 @@ impl<M: Machine, T: Real> Gain<M, T> {
 
 /// The state, its rate and everything between them, in the memory of a machine; or some distributions, evaluated together.
 pub(super) struct MachineEngine<M: Machine, T: Real> {
-    machine: Rc<M>,
+    machine: Arc<M>,
     name: String,
     config: OperatorConfig,
     shape: GridShape,
@@ -84,7 +84,7 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
 
 impl<M: Machine, T: Real> MachineEngine<M, T> {
     pub(super) fn new(
-        machine: Rc<M>,
+        machine: Arc<M>,
         name: String,
         config: &OperatorConfig,
         items: usize,
@@ -483,7 +483,7 @@ mod tests {
             ..OperatorConfig::new(grid)
         };
         let mut engine =
-            MachineEngine::<_, T>::new(Rc::new(Emulator::new(order)), String::new(), &config, 1)
+            MachineEngine::<_, T>::new(Arc::new(Emulator::new(order)), String::new(), &config, 1)
                 .expect("an engine");
         let f = initial::TwoMaxwellians::default().sample(&grid);
         let rule = StepRule {

@@ -32,10 +32,10 @@ mod stack;
 mod statistics;
 mod thread;
 
-use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
 
 use rarefy_kernels::{Arguments, DeviceMemory, Element, Kernel, Region, WARP};
 
@@ -65,11 +65,29 @@ const GLOBAL_BYTES: u64 = 4 << 30;
 static LAST_TICK: AtomicU64 = AtomicU64::new(0);
 
 /// A machine that runs kernels on the CPU and checks every access; see the [module](self).
+///
+/// Launches from several threads run one after the other.
 pub struct Emulator {
     order: ThreadOrder,
     account: Arc<Account>,
-    shared: RefCell<SharedMemory>,
-    last: Cell<Statistics>,
+    shared: Mutex<SharedMemory>,
+    /// The thread whose launch runs.
+    runs: Mutex<Option<ThreadId>>,
+    last: Mutex<Statistics>,
+}
+
+/// Marks that a launch has ended, also where it panics.
+struct Running<'a>(&'a Mutex<Option<ThreadId>>);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        *locked(self.0) = None;
+    }
+}
+
+/// Nothing that is locked here is left half-changed by a panic.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Emulator {
@@ -78,8 +96,9 @@ impl Emulator {
         Self {
             order,
             account: Account::new(GLOBAL_BYTES),
-            shared: RefCell::new(SharedMemory::empty()),
-            last: Cell::default(),
+            shared: Mutex::new(SharedMemory::empty()),
+            runs: Mutex::default(),
+            last: Mutex::default(),
         }
     }
 
@@ -97,7 +116,7 @@ impl Emulator {
 
     /// What the threads of the last launch did, up to its fault if it had one.
     pub fn last_launch(&self) -> Statistics {
-        self.last.get()
+        *locked(&self.last)
     }
 }
 
@@ -172,11 +191,15 @@ impl Machine for Emulator {
 
         let mut views = Views(Vec::new());
         kernel.arguments(&mut views);
-        let mut shared = self.shared.try_borrow_mut().map_err(|_| {
-            Error::input(format!(
+        let this = std::thread::current().id();
+        if *locked(&self.runs) == Some(this) {
+            return Err(Error::input(format!(
                 "kernel {entry}: launched while another kernel runs"
-            ))
-        })?;
+            )));
+        }
+        let mut shared = locked(&self.shared);
+        *locked(&self.runs) = Some(this);
+        let _running = Running(&self.runs);
         shared.reserve(shared_bytes)?;
         let mut stacks = Stacks::take(grid.threads as usize)?;
 
@@ -194,7 +217,7 @@ impl Machine for Emulator {
             }
         };
         LAST_TICK.fetch_max(block.tick(), Ordering::Relaxed);
-        self.last.set(block.counts.total());
+        *locked(&self.last) = block.counts.total();
         Ok(result?)
     }
 

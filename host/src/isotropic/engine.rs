@@ -21,7 +21,7 @@ pub(super) struct Row {
 }
 
 /// States on some machine, and the means to move them on in time.
-pub(super) trait Engine {
+pub(super) trait Engine: Send {
     /// The machine in words.
     fn describe(&self) -> String;
     /// Replaces the states, one after the other.

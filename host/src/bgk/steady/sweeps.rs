@@ -13,7 +13,7 @@ pub(super) struct Sums {
 }
 
 /// A machine that sweeps.
-pub(super) trait Sweeps {
+pub(super) trait Sweeps: Send {
     /// Sweeps all velocities through space at fixed local equilibria and boundary values `x`; `y` becomes the unknowns that result.
     fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<()>;
     /// Sweeps once more for stresses, heat fluxes and what walls receive.

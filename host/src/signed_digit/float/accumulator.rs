@@ -361,8 +361,9 @@ impl ExactAccumulator {
     /// Brings all digits but the last to `-2^31 <= d < 2^31`. That form is unique.
     fn carry(&mut self) {
         if self.special.any() {
-            // What is finite no longer matters.
+            // What is finite no longer matters, nor do signs: that of a NaN differs between processors.
             self.digits.fill(0);
+            self.special.not_negative = true;
         }
         let mut carry = 0_i64;
         let (last, others) = match self.digits.split_last_mut() {

@@ -1,0 +1,107 @@
+//! What may go to another thread, and what may be shared between threads: checked by the compiler.
+
+use rarefy::bgk::{self, steady};
+use rarefy::emulator::{self, Emulator, ThreadOrder};
+use rarefy::gpu::{self, Device};
+use rarefy::machine::{Grid, Limits, Machine};
+use rarefy::memory_plan;
+use rarefy::signed_digit::{decimal, dft, float, integer, radix10};
+use rarefy::{Backend, Error, Precision, backend, collision, isotropic, longman};
+
+fn send<T: Send>() {}
+fn shared<T: Send + Sync>() {}
+
+macro_rules! each {
+    ($check:ident: $($type:ty),* $(,)?) => { $($check::<$type>();)* };
+}
+
+#[test]
+fn public_types_go_to_other_threads() {
+    each! { shared:
+        Backend, Precision, Error, backend::Resolved, Grid, Limits, memory_plan::Memory, memory_plan::HostMemory,
+        Device, gpu::Event, gpu::Graph, gpu::DeviceBuffer<f64>, gpu::CudaVersion, gpu::doctor::DoctorReport, gpu::ptx::PtxModule,
+        Emulator, ThreadOrder, emulator::Statistics, emulator::Fault,
+    }
+    each! { shared:
+        collision::Moments, collision::Part, collision::VelocityGrid, collision::Scattering, collision::Method, collision::Order,
+        collision::OperatorConfig, collision::Correction, collision::Evaluation, collision::Integrator, collision::Until,
+        collision::RelaxationConfig, collision::Record, collision::Checkpoint, collision::CpuOperator<f64>,
+        collision::coefficients::OrbitTable, collision::coefficients::DirectLists, collision::coefficients::DirectTasks,
+        collision::initial::TwoMaxwellians, collision::initial::Bkw, collision::transport::Study,
+        isotropic::Moments, isotropic::EnergyGrid, isotropic::Weights, isotropic::OperatorConfig, isotropic::Rates,
+        isotropic::RelaxationConfig, isotropic::Record, isotropic::coefficients::Coefficients, isotropic::coefficients::PairTables,
+        isotropic::market::TradeVolume, isotropic::market::Histogram, isotropic::initial::Equilibrium,
+    }
+    each! { shared:
+        bgk::SimulationConfig, bgk::Checkpoint, bgk::Moments, bgk::Mach, bgk::Shock, bgk::ShockProfile, bgk::Boundaries, bgk::Wall,
+        bgk::FaceFlux, bgk::DiscreteMaxwellian, bgk::Model, bgk::Gas, bgk::Units, bgk::Species, bgk::Cavity, bgk::CavityResults,
+        bgk::State, bgk::Space, bgk::Problem, bgk::Scheme, bgk::Courant, bgk::VelocitySpace, bgk::quadrature::Rule,
+        bgk::separate::Sequential<f64>, steady::Case, steady::Config, steady::Exchange, steady::Solution, steady::Nodes,
+        steady::plates::Resolution, steady::plates::Drive,
+    }
+    each! { shared:
+        longman::Integral, longman::Settings, longman::Boundaries, longman::Oscillator, longman::Task,
+        longman::expression::Function, longman::expression::Expression, longman::expression::Program, longman::family::Family,
+        longman::accelerate::Accelerated, longman::oscillator::OscillatorTable, longman::sampled::Spline, longman::sampled::Chebyshev,
+        longman::paper::PaperRule, longman::paper::AreaTable, longman::quadrature::Rule, longman::quadrature::Kronrod,
+        longman::gpu::batch::BatchConfig, longman::gpu::batch::Verdict, longman::gpu::tabled::TableRule,
+    }
+    each! { shared:
+        float::ExactAccumulator, float::ExactValue, float::ExactEngine, float::MachineAccumulator<'_, Device>,
+        dft::Signal, dft::Spectrum, dft::Transform, integer::Integers, integer::TextLines, integer::Resident<Device>,
+        integer::ResidentPair<Device>, decimal::Decimal, decimal::Total, radix10::DigitSet, radix10::SignedDigits, radix10::Float,
+        radix10::ResidentDigits<Device>, radix10::ResidentVectors<Device>,
+    }
+    // What has a state of its own on a machine is used by one thread at a time.
+    each! { send:
+        collision::Relaxation, collision::CollisionOperator, collision::transport::Linearised, isotropic::Relaxation, bgk::Simulation, steady::Solver,
+        emulator::Buffer<f32>, float::MachineAccumulator<'_, Emulator>, integer::Resident<Emulator>, integer::ResidentPair<Emulator>,
+        radix10::ResidentDigits<Emulator>, radix10::ResidentVectors<Emulator>,
+        bgk::separate::SeparateKernels<Device, f64>, bgk::separate::SeparateKernels<Emulator, f64>,
+        longman::gpu::batch::Batch<'_, Device, f64>, longman::gpu::batch::Batch<'_, Emulator, f64>,
+        longman::gpu::batch::Interpreted<Device, f64>, longman::gpu::batch::Interpreted<Emulator, f64>,
+        longman::gpu::fixed::FixedBatch<Device, f64>, longman::gpu::fixed::FixedBatch<Emulator, f64>,
+        longman::gpu::tabled::TabledBatch<Device, f64>, longman::gpu::tabled::TabledBatch<Emulator, f64>,
+    }
+}
+
+/// Threads that share one machine, each with memory of its own.
+#[track_caller]
+fn sums_from_many_threads<M: Machine>(machine: &M) {
+    std::thread::scope(|scope| {
+        for k in 1..=8_u32 {
+            scope.spawn(move || {
+                for n in [3_u32, 5000] {
+                    let x = vec![f64::from(k); n as usize];
+                    let mut sum = float::MachineAccumulator::new(machine).unwrap();
+                    sum.add(&machine.upload(&x).unwrap()).unwrap();
+                    assert_eq!(sum.finish().unwrap().round::<f64>(), f64::from(n * k));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn threads_share_a_machine() {
+    sums_from_many_threads(&Emulator::default());
+    if let Some(device) = crate::support::device() {
+        sums_from_many_threads(&device);
+    }
+}
+
+#[test]
+fn a_run_goes_on_in_another_thread() {
+    for backend in [Backend::Cpu, Backend::Emulator] {
+        let grid = collision::VelocityGrid::new(6, -4.0, 4.0).unwrap();
+        let config = collision::OperatorConfig {
+            backend,
+            ..collision::OperatorConfig::new(grid)
+        };
+        let mut here = collision::CollisionOperator::new(config.clone()).unwrap();
+        let f = vec![1.0; grid.cells()];
+        let expected = here.evaluate(&f).unwrap().rate;
+        let there = std::thread::spawn(move || here.evaluate(&f).unwrap().rate);
+        assert_eq!(there.join().unwrap(), expected);
+    }
+}
