@@ -230,6 +230,12 @@ macro_rules! writable_global {
             pub fn set<S: Simt>(self, t: &S, index: usize, value: T) {
                 t.store(self.region, index, value);
             }
+            /// Writes the `N` elements from `index` on in one access; `index` is a multiple of `N`, and `N` elements fill 8 or 16 bytes.
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            pub fn set_run<const N: usize, S: Simt>(self, t: &S, index: usize, values: [T; N]) {
+                t.store_run(self.region, index, values);
+            }
             /// Writes the element `offset` away from element `centre`.
             #[inline(always)]
             #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

@@ -112,6 +112,24 @@ impl Simt for Gpu {
         }
     }
     #[inline(always)]
+    fn store_run<T: Element, const N: usize>(
+        &self,
+        region: Region<T>,
+        index: usize,
+        values: [T; N],
+    ) {
+        // SAFETY: the emulator has checked that this kernel stays within its views; allocations are aligned to 256 bytes,
+        // and the index is a multiple of the run.
+        unsafe {
+            let run = region.pointer.add(index);
+            if size_of::<[T; N]>() == 16 {
+                *run.cast::<Aligned16<[T; N]>>() = Aligned16(values);
+            } else {
+                *run.cast::<Aligned8<[T; N]>>() = Aligned8(values);
+            }
+        }
+    }
+    #[inline(always)]
     fn store<T: Element>(&self, region: Region<T>, index: usize, value: T) {
         // SAFETY: the emulator has checked that this kernel stays within its views.
         unsafe { *region.pointer.add(index) = value }

@@ -115,6 +115,22 @@ pub trait Simt {
     #[doc(hidden)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn store<T: Element>(&self, region: Region<T>, index: usize, value: T);
+    /// Writes `N` consecutive elements in one access: `index` is a multiple of `N`, and the elements fill 8 or 16 bytes.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn store_run<T: Element, const N: usize>(
+        &self,
+        region: Region<T>,
+        index: usize,
+        values: [T; N],
+    ) {
+        let mut k = 0;
+        while k < N {
+            self.store(region, index + k, values[k]);
+            k += 1;
+        }
+    }
     /// Writes the element `offset` away from element `centre`.
     #[doc(hidden)]
     #[inline(always)]

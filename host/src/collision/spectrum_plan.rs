@@ -1,125 +1,155 @@
 //! Tables and launches of the restructured sum on a GPU.
 //!
-//! What the kernels `speed_spectrum`, `gather_z` and `gather_xy` read, in the layouts that they document.
+//! What the kernels `pair_products`, `speed_spectrum`, `gather_z` and `gather_xy` read, in the layouts that they document.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use rarefy_kernels::collision::{FastShape, TILE};
-use rarefy_kernels::{Quad, Real};
+use rarefy_kernels::collision::{
+    FastShape, GATHER_SHARE, GROUP, IMAGES, SPECTRUM_THREADS, TILE, pair_place,
+};
+use rarefy_kernels::{Quad, Real, WARP};
 
-use super::coefficients::{Orbit, OrbitTable};
+use super::coefficients::OrbitTable;
 
-/// Orbits that a block takes up at a time.
-const CHUNK: u32 = 128;
-
-/// One stretch of the work, with its output small enough for the buffer.
+/// One stretch of the work, with its intermediate results small enough for their buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pass {
-    /// Tasks of the spectrum.
-    pub(super) tasks: Range<u32>,
-    /// Places of the z-sums, as positions in [`SpectrumPlan::order`].
-    pub(super) places: Range<u32>,
+    /// Pairs of the products.
+    pub(super) pairs: Range<u32>,
+    /// Blocks of the spectrum, as positions in [`SpectrumPlan::spectra`].
+    pub(super) spectra: Range<u32>,
+    /// Blocks of the z-sums, as positions in [`SpectrumPlan::gathers`].
+    pub(super) gathers: Range<u32>,
 }
 
 /// Everything but the coefficients that depends on the grid only.
 pub(super) struct SpectrumPlan {
-    /// The problem, with the first pass' tasks.
+    /// The problem.
     pub(super) shape: FastShape,
-    /// `[s_x, s_y, parity of s_z, first tile]`, the most laborious of each pass first.
+    /// `[|n_1|, |n_2|, w_1, w_2]` packed in bytes, task after task.
+    pub(super) pairs: Vec<u32>,
+    /// Tiles of 4 x 4 cells in the lower triangle: `[a/4, b/4]` packed in bytes.
+    pub(super) tiles: Vec<u32>,
+    /// Blocks of the spectrum, the most laborious of each pass first.
+    pub(super) spectra: Vec<Quad<u32>>,
+    /// Two entries for each task, a pair w_1 >= w_2.
     pub(super) tasks: Vec<Quad<u32>>,
-    /// Two entries for each (s_x, s_y).
-    pub(super) places: Vec<Quad<u32>>,
-    /// The places in the order of the passes.
-    pub(super) order: Vec<u32>,
-    /// Distinct values of rho_xy, box after box.
+    /// Blocks of the z-sums.
+    pub(super) gathers: Vec<u32>,
+    /// Distinct values of rho_xy, task after task.
     pub(super) distinct: Vec<u32>,
+    /// First z-sum and first word of the map for each (s_x, s_y).
+    pub(super) places: Vec<u32>,
     /// Place of (|m_x|, |m_y|) among the distinct values, box after box.
     pub(super) map: Vec<u32>,
     /// The stretches.
     pub(super) passes: Vec<Pass>,
 }
 
-/// The orbits of all classes with their bands cut into tiles.
+/// The coefficients, cut into tiles of rho, and for each tile who contributes to it.
 pub(super) struct BandTiles {
-    /// `[|n|, first tile, tiles, first coefficient / TILE]`.
-    pub(super) orbits: Vec<Quad<u32>>,
-    /// First orbit of each class, and the end.
-    pub(super) classes: Vec<u32>,
-    /// End of the highest tile up to each chunk of a class.
-    pub(super) reach: Vec<u32>,
-    /// Coefficients times multiplicity, tile after tile.
+    /// First entry of each tile, for each of the eight parity patterns of (n_1, n_2, n_z), and the end.
+    pub(super) starts: Vec<u32>,
+    /// `[|n| packed in bytes, coefficients / TILE]`.
+    pub(super) entries: Vec<u32>,
+    /// Coefficients times multiplicity, tile after tile; the first tile is zero.
     pub(super) coefficients: Vec<f64>,
+    /// Tiles of a pattern.
+    pub(super) pattern_tiles: u32,
 }
 
-/// How often `speed_spectrum`'s sum over assignments and signs counts each product of an orbit, turned round: what one of its terms is worth.
-fn multiplicity(class: u32, orbit: &Orbit) -> f64 {
-    let [a, b, c] = orbit.n;
-    let zeros = orbit.n.iter().filter(|&&n| n == 0).count() as i32;
-    let alike = if class.is_multiple_of(3) {
-        match (a == b, b == c) {
-            (true, true) => 6.0,
-            (false, false) => 1.0,
-            _ => 2.0,
-        }
-    } else if b == c {
-        2.0
-    } else {
-        1.0
-    };
-    2.0 / (2f64.powi(zeros) * alike)
+/// Numbers up to `most` of its parity.
+fn alike(most: u32) -> impl Iterator<Item = u32> + Clone {
+    (most & 1..=most).step_by(2)
+}
+
+/// Binary logarithm of the distance of two values of rho in a parity class.
+fn class_shift(class: u32) -> u32 {
+    if class == 3 { 3 } else { 2 }
+}
+
+/// Tiles from rho = 0 to the corner of a box.
+fn tiles_of(w: [u32; 3]) -> u32 {
+    let class = w.iter().map(|w| w & 1).sum();
+    let rho = w.iter().map(|w| w * w).sum::<u32>();
+    ((rho - class) >> class_shift(class)) / TILE + 1
 }
 
 impl BandTiles {
     pub(super) fn new(table: &OrbitTable) -> Self {
-        let mut tiles = Self {
-            orbits: vec![],
-            classes: vec![0],
-            reach: vec![],
-            coefficients: vec![],
-        };
+        let n = table.n() as u32;
+        let largest = |parity: u32| n - 1 - ((n - 1 - parity) & 1);
+        let pattern_tiles = (0..4)
+            .map(|class| table.class(class).radii() as u32 / TILE + 1)
+            .max()
+            .unwrap_or(1);
+        // Each orbit's band once, for all its images.
+        let mut coefficients = vec![0.0; TILE as usize];
+        let mut bands: Vec<Vec<[u32; 3]>> = vec![];
         for class in 0..4 {
             let orbits = table.class(class);
-            let mut sorted: Vec<&Orbit> = orbits
-                .orbits()
-                .iter()
-                .filter(|orbit| orbit.count > 0)
-                .collect();
-            sorted.sort_by_key(|orbit| orbit.first / TILE);
-            let mut reach = 0;
-            for chunk in sorted.chunks(CHUNK as usize) {
-                for orbit in chunk {
-                    let first = orbit.first / TILE;
-                    let count = (orbit.first + orbit.count).div_ceil(TILE) - first;
-                    let [a, b, c] = orbit.n;
-                    let offset = tiles.coefficients.len();
-                    tiles.orbits.push(Quad([
-                        a | b << 8 | c << 16,
-                        first,
-                        count,
-                        offset as u32 / TILE,
-                    ]));
-                    tiles
-                        .coefficients
-                        .resize(offset + (count * TILE) as usize, 0.0);
-                    let at = offset + (orbit.first - first * TILE) as usize;
-                    let weight = multiplicity(class, orbit);
-                    for (to, omega) in tiles.coefficients[at..].iter_mut().zip(orbits.band(orbit)) {
-                        *to = weight * omega;
-                    }
-                    reach = reach.max(first + count);
+            let cut = orbits.orbits().iter().map(|orbit| {
+                let first = orbit.first / TILE;
+                let count = if orbit.count == 0 {
+                    0
+                } else {
+                    (orbit.first + orbit.count).div_ceil(TILE) - first
+                };
+                let offset = coefficients.len();
+                coefficients.resize(offset + (count * TILE) as usize, 0.0);
+                // A product stands for n and -n; the kernel counts it once for each sign of a component that is zero.
+                let zeros = orbit.n.iter().filter(|&&n| n == 0).count() as i32;
+                let weight = 2.0 / 2f64.powi(zeros);
+                let at = offset + (orbit.first - first * TILE) as usize;
+                for (to, omega) in coefficients[at..].iter_mut().zip(orbits.band(orbit)) {
+                    *to = weight * omega;
                 }
-                tiles.reach.push(reach);
-                // Up to a whole chunk with orbits that fit into no box.
-                let missing = CHUNK as usize - chunk.len();
-                tiles.orbits.extend(std::iter::repeat_n(
-                    Quad([0xff_ffff, u32::MAX, 0, 0]),
-                    missing,
-                ));
-            }
-            tiles.classes.push(tiles.orbits.len() as u32);
+                [first, count, offset as u32 / TILE]
+            });
+            bands.push(cut.collect());
         }
-        tiles
+        let mut starts = vec![];
+        let mut entries = vec![];
+        for pattern in 0..8 {
+            let parity = [pattern >> 2, pattern >> 1 & 1, pattern & 1];
+            let class = parity.iter().sum::<u32>();
+            let mut all = vec![];
+            for p in alike(largest(parity[0])).filter(|_| n > parity[0]) {
+                for q in alike(largest(parity[1])).filter(|_| n > parity[1]) {
+                    if parity[0] == parity[1] && p < q {
+                        continue;
+                    }
+                    all.extend(
+                        alike(largest(parity[2]))
+                            .filter(|_| n > parity[2])
+                            .map(|z| [p, q, z]),
+                    );
+                }
+            }
+            all.sort_by_key(|n| (n.iter().map(|n| n * n).sum::<u32>(), *n));
+            let mut lists = vec![vec![]; pattern_tiles as usize];
+            for n in all {
+                let halves = n.map(|n| n as usize / 2);
+                let orbit = table.class(class).orbit_of(pattern, halves);
+                let [first, count, offset] = bands[class as usize][orbit];
+                for tile in 0..count {
+                    lists[(first + tile) as usize]
+                        .extend([n[0] | n[1] << 8 | n[2] << 16, offset + tile]);
+                }
+            }
+            for list in lists {
+                starts.push(entries.len() as u32 / 2);
+                entries.extend(list);
+            }
+            starts.push(entries.len() as u32 / 2);
+        }
+        Self {
+            starts,
+            entries,
+            coefficients,
+            pattern_tiles,
+        }
     }
 }
 
@@ -128,139 +158,158 @@ fn half_width(s: u32, n: u32) -> u32 {
     s.min(2 * (n - 1) - s)
 }
 
-/// Mirror images that a block treats together: as many as fill up to `lanes` columns.
-fn sets<T: Real>(n: u32) -> u32 {
-    let most = if size_of::<T>() == 4 { 128 } else { 96 };
-    [4, 2]
-        .into_iter()
-        .find(|sets| sets * n <= most)
-        .unwrap_or(1)
-}
-
 impl SpectrumPlan {
-    /// Plans a grid of n^3 cells for `items` distributions at once, with at most `budget` bytes for the spectra of one pass.
+    /// Plans a grid of n^3 cells for `items` distributions at once, with at most `budget` bytes for products and spectra of one pass.
     pub(super) fn new<T: Real>(n: usize, items: usize, budget: u64) -> Self {
         let n = n as u32;
-        let sets = sets::<T>(n);
         let mut shape = FastShape {
             n,
-            sets,
-            chunk: CHUNK,
-            first_task: 0,
-            launch_tasks: 0,
+            first: 0,
+            blocks: 0,
+            pairs: 0,
             tiles: 0,
+            pattern_tiles: 0,
             z_sums: 0,
         };
-        let ends = 2 * n - 1;
-        let tile_bytes = u64::from(TILE * shape.columns()) * size_of::<T>() as u64 * items as u64;
-        let most_tiles = (budget / tile_bytes).min(u64::from(u32::MAX) / u64::from(TILE)) as u32;
+        let quads = n.div_ceil(4);
+        let tiles = (0..quads)
+            .flat_map(|a| (0..=a).map(move |b| a | b << 8))
+            .collect();
+        let word = size_of::<T>() as u64 * items as u64;
+        let slot_bytes = 2 * u64::from(shape.slot_words()) * word;
+        let tile_bytes = u64::from(TILE * shape.row_words()) * word;
+        let widest = |parity: u32| n - 1 - ((n - 1 - parity) & 1);
 
-        // Tiles that a task writes: rho from 0 to the corner of the box.
-        let tiles = |sx: u32, sy: u32, pz: u32| {
-            let (wx, wy) = (half_width(sx, n), half_width(sy, n));
-            let wz = n - 1 - ((n - 1 - pz) & 1);
-            let class = (sx & 1) + (sy & 1) + pz;
-            let shift = if class == 3 { 3 } else { 2 };
-            ((wx * wx + wy * wy + wz * wz - class) >> shift) / TILE + 1
+        let mut plan = Self {
+            shape,
+            pairs: vec![],
+            tiles,
+            spectra: vec![],
+            tasks: vec![],
+            gathers: vec![],
+            distinct: vec![],
+            places: vec![],
+            map: vec![],
+            passes: vec![],
         };
-        let base = |s: u32, mirrored: bool| if mirrored { half_width(s, n) } else { s };
-        let (mirror_x, mirror_y) = (sets == 4, sets >= 2);
-
-        // Boxes share their distinct values of rho_xy.
-        let mut distinct = vec![];
-        let mut map = vec![];
         let mut boxes = BTreeMap::new();
-        for wx in 0..n {
-            for wy in 0..n {
-                let (first_distinct, first_map) = (distinct.len() as u32, map.len() as u32);
-                let components = |w: u32| (w & 1..=w).step_by(2);
-                let mut values: Vec<u32> = components(wx)
-                    .flat_map(|mx| components(wy).map(move |my| mx * mx + my * my))
+        let mut used = 0;
+        let (mut first_pair, mut first_tile) = (0, 0);
+        for w1 in (0..n).rev() {
+            for w2 in (0..=w1).rev() {
+                let same = (w1 ^ w2) & 1 == 0;
+                let pairs: Vec<u32> = alike(w1)
+                    .flat_map(|p| alike(w2).map(move |q| [p, q]))
+                    .filter(|[p, q]| !same || p >= q)
+                    .map(|[p, q]| p | q << 8 | w1 << 16 | w2 << 24)
                     .collect();
-                let all = values.clone();
+                debug_assert!((0..).zip(&pairs).all(|(place, pair)| {
+                    pair_place(pair & 0xff, pair >> 8 & 0xff, w1, w2) == place
+                }));
+                let tiles = [0, 1].map(|pz| tiles_of([w1, w2, widest(pz)]));
+                let needed =
+                    slot_bytes * pairs.len() as u64 + tile_bytes * u64::from(tiles[0] + tiles[1]);
+                if plan.passes.is_empty() || used + needed > budget {
+                    let (pairs, spectra, gathers) =
+                        (plan.pairs.len(), plan.spectra.len(), plan.gathers.len());
+                    plan.passes.push(Pass {
+                        pairs: pairs as u32..pairs as u32,
+                        spectra: spectra as u32..spectra as u32,
+                        gathers: gathers as u32..gathers as u32,
+                    });
+                    (used, first_pair, first_tile) = (0, 0, 0);
+                }
+                used += needed;
+
+                for pz in 0..2 {
+                    let first_output = first_tile + if pz == 0 { 0 } else { tiles[0] };
+                    let groups = ((widest(pz) / 2) / GROUP) + 1;
+                    for group in 0..groups {
+                        let wz = widest(pz).min(2 * (GROUP * group + GROUP - 1) + pz);
+                        let key = w1 | w2 << 8 | pz << 16 | group << 24;
+                        plan.spectra.extend(
+                            (0..tiles_of([w1, w2, wz]))
+                                .step_by((SPECTRUM_THREADS / WARP) as usize)
+                                .map(|tile| Quad([key, tile, first_pair, first_output])),
+                        );
+                    }
+                }
+
+                // rho_xy takes the same values in the box turned round.
+                let mut values: Vec<u32> = alike(w1)
+                    .flat_map(|m1| alike(w2).map(move |m2| m1 * m1 + m2 * m2))
+                    .collect();
                 values.sort_unstable();
                 values.dedup();
-                map.extend(
-                    all.iter()
-                        .map(|rho| values.binary_search(rho).unwrap_or(0) as u32),
+                let count = values.len() as u32;
+                for [wx, wy] in [[w1, w2], [w2, w1]] {
+                    boxes.insert((wx, wy), (shape.z_sums, count, plan.map.len() as u32));
+                    plan.map.extend(
+                        alike(wx)
+                            .flat_map(|mx| alike(wy).map(move |my| mx * mx + my * my))
+                            .map(|rho| values.binary_search(&rho).unwrap_or(0) as u32),
+                    );
+                }
+                let task = plan.tasks.len() as u32 / 2;
+                plan.tasks.push(Quad([
+                    w1 | w2 << 8,
+                    first_tile,
+                    first_tile + tiles[0],
+                    shape.z_sums,
+                ]));
+                plan.tasks
+                    .push(Quad([plan.distinct.len() as u32, count, 0, 0]));
+                plan.gathers.extend(
+                    (0..count)
+                        .step_by(GATHER_SHARE as usize)
+                        .map(|first| task << 16 | first),
                 );
-                boxes.insert(
-                    (wx, wy),
-                    [first_distinct, values.len() as u32, first_map, 0],
-                );
-                distinct.extend(values);
-            }
-        }
+                plan.distinct.extend(values);
+                shape.z_sums += IMAGES / 2 * count * n;
 
-        let mut places = vec![Quad([0; 4]); 2 * (ends * ends) as usize];
-        let mut order = vec![];
-        let mut tasks: Vec<Quad<u32>> = vec![];
-        let mut passes: Vec<Pass> = vec![];
-        let mut z_sums = 0;
-        let mut used = 0;
-        let rows = if mirror_x { n } else { ends };
-        let columns = if mirror_y { n } else { ends };
-        for sx in 0..rows {
-            let needed: u32 = (0..columns)
-                .map(|sy| tiles(sx, sy, 0) + tiles(sx, sy, 1))
-                .sum();
-            if passes.is_empty() || used + needed > most_tiles.max(needed) {
-                passes.push(Pass {
-                    tasks: tasks.len() as u32..tasks.len() as u32,
-                    places: order.len() as u32..order.len() as u32,
-                });
-                used = 0;
-            }
-            for sy in 0..columns {
-                let first = [used, used + tiles(sx, sy, 0)];
-                used += tiles(sx, sy, 0) + tiles(sx, sy, 1);
-                for pz in 0..2 {
-                    tasks.push(Quad([sx, sy, pz, first[pz as usize]]));
-                }
-                for set in 0..sets {
-                    let x = if set & 2 == 0 { sx } else { 2 * (n - 1) - sx };
-                    let y = if set & 1 == 0 { sy } else { 2 * (n - 1) - sy };
-                    // The middle of the lattice is its own mirror image.
-                    if (set & 2 != 0 && x == sx) || (set & 1 != 0 && y == sy) {
-                        continue;
-                    }
-                    debug_assert_eq!((base(x, mirror_x), base(y, mirror_y)), (sx, sy));
-                    let place = x * ends + y;
-                    let entry = boxes[&(half_width(x, n), half_width(y, n))];
-                    places[2 * place as usize] = Quad([first[0], first[1], set * n, z_sums]);
-                    places[2 * place as usize + 1] = Quad(entry);
-                    order.push(place);
-                    z_sums += entry[1] * n;
+                first_pair += pairs.len() as u32;
+                first_tile += tiles[0] + tiles[1];
+                shape.pairs = shape.pairs.max(first_pair);
+                shape.tiles = shape.tiles.max(first_tile);
+                plan.pairs.extend(pairs);
+                if let Some(pass) = plan.passes.last_mut() {
+                    pass.pairs.end = plan.pairs.len() as u32;
+                    pass.spectra.end = plan.spectra.len() as u32;
+                    pass.gathers.end = plan.gathers.len() as u32;
                 }
             }
-            if let Some(pass) = passes.last_mut() {
-                pass.tasks.end = tasks.len() as u32;
-                pass.places.end = order.len() as u32;
-            }
-            shape.tiles = shape.tiles.max(used);
         }
-        for pass in &passes {
-            let range = pass.tasks.start as usize..pass.tasks.end as usize;
-            tasks[range].sort_by_key(|&Quad([sx, sy, pz, _])| {
-                let volume = (half_width(sx, n) + 1) * (half_width(sy, n) + 1);
-                std::cmp::Reverse(u64::from(volume) * u64::from(tiles(sx, sy, pz)))
+        for pass in &plan.passes {
+            let range = pass.spectra.start as usize..pass.spectra.end as usize;
+            plan.spectra[range].sort_by_key(|&Quad([key, ..])| {
+                let [w1, w2, pz, group] = key.to_le_bytes().map(u32::from);
+                let wz = widest(pz).min(2 * (GROUP * group + GROUP - 1) + pz);
+                std::cmp::Reverse((w1 + 1) * (w2 + 1) * (wz + 1))
             });
         }
-        shape.z_sums = z_sums;
-        Self {
-            shape,
-            tasks,
-            places,
-            order,
-            distinct,
-            map,
-            passes,
+        // Images of (s_x, s_y): bit 0 mirrors the second component, bit 1 the first, bit 2 exchanges them.
+        for sx in 0..2 * n - 1 {
+            for sy in 0..2 * n - 1 {
+                let (wx, wy) = (half_width(sx, n), half_width(sy, n));
+                let (first_sum, count, first_map) =
+                    boxes.get(&(wx, wy)).copied().unwrap_or_default();
+                let (mx, my) = (u32::from(sx >= n), u32::from(sy >= n));
+                let image = if wx >= wy {
+                    2 * mx + my
+                } else {
+                    4 + 2 * my + mx
+                };
+                plan.places
+                    .extend([first_sum + image * count * n, first_map]);
+            }
         }
+        plan.shape = shape;
+        plan
     }
 
-    /// Bytes of the spectra and of the z-sums for `items` distributions.
+    /// Bytes of the products, the spectra and the z-sums for `items` distributions.
     pub(super) fn working_bytes<T: Real>(&self, items: usize) -> u64 {
-        let spectra = u64::from(self.shape.tiles) * u64::from(TILE * self.shape.columns());
-        (spectra + u64::from(self.shape.z_sums)) * size_of::<T>() as u64 * items as u64
+        let words = self.shape.products() + self.shape.spectrum();
+        (words as u64 + u64::from(self.shape.z_sums)) * size_of::<T>() as u64 * items as u64
     }
 }

@@ -3,192 +3,118 @@
 //! With `P_s(n) = f((s+n)/2) f((s-n)/2)` the gain is `gain_i = sum over j of G(i+j, |i-j|^2)`, where
 //! `G(s, rho) = rho^(gamma/2) sum over n of omega(rho, n) P_s(n)`. Three exact reductions follow:
 //!
-//! 1. omega depends on n only through its orbit under the symmetries of the cube that keep parity, so the products are
-//!    summed over each orbit first ([`speed_spectrum()`], first half);
-//! 2. for one orbit, omega differs from zero in a band of rho only: G is a banded matrix times a matrix whose
-//!    columns are the values of s ([`speed_spectrum()`], second half);
+//! 1. omega depends on the magnitudes of the components of n only, so the products of n that differ by signs, or by an exchange of n_x and n_y
+//!    of equal parity, are summed first ([`pair_products()`]);
+//! 2. for one such set, omega differs from zero in a band of rho only: G is a banded matrix times a matrix whose
+//!    columns are the values of s ([`speed_spectrum()`]);
 //! 3. rho splits into a part of (x, y) and a part of z, so the sum over j_z is done once for each distinct value of
 //!    the former ([`gather_z()`]), and only N^5 additions remain ([`gather_xy()`]).
+//!
+//! **Images.** Let w_a = min(s_a, 2(N-1) - s_a). The n that belong to s form the box |n_a| <= w_a, so all s with the same w_z and the same pair
+//! w_1 >= w_2 of {w_x, w_y} need the same coefficients: 16 of them, in general, that the symmetries of the grid that keep the z axis map
+//! onto one another. They are treated together, as neighbouring columns. Image `8 m + e` of the canonical s = (w_1, w_2, w_z) has its z component mirrored
+//! if m = 1, its second component if bit 0 of e is set, its first if bit 1 is, and then the two exchanged if bit 2 is. Images that coincide are
+//! computed more than once, which costs 14 per cent at N = 32.
 
 use crate::kernel;
 use crate::math::{Real, quotient};
-use crate::memory::{In, InOut, Quad, Shared};
+use crate::memory::{In, Out, Quad, Shared};
 use crate::simt::{Simt, WARP};
 
-/// Rows of rho that a warp keeps in registers: the granularity of the stored bands.
-pub const TILE: u32 = 8;
-
+/// Rows of rho that a warp treats together: the granularity of the stored bands.
+pub const TILE: u32 = 16;
+/// Images of s that differ by symmetries of the grid that keep the z axis.
+pub const IMAGES: u32 = 16;
+/// Values of w_z that are treated together.
+pub const GROUP: u32 = 4;
+/// Columns of G that a warp treats together.
+pub const COLUMNS: u32 = GROUP * IMAGES;
+/// Threads of a block of [`pair_products()`].
+pub const PRODUCT_THREADS: u32 = 256;
 /// Threads of a block of [`speed_spectrum()`].
-pub const SPECTRUM_THREADS: u32 = 256;
+pub const SPECTRUM_THREADS: u32 = 128;
+/// Threads of a block of [`gather_z()`] and [`gather_xy()`].
+pub const GATHER_THREADS: u32 = 256;
+/// Distinct values of rho_xy that a block of [`gather_z()`] takes.
+pub const GATHER_SHARE: u32 = 4;
+/// Entries of the list of a warp of [`speed_spectrum()`]: two rounds of candidates, and a margin for reading ahead.
+const LIST: u32 = 2 * WARP + 4;
 
-/// The problem of [`speed_spectrum()`], [`gather_z()`] and [`gather_xy()`].
+/// The problem of the kernels of this file, and the part of it that a launch does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct FastShape {
     /// Cells along one axis of the grid.
     pub n: u32,
-    /// Mirror images of (s_x, s_y) that one block treats together: 1, 2 (s_y) or 4 (both).
-    pub sets: u32,
-    /// Orbits that a block takes up at a time.
-    pub chunk: u32,
-    /// First task of this launch.
-    pub first_task: u32,
-    /// Tasks in this launch.
-    pub launch_tasks: u32,
-    /// Tiles of G of one distribution in the buffer of a pass.
+    /// First block of this launch in the list of blocks; in [`pair_products()`], the first of `count` pairs.
+    pub first: u32,
+    /// Blocks of this launch for each distribution.
+    pub blocks: u32,
+    /// Most pairs (|n_x|, |n_y|) of a pass.
+    pub pairs: u32,
+    /// Most tiles of G of one distribution in a pass.
     pub tiles: u32,
+    /// Tiles in the list of each parity pattern.
+    pub pattern_tiles: u32,
     /// Words of the z-sums of one distribution.
     pub z_sums: u32,
 }
 
 impl FastShape {
-    /// Cells of zeros between two rows of the padded distribution.
-    #[inline(always)]
-    pub const fn margin(&self) -> u32 {
-        self.n / 2
-    }
-    /// Distance of two rows of the padded distribution.
+    /// Distance of two rows of the padded distribution: quads do not cross rows.
     #[inline(always)]
     pub const fn stride(&self) -> u32 {
-        self.n + self.margin()
+        self.n.div_ceil(4) * 4
     }
     /// Words of one padded distribution.
     #[inline(always)]
     pub const fn padded(&self) -> u32 {
-        self.n * self.n * self.stride() + self.margin()
+        self.n * self.n * self.stride()
     }
-    /// Columns of a block: the values of s_z of one parity for each mirror image, padded to whole warps.
+    /// Most values of w_z, and of |n_z|, of one parity.
     #[inline(always)]
-    pub const fn columns(&self) -> u32 {
-        (self.sets * self.n).div_ceil(WARP) * WARP
+    pub const fn levels(&self) -> u32 {
+        self.n.div_ceil(2)
+    }
+    /// Groups of values of w_z of one parity.
+    #[inline(always)]
+    pub const fn groups(&self) -> u32 {
+        self.levels().div_ceil(GROUP)
+    }
+    /// Words of a row of G.
+    #[inline(always)]
+    pub const fn row_words(&self) -> u32 {
+        self.groups() * COLUMNS
+    }
+    /// Where the sums of products with |n_z| / 2 = level start among those of a pair and a parity: row `level` holds the groups of w_z from
+    /// that of the smallest w_z >= |n_z| on.
+    #[inline(always)]
+    pub const fn level_start(&self, level: u32) -> u32 {
+        let whole = level / GROUP;
+        let skipped = GROUP * (whole * whole.wrapping_sub(1) / 2) + level % GROUP * whole;
+        COLUMNS * (level * self.groups() - skipped)
+    }
+    /// Words of the sums of products of a pair and a parity of n_z.
+    #[inline(always)]
+    pub const fn slot_words(&self) -> u32 {
+        self.level_start(self.levels())
+    }
+    /// Words of the sums of products of one distribution in a pass.
+    #[inline(always)]
+    pub const fn products(&self) -> usize {
+        2 * self.pairs as usize * self.slot_words() as usize
+    }
+    /// Words of G of one distribution in a pass.
+    #[inline(always)]
+    pub const fn spectrum(&self) -> usize {
+        self.tiles as usize * (TILE * self.row_words()) as usize
     }
 }
 
-kernel! {
-    /// Copies distributions into rows with margins of zeros: one thread a cell. The margins are zero beforehand.
-    pub fn pad_rows<T: Real>(t, f: In<T>, padded: Out<T>; shape: FastShape) for f32, f64 {
-        let cell = t.global_idx();
-        if cell < f.len() {
-            let n = shape.n;
-            let cells = n * n * n;
-            let item = quotient(cell as u32, cells);
-            let within = cell as u32 - item * cells;
-            let row = quotient(within, n);
-            let at = row * shape.stride() + shape.margin() + (within - row * n);
-            padded.set(t, item as usize * shape.padded() as usize + at as usize, f.get(t, cell));
-        }
-    }
-}
-
-kernel! {
-    /// G(s, rho) without the factor rho^(gamma/2), for all s whose first two components are given up to mirror images.
-    ///
-    /// **Block**: `tasks[b] = [s_x, s_y, parity of s_z, first tile of its output]`; columns are the values of s_z of that parity, for
-    /// each mirror image `s -> 2(N-1) - s` of s_y and s_x. All columns of a block see the same orbits, in boxes that differ in z only.
-    ///
-    /// **First half.** The block takes up the next `chunk` orbits, drops those that do not fit the box in x and y, and
-    /// sums the products over each orbit's images: lanes are columns, so that they read consecutive words of the padded rows. The sums go to
-    /// shared memory.
-    ///
-    /// **Second half.** Each warp owns tiles of 8 consecutive values of rho and keeps 8 x C sums a lane in registers; a
-    /// coefficient, the same for all lanes, meets C columns. A tile's sums are carried from chunk to chunk in the
-    /// output buffer, which only the owning thread touches; the order of the orbits is fixed, so the bits are too.
-    ///
-    /// **Cost**: a product takes two loads from the L1 cache and one multiply-add; the second half 8 C multiply-adds for two loads of 16 bytes
-    /// and C shared loads. In f32 an H200 issues in 37% of its slots at N = 20 and in 47% at N = 32, with L1 at 59% and 53%. Two thirds of the
-    /// multiplications are with zeros, as the widest box along z decides for all lanes.
-    ///
-    /// `orbits[o] = [|n| packed in bytes, first tile, tiles, first coefficient / 8]`, sorted by first tile within each parity class, each class
-    /// from `classes[c]` on and filled up to whole chunks with orbits that fit nowhere. In classes 1 and 2 the first byte belongs to the axis whose
-    /// parity stands alone. `reach[k]` is the end of the highest tile that the orbits of the class up to chunk k touch.
-    /// Coefficients include the multiplicity of an orbit's images.
-    pub fn speed_spectrum<T: Real>(
-        t, padded: In<T>, tasks: In<Quad<u32>>, orbits: In<Quad<u32>>, classes: In<u32>, reach: In<u32>,
-        coefficients: In<Quad<T>>, spectrum: InOut<T>; shape: FastShape,
-    ) for f32, f64
-    shared {
-        sums: [T; shape.chunk * shape.columns()], list: [Quad<u32>; shape.chunk],
-        counts: [u32; SPECTRUM_THREADS / WARP],
-    } {
-        let spectrum = Spectrum { padded, tasks, orbits, classes, reach, coefficients, spectrum, shape, sums, list, counts };
-        match shape.columns() / WARP {
-            1 => spectrum.block::<1, _>(t),
-            2 => spectrum.block::<2, _>(t),
-            3 => spectrum.block::<3, _>(t),
-            _ => spectrum.block::<4, _>(t),
-        }
-    }
-}
-
-/// The arguments of [`speed_spectrum()`].
-struct Spectrum<'a, T: Real> {
-    padded: In<'a, T>,
-    tasks: In<'a, Quad<u32>>,
-    orbits: In<'a, Quad<u32>>,
-    classes: In<'a, u32>,
-    reach: In<'a, u32>,
-    coefficients: In<'a, Quad<T>>,
-    spectrum: InOut<'a, T>,
-    shape: FastShape,
-    sums: Shared<'a, T>,
-    list: Shared<'a, Quad<u32>>,
-    counts: Shared<'a, u32>,
-}
-
-/// The centre-of-mass box of a block's columns in x and y, and the parities of s.
-#[derive(Clone, Copy)]
-struct MassBox {
-    wx: u32,
-    wy: u32,
-    px: u32,
-    py: u32,
-    pz: u32,
-}
-
-impl MassBox {
-    #[inline(always)]
-    const fn class(self) -> u32 {
-        self.px + self.py + self.pz
-    }
-
-    /// Ways to assign the components of an orbit to the axes.
-    #[inline(always)]
-    const fn images(self) -> u32 {
-        if self.class().is_multiple_of(3) { 6 } else { 2 }
-    }
-
-    /// The k-th such way: (n_x, n_y, n_z), all at least 0.
-    #[inline(always)]
-    fn image(self, orbit: u32, k: u32) -> [u32; 3] {
-        let [a, b, c] = [orbit & 0xff, orbit >> 8 & 0xff, orbit >> 16 & 0xff];
-        let class = self.class();
-        if class.is_multiple_of(3) {
-            let (x, y, z) = if k < 2 {
-                (a, b, c)
-            } else if k < 4 {
-                (b, a, c)
-            } else {
-                (c, a, b)
-            };
-            if k & 1 == 0 { [x, y, z] } else { [x, z, y] }
-        } else {
-            let (b, c) = if k == 0 { (b, c) } else { (c, b) };
-            // The parity that stands alone is odd in class 1, even in class 2.
-            let alone = class & 1;
-            if self.px == alone {
-                [a, b, c]
-            } else if self.py == alone {
-                [b, a, c]
-            } else {
-                [b, c, a]
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn contains(self, [nx, ny, _]: [u32; 3]) -> bool {
-        nx <= self.wx && ny <= self.wy
-    }
+/// Four components packed in bytes.
+#[inline(always)]
+const fn bytes(word: u32) -> [u32; 4] {
+    [word & 0xff, word >> 8 & 0xff, word >> 16 & 0xff, word >> 24]
 }
 
 /// Distance of a doubled index from the nearer end of the doubled lattice: the half-width of the centre-of-mass box.
@@ -198,336 +124,473 @@ const fn half_width(s: u32, n: u32) -> u32 {
     if s < mirror { s } else { mirror }
 }
 
-/// Half of a difference that may be negative, in wrapping arithmetic.
-#[inline(always)]
-const fn half(difference: u32) -> u32 {
-    (difference as i32 >> 1) as u32
-}
-
 /// Binary logarithm of the distance of two values of rho in a parity class.
 #[inline(always)]
 const fn class_shift(class: u32) -> u32 {
     if class == 3 { 3 } else { 2 }
 }
 
-impl<T: Real> Spectrum<'_, T> {
-    /// A block with C columns a lane.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn block<const C: usize, S: Simt>(&self, t: &S) {
-        let shape = &self.shape;
+/// Place of the pair (p, q) among those that fit the box (w1, w2): row by row in p, and for components of equal parity p >= q only.
+#[inline(always)]
+pub const fn pair_place(p: u32, q: u32, w1: u32, w2: u32) -> u32 {
+    let (p, q, width) = (p / 2, q / 2, w2 / 2 + 1);
+    if (w1 ^ w2) & 1 != 0 {
+        p * width + q
+    } else if p < width {
+        p * (p + 1) / 2 + q
+    } else {
+        width * (width + 1) / 2 + (p - width) * width + q
+    }
+}
+
+/// Four consecutive values in one access or two.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn load_four<T: Real, S: Simt>(t: &S, from: In<T>, index: usize) -> [T; 4] {
+    if size_of::<T>() == 4 {
+        from.get_run::<4, S>(t, index)
+    } else {
+        let [a, b] = from.get_run::<2, S>(t, index);
+        let [c, d] = from.get_run::<2, S>(t, index + 2);
+        [a, b, c, d]
+    }
+}
+
+kernel! {
+    /// Copies distributions into rows of whole quads: one thread a cell. The cells that fill up a row are zero beforehand.
+    pub fn pad_rows<T: Real>(t, f: In<T>, padded: Out<T>; shape: FastShape) for f32, f64 {
+        let cell = t.global_idx();
+        if cell < f.len() {
+            let row = quotient(cell as u32, shape.n);
+            let within = cell as u32 - row * shape.n;
+            padded.set(t, (row as usize * shape.stride() as usize) + within as usize, f.get(t, cell));
+        }
+    }
+}
+
+kernel! {
+    /// Fills memory with zeros: thread k owns the elements k, k + threads of the launch, ....
+    pub fn clear<T: Real>(t, out: Out<T>) for f32, f64 {
+        let mut k = t.global_idx();
+        while k < out.len() {
+            out.set(t, k, T::ZERO);
+            k += t.global_dim();
+        }
+    }
+}
+
+kernel! {
+    /// Sums of products over the n of one (|n_x|, |n_y|, |n_z|), for all s of one pair w_1 >= w_2 and all images.
+    ///
+    /// `pairs[k] = [p, q, w_1, w_2]`, packed in bytes: |n_1| = p and |n_2| = q, or the other way round where the parities allow. The rows
+    /// of cells of the canonical s that meet are (k_1, k_2) and (l_1, l_2), (k_1, l_2) and (l_1, k_2), with k = (w + n)/2, l = (w - n)/2.
+    /// The sums with s_z = a + b, |n_z| = a - b >= 0 are the matrix M(a, b) = r_1(a) r_2(b) + r_2(a) r_1(b) + r_3(a) r_4(b) + r_4(a) r_3(b),
+    /// an outer product of rows.
+    ///
+    /// **Thread**: one pair, one of the 8 images in x and y, and a tile of 4 x 4 (a, b), `tiles[k] = [a/4, b/4]`: 8 loads of 16 bytes (in f32),
+    /// 64 multiply-adds, 16 words written, each by one thread. Neighbouring threads have neighbouring images, and write 8 consecutive words.
+    ///
+    /// Written is `products[pair][parity of n_z][level_start(|n_z|/2) + (w_z/2 - start of the group) 16 + image]`; the
+    /// words of a group with w_z < |n_z| belong to no product and stay zero.
+    pub fn pair_products<T: Real>(
+        t, padded: In<T>, pairs: In<u32>, tiles: In<u32>, products: Out<T>; shape: FastShape, count: u32,
+    ) for f32, f64 {
         let n = shape.n;
-        // As a constant, so that offsets between rows are part of the instructions.
-        let columns = C as u32 * WARP;
-        let item = quotient(t.block_idx(), shape.launch_tasks);
-        let task = shape.first_task + t.block_idx() - item * shape.launch_tasks;
-        let Quad([sx, sy, pz, first_tile]) = self.tasks.get(t, task as usize);
-        let bounds = MassBox {
-            wx: half_width(sx, n),
-            wy: half_width(sy, n),
-            px: sx & 1,
-            py: sy & 1,
-            pz,
-        };
-        let class = bounds.class();
-        let wz = n - 1 - ((n - 1 - pz) & 1);
-        let rho_max = bounds.wx * bounds.wx + bounds.wy * bounds.wy + wz * wz;
-        let tiles = ((rho_max - class) >> class_shift(class)) / TILE + 1;
-        let output = (item as usize * shape.tiles as usize + first_tile as usize)
-            * (TILE * columns) as usize;
-
-        // Where a lane's columns have their centre (s - parity) / 2 in the padded distribution.
-        let mut centre = [0; C];
-        let mut c = 0;
-        while c < C {
-            let column = c as u32 * WARP + t.lane();
-            let set = quotient(column, n);
-            let z = column - set * n;
-            // Columns that fill up the last warp repeat the first one.
-            let (set, z) = if set < shape.sets { (set, z) } else { (0, 0) };
-            let x = if set & 2 == 0 { sx } else { 2 * (n - 1) - sx };
-            let y = if set & 1 == 0 { sy } else { 2 * (n - 1) - sy };
-            let z = if z + pz < n { z } else { 0 };
-            centre[c] =
-                item * shape.padded() + ((x / 2) * n + y / 2) * shape.stride() + z + shape.margin();
-            c += 1;
-        }
-
-        let mut high = 0;
-        let mut base = self.classes.get(t, class as usize);
-        let end = self.classes.get(t, class as usize + 1);
-        while base < end {
-            let Quad([_, low, _, _]) = self.orbits.get(t, base as usize);
-            if low >= tiles {
-                break;
+        let item = quotient(t.block_idx(), shape.blocks);
+        let index = (t.block_idx() - item * shape.blocks) * t.block_dim() + t.thread_idx();
+        let (image, rest) = (index % 8, index / 8);
+        let pair = quotient(rest, tiles.len() as u32);
+        if pair < count {
+            let [high, low, _, _] = bytes(tiles.get(t, (rest - pair * tiles.len() as u32) as usize));
+            let [mut p, mut q, w1, w2] = bytes(pairs.get(t, (shape.first + pair) as usize));
+            let source = item as usize * shape.padded() as usize;
+            let row = |c1: u32, c2: u32| {
+                let u1 = if image & 2 != 0 { n - 1 - c1 } else { c1 };
+                let u2 = if image & 1 != 0 { n - 1 - c2 } else { c2 };
+                let (x, y) = if image & 4 != 0 { (u2, u1) } else { (u1, u2) };
+                source + ((x * n + y) * shape.stride()) as usize
+            };
+            // The pair turned round counts too, where it fits and is another one.
+            let mut turns = 1;
+            if (w1 ^ w2) & 1 == 0 && p != q && p <= w2 {
+                turns = 2;
             }
-            let count = self.take_up(t, base, bounds);
-            self.sum_images::<C, S>(t, count, bounds, &centre);
-            t.sync_threads();
-
-            let reach = self.reach.get(t, quotient(base, shape.chunk) as usize);
-            let reach = if reach < tiles { reach } else { tiles };
-            let mut tile = (if low < high { low } else { high }) + t.warp();
-            while tile < reach {
-                let at = output + (tile * TILE * columns + t.lane()) as usize;
-                self.multiply::<C, S>(t, count, tile, tile < high, at);
-                tile += t.warps();
+            let mut sums = [[T::ZERO; 4]; 4];
+            while turns > 0 {
+                let (k1, l1) = ((w1 + p) / 2, (w1 - p) / 2);
+                let (k2, l2) = ((w2 + q) / 2, (w2 - q) / 2);
+                let rows = [row(k1, k2), row(l1, l2), row(k1, l2), row(l1, k2)];
+                let mut a = [[T::ZERO; 4]; 4];
+                let mut b = [[T::ZERO; 4]; 4];
+                let mut r = 0;
+                while r < 4 {
+                    a[r] = load_four(t, padded, rows[r] + 4 * high as usize);
+                    b[r] = load_four(t, padded, rows[r] + 4 * low as usize);
+                    r += 1;
+                }
+                let mut r = 0;
+                while r < 4 {
+                    let mut i = 0;
+                    while i < 4 {
+                        let mut j = 0;
+                        while j < 4 {
+                            sums[i][j] = a[r][i].mul_add(b[r ^ 1][j], sums[i][j]);
+                            j += 1;
+                        }
+                        i += 1;
+                    }
+                    r += 1;
+                }
+                (p, q) = (q, p);
+                turns -= 1;
             }
-            high = if reach > high { reach } else { high };
-            t.sync_threads();
-            base += shape.chunk;
+            let slot_words = shape.slot_words();
+            let target = (item as usize * shape.pairs as usize + pair as usize) * (2 * slot_words) as usize;
+            let mut i = 0;
+            while i < 4 {
+                let mut j = 0;
+                while j < 4 {
+                    let (a, b) = (4 * high + i as u32, 4 * low + j as u32);
+                    if a < n && (i >= j || high > low) {
+                        let level = (a - b) / 2;
+                        let w = half_width(a + b, n);
+                        let column = (w / 2 - level / GROUP * GROUP) * IMAGES;
+                        let mirrored = if a + b > n - 1 { IMAGES / 2 } else { 0 };
+                        let at = shape.level_start(level) + column + mirrored + image;
+                        let odd = (i as u32 + j as u32) % 2 * slot_words;
+                        products.set(t, target + (odd + at) as usize, sums[i][j]);
+                    }
+                    j += 1;
+                }
+                i += 1;
+            }
         }
+    }
+}
 
-        // Values of rho that no orbit reaches.
-        let mut tile = high + t.warp();
-        while tile < tiles {
+kernel! {
+    /// G(s, rho) for all s with given w_1 >= w_2 and four neighbouring values of w_z of one parity, 16 images each: 64 columns.
+    ///
+    /// **Block**: `list[b] = [w_1, w_2, parity of s_z, group of w_z, packed in bytes; first tile; first pair; first tile of the
+    /// output]`; warp k owns tile `first + k` of 16 consecutive values of rho and shares nothing with the others.
+    ///
+    /// **Warp**: `entries[starts[tile] ..]` are the candidates for the tile's parity pattern: `[|n_1|, |n_2|, |n_z|, packed in bytes; their coefficients / 16]`.
+    /// 32 at a time are compared with the box, and those that fit are listed in shared memory: where their products start, and their coefficients.
+    /// Then a lane holds R x 8 sums in registers, and for each entry of the list R coefficients meet 8 products. In f32 R = 8: 8 lanes
+    /// span the columns, 2 the rows, and the two half-warps take turns with the entries; their sums are added in the end. In f64 R = 4, without turns.
+    ///
+    /// **Cost** of an entry, 1024 multiply-adds: in f32 64 multiply-adds of a lane to 4 loads of 16 bytes for every two entries. Products come from the L1 cache, where the
+    /// neighbouring warps' tiles want the same. The order of the entries is fixed, so the bits are too.
+    pub fn speed_spectrum<T: Real>(
+        t, products: In<T>, list: In<Quad<u32>>, starts: In<u32>, entries: In<u32>, coefficients: In<T>, speed: In<T>,
+        spectrum: Out<T>; shape: FastShape,
+    ) for f32, f64
+    shared { fitting: [u64; SPECTRUM_THREADS / WARP * LIST] } {
+        let item = quotient(t.block_idx(), shape.blocks);
+        let block = shape.first + t.block_idx() - item * shape.blocks;
+        let Quad([key, first_tile, first_pair, first_output]) = list.get(t, block as usize);
+        let [w1, w2, pz, group] = bytes(key);
+        let tile = first_tile + t.warp();
+        // The widest box of the group.
+        let last = 2 * (GROUP * group + GROUP - 1) + pz;
+        let most = shape.n - 1 - ((shape.n - 1 - pz) & 1);
+        let wz = if last < most { last } else { most };
+        let class = (w1 & 1) + (w2 & 1) + pz;
+        let rho_max = w1 * w1 + w2 * w2 + wz * wz;
+        if tile <= ((rho_max - class) >> class_shift(class)) / TILE {
+            let slots = (item as usize * shape.pairs as usize + first_pair as usize) * 2;
+            let pattern = (w1 & 1) << 2 | (w2 & 1) << 1 | pz;
+            let start = (pattern * (shape.pattern_tiles + 1) + tile) as usize;
+            let output = item as usize * shape.spectrum()
+                + ((first_output + tile) * TILE * shape.row_words() + group * COLUMNS) as usize;
+            let work = Tile {
+                products, entries, coefficients, speed, spectrum, fitting, shape, w1, w2, wz, pz, group,
+                source: slots * shape.slot_words() as usize,
+                candidates: [starts.get(t, start), starts.get(t, start + 1)],
+                first_rho: class + (tile * TILE << class_shift(class)), step: class_shift(class), rho_max, output,
+            };
+            if size_of::<T>() == 4 {
+                work.sum::<8, _>(t);
+            } else {
+                work.sum::<4, _>(t);
+            }
+        }
+    }
+}
+
+/// What a warp of [`speed_spectrum()`] works on.
+struct Tile<'a, T: Real> {
+    products: In<'a, T>,
+    entries: In<'a, u32>,
+    coefficients: In<'a, T>,
+    speed: In<'a, T>,
+    spectrum: Out<'a, T>,
+    fitting: Shared<'a, u64>,
+    shape: FastShape,
+    w1: u32,
+    w2: u32,
+    wz: u32,
+    pz: u32,
+    group: u32,
+    /// Where the products of the task start.
+    source: usize,
+    /// First candidate, and the end.
+    candidates: [u32; 2],
+    first_rho: u32,
+    /// Binary logarithm of the distance of rows.
+    step: u32,
+    rho_max: u32,
+    /// Where the tile's first row starts.
+    output: usize,
+}
+
+impl<T: Real> Tile<'_, T> {
+    /// Where the products of an entry start, for an entry that fits the box.
+    #[inline(always)]
+    fn row_of(&self, n1: u32, n2: u32, nz: u32) -> u32 {
+        let pair = pair_place(n1, n2, self.w1, self.w2);
+        let level = nz / 2;
+        (2 * pair + self.pz) * self.shape.slot_words()
+            + self.shape.level_start(level)
+            + (self.group - level / GROUP) * COLUMNS
+    }
+
+    /// The whole tile, with R rows a lane.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn sum<const R: usize, S: Simt>(&self, t: &S) {
+        let list = t.warp() * LIST;
+        let [mut next, end] = self.candidates;
+        let mut sums = [[T::ZERO; 8]; R];
+        let mut count = 0;
+        while next < end {
+            let candidate = next + t.lane();
+            let known = if candidate < end { candidate } else { end - 1 };
+            let [key, offset] = self.entries.get_run::<2, S>(t, 2 * known as usize);
+            let [n1, n2, nz, _] = bytes(key);
+            let fits = candidate < end && n1 <= self.w1 && n2 <= self.w2 && nz <= self.wz;
+            let mask = t.ballot(fits);
+            if fits {
+                let place = count + (mask & !(u32::MAX << t.lane())).count_ones();
+                let entry = u64::from(self.row_of(n1, n2, nz)) | u64::from(offset) << 32;
+                self.fitting.set(t, list + place, entry);
+            }
+            count += mask.count_ones();
+            next += WARP;
+            if count > WARP || next >= end {
+                // Coefficients of zero for whoever reads past the end.
+                if t.lane() < 4 {
+                    self.fitting.set(t, list + count + t.lane(), 0);
+                }
+                t.sync_warp();
+                self.multiply::<R, S>(t, list, count, &mut sums);
+                t.sync_warp();
+                count = 0;
+            }
+        }
+        self.finish::<R, S>(t, &mut sums);
+    }
+
+    /// The rows of a lane start at `R * part`, and it takes the entries `turn`, `turn + R / 4`, ...: `[part, turn]`.
+    #[inline(always)]
+    fn lane_part<const R: usize, S: Simt>(t: &S) -> [u32; 2] {
+        let k = t.lane() / 8;
+        if R == 8 { [k % 2, k / 2] } else { [k, 0] }
+    }
+
+    /// Coefficients and products of an entry, as far as they concern this lane.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn fetch<const R: usize, S: Simt>(&self, t: &S, entry: u32, part: u32) -> ([T; R], [T; 8]) {
+        let entry = self.fitting.get(t, entry);
+        let coefficient = ((entry >> 32) as u32 * TILE + part * R as u32) as usize;
+        let product = self.source + (entry as u32 + t.lane() % 8 * 8) as usize;
+        let mut coefficients = [T::ZERO; R];
+        let mut k = 0;
+        while k < R {
+            let four = load_four(t, self.coefficients, coefficient + k);
+            coefficients[k] = four[0];
+            coefficients[k + 1] = four[1];
+            coefficients[k + 2] = four[2];
+            coefficients[k + 3] = four[3];
+            k += 4;
+        }
+        let [a, b, c, d] = load_four(t, self.products, product);
+        let [e, f, g, h] = load_four(t, self.products, product + 4);
+        (coefficients, [a, b, c, d, e, f, g, h])
+    }
+
+    /// Adds the shares of `count` entries of the list.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn multiply<const R: usize, S: Simt>(
+        &self,
+        t: &S,
+        list: u32,
+        count: u32,
+        sums: &mut [[T; 8]; R],
+    ) {
+        let [part, turn] = Self::lane_part::<R, S>(t);
+        let turns = R as u32 / 4;
+        let mut next = self.fetch::<R, S>(t, list + turn, part);
+        let mut k = 0;
+        while k < count {
+            let (coefficients, products) = next;
+            k += turns;
+            next = self.fetch::<R, S>(t, list + turn + k, part);
             let mut row = 0;
-            while row < TILE {
+            while row < R {
                 let mut c = 0;
-                while c < C as u32 {
-                    let at = (tile * TILE + row) * columns + c * WARP + t.lane();
-                    self.spectrum.set(t, output + at as usize, T::ZERO);
+                while c < 8 {
+                    sums[row][c] = coefficients[row].mul_add(products[c], sums[row][c]);
                     c += 1;
                 }
                 row += 1;
             }
-            tile += t.warps();
         }
     }
 
-    /// Lists those of the `chunk` orbits from `base` on that fit the box in x and y; returns their number.
+    /// Writes the tile: four rows a lane.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn take_up<S: Simt>(&self, t: &S, base: u32, bounds: MassBox) -> u32 {
-        let k = t.thread_idx();
-        let last = self.shape.chunk - 1;
-        let Quad([n, first, tiles, coefficient]) = self
-            .orbits
-            .get(t, (base + if k < last { k } else { last }) as usize);
-        let mut fits = false;
-        let mut image = 0;
-        while image < bounds.images() {
-            fits |= bounds.contains(bounds.image(n, image));
-            image += 1;
-        }
-        fits &= k <= last;
-        let mask = t.ballot(fits);
-        if t.lane() == 0 {
-            self.counts.set(t, t.warp(), mask.count_ones());
-        }
-        t.sync_threads();
-        let mut before = (mask & !(u32::MAX << t.lane())).count_ones();
-        let mut total = 0;
-        let mut warp = 0;
-        while warp < t.warps() {
-            let count = self.counts.get(t, warp);
-            before += if warp < t.warp() { count } else { 0 };
-            total += count;
-            warp += 1;
-        }
-        if fits {
-            self.list
-                .set(t, before, Quad([n, first, tiles, coefficient]));
-        }
-        t.sync_threads();
-        total
-    }
-
-    /// Sums the products over the images of each listed orbit: one warp an orbit, one lane a column.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn sum_images<const C: usize, S: Simt>(
-        &self,
-        t: &S,
-        count: u32,
-        bounds: MassBox,
-        centre: &[u32; C],
-    ) {
-        let (n, stride, columns) = (self.shape.n, self.shape.stride(), C as u32 * WARP);
-        let MassBox { px, py, pz, .. } = bounds;
-        let mut e = t.warp();
-        while e < count {
-            let Quad([orbit, ..]) = self.list.get(t, e);
-            let mut sum = [T::ZERO; C];
-            let mut k = 0;
-            while k < bounds.images() {
-                let [nx, ny, nz] = bounds.image(orbit, k);
-                if bounds.contains([nx, ny, nz]) {
-                    // Offsets of k = (s+n)/2 and l = (s-n)/2 from the centre, for the images of n under reflections.
-                    let (kx, lx) = (
-                        ((nx + px) / 2) * n,
-                        half(px.wrapping_sub(nx)).wrapping_mul(n),
-                    );
-                    let (ky, ly) = ((ny + py) / 2, half(py.wrapping_sub(ny)));
-                    let (kz, lz) = ((nz + pz) / 2, half(pz.wrapping_sub(nz)));
-                    let kk = kx.wrapping_add(ky).wrapping_mul(stride);
-                    let ll = lx.wrapping_add(ly).wrapping_mul(stride);
-                    let kl = kx.wrapping_add(ly).wrapping_mul(stride);
-                    let lk = lx.wrapping_add(ky).wrapping_mul(stride);
-                    let mut c = 0;
-                    while c < C {
-                        let near = centre[c] as usize;
-                        let f = |offset: u32| self.padded.get_near(t, near, offset as i32);
-                        let products = f(kk.wrapping_add(kz)) * f(ll.wrapping_add(lz));
-                        let products =
-                            f(kk.wrapping_add(lz)).mul_add(f(ll.wrapping_add(kz)), products);
-                        let products =
-                            f(kl.wrapping_add(kz)).mul_add(f(lk.wrapping_add(lz)), products);
-                        let products =
-                            f(kl.wrapping_add(lz)).mul_add(f(lk.wrapping_add(kz)), products);
-                        sum[c] += products;
-                        c += 1;
-                    }
-                }
-                k += 1;
-            }
-            let mut c = 0;
-            while c < C {
-                self.sums
-                    .set(t, e * columns + c as u32 * WARP + t.lane(), sum[c]);
-                c += 1;
-            }
-            e += t.warps();
-        }
-    }
-
-    /// Adds the listed orbits' share to one tile of the output.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn multiply<const C: usize, S: Simt>(
-        &self,
-        t: &S,
-        count: u32,
-        tile: u32,
-        carried: bool,
-        at: usize,
-    ) {
-        let columns = C as u32 * WARP;
-        let mut sum = [[T::ZERO; C]; TILE as usize];
-        if carried {
+    fn finish<const R: usize, S: Simt>(&self, t: &S, sums: &mut [[T; 8]; R]) {
+        let [part, turn] = Self::lane_part::<R, S>(t);
+        if R == 8 {
+            // Each half-warp keeps four of the eight rows and gets the other one's sums.
             let mut row = 0;
-            while row < TILE as usize {
+            while row < 4 {
                 let mut c = 0;
-                while c < C {
-                    sum[row][c] = self
-                        .spectrum
-                        .get(t, at + row * columns as usize + c * WARP as usize);
+                while c < 8 {
+                    let (low, high) = (sums[row][c], sums[(row + 4) % R][c]);
+                    let (kept, sent) = if turn == 0 { (low, high) } else { (high, low) };
+                    sums[row][c] = kept + t.shuffle_xor(sent, WARP / 2);
                     c += 1;
                 }
                 row += 1;
             }
         }
-        let mut e = 0;
-        while e < count {
-            let Quad([_, first, tiles, coefficient]) = self.list.get(t, e);
-            if first > tile {
-                break;
-            }
-            if tile - first < tiles {
-                let quad = 2 * (coefficient + tile - first) as usize;
-                let Quad(low) = self.coefficients.get(t, quad);
-                let Quad(high) = self.coefficients.get(t, quad + 1);
-                let mut c = 0;
-                while c < C {
-                    let value = self.sums.get(t, e * columns + c as u32 * WARP + t.lane());
-                    let mut row = 0;
-                    while row < 4 {
-                        sum[row][c] = low[row].mul_add(value, sum[row][c]);
-                        sum[row + 4][c] = high[row].mul_add(value, sum[row + 4][c]);
-                        row += 1;
-                    }
-                    c += 1;
-                }
-            }
-            e += 1;
-        }
+        let first = part * R as u32 + turn * 4;
         let mut row = 0;
-        while row < TILE as usize {
-            let mut c = 0;
-            while c < C {
-                self.spectrum.set(
-                    t,
-                    at + row * columns as usize + c * WARP as usize,
-                    sum[row][c],
-                );
-                c += 1;
-            }
+        while row < 4 {
+            let rho = self.first_rho + ((first + row as u32) << self.step);
+            let factor = if rho <= self.rho_max {
+                self.speed.get(t, rho as usize)
+            } else {
+                T::ZERO
+            };
+            let at = self.output
+                + ((first + row as u32) * self.shape.row_words() + t.lane() % 8 * 8) as usize;
+            let s = sums[row];
+            store_four(
+                t,
+                self.spectrum,
+                at,
+                [factor * s[0], factor * s[1], factor * s[2], factor * s[3]],
+            );
+            store_four(
+                t,
+                self.spectrum,
+                at + 4,
+                [factor * s[4], factor * s[5], factor * s[6], factor * s[7]],
+            );
             row += 1;
         }
     }
 }
 
-/// Threads of a block of [`gather_z()`] and [`gather_xy()`].
-pub const GATHER_THREADS: u32 = 256;
+/// Four consecutive values in one access or two.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn store_four<T: Real, S: Simt>(t: &S, to: Out<T>, index: usize, [a, b, c, d]: [T; 4]) {
+    if size_of::<T>() == 4 {
+        to.set_run(t, index, [a, b, c, d]);
+    } else {
+        to.set_run(t, index, [a, b]);
+        to.set_run(t, index + 2, [c, d]);
+    }
+}
 
 kernel! {
-    /// R(s_x, s_y, rho_xy; i_z) = sum over j_z of rho^(gamma/2) G((s_x, s_y, i_z + j_z), rho), rho = rho_xy + (i_z - j_z)^2, for the
+    /// R(s_x, s_y, rho_xy; i_z) = sum over j_z of G((s_x, s_y, i_z + j_z), rho_xy + (i_z - j_z)^2), for the
     /// distinct values of rho_xy in the box of (s_x, s_y).
     ///
-    /// Block `p = order[first_place + b] = s_x (2N-1) + s_y`; thread k owns the pairs (rho_xy, i_z) with linear index k, k + block_dim, .... For a given |i_z - j_z| neighbouring
-    /// threads read neighbouring columns of one row of G.
+    /// **Block**: `list[b]` has the task in its upper half and the first value of rho_xy in its lower half; four values at most, for the 8 images of (s_x, s_y).
+    /// `tasks[2 k] = [w_1, w_2 packed; first tile for even s_z, for odd s_z; first z-sum]` and `tasks[2 k + 1] = [first distinct value, their
+    /// number, -, -]`.
     ///
-    /// `places[2 p] = [first tile for even s_z, for odd s_z, first column, first z-sum]` and `places[2 p + 1] = [first distinct value,
-    /// distinct values, first entry of the map, 0]`.
+    /// **Thread**: some triples (rho_xy, i_z of the lower half, image); neighbouring threads read neighbouring images. For each |i_z - j_z| the two j_z share a row of G.
+    /// Through shared memory the sums get into the order `[image][rho_xy][i_z]`, so that rows of them are written whole.
     pub fn gather_z<T: Real>(
-        t, spectrum: In<T>, order: In<u32>, places: In<Quad<u32>>, distinct: In<u32>, speed: In<T>, z_sums: Out<T>;
-        shape: FastShape, first_place: u32, launch_places: u32,
-    ) for f32, f64 {
+        t, spectrum: In<T>, tasks: In<Quad<u32>>, list: In<u32>, distinct: In<u32>, z_sums: Out<T>; shape: FastShape,
+    ) for f32, f64
+    shared { sums: [T; GATHER_SHARE * IMAGES / 2 * shape.n] } {
         let n = shape.n;
-        let columns = shape.columns();
-        let item = quotient(t.block_idx(), launch_places);
-        let place = order.get(t, (first_place + t.block_idx() - item * launch_places) as usize);
-        let Quad([even, odd, first_column, first_sum]) = places.get(t, 2 * place as usize);
-        let Quad([first_distinct, count, _, _]) = places.get(t, 2 * place as usize + 1);
-        let sx = quotient(place, 2 * n - 1);
-        let sy = place - sx * (2 * n - 1);
-        let parities = (sx & 1) + (sy & 1);
-        let source = item as usize * shape.tiles as usize;
-        let target = item as usize * shape.z_sums as usize + first_sum as usize;
+        let item = quotient(t.block_idx(), shape.blocks);
+        let key = list.get(t, (shape.first + t.block_idx() - item * shape.blocks) as usize);
+        let (task, first) = (key >> 16, key & 0xffff);
+        let Quad([box_key, even, odd, first_sum]) = tasks.get(t, 2 * task as usize);
+        let Quad([first_distinct, values, _, _]) = tasks.get(t, 2 * task as usize + 1);
+        let [w1, w2, _, _] = bytes(box_key);
+        let count = if values - first < GATHER_SHARE { values - first } else { GATHER_SHARE };
+        let source = item as usize * shape.spectrum();
+        let row_words = shape.row_words();
+        let half = shape.levels();
 
         let mut k = t.thread_idx();
-        while k < count * n {
-            let d = quotient(k, n);
-            let iz = k - d * n;
-            let rho_xy = distinct.get(t, (first_distinct + d) as usize);
+        while k < count * half * IMAGES {
+            let image = k % IMAGES;
+            let (mirror, e) = (image / 8, image % 8);
+            let d = quotient(k / IMAGES, half);
+            let iz = k / IMAGES - d * half;
+            let rho_xy = distinct.get(t, (first_distinct + first + d) as usize);
             let mut sum = T::ZERO;
             let mut pz = 0;
             while pz < 2 {
-                // The squares of the numbers of one parity, less the class, in steps of the class: rows rise by 1, 3, 5, ... for
-                // even differences, by 2, 4, 6, ... for odd ones, half of that in class 3.
-                let class = parities + pz;
-                let shift = class_shift(class) - 2;
-                let tile = source + if pz == 0 { even } else { odd } as usize;
-                let mut rho = rho_xy + pz;
-                let row = (rho - class) >> class_shift(class);
-                let mut rise = 1 + pz;
-                // Places relative to the first column of the two in the first row: s_z = 2 i_z + delta for j_z above i_z,
-                // 2 i_z - delta below. They stay below 2^31 words, as a block's part of G does.
-                let first = (tile * TILE as usize + row as usize) * columns as usize;
-                let above = first + (first_column + iz) as usize;
-                let below = above.wrapping_sub(pz as usize);
-                let mut at = 0;
-                let mut back = 0;
+                let class = (w1 & 1) + (w2 & 1) + pz;
+                let shift = class_shift(class);
+                let tile = if pz == 0 { even } else { odd };
+                let mut row = (tile * TILE + ((rho_xy + pz - class) >> shift)) * row_words;
+                // The squares of the numbers of one parity rise by 4, 12, 20, ... or 8, 16, 24, ....
+                let mut rise = (4 * (1 + pz) >> shift) * row_words;
+                let more = (8 >> shift) * row_words;
                 let mut delta = pz;
-                while delta < n {
-                    let mut pair = T::ZERO;
-                    if delta < n - iz {
-                        pair = spectrum.get_near(t, above, at);
-                    }
+                while delta < n - iz {
+                    let s = 2 * iz + delta;
+                    // Above the middle, s is the mirror image of 2(N-1) - s; the middle is its own.
+                    let (w, turned) = if s > n - 1 {
+                        (2 * (n - 1) - s, mirror ^ 1)
+                    } else if s == n - 1 {
+                        (s, 0)
+                    } else {
+                        (s, mirror)
+                    };
+                    let mut pair = spectrum.get(t, source + (row + w / 2 * IMAGES + turned * 8 + e) as usize);
                     if delta <= iz && delta > 0 {
-                        pair += spectrum.get_near(t, below, back);
+                        let w = 2 * iz - delta;
+                        pair += spectrum.get(t, source + (row + w / 2 * IMAGES + image) as usize);
                     }
-                    sum = speed.get(t, rho as usize).mul_add(pair, sum);
-                    let down = ((rise >> shift) * columns) as i32;
-                    at += down + 1;
-                    back += down - 1;
-                    rho += 4 * (delta + 1);
-                    rise += 2;
+                    sum += pair;
+                    row += rise;
+                    rise += more;
                     delta += 2;
                 }
                 pz += 1;
             }
-            z_sums.set(t, target + k as usize, sum);
+            let z = if mirror == 1 { n - 1 - iz } else { iz };
+            // The middle cell belongs to both halves; either sum is the same.
+            if mirror == 0 || z != iz {
+                sums.set(t, (d * 8 + e) * n + z, sum);
+            }
+            k += t.block_dim();
+        }
+        t.sync_threads();
+        let target = item as usize * shape.z_sums as usize + first_sum as usize;
+        let mut k = t.thread_idx();
+        while k < count * 8 * n {
+            let (row, z) = (quotient(k, n), k - quotient(k, n) * n);
+            let (d, e) = (row / 8, row % 8);
+            let at = (e * values + first + d) * n + z;
+            z_sums.set(t, target + at as usize, sums.get(t, k));
             k += t.block_dim();
         }
     }
@@ -536,9 +599,10 @@ kernel! {
 kernel! {
     /// gain(i) = sum over j_x, j_y of R(i_x + j_x, i_y + j_y, (i_x - j_x)^2 + (i_y - j_y)^2; i_z).
     ///
-    /// Block (i_x, i_y); its threads share out j_x and add up their parts in a fixed order, in f64. `map[first + (|m_x|/2) (w_y/2 + 1) + |m_y|/2]`
+    /// Block (i_x, i_y); its threads share out j_x and add up their parts in a fixed order, in f64. With
+    /// `places[s_x (2N-1) + s_y] = [first z-sum, first of the map]`, `map[first + (|m_x|/2) (w_y/2 + 1) + |m_y|/2]`
     /// is the place of rho_xy among the distinct values of the box.
-    pub fn gather_xy<T: Real>(t, z_sums: In<T>, places: In<Quad<u32>>, map: In<u32>, gain: Out<T>; shape: FastShape)
+    pub fn gather_xy<T: Real>(t, z_sums: In<T>, places: In<u32>, map: In<u32>, gain: Out<T>; shape: FastShape)
     for f32, f64
     shared { parts: [f64; GATHER_THREADS] } {
         let n = shape.n;
@@ -559,8 +623,7 @@ kernel! {
             while jy < n {
                 let my = iy.abs_diff(jy);
                 let place = (ix + jx) * (2 * n - 1) + iy + jy;
-                let Quad([_, _, _, first_sum]) = places.get(t, 2 * place as usize);
-                let Quad([_, _, first, _]) = places.get(t, 2 * place as usize + 1);
+                let [first_sum, first] = places.get_run(t, 2 * place as usize);
                 let d = map.get(t, (first + (mx / 2) * (half_width(iy + jy, n) / 2 + 1) + my / 2) as usize);
                 sum += z_sums.get(t, source + (first_sum + d * n + iz) as usize).to_f64();
                 jy += 1;

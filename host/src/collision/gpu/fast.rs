@@ -1,6 +1,8 @@
-//! The restructured sum: `pad_rows`, `speed_spectrum`, `gather_z` and `gather_xy`.
+//! The restructured sum: `pad_rows`, `pair_products`, `speed_spectrum`, `gather_z` and `gather_xy`.
 
-use rarefy_kernels::collision::{self as kernels, FastShape, GATHER_THREADS, SPECTRUM_THREADS};
+use rarefy_kernels::collision::{
+    self as kernels, FastShape, GATHER_THREADS, PRODUCT_THREADS, SPECTRUM_THREADS,
+};
 use rarefy_kernels::{Quad, Real};
 
 use super::{CELL_THREADS, convert};
@@ -11,23 +13,29 @@ use crate::error::Result;
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{Memory, check_memory};
 
+/// Blocks that fill memory with zeros.
+const CLEAR_BLOCKS: u32 = 1024;
+
 /// The restructured sum on a machine.
 pub(super) struct Fast<M: Machine, T: Real> {
     plan: SpectrumPlan,
     items: u32,
     padded: M::Buffer<T>,
-    tasks: M::Buffer<Quad<u32>>,
-    orbits: M::Buffer<Quad<u32>>,
-    classes: M::Buffer<u32>,
-    reach: M::Buffer<u32>,
-    coefficients: M::Buffer<Quad<T>>,
-    spectrum: M::Buffer<T>,
-    order: M::Buffer<u32>,
-    places: M::Buffer<Quad<u32>>,
-    distinct: M::Buffer<u32>,
-    map: M::Buffer<u32>,
+    pairs: M::Buffer<u32>,
+    tiles: M::Buffer<u32>,
+    products: M::Buffer<T>,
+    spectra: M::Buffer<Quad<u32>>,
+    starts: M::Buffer<u32>,
+    entries: M::Buffer<u32>,
+    coefficients: M::Buffer<T>,
     speed: M::Buffer<T>,
+    spectrum: M::Buffer<T>,
+    tasks: M::Buffer<Quad<u32>>,
+    gathers: M::Buffer<u32>,
+    distinct: M::Buffer<u32>,
     z_sums: M::Buffer<T>,
+    places: M::Buffer<u32>,
+    map: M::Buffer<u32>,
 }
 
 impl<M: Machine, T: Real> Fast<M, T> {
@@ -39,10 +47,11 @@ impl<M: Machine, T: Real> Fast<M, T> {
         items: usize,
     ) -> Result<Self> {
         let free = machine.limits()?.free_bytes;
-        let plan = SpectrumPlan::new::<T>(n, items, free / 2);
+        let mut plan = SpectrumPlan::new::<T>(n, items, free / 2);
         let bands = BandTiles::new(&OrbitTable::of(n, order));
-        let tables =
-            bands.coefficients.len() * size_of::<T>() + (plan.map.len() + plan.distinct.len()) * 4;
+        plan.shape.pattern_tiles = bands.pattern_tiles;
+        let words = plan.pairs.len() + 4 * plan.spectra.len() + plan.map.len();
+        let tables = bands.coefficients.len() * size_of::<T>() + (bands.entries.len() + words) * 4;
         check_memory(
             &format!("the fast method on a grid of {n}^3 in {}", T::NAME),
             Memory::Device,
@@ -50,28 +59,33 @@ impl<M: Machine, T: Real> Fast<M, T> {
             free,
             "use a coarser grid or f32",
         )?;
-        let FastShape { n: n32, .. } = plan.shape;
-        let quads: Vec<Quad<T>> = bands
-            .coefficients
-            .chunks_exact(4)
-            .map(|four| Quad(std::array::from_fn(|k| T::from_f64(four[k]))))
-            .collect();
-        let spectrum =
-            items * plan.shape.tiles as usize * (kernels::TILE * plan.shape.columns()) as usize;
+        let zeros = |len: usize| -> Result<M::Buffer<T>> {
+            let mut buffer = machine.allocate(len)?;
+            let blocks = Grid::per_item(len, CELL_THREADS).blocks.min(CLEAR_BLOCKS);
+            let grid = Grid {
+                blocks,
+                threads: CELL_THREADS,
+            };
+            machine.launch(grid, kernels::clear { out: &mut buffer })?;
+            Ok(buffer)
+        };
         Ok(Self {
-            padded: machine.upload(&vec![T::ZERO; items * plan.shape.padded() as usize])?,
+            padded: zeros(items * plan.shape.padded() as usize)?,
+            pairs: machine.upload(&plan.pairs)?,
+            tiles: machine.upload(&plan.tiles)?,
+            products: zeros(items * plan.shape.products())?,
+            spectra: machine.upload(&plan.spectra)?,
+            starts: machine.upload(&bands.starts)?,
+            entries: machine.upload(&bands.entries)?,
+            coefficients: machine.upload(&convert::<T>(&bands.coefficients))?,
+            speed: machine.upload(&convert::<T>(&speeds(n, gamma)))?,
+            spectrum: machine.allocate(items * plan.shape.spectrum())?,
             tasks: machine.upload(&plan.tasks)?,
-            orbits: machine.upload(&bands.orbits)?,
-            classes: machine.upload(&bands.classes)?,
-            reach: machine.upload(&bands.reach)?,
-            coefficients: machine.upload(&quads)?,
-            spectrum: machine.allocate(spectrum)?,
-            order: machine.upload(&plan.order)?,
-            places: machine.upload(&plan.places)?,
+            gathers: machine.upload(&plan.gathers)?,
             distinct: machine.upload(&plan.distinct)?,
-            map: machine.upload(&plan.map)?,
-            speed: machine.upload(&convert::<T>(&speeds(n32 as usize, gamma)))?,
             z_sums: machine.allocate(items * plan.shape.z_sums as usize)?,
+            places: machine.upload(&plan.places)?,
+            map: machine.upload(&plan.map)?,
             items: items as u32,
             plan,
         })
@@ -99,43 +113,64 @@ impl<M: Machine, T: Real> Fast<M, T> {
             padded,
         )?;
         for pass in &self.plan.passes {
-            let shape = FastShape {
-                first_task: pass.tasks.start,
-                launch_tasks: pass.tasks.len() as u32,
-                ..self.plan.shape
-            };
+            let pairs = pass.pairs.len() * self.plan.tiles.len() * 8;
+            let blocks = Grid::per_item(pairs, PRODUCT_THREADS).blocks;
             machine.launch(
                 Grid {
-                    blocks: items * shape.launch_tasks,
+                    blocks: items * blocks,
+                    threads: PRODUCT_THREADS,
+                },
+                kernels::pair_products {
+                    padded: &self.padded,
+                    pairs: &self.pairs,
+                    tiles: &self.tiles,
+                    products: &mut self.products,
+                    shape: FastShape {
+                        first: pass.pairs.start,
+                        blocks,
+                        ..self.plan.shape
+                    },
+                    count: pass.pairs.len() as u32,
+                },
+            )?;
+            let blocks = pass.spectra.len() as u32;
+            machine.launch(
+                Grid {
+                    blocks: items * blocks,
                     threads: SPECTRUM_THREADS,
                 },
                 kernels::speed_spectrum {
-                    padded: &self.padded,
-                    tasks: &self.tasks,
-                    orbits: &self.orbits,
-                    classes: &self.classes,
-                    reach: &self.reach,
+                    products: &self.products,
+                    list: &self.spectra,
+                    starts: &self.starts,
+                    entries: &self.entries,
                     coefficients: &self.coefficients,
+                    speed: &self.speed,
                     spectrum: &mut self.spectrum,
-                    shape,
+                    shape: FastShape {
+                        first: pass.spectra.start,
+                        blocks,
+                        ..self.plan.shape
+                    },
                 },
             )?;
-            let launch_places = pass.places.len() as u32;
+            let blocks = pass.gathers.len() as u32;
             machine.launch(
                 Grid {
-                    blocks: items * launch_places,
+                    blocks: items * blocks,
                     threads: GATHER_THREADS,
                 },
                 kernels::gather_z {
                     spectrum: &self.spectrum,
-                    order: &self.order,
-                    places: &self.places,
+                    tasks: &self.tasks,
+                    list: &self.gathers,
                     distinct: &self.distinct,
-                    speed: &self.speed,
                     z_sums: &mut self.z_sums,
-                    shape,
-                    first_place: pass.places.start,
-                    launch_places,
+                    shape: FastShape {
+                        first: pass.gathers.start,
+                        blocks,
+                        ..self.plan.shape
+                    },
                 },
             )?;
         }
