@@ -709,6 +709,18 @@ fn the_first_decay_rates_are_those_of_the_exact_operator() {
         );
     }
     assert!(rates.last().is_some_and(|&most| most < 1.05));
+    // Rates are proportional to the number: sampled at the centres, the Maxwellian of number 1 has 1.00147 on this grid.
+    let maxwellian: Vec<f64> = (0..256)
+        .map(|i| (2.0 * std::f64::consts::PI).powf(-1.5) * (-grid.energy(i)).exp())
+        .collect();
+    let moments = Moments::of(&operator, &maxwellian);
+    let rates = spectrum::decay_rates(&operator, moments.number, moments.energy).expect("rates");
+    for (found, expected) in rates[2..5].iter().zip([0.26674, 0.40053, 0.48580]) {
+        assert!(
+            (found - expected).abs() < 6e-6,
+            "{found} instead of {expected}"
+        );
+    }
 }
 
 #[test]

@@ -344,3 +344,70 @@ fn kernels_believe_no_wrong_random_integral() {
         );
     }
 }
+
+/// Orders beyond 50: x^mu e^(-l x) J_nu(b x), whose closed forms were evaluated at 40 digits (mpmath).
+#[test]
+fn bessel_functions_of_high_order_are_integrated() {
+    for (nu, mu, l, b, exact) in [
+        (60.0, 0.0, 0.0, 1.0, 1.0),
+        (75.5, 0.3, 0.0, 2.0, 1.486_101_790_053_352_5),
+        (100.0, -0.5, 0.0, 0.5, 0.141_420_472_411_826_3),
+        (150.0, 0.0, 0.01, 1.0, 0.223_124_582_270_927_77),
+        (200.25, 0.4, 0.0, 3.0, 1.789_203_997_348_015_1),
+        (250.0, 0.0, 0.0, 1.0, 1.0),
+        (250.0, -1.0, 0.0, 10.0, 0.004),
+        (250.0, 0.0, 0.001, 1.0, 0.778_800_426_121_307_9),
+    ] {
+        let g = |x: f64| x.powf(mu) * (-l * x).exp();
+        let found = integrate_oscillating(g, Oscillator::BesselJ(nu), b, 0.0, &Settings::default())
+            .unwrap();
+        let error = (found.value - exact).abs();
+        assert_eq!(found.status, Status::Ok, "{nu}: {found:?}");
+        assert!(
+            error <= found.error && error < 1e-12 * exact,
+            "{nu}: {found:?}, error {error:e}"
+        );
+    }
+}
+
+/// Amplitudes whose constant shows only far beyond the areas, and a peak that two levels of the head's quadrature agree on by accident.
+#[test]
+fn hidden_constants_and_narrow_peaks_are_not_believed() {
+    for (text, oscillator) in [
+        ("1e-3+(1+x)^(-0.1)", "cos"),
+        ("1e-4+1/(1+x)", "sin"),
+        ("sqrt(x)*(1e-3+1/(1+x))", "bessel:0"),
+    ] {
+        let task = Task::oscillating(text, oscillator, "w", &[]).unwrap();
+        for w in [0.01, 1.0, 100.0] {
+            let found = task
+                .integrate(0.0, &[w], &Settings::default(), Precision::F64)
+                .unwrap();
+            assert_eq!(found.status, Status::PremiseViolated, "{text}, {w}");
+        }
+    }
+    let task = Task::oscillating("1/(x^2+p^2)", "cos", "w", &[]).unwrap();
+    let (p, w): (f64, f64) = (14.319_406_287_081_161, 2.510_212_424_400_072e-4);
+    let exact = std::f64::consts::PI * (-p * w).exp() / (2.0 * p);
+    let settings = Settings::for_precision(Precision::F32);
+    let found = task
+        .integrate(0.0, &[p, w], &settings, Precision::F32)
+        .unwrap();
+    assert!(
+        (found.value - exact).abs() <= found.error,
+        "{found:?}, exact {exact:e}"
+    );
+    // Below the numbers of f32.
+    let task = Task::oscillating("exp(-50*(1+x))", "cos", "w", &[]).unwrap();
+    let exact = (-50f64).exp() * 50.0 / 2501.0;
+    let deep = Task::oscillating("exp(-150*(1+x))", "cos", "w", &[]).unwrap();
+    for (task, exact) in [(task, exact), (deep, (-150f64).exp() * 150.0 / 22501.0)] {
+        let found = task
+            .integrate(0.0, &[1.0], &settings, Precision::F32)
+            .unwrap();
+        assert!(
+            (found.value - exact).abs() <= 1e-5 * exact,
+            "{found:?}, exact {exact:e}"
+        );
+    }
+}

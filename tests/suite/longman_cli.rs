@@ -425,3 +425,65 @@ fn help_lists_families_and_the_grammar() {
         assert!(help.contains(part), "{part}");
     }
 }
+
+#[test]
+fn amplitudes_may_be_samples() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: String| fs::write(dir.path().join(name), text).unwrap();
+    let row = |x: f64, g: f64| format!("{x:?},{g:?}\n");
+    let spline: String = (0..8000)
+        .map(|i| f64::from(i) * 0.005)
+        .map(|x| row(x, (-x).exp()))
+        .collect();
+    write("spline.csv", format!("x,g\n{spline}"));
+    let nodes = rarefy::longman::sampled::Chebyshev::nodes(60, 1.5);
+    let series: String = nodes.iter().map(|x| row(*x, 1.0 / (1.0 + x * x))).collect();
+    write("series.txt", series.replace(',', " "));
+    write("params.csv", "w\n3\n1\n0.05\n".to_owned());
+    let common = [
+        "--oscillator",
+        "cos",
+        "--frequency",
+        "w",
+        "--input",
+        "params.csv",
+        "--output",
+        "r.csv",
+        "--rtol",
+        "1e-6",
+        "--backend",
+        "cpu",
+    ];
+    done(
+        dir.path(),
+        &[&["--samples", "spline.csv"], &common[..]].concat(),
+    );
+    let found = results(&dir.path().join("r.csv"));
+    for (row, right) in [(0, 0.1), (1, 0.5)] {
+        let (value, error, ref status, ..) = found[row];
+        assert_eq!(status, "OK");
+        assert!((value - right).abs() <= error, "{value} {error}");
+    }
+    // The samples end before eight half cycles.
+    assert_eq!(found[2].2, "NOT_FINITE");
+    let chebyshev = ["--samples", "series.txt", "--interpolation", "chebyshev"];
+    done(dir.path(), &[&chebyshev, &common[..]].concat());
+    let found = results(&dir.path().join("r.csv"));
+    for (row, w) in [(0, 3.0), (1, 1.0), (2, 0.05)] {
+        let (value, error, ref status, ..) = found[row];
+        let right = 0.5 * std::f64::consts::PI * f64::exp(-w);
+        assert_eq!(status, "OK");
+        assert!((value - right).abs() <= error, "{value} {error}");
+    }
+    write("few.csv", "0,1\n1,2\n".to_owned());
+    write("text.csv", "x,g\n0,1\n1,two\n".to_owned());
+    for (file, how, says) in [
+        ("few.csv", "cubic", "at least 4 points"),
+        ("text.csv", "cubic", "line 3: '1,two' is not two numbers"),
+        ("spline.csv", "chebyshev", "each with x > 0"),
+        ("none.csv", "cubic", "none.csv"),
+    ] {
+        let samples = ["--samples", file, "--interpolation", how];
+        refused(dir.path(), &[&samples, &common[..]].concat(), says);
+    }
+}

@@ -17,6 +17,7 @@ use crate::backend::{Precision, Resolved};
 use crate::error::{Error, Result};
 use crate::longman::expression::FUNCTIONS;
 use crate::longman::family::{FAMILIES, Family};
+use crate::longman::sampled::Samples;
 use crate::longman::{AREAS, Boundaries, Integral, Settings, Status, Task};
 
 const EXAMPLES: &str = "\
@@ -52,6 +53,18 @@ pub(super) struct LongmanArgs {
         help_heading = "Integrand"
     )]
     amplitude: Option<String>,
+    /// The amplitude as samples: a text file of two columns, x ascending and g, in place of --amplitude
+    #[arg(long, value_name = "FILE", help_heading = "Integrand", conflicts_with_all = ["family", "amplitude", "integrand"])]
+    samples: Option<PathBuf>,
+    /// How the amplitude goes between its samples
+    #[arg(
+        long,
+        value_enum,
+        value_name = "HOW",
+        default_value_t = Interpolation::Cubic,
+        help_heading = "Integrand"
+    )]
+    interpolation: Interpolation,
     /// What the amplitude is multiplied by: cos, sin or bessel:NU; NU is a number or a parameter
     #[arg(long, value_name = "OSC", help_heading = "Integrand")]
     oscillator: Option<String>,
@@ -118,6 +131,15 @@ pub(super) struct LongmanArgs {
     output: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Interpolation {
+    /// A cubic spline; nothing is known beyond the last sample
+    Cubic,
+    /// A Chebyshev series in (x-s)/(x+s) for all x > 0; the n samples lie at s cot(pi (k+1/2)/(2n))^2
+    Chebyshev,
 }
 
 macro_rules! named_parameters {
@@ -201,6 +223,9 @@ struct Parameters {
     family: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     amplitude: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    samples: Option<String>,
+    interpolation: Interpolation,
     #[serde(skip_serializing_if = "Option::is_none")]
     oscillator: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -308,19 +333,16 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
 }
 
 fn settings(args: &LongmanArgs) -> std::result::Result<Settings, Failure> {
-    let rtol = match args.common.precision {
-        Precision::F64 => 1e-10,
-        Precision::F32 => 1e-5,
-    };
+    let defaults = Settings::for_precision(args.common.precision);
     let settings = Settings {
         areas: args.areas,
         gauss: args.gauss,
-        rtol: args.rtol.unwrap_or(rtol),
+        rtol: args.rtol.unwrap_or(defaults.rtol),
         atol: args.atol,
         accuracy: args.accuracy,
         head_exponent: args.head_exponent,
         nonlinear: args.nonlinear,
-        ..Settings::default()
+        ..defaults
     };
     if let Some(areas) = settings.areas
         && !AREAS.contains(&areas)
@@ -344,11 +366,18 @@ fn title(args: &LongmanArgs) -> String {
         (None, Some(integrand)) => integrand.clone(),
         (None, None) => format!(
             "{} * {}({} x)",
-            args.amplitude.as_deref().unwrap_or_default(),
+            match (&args.amplitude, &args.samples) {
+                (Some(amplitude), _) => amplitude.clone(),
+                (None, samples) => path_of(samples).unwrap_or_default(),
+            },
             args.oscillator.as_deref().unwrap_or_default(),
             args.frequency.as_deref().unwrap_or_default()
         ),
     }
+}
+
+fn path_of(path: &Option<PathBuf>) -> Option<String> {
+    path.as_ref().map(|p| p.display().to_string())
 }
 
 fn parameters(
@@ -356,7 +385,7 @@ fn parameters(
     settings: &Settings,
     given: &BTreeMap<String, f64>,
 ) -> Parameters {
-    let path = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string());
+    let path = path_of;
     let param: Vec<String> = given
         .iter()
         .map(|(name, v)| format!("{name}={v}"))
@@ -364,6 +393,8 @@ fn parameters(
     Parameters {
         family: args.family.clone(),
         amplitude: args.amplitude.clone(),
+        samples: path(&args.samples),
+        interpolation: args.interpolation,
         oscillator: args.oscillator.clone(),
         frequency: args.frequency.clone(),
         integrand: args.integrand.clone(),
@@ -435,17 +466,64 @@ fn task(args: &LongmanArgs, known: &[&str]) -> std::result::Result<Task, Failure
         };
         return Ok(Task::whole(integrand, boundaries, known)?);
     }
+    if let Some(path) = &args.samples {
+        let (Some(oscillator), Some(frequency)) = (&args.oscillator, &args.frequency) else {
+            return usage("--samples needs --oscillator cos, sin or bessel:NU and --frequency");
+        };
+        let (x, g) = read_samples(path)?;
+        let samples = match args.interpolation {
+            Interpolation::Cubic => Samples::cubic(&x, &g),
+            Interpolation::Chebyshev => Samples::chebyshev(&x, &g),
+        };
+        let samples = samples.map_err(|error| Error::file(path, error.to_string()))?;
+        return Ok(Task::sampled(samples, oscillator, frequency, known)?);
+    }
     match (&args.amplitude, &args.oscillator, &args.frequency) {
         (Some(amplitude), Some(oscillator), Some(frequency)) => {
             Ok(Task::oscillating(amplitude, oscillator, frequency, known)?)
         }
         (None, None, None) => usage(
-            "an integrand is needed: --family NAME, --amplitude EXPR with --oscillator and --frequency, or --integrand EXPR",
+            "an integrand is needed: --family NAME, --amplitude EXPR or --samples FILE with --oscillator and --frequency, or --integrand EXPR",
         ),
-        (None, ..) => usage("--amplitude EXPR is needed with --oscillator and --frequency"),
+        (None, ..) => {
+            usage("--amplitude EXPR or --samples FILE is needed with --oscillator and --frequency")
+        }
         (_, None, _) => usage("--oscillator cos, sin or bessel:NU is needed with --amplitude"),
         (.., None) => usage("--frequency, a number or a parameter, is needed with --amplitude"),
     }
+}
+
+/// Two numbers a line; `#` starts a comment, and the first line may be a heading.
+fn read_samples(path: &Path) -> Result<(Vec<f64>, Vec<f64>)> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, output::reason(&e)))?;
+    let (mut x, mut g) = (Vec::new(), Vec::new());
+    let text = text.trim_start_matches('\u{feff}');
+    for (i, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default();
+        let words = line.split(|c: char| c.is_whitespace() || c == ',' || c == ';');
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let numbers: Vec<f64> = words.iter().map_while(|word| word.parse().ok()).collect();
+        match (&numbers[..], words.len()) {
+            (_, 0) => {}
+            (&[at, value], 2) => {
+                x.push(at);
+                g.push(value);
+            }
+            // A heading.
+            ([], 2) if x.is_empty() && i == 0 => {}
+            _ => {
+                return Err(Error::file(
+                    path,
+                    format!(
+                        "line {}: '{}' is not two numbers, x and g",
+                        i + 1,
+                        line.trim()
+                    ),
+                ));
+            }
+        }
+    }
+    Ok((x, g))
 }
 
 /// Numbers apart by white space or commas; `#` starts a comment. A word that is no number refuses the file.

@@ -51,7 +51,7 @@ pub(super) struct MarketArgs {
     /// A histogram as a CSV file with the columns x_lo, x_hi, share; it is normalised and divided by its mean
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// How two agents share: gas, money, gamma:ALPHA, or saving:LAMBDA
+    /// How two agents share: gas, money, gamma:ALPHA, or saving:LAMBDA, which runs on the CPU only
     #[arg(long, default_value = "gas")]
     mode: Mode,
     /// Cells of wealth [default: 512]

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rarefy_kernels::longman::decide::FarOut;
+
 use super::oscillator::{DIVISIONS, Oscillator, PhaseTable, Start};
 use super::quadrature::{Estimate, Kronrod, Node, quadpack_error, tanh_sinh};
 
@@ -207,23 +209,26 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
     }
 }
 
-/// Whether g(x) osc(omega x) goes to zero, from g a million and a million million times beyond `last`: a constant below a visible decay shows
-/// there, and nowhere else as surely. None where g is no number so far out.
-pub(super) fn vanishes(
-    g: &mut impl FnMut(f64) -> f64,
-    oscillator: Oscillator,
-    last: f64,
-) -> Option<bool> {
-    let [here, far, further] = [1.0, 1e6, 1e12].map(|factor| g(factor * last).abs());
+/// Decades beyond the last area at which kernels and the CPU look whether the amplitude vanishes; those of `f32` end sooner.
+const DECADES: [i32; 6] = [0, 6, 12, 24, 48, 96];
+
+/// Whether g(x) osc(omega x) goes to zero, from g many decades beyond `last`: a constant below a visible decay shows there, and nowhere else as
+/// surely. None where g is no number so far out.
+fn vanishes(g: &mut impl FnMut(f64) -> f64, oscillator: Oscillator, last: f64) -> Option<bool> {
     // Bessel functions fall like x^-1/2 themselves.
-    let decay = match oscillator {
-        Oscillator::BesselJ(_) => 1e-3,
-        Oscillator::Cos | Oscillator::Sin => 1.0,
+    let own = match oscillator {
+        Oscillator::BesselJ(_) => 0.5,
+        Oscillator::Cos | Oscillator::Sin => 0.0,
     };
-    if !(here.is_finite() && far.is_finite() && further.is_finite()) {
-        return None;
+    let mut far = FarOut::NEW;
+    for decades in DECADES {
+        let size = g(last * 10f64.powi(decades)).abs();
+        if !size.is_finite() {
+            break;
+        }
+        far.look(size * 10f64.powf(-own * f64::from(decades)));
     }
-    Some(further * decay <= 0.999 * far || far <= 1e-14 * here)
+    far.vanishes()
 }
 
 /// f(x) from a on, between given boundaries.
@@ -299,11 +304,19 @@ fn distance(boundaries: &[f64], k: usize) -> f64 {
 }
 
 /// The error that the integrand's error makes; `cycles` is the number of half cycles up to the area.
+///
+/// An exponential function multiplies the roundoff of its argument by that argument: by the logarithm of what it gives.
 fn noisy(sum: Estimate, width: f64, accuracy: Accuracy, cycles: f64) -> Area {
+    let logarithm = (sum.magnitude / width).ln().abs();
+    let exponential = if logarithm.is_finite() {
+        accuracy.roundoff * logarithm
+    } else {
+        0.0
+    };
     Area {
         value: sum.value,
         truncation: sum.error,
-        noise: (accuracy.relative + accuracy.argument * cycles) * sum.magnitude,
+        noise: (accuracy.relative + accuracy.argument * cycles + exponential) * sum.magnitude,
         slope: 0.0,
         floor: accuracy.absolute * width,
         level: 0,

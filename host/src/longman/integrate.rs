@@ -6,10 +6,14 @@ use super::areas::{Accuracy, Exponent, Oscillating, Plain};
 use super::driver::{Computed, Demand, Integral};
 use super::oscillator::Oscillator;
 use super::quadrature::{GAUSS_POINTS, Kronrod};
+use crate::backend::Precision;
 use crate::error::{Error, Result};
 
 /// Fewest and most areas.
 pub const AREAS: std::ops::RangeInclusive<usize> = 8..=64;
+
+/// Largest phase of a lower limit: beyond, neighbouring numbers are further apart than a hundredth of a half period.
+pub(super) const MOST_PHASE: f64 = 1e13;
 
 /// How an integral is computed, and when its value is good enough.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +55,18 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The defaults for integrands evaluated in this precision: in `f32` a relative tolerance of 1e-5, as roundoff alone exceeds that of `f64`.
+    pub fn for_precision(precision: Precision) -> Self {
+        let rtol = match precision {
+            Precision::F64 => 1e-10,
+            Precision::F32 => 1e-5,
+        };
+        Self {
+            rtol,
+            ..Self::default()
+        }
+    }
+
     /// Refuses what is out of range.
     pub fn check(&self) -> Result<()> {
         let refuse = |what: &str, range: &str, found: &dyn std::fmt::Display| {
@@ -201,8 +217,7 @@ pub fn integrate_oscillating(
         && (1.0 / omega).is_finite()
         && lower >= 0.0
         && phase.is_finite()
-        // Beyond, neighbouring numbers are further apart than a hundredth of a half period.
-        && phase < 1e13
+        && phase < MOST_PHASE
         && oscillator.check().is_ok();
     if !valid {
         return Ok(Integral::without_value(Status::InvalidArgument));

@@ -7,7 +7,7 @@ use super::driver::Integral;
 use super::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Verdict};
 use super::integrate::Settings;
 use super::oscillator::Oscillator;
-use super::task::{Form, Kind, Quantity, Task};
+use super::task::{Form, Kind, LEAST_SINGLE, Quantity, Task};
 use crate::backend::Precision;
 use crate::error::Result;
 use crate::machine::Machine;
@@ -15,6 +15,9 @@ use crate::machine::Machine;
 /// Where there are more groups than this, those with fewer integrals than [`FEW`] are left to the CPU: each group has a table of its own.
 const MANY_GROUPS: usize = 8;
 const FEW: usize = 64;
+
+/// Rows that are worth a task of their own.
+const PARALLEL: usize = 1024;
 
 /// Integrals that share a table.
 struct Group {
@@ -35,20 +38,36 @@ pub(super) fn integrate<M: Machine>(
 ) -> Result<Vec<Integral>> {
     task.check_rows(lower, values)?;
     settings.check()?;
-    let mut results: Vec<Option<Integral>> = vec![None; lower.len()];
+    let mut results: Vec<Option<Integral>> = Vec::new();
+    results.par_extend(rayon::iter::repeat_n(None, lower.len()));
     for group in groups(task, lower, values, settings)? {
         let verdicts = match precision {
             Precision::F64 => judge::<M, f64>(task, machine, &group, values, settings)?,
             Precision::F32 => judge::<M, f32>(task, machine, &group, values, settings)?,
         };
-        for (row, verdict) in group.rows.iter().zip(verdicts) {
-            results[*row] = verdict.map(|verdict| Integral {
-                value: verdict.value,
-                error: verdict.error,
-                status: verdict.status,
-                accelerator: verdict.accelerator,
-                condition: verdict.condition,
-            });
+        // More areas may still lead to a value.
+        let more = settings.areas.is_none();
+        let known = |verdict: &Option<Verdict>| {
+            verdict
+                .filter(|v| v.status == Status::Ok || !more)
+                .filter(|v| precision == Precision::F64 || v.value.abs() >= LEAST_SINGLE)
+                .map(|verdict| Integral {
+                    value: verdict.value,
+                    error: verdict.error,
+                    status: verdict.status,
+                    accelerator: verdict.accelerator,
+                    condition: verdict.condition,
+                })
+        };
+        if group.rows.len() == results.len() {
+            let pairs = results.par_iter_mut().zip(&verdicts);
+            pairs
+                .with_min_len(PARALLEL)
+                .for_each(|(result, verdict)| *result = known(verdict));
+        } else {
+            for (row, verdict) in group.rows.iter().zip(&verdicts) {
+                results[*row] = known(verdict);
+            }
         }
     }
     let count = task.parameters().len();
@@ -70,10 +89,49 @@ fn groups(task: &Task, lower: &[f64], values: &[f64], settings: &Settings) -> Re
     if settings.head_exponent.is_some() || settings.absolute_accuracy > 0.0 || settings.nonlinear {
         return Ok(Vec::new());
     }
+    // Whether the areas of a whole integrand fall to zero takes all of them at once: the CPU sees that.
+    let Form::Oscillating {
+        amplitude,
+        kind,
+        frequency,
+    } = &task.form
+    else {
+        return Ok(Vec::new());
+    };
+    if kernel_of(task, amplitude).is_none() {
+        return Ok(Vec::new());
+    }
     let count = task.parameters().len();
     let (areas, _) = settings.counts();
+    let row = |i: usize| &values[i * count..(i + 1) * count];
+    // Frequency and order of the rows that kernels can take.
+    let wanted = |i: usize| -> Result<Option<(Oscillation, f64)>> {
+        if lower[i] != 0.0 || row(i).iter().any(|value| !value.is_finite()) {
+            return Ok(None);
+        }
+        let omega = frequency.value(row(i))?;
+        if !(omega > 0.0 && omega.is_finite()) {
+            return Ok(None);
+        }
+        let oscillation = match kind {
+            Kind::Cos => Oscillation::Cos,
+            Kind::Sin => Oscillation::Sin,
+            Kind::Bessel(order) => Oscillation::Bessel(order.value(row(i))?),
+        };
+        let possible = oscillation.check(areas).is_ok();
+        Ok(possible.then_some((oscillation, omega)))
+    };
+    let wanted: Vec<Option<(Oscillation, f64)>> = (0..lower.len())
+        .into_par_iter()
+        .with_min_len(PARALLEL)
+        .map(wanted)
+        .collect::<Result<_>>()?;
     let mut groups: Vec<Group> = Vec::new();
-    let mut add = |oscillation: Oscillation, row: usize, frequency: f64| {
+    for (i, (oscillation, frequency)) in wanted
+        .into_iter()
+        .enumerate()
+        .filter_map(|(i, w)| Some((i, w?)))
+    {
         // Few orders come in long runs: the last group is looked at first.
         match groups
             .iter_mut()
@@ -81,46 +139,15 @@ fn groups(task: &Task, lower: &[f64], values: &[f64], settings: &Settings) -> Re
             .find(|group| group.oscillation == oscillation)
         {
             Some(group) => {
-                group.rows.push(row);
+                group.rows.push(i);
                 group.frequencies.push(frequency);
             }
             None => groups.push(Group {
                 oscillation,
-                rows: vec![row],
+                rows: vec![i],
                 frequencies: vec![frequency],
             }),
         }
-    };
-    match &task.form {
-        Form::Oscillating {
-            amplitude,
-            kind,
-            frequency,
-        } => {
-            if kernel_of(task, amplitude).is_none() {
-                return Ok(Vec::new());
-            }
-            for (i, &from) in lower.iter().enumerate() {
-                let row = &values[i * count..(i + 1) * count];
-                if from != 0.0 || row.iter().any(|value| !value.is_finite()) {
-                    continue;
-                }
-                let omega = frequency.value(row)?;
-                if !(omega > 0.0 && omega.is_finite()) {
-                    continue;
-                }
-                let oscillation = match kind {
-                    Kind::Cos => Oscillation::Cos,
-                    Kind::Sin => Oscillation::Sin,
-                    Kind::Bessel(order) => Oscillation::Bessel(order.value(row)?),
-                };
-                if oscillation.check(areas).is_ok() {
-                    add(oscillation, i, omega);
-                }
-            }
-        }
-        // Whether the areas of a whole integrand fall to zero takes all of them at once: the CPU sees that.
-        Form::Whole { .. } | Form::DoubleFourier { .. } => {}
     }
     if groups.len() > MANY_GROUPS {
         groups.retain(|group| group.rows.len() >= FEW);
@@ -171,7 +198,7 @@ fn judge<M: Machine, T: Interpret>(
     };
     let place = |name: &str| task.parameters().iter().position(|known| known == name);
     let column = |place: usize| -> Vec<f64> {
-        let rows = group.rows.iter();
+        let rows = group.rows.par_iter().with_min_len(PARALLEL);
         rows.map(|row| values[row * count + place]).collect()
     };
     let columns: Vec<Vec<f64>> = match kernel {
@@ -204,19 +231,5 @@ fn judge<M: Machine, T: Interpret>(
         accuracy,
     };
     let batch = Batch::<M, T>::new(machine, &config)?;
-    let mut verdicts = batch.integrate(kernel, &group.frequencies, &columns)?;
-    // More areas may still lead to a value; and a kernel does not see a constant below a decay.
-    let more = settings.areas.is_none();
-    verdicts
-        .par_iter_mut()
-        .zip(&group.rows)
-        .for_each(|(verdict, row)| {
-            let values = &values[row * count..(row + 1) * count];
-            let believed = verdict.is_some_and(|v| v.status == Status::Ok || !more)
-                && task.vanishes(values, areas) == Some(true);
-            if !believed {
-                *verdict = None;
-            }
-        });
-    Ok(verdicts)
+    batch.integrate(kernel, &group.frequencies, &columns)
 }

@@ -376,7 +376,11 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
             error: error + end,
             magnitude: magnitude * step * width,
         };
-        let settled = change <= tolerance * estimate.magnitude;
+        // Two levels may agree by accident: the likelier, the looser the tolerance. Then the change before must be what the square of the
+        // digits promises.
+        let steady =
+            tolerance < 1e-12 || older_change <= 0.1 * tolerance.sqrt() * estimate.magnitude;
+        let settled = steady && change <= tolerance * estimate.magnitude;
         if level >= 3 && (settled || change <= roundoff) {
             break;
         }

@@ -196,6 +196,123 @@ impl Chebyshev {
     }
 }
 
+/// An amplitude that is known at points, and how it goes between them; for [`Task::sampled`](crate::longman::Task::sampled).
+///
+/// ```
+/// use rarefy::Precision;
+/// use rarefy::longman::sampled::Samples;
+/// use rarefy::longman::{Settings, Status, Task};
+///
+/// let x: Vec<f64> = (0..6000).map(|i| f64::from(i) * 0.01).collect();
+/// let g: Vec<f64> = x.iter().map(|x| (-x).exp()).collect();
+/// let task = Task::sampled(Samples::cubic(&x, &g)?, "cos", "w", &[])?;
+/// let settings = Settings { rtol: 1e-5, ..Settings::default() };
+/// let found = task.integrate(0.0, &[3.0], &settings, Precision::F64)?;
+/// assert_eq!(found.status, Status::Ok);
+/// assert!((found.value - 0.1).abs() <= found.error);
+/// # Ok::<(), rarefy::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Samples {
+    between: Between,
+    accuracy: f64,
+    reach: f64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Between {
+    Cubic(Spline),
+    Chebyshev(Chebyshev),
+}
+
+/// Fewest points of a spline whose accuracy can be seen.
+const FEWEST: usize = 8;
+
+impl Samples {
+    /// A cubic spline through at least eight points with ascending x, nothing beyond them.
+    ///
+    /// Its accuracy is seen at every second point, by a spline through the others: the error falls with the fourth power of the distance, but is
+    /// believed to be no less than a quarter of that.
+    pub fn cubic(x: &[f64], g: &[f64]) -> Result<Self> {
+        let spline = Spline::new(x, g)?;
+        if x.len() < FEWEST {
+            return Err(Error::input(format!(
+                "a sampled amplitude needs at least {FEWEST} points, not {}",
+                x.len()
+            )));
+        }
+        let last = x.len() - 1;
+        let kept = |values: &[f64]| -> Vec<f64> {
+            let inner = values.iter().copied().step_by(2);
+            let end = (last % 2 == 1).then_some(values[last]);
+            inner.chain(end).collect()
+        };
+        let coarse = Spline::new(&kept(x), &kept(g))?;
+        let error = x
+            .iter()
+            .zip(g)
+            .map(|(x, g)| (coarse.at(*x) - g).abs())
+            .fold(0.0, f64::max);
+        let largest = g.iter().fold(0.0_f64, |m, g| m.max(g.abs()));
+        Ok(Self {
+            accuracy: 0.25 * error + 4.0 * f64::EPSILON * largest,
+            reach: x[last],
+            between: Between::Cubic(spline),
+        })
+    }
+
+    /// A [`Chebyshev`] series through its nodes for some scale: the points must be those, in either order.
+    pub fn chebyshev(x: &[f64], g: &[f64]) -> Result<Self> {
+        let mut points: Vec<(f64, f64)> = x.iter().copied().zip(g.iter().copied()).collect();
+        let numbers = x.len() == g.len() && points.iter().all(|(x, _)| x.is_finite() && *x > 0.0);
+        if !numbers || points.len() < 2 {
+            return Err(Error::input(
+                "a Chebyshev series needs at least 2 points, each with x > 0 and g",
+            ));
+        }
+        points.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let unit = Chebyshev::nodes(points.len(), 1.0);
+        // The first and the last node are reciprocals of one another in units of the scale.
+        let scale = (points[0].0 * points[points.len() - 1].0).sqrt();
+        for (k, ((x, _), node)) in points.iter().zip(&unit).enumerate() {
+            if (x / (scale * node) - 1.0).abs() > 1e-9 {
+                return Err(Error::input(format!(
+                    "x = {x:?} is no node of a Chebyshev series of {} points; the nodes are s cot(pi (k + 1/2)/{})^2 for k = 0, 1, ..., \
+                     and with s = {scale:?} number {k} is {:?}",
+                    points.len(),
+                    2 * points.len(),
+                    scale * node
+                )));
+            }
+        }
+        let g: Vec<f64> = points.iter().map(|(_, g)| *g).collect();
+        let series = Chebyshev::new(&g, scale)?;
+        Ok(Self {
+            accuracy: series.accuracy(),
+            reach: f64::INFINITY,
+            between: Between::Chebyshev(series),
+        })
+    }
+
+    /// The amplitude at x; not a number where nothing is known.
+    pub fn at(&self, x: f64) -> f64 {
+        match &self.between {
+            Between::Cubic(spline) => spline.at(x),
+            Between::Chebyshev(series) => series.at(x),
+        }
+    }
+
+    /// How far off it is thought to be between the points, absolutely.
+    pub fn accuracy(&self) -> f64 {
+        self.accuracy
+    }
+
+    /// Up to where it is known.
+    pub fn reach(&self) -> f64 {
+        self.reach
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,18 +2,21 @@
 
 use std::cell::Cell;
 use std::f64::consts::FRAC_2_PI;
+use std::sync::Arc;
 
 use rarefy_kernels::longman::Status;
 use rarefy_kernels::longman::functions::Functions;
 use rayon::prelude::*;
 
-use super::areas::vanishes;
 use super::driver::Integral;
 use super::expression::{Evaluator, Expression, Program};
 use super::family::{DOUBLE_FOURIER, Family};
-use super::integrate::{Boundaries, Settings, integrate_between, integrate_oscillating};
+use super::integrate::{
+    AREAS, Boundaries, MOST_PHASE, Settings, integrate_between, integrate_oscillating,
+};
 use super::launch;
 use super::oscillator::Oscillator;
+use super::sampled::Samples;
 use crate::backend::{Precision, Resolved};
 use crate::emulator::{Emulator, ThreadOrder};
 use crate::error::{Error, Result};
@@ -41,6 +44,12 @@ pub(super) enum Form {
         kind: Kind,
         frequency: Quantity,
     },
+    /// The same with an amplitude known at points.
+    Sampled {
+        amplitude: Arc<Samples>,
+        kind: Kind,
+        frequency: Quantity,
+    },
     /// A whole integrand between given boundaries.
     Whole {
         integrand: Quantity,
@@ -54,6 +63,9 @@ pub(super) enum Form {
         eta: Quantity,
     },
 }
+
+/// Below, integrands in `f32` may have lost digits to the least number, or all of them; they are computed in `f64`.
+pub(super) const LEAST_SINGLE: f64 = 1e-30;
 
 /// The form of many integrals.
 #[derive(Clone, Debug)]
@@ -89,6 +101,36 @@ impl Names<'_> {
         let places = places.collect();
         Ok(Quantity { program, places })
     }
+
+    /// An oscillator as text. What no row can mend is refused at once.
+    fn kind(&mut self, text: &str) -> Result<Kind> {
+        Ok(match (text, text.strip_prefix("bessel:")) {
+            ("cos", _) => Kind::Cos,
+            ("sin", _) => Kind::Sin,
+            (_, Some(order)) => {
+                let order = self.quantity(order, false)?;
+                if order.places.is_empty() {
+                    Oscillator::BesselJ(order.value(&[])?).check()?;
+                }
+                Kind::Bessel(order)
+            }
+            _ => {
+                return Err(Error::input(format!(
+                    "'{text}' is no oscillator; choose cos, sin or bessel:NU"
+                )));
+            }
+        })
+    }
+}
+
+impl Kind {
+    fn oscillator(&self, row: &[f64]) -> Result<Oscillator> {
+        Ok(match self {
+            Self::Cos => Oscillator::Cos,
+            Self::Sin => Oscillator::Sin,
+            Self::Bessel(order) => Oscillator::BesselJ(order.value(row)?),
+        })
+    }
 }
 
 impl Quantity {
@@ -103,6 +145,13 @@ impl Quantity {
 
     /// The value of a quantity that does not depend on x.
     pub(super) fn value(&self, row: &[f64]) -> Result<f64> {
+        // Most are parameters themselves.
+        let shape = self.program.shape();
+        if let ([place], 0, 1) = (&self.places[..], shape.length, shape.result)
+            && let Some(value) = row.get(*place)
+        {
+            return Ok(*value);
+        }
         Ok(self.evaluator::<f64>(row)?.at(0.0))
     }
 }
@@ -121,18 +170,7 @@ impl Task {
             names: Vec::new(),
         };
         let amplitude = names.quantity(amplitude, true)?;
-        let kind = match oscillator {
-            "cos" => Kind::Cos,
-            "sin" => Kind::Sin,
-            _ => match oscillator.strip_prefix("bessel:") {
-                Some(order) => Kind::Bessel(names.quantity(order, false)?),
-                None => {
-                    return Err(Error::input(format!(
-                        "'{oscillator}' is no oscillator; choose cos, sin or bessel:NU"
-                    )));
-                }
-            },
-        };
+        let kind = names.kind(oscillator)?;
         let frequency = names.quantity(frequency, false)?;
         let task = Self {
             form: Form::Oscillating {
@@ -143,16 +181,32 @@ impl Task {
             names: names.names,
             family: None,
         };
-        // What no row can mend is refused at once.
-        if let Form::Oscillating {
-            kind: Kind::Bessel(order),
-            ..
-        } = &task.form
-            && order.places.is_empty()
-        {
-            Oscillator::BesselJ(order.value(&[])?).check()?;
-        }
         Ok(task)
+    }
+
+    /// The same with an amplitude that is known at points. Where they end before the areas that are asked for, as many areas are used as they
+    /// reach; with fewer than eight the integral is not finite, never wrong. The CPU computes it.
+    pub fn sampled(
+        amplitude: Samples,
+        oscillator: &str,
+        frequency: &str,
+        known: &[&str],
+    ) -> Result<Self> {
+        let mut names = Names {
+            known,
+            names: Vec::new(),
+        };
+        let kind = names.kind(oscillator)?;
+        let frequency = names.quantity(frequency, false)?;
+        Ok(Self {
+            form: Form::Sampled {
+                amplitude: Arc::new(amplitude),
+                kind,
+                frequency,
+            },
+            names: names.names,
+            family: None,
+        })
     }
 
     /// integrand(x) between boundaries.
@@ -223,7 +277,7 @@ impl Task {
     }
 
     /// One integral, from `lower` on, with these values of the parameters. The integrand is evaluated in the given precision; sums are in
-    /// `f64` always.
+    /// `f64` always, and so are integrals below 1e-30, which `f32` has no room for.
     pub fn integrate(
         &self,
         lower: f64,
@@ -233,7 +287,14 @@ impl Task {
     ) -> Result<Integral> {
         match precision {
             Precision::F64 => self.integrate_in::<f64>(lower, values, settings),
-            Precision::F32 => self.integrate_in::<f32>(lower, values, settings),
+            Precision::F32 => {
+                let found = self.integrate_in::<f32>(lower, values, settings)?;
+                if found.value.abs() < LEAST_SINGLE {
+                    self.integrate_in::<f64>(lower, values, settings)
+                } else {
+                    Ok(found)
+                }
+            }
         }
     }
 
@@ -265,14 +326,49 @@ impl Task {
                 frequency,
             } => {
                 let omega = frequency.value(values)?;
-                let oscillator = match kind {
-                    Kind::Cos => Oscillator::Cos,
-                    Kind::Sin => Oscillator::Sin,
-                    Kind::Bessel(order) => Oscillator::BesselJ(order.value(values)?),
-                };
+                let oscillator = kind.oscillator(values)?;
                 let mut g = amplitude.evaluator::<T>(values)?;
                 let settings = with(amplitude, oscillator.epsilons());
                 integrate_oscillating(|x| g.at(x), oscillator, omega, lower, &settings)
+            }
+            Form::Sampled {
+                amplitude,
+                kind,
+                frequency,
+            } => {
+                let omega = frequency.value(values)?;
+                let oscillator = kind.oscillator(values)?;
+                let possible = omega > 0.0 && lower >= 0.0 && (omega * lower) < MOST_PHASE;
+                if !possible || oscillator.check().is_err() {
+                    return invalid;
+                }
+                let mut settings = Settings {
+                    accuracy: settings
+                        .accuracy
+                        .or(Some(T::EPSILON.to_f64() * oscillator.epsilons())),
+                    absolute_accuracy: settings.absolute_accuracy.max(amplitude.accuracy()),
+                    roundoff: T::EPSILON.to_f64(),
+                    ..*settings
+                };
+                let most = settings.counts().1;
+                let zeros = oscillator.zeros_beyond(omega * lower, most + 1);
+                let reached = zeros.partition_point(|zero| zero / omega <= amplitude.reach());
+                if reached <= most {
+                    if reached <= *AREAS.start() {
+                        return Ok(Integral::without_value(Status::NotFinite));
+                    }
+                    settings.areas = Some(reached - 1);
+                }
+                let g = |x: f64| {
+                    // Rounding must not take the last boundary beyond the samples.
+                    let x = if x > amplitude.reach() && x < amplitude.reach() * (1.0 + 1e-14) {
+                        amplitude.reach()
+                    } else {
+                        x
+                    };
+                    T::from_f64(amplitude.at(x)).to_f64()
+                };
+                integrate_oscillating(g, oscillator, omega, lower, &settings)
             }
             Form::Whole {
                 integrand,
@@ -356,27 +452,6 @@ impl Task {
             }
             Resolved::Cpu => self.integrate_all(lower, values, settings, precision),
         }
-    }
-
-    /// Whether the integrand of a row vanishes far out, where that can be seen; `zeros` of its oscillator are looked at.
-    pub(super) fn vanishes(&self, values: &[f64], zeros: usize) -> Option<bool> {
-        let Form::Oscillating {
-            amplitude,
-            kind,
-            frequency,
-        } = &self.form
-        else {
-            return None;
-        };
-        let omega = frequency.value(values).ok()?;
-        let oscillator = match kind {
-            Kind::Cos => Oscillator::Cos,
-            Kind::Sin => Oscillator::Sin,
-            Kind::Bessel(order) => Oscillator::BesselJ(order.value(values).ok()?),
-        };
-        let mut g = amplitude.evaluator::<f64>(values).ok()?;
-        let last = std::f64::consts::PI * zeros as f64 / omega;
-        vanishes(&mut |x| g.at(x), oscillator, last)
     }
 
     /// The same with the kernels of a machine of one's own.

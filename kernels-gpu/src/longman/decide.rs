@@ -8,6 +8,13 @@
 //! The thread judges its integral as the driver of the CPU does, but with fixed means: areas by one Kronrod rule, a head by tanh-sinh of one
 //! step, eight candidates for the tail. It says OK, or that no refinement could help, only where the estimates show it; everything else is
 //! [`UNDECIDED`] and goes to the driver of the CPU.
+//!
+//! # Error of the head
+//!
+//! A trapezoidal sum with step h of an analytic function misses its integral by the function's Fourier transform at the frequency 1/h (and its
+//! multiples). The difference of the sums with steps h and 2h would show that at 1/(2h), but for one phase only: where the real part passes through
+//! zero, two sums agree by accident. So the sums over every sixteenth node, each starting at another one, are kept apart; their discrete Fourier
+//! transform gives the magnitude at the frequencies m/(16h) whatever the phase, and what is missed, at m = 16, is continued from m = 3 .. 8.
 
 use super::functions::Functions;
 use super::integrand::{Damped, Integrand, PowerDamped, Rational, Sommerfeld};
@@ -24,6 +31,9 @@ pub const BATCH_THREADS: u32 = 128;
 pub const PANEL_NODES: u32 = 15;
 /// The code of an integral that the device leaves to the CPU.
 pub const UNDECIDED: u32 = 0xFF;
+
+/// Sums over which the nodes of the head are distributed.
+pub const HEAD_SUMS: u32 = 16;
 
 /// Candidates for the tail: two accelerators, each after skipping four numbers of areas, which are then summed as they are.
 pub const CANDIDATES: usize = 8;
@@ -58,18 +68,27 @@ pub struct BatchRule {
     pub relative: f64,
     /// Accuracy of the integrand, relative.
     pub accuracy: f64,
+    /// 2 (3 + 8^1/2)^-n for the n areas after each number of skipped ones: the error of the accelerator of Cohen, Rodriguez Villegas and Zagier in units
+    /// of the first of them.
+    pub remainders: [f64; 4],
+    /// The phase of the last boundary.
+    pub last: f64,
     /// Integrals in this launch.
     pub integrals: u32,
     /// Areas.
     pub areas: u32,
     /// Panels of all areas together, each of which has its Kronrod rule.
     pub panels: u32,
-    /// Nodes of the head.
+    /// Nodes of the head, a multiple of [`HEAD_SUMS`].
     pub head: u32,
     /// Areas that must alternate and decrease.
     pub premise: u32,
     /// The numbers of areas that candidates skip.
     pub skips: [u32; 4],
+    /// 1 if the oscillation is a Bessel function.
+    pub bessel: u32,
+    /// 1 if the amplitude is looked at far out: not if it is the whole integrand.
+    pub looks: u32,
     /// Not used.
     pub padding: u32,
 }
@@ -77,7 +96,8 @@ pub struct BatchRule {
 /// The table of a launch, in shared memory.
 #[derive(Clone, Copy)]
 pub struct Table<'a, T: Real> {
-    /// `[s, weight, weight with twice the step, with four times the step]` of the head, the least s first.
+    /// `[s, weight, 0, 0]` of the head: first every sixteenth node from the least s on, then from the next one on, and so forth; filled up with
+    /// weights 0.
     pub head: Shared<'a, Quad<T>>,
     /// `[s, Kronrod weight, Gauss weight, 0]` of each panel.
     pub nodes: Shared<'a, Quad<T>>,
@@ -127,6 +147,132 @@ pub struct Verdict<T> {
     pub code: u32,
 }
 
+/// One frequency of the discrete Fourier transform of numbers that come one after another, by Goertzel's recurrence.
+#[derive(Clone, Copy)]
+struct Harmonic<T> {
+    last: T,
+    before: T,
+}
+
+impl<T: Real> Harmonic<T> {
+    const NEW: Self = Self {
+        last: T::ZERO,
+        before: T::ZERO,
+    };
+
+    /// Adds the next number; `cosine` is that of the frequency.
+    #[inline(always)]
+    fn add(&mut self, number: T, cosine: f64) {
+        let next = self
+            .last
+            .mul_add(T::from_f64(2.0 * cosine), number - self.before);
+        *self = Self {
+            last: next,
+            before: self.last,
+        };
+    }
+
+    /// Between the magnitude and 1.42 times that.
+    #[inline(always)]
+    fn magnitude(self, cosine: f64, sine: f64) -> T {
+        let real = self.before.mul_add(T::from_f64(-cosine), self.last);
+        real.abs() + (self.before * T::from_f64(sine)).abs()
+    }
+}
+
+/// cos and sin of 2 pi m/16 for m = 3 .. 8.
+const HARMONICS: [[f64; 2]; 6] = [
+    [0.382_683_432_365_089_8, 0.923_879_532_511_286_7],
+    [0.0, 1.0],
+    [-0.382_683_432_365_089_8, 0.923_879_532_511_286_7],
+    [
+        -core::f64::consts::FRAC_1_SQRT_2,
+        core::f64::consts::FRAC_1_SQRT_2,
+    ],
+    [-0.923_879_532_511_286_7, 0.382_683_432_365_089_8],
+    [-1.0, 0.0],
+];
+
+/// The head of an integral.
+#[derive(Clone, Copy)]
+struct Head<T> {
+    value: T,
+    /// Sum of the magnitudes.
+    magnitude: T,
+    error: T,
+}
+
+/// a/b where that is below 1, else 1.
+#[inline(always)]
+fn rate<T: Real>(a: T, b: T) -> T {
+    if a < b { a / b } else { T::ONE }
+}
+
+impl<T: Real> Head<T> {
+    /// The sum over the nodes, and what it misses; see the head of this file.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn new<S: Simt>(
+        t: &S,
+        nodes: Shared<'_, Quad<T>>,
+        count: u32,
+        scale: T,
+        amplitude: &mut impl FnMut(T) -> T,
+    ) -> Self {
+        let number = |value: f64| T::from_f64(value);
+        let (mut value, mut magnitude, mut cut) = (T::ZERO, T::ZERO, T::ZERO);
+        let mut harmonics = [Harmonic::<T>::NEW; 6];
+        let each = count / HEAD_SUMS;
+        let mut j = 0;
+        while j < count {
+            let end = j + each;
+            let mut sum = T::ZERO;
+            while j < end {
+                let Quad([s, weight, ..]) = nodes.get(t, j);
+                let term = weight * amplitude(s * scale);
+                sum += term;
+                magnitude += term.abs();
+                if j == 0 {
+                    cut = term.abs();
+                }
+                j += 1;
+            }
+            value += sum;
+            let mut m = 0;
+            while m < 6 {
+                harmonics[m].add(sum, HARMONICS[m][0]);
+                m += 1;
+            }
+        }
+        let mut size = [T::ZERO; 6];
+        let mut m = 0;
+        while m < 6 {
+            size[m] = harmonics[m].magnitude(HARMONICS[m][0], HARMONICS[m][1]);
+            m += 1;
+        }
+        // By pairs, as two singularities at the same distance may cancel at one frequency.
+        let three = size[0].max(size[1]);
+        let five = size[2].max(size[3]);
+        let seven = size[4].max(size[5]);
+        let single = rate(size[5], size[4]).max(rate(size[4], size[3]));
+        let fall = rate(seven, five)
+            .max(rate(five, three))
+            .max(single * single);
+        // From 7.5 to 16 are four pairs and more; the fourth, and the factor, are for what falls like a power.
+        let missed = if seven <= number(4.0) * T::EPSILON * magnitude {
+            seven
+        } else {
+            number(16.0) * seven * fall * fall * fall
+        };
+        Self {
+            value,
+            magnitude,
+            // What lies below the least node is of the size of its term.
+            error: missed + cut * number(10.0),
+        }
+    }
+}
+
 /// x^(3/2), 0 for 0.
 #[inline(always)]
 fn three_halves<T: Real>(x: T) -> T {
@@ -147,33 +293,16 @@ pub fn judge<T: Real, S: Simt>(
 ) -> Verdict<T> {
     let number = |value: f64| T::from_f64(value);
 
-    // The head: tanh-sinh with three steps on the same nodes.
-    let (mut fine, mut middle, mut coarse, mut magnitude) = (T::ZERO, T::ZERO, T::ZERO, T::ZERO);
-    let mut cut = T::ZERO;
-    let mut j = 0;
-    while j < rule.head {
-        let Quad([s, weight, double, quadruple]) = table.head.get(t, j);
-        let g = amplitude(s * scale);
-        fine = weight.mul_add(g, fine);
-        middle = double.mul_add(g, middle);
-        coarse = quadruple.mul_add(g, coarse);
-        let term = (weight * g).abs();
-        magnitude += term;
-        if j == 0 {
-            cut = term;
-        }
-        j += 1;
-    }
-    // Doubling the nodes squares the error; no more than the geometric continuation is trusted. What lies below the least node is of the
-    // size of its term.
-    let (last, before) = ((fine - middle).abs(), (middle - coarse).abs());
-    let shrinks = if last < before { last / before } else { T::ONE };
-    let mut error = last * shrinks + cut * number(10.0);
+    let head = Head::new(t, table.head, rule.head, scale, &mut amplitude);
+    let (fine, magnitude) = (head.value, head.magnitude);
+    let mut error = head.error;
     let mut floor = magnitude * number(rule.accuracy);
 
     let mut value = [T::ZERO; CANDIDATES];
     let mut fewer = [T::ZERO; CANDIDATES];
     let mut bound = [T::ZERO; 4];
+    // Magnitude of the first area that each candidate accelerates.
+    let mut beyond = [T::ZERO; 4];
     let mut direct = T::ZERO;
     let mut magnitudes = magnitude;
     let mut largest = T::ZERO;
@@ -228,6 +357,13 @@ pub fn judge<T: Real, S: Simt>(
         direct += kronrod;
 
         let size = kronrod.abs();
+        let mut m = 0;
+        while m < 4 {
+            if k == rule.skips[m] {
+                beyond[m] = size;
+            }
+            m += 1;
+        }
         let rounded = roundoff * sizes;
         noise = rounded + quadrature;
         floor += rounded;
@@ -251,8 +387,13 @@ pub fn judge<T: Real, S: Simt>(
     }
 
     floor += number(2.0) * T::EPSILON * (fine.abs() + number(2.0) * largest);
+    // An exponential function multiplies the roundoff of its argument by that: by the logarithm of what it gives.
+    if magnitude > T::ZERO {
+        floor += T::EPSILON * magnitude.ln().abs() * magnitudes;
+    }
+    let infinity = T::ONE / T::ZERO;
     let mut tail = T::ZERO;
-    let mut least = T::ONE / T::ZERO;
+    let mut least = infinity;
     let mut accelerator = Accelerator::None;
     let mut allowed = false;
     if counts + 2 <= rule.areas {
@@ -263,18 +404,21 @@ pub fn judge<T: Real, S: Simt>(
     } else if start + rule.premise <= rule.areas
         && start_size - previous.abs() > number(8.0) * noise
     {
+        let mut estimates = [infinity; CANDIDATES];
         let mut c = 0;
         while c < CANDIDATES {
             let change = (value[c] - fewer[c]).abs();
-            let estimate = if c & 1 == 0 {
-                let quarter = change * number(0.25);
-                let bound = bound[c / 2].abs();
-                if quarter > bound { quarter } else { bound }
+            let (quarter, bound) = if c & 1 == 0 {
+                (change * number(0.25), bound[c / 2].abs())
             } else {
-                change * number(0.05)
+                let remainder = number(rule.remainders[c / 2]) * beyond[c / 2];
+                (change * number(0.05), remainder)
             };
-            if start <= rule.skips[c / 2] && estimate < least {
-                least = estimate;
+            if start <= rule.skips[c / 2] {
+                estimates[c] = if quarter > bound { quarter } else { bound };
+            }
+            if estimates[c] < least {
+                least = estimates[c];
                 tail = value[c];
                 accelerator = if c & 1 == 0 {
                     Accelerator::Euler
@@ -285,6 +429,19 @@ pub fn judge<T: Real, S: Simt>(
             }
             c += 1;
         }
+        // Of two that exclude each other one is wrong, and it may be this one.
+        let common = error + floor;
+        let mut c = 0;
+        while c < CANDIDATES {
+            let contradiction = (value[c] - tail).abs() - estimates[c] - common;
+            if contradiction > least {
+                least = contradiction;
+            }
+            c += 1;
+        }
+    }
+    if rule.looks != 0 && allowed {
+        allowed = vanishes(rule, scale, &mut amplitude);
     }
 
     let sum = fine + tail;
@@ -298,7 +455,7 @@ pub fn judge<T: Real, S: Simt>(
             absolute
         }
     };
-    let finite = magnitudes < T::ONE / T::ZERO && total < T::ONE / T::ZERO;
+    let finite = magnitudes < infinity && total < infinity;
     let status = if !(allowed && finite) {
         UNDECIDED
     } else if total * scale <= tolerance {
@@ -319,6 +476,86 @@ pub fn judge<T: Real, S: Simt>(
             status | accelerator.code() << 8
         },
     }
+}
+
+/// Sizes of an integrand further and further out, at distances whose logarithms double: of a power the ratio of two is the square of the ratio
+/// before, of a constant below a decay it rises to 1.
+#[derive(Clone, Copy, Debug)]
+pub struct FarOut<T> {
+    first: T,
+    last: T,
+    ratio: T,
+    looks: u32,
+    gone: bool,
+    falls: bool,
+}
+
+impl<T: Real> FarOut<T> {
+    /// Before the first look.
+    pub const NEW: Self = Self {
+        first: T::ZERO,
+        last: T::ZERO,
+        ratio: T::ONE,
+        looks: 0,
+        gone: false,
+        falls: true,
+    };
+
+    /// The next size, a number of at least 0. The second look is six decades beyond the first, the third twelve.
+    #[inline(always)]
+    pub fn look(&mut self, size: T) {
+        if self.looks == 0 {
+            self.first = size;
+        } else if self.looks <= 2 && size <= T::from_f64(1e-14) * self.first {
+            self.gone = true;
+        }
+        if self.looks >= 2 {
+            let ratio = if size > T::ZERO {
+                size / self.last
+            } else {
+                T::ZERO
+            };
+            // What a ratio near 1 is compared with has roundoff.
+            let bound = (self.ratio * T::from_f64(1.0001)).min(T::from_f64(0.999));
+            self.falls = self.falls && ratio <= bound;
+            self.ratio = ratio;
+        }
+        self.last = size;
+        self.looks += 1;
+    }
+
+    /// Whether the integrand goes to zero; none after too few looks.
+    #[inline(always)]
+    pub fn vanishes(&self) -> Option<bool> {
+        if self.looks < 3 {
+            None
+        } else {
+            Some(self.gone || self.falls)
+        }
+    }
+}
+
+/// Whether the integrand goes to zero, from the amplitude far out. False where that is no number, so that the CPU decides.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn vanishes<T: Real>(rule: &BatchRule, scale: T, amplitude: &mut impl FnMut(T) -> T) -> bool {
+    let mut far = FarOut::NEW;
+    // 0, 6, 12, 24, 48, 96 decades; in f32 the first four are numbers.
+    let most = if size_of::<T>() == 8 { 1e97 } else { 1e25 };
+    let (mut beyond, mut factor, mut own) = (1.0, 1e6, 1.0);
+    let mut finite = true;
+    while beyond < most {
+        let size = amplitude(T::from_f64(rule.last * beyond) * scale).abs();
+        finite = finite && size < T::ONE / T::ZERO;
+        far.look(size * T::from_f64(own));
+        beyond *= factor;
+        // A Bessel function falls like x^-1/2 itself.
+        if rule.bessel != 0 {
+            own = Real::sqrt(1.0 / beyond);
+        }
+        factor = beyond;
+    }
+    finite && far.vanishes() == Some(true)
 }
 
 /// Where the verdicts of a launch go.
@@ -391,11 +628,11 @@ kernel! {
     /// Integrals with amplitude `e^(-lambda x)`: value, error estimate, condition and code of each.
     ///
     /// One thread an integral, 128 a block; parameter k of integral i is `parameters[k * integrals + i]`. A block copies the table to shared memory,
-    /// `32 (head + 15 panels + 6 areas)` bytes in `f64`, 20 KiB for 24 areas, and after the one barrier only reads it: all threads the same element at
+    /// `32 (head + 15 panels + 6 areas)` bytes in `f64`, 22 KiB for 24 areas, and after the one barrier only reads it: all threads the same element at
     /// the same time, without conflicts. Results are written once, in columns, by the thread that owns them.
     ///
-    /// A node costs two loads of 16 bytes (one in `f32`), the amplitude, and five operations; an area 24 more and six loads. With 24 areas, 26 panels and 77 nodes
-    /// of the head, 470 nodes: in `f64` 470 x 26 double-precision instructions an integral for this amplitude, 1.3e9 integrals a second on an H200.
+    /// A node costs two loads of 16 bytes (one in `f32`), the amplitude, and five operations; an area 24 more and six loads. With 24 areas, 26 panels and 160 nodes
+    /// of the head, 550 nodes: in `f64` 550 x 26 double-precision instructions an integral for this amplitude, 1.1e9 integrals a second on an H200.
     pub fn integrate_damped<T: Real>(
         t, head: In<Quad<T>>, nodes: In<Quad<T>>, rows: In<Quad<T>>, frequencies: In<T>, parameters: In<T>,
         values: Out<T>, errors: Out<T>, conditions: Out<T>, codes: Out<u32>; rule: BatchRule,

@@ -70,11 +70,18 @@ impl<'a, T: Real, I: Integrand<T>> Fixed<'a, T, I> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(super) fn area<E: Elementary, S: Simt>(&self, t: &S, k: u32) -> T {
+        self.area_of::<E, S>(t, k, self.rule.nodes)
+    }
+
+    /// The same where the number of nodes is known: a constant unrolls the loop.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn area_of<E: Elementary, S: Simt>(&self, t: &S, k: u32, nodes: u32) -> T {
         let h = self.half_period;
         let start = h * (T::from_f64(self.rule.first) + T::from_f64(f64::from(k)));
         let mut sum = T::ZERO;
         let mut g = 0;
-        while g < self.rule.nodes {
+        while g < nodes {
             let Quad([node, phase, weight, _]) = self.nodes.get(t, g);
             let f = E::sin(phase) * self.integrand.amplitude(h.mul_add(node, start));
             sum = weight.mul_add(f, sum);

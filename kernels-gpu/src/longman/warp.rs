@@ -38,10 +38,12 @@ pub fn warp_integral<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
     nodes: Shared<'_, Quad<T>>,
 ) {
     stage_nodes(t, gauss, nodes, rule.nodes);
-    let lanes = lanes_of(rule.areas);
+    // A division by the number of lanes, which is a power of two.
+    let shift = lanes_of(rule.areas).trailing_zeros();
+    let lanes = 1 << shift;
     let lane = t.lane() & (lanes - 1);
     // All lanes work, so that every exchange is complete; those beyond the last integral repeat it and write nothing.
-    let group = (t.block_idx() * WARP_THREADS + t.thread_idx()) / lanes;
+    let group = (t.block_idx() * WARP_THREADS + t.thread_idx()) >> shift;
     let index = if group < rule.integrals {
         group
     } else {
@@ -59,28 +61,85 @@ pub fn warp_integral<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
         }
         panel += 1;
     }
-    let mut mask = lanes / 2;
-    while mask > 0 {
-        head += t.shuffle_xor(head, mask);
-        mask /= 2;
-    }
-
-    let (first_area, tail) = if rule.columns != 0 {
-        let writes = lane == 0 && group < rule.integrals;
+    let head = head * fixed.head_width();
+    let writes = lane == 0 && group < rule.integrals;
+    if rule.columns != 0 {
+        let head = part_sum(t, head, lanes);
         let at = index as usize * rule.areas as usize;
         let keep = |r: u32, difference| {
             if writes {
                 columns.set(t, at + r as usize, difference);
             }
         };
-        sum_differences::<I, E, T, S>(t, &fixed, lane, keep)
+        let (first_area, tail) = sum_differences::<I, E, T, S>(t, &fixed, lane, keep);
+        if writes {
+            values.set(t, index as usize, head_and_tail(head, first_area, tail));
+        }
     } else {
-        sum_differences::<I, E, T, S>(t, &fixed, lane, |_, _| ())
-    };
-    if lane == 0 && group < rule.integrals {
-        let value = head_and_tail(head * fixed.head_width(), first_area, tail);
-        values.set(t, index as usize, value);
+        let weights = (gauss, rule.nodes as usize);
+        let value = if rule.nodes == USUAL_NODES {
+            linear_sum::<I, E, T, S>(t, weights, lane, lanes, head, |k| {
+                fixed.area_of::<E, S>(t, k, USUAL_NODES)
+            })
+        } else {
+            linear_sum::<I, E, T, S>(t, weights, lane, lanes, head, |k| {
+                fixed.area_of::<E, S>(t, k, rule.nodes)
+            })
+        };
+        if writes {
+            values.set(t, index as usize, value);
+        }
     }
+}
+
+/// Gauss nodes for which the loop over them is unrolled.
+const USUAL_NODES: u32 = 8;
+
+/// Sum over the lanes of an integral, the same in all of them.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn part_sum<T: Real, S: Simt>(t: &S, value: T, lanes: u32) -> T {
+    let mut value = value;
+    // Neighbours first: areas that alternate in sign leave little to be rounded.
+    let mut mask = 1;
+    while mask < lanes {
+        value += t.shuffle_xor(value, mask);
+        mask *= 2;
+    }
+    value
+}
+
+/// Head and tail, the tail by the linear form of eq. (9), sum of `(-1)^k c_k V_k`: where the differences are not asked for, they need not be formed.
+///
+/// `head` is this lane's share of the head; the weights `(-1)^k c_k` stand behind the Gauss nodes.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn linear_sum<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
+    t: &S,
+    (gauss, nodes): (In<'_, Quad<T>>, usize),
+    lane: u32,
+    lanes: u32,
+    head: T,
+    area: impl Fn(u32) -> T,
+) -> T {
+    let areas = gauss.len() - nodes;
+    let weighted = |k: u32, area: T| {
+        if (k as usize) < areas {
+            let Quad([weight, ..]) = gauss.get(t, nodes + k as usize);
+            weight * area.abs()
+        } else {
+            T::ZERO
+        }
+    };
+    // With more areas than lanes each lane has two neighbouring ones.
+    let each = if areas > WARP as usize { 2 } else { 1 };
+    let mine = area(each * lane);
+    let mut tail = weighted(each * lane, mine);
+    if each == 2 {
+        tail += weighted(2 * lane + 1, area(2 * lane + 1));
+    }
+    let first_area = t.shuffle(mine, t.lane() & !(lanes - 1));
+    part_sum(t, head_and_tail(head, first_area, tail), lanes)
 }
 
 /// Area 0 and the sum of eq. (9), in the first lane of an integral; `keep` is given each difference of V_0.
@@ -130,7 +189,8 @@ fn sum_differences<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
 }
 
 kernel! {
-    /// What [`difference_table()`](super::difference_table()) computes, faster: the difference columns are the same to the bit.
+    /// What [`difference_table()`](super::difference_table()) computes, faster: the difference columns are the same to the bit. Without them the
+    /// tail is their linear form, `sum of (-1)^k c_k V_k`: one product a lane and the sum over the lanes, which contains the head.
     ///
     /// A quarter of a warp, a half or a whole one owns an integral of up to 8, 16, 32 areas; lane k owns area k, and for up to 64 areas
     /// lane k of a warp owns areas 2k and 2k + 1. A step of differences is one exchange and one subtraction in registers, `T - shuffle_down(T)` with the
@@ -138,9 +198,9 @@ kernel! {
     /// by all lanes at the same address; nothing else is shared, and the one barrier stands between filling and reading it.
     ///
     /// A node of an area takes 9 instructions in `f32` with hardware functions: the load of the node, x, the exponent and its conversion to base 2, exp2,
-    /// the phase in turns, sine, the product, the sum; two are of the special function unit, which takes one each 2 clocks a
-    /// quarter of a multiprocessor (8 for a warp). N = 16, 8 nodes: 9 nodes a lane, 16 steps of 3 instructions; the unit bounds an H200 at 1.5e10
-    /// integrals a second, the issue slots at about 1.2e10. In `f64` a node takes about 38 double-precision instructions; 2.4e9.
+    /// the phase in turns, sine, the product, the sum; two are of the special function unit, which takes one each 8 clocks for a warp. N = 16, 8 nodes: 9
+    /// nodes a lane; the unit bounds an H200 at 1.5e10 integrals a second, the issue slots with about 150 instructions at about the same. In `f64` a node
+    /// takes about 38 double-precision instructions; 2.4e9.
     pub fn warp_differences<T: Real>(
         t, frequencies: In<T>, parameters: In<T>, gauss: In<Quad<T>>, values: Out<T>, columns: Out<T>; rule: FixedRule,
     ) for f32, f64

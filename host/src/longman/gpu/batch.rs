@@ -5,11 +5,14 @@
 //! the tolerance, and NOT_CONVERGED where roundoff alone exceeds it. Whatever else they meet (areas that do not alternate, a head or an area that
 //! needs refinement, numbers that are not finite) they leave undecided, and [`Batch::integrate`] returns `None` for it.
 
+use std::sync::{Mutex, PoisonError};
+
 use rarefy_kernels::longman::decide::{
     BATCH_THREADS, BatchRule, PANEL_NODES, ROW_QUADS, UNDECIDED,
 };
 use rarefy_kernels::longman::{self as kernels, Accelerator, Status, program::ProgramShape};
 use rarefy_kernels::{Quad, Real};
+use rayon::prelude::*;
 
 use super::rows::{Tables, rounded};
 use crate::error::{Error, Result};
@@ -187,6 +190,7 @@ pub struct Batch<'a, M: Machine, T: Interpret> {
     nodes: M::Buffer<Quad<T>>,
     rows: M::Buffer<Quad<T>>,
     chunk: Option<usize>,
+    ready: Mutex<Option<Buffers<M, T>>>,
 }
 
 impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
@@ -208,6 +212,7 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
             rows: machine.upload(&rounded::<T>(&tables.rows))?,
             tables,
             chunk: None,
+            ready: Mutex::new(None),
         })
     }
 
@@ -296,27 +301,20 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
         };
         let mut verdicts = Vec::with_capacity(frequencies.len());
         let mut first = 0;
-        // Buffers serve all chunks of the same length.
-        let mut ready: Option<Buffers<M, T>> = None;
+        // Memory serves all chunks of the same length, and the next call.
+        let lock = || self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ready = lock().take();
         while first < frequencies.len() {
             let range = first..frequencies.len().min(first + len);
             first = range.end;
             let count = range.len();
             let mut buffers = match ready.take() {
-                Some(buffers) if buffers.host.len() == count => buffers,
+                Some(buffers) if buffers.fit(count, columns) => buffers,
                 _ => Buffers::new(machine, count, columns)?,
             };
-            let round = |values: &[f64]| values.iter().map(|v| T::from_f64(*v)).collect::<Vec<T>>();
-            machine.write(
-                &mut buffers.frequencies,
-                &round(&frequencies[range.clone()]),
-            )?;
-            let mut packed: Vec<T> = Vec::with_capacity(columns * count);
-            for column in parameters {
-                packed.extend(round(&column[range.clone()]));
-            }
-            packed.resize(columns * count, T::ZERO);
-            machine.write(&mut buffers.parameters, &packed)?;
+            let frequencies = &frequencies[range.clone()];
+            let columns = parameters.iter().map(|column| &column[range.clone()]);
+            buffers.fill(machine, frequencies, columns)?;
             let rule = BatchRule {
                 integrals: count as u32,
                 ..self.tables.rule
@@ -336,14 +334,15 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
                     rule,
                 },
             )?;
-            buffers.collect(machine, &frequencies[range], &mut verdicts)?;
+            buffers.collect(machine, frequencies, &mut verdicts)?;
             ready = Some(buffers);
         }
+        *lock() = ready;
         Ok(verdicts)
     }
 }
 
-/// Memory for the integrals of one chunk.
+/// Memory for the integrals of one chunk, on the machine and here.
 struct Buffers<M: Machine, T: Real> {
     frequencies: M::Buffer<T>,
     parameters: M::Buffer<T>,
@@ -351,8 +350,21 @@ struct Buffers<M: Machine, T: Real> {
     errors: M::Buffer<T>,
     conditions: M::Buffer<T>,
     codes: M::Buffer<u32>,
-    host: Vec<T>,
+    host: [Vec<T>; 3],
+    host_codes: Vec<u32>,
+    host_parameters: Vec<T>,
 }
+
+/// `to` = the nearest numbers to those of `from`, in parallel.
+fn round<T: Real>(to: &mut [T], from: &[f64]) {
+    to.par_iter_mut()
+        .zip(from)
+        .with_min_len(PARALLEL)
+        .for_each(|(to, from)| *to = T::from_f64(*from));
+}
+
+/// Numbers that are worth a task of their own.
+const PARALLEL: usize = 4096;
 
 impl<M: Machine, T: Real> Buffers<M, T> {
     fn new(machine: &M, count: usize, columns: usize) -> Result<Self> {
@@ -363,8 +375,28 @@ impl<M: Machine, T: Real> Buffers<M, T> {
             errors: machine.allocate(count)?,
             conditions: machine.allocate(count)?,
             codes: machine.allocate(count)?,
-            host: vec![T::ZERO; count],
+            host: [(); 3].map(|()| vec![T::ZERO; count]),
+            host_codes: vec![0; count],
+            host_parameters: vec![T::ZERO; count * columns],
         })
+    }
+
+    fn fit(&self, count: usize, columns: usize) -> bool {
+        self.host_codes.len() == count && self.host_parameters.len() == count * columns
+    }
+
+    /// Moves the parameters of a chunk to the machine.
+    fn fill<'a>(
+        &mut self,
+        machine: &M,
+        frequencies: &[f64],
+        columns: impl Iterator<Item = &'a [f64]>,
+    ) -> Result<()> {
+        round(&mut self.host[0], frequencies);
+        machine.write(&mut self.frequencies, &self.host[0])?;
+        let places = self.host_parameters.chunks_mut(frequencies.len());
+        places.zip(columns).for_each(|(to, from)| round(to, from));
+        machine.write(&mut self.parameters, &self.host_parameters)
     }
 
     /// Reads the verdicts. A frequency that is none is undecided, whatever the kernel made of it.
@@ -374,36 +406,28 @@ impl<M: Machine, T: Real> Buffers<M, T> {
         frequencies: &[f64],
         verdicts: &mut Vec<Option<Verdict>>,
     ) -> Result<()> {
-        let mut codes = vec![0_u32; self.host.len()];
-        machine.read(&self.codes, &mut codes)?;
-        let from = verdicts.len();
-        machine.read(&self.values, &mut self.host)?;
-        for ((value, code), omega) in self.host.iter().zip(&codes).zip(frequencies) {
-            let known = *code != UNDECIDED && omega.is_finite() && *omega > 0.0;
-            let verdict = Status::from_code(code & 0xFF)
-                .zip(Accelerator::from_code(code >> 8))
-                .filter(|_| known)
-                .map(|(status, accelerator)| Verdict {
-                    value: value.to_f64(),
-                    error: f64::INFINITY,
-                    status,
-                    accelerator,
-                    condition: f64::INFINITY,
-                });
-            verdicts.push(verdict);
-        }
-        machine.read(&self.errors, &mut self.host)?;
-        for (verdict, error) in verdicts[from..].iter_mut().zip(&self.host) {
-            if let Some(verdict) = verdict {
-                verdict.error = error.to_f64();
-            }
-        }
-        machine.read(&self.conditions, &mut self.host)?;
-        for (verdict, condition) in verdicts[from..].iter_mut().zip(&self.host) {
-            if let Some(verdict) = verdict {
-                verdict.condition = condition.to_f64();
-            }
-        }
+        let [values, errors, conditions] = &mut self.host;
+        machine.read(&self.codes, &mut self.host_codes)?;
+        machine.read(&self.values, values)?;
+        machine.read(&self.errors, errors)?;
+        machine.read(&self.conditions, conditions)?;
+        let all = (&self.host_codes, frequencies, values, errors, conditions);
+        let found = all.into_par_iter().with_min_len(PARALLEL).map(
+            |(code, omega, value, error, condition)| {
+                let known = *code != UNDECIDED && omega.is_finite() && *omega > 0.0;
+                Status::from_code(code & 0xFF)
+                    .zip(Accelerator::from_code(code >> 8))
+                    .filter(|_| known)
+                    .map(|(status, accelerator)| Verdict {
+                        value: value.to_f64(),
+                        error: error.to_f64(),
+                        status,
+                        accelerator,
+                        condition: condition.to_f64(),
+                    })
+            },
+        );
+        verdicts.par_extend(found);
         Ok(())
     }
 }

@@ -4,6 +4,7 @@ use rarefy_kernels::longman as kernels;
 use rarefy_kernels::{Quad, Real};
 
 use crate::error::{Error, Result};
+use crate::longman::accelerate::euler_weights;
 use crate::longman::paper::{PaperRule, same_length};
 use crate::longman::quadrature::gauss;
 use crate::machine::{Grid, Machine};
@@ -70,6 +71,10 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
             )));
         }
         let points = gauss(rule.nodes);
+        // Behind the nodes stand the weights of Euler's sum, with its signs.
+        let signs = [1.0, -1.0].into_iter().cycle();
+        let weights = euler_weights(rule.areas).into_iter().zip(signs);
+        let weights = weights.map(|(c, sign)| Quad([sign * c, 0.0, 0.0, 0.0].map(T::from_f64)));
         let nodes: Vec<Quad<T>> = points
             .nodes
             .iter()
@@ -79,6 +84,7 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
                 let phase = std::f64::consts::PI * node;
                 Quad([node, phase, 0.5 * weight, 0.0].map(T::from_f64))
             })
+            .chain(weights)
             .collect();
         Ok(Self {
             rule: rule.for_kernels(lambda.len()),

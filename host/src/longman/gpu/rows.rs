@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use rarefy_kernels::longman::decide::{BatchRule, PANEL_NODES, ROW_QUADS};
+use rarefy_kernels::longman::decide::{BatchRule, HEAD_SUMS, PANEL_NODES, ROW_QUADS};
 use rarefy_kernels::{Quad, Real};
 
 use super::batch::{BatchConfig, Oscillation};
@@ -16,8 +16,15 @@ const fn panels(k: usize) -> usize {
     if k < 2 { 2 } else { 1 }
 }
 
-/// Step of tanh-sinh in the heads of tables.
-const STEP: f64 = 0.125;
+/// Step of tanh-sinh in the heads of tables, and the furthest node: the least one is 1e-275 of the width, and in single precision 1e-29, so that
+/// it stays a number when it is divided by a frequency.
+const fn head_steps(epsilon: f64) -> (f64, f64) {
+    if epsilon < 1e-10 {
+        (0.0625, 6.0)
+    } else {
+        (0.125, 3.75)
+    }
+}
 
 /// What a launch of the driver needs besides the integrals.
 pub(super) struct Tables {
@@ -49,7 +56,8 @@ fn oscillation_at(
         Oscillation::Boundaries { .. } => 1.0,
         Oscillation::Bessel(nu) => bessel_j(*nu, s),
         Oscillation::Cos | Oscillation::Sin => match area {
-            // Before the first zero both are the sine of the distance from it; between zeros, of the distance from the nearer one.
+            // Both are the sine of the distance from the nearest zero, which before the first area the sine has at 0 too.
+            None if *oscillation == Oscillation::Sin => above.min(below).sin(),
             None => below.sin(),
             Some(k) => {
                 let sine = above.min(below).sin();
@@ -82,22 +90,21 @@ fn area_nodes(
     nodes
 }
 
-/// Tanh-sinh on the head: `[s, weight, weight with twice the step, with four times]`, the least s first.
+/// Tanh-sinh on the head, in the order that kernels read it: every [`HEAD_SUMS`]th node from the least s on, then from the next one on.
 fn head(oscillation: &Oscillation, start: f64, end: f64, epsilon: f64) -> Vec<Quad<f64>> {
     let width = end - start;
     if width <= 0.0 {
-        return vec![Quad([end, 0.0, 0.0, 0.0])];
+        return vec![Quad([end, 0.0, 0.0, 0.0]); HEAD_SUMS as usize];
     }
     // The left end may be singular; towards the right one the oscillation vanishes, or the integrand is smooth.
-    // The least node is 1e-275 of the width, and in single precision 1e-29, so that it stays a number when it is divided by a frequency.
-    let furthest = if epsilon < 1e-10 { 6.0 } else { 3.75 };
-    let (left, right) = ((furthest / STEP) as i32, (3.5 / STEP) as i32);
+    let (step, furthest) = head_steps(epsilon);
+    let (left, right) = ((furthest / step) as i32, (3.5 / step) as i32);
     let mut nodes = Vec::new();
     for j in -left..=right {
-        let t = f64::from(j) * STEP;
+        let t = f64::from(j) * step;
         let u = PI * t.abs().sinh();
         let near = (-u).exp() / (1.0 + (-u).exp());
-        let weight = STEP * PI * t.cosh() * near * (1.0 - near) * width;
+        let weight = step * PI * t.cosh() * near * (1.0 - near) * width;
         let (above, below) = if j < 0 {
             (near * width, (1.0 - near) * width)
         } else {
@@ -109,16 +116,16 @@ fn head(oscillation: &Oscillation, start: f64, end: f64, epsilon: f64) -> Vec<Qu
             continue;
         }
         let weight = weight * oscillation_at(oscillation, None, s, above, below);
-        let multiple = |step: i32| {
-            if j % step == 0 {
-                f64::from(step) * weight
-            } else {
-                0.0
-            }
-        };
-        nodes.push(Quad([s, weight, multiple(2), multiple(4)]));
+        nodes.push(Quad([s, weight, 0.0, 0.0]));
     }
-    nodes
+    let Quad([middle, ..]) = nodes[nodes.len() / 2];
+    let sums = HEAD_SUMS as usize;
+    let each = nodes.len().div_ceil(sums);
+    nodes.resize(each * sums, Quad([middle, 0.0, 0.0, 0.0]));
+    (0..sums)
+        .flat_map(|first| nodes.iter().skip(first).step_by(sums))
+        .copied()
+        .collect()
 }
 
 /// C(n, j) 2^-n, j = 0 ..= n.
@@ -196,16 +203,27 @@ impl Tables {
         }
         let head = head(&config.oscillation, start, bounds[0], epsilon);
         let (rows, skips) = rows(&bounds, config, epsilon);
+        let remainder = |skip: u32| {
+            let n = config.areas as i32 - skip as i32;
+            2.0 * (3.0 + 8f64.sqrt()).powi(-n)
+        };
         let rule = BatchRule {
             absolute: config.absolute,
             relative: config.relative,
             accuracy: config.accuracy * epsilon,
+            remainders: skips.map(remainder),
+            last: bounds[config.areas],
             integrals: 0,
             areas: config.areas as u32,
             panels: (nodes.len() / PANEL_NODES as usize) as u32,
             head: head.len() as u32,
             premise: (config.areas / 4).max(8) as u32,
             skips,
+            bessel: u32::from(matches!(config.oscillation, Oscillation::Bessel(_))),
+            looks: u32::from(!matches!(
+                config.oscillation,
+                Oscillation::Boundaries { .. }
+            )),
             padding: 0,
         };
         Self {
