@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// The command, in a folder of its own. The test binary may have been carried to another machine; `RAREFY_BIN` then names the command.
@@ -165,13 +165,119 @@ fn every_subcommand_has_help() {
         ("rates", "--convergence"),
         ("isotropic", "--rates-only"),
         ("market", "--scenario"),
+        ("couette", "--out"),
+        ("fourier", "--out"),
+        ("shock", "--mach"),
+        ("cavity", "--out"),
+        ("longman", "--out"),
+        ("sum", "--exact"),
+        ("dot", "--round"),
+        ("dft", "--digits"),
+        ("digits", "--timings"),
         ("doctor", "--json"),
+        ("completions", "<SHELL>"),
+        ("man", "<DIR>"),
     ] {
         let output = done(dir.path(), &[command, "--help"]);
         assert!(text(&output.stdout).contains(option), "{command}");
         let example = format!("\n  rarefy {command} ");
         assert!(text(&output.stdout).contains(&example), "{command}");
         assert!(output.stderr.is_empty());
+    }
+}
+
+#[test]
+fn shells_and_manuals_know_the_options() {
+    let dir = folder();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = done(dir.path(), &["completions", shell]);
+        assert!(text(&output.stdout).contains("checkpoint-every"), "{shell}");
+    }
+    refused(dir.path(), &["completions", "csh"], "'csh'");
+    done(dir.path(), &["man", "pages/man1"]);
+    let page = |name: &str| fs::read_to_string(dir.path().join("pages/man1").join(name)).unwrap();
+    assert!(page("rarefy.1").contains(".TH rarefy"));
+    assert!(page("rarefy-relax.1").contains("rarefy relax"));
+    refused(
+        dir.path(),
+        &["man", "pages/man1/rarefy.1"],
+        "a file is in the place",
+    );
+}
+
+#[test]
+fn settings_lie_between_the_command_line_and_the_file() {
+    let dir = folder();
+    fs::write(
+        dir.path().join("run.toml"),
+        "[common]\nprecision = \"f32\"\n[relax]\ngrid = 8\ndt = 0.125\nno-correction = true\n",
+    )
+    .unwrap();
+    let parameters = |arguments: &[&str]| {
+        let mut all = vec![
+            "relax",
+            "--config",
+            "run.toml",
+            "--steps",
+            "1",
+            "--backend",
+            "cpu",
+            "--json",
+            "--quiet",
+        ];
+        all.extend(arguments);
+        object(&done(dir.path(), &all))["parameters"].clone()
+    };
+    let run = parameters(&[]);
+    assert_eq!(
+        (&run["grid"], &run["no-correction"]),
+        (&json!(8), &json!(true))
+    );
+    let run = parameters(&[
+        "-s",
+        "relax.grid=6",
+        "-s",
+        "relax.no-correction=false",
+        "-s",
+        "collide.frequency=true",
+    ]);
+    assert_eq!(
+        (&run["grid"], &run["precision"], &run["dt"]),
+        (&json!(6), &json!("f32"), &json!(0.125))
+    );
+    let run = parameters(&[
+        "-s",
+        "relax.grid=6",
+        "-s",
+        "common.precision=f64",
+        "--grid",
+        "7",
+        "-s",
+        "relax.grid=5",
+    ]);
+    assert_eq!(
+        (&run["grid"], &run["precision"]),
+        (&json!(7), &json!("f64"))
+    );
+    for (setting, why) in [
+        (
+            "relax.gird=6",
+            "-s: unknown key 'gird' in [relax]; did you mean 'grid'?",
+        ),
+        (
+            "relaks.grid=6",
+            "-s: unknown section or key 'relaks'; did you mean 'relax'?",
+        ),
+        (
+            "grid=6",
+            "-s takes SECTION.KEY=VALUE, such as relax.grid=24, not 'grid=6'",
+        ),
+        ("relax.grid", "-s takes SECTION.KEY=VALUE"),
+        ("relax.grid=x", "-s: invalid value 'x' for '--grid"),
+        ("relax.no-correction=1", "must be true or false"),
+        ("relax.=1", "unknown key ''"),
+    ] {
+        refused(dir.path(), &["relax", "-s", setting], why);
     }
 }
 

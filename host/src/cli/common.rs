@@ -42,6 +42,10 @@ pub(super) struct Common {
     /// options on the command line override it
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
+    /// Set an option by its name in such a file, as -s relax.grid=24; it goes before the file, and after the options of the command
+    /// line
+    #[arg(short = 's', value_name = "SECTION.KEY=VALUE")]
+    pub(super) set: Vec<String>,
 }
 
 /// Flags of the subcommands that evaluate the collision integral.
@@ -274,30 +278,32 @@ impl From<Error> for Failure {
     }
 }
 
-/// Parses the command line, with the file named by `--config` layered under it.
+/// Parses the command line, with the settings of `-s` layered under it, and under those the file named by `--config`.
 ///
-/// An option of the file is used unless the command line has that option or one that excludes it, so the file
-/// goes through the same parser, checks and messages as the flags.
+/// An option of a layer is used unless what lies above has that option or one that excludes it, so all layers go through the same parser,
+/// checks and messages as the flags.
 pub(super) fn parse(
     command: clap::Command,
-    arguments: Vec<OsString>,
+    mut arguments: Vec<OsString>,
 ) -> Result<ArgMatches, Failure> {
     let command = command.color(clap::ColorChoice::Auto);
-    // What is required may stand in the file: the first pass requires nothing.
+    // What is required may stand in the file: the first passes require nothing.
     let lenient = command
         .clone()
         .mut_subcommands(|sub| sub.mut_args(|arg| arg.required(false)));
-    let first = lenient
-        .try_get_matches_from(&arguments)
-        .map_err(|error| Failure::usage(&error))?;
-    let file = first.subcommand().and_then(|(name, sub)| {
-        let path = sub.try_get_one::<PathBuf>("config").ok()??;
-        Some((name, sub, path.clone()))
-    });
-    let mut arguments = arguments;
     let mut origin = None;
-    if let Some((name, given, path)) = file {
-        let options = options_of_file(&command, name, given, &path)?;
+    for layer in [settings, file_sections] {
+        let given = lenient
+            .clone()
+            .try_get_matches_from(&arguments)
+            .map_err(|error| refused(&error, origin.as_deref()))?;
+        let Some((name, given)) = given.subcommand() else {
+            continue;
+        };
+        let Some((path, sections)) = layer(&command, given)? else {
+            continue;
+        };
+        let options = options_of(&command, name, given, &sections, &path)?;
         // The subcommand is the first argument: the command itself has no options that take a value.
         let place = arguments
             .iter()
@@ -307,32 +313,80 @@ pub(super) fn parse(
         arguments.splice(place..place, options);
         origin = Some(path);
     }
-    command.try_get_matches_from(&arguments).map_err(|error| {
-        let failure = Failure::usage(&error);
-        match (failure, origin) {
-            (Failure::Usage(line), Some(path))
-                if error.kind() != ErrorKind::MissingRequiredArgument =>
-            {
-                Failure::Usage(format!("{}: {line}", path.display()))
-            }
-            (failure, _) => failure,
-        }
-    })
+    command
+        .try_get_matches_from(&arguments)
+        .map_err(|error| refused(&error, origin.as_deref()))
 }
 
-/// The options of the file that hold for this command line, as arguments.
-fn options_of_file(
+/// What clap refused, and in which file or layer.
+fn refused(error: &clap::Error, origin: Option<&Path>) -> Failure {
+    match (Failure::usage(error), origin) {
+        (Failure::Usage(line), Some(path))
+            if error.kind() != ErrorKind::MissingRequiredArgument =>
+        {
+            Failure::Usage(format!("{}: {line}", path.display()))
+        }
+        (failure, _) => failure,
+    }
+}
+
+/// Where settings come from, and their sections.
+type Layer = Option<(PathBuf, Vec<Section>)>;
+
+/// The settings of `-s`.
+fn settings(command: &clap::Command, given: &ArgMatches) -> Result<Layer, Failure> {
+    let texts = given.try_get_many::<String>("set").ok().flatten();
+    let mut sections: Vec<Section> = Vec::new();
+    for text in texts.into_iter().flatten() {
+        let parts = text
+            .split_once('=')
+            .and_then(|(name, value)| Some((name.split_once('.')?, value)));
+        let Some(((section, key), value)) = parts else {
+            return Err(Failure::Usage(format!(
+                "-s takes SECTION.KEY=VALUE, such as relax.grid=24, not '{text}'"
+            )));
+        };
+        known_section(section, &section_names(command), Path::new(SETTINGS))?;
+        let value = match value {
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            text => Value::String(text.into()),
+        };
+        // Of two that set the same, the last one holds.
+        match sections.iter_mut().find(|(name, _)| name == section) {
+            Some((_, table)) => {
+                table.insert(key.into(), value);
+            }
+            None => sections.push((section.into(), Map::from_iter([(key.into(), value)]))),
+        }
+    }
+    Ok((!sections.is_empty()).then(|| (SETTINGS.into(), sections)))
+}
+
+/// What messages call the settings of `-s`.
+const SETTINGS: &str = "-s";
+
+/// The sections of the file named by `--config`.
+fn file_sections(command: &clap::Command, given: &ArgMatches) -> Result<Layer, Failure> {
+    match given.try_get_one::<PathBuf>("config") {
+        Ok(Some(path)) => Ok(Some((path.clone(), read_sections(command, path)?))),
+        _ => Ok(None),
+    }
+}
+
+/// The options of a layer that hold for this command line, as arguments.
+fn options_of(
     command: &clap::Command,
     name: &str,
     given: &ArgMatches,
+    sections: &[Section],
     path: &Path,
 ) -> Result<Vec<OsString>, Failure> {
-    let sections = read_sections(command, path)?;
     let mut options = Vec::new();
-    for (section, table) in &sections {
+    for (section, table) in sections {
         let of_section = command
             .find_subcommand(if section == "common" { name } else { section })
-            .expect("read_sections admits commands only");
+            .expect("sections are those of commands");
         for (key, value) in table {
             let arg = known_option(of_section, section, key, path)?;
             if section != "common" && section != name {
@@ -358,20 +412,40 @@ fn options_of_file(
     Ok(options)
 }
 
-/// The name of a section and its keys.
-type Section = (String, Map<String, Value>);
-
-/// The sections of a configuration file: a TOML file's tables, or a run.json's parameters.
-fn read_sections(command: &clap::Command, path: &Path) -> Result<Vec<Section>, Error> {
-    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, output::reason(&e)))?;
-    let names: Vec<&str> = std::iter::once("common")
+/// `common` and the commands that take settings.
+fn section_names(command: &clap::Command) -> Vec<&str> {
+    std::iter::once("common")
         .chain(
             command
                 .get_subcommands()
                 .filter(|sub| sub.get_arguments().any(|arg| arg.get_id() == "config"))
                 .map(clap::Command::get_name),
         )
-        .collect();
+        .collect()
+}
+
+/// Refuses a section that no command has.
+fn known_section(section: &str, names: &[&str], path: &Path) -> Result<(), Error> {
+    if names.contains(&section) {
+        return Ok(());
+    }
+    Err(Error::file(
+        path,
+        format!(
+            "unknown section or key '{section}'{}",
+            similar(section, names.iter().copied())
+                .unwrap_or_else(|| format!("; sections are {}", names.join(", ")))
+        ),
+    ))
+}
+
+/// The name of a section and its keys.
+type Section = (String, Map<String, Value>);
+
+/// The sections of a configuration file: a TOML file's tables, or a run.json's parameters.
+fn read_sections(command: &clap::Command, path: &Path) -> Result<Vec<Section>, Error> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, output::reason(&e)))?;
+    let names = section_names(command);
     if path.extension().is_some_and(|e| e == "json") {
         let object: Value = serde_json::from_str(&text).map_err(|e| Error::file(path, e))?;
         return match (&object["command"], &object["parameters"]) {
@@ -390,16 +464,7 @@ fn read_sections(command: &clap::Command, path: &Path) -> Result<Vec<Section>, E
     })?;
     let mut sections = Vec::new();
     for (section, value) in table {
-        if !names.contains(&section.as_str()) {
-            return Err(Error::file(
-                path,
-                format!(
-                    "unknown section or key '{section}'{}",
-                    similar(&section, names.iter().copied())
-                        .unwrap_or_else(|| format!("; sections are {}", names.join(", ")))
-                ),
-            ));
-        }
+        known_section(&section, &names, path)?;
         match serde_json::to_value(value) {
             Ok(Value::Object(table)) => sections.push((section, table)),
             _ => {
@@ -423,6 +488,7 @@ fn known_option<'a>(
         command
             .get_arguments()
             .filter(|arg| !matches!(arg.get_id().as_str(), "config" | "help"))
+            .filter(|arg| arg.get_long().is_some())
     };
     let long = |arg: &'a Arg| arg.get_long().unwrap_or_default();
     options().find(|arg| long(arg) == key).ok_or_else(|| {

@@ -12,6 +12,7 @@
 //! | `flow` | flags and the loop of the solvers in time |
 //! | `progress` | a bar on a terminal, a line now and then elsewhere |
 
+mod bench;
 mod cavity;
 mod checkpoint;
 mod collide;
@@ -36,6 +37,7 @@ mod progress;
 mod rates;
 mod relax;
 mod report;
+mod shell;
 mod shock;
 mod steady;
 mod sum;
@@ -73,7 +75,10 @@ enum Command {
     Shock(shock::ShockArgs),
     Cavity(cavity::CavityArgs),
     Longman(Box<longman::LongmanArgs>),
+    Bench(bench::BenchArgs),
     Doctor(doctor::DoctorArgs),
+    Completions(shell::CompletionsArgs),
+    Man(shell::ManArgs),
 }
 
 /// Runs the command with the arguments of the process.
@@ -103,7 +108,10 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
         (Some(Command::Cavity(args)), Some(sub)) => cavity::run(&args, sub),
         (Some(Command::Longman(args)), _) => longman::run(&args),
+        (Some(Command::Bench(args)), _) => bench::run(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
+        (Some(Command::Completions(args)), _) => shell::completions(&args, Cli::command()),
+        (Some(Command::Man(args)), _) => shell::man(&args, Cli::command()),
         _ => output::print(&Cli::command().render_long_help().to_string()),
     }
 }

@@ -118,32 +118,46 @@ kernel! {
                 }
                 quad += 8 * step;
             }
-            while quad < quads {
-                add_pair(&mut sum, limbs.get(t, quad), Quad([0; 4]));
-                quad += step;
+            // What is left, at once as well.
+            if quad < quads {
+                let mut loaded = [Quad([0i32; 4]); 8];
+                let mut i = 0;
+                while i < 7 {
+                    if quad + i * step < quads {
+                        loaded[i] = limbs.get(t, quad + i * step);
+                    }
+                    i += 1;
+                }
+                i = 0;
+                while i < 8 {
+                    add_pair(&mut sum, loaded[i], loaded[i + 1]);
+                    i += 2;
+                }
             }
         }
         let mut j = 0;
         while j < 4 {
-            sums.set(t, j * SUM_THREADS + k, sum[j as usize]);
+            sums.set(t, 4 * k + j, sum[j as usize]);
             j += 1;
         }
         t.sync_threads();
-        // Four columns of each place, over the layers of the block.
-        let places = if deal.tiles == 1 { deal.period } else { t.block_dim() };
+        // One thread a column, over the layers of the block and the rows of a period: neighbours add to neighbouring columns, which
+        // travel together. Of a period that several blocks share, each has a part.
+        let (items, limbs_here) = if deal.tiles == 1 { (deal.width, 4 * deal.period) } else { (4 * SUM_THREADS, 4 * SUM_THREADS) };
         let mut item = k;
-        while item < 4 * places {
-            let j = quotient(item, places);
-            let here = item - j * places;
-            let place = if deal.tiles == 1 { here } else { tile * SUM_THREADS + here };
-            if place < deal.period {
-                let mut total = 0i64;
+        while item < items {
+            let mut total = 0i64;
+            let mut limb = item;
+            while limb < limbs_here {
                 let mut layer = 0;
                 while layer < deal.stacked {
-                    total += sums.get(t, j * SUM_THREADS + layer * deal.period + here);
+                    total += sums.get(t, 4 * layer * deal.period + limb);
                     layer += 1;
                 }
-                let limb = 4 * place + j;
+                limb += items;
+            }
+            let limb = 4 * tile * SUM_THREADS + item;
+            if limb < 4 * deal.period {
                 let column = limb - quotient(limb, deal.width) * deal.width;
                 columns.atomic_add(t, column as usize, total as u64);
             }

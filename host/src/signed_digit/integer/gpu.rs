@@ -17,6 +17,8 @@ use rayon::prelude::*;
 const CHUNK_BYTES: u64 = 1 << 30;
 /// Blocks of [`kernels::column_sums`] that one multiprocessor holds.
 const SUM_BLOCKS: u32 = 4;
+/// Quads that a thread of it sums at least, where there are enough for all: what a block adds to the columns in the end takes time too.
+const SUM_QUADS: u64 = 4;
 /// Blocks of the dot products that one multiprocessor is given.
 const DOT_BLOCKS: u32 = 8;
 /// Threads of a block of the kernels with a warp or a thread an item.
@@ -146,7 +148,7 @@ impl<M: Machine> Resident<M> {
         let per_group = u64::from(deal.period) * u64::from(deal.stacked);
         let groups = deal
             .quads
-            .div_ceil(per_group.max(1))
+            .div_ceil(SUM_QUADS * per_group.max(1))
             .clamp(1, u64::from((wanted / deal.tiles).max(1)));
         Ok(Self {
             limbs,
