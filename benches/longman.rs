@@ -292,7 +292,51 @@ const BOUNDS: [(&str, f64); 6] = [
     ("oscillator table f64", 4.4e9),
 ];
 
+/// Other libraries on integrals of `e^(-lambda x) cos(omega x)` with the parameters of [`parameters`]: microseconds an integral and the largest relative
+/// error, on one thread of a 2-core Xeon virtual machine.
+const PEERS: [(&str, f64, &str); 7] = [
+    ("Boost ooura_fourier_cos", 1.4, "7e-12"),
+    ("serial, N = 16, 8 nodes", 1.5, "3e-6"),
+    ("serial, N = 32, 8 nodes", 3.0, "6e-11"),
+    ("GSL qawf, epsabs 1e-10", 36.0, "2e-9"),
+    ("GSL qawf, epsabs 1e-14", 73.0, "1e-9"),
+    ("SciPy quad, weight='cos'", 28.0, "2e-8"),
+    ("mpmath quadosc, 15 digits", 29_600.0, "3e-16"),
+];
+
+fn peers(measured: &Measured) {
+    println!(
+        "\nMicroseconds an integral, beside other libraries (theirs measured on another machine)\n"
+    );
+    println!("| | us | relative error |\n|---|---|---|");
+    for (name, time, error) in PEERS {
+        println!("| {name} | {time} | {error} |");
+    }
+    for (what, areas, count, error) in [
+        ("one core f64", 16, 50_000, ""),
+        (
+            "one core f64 with error estimate",
+            32,
+            1000,
+            "estimated, 1e-10",
+        ),
+        (
+            "verdicts named f64 with transfers",
+            24,
+            1_000_000,
+            "estimated, 1e-10",
+        ),
+        ("warp f64", 16, 10_000_000, ""),
+    ] {
+        if let Some(seconds) = measured.get(what, areas, count) {
+            let time = seconds / count as f64 * 1e6;
+            println!("| here: {what}, N = {areas} | {time:.6} | {error} |");
+        }
+    }
+}
+
 fn report(measured: &Measured) {
+    peers(measured);
     let all: Vec<((String, usize, usize), f64)> = {
         let all = measured.0.borrow();
         all.iter().map(|(key, time)| (key.clone(), *time)).collect()

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """Writes random_cases.json: integrals with random parameters and closed forms, evaluated at 40 digits (needs mpmath).
 
-Parameters are binary doubles; `exact` is null where the integral diverges or the input is invalid, so that no status but OK is right.
+Parameters are binary doubles; `exact` is null where the integral diverges or the input is invalid, so that any status but OK is right.
+
+    random_cases.py [SEED FILE]     other integrals of the same kinds, for a look at what was never tuned on
 """
 import json
 import random
+import sys
 
 from mpmath import besselk, exp, gamma, hyp2f1, mp, mpf, pi, sin, sqrt, gammainc, expj, cos
 
 mp.dps = 40
-random.seed(20090611)
+random.seed(int(sys.argv[1]) if len(sys.argv) > 1 else 20090611)
 cases = []
 
 
@@ -94,6 +97,6 @@ for _ in range(10):
     add("exp(-x)", "cos", dict(w=-w), 0, None)
     add("exp(-x)", "sin", dict(w=0), 0, None)
     add("0/0*x", "cos", dict(w=w), 0, None)
-with open(__file__.replace(".py", ".json"), "w") as out:
+with open(sys.argv[2] if len(sys.argv) > 2 else __file__.replace(".py", ".json"), "w") as out:
     out.write("[\n" + ",\n".join(json.dumps(c) for c in cases) + "\n]\n")
 print(len(cases))
