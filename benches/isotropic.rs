@@ -195,6 +195,55 @@ fn row(name: &str, values: impl Iterator<Item = Option<String>>) {
     println!("| {name} | {} |", values.join(" | "));
 }
 
+/// What bounds the rows of the GPU: operations of the pipe of the precision (9 for each jump and state, a multiply-add is one), the table from L2, or
+/// neither, where a step of two or three small kernels is shorter than their launches and barriers.
+fn limits(measured: &Measured) {
+    println!(
+        "\n| pairs on the GPU | operations, share of the peak | table, TB/s of about 5.5 from L2 | the limit |\n|---|---|---|---|"
+    );
+    let mut row = |name: &str, cells: usize, states: usize, double: bool, table: f64| {
+        let Some(seconds) = measured.get(name, cells) else {
+            return;
+        };
+        let jumps = Counts::of(cells).pair as f64;
+        let lanes = if double { 64.0 } else { 128.0 };
+        let share = 9.0 * jumps * states as f64 / seconds / (132.0 * lanes * 1.98e9);
+        let read = table * if double { 8.0 } else { 4.0 } * jumps / seconds / 1e12;
+        let limit = if share.max(read / 5.5) < 0.1 {
+            "latency of launches and barriers"
+        } else if share >= read / 5.5 {
+            "arithmetic"
+        } else {
+            "L2"
+        };
+        println!(
+            "| {name}, M = {cells} | {:.1}% | {read:.2} | {limit} |",
+            100.0 * share
+        );
+    };
+    for cells in [128, 256, 512, 1024, 2048, 4096] {
+        row("cuda pairs f64", cells, 1, true, 1.0);
+        row("cuda pairs f32", cells, 1, false, 1.0);
+    }
+    // Four states a block share the table.
+    let shared = BATCH as f64 / 4.0;
+    row(
+        &format!("cuda pairs f64 batch of {BATCH}"),
+        512,
+        BATCH,
+        true,
+        shared,
+    );
+    row(
+        &format!("cuda pairs f32 batch of {BATCH}"),
+        512,
+        BATCH,
+        false,
+        shared,
+    );
+    println!();
+}
+
 fn report(measured: &Measured) {
     let rows: Vec<String> = {
         let all = measured.0.borrow();
@@ -306,19 +355,7 @@ fn report(measured: &Measured) {
     ratio("GPU: full over pairs", "cuda full f64", "cuda pairs f64");
 
     // What binds a batch: f64 operations of the flows, or the table read from L2 by each pair of states.
-    if let Some(seconds) = measured.get(&format!("cuda pairs f64 batch of {BATCH}"), 512) {
-        let jumps = Counts::of(512).pair as f64;
-        let operations = 9.0 * jumps * BATCH as f64;
-        let pipe = 132.0 * 64.0 * 1.98e9;
-        let table = 8.0 * jumps * BATCH as f64 / 2.0;
-        println!(
-            "\nBatch of {BATCH} at M = 512: {:.3e} f64 operations a second, {:.0}% of an H200's {pipe:.2e} (9 for each jump and state, a \
-             multiply-add is one); the table is read at {:.2} TB/s\n",
-            operations / seconds,
-            100.0 * operations / seconds / pipe,
-            table / seconds / 1e12
-        );
-    }
+    limits(measured);
     for (storage, elements) in [
         ("full", Counts::of(512).full),
         ("compact", Counts::of(512).reciprocal_strict),

@@ -767,6 +767,63 @@ fn states_of_a_batch_do_not_see_each_other() {
     }
 }
 
+/// So many states that the kernels take jumps in blocks; the last group of four is not full, and the second tile of jumps neither.
+#[test]
+fn many_states_relax_as_on_the_cpu() {
+    let cells = 138;
+    let grid = grid(cells, 15.0);
+    let states: Vec<Vec<f64>> = (0..266)
+        .map(|k| {
+            let rough = sample(cells, k);
+            let smooth = bkw(&grid, 0.61 + 0.001 * k as f64);
+            let pairs = smooth.iter().zip(&rough);
+            pairs.map(|(f, r)| f * (0.5 + r)).collect()
+        })
+        .collect();
+    let relaxed = |backend: Backend, theta: f64, precision: Precision| {
+        let operator = OperatorConfig {
+            precision,
+            ..config(grid, Law::Power { theta }, backend)
+        };
+        let config = RelaxationConfig {
+            operator,
+            integrator: Integrator::Euler,
+            step: Some(0.1),
+            every: 1,
+        };
+        let mut run = Relaxation::new(config, &states).expect("a run");
+        run.advance(1).expect("a step");
+        let rows: Vec<(f64, f64)> = (0..states.len())
+            .map(|k| {
+                let [before, after] = [0, 1].map(|row| run.history(k)[row]);
+                let number = (after.moments.number / before.moments.number - 1.0).abs();
+                (after.largest_frequency, number)
+            })
+            .collect();
+        (run.distributions().expect("states"), rows)
+    };
+    for (theta, precision, tolerance) in [(0.5, Precision::F64, 1e-14), (0.0, Precision::F32, 3e-7)]
+    {
+        let (expected, rows) = relaxed(Backend::Cpu, theta, Precision::F64);
+        for backend in machines().into_iter().filter(|b| *b != Backend::Cpu) {
+            let (found, found_rows) = relaxed(backend, theta, precision);
+            for (k, (a, b)) in found.iter().zip(&expected).enumerate() {
+                assert!(
+                    distance(a, b) < tolerance * largest(b),
+                    "{backend} {precision}, theta {theta}, state {k}: {:e}",
+                    distance(a, b) / largest(b)
+                );
+                let (frequency, number) = found_rows[k];
+                assert!((frequency / rows[k].0 - 1.0).abs() < 30.0 * tolerance);
+                assert!(number < 1e-14, "{precision}: {number:e}");
+            }
+            if backend == Backend::Cuda {
+                assert!(found == relaxed(backend, theta, precision).0, "other bits");
+            }
+        }
+    }
+}
+
 #[test]
 fn two_runs_give_the_same_bits() {
     let grid = grid(150, 15.0);

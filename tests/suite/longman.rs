@@ -1,6 +1,7 @@
 //! Longman's method against closed forms: the right value, or an honest status.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use rarefy::Precision;
 use rarefy::backend::Resolved;
@@ -23,13 +24,17 @@ struct Case {
     expect: String,
 }
 
-fn cases() -> Vec<Case> {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/data/longman/longman_public.json"
+fn data(name: &str) -> String {
+    let folder = std::env::var_os("RAREFY_TEST_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"),
+        Into::into,
     );
-    let text = std::fs::read_to_string(path).unwrap();
-    let list: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let path = folder.join("longman").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn cases() -> Vec<Case> {
+    let list: Vec<Value> = serde_json::from_str(&data("longman_public.json")).unwrap();
     let number = |v: &Value| -> f64 { v.as_str().unwrap().parse().unwrap() };
     list.iter()
         .map(|case| Case {
@@ -201,11 +206,7 @@ fn every_public_case_has_the_right_value_or_an_honest_status() {
 /// Hundreds of integrals with random parameters; written by tests/data/longman/random_cases.py.
 #[test]
 fn no_random_integral_is_wrong_and_believed() {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/data/longman/random_cases.json"
-    );
-    let list: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let list: Vec<Value> = serde_json::from_str(&data("random_cases.json")).unwrap();
     let (mut valid, mut wrong) = (0, Vec::new());
     let mut ok = [0; 4];
     for (i, case) in list.iter().enumerate() {
@@ -266,11 +267,7 @@ fn no_random_integral_is_wrong_and_believed() {
 /// The same integrals by kernels: what they call OK is right, and what diverges is not believed.
 #[test]
 fn kernels_believe_no_wrong_random_integral() {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/data/longman/random_cases.json"
-    );
-    let list: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let list: Vec<Value> = serde_json::from_str(&data("random_cases.json")).unwrap();
     // Rows of one form, by amplitude and oscillator.
     let mut forms: BTreeMap<(String, String), Vec<&Value>> = BTreeMap::new();
     for (i, case) in list.iter().enumerate() {
