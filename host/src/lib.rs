@@ -35,6 +35,12 @@
 //!
 //! Kernels are in the crate [`rarefy_kernels`]; its macro [`kernel!`](rarefy_kernels::kernel!) declares kernels of your own.
 //!
+//! # Features
+//!
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `peers` | no | rows of other libraries (GMP through rug, xsum) in the bench `signed_digit`; needs a C compiler, make and m4. The library is the same |
+//!
 //! No CUDA is needed to build this crate or to run it on the CPU: the PTX of the kernels is embedded, and the driver is looked for
 //! at run time. Errors are one type, [`Error`]; bad input, a missing GPU or too little memory is an error, never a panic.
 
