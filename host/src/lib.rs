@@ -35,6 +35,8 @@
 //!
 //! Kernels are in the crate [`rarefy_kernels`]; its macro [`kernel!`](rarefy_kernels::kernel!) declares kernels of your own.
 //!
+//! # Features
+//!
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `cli` | yes | the command `rarefy`, and the libraries that it reads, writes and plots with |

@@ -210,7 +210,7 @@ fn settings_lie_between_the_command_line_and_the_file() {
     let dir = folder();
     fs::write(
         dir.path().join("run.toml"),
-        "[common]\nprecision = \"f32\"\n[relax]\ngrid = 8\ndt = 0.125\nno-correction = true\n",
+        "[common]\nprecision = \"f32\"\n[relax]\ngrid = 8\ndt = 0.0625\nno-correction = true\n",
     )
     .unwrap();
     let parameters = |arguments: &[&str]| {
@@ -243,7 +243,7 @@ fn settings_lie_between_the_command_line_and_the_file() {
     ]);
     assert_eq!(
         (&run["grid"], &run["precision"], &run["dt"]),
-        (&json!(6), &json!("f32"), &json!(0.125))
+        (&json!(6), &json!("f32"), &json!(0.0625))
     );
     let run = parameters(&[
         "-s",

@@ -7,14 +7,9 @@ use serde_json::Value;
 
 use crate::support;
 
-/// A file of cases.
-fn cases(name: &str) -> Vec<Value> {
-    let path = format!(
-        "{}/tests/data/signed_digit/{name}",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let text = std::fs::read_to_string(path).expect("the data are there");
-    serde_json::from_str(&text).expect("a list of cases")
+/// The cases of a file.
+fn cases(text: &str) -> Vec<Value> {
+    serde_json::from_str(text).expect("a list of cases")
 }
 
 /// Every backend that can be had here.
@@ -54,7 +49,9 @@ fn floats(case: &Value, key: &str) -> Vec<Decimal> {
 #[test]
 fn public_integers_are_summed_exactly() {
     for backend in backends() {
-        for case in cases("sd_public_int_decimal.json") {
+        for case in cases(include_str!(
+            "../data/signed_digit/sd_public_int_decimal.json"
+        )) {
             let (what, x) = (&case["id"], integers(&case, "x"));
             let (found, expected) = match case["kind"].as_str() {
                 Some("isum") => (decimal::sum(&x, &backend), &case["sum"]),
@@ -77,7 +74,9 @@ fn public_integers_are_summed_exactly() {
 #[test]
 fn public_decimal_floats_are_summed_exactly() {
     for backend in backends() {
-        for case in cases("sd_public_dec_float.json") {
+        for case in cases(include_str!(
+            "../data/signed_digit/sd_public_dec_float.json"
+        )) {
             let what = &case["id"];
             let (found, expected) = match case["kind"].as_str() {
                 Some("decsum") => (

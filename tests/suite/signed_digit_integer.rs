@@ -384,12 +384,8 @@ fn digits_are_packed_from_text() {
 
 #[test]
 fn public_generated_integers() {
-    let path = format!(
-        "{}/tests/data/signed_digit/sd_public_generated.json",
-        env!("CARGO_MANIFEST_DIR")
-    );
-    let text = std::fs::read_to_string(path).expect("the data are there");
-    let cases: Vec<serde_json::Value> = serde_json::from_str(&text).expect("a list of cases");
+    let text = include_str!("../data/signed_digit/sd_public_generated.json");
+    let cases: Vec<serde_json::Value> = serde_json::from_str(text).expect("a list of cases");
     let mut backends = vec![Resolved::Cpu];
     backends.extend(support::device().map(Resolved::Cuda));
     for case in cases {

@@ -1,11 +1,12 @@
 //! `cargo xtask ci`: what every change must pass.
 
+use std::fs;
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
-use crate::cargo;
+use crate::{cargo, root};
 
 /// One call of cargo.
 struct Stage {
@@ -15,7 +16,7 @@ struct Stage {
     variables: &'static [(&'static str, &'static str)],
 }
 
-const STAGES: [Stage; 9] = [
+const STAGES: [Stage; 7] = [
     Stage {
         title: "format",
         arguments: &["fmt", "--all", "--check"],
@@ -58,33 +59,21 @@ const STAGES: [Stage; 9] = [
         variables: &[],
     },
     Stage {
-        title: "first example",
-        arguments: &["run", "--quiet", "--example", "01_relaxation"],
-        variables: &[],
-    },
-    Stage {
-        title: "second example",
-        arguments: &[
-            "run",
-            "--quiet",
-            "--example",
-            "02_collide_your_own_distribution",
-        ],
-        variables: &[],
-    },
-    Stage {
-        title: "third example",
-        arguments: &[
-            "run",
-            "--quiet",
-            "--example",
-            "03_custom_kernel_in_the_emulator",
-        ],
-        variables: &[],
-    },
-    Stage {
         title: "PTX matches its sources",
         arguments: &["xtask", "ptx", "check"],
+        variables: &[],
+    },
+    // Each crate is built from its package alone, PTX included.
+    Stage {
+        title: "packages",
+        arguments: &[
+            "package",
+            "--workspace",
+            "--exclude",
+            "xtask",
+            "--allow-dirty",
+            "--quiet",
+        ],
         variables: &[],
     },
 ];
@@ -108,6 +97,73 @@ pub(crate) fn run() -> Result<()> {
             .envs(stage.variables.iter().copied());
         run_stage(stage.title, &mut command)?;
     }
+    for example in examples()? {
+        let mut command = cargo();
+        command.args(["run", "--quiet", "--example", &example]);
+        run_stage(&format!("example {example}"), &mut command)?;
+    }
+    if installed("m4") && installed("make") {
+        let mut command = cargo();
+        command.args([
+            "check",
+            "--package",
+            "rarefy",
+            "--all-features",
+            "--all-targets",
+        ]);
+        run_stage("all features", &mut command)?;
+    } else {
+        println!("\n== all features: skipped, as GMP is built with m4 and make");
+    }
     println!("\n== all stages passed");
     Ok(())
+}
+
+/// Names of the examples, which are numbered from 01 without a gap.
+fn examples() -> Result<Vec<String>> {
+    let folder = root().join("examples");
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| format!("reading {}", folder.display()))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        names.extend(name.strip_suffix(".rs").map(str::to_owned));
+    }
+    names.sort();
+    numbered(&names)?;
+    Ok(names)
+}
+
+fn numbered(names: &[String]) -> Result<()> {
+    for (i, name) in names.iter().enumerate() {
+        if !name.starts_with(&format!("{:02}_", i + 1)) {
+            bail!("example {name} should be number {:02}", i + 1);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a program is there to be run.
+fn installed(program: &str) -> bool {
+    Command::new(program)
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_have_numbers_of_their_own() {
+        let names = |names: &[&str]| {
+            names
+                .iter()
+                .map(|&name| name.into())
+                .collect::<Vec<String>>()
+        };
+        numbered(&names(&["01_a", "02_b"])).unwrap();
+        numbered(&names(&["01_a", "01_b"])).unwrap_err();
+        numbered(&names(&["01_a", "03_b"])).unwrap_err();
+        assert!(examples().unwrap().len() > 3);
+    }
 }

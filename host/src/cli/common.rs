@@ -293,10 +293,18 @@ pub(super) fn parse(
         .mut_subcommands(|sub| sub.mut_args(|arg| arg.required(false)));
     let mut origin = None;
     for layer in [settings, file_sections] {
-        let given = lenient
-            .clone()
-            .try_get_matches_from(&arguments)
-            .map_err(|error| refused(&error, origin.as_deref()))?;
+        let given =
+            lenient
+                .clone()
+                .try_get_matches_from(&arguments)
+                .map_err(|error| match error.kind() {
+                    // Help tells what is required.
+                    ErrorKind::DisplayHelp => {
+                        let strict = command.clone().try_get_matches_from(&arguments);
+                        refused(&strict.err().unwrap_or(error), None)
+                    }
+                    _ => refused(&error, origin.as_deref()),
+                })?;
         let Some((name, given)) = given.subcommand() else {
             continue;
         };

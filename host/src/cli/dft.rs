@@ -1,6 +1,6 @@
 //! `rarefy dft`: the discrete Fourier transform with exact sums.
 
-mod input;
+pub(super) mod input;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! `rarefy digits`: the figures of the paper on signed digits, from its two examples and from the times of the bench.
 
-mod times;
+pub(super) mod times;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

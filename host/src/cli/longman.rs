@@ -527,7 +527,7 @@ fn read_samples(path: &Path) -> Result<(Vec<f64>, Vec<f64>)> {
 }
 
 /// Numbers apart by white space or commas; `#` starts a comment. A word that is no number refuses the file.
-fn read_zeros(path: &Path) -> Result<Vec<f64>> {
+pub(super) fn read_zeros(path: &Path) -> Result<Vec<f64>> {
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, output::reason(&e)))?;
     let mut zeros = Vec::new();
     for (i, line) in text.lines().enumerate() {

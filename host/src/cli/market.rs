@@ -207,7 +207,7 @@ impl Clock {
 }
 
 /// Reads the rows of a histogram.
-fn read_histogram(path: &Path) -> Result<Histogram> {
+pub(super) fn read_histogram(path: &Path) -> Result<Histogram> {
     let refuse = |text: String| Error::file(path, text);
     let bytes = std::fs::read(path).map_err(|e| Error::file(path, output::reason(&e)))?;
     let mut reader = csv::ReaderBuilder::new()

@@ -25,6 +25,8 @@ mod distribution;
 mod doctor;
 mod flow;
 mod fourier;
+#[cfg(test)]
+mod fuzz;
 mod isotropic;
 mod longman;
 mod market;

@@ -1,7 +1,7 @@
 //! `rarefy relax`: homogeneous relaxation on a 3D velocity grid.
 
 mod results;
-mod state;
+pub(super) mod state;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

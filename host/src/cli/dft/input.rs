@@ -17,7 +17,7 @@ const HEADER: usize = 1024;
 type Decode = fn([u8; 8]) -> Option<Decimal>;
 
 /// Reads a sequence of real or complex numbers; `-` is standard input.
-pub(super) fn read(path: &Path) -> Result<Signal> {
+pub(in crate::cli) fn read(path: &Path) -> Result<Signal> {
     let bytes = if path.as_os_str() == "-" {
         let mut bytes = Vec::new();
         std::io::stdin()

@@ -23,10 +23,10 @@ struct Time {
 
 /// The times of sums and dot products of integers.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Times(Vec<Time>);
+pub(in crate::cli) struct Times(Vec<Time>);
 
 impl Times {
-    pub(super) fn read(path: &Path) -> Result<Self> {
+    pub(in crate::cli) fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).map_err(|e| Error::file(path, reason(&e)))?;
         Self::parse(&text).ok_or_else(|| {
             Error::file(
@@ -77,7 +77,7 @@ impl Times {
     }
 
     /// All times.
-    pub(super) fn table(&self) -> Result<Vec<u8>> {
+    pub(in crate::cli) fn table(&self) -> Result<Vec<u8>> {
         output::table(
             &["operation", "digits", "k", "method", "milliseconds"],
             self.0.iter().map(|time| {
@@ -133,7 +133,7 @@ impl Times {
     }
 
     /// The figures for which there are times, by the names of their files.
-    pub(super) fn figures(&self) -> Vec<(&'static str, Figure)> {
+    pub(in crate::cli) fn figures(&self) -> Vec<(&'static str, Figure)> {
         let over_digits = |y: &str, legend: &str, curves: Vec<Curve>| Panel {
             x: "digits of a number".into(),
             y: y.into(),
@@ -161,8 +161,8 @@ impl Times {
                 "figure_6.png",
                 "Figure 6: sums by the second method, digit by digit, copies included",
                 vec![
-                    over_digits(paper, "a row a column", second("column", Stroke::Dotted)),
-                    over_digits(paper, "a row a place", second("place", Stroke::Dotted)),
+                    over_digits(paper, "k, rows by column", second("column", Stroke::Dotted)),
+                    over_digits(paper, "k, rows by place", second("place", Stroke::Dotted)),
                 ],
             ),
             (
@@ -176,12 +176,12 @@ impl Times {
                 vec![
                     over_digits(
                         "T_{GMP} / T_{GPU}",
-                        "resident",
+                        "k, resident",
                         self.over_digits(GMP, "packed, GPU, resident", "", Stroke::Dotted),
                     ),
                     over_digits(
                         "T_{GMP} / T_{GPU}",
-                        "with upload",
+                        "k, with upload",
                         self.over_digits(GMP, "packed, GPU, with upload", "", Stroke::Dotted),
                     ),
                 ],
@@ -203,11 +203,11 @@ impl Times {
             (
                 SCALAR,
                 "partial products of digits, GPU, with copies",
-                "digits, GPU",
+                "digits / digits",
             ),
-            (SCALAR, "packed, GPU, with upload", "packed, GPU"),
-            (GMP, "packed, GPU, with upload", "the same over GMP"),
-            (GMP, "packed, GPU, resident", "resident over GMP"),
+            (SCALAR, "packed, GPU, with upload", "digits / packed"),
+            (GMP, "packed, GPU, with upload", "GMP / packed"),
+            (GMP, "packed, GPU, resident", "GMP / resident"),
         ];
         let curves = drawn
             .iter()
@@ -231,7 +231,7 @@ impl Times {
             x: "pairs k".into(),
             y: "T_{CPU} / T_{GPU}".into(),
             reach: None,
-            legend: "over digits on a core".into(),
+            legend: "one core / GPU".into(),
             scale: Scale::Logarithmic,
             curves: curves.collect(),
         }

@@ -246,7 +246,7 @@ pub(super) fn encode(
 }
 
 /// A checkpoint file, read and checked.
-pub(super) struct Saved {
+pub(in crate::cli) struct Saved {
     pub(super) parameters: Parameters,
     pub(super) version: String,
     pub(super) machine: String,
@@ -255,7 +255,7 @@ pub(super) struct Saved {
 }
 
 impl Saved {
-    pub(super) fn read(path: &Path) -> Result<Self> {
+    pub(in crate::cli) fn read(path: &Path) -> Result<Self> {
         let mut content = Content::<Header>::read(path, "relax")?;
         // The header's grid has not been through VelocityGrid::new.
         let grid = content.state.parameters.config()?.operator.grid;
@@ -270,8 +270,8 @@ impl Saved {
         let initial = content.take(path, "f_initial", grid.cells())?;
         let residuals = content.take(path, "residuals", 5)?;
         let (rows, samples) = (content.state.rows, content.state.samples);
-        let history = content.take(path, "history", rows * COLUMNS.len())?;
-        let sections = content.take(path, "cross_sections", samples * (2 + 2 * n))?;
+        let history = content.take(path, "history", rows.saturating_mul(COLUMNS.len()))?;
+        let sections = content.take(path, "cross_sections", samples.saturating_mul(2 + 2 * n))?;
         let header = content.state;
         Ok(Self {
             parameters: header.parameters,

@@ -1,6 +1,6 @@
 //! Exact sums of floating-point numbers: the same bits for every order, machine and number of threads.
 //!
-//! cargo run --release --example 09_exact_sums
+//! cargo run --release --example 06_exact_sums
 
 use rarefy::Backend;
 use rarefy::signed_digit::float::{ExactAccumulator, ExactEngine, ExactSum, exact_norm};

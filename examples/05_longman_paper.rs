@@ -1,6 +1,6 @@
 //! The paper on Longman's method on graphics hardware, with its corrections: Table 1, eq. (16), and Fig. 11 in three precisions.
 //!
-//!     cargo run --release --example 08_longman_paper
+//!     cargo run --release --example 05_longman_paper
 
 use rarefy::emulator::Emulator;
 use rarefy::gpu::Device;

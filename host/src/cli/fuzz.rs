@@ -1,0 +1,242 @@
+//! Files of any content are read or refused: no parser of the command panics, whatever bytes it is given.
+//!
+//! Bytes are made up, or are those of a good file with some changed, put in, doubled or left out. The generator is fixed, so a failure comes again.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::CommandFactory;
+use serde_json::{Value, json};
+
+use super::checkpoint::Content;
+use super::digits::times::Times;
+use super::numbers::{Element, Kind, Numbers};
+use super::relax::state::Saved;
+use super::timings::Timings;
+use super::{Cli, common, dft, longman, market, npy};
+use crate::backend::{Precision, Resolved};
+use crate::longman::expression::Expression;
+use crate::signed_digit::decimal::{self, Decimal};
+use crate::signed_digit::float::ExactAccumulator;
+use crate::signed_digit::integer::Integers;
+
+/// Files of each kind.
+const CASES: u64 = 400;
+
+/// The generator splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn draw(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.draw() % n.max(1) as u64) as usize
+    }
+
+    /// A byte that parsers look for, or any.
+    fn byte(&mut self) -> u8 {
+        const KNOWN: &[u8] = b"0123456789+-.eE,;:='\"()[]{}#_ \t\r\n\0\x93NUMPYxyzTFnaif<>|";
+        match self.below(2) {
+            0 => KNOWN[self.below(KNOWN.len())],
+            _ => self.draw() as u8,
+        }
+    }
+
+    /// Bytes made up, or of a good file with some changed.
+    fn file(&mut self, good: &[u8]) -> Vec<u8> {
+        if self.below(4) == 0 {
+            let len = self.below(300);
+            return (0..len).map(|_| self.byte()).collect();
+        }
+        let mut bytes = good.to_vec();
+        for _ in 0..=self.below(6) {
+            let at = self.below(bytes.len());
+            match self.below(6) {
+                0 | 1 if !bytes.is_empty() => bytes[at] = self.byte(),
+                2 => bytes.insert(at, self.byte()),
+                3 if !bytes.is_empty() => drop(bytes.remove(at)),
+                4 => bytes.truncate(at),
+                _ => {
+                    let end = at + self.below(bytes.len() - at);
+                    let part = bytes[at..end].to_vec();
+                    bytes.splice(at..at, part);
+                }
+            }
+        }
+        bytes
+    }
+}
+
+/// Gives many files to `read`, which may refuse them.
+fn try_all(name: &str, good: &[u8], mut read: impl FnMut(&Path, &[u8])) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(name);
+    let mut random = Random(name.len() as u64 ^ good.len() as u64);
+    let mut look = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).expect("a file");
+        read(&path, bytes);
+    };
+    look(good);
+    for _ in 0..CASES {
+        look(&random.file(good));
+    }
+}
+
+#[test]
+fn arrays() {
+    let cube = npy::encode(&[3, 3, 3], &[0.5; 27], Precision::F64);
+    try_all("cube.npy", &cube, |path, _| {
+        let _ = npy::read_cube(path, 3..=8, true);
+    });
+    let vector = npy::encode(&[5], &[1.5; 5], Precision::F32);
+    try_all("vector.npy", &vector, |path, _| {
+        let _ = npy::read_vector(path, 1..=100);
+        if let Ok(numbers) = Numbers::open(path)
+            && let Kind::Array(layout) = numbers.kind()
+        {
+            let _ = numbers.as_f64(layout, 0..layout.len());
+            match layout.element {
+                Element::F32 => drop(numbers.elements::<f32>(layout)),
+                Element::F64 => drop(numbers.elements::<f64>(layout)),
+                _ => drop(numbers.sum_of_integers(layout, true)),
+            }
+        }
+        let _ = dft::input::read(path);
+    });
+}
+
+#[test]
+fn decimal_text() {
+    let good = b"1e40\n  0.25\n\n-1e-40\r\n+7\n.5\n12345678901234567890123\n";
+    try_all("numbers.txt", good, |path, bytes| {
+        // Exponents far apart are refused for their memory, those not so far take it: neither is looked for here.
+        let modest = |number: &Decimal| number.top() < 1000 && number.scale() > -1000;
+        for line in bytes.split(|&c| c == b'\n') {
+            if let Ok(text) = std::str::from_utf8(line)
+                && let Ok(number) = text.parse::<Decimal>()
+            {
+                let again = number.to_string().parse::<Decimal>();
+                assert_eq!(again.ok(), Some(number.clone()), "{text}");
+                let _ = (number.round_f64(), number.round_f32());
+            }
+        }
+        if decimal::numbers(bytes).is_ok_and(|all| all.iter().all(modest)) {
+            let on_cpu = decimal::sum_text(bytes, &Resolved::Cpu).expect("numbers");
+            let emulated = decimal::sum_text(bytes, &Resolved::Emulator).expect("numbers");
+            assert_eq!(on_cpu, emulated);
+            let _ = Integers::from_text(bytes);
+        }
+        let _ = dft::input::read(path);
+    });
+}
+
+#[test]
+fn tables() {
+    let zeros = b"zero\n1.5\n4.5\n7.5\n";
+    try_all("zeros.csv", zeros, |path, _| {
+        let _ = longman::read_zeros(path);
+    });
+    let histogram = b"x_lo,x_hi,share\n0,10,0.25\n10,20,0.5\n20,40,0.25\n";
+    try_all("histogram.csv", histogram, |path, _| {
+        let _ = market::read_histogram(path);
+    });
+    let printed =
+        b"| | 1e4 | 1e5 |\n|---|---|---|\n| sum of 50 digits: packed, one core | 0.5 | 5.0 |\n\
+        \n| | 12^3 | 16^3 |\n|---|---|---|\n| cuda fast f32 | 0.0794 | 0.1441 |\n";
+    try_all("times.txt", printed, |path, _| {
+        if let Ok(times) = Times::read(path) {
+            let _ = (times.figures(), times.table());
+        }
+        if let Ok(timings) = Timings::read(path) {
+            let _ = timings.plot();
+        }
+    });
+}
+
+#[test]
+fn configurations() {
+    let toml =
+        b"[common]\nprecision = 'f32'\n[relax]\ngrid = 8\ndt = 0.125\nno-correction = true\n";
+    let json =
+        json!({"command": "relax", "parameters": {"grid": 8, "dt": 0.5, "no-correction": false}});
+    for (name, good) in [
+        ("run.toml", toml.to_vec()),
+        ("run.json", json.to_string().into_bytes()),
+    ] {
+        try_all(name, &good, |path, _| {
+            let arguments = [
+                "rarefy".into(),
+                "relax".into(),
+                "--config".into(),
+                path.into(),
+            ];
+            let _ = common::parse(Cli::command(), Vec::<OsString>::from(arguments));
+        });
+    }
+    let mut random = Random(5);
+    for _ in 0..CASES {
+        let text = String::from_utf8_lossy(&random.file(b"relax.grid=24")).into_owned();
+        let arguments = ["rarefy", "relax", "-s", &text].map(OsString::from);
+        let _ = common::parse(Cli::command(), arguments.into());
+    }
+}
+
+#[test]
+fn checkpoints() {
+    let arrays = BTreeMap::from([("f".to_owned(), vec![1.0; 9]), ("g".to_owned(), vec![])]);
+    let good = Content::new("relax", json!({"time": 0.5}), arrays).encode();
+    try_all("saved.rarefy", &good, |path, bytes| {
+        let _ = Saved::read(path);
+        if let Ok(content) = Content::<Value>::read(path, "relax") {
+            assert_eq!(content.encode(), bytes);
+        }
+        // The same with a checksum that is right.
+        if let Some(body) = bytes.len().checked_sub(4).map(|end| &bytes[..end]) {
+            let sum = crc32fast::hash(body).to_le_bytes();
+            let path = path.with_extension("sealed");
+            std::fs::write(&path, [body, &sum].concat()).expect("a file");
+            let _ = Saved::read(&path);
+            let _ = Content::<Value>::read(&path, "relax");
+        }
+    });
+    let sum = ExactAccumulator::sum(&[1e300, 0.1, -2.5]).to_bytes();
+    try_all("sum", &sum, |_, bytes| {
+        if let Ok(again) = ExactAccumulator::from_bytes(bytes) {
+            let _ = (again.round::<f64>(), again.value().to_string());
+        }
+    });
+}
+
+#[test]
+fn expressions() {
+    let good = b"exp(-0.5*x)*cos(3*x)/(1+x^2)";
+    try_all("expression", good, |_, bytes| {
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            let _ = Expression::parse(text);
+        }
+    });
+}
+
+/// A file that is not there, a folder, and a file without a line are refused too.
+#[test]
+fn what_is_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let empty: PathBuf = folder.path().join("empty");
+    std::fs::write(&empty, "").expect("a file");
+    for path in [folder.path(), &folder.path().join("none"), &empty] {
+        assert!(npy::read_cube(path, 3..=8, false).is_err());
+        assert!(longman::read_zeros(path).is_err());
+        assert!(market::read_histogram(path).is_err());
+        assert!(dft::input::read(path).is_err());
+        assert!(Saved::read(path).is_err());
+        assert!(Times::read(path).is_err());
+        assert!(Timings::read(path).is_err());
+    }
+}
