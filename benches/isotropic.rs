@@ -201,7 +201,7 @@ fn limits(measured: &Measured) {
     println!(
         "\n| pairs on the GPU | operations, share of the peak | table, TB/s of about 5.5 from L2 | the limit |\n|---|---|---|---|"
     );
-    let mut row = |name: &str, cells: usize, states: usize, double: bool, table: f64| {
+    let row = |name: &str, cells: usize, states: usize, double: bool, table: f64| {
         let Some(seconds) = measured.get(name, cells) else {
             return;
         };
@@ -210,11 +210,11 @@ fn limits(measured: &Measured) {
         let share = 9.0 * jumps * states as f64 / seconds / (132.0 * lanes * 1.98e9);
         let read = table * if double { 8.0 } else { 4.0 } * jumps / seconds / 1e12;
         let limit = if share.max(read / 5.5) < 0.1 {
-            "latency of launches and barriers"
+            "latency"
         } else if share >= read / 5.5 {
-            "arithmetic"
+            "arithmetic, then latency"
         } else {
-            "L2"
+            "L2, then latency"
         };
         println!(
             "| {name}, M = {cells} | {:.1}% | {read:.2} | {limit} |",
@@ -225,22 +225,11 @@ fn limits(measured: &Measured) {
         row("cuda pairs f64", cells, 1, true, 1.0);
         row("cuda pairs f32", cells, 1, false, 1.0);
     }
-    // Four states a block share the table.
-    let shared = BATCH as f64 / 4.0;
-    row(
-        &format!("cuda pairs f64 batch of {BATCH}"),
-        512,
-        BATCH,
-        true,
-        shared,
-    );
-    row(
-        &format!("cuda pairs f32 batch of {BATCH}"),
-        512,
-        BATCH,
-        false,
-        shared,
-    );
+    // Four states share the table in f64, two in f32.
+    let batch = BATCH as f64;
+    let name = |precision: &str| format!("cuda pairs {precision} batch of {BATCH}");
+    row(&name("f64"), 512, BATCH, true, batch / 4.0);
+    row(&name("f32"), 512, BATCH, false, batch / 2.0);
     println!();
 }
 

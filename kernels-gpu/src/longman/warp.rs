@@ -78,11 +78,11 @@ pub fn warp_integral<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
     } else {
         let weights = (gauss, rule.nodes as usize);
         let value = if rule.nodes == USUAL_NODES {
-            linear_sum::<I, E, T, S>(t, weights, lane, lanes, head, |k| {
+            linear_sum(t, weights, lane, lanes, head, |k| {
                 fixed.area_of::<E, S>(t, k, USUAL_NODES)
             })
         } else {
-            linear_sum::<I, E, T, S>(t, weights, lane, lanes, head, |k| {
+            linear_sum(t, weights, lane, lanes, head, |k| {
                 fixed.area_of::<E, S>(t, k, rule.nodes)
             })
         };
@@ -114,7 +114,7 @@ fn part_sum<T: Real, S: Simt>(t: &S, value: T, lanes: u32) -> T {
 /// `head` is this lane's share of the head; the weights `(-1)^k c_k` stand behind the Gauss nodes.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn linear_sum<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
+fn linear_sum<T: Real, S: Simt>(
     t: &S,
     (gauss, nodes): (In<'_, Quad<T>>, usize),
     lane: u32,
