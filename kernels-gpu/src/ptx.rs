@@ -59,6 +59,11 @@ impl Simt for Gpu {
         unsafe { asm!("bar.warp.sync 0xffffffff;") }
     }
     #[inline(always)]
+    fn pin_accesses(&self) {
+        // SAFETY: no instruction at all; the memory that it might touch, by its options, is what pins the accesses.
+        unsafe { asm!("", options(nostack, preserves_flags)) }
+    }
+    #[inline(always)]
     fn shuffle_word(&self, word: u32, source: u32) -> u32 {
         let received: u32;
         // SAFETY: all lanes of the warp take part; the emulator checks that.

@@ -58,6 +58,10 @@ pub trait Simt {
     /// The same for the lanes of one warp.
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn sync_warp(&self);
+    /// Keeps the compiler from moving accesses to memory from one side of this call to the other: for loads that shall be under way while
+    /// arithmetic goes on. It orders nothing between threads.
+    #[inline(always)]
+    fn pin_accesses(&self) {}
     /// The word that lane `source` passes in this same exchange.
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn shuffle_word(&self, word: u32, source: u32) -> u32;

@@ -9,20 +9,20 @@ use crate::memory::Shared;
 use crate::simt::{Simt, WARP};
 
 /// Cells (iy, iz), with iy in steps of one, that a thread of [`collision_frequency()`] sums at a time.
-const FREQUENCY_ROWS: usize = 4;
+const FREQUENCY_ROWS: usize = 8;
 
 kernel! {
     /// Part of the collision frequency, nu_i = sum_j B(i-j) f_j (eq. 10, last sum; listing 1).
     ///
-    /// Block `(item, ix, jx)`, `jx` fastest, sums over the plane `jx` of its distribution. A thread owns four cells at a time, with neighbouring iy and one iz, neighbouring
+    /// Block `(item, ix, jx)`, `jx` fastest, sums over the plane `jx` of its distribution. A thread owns eight cells at a time, with neighbouring iy and one iz, neighbouring
     /// threads neighbouring iz. While j_y runs, i_y - j_y takes the same values for one cell after the other, so each
-    /// coefficient is loaded once and handed on through four registers: two shared loads for four multiply-adds, one of them a broadcast.
+    /// coefficient is loaded once and handed on through registers: 8 x 8 (i_y, j_y) take 16 shared loads for 64 multiply-adds, 8 of them broadcasts.
     /// `b[mx][my][mz] = 4 pi |m|^gamma` for 0 <= m < n; `buffer[item][ix][jx][iy][iz]`.
     ///
-    /// Shared memory: the plane of f (n^2) and the plane of b unfolded along y and z ((2n-1 + 3) (2n-1)), so that neighbouring
+    /// Shared memory: the plane of f (n^2) and the plane of b unfolded along y and z ((2n-1 + 7) (2n-1)), so that neighbouring
     /// threads read neighbouring words, and rows past the end, which belong to no cell, are there.
     pub fn collision_frequency<T: Real>(t, f: In<T>, b: In<T>, buffer: Out<T>; n: u32) for f32, f64
-    shared { f_plane: [T; n * n], b_plane: [T; (2 * n + 2) * (2 * n - 1)] } {
+    shared { f_plane: [T; n * n], b_plane: [T; (2 * n + 6) * (2 * n - 1)] } {
         let plane = n * n;
         let width = 2 * n - 1;
         let row = quotient(t.block_idx(), n);
@@ -36,7 +36,7 @@ kernel! {
             k += t.block_dim();
         }
         let mut k = t.thread_idx();
-        while k < (width + 3) * width {
+        while k < (width + FREQUENCY_ROWS as u32 - 1) * width {
             let row = quotient(k, width);
             let my = row.abs_diff(n - 1);
             let mz = (k - row * width).abs_diff(n - 1);
@@ -55,23 +55,43 @@ kernel! {
             let mut sum = [T::ZERO; FREQUENCY_ROWS];
             let mut jz = 0;
             while jz < n {
-                // Row i_y - j_y + n - 1 of b, for the four cells; it falls by one from each j_y to the next.
-                let column = iz + (n - 1) - jz;
-                let mut at = (iy + n - 1) * width + column;
-                let mut b1 = b_plane.get(t, at + width);
-                let mut b2 = b_plane.get(t, at + 2 * width);
-                let mut b3 = b_plane.get(t, at + 3 * width);
+                // Row i_y - j_y + n - 1 of b, for the first cell and j_y = 0; behind[c] is that of cell c.
+                let at = (iy + n - 1) * width + iz + (n - 1) - jz;
+                let mut behind = [T::ZERO; FREQUENCY_ROWS];
+                let mut c = 1;
+                while c < FREQUENCY_ROWS {
+                    behind[c] = b_plane.get(t, at + c as u32 * width);
+                    c += 1;
+                }
                 let mut jy = 0;
                 while jy < n {
-                    let b0 = b_plane.get(t, at);
-                    let value = f_plane.get(t, jy * n + jz);
-                    sum[0] = b0.mul_add(value, sum[0]);
-                    sum[1] = b1.mul_add(value, sum[1]);
-                    sum[2] = b2.mul_add(value, sum[2]);
-                    sum[3] = b3.mul_add(value, sum[3]);
-                    (b1, b2, b3) = (b0, b1, b2);
-                    at = at.wrapping_sub(width);
-                    jy += 1;
+                    let mut ahead = [T::ZERO; FREQUENCY_ROWS];
+                    let mut value = [T::ZERO; FREQUENCY_ROWS];
+                    let mut r = 0;
+                    while r < FREQUENCY_ROWS {
+                        let y = jy + r as u32;
+                        if y < n {
+                            ahead[r] = b_plane.get(t, at - y * width);
+                            value[r] = f_plane.get(t, y * n + jz);
+                        }
+                        r += 1;
+                    }
+                    let mut r = 0;
+                    while r < FREQUENCY_ROWS {
+                        let mut c = 0;
+                        while c < FREQUENCY_ROWS {
+                            let b = if c > r { behind[c - r] } else { ahead[r - c] };
+                            sum[c] = b.mul_add(value[r], sum[c]);
+                            c += 1;
+                        }
+                        r += 1;
+                    }
+                    let mut c = 1;
+                    while c < FREQUENCY_ROWS {
+                        behind[c] = ahead[FREQUENCY_ROWS - c];
+                        c += 1;
+                    }
+                    jy += FREQUENCY_ROWS as u32;
                 }
                 jz += 1;
             }

@@ -38,7 +38,7 @@ pub const GATHER_THREADS: u32 = 256;
 /// Distinct values of rho_xy that a block of [`gather_z()`] takes.
 pub const GATHER_SHARE: u32 = 4;
 /// Entries of the list of a warp of [`speed_spectrum()`]: two rounds of candidates, and a margin for reading ahead.
-const LIST: u32 = 2 * WARP + 4;
+const LIST: u32 = 2 * WARP + 8;
 
 /// The problem of the kernels of this file, and the part of it that a launch does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +188,8 @@ kernel! {
     /// an outer product of rows.
     ///
     /// **Thread**: one pair, one of the 8 images in x and y, and a tile of 4 x 4 (a, b), `tiles[k] = [a/4, b/4]`: 8 loads of 16 bytes (in f32),
-    /// 64 multiply-adds, 16 words written, each by one thread. Neighbouring threads have neighbouring images, and write 8 consecutive words.
+    /// 64 multiply-adds, 16 words written, each by one thread. A warp has 8 images of 4 tiles: neighbouring threads read the same rows, and every fourth writes
+    /// the next of 8 consecutive words.
     ///
     /// Written is `products[pair][parity of n_z][level_start(|n_z|/2) + (w_z/2 - start of the group) 16 + image]`; the
     /// words of a group with w_z < |n_z| belong to no product and stay zero.
@@ -198,7 +199,7 @@ kernel! {
         let n = shape.n;
         let item = quotient(t.block_idx(), shape.blocks);
         let index = (t.block_idx() - item * shape.blocks) * t.block_dim() + t.thread_idx();
-        let (image, rest) = (index % 8, index / 8);
+        let (image, rest) = (index / 4 % 8, index / WARP * 4 + index % 4);
         let pair = quotient(rest, tiles.len() as u32);
         if pair < count {
             let [high, low, _, _] = bytes(tiles.get(t, (rest - pair * tiles.len() as u32) as usize));
@@ -246,19 +247,31 @@ kernel! {
             }
             let slot_words = shape.slot_words();
             let target = (item as usize * shape.pairs as usize + pair as usize) * (2 * slot_words) as usize;
+            // A place is that of |n_z| = a - b, of four levels, plus that of s_z = a + b, of seven columns.
+            let mut levels = [0; 4];
+            let mut k = 0;
+            while k < 4 {
+                let level = (2 * (high - low) + k).saturating_sub(2);
+                levels[k as usize] = shape.level_start(level).wrapping_sub(level / GROUP * COLUMNS);
+                k += 1;
+            }
+            let mut columns = [0; 7];
+            let mut k = 0;
+            while k < 7 {
+                let s = 4 * (high + low) + k;
+                let (half, mirrored) =
+                    if s < n { (s / 2, 0) } else { ((n - 1).saturating_sub(s.div_ceil(2)), IMAGES / 2) };
+                columns[k as usize] = half * IMAGES + mirrored + image;
+                k += 1;
+            }
             let mut i = 0;
             while i < 4 {
                 let mut j = 0;
                 while j < 4 {
-                    let (a, b) = (4 * high + i as u32, 4 * low + j as u32);
-                    if a < n && (i >= j || high > low) {
-                        let level = (a - b) / 2;
-                        let w = half_width(a + b, n);
-                        let column = (w / 2 - level / GROUP * GROUP) * IMAGES;
-                        let mirrored = if a + b > n - 1 { IMAGES / 2 } else { 0 };
-                        let at = shape.level_start(level) + column + mirrored + image;
-                        let odd = (i as u32 + j as u32) % 2 * slot_words;
-                        products.set(t, target + (odd + at) as usize, sums[i][j]);
+                    if 4 * high + (i as u32) < n && (i >= j || high > low) {
+                        let odd = if (i + j) % 2 == 1 { slot_words } else { 0 };
+                        let at = levels[(i + 4 - j) / 2].wrapping_add(columns[i + j]) + odd;
+                        products.set(t, target + at as usize, sums[i][j]);
                     }
                     j += 1;
                 }
@@ -379,7 +392,7 @@ impl<T: Real> Tile<'_, T> {
             next += WARP;
             if count > WARP || next >= end {
                 // Coefficients of zero for whoever reads past the end.
-                if t.lane() < 4 {
+                if t.lane() < LIST - 2 * WARP {
                     self.fitting.set(t, list + count + t.lane(), 0);
                 }
                 t.sync_warp();
@@ -398,13 +411,12 @@ impl<T: Real> Tile<'_, T> {
         if R == 8 { [k % 2, k / 2] } else { [k, 0] }
     }
 
-    /// Coefficients and products of an entry, as far as they concern this lane.
+    /// Coefficients and products of an entry, as far as they concern this lane: runs of 16 bytes, so that 8 lanes read 128 bytes in a row.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn fetch<const R: usize, S: Simt>(&self, t: &S, entry: u32, part: u32) -> ([T; R], [T; 8]) {
         let entry = self.fitting.get(t, entry);
         let coefficient = ((entry >> 32) as u32 * TILE + part * R as u32) as usize;
-        let product = self.source + (entry as u32 + t.lane() % 8 * 8) as usize;
         let mut coefficients = [T::ZERO; R];
         let mut k = 0;
         while k < R {
@@ -415,12 +427,22 @@ impl<T: Real> Tile<'_, T> {
             coefficients[k + 3] = four[3];
             k += 4;
         }
-        let [a, b, c, d] = load_four(t, self.products, product);
-        let [e, f, g, h] = load_four(t, self.products, product + 4);
-        (coefficients, [a, b, c, d, e, f, g, h])
+        let product = self.source + (entry as u32 + t.lane() % 8 * run_length::<T>()) as usize;
+        let products = if size_of::<T>() == 4 {
+            let [a, b, c, d] = self.products.get_run::<4, S>(t, product);
+            let [e, f, g, h] = self.products.get_run::<4, S>(t, product + 32);
+            [a, b, c, d, e, f, g, h]
+        } else {
+            let [a, b] = self.products.get_run::<2, S>(t, product);
+            let [c, d] = self.products.get_run::<2, S>(t, product + 16);
+            let [e, f] = self.products.get_run::<2, S>(t, product + 32);
+            let [g, h] = self.products.get_run::<2, S>(t, product + 48);
+            [a, b, c, d, e, f, g, h]
+        };
+        (coefficients, products)
     }
 
-    /// Adds the shares of `count` entries of the list.
+    /// Adds the shares of `count` entries of the list. While one entry is multiplied the next one is on its way.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn multiply<const R: usize, S: Simt>(
@@ -432,21 +454,17 @@ impl<T: Real> Tile<'_, T> {
     ) {
         let [part, turn] = Self::lane_part::<R, S>(t);
         let turns = R as u32 / 4;
-        let mut next = self.fetch::<R, S>(t, list + turn, part);
-        let mut k = 0;
-        while k < count {
-            let (coefficients, products) = next;
-            k += turns;
-            next = self.fetch::<R, S>(t, list + turn + k, part);
-            let mut row = 0;
-            while row < R {
-                let mut c = 0;
-                while c < 8 {
-                    sums[row][c] = coefficients[row].mul_add(products[c], sums[row][c]);
-                    c += 1;
-                }
-                row += 1;
-            }
+        let mut at = list + turn;
+        let end = list + count;
+        let mut even = self.fetch::<R, S>(t, at, part);
+        while at - turn < end {
+            let odd = self.fetch::<R, S>(t, at + turns, part);
+            t.pin_accesses();
+            outer_product(&even.0, &even.1, sums);
+            even = self.fetch::<R, S>(t, at + 2 * turns, part);
+            t.pin_accesses();
+            outer_product(&odd.0, &odd.1, sums);
+            at += 2 * turns;
         }
     }
 
@@ -479,34 +497,40 @@ impl<T: Real> Tile<'_, T> {
                 T::ZERO
             };
             let at = self.output
-                + ((first + row as u32) * self.shape.row_words() + t.lane() % 8 * 8) as usize;
-            let s = sums[row];
-            store_four(
-                t,
-                self.spectrum,
-                at,
-                [factor * s[0], factor * s[1], factor * s[2], factor * s[3]],
-            );
-            store_four(
-                t,
-                self.spectrum,
-                at + 4,
-                [factor * s[4], factor * s[5], factor * s[6], factor * s[7]],
-            );
+                + ((first + row as u32) * self.shape.row_words() + t.lane() % 8 * run_length::<T>())
+                    as usize;
+            let s = sums[row].map(|sum| factor * sum);
+            if size_of::<T>() == 4 {
+                self.spectrum.set_run(t, at, [s[0], s[1], s[2], s[3]]);
+                self.spectrum.set_run(t, at + 32, [s[4], s[5], s[6], s[7]]);
+            } else {
+                self.spectrum.set_run(t, at, [s[0], s[1]]);
+                self.spectrum.set_run(t, at + 16, [s[2], s[3]]);
+                self.spectrum.set_run(t, at + 32, [s[4], s[5]]);
+                self.spectrum.set_run(t, at + 48, [s[6], s[7]]);
+            }
             row += 1;
         }
     }
 }
 
-/// Four consecutive values in one access or two.
+/// Values in 16 bytes.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn store_four<T: Real, S: Simt>(t: &S, to: Out<T>, index: usize, [a, b, c, d]: [T; 4]) {
-    if size_of::<T>() == 4 {
-        to.set_run(t, index, [a, b, c, d]);
-    } else {
-        to.set_run(t, index, [a, b]);
-        to.set_run(t, index + 2, [c, d]);
+const fn run_length<T>() -> u32 {
+    16 / size_of::<T>() as u32
+}
+
+/// Adds the products of R rows and 8 columns.
+#[inline(always)]
+fn outer_product<T: Real, const R: usize>(rows: &[T; R], columns: &[T; 8], sums: &mut [[T; 8]; R]) {
+    let mut row = 0;
+    while row < R {
+        let mut c = 0;
+        while c < 8 {
+            sums[row][c] = rows[row].mul_add(columns[c], sums[row][c]);
+            c += 1;
+        }
+        row += 1;
     }
 }
 
@@ -518,7 +542,8 @@ kernel! {
     /// `tasks[2 k] = [w_1, w_2 packed; first tile for even s_z, for odd s_z; first z-sum]` and `tasks[2 k + 1] = [first distinct value, their
     /// number, -, -]`.
     ///
-    /// **Thread**: some triples (rho_xy, i_z of the lower half, image); neighbouring threads read neighbouring images. For each |i_z - j_z| the two j_z share a row of G.
+    /// **Thread**: pairs (i_z of the lower half, image), for all four values; neighbouring threads read neighbouring images. For each |i_z - j_z| the
+    /// two j_z share a row of G, and the four rows the place in them.
     /// Through shared memory the sums get into the order `[image][rho_xy][i_z]`, so that rows of them are written whole.
     pub fn gather_z<T: Real>(
         t, spectrum: In<T>, tasks: In<Quad<u32>>, list: In<u32>, distinct: In<u32>, z_sums: Out<T>; shape: FastShape,
@@ -535,22 +560,34 @@ kernel! {
         let source = item as usize * shape.spectrum();
         let row_words = shape.row_words();
         let half = shape.levels();
+        let mut rho_xy = [0; GATHER_SHARE as usize];
+        let mut d = 0;
+        while d < GATHER_SHARE as usize {
+            // Past the end the last value once more.
+            let place = first + if (d as u32) < count { d as u32 } else { count - 1 };
+            rho_xy[d] = distinct.get(t, (first_distinct + place) as usize);
+            d += 1;
+        }
 
         let mut k = t.thread_idx();
-        while k < count * half * IMAGES {
-            let image = k % IMAGES;
+        while k < half * IMAGES {
+            let (image, iz) = (k % IMAGES, k / IMAGES);
             let (mirror, e) = (image / 8, image % 8);
-            let d = quotient(k / IMAGES, half);
-            let iz = k / IMAGES - d * half;
-            let rho_xy = distinct.get(t, (first_distinct + first + d) as usize);
-            let mut sum = T::ZERO;
+            let mut sum = [T::ZERO; GATHER_SHARE as usize];
             let mut pz = 0;
             while pz < 2 {
                 let class = (w1 & 1) + (w2 & 1) + pz;
                 let shift = class_shift(class);
                 let tile = if pz == 0 { even } else { odd };
-                let mut row = (tile * TILE + ((rho_xy + pz - class) >> shift)) * row_words;
+                let mut rows = [0; GATHER_SHARE as usize];
+                let mut d = 0;
+                while d < GATHER_SHARE as usize {
+                    let row = tile * TILE + ((rho_xy[d] + pz - class) >> shift);
+                    rows[d] = source + (row * row_words) as usize;
+                    d += 1;
+                }
                 // The squares of the numbers of one parity rise by 4, 12, 20, ... or 8, 16, 24, ....
+                let mut down = 0;
                 let mut rise = (4 * (1 + pz) >> shift) * row_words;
                 let more = (8 >> shift) * row_words;
                 let mut delta = pz;
@@ -564,13 +601,21 @@ kernel! {
                     } else {
                         (s, mirror)
                     };
-                    let mut pair = spectrum.get(t, source + (row + w / 2 * IMAGES + turned * 8 + e) as usize);
-                    if delta <= iz && delta > 0 {
-                        let w = 2 * iz - delta;
-                        pair += spectrum.get(t, source + (row + w / 2 * IMAGES + image) as usize);
+                    let above = (down + w / 2 * IMAGES + turned * 8 + e) as i32;
+                    let mut d = 0;
+                    while d < GATHER_SHARE as usize {
+                        sum[d] += spectrum.get_near(t, rows[d], above);
+                        d += 1;
                     }
-                    sum += pair;
-                    row += rise;
+                    if delta <= iz && delta > 0 {
+                        let below = (down + (2 * iz - delta) / 2 * IMAGES + image) as i32;
+                        let mut d = 0;
+                        while d < GATHER_SHARE as usize {
+                            sum[d] += spectrum.get_near(t, rows[d], below);
+                            d += 1;
+                        }
+                    }
+                    down += rise;
                     rise += more;
                     delta += 2;
                 }
@@ -579,7 +624,13 @@ kernel! {
             let z = if mirror == 1 { n - 1 - iz } else { iz };
             // The middle cell belongs to both halves; either sum is the same.
             if mirror == 0 || z != iz {
-                sums.set(t, (d * 8 + e) * n + z, sum);
+                let mut d = 0;
+                while d < GATHER_SHARE as usize {
+                    if (d as u32) < count {
+                        sums.set(t, (d as u32 * 8 + e) * n + z, sum[d]);
+                    }
+                    d += 1;
+                }
             }
             k += t.block_dim();
         }
@@ -621,12 +672,26 @@ kernel! {
             let mx = ix.abs_diff(jx);
             let mut jy = 0;
             while jy < n {
-                let my = iy.abs_diff(jy);
-                let place = (ix + jx) * (2 * n - 1) + iy + jy;
-                let [first_sum, first] = places.get_run(t, 2 * place as usize);
-                let d = map.get(t, (first + (mx / 2) * (half_width(iy + jy, n) / 2 + 1) + my / 2) as usize);
-                sum += z_sums.get(t, source + (first_sum + d * n + iz) as usize).to_f64();
-                jy += 1;
+                // Four chains of loads at a time; where the row ends the last one is loaded again and not counted.
+                let mut terms = [T::ZERO; 4];
+                let mut r = 0;
+                while r < 4 {
+                    let y = if jy + r < n { jy + r } else { n - 1 };
+                    let my = iy.abs_diff(y);
+                    let place = (ix + jx) * (2 * n - 1) + iy + y;
+                    let [first_sum, first] = places.get_run(t, 2 * place as usize);
+                    let d = map.get(t, (first + (mx / 2) * (half_width(iy + y, n) / 2 + 1) + my / 2) as usize);
+                    terms[r as usize] = z_sums.get(t, source + (first_sum + d * n + iz) as usize);
+                    r += 1;
+                }
+                let mut r = 0;
+                while r < 4 {
+                    if jy + r < n {
+                        sum += terms[r as usize].to_f64();
+                    }
+                    r += 1;
+                }
+                jy += 4;
             }
             jx += shares;
         }

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::machine::{Grid, Machine};
 
 /// Threads of a block of the collision frequency.
-const FREQUENCY_THREADS: u32 = 256;
+const FREQUENCY_THREADS: u32 = 128;
 
 /// The collision frequency of some distributions on a machine, in parts like the gain.
 pub(super) struct Frequency<M: Machine, T: Real> {
