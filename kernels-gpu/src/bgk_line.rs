@@ -2,326 +2,433 @@
 //!
 //! Its tables come from [`bgk_flow`](crate::bgk_flow), where the whole is explained.
 
-use crate::bgk_flow::layout::{
-    FlowShape, Heat, Lanes, axis, ceiling, cells_one_way, entry, row, source, split,
-};
+use crate::bgk_flow::layout::{FlowShape, Heat, PASS_SUMS_SHAKHOV, axis, ceiling, row, split};
+use crate::bgk_flow::span::{Span, span_tiles};
 use crate::kernel;
 use crate::math::Real;
-use crate::memory::{In, Out};
-use crate::simt::Simt;
+use crate::memory::{In, Out, Shared};
+use crate::simt::{Simt, WARP};
 
 /// Threads of a block of the passes over a line.
 pub const LINE_THREADS: u32 = 256;
 
-/// Sums that a chunk of nodes leaves: of f, v_y f and the energy that is not v_x's; for Shakhov also of v_y times that energy, and of v_y^2 f.
-pub const LINE_SUMS_BGK: u32 = 3;
-/// See [`LINE_SUMS_BGK`].
-pub const LINE_SUMS_SHAKHOV: u32 = 5;
+/// Nodes of the innermost axis that a thread has under way at once, and the same again while it waits for them.
+pub const LINE_NODES: u32 = 4;
 
-/// Tiles of a row of cells, one a warp.
+/// Cells of a thread: what 16 bytes hold.
 #[inline(always)]
-pub const fn line_tiles(nx: u32, sloped: bool) -> u32 {
-    nx.div_ceil(cells_one_way(sloped))
+pub const fn line_width(bytes: usize) -> u32 {
+    if bytes == 4 { 4 } else { 2 }
+}
+
+/// Tiles of a row of cells, one a block.
+#[inline(always)]
+pub const fn line_tiles(nx: u32, bytes: usize, sloped: bool) -> u32 {
+    span_tiles(nx, line_width(bytes), sloped)
+}
+
+/// Groups of nodes for one v_x.
+#[inline(always)]
+pub const fn line_groups(shape: &FlowShape) -> u32 {
+    shape.count_y * shape.count_m.div_ceil(LINE_NODES)
+}
+
+/// Words of shared memory of a block: the sums of its warps.
+#[inline(always)]
+pub const fn line_scratch(shape: &FlowShape, bytes: usize) -> u32 {
+    shape.pass_sums() * LINE_THREADS * line_width(bytes)
 }
 
 kernel! {
     /// One time step of first order: relaxation, streaming and partial sums of all populations on a line.
     ///
-    /// **Block**: 8 tiles of 31 cells, one a warp, for one chunk of nodes: one v_x and `range` values of v_y. Blocks of one chunk follow each other.
-    /// **Thread**: one place in space, whose lane neighbour upstream is the stencil's; it keeps the factors of the Maxwellian along v_x, and of four
-    /// nodes of the innermost axis at a time, and walks along v_y, two steps at once so that eight loads are under way. Lane 0 (31 for
-    /// backward velocities) only lends its value.
-    /// **Cost**: a population is read once and written once (8 bytes in `f32`; warps overlap in one cell of 32), and costs 8 arithmetic
-    /// operations and a shuffle, 15 instructions with addresses. Partial sums add 3 words for `range * count_m` populations.
-    /// **No race**: each population and each partial sum has one writer, and `f` and `next` are different memory.
+    /// **Block**: one tile of 31 spans of cells (124 cells in `f32`) for one v_x and `groups` groups of nodes, each of one v_y and four nodes of the
+    /// innermost axis. Its 8 warps take up the same cells and share the groups, so that factors of the Maxwellian stay in the L1 cache.
+    /// **Thread**: one span of cells, 16 bytes, which it keeps for all its nodes. It has the next group's populations under way, 64 bytes, while it works on
+    /// one. The lane at the upstream end only lends its cells.
+    /// **Cost**: a population is read once and written once (8 bytes in `f32`; the lender's from the caches), and costs about 23 instructions. Partial
+    /// sums, added over the warps in shared memory, are 3 words a cell for the populations of `groups` groups.
+    /// **No race**: each population, each shared word and each partial sum has one writer, a barrier stands before the block's sums are read, and `f` and
+    /// `next` are different memory.
     pub fn line_pass_upwind<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, range: u32,
-    ) for f32, f64 {
-        line_pass::<_, T, false, false>(t, f, tables, axes, next, partial, &shape, range);
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
+    ) for f32, f64
+    shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
+        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        pass.run::<false, false>();
     }
 }
 
 kernel! {
     /// The same step of second order with van Leer's slopes.
     ///
-    /// As [`line_pass_upwind()`], but three lanes of a warp only lend their values, two upstream and one downstream: tiles of 29 cells. 20
-    /// arithmetic operations, a reciprocal and three shuffles a population, about 28 instructions.
+    /// As [`line_pass_upwind()`], but a lane at either end of a warp only lends its cells: 30 spans. About 35 instructions a population.
     pub fn line_pass_van_leer<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, range: u32,
-    ) for f32, f64 {
-        line_pass::<_, T, true, false>(t, f, tables, axes, next, partial, &shape, range);
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
+    ) for f32, f64
+    shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
+        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        pass.run::<true, false>();
     }
 }
 
 kernel! {
     /// [`line_pass_upwind()`] for the Shakhov model: two operations more, and the sums that its heat flux needs.
     pub fn line_pass_upwind_shakhov<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, range: u32,
-    ) for f32, f64 {
-        line_pass::<_, T, false, true>(t, f, tables, axes, next, partial, &shape, range);
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
+    ) for f32, f64
+    shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
+        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        pass.run::<false, true>();
     }
 }
 
 kernel! {
     /// [`line_pass_van_leer()`] for the Shakhov model.
     pub fn line_pass_van_leer_shakhov<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, range: u32,
-    ) for f32, f64 {
-        line_pass::<_, T, true, true>(t, f, tables, axes, next, partial, &shape, range);
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
+    ) for f32, f64
+    shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
+        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        pass.run::<true, true>();
     }
 }
 
-/// What a thread keeps while it walks over its nodes.
-struct Walk<'a, S, T: Real> {
+/// The arguments of a launch.
+struct Pass<'a, S, T: Real> {
     t: &'a S,
     f: In<'a, T>,
     tables: In<'a, T>,
     axes: In<'a, T>,
     next: Out<'a, T>,
+    partial: Out<'a, T>,
+    scratch: Shared<'a, T>,
     shape: &'a FlowShape,
-    lanes: Lanes,
-    fraction: T,
-    curvature: T,
-    keep: T,
-    x: T,
-    heat: Option<Heat<T>>,
-    /// What turns the innermost axis' argument into the unresolved part of |c|^2.
-    unresolved: T,
-    /// Column of the tables.
-    column: u32,
-    /// Places of the first node of this v_x in `f` and `next`.
-    from: u32,
-    to: u32,
-    sums: [T; 5],
+    groups: u32,
 }
 
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-#[allow(clippy::too_many_arguments, reason = "the arguments of a launch")]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn line_pass<S: Simt, T: Real, const SLOPED: bool, const SHAKHOV: bool>(
-    t: &S,
-    f: In<'_, T>,
-    tables: In<'_, T>,
-    axes: In<'_, T>,
-    next: Out<'_, T>,
-    partial: Out<'_, T>,
-    shape: &FlowShape,
-    range: u32,
-) {
-    let tiles = line_tiles(shape.nx, SLOPED);
-    let (chunk, block) = split(t.block_idx(), ceiling(tiles, t.warps()));
-    let tile = block * t.warps() + t.warp();
-    let (jx, part) = split(chunk, ceiling(shape.count_y, range));
-    if tile >= tiles || jx >= shape.count_x {
-        return;
+impl<S: Simt, T: Real> Pass<'_, S, T> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn run<const SLOPED: bool, const SHAKHOV: bool>(&self) {
+        let Self { t, shape, .. } = *self;
+        let tiles = line_tiles(shape.nx, size_of::<T>(), SLOPED);
+        let (chunk, tile) = split(t.block_idx(), tiles);
+        let (jx, part) = split(chunk, ceiling(line_groups(shape), self.groups));
+        if jx >= shape.count_x {
+            return;
+        }
+        let forward = self
+            .axes
+            .get(t, (shape.axis_x(jx) + axis::VELOCITY) as usize)
+            > T::ZERO;
+        // Decided at compile time, so that no other width is compiled.
+        if const { line_width(size_of::<T>()) == 4 } {
+            if forward {
+                self.directed::<SLOPED, SHAKHOV, true, 4>(chunk, tile, jx, part);
+            } else {
+                self.directed::<SLOPED, SHAKHOV, false, 4>(chunk, tile, jx, part);
+            }
+        } else {
+            if forward {
+                self.directed::<SLOPED, SHAKHOV, true, 2>(chunk, tile, jx, part);
+            } else {
+                self.directed::<SLOPED, SHAKHOV, false, 2>(chunk, tile, jx, part);
+            }
+        }
     }
-    let first = part * range;
-    let last = if first + range < shape.count_y {
-        first + range
-    } else {
-        shape.count_y
-    };
 
-    let of_x = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
-    let forward = of_x(axis::VELOCITY) > T::ZERO;
-    let whole = of_x(axis::WHOLE).to_f64() as i32;
-    let fraction = of_x(axis::FRACTION);
-    let lanes = Lanes::one_way(t, tile, shape.nx, forward, SLOPED);
-    let place = if forward {
-        lanes.cell - whole
-    } else {
-        lanes.cell + whole
-    };
-    let from = source(place, shape.nx, shape.left, shape.right, forward);
-    let jx_from = if from.mirrored {
-        shape.count_x - 1 - jx
-    } else {
-        jx
-    };
-    let column = match from.face {
-        0 => from.cell,
-        1 => shape.face_columns(0),
-        _ => shape.face_columns(1),
-    };
-    let per_x = shape.count_y * shape.count_m * shape.plane();
-    let mut walk = Walk {
-        t,
-        f,
-        tables,
-        axes,
-        next,
-        shape,
-        lanes,
-        fraction,
-        curvature: fraction * (T::ONE - fraction),
-        keep: entry(t, tables, shape, row::KEEP, column),
-        x: entry(t, tables, shape, row::X + jx_from, column),
-        heat: if SHAKHOV {
-            let vx = axes.get(t, (shape.axis_x(jx_from) + axis::VELOCITY) as usize);
-            Some(Heat::new(t, tables, shape, column, vx))
-        } else {
-            None
-        },
-        unresolved: if SHAKHOV && shape.integrated > 0 {
-            entry(t, tables, shape, shape.row_m() + 1, column)
-        } else {
-            T::ONE
-        },
-        column,
-        from: jx_from * per_x + from.cell,
-        to: jx * per_x + if lanes.gives { lanes.cell as u32 } else { 0 },
-        sums: [T::ZERO; 5],
-    };
-    let mut m = 0;
-    while m + 4 <= shape.count_m {
-        walk.along_y::<SLOPED, SHAKHOV, 4>(m, first, last);
-        m += 4;
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn directed<const SLOPED: bool, const SHAKHOV: bool, const FORWARD: bool, const W: usize>(
+        &self,
+        chunk: u32,
+        tile: u32,
+        jx: u32,
+        part: u32,
+    ) {
+        let Self { t, shape, .. } = *self;
+        let mut walk = Walk::<S, T, W>::new::<SLOPED, SHAKHOV, FORWARD>(self, tile, jx);
+        let least = |a: u32, b: u32| if a < b { a } else { b };
+        let end = least((part + 1) * self.groups, line_groups(shape));
+        let share = ceiling(self.groups, t.warps());
+        let first = part * self.groups + t.warp() * share;
+        let end = least(first + share, end);
+        let (mut jy, group) = split(first, shape.count_m.div_ceil(LINE_NODES));
+        let mut m = group * LINE_NODES;
+        let mut item = first;
+        if item < end {
+            let mut ahead = walk.load(jy, m);
+            while item < end {
+                let f = ahead;
+                let (this_jy, this_m) = (jy, m);
+                m += LINE_NODES;
+                if m >= shape.count_m {
+                    m = 0;
+                    jy += 1;
+                }
+                item += 1;
+                if item < end {
+                    ahead = walk.load(jy, m);
+                }
+                if this_m + LINE_NODES <= shape.count_m {
+                    walk.group::<SLOPED, SHAKHOV, FORWARD, { LINE_NODES as usize }>(
+                        this_jy, this_m, f,
+                    );
+                } else {
+                    let [a, b, c, _] = f;
+                    walk.group::<SLOPED, SHAKHOV, FORWARD, 1>(this_jy, this_m, [a]);
+                    if this_m + 1 < shape.count_m {
+                        walk.group::<SLOPED, SHAKHOV, FORWARD, 1>(this_jy, this_m + 1, [b]);
+                    }
+                    if this_m + 2 < shape.count_m {
+                        walk.group::<SLOPED, SHAKHOV, FORWARD, 1>(this_jy, this_m + 2, [c]);
+                    }
+                }
+            }
+        }
+        self.sum_up(&walk, chunk);
     }
-    if m + 2 <= shape.count_m {
-        walk.along_y::<SLOPED, SHAKHOV, 2>(m, first, last);
-        m += 2;
-    }
-    if m < shape.count_m {
-        walk.along_y::<SLOPED, SHAKHOV, 1>(m, first, last);
-    }
-    if lanes.gives {
-        let count = if SHAKHOV {
-            LINE_SUMS_SHAKHOV
-        } else {
-            LINE_SUMS_BGK
-        };
+
+    /// Adds the sums of the warps, which have the same cells, in the order of the warps.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn sum_up<const W: usize>(&self, walk: &Walk<'_, S, T, W>, chunk: u32) {
+        let Self {
+            t, shape, scratch, ..
+        } = *self;
+        let (count, width) = (shape.pass_sums(), W as u32);
+        let own = |warp: u32, k: u32| ((warp * count + k) * WARP + t.lane()) * width;
         let mut k = 0;
-        while k < 5 {
+        while k < PASS_SUMS_SHAKHOV {
             if k < count {
-                let at = (chunk * count + k) * shape.pitch + lanes.cell as u32;
-                partial.set(t, at as usize, walk.sums[k as usize]);
+                scratch.set_run(t, own(t.warp(), k), walk.sums[k as usize]);
             }
             k += 1;
+        }
+        t.sync_threads();
+        // A warp takes every eighth of the sums.
+        let mut k = t.warp();
+        while k < count {
+            let mut sum = scratch.get_run::<W, _>(t, own(0, k));
+            let mut warp = 1;
+            while warp < t.warps() {
+                let other = scratch.get_run::<W, _>(t, own(warp, k));
+                let mut w = 0;
+                while w < W {
+                    sum[w] += other[w];
+                    w += 1;
+                }
+                warp += 1;
+            }
+            if walk.span.gives {
+                let at = (chunk * count + k) * shape.pitch + walk.span.gives_to();
+                self.partial.set_run(t, at as usize, sum);
+            }
+            k += t.warps();
         }
     }
 }
 
-impl<S: Simt, T: Real> Walk<'_, S, T> {
-    /// The nodes m to m + M of the innermost axis at each v_y of the range.
+/// What a thread keeps while it walks over its nodes.
+struct Walk<'a, S, T: Real, const W: usize> {
+    pass: &'a Pass<'a, S, T>,
+    span: Span<W>,
+    jx: u32,
+    fraction: T,
+    curvature: T,
+    keep: [T; W],
+    x: [T; W],
+    heat: Option<[Heat<T>; W]>,
+    /// What turns the innermost axis' argument into the unresolved part of |c|^2.
+    unresolved: [T; W],
+    sums: [[T; W]; PASS_SUMS_SHAKHOV as usize],
+}
+
+impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn along_y<const SLOPED: bool, const SHAKHOV: bool, const M: usize>(
+    fn new<const SLOPED: bool, const SHAKHOV: bool, const FORWARD: bool>(
+        pass: &'a Pass<'a, S, T>,
+        tile: u32,
+        jx: u32,
+    ) -> Self {
+        let Pass {
+            t,
+            tables,
+            axes,
+            shape,
+            ..
+        } = *pass;
+        let of_x = |jx: u32, k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
+        let whole = of_x(jx, axis::WHOLE).to_f64() as i32;
+        let fraction = of_x(jx, axis::FRACTION);
+        let span = Span::new(t, tile, shape, whole, FORWARD, SLOPED);
+        let column = |k: usize| span.column(k, 0, shape);
+        let table = |row: u32| {
+            let row = row * shape.columns();
+            let [values] = span.take(t, tables, |_| row + span.source(0), |_, w| row + column(w));
+            values
+        };
+        let mut x = [T::ZERO; W];
+        let mut k = 0;
+        while k < W {
+            let row = row::X + span.node(k, jx, shape);
+            x[k] = tables.get(t, (row * shape.columns() + column(k)) as usize);
+            k += 1;
+        }
+        let heat = if SHAKHOV {
+            let heat = |k: usize| {
+                let vx = of_x(span.node(k, jx, shape), axis::VELOCITY);
+                Heat::new(t, tables, shape, column(k), vx)
+            };
+            let mut all = [heat(0); W];
+            let mut k = 1;
+            while k < W {
+                all[k] = heat(k);
+                k += 1;
+            }
+            Some(all)
+        } else {
+            None
+        };
+        Self {
+            pass,
+            span,
+            jx,
+            fraction,
+            curvature: fraction * (T::ONE - fraction),
+            keep: table(row::KEEP),
+            x,
+            heat,
+            unresolved: if SHAKHOV && shape.integrated > 0 {
+                table(shape.row_m() + 1)
+            } else {
+                [T::ONE; W]
+            },
+            sums: [[T::ZERO; W]; PASS_SUMS_SHAKHOV as usize],
+        }
+    }
+
+    /// Place of a node's first population.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn base(&self, jx: u32, jy: u32, m: u32) -> u32 {
+        let shape = self.pass.shape;
+        ((jx * shape.count_y + jy) * shape.count_m + m) * shape.plane()
+    }
+
+    /// Rows of the tables at the cells that these take from.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn table<const K: usize>(&self, row: impl Fn(usize) -> u32) -> [[T; W]; K] {
+        let Pass {
+            t, tables, shape, ..
+        } = *self.pass;
+        let span = &self.span;
+        span.take(
+            t,
+            tables,
+            |k| row(k) * shape.columns() + span.source(0),
+            |k, w| row(k) * shape.columns() + span.column(w, 0, shape),
+        )
+    }
+
+    /// The populations of the four nodes from m on; beyond the last, some others.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load(&self, jy: u32, m: u32) -> [[T; W]; LINE_NODES as usize] {
+        let Pass { t, f, shape, .. } = *self.pass;
+        let span = &self.span;
+        let node = |k: usize| {
+            let node = m + k as u32;
+            if node < shape.count_m { node } else { m }
+        };
+        span.take_once(
+            t,
+            f,
+            |k| self.base(self.jx, jy, node(k)) + span.source(0),
+            |k, w| self.base(span.node(w, self.jx, shape), jy, node(k)) + span.source(w),
+        )
+    }
+
+    /// Relaxes, shifts, writes and sums the populations of `M` nodes of one v_y.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn group<const SLOPED: bool, const SHAKHOV: bool, const FORWARD: bool, const M: usize>(
         &mut self,
+        jy: u32,
         m: u32,
-        first: u32,
-        last: u32,
+        f: [[T; W]; M],
     ) {
-        let (t, shape) = (self.t, self.shape);
-        let mut inner = [T::ZERO; M];
-        let mut mass = [T::ZERO; M];
-        let mut energy = [T::ZERO; M];
-        let mut argument = [T::ZERO; M];
+        let Pass {
+            t,
+            axes,
+            shape,
+            next,
+            ..
+        } = *self.pass;
+        let vy = axes.get(t, (shape.axis_y(jy) + axis::VELOCITY) as usize);
+        let [y] = self.table(|_| shape.row_y() + jy);
+        let inner: [[T; W]; M] = self.table(|k| shape.row_m() + m + k as u32);
+        // The Maxwellian's share at the first two factors: a constant, and for Shakhov what goes with the unresolved |c|^2.
+        let (mut constant, mut slope) = ([T::ZERO; W], [T::ZERO; W]);
+        let mut w = 0;
+        while w < W {
+            constant[w] = self.x[w] * y[w];
+            if SHAKHOV && let Some(heat) = &self.heat {
+                let (alpha, beta) = heat[w].at(vy);
+                slope[w] = beta * constant[w] * self.unresolved[w];
+                constant[w] = alpha * constant[w];
+            }
+            w += 1;
+        }
+        let to = self.base(self.jx, jy, m) + self.span.gives_to();
+        let (mut zeroth, mut second) = ([T::ZERO; W], [T::ZERO; W]);
         let mut k = 0;
         while k < M {
             let node = m + k as u32;
-            let of_m = |e: u32| self.axes.get(t, (shape.axis_m(node) + e) as usize);
-            inner[k] = entry(t, self.tables, shape, shape.row_m() + node, self.column);
-            mass[k] = of_m(axis::VELOCITY);
-            energy[k] = of_m(axis::WHOLE);
-            if SHAKHOV {
-                argument[k] = of_m(axis::FRACTION) * self.unresolved;
-            }
-            k += 1;
-        }
-        let plane = shape.plane();
-        let step = shape.count_m * plane;
-        let mut at = first * step + m * plane;
-        let mut jy = first;
-        while jy + 2 <= last {
-            let a = self.load::<M>(at);
-            let b = self.load::<M>(at + step);
-            self.finish::<SLOPED, SHAKHOV, M>(jy, at, a, &inner, &mass, &energy, &argument);
-            self.finish::<SLOPED, SHAKHOV, M>(
-                jy + 1,
-                at + step,
-                b,
-                &inner,
-                &mass,
-                &energy,
-                &argument,
-            );
-            at += 2 * step;
-            jy += 2;
-        }
-        if jy < last {
-            let a = self.load::<M>(at);
-            self.finish::<SLOPED, SHAKHOV, M>(jy, at, a, &inner, &mass, &energy, &argument);
-        }
-    }
-
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<const M: usize>(&self, at: u32) -> [T; M] {
-        let plane = self.shape.plane();
-        let mut f = [T::ZERO; M];
-        let mut k = 0;
-        while k < M {
-            f[k] = self
-                .f
-                .get(self.t, (self.from + at + k as u32 * plane) as usize);
-            k += 1;
-        }
-        f
-    }
-
-    /// Relaxes, shifts, writes and sums M populations of one v_y.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[allow(clippy::too_many_arguments, reason = "one array for each quantity")]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn finish<const SLOPED: bool, const SHAKHOV: bool, const M: usize>(
-        &mut self,
-        jy: u32,
-        at: u32,
-        f: [T; M],
-        inner: &[T; M],
-        mass: &[T; M],
-        energy: &[T; M],
-        argument: &[T; M],
-    ) {
-        let (t, shape) = (self.t, self.shape);
-        let plane = shape.plane();
-        let vy = self
-            .axes
-            .get(t, (shape.axis_y(jy) + axis::VELOCITY) as usize);
-        let product = self.x * entry(t, self.tables, shape, shape.row_y() + jy, self.column);
-        let (mut alpha, mut beta) = (T::ONE, T::ZERO);
-        if SHAKHOV && let Some(heat) = &self.heat {
-            (alpha, beta) = heat.at(vy);
-            alpha *= product;
-            beta *= product;
-        }
-        let (mut zeroth, mut second) = (T::ZERO, T::ZERO);
-        let mut k = 0;
-        while k < M {
-            let share = if SHAKHOV {
-                beta.mul_add(argument[k], alpha)
+            let [mass, energy] = axes.get_run::<2, _>(t, shape.axis_m(node) as usize);
+            let argument = if SHAKHOV {
+                axes.get(t, (shape.axis_m(node) + axis::FRACTION) as usize)
             } else {
-                product
+                T::ZERO
             };
-            let post = self.keep.mul_add(f[k], share * inner[k]);
-            let z = self
-                .lanes
-                .shift::<S, T, SLOPED>(t, post, self.fraction, self.curvature);
-            if self.lanes.gives {
-                self.next
-                    .set(t, (self.to + at + k as u32 * plane) as usize, z);
+            let mut post = [T::ZERO; W];
+            let mut w = 0;
+            while w < W {
+                let share = if SHAKHOV {
+                    slope[w].mul_add(argument, constant[w])
+                } else {
+                    constant[w]
+                };
+                post[w] = self.keep[w].mul_add(f[k][w], share * inner[k][w]);
+                w += 1;
             }
-            zeroth = mass[k].mul_add(z, zeroth);
-            second = energy[k].mul_add(z, second);
+            let z =
+                self.span
+                    .shift::<S, T, SLOPED, FORWARD>(t, post, self.fraction, self.curvature);
+            if self.span.gives {
+                next.set_run(t, (to + k as u32 * shape.plane()) as usize, z);
+            }
+            let mut w = 0;
+            while w < W {
+                zeroth[w] = mass.mul_add(z[w], zeroth[w]);
+                second[w] = energy.mul_add(z[w], second[w]);
+                w += 1;
+            }
             k += 1;
         }
-        let rest = (vy * vy).mul_add(zeroth, second);
-        self.sums[0] += zeroth;
-        self.sums[1] = vy.mul_add(zeroth, self.sums[1]);
-        self.sums[2] += rest;
-        if SHAKHOV {
-            self.sums[3] = vy.mul_add(rest, self.sums[3]);
-            self.sums[4] = (vy * vy).mul_add(zeroth, self.sums[4]);
+        let mut w = 0;
+        while w < W {
+            let rest = (vy * vy).mul_add(zeroth[w], second[w]);
+            self.sums[0][w] += zeroth[w];
+            self.sums[1][w] = vy.mul_add(zeroth[w], self.sums[1][w]);
+            self.sums[2][w] += rest;
+            if SHAKHOV {
+                self.sums[3][w] = vy.mul_add(rest, self.sums[3][w]);
+                self.sums[4][w] = (vy * vy).mul_add(zeroth[w], self.sums[4][w]);
+            }
+            w += 1;
         }
     }
 }

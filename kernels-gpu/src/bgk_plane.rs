@@ -3,106 +3,114 @@
 //! Its tables come from [`bgk_flow`](crate::bgk_flow), where the whole is explained.
 
 use crate::bgk_flow::layout::{
-    FlowShape, Heat, Lanes, axis, ceiling, cells_both_ways, entry, limited, power_of_two, row,
-    source, split,
+    FlowShape, Heat, Source, axis, ceiling, limited, power_of_two, row, source, split,
 };
+use crate::bgk_flow::span::{Span, span_tiles};
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::memory::{In, Out, Shared};
-use crate::simt::Simt;
+use crate::simt::{Simt, WARP};
 
 /// Threads of a block of the passes over a plane.
 pub const PLANE_THREADS: u32 = 128;
+/// Cells of a thread in a row.
+pub const PLANE_WIDTH: u32 = 2;
+const W: usize = PLANE_WIDTH as usize;
+/// Cells that a warp takes up.
+const PLACES: u32 = PLANE_WIDTH * WARP;
 
-/// Rows of cells that a warp gives out in `f32`.
-pub const PLANE_ROWS: u32 = 8;
-
-/// Rows of cells that a warp gives out, by the bytes of a population and for Shakhov's model: as many as its registers hold.
+/// Rows of cells that a block gives out, by the bytes of a population and for Shakhov's model: as many as have room for their sums.
 #[inline(always)]
 pub const fn plane_rows(bytes: usize, shakhov: bool) -> u32 {
     match (bytes == 4, shakhov) {
-        (true, false) => PLANE_ROWS,
-        (true, true) | (false, false) => PLANE_ROWS / 2,
-        (false, true) => PLANE_ROWS / 4,
+        (true, false) => 16,
+        (true, true) | (false, false) => 8,
+        (false, true) => 4,
     }
 }
 
-/// Tiles of a plane of cells, one a warp, of so many rows.
+/// Nodes of the innermost axis that a thread walks over at once: g and h, or a group.
 #[inline(always)]
-pub const fn plane_tiles(nx: u32, ny: u32, sloped: bool, rows: u32) -> u32 {
-    nx.div_ceil(cells_both_ways(sloped)) * quotient(ny + rows - 1, rows)
+pub const fn plane_nodes(bytes: usize, reduced: bool) -> u32 {
+    if bytes == 4 && !reduced { 4 } else { 2 }
 }
 
-/// The nodes of a block: a rectangle of v_x and v_y. Of the chunks those along v_y follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct PlaneChunk {
-    /// Nodes along v_x.
-    pub range_x: u32,
-    /// Nodes along v_y.
-    pub range_y: u32,
+/// Tiles of a plane of cells, one a block.
+#[inline(always)]
+pub const fn plane_tiles(nx: u32, ny: u32, bytes: usize, sloped: bool, shakhov: bool) -> u32 {
+    let rows = plane_rows(bytes, shakhov);
+    span_tiles(nx, PLANE_WIDTH, sloped) * quotient(ny + rows - 1, rows)
 }
 
-/// Words of shared memory of a block: the sums of its cells.
+/// Groups of nodes for one v_x.
 #[inline(always)]
-pub const fn plane_scratch(shape: &FlowShape) -> u32 {
-    shape.sums() * PLANE_ROWS * PLANE_THREADS
+pub const fn plane_groups(shape: &FlowShape, bytes: usize) -> u32 {
+    let nodes = plane_nodes(bytes, shape.integrated > 0);
+    shape.count_y * quotient(shape.count_m + nodes - 1, nodes)
+}
+
+/// Words of shared memory of a block: the sums of its warps.
+#[inline(always)]
+pub const fn plane_scratch(shape: &FlowShape, bytes: usize) -> u32 {
+    let rows = plane_rows(bytes, shape.shakhov != 0);
+    shape.pass_sums() * rows * PLANE_WIDTH * PLANE_THREADS
 }
 
 kernel! {
     /// One time step of first order: relaxation, streaming along x and y, and partial sums of all populations on a rectangle.
     ///
-    /// **Block**: 4 tiles of 30 x 8 cells, one a warp, neighbours in y where possible, for one chunk of `range` pairs (v_x, v_y). Blocks of
-    /// one chunk follow each other, so that what they share of a plane is in the L2 cache.
-    /// **Thread**: one place along x and 8 rows, which it walks downstream. Its lane neighbour upstream is the stencil's along x, its last row the one along
-    /// y; nine independent loads are under way. The Maxwellian's factors along v_x and v_y are multiplied for each row once a pair; the one along v_z is an
-    /// exponential of two (one instruction in `f32`), for a table of it would be as much traffic as the populations.
-    /// **Cost**: a population is read once from memory (9/8 from the caches) and written once, 8 bytes in `f32`, and costs about 14 arithmetic operations,
-    /// one shuffle and one exponential: 30 instructions. Partial sums add 4 words for `range * count_m` populations.
-    /// **Shared memory**: the sums of the thread's own cells over its pairs.
-    /// **No race**: each population, each partial sum and each shared word has one owner, and `f` and `next` are different memory.
+    /// **Block**: one tile of 62 x 16 cells (`f32`) for one v_x and `groups` groups of nodes, each of one v_y and four nodes of the innermost axis. Its 4
+    /// warps take up the same cells and share the groups, so that factors of the Maxwellian stay in the L1 cache.
+    /// **Thread**: two cells of each row. It walks down the rows with the molecules of a group, of which it keeps the row before, and has the populations
+    /// of two rows under way. The lane at the upstream end only lends its cells.
+    /// **Cost**: a population is read once from memory (17/16 with the row upstream, from the caches) and written once, 8 bytes in `f32`, and costs about
+    /// 45 instructions, idle lanes of 160 cells and the lookup of each row included. Partial sums, added over the warps in shared memory, are 3 words a cell for the populations of
+    /// `groups` groups.
+    /// **Shared memory**: the sums of each warp, 48 KiB.
+    /// **No race**: each population, each shared word and each partial sum has one writer, a barrier stands before the block's sums are read, and `f` and
+    /// `next` are different memory.
     pub fn plane_pass_upwind<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, chunk: PlaneChunk,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
-    shared { totals: [T; plane_scratch(&shape)] } {
-        let pass = Pass { t, f, tables, axes, next, partial, totals, shape: &shape, chunk };
-        pass.upwind::<false>();
+    shared { totals: [T; plane_scratch(&shape, size_of::<T>())] } {
+        let pass = Pass { t, f, tables, axes, next, partial, totals, shape: &shape, groups };
+        pass.run::<false, false>();
     }
 }
 
 kernel! {
     /// The same step of second order with van Leer's slopes.
     ///
-    /// As [`plane_pass_upwind()`] with 28 x 8 cells from 32 x 11 places: 11/8 reads from the caches, and about 45 arithmetic operations, two
-    /// reciprocals and three shuffles a population.
+    /// As [`plane_pass_upwind()`] with 60 x 16 cells from 64 x 19 places, and the last value, difference and flux of each node kept: about 80
+    /// instructions a population, three of them of the special function unit.
     pub fn plane_pass_van_leer<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, chunk: PlaneChunk,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
-    shared { totals: [T; plane_scratch(&shape)] } {
-        let pass = Pass { t, f, tables, axes, next, partial, totals, shape: &shape, chunk };
-        pass.van_leer::<false>();
+    shared { totals: [T; plane_scratch(&shape, size_of::<T>())] } {
+        let pass = Pass { t, f, tables, axes, next, partial, totals, shape: &shape, groups };
+        pass.run::<true, false>();
     }
 }
 
 kernel! {
     /// [`plane_pass_upwind()`] for the Shakhov model: tiles of half as many rows.
     pub fn plane_pass_upwind_shakhov<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, chunk: PlaneChunk,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
-    shared { totals: [T; plane_scratch(&shape)] } {
-        let pass = Pass { t, f, tables, axes, next, partial, totals, shape: &shape, chunk };
-        pass.upwind::<true>();
+    shared { totals: [T; plane_scratch(&shape, size_of::<T>())] } {
+        let pass = Pass { t, f, tables, axes, next, partial, totals, shape: &shape, groups };
+        pass.run::<false, true>();
     }
 }
 
 kernel! {
     /// [`plane_pass_van_leer()`] for the Shakhov model: tiles of half as many rows.
     pub fn plane_pass_van_leer_shakhov<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, chunk: PlaneChunk,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
-    shared { totals: [T; plane_scratch(&shape)] } {
-        let pass = Pass { t, f, tables, axes, next, partial, totals, shape: &shape, chunk };
-        pass.van_leer::<true>();
+    shared { totals: [T; plane_scratch(&shape, size_of::<T>())] } {
+        let pass = Pass { t, f, tables, axes, next, partial, totals, shape: &shape, groups };
+        pass.run::<true, true>();
     }
 }
 
@@ -116,460 +124,559 @@ struct Pass<'a, S, T: Real> {
     partial: Out<'a, T>,
     totals: Shared<'a, T>,
     shape: &'a FlowShape,
-    chunk: PlaneChunk,
-}
-
-/// The rows of cells that a thread takes up, in the order in which molecules meet them; the same for all v_y of one direction and one number of
-/// whole cells.
-struct Rows<T, const N: usize> {
-    lanes: Lanes,
-    /// Node of v_x whose populations these are: the mirrored one beyond a plane of symmetry.
-    jx: u32,
-    /// Column of the tables, which for a cell is its place in a plane. Beyond a face it is no place, but what is read there counts for nothing.
-    column: [u32; N],
-    keep: [T; N],
-    /// Factor along v_x.
-    x: [T; N],
-    /// Steepness, or the table of h.
-    inner: [T; N],
-    /// Bit k: row k comes from beyond a face along y, and is not shifted along x.
-    outside: u32,
-    /// Bit k: row k is mirrored along y.
-    mirrored: u32,
-    /// Place of the first row given out, and the distance to the next.
-    to: u32,
-    step: u32,
-    forward: bool,
-}
-
-/// What the rows have for one v_y.
-struct Shares<T, const N: usize> {
-    /// The Maxwellian's share at the first two factors; for Shakhov split into a constant and what goes with the unresolved |c|^2.
-    constant: [T; N],
-    slope: [T; N],
-    along_x: [T; 2],
-    along_y: [T; 2],
-    /// Places of the first node of the innermost axis, of rows as they are and of mirrored ones, and of what is given out.
-    from: u32,
-    from_mirrored: u32,
-    to: u32,
+    groups: u32,
 }
 
 impl<S: Simt, T: Real> Pass<'_, S, T> {
-    /// Takes up one row upstream besides those given out.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn upwind<const SHAKHOV: bool>(&self) {
-        // Decided at compile time, so that no other number of rows is compiled.
-        if const { plane_rows(size_of::<T>(), SHAKHOV) == 8 } {
-            if self.shape.integrated > 0 {
-                self.run::<false, SHAKHOV, true, 8, 9>();
-            } else {
-                self.run::<false, SHAKHOV, false, 8, 9>();
-            }
-        } else if const { plane_rows(size_of::<T>(), SHAKHOV) == 4 } {
-            if self.shape.integrated > 0 {
-                self.run::<false, SHAKHOV, true, 4, 5>();
-            } else {
-                self.run::<false, SHAKHOV, false, 4, 5>();
-            }
-        } else {
-            if self.shape.integrated > 0 {
-                self.run::<false, SHAKHOV, true, 2, 3>();
-            } else {
-                self.run::<false, SHAKHOV, false, 2, 3>();
-            }
-        }
-    }
-
-    /// Takes up two rows upstream and one downstream besides those given out.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn van_leer<const SHAKHOV: bool>(&self) {
-        // Decided at compile time, so that no other number of rows is compiled.
-        if const { plane_rows(size_of::<T>(), SHAKHOV) == 8 } {
-            if self.shape.integrated > 0 {
-                self.run::<true, SHAKHOV, true, 8, 11>();
-            } else {
-                self.run::<true, SHAKHOV, false, 8, 11>();
-            }
-        } else if const { plane_rows(size_of::<T>(), SHAKHOV) == 4 } {
-            if self.shape.integrated > 0 {
-                self.run::<true, SHAKHOV, true, 4, 7>();
-            } else {
-                self.run::<true, SHAKHOV, false, 4, 7>();
-            }
-        } else {
-            if self.shape.integrated > 0 {
-                self.run::<true, SHAKHOV, true, 2, 5>();
-            } else {
-                self.run::<true, SHAKHOV, false, 2, 5>();
-            }
-        }
-    }
-
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn run<
-        const SLOPES: bool,
-        const SHAKHOV: bool,
-        const REDUCED: bool,
-        const R: usize,
-        const N: usize,
-    >(
-        &self,
-    ) {
+    fn run<const SLOPED: bool, const SHAKHOV: bool>(&self) {
         let Self { t, shape, .. } = *self;
-        let tiles = plane_tiles(shape.nx, shape.ny, SLOPES, R as u32);
-        let (chunk, block) = split(t.block_idx(), ceiling(tiles, t.warps()));
-        let tile = block * t.warps() + t.warp();
-        let PlaneChunk { range_x, range_y } = self.chunk;
-        let (part_x, part_y) = split(chunk, ceiling(shape.count_y, range_y));
-        let least = |a: u32, b: u32| if a < b { a } else { b };
-        let (first_x, first_y) = (part_x * range_x, part_y * range_y);
-        if tile >= tiles || first_x >= shape.count_x {
+        let tiles = plane_tiles(shape.nx, shape.ny, size_of::<T>(), SLOPED, SHAKHOV);
+        let (chunk, tile) = split(t.block_idx(), tiles);
+        let (jx, part) = split(
+            chunk,
+            ceiling(plane_groups(shape, size_of::<T>()), self.groups),
+        );
+        if jx >= shape.count_x {
             return;
         }
-        let last_x = least(first_x + range_x, shape.count_x);
-        let last_y = least(first_y + range_y, shape.count_y);
-        let (tile_x, strip) = split(tile, shape.ny.div_ceil(R as u32));
-        let low = strip * R as u32;
-        let sums = shape.sums();
-        let own = |k: u32, r: u32| (k * PLANE_ROWS + r) * PLANE_THREADS + t.thread_idx();
+        let rows = plane_rows(size_of::<T>(), SHAKHOV);
+        // Neighbours in x follow each other: they write parts of the same sectors.
+        let (strip, tile_x) = split(tile, span_tiles(shape.nx, PLANE_WIDTH, SLOPED));
+        let low = strip * rows;
         let mut k = 0;
-        while k < sums * PLANE_ROWS {
+        while k < shape.pass_sums() * rows {
             self.totals
-                .set(t, k * PLANE_THREADS + t.thread_idx(), T::ZERO);
+                .set_run(t, self.own(rows, t.warp(), 0, k), [T::ZERO; W]);
             k += 1;
         }
-        let of_y = |jy: u32, k: u32| self.axes.get(t, (shape.axis_y(jy) + k) as usize);
-        let mut jx = first_x;
-        while jx < last_x {
-            let vx = self
-                .axes
-                .get(t, (shape.axis_x(jx) + axis::VELOCITY) as usize);
-            let mut jy = first_y;
-            while jy < last_y {
-                let whole = of_y(jy, axis::WHOLE);
-                let rows = self.rows::<SLOPES, REDUCED, R, N>(jx, jy, tile_x, low);
-                loop {
-                    let vy = of_y(jy, axis::VELOCITY);
-                    let shares = self.shares::<SHAKHOV, REDUCED, N>(&rows, jx, jy);
-                    let (zeroth, second) =
-                        self.nodes::<SLOPES, SHAKHOV, REDUCED, R, N>(&rows, &shares, low);
-                    let square = vx * vx + vy * vy;
-                    let mut r = 0;
-                    while r < R {
-                        let row = if rows.forward { r } else { R - 1 - r } as u32;
-                        let add = |k: u32, value: T| {
-                            let at = own(k, row);
-                            self.totals.set(t, at, self.totals.get(t, at) + value);
-                        };
-                        let energy = square.mul_add(zeroth[r], second[r]);
-                        add(0, zeroth[r]);
-                        add(1, vx * zeroth[r]);
-                        add(2, vy * zeroth[r]);
-                        add(3, energy);
-                        if SHAKHOV {
-                            add(4, vx * energy);
-                            add(5, vy * energy);
-                            add(6, vx * vx * zeroth[r]);
-                            add(7, vy * vy * zeroth[r]);
-                            add(8, vx * vy * zeroth[r]);
-                        }
-                        r += 1;
-                    }
-                    jy += 1;
-                    if jy >= last_y
-                        || of_y(jy, axis::WHOLE) != whole
-                        || (of_y(jy, axis::VELOCITY) > T::ZERO) != rows.forward
-                    {
-                        break;
-                    }
-                }
-            }
-            jx += 1;
-        }
-        let lanes = Lanes::both_ways(t, tile_x, shape.nx, true, SLOPES);
-        let plane = shape.plane();
-        let mut k = 0;
-        while k < sums {
-            let mut r = 0;
-            while r < R as u32 {
-                let iy = low + r;
-                if lanes.gives && iy < shape.ny {
-                    let at = (chunk * sums + k) * plane + iy * shape.pitch + lanes.cell as u32;
-                    self.partial
-                        .set(t, at as usize, self.totals.get(t, own(k, r)));
-                }
-                r += 1;
-            }
-            k += 1;
-        }
+        let forward = self
+            .axes
+            .get(t, (shape.axis_x(jx) + axis::VELOCITY) as usize)
+            > T::ZERO;
+        self.groups::<SLOPED, SHAKHOV>(jx, part, tile_x, low, forward);
+        t.sync_threads();
+        self.sum_up::<SLOPED>(chunk, tile_x, low, rows, forward);
     }
 
-    /// Looks up the rows that molecules with v_x and the direction and whole cells of v_y come from.
+    /// Where a warp keeps the k-th sum of this lane's cells in a row.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn own(&self, rows: u32, warp: u32, k: u32, row: u32) -> u32 {
+        ((warp * self.shape.pass_sums() + k) * rows + row) * PLACES + self.t.lane() * PLANE_WIDTH
+    }
+
+    /// Adds the sums of the warps, which have the same cells, in the order of the warps.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn rows<const SLOPES: bool, const REDUCED: bool, const R: usize, const N: usize>(
+    fn sum_up<const SLOPED: bool>(
         &self,
-        jx: u32,
-        jy: u32,
+        chunk: u32,
         tile_x: u32,
         low: u32,
-    ) -> Rows<T, N> {
-        let Self {
-            t,
-            shape,
-            tables,
-            axes,
-            ..
-        } = *self;
-        let of_x = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
-        let of_y = |k: u32| axes.get(t, (shape.axis_y(jy) + k) as usize);
-        let right = of_x(axis::VELOCITY) > T::ZERO;
-        let up = of_y(axis::VELOCITY) > T::ZERO;
-        let whole_x = of_x(axis::WHOLE).to_f64() as i32;
-        let whole_y = of_y(axis::WHOLE).to_f64() as i32;
-        let lanes = Lanes::both_ways(t, tile_x, shape.nx, right, SLOPES);
-        let place = if right {
-            lanes.cell - whole_x
-        } else {
-            lanes.cell + whole_x
-        };
-        let along_x = source(place, shape.nx, shape.left, shape.right, right);
-        let jx_from = if along_x.mirrored {
-            shape.count_x - 1 - jx
-        } else {
-            jx
-        };
-        let last = shape.nx as i32 - 1;
-        let own = if lanes.cell < 0 { 0 } else { lanes.cell };
-        let own = (if own > last { last } else { own }) as u32;
-        // Row 0 of the walk lies so many rows upstream of the first that is given out.
-        let lead = if SLOPES { 2 } else { 1 };
-        let start = if up {
-            low as i32 - whole_y - lead
-        } else {
-            low as i32 + R as i32 - 1 + whole_y + lead
-        };
-        let mut rows = Rows {
-            lanes,
-            jx: jx_from,
-            column: [0; N],
-            keep: [T::ZERO; N],
-            x: [T::ZERO; N],
-            inner: [T::ZERO; N],
-            outside: 0,
-            mirrored: 0,
-            to: if up { low } else { low + R as u32 - 1 } * shape.pitch
-                + if lanes.gives { lanes.cell as u32 } else { 0 },
-            step: if up {
-                shape.pitch
-            } else {
-                shape.pitch.wrapping_neg()
-            },
-            forward: up,
-        };
-        let mut s = 0;
-        while s < N {
-            let q = if up {
-                start + s as i32
-            } else {
-                start - s as i32
-            };
-            let along_y = source(q, shape.ny, shape.bottom, shape.top, up);
-            let iy = along_y.cell;
-            let (jx_row, column) = if along_y.face != 0 {
-                rows.outside |= 1 << s;
-                (jx, shape.face_columns(1 + along_y.face) + own)
-            } else {
-                let column = match along_x.face {
-                    0 => iy * shape.pitch + along_x.cell,
-                    1 => shape.face_columns(0) + iy,
-                    _ => shape.face_columns(1) + iy,
-                };
-                (jx_from, column)
-            };
-            if along_y.mirrored {
-                rows.mirrored |= 1 << s;
-            }
-            let at = |row: u32| entry(t, tables, shape, row, column);
-            rows.column[s] = column;
-            rows.keep[s] = at(row::KEEP);
-            rows.x[s] = at(row::X + jx_row);
-            rows.inner[s] = if REDUCED {
-                at(shape.row_m() + 1)
-            } else {
-                at(row::STEEP)
-            };
-            s += 1;
-        }
-        rows
-    }
-
-    /// What the rows have for one v_y.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn shares<const SHAKHOV: bool, const REDUCED: bool, const N: usize>(
-        &self,
-        rows: &Rows<T, N>,
-        jx: u32,
-        jy: u32,
-    ) -> Shares<T, N> {
-        let Self {
-            t,
-            shape,
-            tables,
-            axes,
-            ..
-        } = *self;
-        let of_x = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
-        let of_y = |k: u32| axes.get(t, (shape.axis_y(jy) + k) as usize);
-        let (a, b) = (of_x(axis::FRACTION), of_y(axis::FRACTION));
-        let jy_mirrored = shape.count_y - 1 - jy;
-        let base = |jx: u32, jy: u32| (jx * shape.count_y + jy) * shape.count_m * shape.plane();
-        let mut shares = Shares {
-            constant: [T::ZERO; N],
-            slope: [T::ZERO; N],
-            along_x: [a, a * (T::ONE - a)],
-            along_y: [b, b * (T::ONE - b)],
-            from: base(rows.jx, jy),
-            from_mirrored: base(rows.jx, jy_mirrored),
-            to: base(jx, jy) + rows.to,
-        };
-        let mut s = 0;
-        while s < N {
-            let jy_row = if (rows.mirrored >> s) & 1 != 0 {
-                jy_mirrored
-            } else {
-                jy
-            };
-            let column = rows.column[s];
-            let product = rows.x[s] * entry(t, tables, shape, shape.row_y() + jy_row, column);
-            shares.constant[s] = product;
-            if SHAKHOV {
-                let velocity = |e: u32| axes.get(t, (e + axis::VELOCITY) as usize);
-                let heat = Heat::new(t, tables, shape, column, velocity(shape.axis_x(rows.jx)));
-                let (alpha, beta) = heat.at(velocity(shape.axis_y(jy_row)));
-                shares.constant[s] = product * alpha;
-                shares.slope[s] = product * beta;
-                if REDUCED {
-                    shares.slope[s] *= rows.inner[s];
-                }
-            }
-            s += 1;
-        }
-        shares
-    }
-
-    /// Relaxes, shifts, writes and sums the nodes of the innermost axis: the sums of mass and of the unresolved energy for each row
-    /// in the order of the walk.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn nodes<
-        const SLOPES: bool,
-        const SHAKHOV: bool,
-        const REDUCED: bool,
-        const R: usize,
-        const N: usize,
-    >(
-        &self,
-        rows: &Rows<T, N>,
-        shares: &Shares<T, N>,
-        low: u32,
-    ) -> ([T; R], [T; R]) {
-        let Self { t, shape, .. } = *self;
-        let plane = shape.plane();
-        let mut zeroth = [T::ZERO; R];
-        let mut second = [T::ZERO; R];
-        let mut m = 0;
-        while m < shape.count_m {
-            let of_m = |e: u32| self.axes.get(t, (shape.axis_m(m) + e) as usize);
-            let (mass, energy) = (of_m(axis::VELOCITY), of_m(axis::WHOLE));
-            let (argument, log_weight) = (of_m(axis::FRACTION), of_m(axis::LOG_WEIGHT));
-            let offset = m * plane;
-            let to = shares.to + offset;
-            let mut f = [T::ZERO; N];
-            let (from, from_mirrored) = (shares.from + offset, shares.from_mirrored + offset);
-            let mut s = 0;
-            while s < N {
-                let from = if (rows.mirrored >> s) & 1 != 0 {
-                    from_mirrored
-                } else {
-                    from
-                };
-                f[s] = self.f.get(t, (from + rows.column[s]) as usize);
-                s += 1;
-            }
-            // The rows before the present one: their values, the last difference, and what passed on from the one before the last.
-            let (mut before, mut difference, mut passed) = (T::ZERO, T::ZERO, T::ZERO);
-            let mut s = 0;
-            while s < N {
-                let inner = if !REDUCED {
-                    power_of_two(argument.mul_add(rows.inner[s], log_weight))
-                } else if m == 0 {
-                    T::ONE
-                } else {
-                    rows.inner[s]
-                };
-                let share = if SHAKHOV {
-                    shares.slope[s].mul_add(argument, shares.constant[s])
-                } else {
-                    shares.constant[s]
-                };
-                let post = rows.keep[s].mul_add(f[s], share * inner);
-                let [a, c] = shares.along_x;
-                let shifted = rows.lanes.shift::<S, T, SLOPES>(t, post, a, c);
-                let z = if (rows.outside >> s) & 1 != 0 {
-                    post
-                } else {
-                    shifted
-                };
-                let [b, d] = shares.along_y;
-                if SLOPES {
-                    let ahead = z - before;
-                    if s >= 2 {
-                        let passes = b.mul_add(before, limited(d, difference, ahead));
-                        if s >= 3 {
-                            let value = before - passes + passed;
-                            self.put::<R, N>(rows, low, s - 3, to, value);
-                            zeroth[s - 3] = mass.mul_add(value, zeroth[s - 3]);
-                            second[s - 3] = energy.mul_add(value, second[s - 3]);
-                        }
-                        passed = passes;
-                    }
-                    difference = ahead;
-                } else if s >= 1 {
-                    let value = b.mul_add(before - z, z);
-                    self.put::<R, N>(rows, low, s - 1, to, value);
-                    zeroth[s - 1] = mass.mul_add(value, zeroth[s - 1]);
-                    second[s - 1] = energy.mul_add(value, second[s - 1]);
-                }
-                before = z;
-                s += 1;
-            }
-            m += 1;
-        }
-        (zeroth, second)
-    }
-
-    /// Writes the k-th row of the walk; `to` is where the first one goes.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn put<const R: usize, const N: usize>(
-        &self,
-        rows: &Rows<T, N>,
-        low: u32,
-        k: usize,
-        to: u32,
-        value: T,
+        rows: u32,
+        forward: bool,
     ) {
-        let k = k as u32;
-        let iy = low + if rows.forward { k } else { R as u32 - 1 - k };
-        if rows.lanes.gives && iy < self.shape.ny {
-            let at = to.wrapping_add(k.wrapping_mul(rows.step));
-            self.next.set(self.t, at as usize, value);
+        let Self {
+            t, shape, totals, ..
+        } = *self;
+        let span = Span::<W>::new(t, tile_x, shape, 0, forward, SLOPED);
+        let mut row = t.warp();
+        while row < rows && low + row < shape.ny {
+            let mut k = 0;
+            while k < shape.pass_sums() {
+                let mut sum = totals.get_run::<W, _>(t, self.own(rows, 0, k, row));
+                let mut warp = 1;
+                while warp < t.warps() {
+                    let other = totals.get_run::<W, _>(t, self.own(rows, warp, k, row));
+                    let mut w = 0;
+                    while w < W {
+                        sum[w] += other[w];
+                        w += 1;
+                    }
+                    warp += 1;
+                }
+                if span.gives {
+                    let place = (low + row) * shape.pitch + span.gives_to();
+                    let at = (chunk * shape.pass_sums() + k) * shape.plane() + place;
+                    self.partial.set_run(t, at as usize, sum);
+                }
+                k += 1;
+            }
+            row += t.warps();
+        }
+    }
+
+    /// The groups of nodes of this warp.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn groups<const SLOPED: bool, const SHAKHOV: bool>(
+        &self,
+        jx: u32,
+        part: u32,
+        tile_x: u32,
+        low: u32,
+        forward: bool,
+    ) {
+        let Self { t, shape, axes, .. } = *self;
+        let of_x = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
+        let whole = of_x(axis::WHOLE).to_f64() as i32;
+        let a = of_x(axis::FRACTION);
+        let column = Column {
+            span: Span::new(t, tile_x, shape, whole, forward, SLOPED),
+            jx,
+            forward,
+            low,
+            along_x: [a, a * (T::ONE - a)],
+        };
+        let least = |a: u32, b: u32| if a < b { a } else { b };
+        let end = least(
+            (part + 1) * self.groups,
+            plane_groups(shape, size_of::<T>()),
+        );
+        let share = ceiling(self.groups, t.warps());
+        let mut item = part * self.groups + t.warp() * share;
+        let end = least(item + share, end);
+        let nodes = plane_nodes(size_of::<T>(), shape.integrated > 0);
+        let (mut jy, group) = split(item, ceiling(shape.count_m, nodes));
+        let mut m = group * nodes;
+        while item < end {
+            if shape.integrated > 0 {
+                self.march::<SLOPED, SHAKHOV, true, 2>(&column, jy, m);
+            } else if const { plane_nodes(size_of::<T>(), false) == 4 } {
+                self.march::<SLOPED, SHAKHOV, false, 4>(&column, jy, m);
+            } else {
+                self.march::<SLOPED, SHAKHOV, false, 2>(&column, jy, m);
+            }
+            m += nodes;
+            if m >= shape.count_m {
+                m = 0;
+                jy += 1;
+            }
+            item += 1;
+        }
+    }
+
+    /// Walks down the rows with the `M` nodes of one v_y from m on.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn march<const SLOPED: bool, const SHAKHOV: bool, const REDUCED: bool, const M: usize>(
+        &self,
+        column: &Column<T>,
+        jy: u32,
+        m: u32,
+    ) {
+        let Self { t, shape, axes, .. } = *self;
+        let of_y = |k: u32| axes.get(t, (shape.axis_y(jy) + k) as usize);
+        let vy = of_y(axis::VELOCITY);
+        let up = vy > T::ZERO;
+        let whole = of_y(axis::WHOLE).to_f64() as i32;
+        let b = of_y(axis::FRACTION);
+        let rows = plane_rows(size_of::<T>(), SHAKHOV);
+        // Row 0 of the walk lies so many rows upstream of the first that is given out; with slopes one more follows the last.
+        let (lead, behind) = if SLOPED { (2, 1) } else { (1, 0) };
+        let start = if up {
+            column.low as i32 - whole - lead
+        } else {
+            (column.low + rows) as i32 - 1 + whole + lead
+        };
+        let mut nodes = Nodes::<T, M> {
+            jy,
+            m,
+            up,
+            start,
+            vy,
+            along_y: [b, b * (T::ONE - b)],
+            mass: [T::ZERO; M],
+            argument: [T::ZERO; M],
+            log_weight: [T::ZERO; M],
+            before: [[T::ZERO; W]; M],
+            difference: [[T::ZERO; W]; M],
+            passed: [[T::ZERO; W]; M],
+        };
+        let mut k = 0;
+        while k < M {
+            let node = m + k as u32;
+            let known = if node < shape.count_m { node } else { m };
+            let at = shape.axis_m(known) + axis::FRACTION;
+            let [argument, log_weight] = axes.get_run::<2, _>(t, at as usize);
+            // A node beyond the last counts for nothing.
+            let live = node < shape.count_m;
+            nodes.mass[k] = if live { T::ONE } else { T::ZERO };
+            nodes.argument[k] = if live { argument } else { T::ZERO };
+            nodes.log_weight[k] = log_weight;
+            k += 1;
+        }
+        let last = rows + (lead + behind) as u32;
+        let mut place = nodes.place(shape, 0);
+        let mut even = self.load(column, &nodes, &place);
+        let mut ahead = self.look::<SHAKHOV, REDUCED>(column, &place);
+        let mut s = 0;
+        if const { !SLOPED && !SHAKHOV && size_of::<T>() == 4 } {
+            // The populations of two rows are under way, and what the tables have for one. The rows are odd in number, and what would come of one more
+            // is not given out.
+            place = nodes.place(shape, 1);
+            let mut odd = self.load(column, &nodes, &place);
+            macro_rules! step {
+                ($f:ident, $s:expr) => {
+                    let (f, row) = ($f, ahead);
+                    if $s + 1 < last {
+                        ahead = self.look::<SHAKHOV, REDUCED>(column, &place);
+                    }
+                    if $s + 2 < last {
+                        place = nodes.place(shape, $s + 2);
+                        $f = self.load(column, &nodes, &place);
+                    }
+                    self.step::<SLOPED, SHAKHOV, REDUCED, M>(column, &mut nodes, $s, &row, f);
+                };
+            }
+            while s < last {
+                step!(even, s);
+                step!(odd, s + 1);
+                s += 2;
+            }
+        } else {
+            // Of one row: registers are short.
+            while s < last {
+                let (f, row) = (even, ahead);
+                s += 1;
+                if s < last {
+                    place = nodes.place(shape, s);
+                    even = self.load(column, &nodes, &place);
+                    ahead = self.look::<SHAKHOV, REDUCED>(column, &place);
+                }
+                self.step::<SLOPED, SHAKHOV, REDUCED, M>(column, &mut nodes, s - 1, &row, f);
+            }
+        }
+    }
+
+    /// The populations that a row of the walk takes.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load<const M: usize>(
+        &self,
+        column: &Column<T>,
+        nodes: &Nodes<T, M>,
+        place: &Place,
+    ) -> [[T; W]; M] {
+        let Self { t, shape, f, .. } = *self;
+        let plane = shape.plane();
+        let row = place.along_y.cell * shape.pitch;
+        let base =
+            |jx: u32| ((jx * shape.count_y + place.jy) * shape.count_m + nodes.m) * plane + row;
+        let span = &column.span;
+        // A node beyond the last has the population of the first, and counts for nothing.
+        let offset = |k: usize| {
+            let live = k == 0 || nodes.m + (k as u32) < shape.count_m;
+            if live { k as u32 * plane } else { 0 }
+        };
+        span.take_once(
+            t,
+            f,
+            |k| base(column.jx) + span.source(0) + offset(k),
+            |k, w| base(span.node(w, column.jx, shape)) + span.source(w) + offset(k),
+        )
+    }
+
+    /// What the tables have for a row of the walk.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn look<const SHAKHOV: bool, const REDUCED: bool>(
+        &self,
+        column: &Column<T>,
+        place: &Place,
+    ) -> Row<T> {
+        let Self { t, shape, axes, .. } = *self;
+        let span = &column.span;
+        let outside = place.along_y.face != 0;
+        let iy = place.along_y.cell;
+        // Beyond a face along y stands the column of the cell itself, which does not come from elsewhere along x.
+        let own = |w: usize| {
+            let cell = span.cell + w as i32;
+            let cell = if cell < 0 { 0 } else { cell as u32 };
+            let cell = if cell < shape.nx { cell } else { shape.nx - 1 };
+            shape.face_columns(2) + (place.along_y.face - 1) * shape.nx + cell
+        };
+        let at = |k: usize, jx: u32| {
+            let row = match k {
+                0 => row::KEEP,
+                1 if REDUCED => shape.row_m() + 1,
+                1 => row::STEEP,
+                2 => row::X + jx,
+                _ => shape.row_y() + place.jy,
+            };
+            row * shape.columns()
+        };
+        let [keep, steep, mut x, y] = if outside {
+            let mut values = [[T::ZERO; W]; 4];
+            let mut k = 0;
+            while k < 4 {
+                let mut w = 0;
+                while w < W {
+                    values[k][w] = self.tables.get(t, (at(k, column.jx) + own(w)) as usize);
+                    w += 1;
+                }
+                k += 1;
+            }
+            values
+        } else {
+            span.take(
+                t,
+                self.tables,
+                |k| at(k, column.jx) + iy * shape.pitch + span.source(0),
+                |k, w| at(k, span.node(w, column.jx, shape)) + span.column(w, iy, shape),
+            )
+        };
+        let mut slope = [T::ZERO; W];
+        let mut w = 0;
+        while w < W && SHAKHOV {
+            let velocity = |e: u32| axes.get(t, (e + axis::VELOCITY) as usize);
+            let (at, jx) = if outside {
+                (own(w), column.jx)
+            } else {
+                let jx = span.node(w, column.jx, shape);
+                (span.column(w, iy, shape), jx)
+            };
+            let heat = Heat::new(t, self.tables, shape, at, velocity(shape.axis_x(jx)));
+            let (alpha, beta) = heat.at(velocity(shape.axis_y(place.jy)));
+            slope[w] = beta * x[w] * y[w];
+            if REDUCED {
+                slope[w] *= steep[w];
+            }
+            x[w] *= alpha;
+            w += 1;
+        }
+        // The product waits until it is needed, for the factors are still under way.
+        Row {
+            outside,
+            keep,
+            steep,
+            x,
+            y,
+            slope,
+        }
+    }
+
+    /// Relaxes a row of the walk, shifts it along x and y, and writes and sums what comes of it and the rows before.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn step<const SLOPED: bool, const SHAKHOV: bool, const REDUCED: bool, const M: usize>(
+        &self,
+        column: &Column<T>,
+        nodes: &mut Nodes<T, M>,
+        s: u32,
+        row: &Row<T>,
+        f: [[T; W]; M],
+    ) {
+        let t = self.t;
+        let span = &column.span;
+        let mut z = [[T::ZERO; W]; M];
+        let mut k = 0;
+        while k < M {
+            let mut w = 0;
+            while w < W {
+                let constant = row.x[w] * row.y[w];
+                let share = if SHAKHOV {
+                    row.slope[w].mul_add(nodes.argument[k], constant)
+                } else {
+                    constant
+                };
+                let steep = row.steep[w];
+                let given = if !REDUCED {
+                    share * power_of_two(nodes.argument[k].mul_add(steep, nodes.log_weight[k]))
+                } else if k == 0 {
+                    share
+                } else {
+                    share * steep
+                };
+                z[k][w] = row.keep[w].mul_add(f[k][w], given);
+                w += 1;
+            }
+            k += 1;
+        }
+        // The same for all lanes.
+        if !row.outside {
+            let [a, c] = column.along_x;
+            let mut k = 0;
+            while k < M {
+                z[k] = span.shift_either_way::<S, T, SLOPED>(t, z[k], a, c, column.forward);
+                k += 1;
+            }
+        }
+
+        let [b, d] = nodes.along_y;
+        let mut out = [[T::ZERO; W]; M];
+        let mut k = 0;
+        while k < M {
+            let mut w = 0;
+            while w < W {
+                let (z, before) = (z[k][w], nodes.before[k][w]);
+                if SLOPED {
+                    let ahead = z - before;
+                    let extra = limited(d, nodes.difference[k][w], ahead);
+                    let passes = b.mul_add(before, extra);
+                    out[k][w] = before - passes + nodes.passed[k][w];
+                    nodes.passed[k][w] = passes;
+                    nodes.difference[k][w] = ahead;
+                } else {
+                    out[k][w] = b.mul_add(before - z, z);
+                }
+                nodes.before[k][w] = z;
+                w += 1;
+            }
+            k += 1;
+        }
+        let rows = plane_rows(size_of::<T>(), SHAKHOV);
+        let r = s.wrapping_sub(if SLOPED { 3 } else { 1 });
+        if r < rows {
+            self.give::<SHAKHOV, REDUCED, M>(column, nodes, r, out);
+        }
+    }
+
+    /// Writes the r-th row that a walk gives out and adds it to the sums.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn give<const SHAKHOV: bool, const REDUCED: bool, const M: usize>(
+        &self,
+        column: &Column<T>,
+        nodes: &Nodes<T, M>,
+        r: u32,
+        out: [[T; W]; M],
+    ) {
+        let Self {
+            t,
+            shape,
+            next,
+            totals,
+            ..
+        } = *self;
+        let rows = plane_rows(size_of::<T>(), SHAKHOV);
+        let row = if nodes.up { r } else { rows - 1 - r };
+        let iy = column.low + row;
+        if column.span.gives && iy < shape.ny {
+            let node = (column.jx * shape.count_y + nodes.jy) * shape.count_m + nodes.m;
+            let to = node * shape.plane() + iy * shape.pitch + column.span.gives_to();
+            let mut k = 0;
+            while k < M {
+                if k == 0 || nodes.m + (k as u32) < shape.count_m {
+                    next.set_run(t, (to + k as u32 * shape.plane()) as usize, out[k]);
+                }
+                k += 1;
+            }
+        }
+        let vy = nodes.vy;
+        let (mut zeroth, mut second) = ([T::ZERO; W], [T::ZERO; W]);
+        let mut w = 0;
+        while w < W {
+            if REDUCED {
+                zeroth[w] = out[0][w];
+                second[w] = out[1][w];
+            } else {
+                let mut k = 0;
+                while k < M {
+                    zeroth[w] = nodes.mass[k].mul_add(out[k][w], zeroth[w]);
+                    second[w] = nodes.argument[k].mul_add(out[k][w], second[w]);
+                    k += 1;
+                }
+            }
+            w += 1;
+        }
+        let add = |k: u32, values: [T; W], factor: T| {
+            let at = self.own(rows, t.warp(), k, row);
+            let mut sum = totals.get_run::<W, _>(t, at);
+            let mut w = 0;
+            while w < W {
+                sum[w] = factor.mul_add(values[w], sum[w]);
+                w += 1;
+            }
+            totals.set_run(t, at, sum);
+        };
+        let mut rest = second;
+        let mut w = 0;
+        while w < W {
+            rest[w] = (vy * vy).mul_add(zeroth[w], second[w]);
+            w += 1;
+        }
+        add(0, zeroth, T::ONE);
+        add(1, zeroth, vy);
+        add(2, rest, T::ONE);
+        if SHAKHOV {
+            add(3, rest, vy);
+            add(4, zeroth, vy * vy);
+        }
+    }
+}
+
+/// The cells of a thread along x and the molecules that meet them.
+struct Column<T> {
+    span: Span<W>,
+    jx: u32,
+    forward: bool,
+    /// Lowest row of the tile.
+    low: u32,
+    along_x: [T; 2],
+}
+
+/// A group of nodes on its way down the rows.
+struct Nodes<T, const M: usize> {
+    jy: u32,
+    m: u32,
+    up: bool,
+    /// The row that row 0 of the walk takes from, perhaps beyond a face.
+    start: i32,
+    vy: T,
+    along_y: [T; 2],
+    mass: [T; M],
+    argument: [T; M],
+    log_weight: [T; M],
+    /// The row before: its values, the difference from the one before it, and what passed on from that.
+    before: [[T; W]; M],
+    difference: [[T; W]; M],
+    passed: [[T; W]; M],
+}
+
+/// What the tables have for a row of the walk: what is kept of the populations, the steepness or the table of h, and the Maxwellian's factors along x
+/// and y; for Shakhov what goes with the unresolved |c|^2 besides, and the rest of its polynomial in the factor along x.
+#[derive(Clone, Copy)]
+struct Row<T> {
+    outside: bool,
+    keep: [T; W],
+    steep: [T; W],
+    x: [T; W],
+    y: [T; W],
+    slope: [T; W],
+}
+
+/// Where a row of the walk takes from.
+struct Place {
+    along_y: Source,
+    jy: u32,
+}
+
+impl<T, const M: usize> Nodes<T, M> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn place(&self, shape: &FlowShape, s: u32) -> Place {
+        let q = if self.up {
+            self.start + s as i32
+        } else {
+            self.start - s as i32
+        };
+        let along_y = if (q as u32) < shape.ny {
+            Source {
+                cell: q as u32,
+                mirrored: false,
+                face: 0,
+            }
+        } else {
+            source(q, shape.ny, shape.bottom, shape.top, self.up)
+        };
+        Place {
+            along_y,
+            jy: if along_y.mirrored {
+                shape.count_y - 1 - self.jy
+            } else {
+                self.jy
+            },
         }
     }
 }

@@ -199,6 +199,18 @@ macro_rules! readable_global {
             pub fn get_run<const N: usize, S: Simt>(self, t: &S, index: usize) -> [T; N] {
                 t.load_run(self.region, index)
             }
+            /// The same where the compiler must not take the access apart.
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            pub fn get_whole<const N: usize, S: Simt>(self, t: &S, index: usize) -> [T; N] {
+                t.load_whole(self.region, index)
+            }
+            /// The same of elements that are read once and not again nearby: they do not crowd others out of the L1 cache.
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            pub fn get_once<const N: usize, S: Simt>(self, t: &S, index: usize) -> [T; N] {
+                t.load_once(self.region, index)
+            }
             /// The element `offset` away from element `centre`: for many offsets from a few centres.
             #[inline(always)]
             #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -281,6 +293,18 @@ impl<T: Element> Shared<'_, T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn set<S: Simt>(self, t: &S, index: u32, value: T) {
         t.store(self.region, index as usize, value);
+    }
+    /// The `N` elements from `index` on in one access; `index` is a multiple of `N`, and `N` elements fill 8 or 16 bytes.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn get_run<const N: usize, S: Simt>(self, t: &S, index: u32) -> [T; N] {
+        t.load_run(self.region, index as usize)
+    }
+    /// Writes `N` elements from `index` on in one access, as [`get_run`](Self::get_run) reads them.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn set_run<const N: usize, S: Simt>(self, t: &S, index: u32, values: [T; N]) {
+        t.store_run(self.region, index as usize, values);
     }
 }
 

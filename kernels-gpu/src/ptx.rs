@@ -23,6 +23,48 @@ struct Aligned16<T>(T);
 #[derive(Clone, Copy)]
 struct Aligned8<T>(T);
 
+/// Loads 8 or 16 bytes by one instruction, whatever the compiler thinks of it.
+macro_rules! global_run {
+    ($load:literal, $region:expr, $index:expr) => {
+        // SAFETY: the emulator has checked that this kernel stays within its views; allocations are aligned to 256 bytes, and the index is a
+        // multiple of the run. The words that are read are those of the result.
+        unsafe {
+            let run = $region.pointer.add($index);
+            if size_of::<[T; N]>() == 16 {
+                let (a, b, c, d): (u32, u32, u32, u32);
+                asm!(
+                    concat!(
+                        "{{ .reg .b64 p; cvta.to.global.u64 p, {run}; ",
+                        $load,
+                        ".v4.b32 {{ {a}, {b}, {c}, {d} }}, [p]; }}"
+                    ),
+                    run = in(reg64) run,
+                    a = out(reg32) a,
+                    b = out(reg32) b,
+                    c = out(reg32) c,
+                    d = out(reg32) d,
+                    options(pure, readonly, nostack, preserves_flags),
+                );
+                core::mem::transmute_copy(&[a, b, c, d])
+            } else {
+                let (a, b): (u32, u32);
+                asm!(
+                    concat!(
+                        "{{ .reg .b64 p; cvta.to.global.u64 p, {run}; ",
+                        $load,
+                        ".v2.b32 {{ {a}, {b} }}, [p]; }}"
+                    ),
+                    run = in(reg64) run,
+                    a = out(reg32) a,
+                    b = out(reg32) b,
+                    options(pure, readonly, nostack, preserves_flags),
+                );
+                core::mem::transmute_copy(&[a, b])
+            }
+        }
+    };
+}
+
 /// A thread of a real GPU. It has no state: the hardware's special registers hold it all.
 #[derive(Clone, Copy)]
 pub struct Gpu;
@@ -117,14 +159,26 @@ impl Simt for Gpu {
         }
     }
     #[inline(always)]
+    fn load_whole<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
+        global_run!("ld.global", region, index)
+    }
+    #[inline(always)]
+    fn load_once<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
+        global_run!("ld.global.cs", region, index)
+    }
+    #[inline(always)]
+    fn store<T: Element>(&self, region: Region<T>, index: usize, value: T) {
+        // SAFETY: the emulator has checked that this kernel stays within its views.
+        unsafe { *region.pointer.add(index) = value }
+    }
+    #[inline(always)]
     fn store_run<T: Element, const N: usize>(
         &self,
         region: Region<T>,
         index: usize,
         values: [T; N],
     ) {
-        // SAFETY: the emulator has checked that this kernel stays within its views; allocations are aligned to 256 bytes,
-        // and the index is a multiple of the run.
+        // SAFETY: as for `load_run`.
         unsafe {
             let run = region.pointer.add(index);
             if size_of::<[T; N]>() == 16 {
@@ -133,11 +187,6 @@ impl Simt for Gpu {
                 *run.cast::<Aligned8<[T; N]>>() = Aligned8(values);
             }
         }
-    }
-    #[inline(always)]
-    fn store<T: Element>(&self, region: Region<T>, index: usize, value: T) {
-        // SAFETY: the emulator has checked that this kernel stays within its views.
-        unsafe { *region.pointer.add(index) = value }
     }
     #[inline(always)]
     fn store_near<T: Element>(&self, region: Region<T>, centre: usize, offset: i32, value: T) {

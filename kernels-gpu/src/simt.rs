@@ -115,11 +115,26 @@ pub trait Simt {
         }
         values
     }
+    /// The same from global memory, in one access that no compiler takes apart, as it may where it finds only some of the elements used
+    /// or the same elements read another way.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load_whole<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
+        self.load_run(region, index)
+    }
+    /// The same, of elements that nobody near reads again: they leave the nearest cache to others.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load_once<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
+        self.load_run(region, index)
+    }
     /// Writes element `index` of a region of global or shared memory.
     #[doc(hidden)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn store<T: Element>(&self, region: Region<T>, index: usize, value: T);
-    /// Writes `N` consecutive elements in one access: `index` is a multiple of `N`, and the elements fill 8 or 16 bytes.
+    /// Writes `N` consecutive elements in one access, as [`load_run`](Self::load_run) reads them.
     #[doc(hidden)]
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

@@ -9,30 +9,42 @@ use std::time::Duration;
 
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{
-    self as kernels, EQUILIBRIUM_THREADS, FACE_ROW_THREADS, FACE_THREADS, Faces, FlowShape, KEPT,
-    Relaxing, SUMS_SHAKHOV, axis, cells_both_ways, face, leaving, row,
+    self as kernels, EQUILIBRIUM_THREADS, EQUILIBRIUM_THREADS_OF_MANY, FACE_ROW_THREADS,
+    FACE_THREADS, Faces, FlowShape, KEPT, PASS_SUMS_SHAKHOV, Relaxing, SPAN_LIMIT, SUMS_SHAKHOV,
+    axis, cells_both_ways, face, leaving, row,
 };
-use rarefy_kernels::bgk_line::{self, LINE_SUMS_SHAKHOV, LINE_THREADS, line_tiles};
-use rarefy_kernels::bgk_plane::{self, PLANE_THREADS, PlaneChunk, plane_rows, plane_tiles};
+use rarefy_kernels::bgk_line::{self, LINE_THREADS, line_groups, line_tiles};
+use rarefy_kernels::bgk_plane::{self, PLANE_THREADS, plane_groups, plane_tiles};
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
 use super::equilibrium::{fields, sums_of};
 use super::shift::Courant;
-use super::{Boundary, DiscreteMaxwellian, Model, Moments, Problem, Scheme};
+use super::{Boundary, DiscreteMaxwellian, Model, Moments, Problem, Scheme, State};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{bytes_of, check_device};
 
-/// Blocks that keep a large GPU busy for several rounds, so that the last one costs little.
-const LINE_BLOCKS: u32 = 4200;
-/// The same for the pass over a plane, whose blocks work longer.
-const PLANE_BLOCKS: u32 = 2000;
+/// Blocks of a pass that keep a large GPU busy for several rounds, so that the last one costs little.
+const PASS_BLOCKS: u32 = 3000;
 /// Newton steps for Maxwellians without a good start.
 const FIRST_STEPS: u32 = 12;
-/// The same from the correction of the step before: each squares the error, which the change of the gas in a step leaves below 1e-3 in the
-/// correction, itself small.
-const fn later_steps(bytes: usize) -> u32 {
-    if bytes == 4 { 1 } else { 2 }
+/// The same from the correction of the step before: each squares the error. On a fine grid of velocities the correction is small, and its change in a
+/// step far smaller; on a coarse one, a step more is taken.
+fn later_steps(bytes: usize, problem: &Problem) -> Result<u32> {
+    let faces = problem.boundaries;
+    let coldest = [faces.left, faces.right, faces.bottom, faces.top]
+        .iter()
+        .filter_map(|face| match face {
+            Boundary::Inflow(state) => Some(state.temperature),
+            Boundary::Wall(wall) => Some(wall.temperature),
+            _ => None,
+        })
+        .chain(problem.initial.iter().map(|state| state.temperature))
+        .fold(f64::INFINITY, f64::min);
+    let state = State::along_x(1.0, 0.0, coldest);
+    let maxwellian = DiscreteMaxwellian::new(&problem.velocity, state, problem.conservative)?;
+    let coarse = (maxwellian.steepness * coldest - 1.0).abs() > 1e-4;
+    Ok(if bytes == 4 { 1 } else { 2 } + u32::from(coarse))
 }
 
 pub(super) struct MachineEngine<M: Machine, T: Real> {
@@ -42,9 +54,9 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     plan: StepPlan,
     shape: FlowShape,
     nodes: Vec<Node>,
-    /// Nodes of a chunk.
-    chunk: PlaneChunk,
-    chunks: u32,
+    /// Groups of nodes of a block of the pass, and the blocks that share the groups of one v_x.
+    groups: u32,
+    parts: u32,
     f: [M::Buffer<T>; 2],
     /// The buffer that holds the populations now.
     now: usize,
@@ -61,6 +73,8 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     found: M::Buffer<f64>,
     /// What comes in at unit density, for each face that is not mirrored or periodic.
     units: [Option<FaceFlux>; 4],
+    /// Newton steps for Maxwellians whose correction was found in the step before.
+    later_steps: u32,
     step: u64,
     graph: Option<M::Graph>,
     /// Whether the kernels of a step have been launched, so that they can be recorded.
@@ -77,6 +91,12 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         if populations >= u64::from(u32::MAX) {
             return Err(Error::input(format!(
                 "{populations} populations are more than the GPU path's 2^32; use fewer cells or velocities, or --backend cpu"
+            )));
+        }
+        if space.nx() >= SPAN_LIMIT as usize {
+            return Err(Error::input(format!(
+                "{} cells along x are more than the GPU path's {SPAN_LIMIT}; use fewer, or --backend cpu",
+                space.nx()
             )));
         }
         let kind = |boundary: Boundary| match boundary {
@@ -106,30 +126,20 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         };
         let two = space.dimensions() == 2;
         let sloped = plan.scheme == Scheme::VanLeer;
-        let (chunk, chunks) = if two {
-            let blocks = plane_tiles(
-                shape.nx,
-                shape.ny,
-                sloped,
-                plane_rows(size_of::<T>(), shape.shakhov != 0),
-            )
-            .div_ceil(PLANE_THREADS / 32);
-            plane_chunk(blocks, count_x, count_y)
+        let (all_groups, warps) = if two {
+            (plane_groups(&shape, size_of::<T>()), PLANE_THREADS / 32)
         } else {
-            let blocks = line_tiles(shape.nx, sloped).div_ceil(LINE_THREADS / 32) * count_x;
-            let range = count_y.div_ceil(LINE_BLOCKS.div_ceil(blocks).clamp(1, count_y));
-            let chunk = PlaneChunk {
-                range_x: 1,
-                range_y: range,
-            };
-            (chunk, count_x * count_y.div_ceil(range))
+            (line_groups(&shape), LINE_THREADS / 32)
         };
+        let blocks = count_x * pass_tiles::<T>(&shape, two, sloped);
+        // A group for each warp of a block at least.
+        let groups = all_groups
+            .div_ceil(PASS_BLOCKS.div_ceil(blocks))
+            .max(warps)
+            .min(all_groups);
+        let parts = all_groups.div_ceil(groups);
         let plane = shape.plane() as usize;
-        let partial = if two {
-            chunks as usize * SUMS_SHAKHOV as usize * plane
-        } else {
-            chunks as usize * LINE_SUMS_SHAKHOV as usize * plane
-        };
+        let partial = (count_x * parts * PASS_SUMS_SHAKHOV) as usize * plane;
         let tables = shape.rows() as usize * shape.columns() as usize;
         check_device(
             &machine.limits()?,
@@ -167,7 +177,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             let half = 0.5 * velocity.integrated() as f64;
             for (m, inner) in velocity.inner().iter().enumerate() {
                 let (argument, log_weight) = match velocity.z() {
-                    Some(z) => (inner.energy, z.weights()[m].ln() * std::f64::consts::LOG2_E),
+                    Some(z) => (inner.energy, log2(z.weights()[m])),
                     None if m == 0 => (1.0, 0.0),
                     None => (1.0 + 1.0 / half, 0.0),
                 };
@@ -188,7 +198,11 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         list(velocity.x().nodes(), velocity.x().weights());
         list(velocity.y_nodes(), velocity.y_weights());
         if let Some(z) = velocity.z() {
-            list(z.nodes(), z.weights());
+            let squares: Vec<f64> = z.nodes().iter().map(|v| v * v).collect();
+            list(
+                &squares,
+                &z.weights().iter().map(|w| log2(*w)).collect::<Vec<_>>(),
+            );
         }
 
         let start = Start::new(&problem, &plan, &shape, &all)?;
@@ -205,13 +219,13 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             range: face_range,
             chunks: face_pairs.div_ceil(face_range),
         };
-        let buffer = || machine.allocate(populations as usize + shape.behind() as usize);
+        let buffer = || machine.allocate(populations as usize);
         let mut engine = Self {
             name,
             shape,
             nodes: all,
-            chunk,
-            chunks,
+            groups,
+            parts,
             f: [buffer()?, buffer()?],
             now: 0,
             tables: machine.upload(&start.tables)?,
@@ -232,6 +246,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 (leaving::LEN * 2 * (shape.nx + shape.ny)) as usize
             ])?,
             units: start.units,
+            later_steps: later_steps(size_of::<T>(), &problem)?,
             step: 0,
             graph: None,
             warm: false,
@@ -254,12 +269,13 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             conservative: u32::from(conservative),
             steps: if conservative { steps } else { 0 },
             chunks,
-            range: if self.two() { 0 } else { self.chunk.range_y },
+            parts: self.parts,
         }
     }
 
-    fn two(&self) -> bool {
-        self.problem.space.dimensions() == 2
+    /// Chunks of partial sums that a pass leaves.
+    fn chunks(&self) -> u32 {
+        self.shape.count_x * self.parts
     }
 
     /// The time step of the relaxation that the next step begins with.
@@ -276,7 +292,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         self.machine.launch(
             Grid {
                 blocks,
-                threads: EQUILIBRIUM_THREADS,
+                threads: equilibrium_threads(blocks),
             },
             kernels::equilibrium {
                 partial: &self.partial,
@@ -319,13 +335,15 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         })?;
         self.pass(true, shape)?;
         self.now = 1 - self.now;
-        let rule = self.relaxing(self.next_dt(), self.chunks, FIRST_STEPS);
+        let rule = self.relaxing(self.next_dt(), self.chunks(), FIRST_STEPS);
         self.equilibrium(rule)
     }
 
     /// One pass from the present buffer to the other; populations may stand still, to be summed.
     fn pass(&mut self, still: bool, shape: FlowShape) -> Result<()> {
         let sloped = self.plan.scheme == Scheme::VanLeer;
+        let two = self.problem.space.dimensions() == 2;
+        let blocks = pass_tiles::<T>(&shape, two, sloped) * self.chunks();
         let [first, second] = &mut self.f;
         let (f, next) = if self.now == 0 {
             (&*first, second)
@@ -334,11 +352,14 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         };
         let axes = if still { &self.still } else { &self.axes };
         let (tables, partial) = (&self.tables, &mut self.partial);
-        let chunk = self.chunk;
+        let groups = self.groups;
         macro_rules! launch {
-            ($grid:expr, $wing:ident, $kernel:ident, $part:ident: $value:expr) => {
+            ($wing:ident, $kernel:ident, $threads:ident) => {
                 self.machine.launch(
-                    $grid,
+                    Grid {
+                        blocks,
+                        threads: $threads,
+                    },
                     $wing::$kernel {
                         f,
                         tables,
@@ -346,44 +367,25 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                         next,
                         partial,
                         shape,
-                        $part: $value,
+                        groups,
                     },
                 )
             };
         }
-        if self.problem.space.dimensions() == 2 {
-            let blocks = plane_tiles(
-                shape.nx,
-                shape.ny,
-                sloped,
-                plane_rows(size_of::<T>(), shape.shakhov != 0),
-            )
-            .div_ceil(PLANE_THREADS / 32);
-            let grid = Grid {
-                blocks: blocks * self.chunks,
-                threads: PLANE_THREADS,
-            };
-            match (sloped, shape.shakhov != 0) {
-                (true, true) => launch!(grid, bgk_plane, plane_pass_van_leer_shakhov, chunk: chunk),
-                (true, false) => launch!(grid, bgk_plane, plane_pass_van_leer, chunk: chunk),
-                (false, true) => launch!(grid, bgk_plane, plane_pass_upwind_shakhov, chunk: chunk),
-                (false, false) => launch!(grid, bgk_plane, plane_pass_upwind, chunk: chunk),
+        let shakhov = shape.shakhov != 0;
+        if two {
+            match (sloped, shakhov) {
+                (true, true) => launch!(bgk_plane, plane_pass_van_leer_shakhov, PLANE_THREADS),
+                (true, false) => launch!(bgk_plane, plane_pass_van_leer, PLANE_THREADS),
+                (false, true) => launch!(bgk_plane, plane_pass_upwind_shakhov, PLANE_THREADS),
+                (false, false) => launch!(bgk_plane, plane_pass_upwind, PLANE_THREADS),
             }
         } else {
-            let blocks = line_tiles(shape.nx, sloped).div_ceil(LINE_THREADS / 32);
-            let grid = Grid {
-                blocks: blocks * self.chunks,
-                threads: LINE_THREADS,
-            };
-            match (sloped, shape.shakhov != 0) {
-                (true, true) => {
-                    launch!(grid, bgk_line, line_pass_van_leer_shakhov, range: chunk.range_y)
-                }
-                (true, false) => launch!(grid, bgk_line, line_pass_van_leer, range: chunk.range_y),
-                (false, true) => {
-                    launch!(grid, bgk_line, line_pass_upwind_shakhov, range: chunk.range_y)
-                }
-                (false, false) => launch!(grid, bgk_line, line_pass_upwind, range: chunk.range_y),
+            match (sloped, shakhov) {
+                (true, true) => launch!(bgk_line, line_pass_van_leer_shakhov, LINE_THREADS),
+                (true, false) => launch!(bgk_line, line_pass_van_leer, LINE_THREADS),
+                (false, true) => launch!(bgk_line, line_pass_upwind_shakhov, LINE_THREADS),
+                (false, false) => launch!(bgk_line, line_pass_upwind, LINE_THREADS),
             }
         }
     }
@@ -429,7 +431,10 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 },
             )?;
             self.machine.launch(
-                Grid::per_item(2 * shape.nx as usize, 128),
+                Grid {
+                    blocks: 2 * shape.nx.div_ceil(32),
+                    threads: FACE_THREADS,
+                },
                 kernels::finish_faces_along_y {
                     partial: &self.face_partial,
                     emissions: &self.emissions,
@@ -455,7 +460,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         self.look_at_faces(seen)?;
         self.pass(false, self.shape)?;
         self.now = 1 - self.now;
-        self.equilibrium(self.relaxing(self.plan.dt, self.chunks, later_steps(size_of::<T>())))
+        self.equilibrium(self.relaxing(self.plan.dt, self.chunks(), self.later_steps))
     }
 
     /// Takes steps without looking at what passes the faces but where walls must know.
@@ -506,24 +511,28 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     }
 }
 
-/// The chunks of a pass over a plane: about as many blocks as keep a large GPU busy. Chunks as square as they can be need the fewest factors of the
-/// Maxwellian for their populations.
-fn plane_chunk(blocks: u32, count_x: u32, count_y: u32) -> (PlaneChunk, u32) {
-    let wanted = PLANE_BLOCKS.div_ceil(blocks).clamp(1, count_x * count_y);
-    let mut best = (u32::MAX, 1, 1);
-    for parts_x in 1..=count_x.min(wanted) {
-        let range_x = count_x.div_ceil(parts_x);
-        let range_y = count_y.div_ceil(wanted.div_ceil(parts_x).min(count_y));
-        // Work of the largest chunk, and what it reads besides the populations.
-        let cost = 8 * range_x * range_y + range_x + range_y;
-        let chunks = count_x.div_ceil(range_x) * count_y.div_ceil(range_y);
-        if cost * chunks < best.0 {
-            best = (cost * chunks, range_x, range_y);
-        }
+/// Threads of the small kernel between the passes.
+const fn equilibrium_threads(blocks: u32) -> u32 {
+    if blocks > 400 {
+        EQUILIBRIUM_THREADS_OF_MANY
+    } else {
+        EQUILIBRIUM_THREADS
     }
-    let (_, range_x, range_y) = best;
-    let chunks = count_x.div_ceil(range_x) * count_y.div_ceil(range_y);
-    (PlaneChunk { range_x, range_y }, chunks)
+}
+
+/// The logarithm to base 2, as everything that the kernels are given of the weights along v_z is made of.
+fn log2(weight: f64) -> f64 {
+    weight.ln() * std::f64::consts::LOG2_E
+}
+
+/// Tiles of a pass, a block each for each chunk of nodes.
+fn pass_tiles<T: Real>(shape: &FlowShape, two: bool, sloped: bool) -> u32 {
+    let bytes = size_of::<T>();
+    if two {
+        plane_tiles(shape.nx, shape.ny, bytes, sloped, shape.shakhov != 0)
+    } else {
+        line_tiles(shape.nx, bytes, sloped)
+    }
 }
 
 /// What the buffers hold before the first step.
@@ -650,10 +659,11 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
             self.machine.write(&mut self.tables, &tables)?;
         }
         self.pass(true, wide)?;
+        let chunks = self.chunks();
         self.machine.launch(
             Grid {
                 blocks: own.plane() / 32,
-                threads: EQUILIBRIUM_THREADS,
+                threads: equilibrium_threads(own.plane() / 32),
             },
             kernels::equilibrium {
                 partial: &self.partial,
@@ -664,7 +674,7 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
                 rule: Relaxing {
                     conservative: 0,
                     steps: 0,
-                    chunks: self.chunks,
+                    chunks,
                     ..rule
                 },
             },
@@ -714,10 +724,8 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
 
     fn save(&mut self) -> Result<Saved> {
         let plane = self.shape.plane() as usize;
-        let behind = self.shape.behind() as usize;
-        let mut padded = vec![T::ZERO; self.nodes.len() * plane + behind];
+        let mut padded = vec![T::ZERO; self.nodes.len() * plane];
         self.machine.read(&self.f[self.now], &mut padded)?;
-        padded.truncate(self.nodes.len() * plane);
         let (nx, pitch) = (self.shape.nx as usize, self.shape.pitch as usize);
         let populations = padded
             .chunks_exact(pitch)
@@ -744,7 +752,7 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
                 })
                 .collect()
         };
-        let mut f: Vec<T> = padded(&saved.populations)
+        let f: Vec<T> = padded(&saved.populations)
             .into_iter()
             .map(T::from_f64)
             .collect();
@@ -753,7 +761,6 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
                 "the checkpoint is of another problem: it has another number of populations",
             ));
         }
-        f.resize(f.len() + self.shape.behind() as usize, T::ZERO);
         self.machine.write(&mut self.f[self.now], &f)?;
         self.step = saved.step;
         let state = padded(&saved.extra);
@@ -783,7 +790,7 @@ fn moments_of_sums(problem: &Problem, sums: &[f64]) -> Vec<Moments> {
     (0..cells)
         .map(|cell| {
             let [density, ux, uy, temperature] = [0, 1, 2, 3].map(|k: usize| states[k][cell]);
-            let state = super::State {
+            let state = State {
                 density,
                 velocity: [ux, uy],
                 temperature,

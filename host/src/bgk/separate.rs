@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{FlowShape, axis, face};
 use rarefy_kernels::bgk_separate::{self as kernels, STREAM_THREADS};
-use rarefy_kernels::{Quad, Real};
 
 use super::engine::initial_populations;
 use super::shift::Courant;
@@ -22,12 +22,12 @@ pub fn time_copy<M: Machine, T: Real>(
     populations: usize,
     times: u32,
 ) -> Result<Duration> {
-    let quads = populations.div_ceil(4);
-    let from = machine.allocate::<Quad<T>>(quads)?;
-    let mut to = machine.allocate::<Quad<T>>(quads)?;
+    let words = (populations * size_of::<T>()).div_ceil(16) * 4;
+    let from = machine.upload(&vec![1_u32; words])?;
+    let mut to = machine.allocate::<u32>(words)?;
     let mut copy = || {
         machine.launch(
-            Grid::per_item(quads, 256),
+            Grid::per_item(words / 16, 256),
             kernels::copy_populations {
                 from: &from,
                 to: &mut to,

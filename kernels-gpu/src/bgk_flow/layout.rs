@@ -82,21 +82,22 @@ pub const SUMS_BGK: u32 = 4;
 /// See [`SUMS_BGK`].
 pub const SUMS_SHAKHOV: u32 = 9;
 
+/// Sums that the nodes of a chunk, which share v_x, leave in a cell: of f, v_y f and the energy that is not v_x's; for Shakhov also of v_y times that
+/// energy, and of v_y^2 f.
+pub const PASS_SUMS_BGK: u32 = 3;
+/// See [`PASS_SUMS_BGK`].
+pub const PASS_SUMS_SHAKHOV: u32 = 5;
+
 impl FlowShape {
     /// Places of a plane of cells.
     #[inline(always)]
     pub const fn plane(&self) -> u32 {
         self.pitch * self.ny
     }
-    /// Columns of the tables.
+    /// Columns of the tables, rounded up to whole warps.
     #[inline(always)]
     pub const fn columns(&self) -> u32 {
-        self.plane() + 2 * self.ny + 2 * self.nx
-    }
-    /// Places behind the last plane of populations, so that a column of the tables added to the first place of any plane is within the buffer.
-    #[inline(always)]
-    pub const fn behind(&self) -> u32 {
-        2 * self.ny + 2 * self.nx
+        (self.plane() + 2 * self.ny + 2 * self.nx).next_multiple_of(WARP)
     }
     /// First of the columns of a face: 0 left, 1 right, 2 bottom, 3 top.
     #[inline(always)]
@@ -142,6 +143,15 @@ impl FlowShape {
     #[inline(always)]
     pub const fn axis_entries(&self) -> u32 {
         self.axis_m(self.count_m)
+    }
+    /// Sums of a chunk for each cell.
+    #[inline(always)]
+    pub const fn pass_sums(&self) -> u32 {
+        if self.shakhov != 0 {
+            PASS_SUMS_SHAKHOV
+        } else {
+            PASS_SUMS_BGK
+        }
     }
     /// Sums for each cell.
     #[inline(always)]
@@ -237,24 +247,16 @@ pub(crate) fn power_of_two<T: Real>(x: T) -> T {
     }
 }
 
-/// Lanes of a warp that only lend their values, upstream and downstream of the others.
+/// Lanes at either end of a warp that only lend their values where nodes go both ways.
 #[inline(always)]
-const fn lent(sloped: bool) -> (u32, u32) {
-    if sloped { (2, 1) } else { (1, 0) }
+const fn lent(sloped: bool) -> u32 {
+    if sloped { 2 } else { 1 }
 }
 
-/// Cells that a warp gives out of the 32 places that it takes up, where all its nodes go the same way.
-#[inline(always)]
-pub const fn cells_one_way(sloped: bool) -> u32 {
-    let (upstream, downstream) = lent(sloped);
-    WARP - upstream - downstream
-}
-
-/// The same where nodes go both ways and a lane keeps its cell.
+/// Cells that a warp of one cell a lane gives out.
 #[inline(always)]
 pub const fn cells_both_ways(sloped: bool) -> u32 {
-    let (upstream, _) = lent(sloped);
-    WARP - 2 * upstream
+    WARP - 2 * lent(sloped)
 }
 
 /// Lanes of a warp along x: who is upstream, who gives out a cell.
@@ -269,14 +271,6 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Lanes of a tile whose nodes all go one way.
-    #[inline(always)]
-    pub(crate) fn one_way<S: Simt>(t: &S, tile: u32, nx: u32, forward: bool, sloped: bool) -> Self {
-        let (upstream, downstream) = lent(sloped);
-        let first = if forward { upstream } else { downstream };
-        Self::new(t, tile, nx, forward, first, cells_one_way(sloped))
-    }
-
     /// Lanes of a tile whose nodes go both ways.
     #[inline(always)]
     pub(crate) fn both_ways<S: Simt>(
@@ -286,19 +280,8 @@ impl Lanes {
         forward: bool,
         sloped: bool,
     ) -> Self {
-        Self::new(
-            t,
-            tile,
-            nx,
-            forward,
-            lent(sloped).0,
-            cells_both_ways(sloped),
-        )
-    }
-
-    #[inline(always)]
-    fn new<S: Simt>(t: &S, tile: u32, nx: u32, forward: bool, first: u32, out: u32) -> Self {
         let lane = t.lane();
+        let (first, out) = (lent(sloped), cells_both_ways(sloped));
         let cell = (tile * out + lane) as i32 - first as i32;
         let (below, above) = (lane.wrapping_sub(1) % WARP, (lane + 1) % WARP);
         Self {

@@ -1,23 +1,23 @@
 //! From partial sums to the tables of the local equilibria.
 
-use super::layout::{FlowShape, SUMS_BGK, ceiling, power_of_two, row, split};
+use super::layout::{FlowShape, PASS_SUMS_SHAKHOV, SUMS_BGK, power_of_two, row, split};
 use crate::bgk::exponential::exponential;
-use crate::bgk_line::{LINE_SUMS_BGK, LINE_SUMS_SHAKHOV};
 use crate::kernel;
 use crate::math::Real;
 use crate::memory::{In, Shared};
 use crate::simt::{Simt, WARP};
 
-/// Threads of a block of [`equilibrium()`].
+/// Threads of a block of [`equilibrium()`] where cells are few: the more warps share the nodes, the sooner a cell is done, and the more is done by
+/// all of them.
 pub const EQUILIBRIUM_THREADS: u32 = 256;
-
-const WORKERS: u32 = EQUILIBRIUM_THREADS / WARP;
+/// Threads where cells are many.
+pub const EQUILIBRIUM_THREADS_OF_MANY: u32 = 128;
 
 /// Sums over the axes that Newton's method and Shakhov's term need: powers 0 to 5 of w along x and y, 0, 2 and 4 along z.
 const AXIS_SUMS: usize = 15;
 
 /// Words of shared memory of [`equilibrium()`].
-pub const EQUILIBRIUM_SCRATCH: u32 = WORKERS * AXIS_SUMS as u32 * WARP;
+pub const EQUILIBRIUM_SCRATCH: u32 = EQUILIBRIUM_THREADS * AXIS_SUMS as u32;
 
 /// How cells relax, and how their sums were taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,15 +37,15 @@ pub struct Relaxing {
     pub steps: u32,
     /// Chunks of partial sums; 0 where the sums are already there.
     pub chunks: u32,
-    /// Values of v_y in a chunk of a pass over a line; 0 after a pass over a plane.
-    pub range: u32,
+    /// Chunks of one v_x, which follow each other.
+    pub parts: u32,
 }
 
 /// What [`equilibrium()`] keeps for each cell after its sums: slopes b_x and b_y and steepness c of the conservative Maxwellian, and T.
 pub const KEPT: u32 = 4;
 
 kernel! {
-    /// Sets all populations to the Maxwellians of the tables, and what lies between and behind them to 0: one thread a place and innermost node, which
+    /// Sets all populations to the Maxwellians of the tables, and what lies between them to 0: one thread a place and innermost node, which
     /// walks over the pairs (v_x, v_y).
     pub fn fill<T: Real>(t, tables: In<T>, f: Out<T>; shape: FlowShape) for f32, f64 {
         let index = t.global_idx();
@@ -68,22 +68,16 @@ kernel! {
                 jx += 1;
             }
         }
-        let populations = shape.count_x * shape.count_y * shape.count_m * shape.plane();
-        let mut behind = index;
-        while behind < shape.behind() as usize {
-            f.set(t, populations as usize + behind, T::ZERO);
-            behind += t.global_dim();
-        }
     }
 }
 
 kernel! {
     /// Adds up the partial sums of each cell and makes the tables of its equilibrium.
     ///
-    /// **Block**: 32 places of the padded plane, one a lane; its 8 warps share the chunks of partial sums and the nodes of the axes. Everything but the
+    /// **Block**: 32 places of the padded plane, one a lane; its warps share the chunks of partial sums and the nodes of the axes. Everything but the
     /// exponentials is f64, and these are taken in the precision of the tables, so that the Maxwellian's moments are right for the table as it is.
     /// **Cost**: reads the partial sums once; an exponential for each node of the axes and Newton step, twice as much to write the tables.
-    /// **Order**: a warp adds every eighth chunk, and the warps' sums are added in turn: the same bits each time.
+    /// **Order**: a warp adds every fourth or eighth chunk, and the warps' sums are added in turn: the same bits each time.
     /// **No race**: lanes own places; shared memory is written by its owner and read by the block on either side of barriers.
     pub fn equilibrium<T: Real>(
         t, partial: In<T>, axes: In<f64>, state: InOut<f64>, tables: InOut<T>; shape: FlowShape, rule: Relaxing,
@@ -99,11 +93,7 @@ kernel! {
         let mut sums = [0.0; 9];
         if rule.chunks > 0 {
             if inside {
-                if rule.range > 0 {
-                    add_lines(t, partial, axes, &shape, &rule, place, &mut sums);
-                } else {
-                    add_planes(t, partial, &shape, &rule, place, &mut sums);
-                }
+                add_chunks(t, partial, axes, &shape, &rule, place, &mut sums);
             }
             sums = combine(t, scratch, sums);
             if inside && t.warp() == 0 {
@@ -156,22 +146,22 @@ kernel! {
             let mut spread = m.x[4] - m.x[2] * m.x[2] + m.rest_square - m.rest * m.rest;
             // An axis along which nothing moves takes part with its energy alone.
             let (rx, cx) = (m.x[1], m.x[3] - m.x[1] * m.x[2]);
-            let vx = m.x[2] - m.x[1] * m.x[1];
-            energy -= cx * rx / vx;
-            spread -= cx * cx / vx;
-            let (mut ry, mut cy, mut vy) = (0.0, 0.0, 1.0);
+            let per_vx = 1.0 / (m.x[2] - m.x[1] * m.x[1]);
+            energy -= cx * rx * per_vx;
+            spread -= cx * cx * per_vx;
+            let (mut ry, mut cy, mut per_vy) = (0.0, 0.0, 1.0);
             if shape.integrated < 2 {
                 spread += m.y[4] - m.y[2] * m.y[2];
                 if shape.flow == 2 {
                     (ry, cy) = (m.y[1], m.y[3] - m.y[1] * m.y[2]);
-                    vy = m.y[2] - m.y[1] * m.y[1];
-                    energy -= cy * ry / vy;
-                    spread -= cy * cy / vy;
+                    per_vy = 1.0 / (m.y[2] - m.y[1] * m.y[1]);
+                    energy -= cy * ry * per_vy;
+                    spread -= cy * cy * per_vy;
                 }
             }
             let change = (energy / spread).max(-0.5 * c).min(c);
-            bx += (cx * change - rx) / vx;
-            by += (cy * change - ry) / vy;
+            bx += (cx * change - rx) * per_vx;
+            by += (cy * change - ry) * per_vy;
             c += change;
             axis_sums = self::axis_sums::<_, T>(t, scratch, axes, &shape, [ux, uy], [bx, by], c);
             step += 1;
@@ -235,7 +225,7 @@ kernel! {
             let (v, weight) = node(t, axes, j);
             let value = factor::<T>(v - ux, weight, bx, c).to_f64();
             put(row::X + j, T::from_f64(scale * value));
-            j += WORKERS;
+            j += t.warps();
         }
         let mut j = t.warp();
         while j < shape.count_y {
@@ -246,25 +236,25 @@ kernel! {
                 T::ONE
             };
             put(shape.row_y() + j, value);
-            j += WORKERS;
+            j += t.warps();
         }
         let mut m = t.warp();
         while m < shape.count_m {
             let value = if shape.integrated == 0 {
-                let (v, weight) = node(t, axes, shape.count_x + shape.count_y + m);
-                inner_factor::<T>(v, weight, c)
+                let (square, log_weight) = node(t, axes, shape.count_x + shape.count_y + m);
+                inner_factor::<T>(square, log_weight, c)
             } else if m == 0 {
                 T::ONE
             } else {
                 T::from_f64(integrated / (2.0 * c))
             };
             put(shape.row_m() + m, value);
-            m += WORKERS;
+            m += t.warps();
         }
     }
 }
 
-/// Velocity and weight of a node: the axes follow each other.
+/// Velocity and weight of a node, along z the square of the velocity and the weight's logarithm to base 2: the axes follow each other.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 fn node<S: Simt>(t: &S, axes: In<'_, f64>, j: u32) -> (f64, f64) {
@@ -279,10 +269,9 @@ fn factor<T: Real>(w: f64, weight: f64, slope: f64, c: f64) -> T {
 
 /// Factor of a Maxwellian along z, as the pass over a plane computes it too.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn inner_factor<T: Real>(v: f64, weight: f64, c: f64) -> T {
+fn inner_factor<T: Real>(square: f64, log_weight: f64, c: f64) -> T {
     let steep = T::from_f64(-c * core::f64::consts::LOG2_E);
-    let log = T::from_f64(Real::ln(weight) * core::f64::consts::LOG2_E);
-    power_of_two(T::from_f64(v * v).mul_add(steep, log))
+    power_of_two(T::from_f64(square).mul_add(steep, T::from_f64(log_weight)))
 }
 
 /// `1 - e^-x`, given `e^-x`, without losing digits where x is small.
@@ -291,11 +280,12 @@ fn less_than_one(x: f64, keep: f64) -> f64 {
     if x < 0.5 {
         // Taylor's series: the term after the last is below 2^-53 of the first.
         let mut sum = 0.0;
-        let mut k = 17.0;
-        while k >= 1.0 {
-            sum = x / k * (1.0 - sum);
-            k -= 1.0;
+        macro_rules! terms {
+            ($($k:literal),*) => {$( sum = x * (1.0 / $k) * (1.0 - sum); )*};
         }
+        terms!(
+            16.0, 15.0, 14.0, 13.0, 12.0, 11.0, 10.0, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0
+        );
         sum
     } else {
         1.0 - keep
@@ -315,17 +305,17 @@ fn combine<S: Simt, const K: usize>(t: &S, scratch: Shared<'_, f64>, values: [f6
         k += 1;
     }
     t.sync_threads();
-    // Each warp adds up every eighth value, and leaves the sum where worker 0 had its own, which no other warp reads.
+    // Each warp adds up some of the values, and leaves the sum where worker 0 had its own, which no other warp reads.
     let mut k = t.warp();
     while k < K as u32 {
         let mut sum = scratch.get(t, at(0, k));
         let mut worker = 1;
-        while worker < WORKERS {
+        while worker < t.warps() {
             sum += scratch.get(t, at(worker, k));
             worker += 1;
         }
         scratch.set(t, at(0, k), sum);
-        k += WORKERS;
+        k += t.warps();
     }
     t.sync_threads();
     let mut sums = [0.0; K];
@@ -340,10 +330,10 @@ fn combine<S: Simt, const K: usize>(t: &S, scratch: Shared<'_, f64>, values: [f6
 /// Chunks whose partial sums are under way at once.
 const AHEAD: usize = 4;
 
-/// Adds the partial sums of the chunks of a pass over a line that fall to this warp.
+/// Adds the partial sums of the chunks that fall to this warp.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn add_lines<S: Simt, T: Real>(
+fn add_chunks<S: Simt, T: Real>(
     t: &S,
     partial: In<'_, T>,
     axes: In<'_, f64>,
@@ -353,26 +343,21 @@ fn add_lines<S: Simt, T: Real>(
     sums: &mut [f64; 9],
 ) {
     let shakhov = shape.shakhov != 0;
-    let count = if shakhov {
-        LINE_SUMS_SHAKHOV
-    } else {
-        LINE_SUMS_BGK
-    };
-    let ranges = ceiling(shape.count_y, rule.range);
+    let count = shape.pass_sums();
     let load = |chunk: u32| {
-        let mut parts = [T::ZERO; LINE_SUMS_SHAKHOV as usize];
+        let mut parts = [T::ZERO; PASS_SUMS_SHAKHOV as usize];
         let mut k = 0;
-        while k < LINE_SUMS_SHAKHOV {
+        while k < PASS_SUMS_SHAKHOV {
             if k < count {
-                let at = (chunk * count + k) * shape.pitch + place;
+                let at = (chunk * count + k) * shape.plane() + place;
                 parts[k as usize] = partial.get(t, at as usize);
             }
             k += 1;
         }
         parts
     };
-    let mut add = |chunk: u32, parts: [T; LINE_SUMS_SHAKHOV as usize]| {
-        let (jx, _) = split(chunk, ranges);
+    let mut add = |chunk: u32, parts: [T; PASS_SUMS_SHAKHOV as usize]| {
+        let (jx, _) = split(chunk, rule.parts);
         let (vx, _) = node(t, axes, jx);
         let (mass, along_y, rest) = (parts[0].to_f64(), parts[1].to_f64(), parts[2].to_f64());
         let energy = vx * vx * mass + rest;
@@ -389,64 +374,23 @@ fn add_lines<S: Simt, T: Real>(
         }
     };
     let mut chunk = t.warp();
-    while chunk + (AHEAD as u32 - 1) * WORKERS < rule.chunks {
-        let mut parts = [[T::ZERO; LINE_SUMS_SHAKHOV as usize]; AHEAD];
+    while chunk + (AHEAD as u32 - 1) * t.warps() < rule.chunks {
+        let mut parts = [[T::ZERO; PASS_SUMS_SHAKHOV as usize]; AHEAD];
         let mut i = 0;
         while i < AHEAD {
-            parts[i] = load(chunk + i as u32 * WORKERS);
+            parts[i] = load(chunk + i as u32 * t.warps());
             i += 1;
         }
         let mut i = 0;
         while i < AHEAD {
-            add(chunk + i as u32 * WORKERS, parts[i]);
+            add(chunk + i as u32 * t.warps(), parts[i]);
             i += 1;
         }
-        chunk += AHEAD as u32 * WORKERS;
+        chunk += AHEAD as u32 * t.warps();
     }
     while chunk < rule.chunks {
         add(chunk, load(chunk));
-        chunk += WORKERS;
-    }
-}
-
-/// The same of a pass over a plane, whose partial sums are those that a cell needs.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn add_planes<S: Simt, T: Real>(
-    t: &S,
-    partial: In<'_, T>,
-    shape: &FlowShape,
-    rule: &Relaxing,
-    place: u32,
-    sums: &mut [f64; 9],
-) {
-    let (count, plane) = (shape.sums(), shape.plane());
-    let load = |chunk: u32| {
-        let mut parts = [T::ZERO; 9];
-        let mut k = 0;
-        while k < 9 {
-            if k < count {
-                let at = (chunk * count + k) * plane + place;
-                parts[k as usize] = partial.get(t, at as usize);
-            }
-            k += 1;
-        }
-        parts
-    };
-    let mut chunk = t.warp();
-    while chunk < rule.chunks {
-        let first = load(chunk);
-        let second = if chunk + WORKERS < rule.chunks {
-            load(chunk + WORKERS)
-        } else {
-            [T::ZERO; 9]
-        };
-        let mut k = 0;
-        while k < 9 {
-            sums[k] = sums[k] + first[k].to_f64() + second[k].to_f64();
-            k += 1;
-        }
-        chunk += 2 * WORKERS;
+        chunk += t.warps();
     }
 }
 
@@ -474,7 +418,7 @@ fn axis_sums<S: Simt, T: Real>(
             term *= w;
             k += 1;
         }
-        j += WORKERS;
+        j += t.warps();
     }
     if shape.integrated < 2 {
         let mut j = t.warp();
@@ -488,21 +432,21 @@ fn axis_sums<S: Simt, T: Real>(
                 term *= w;
                 k += 1;
             }
-            j += WORKERS;
+            j += t.warps();
         }
     }
     if shape.integrated == 0 {
         let mut m = t.warp();
         while m < shape.count_m {
-            let (v, weight) = node(t, axes, shape.count_x + shape.count_y + m);
-            let mut term = inner_factor::<T>(v, weight, c).to_f64();
+            let (square, log_weight) = node(t, axes, shape.count_x + shape.count_y + m);
+            let mut term = inner_factor::<T>(square, log_weight, c).to_f64();
             let mut k = 12;
             while k < 15 {
                 sums[k] += term;
-                term *= v * v;
+                term *= square;
                 k += 1;
             }
-            m += WORKERS;
+            m += t.warps();
         }
     }
     combine(t, scratch, sums)
@@ -522,15 +466,17 @@ impl Means {
     fn of(sums: &[f64; AXIS_SUMS], shape: &FlowShape, c: f64) -> Self {
         let mut x = [1.0; 6];
         let mut y = [0.0; 6];
+        let per_mass = 1.0 / sums[0];
         let mut k = 1;
         while k < 6 {
-            x[k] = sums[k] / sums[0];
+            x[k] = sums[k] * per_mass;
             k += 1;
         }
         if shape.integrated < 2 {
+            let per_mass = 1.0 / sums[6];
             let mut k = 1;
             while k < 6 {
-                y[k] = sums[6 + k] / sums[6];
+                y[k] = sums[6 + k] * per_mass;
                 k += 1;
             }
             if shape.flow < 2 {
@@ -540,10 +486,11 @@ impl Means {
             }
         }
         let (rest, rest_square) = if shape.integrated == 0 {
-            (sums[13] / sums[12], sums[14] / sums[12])
+            let per_mass = 1.0 / sums[12];
+            (sums[13] * per_mass, sums[14] * per_mass)
         } else {
-            let half = 0.5 * f64::from(shape.integrated);
-            (half / c, half * (half + 1.0) / (c * c))
+            let (half, per_c) = (0.5 * f64::from(shape.integrated), 1.0 / c);
+            (half * per_c, half * (half + 1.0) * per_c * per_c)
         };
         Self {
             x,

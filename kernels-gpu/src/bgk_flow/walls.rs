@@ -12,7 +12,7 @@ use crate::math::Real;
 use crate::memory::{In, InOut, Out};
 use crate::simt::{Simt, WARP};
 
-/// Threads of a block of [`faces_along_x()`].
+/// Threads of a block of [`faces_along_x()`] and [`finish_faces_along_y()`].
 pub const FACE_THREADS: u32 = 256;
 /// Threads of a block of [`faces_along_y()`].
 pub const FACE_ROW_THREADS: u32 = 128;
@@ -156,44 +156,69 @@ kernel! {
 }
 
 kernel! {
-    /// Adds the partial sums of [`faces_along_y()`] in the order of the chunks; walls get their density. One thread a cell of a face.
+    /// Adds the partial sums of [`faces_along_y()`]; walls get their density.
+    ///
+    /// **Block**: 32 cells of a face, one a lane. Each of its warps adds every eighth chunk, and then all add the warps' sums in turn: the same bits each
+    /// time. **No race**: a barrier lies between the two; lanes own cells, and warps share the columns of the tables out.
     pub fn finish_faces_along_y<T: Real>(
         t, partial: In<f64>, emissions: In<f64>, tables: Out<T>, found: Out<f64>; shape: FlowShape, faces: Faces,
-    ) for f32, f64 {
-        let (side, ix) = split(t.global_idx() as u32, shape.nx);
-        if side > 1 || (faces.seen >> (2 + side)) & 1 == 0 {
+    ) for f32, f64
+    shared { scratch: [f64; 4 * FACE_THREADS] } {
+        let (side, block) = split(t.block_idx(), shape.nx.div_ceil(WARP));
+        // The same for all threads of the block.
+        if (faces.seen >> (2 + side)) & 1 == 0 {
             return;
         }
+        let ix = block * WARP + t.lane();
+        let inside = ix < shape.nx;
+        let at = |warp: u32, k: u32| (warp * 4 + k) * WARP + t.lane();
         let mut sums = [0.0; 4];
-        let mut chunk = 0;
-        while chunk < faces.chunks {
+        let mut chunk = t.warp();
+        while chunk < faces.chunks && inside {
             let mut k = 0;
             while k < 4 {
                 let at = ((chunk * 2 + side) * 4 + k) * shape.nx + ix;
                 sums[k as usize] += partial.get(t, at as usize);
                 k += 1;
             }
-            chunk += 1;
+            chunk += t.warps();
         }
+        let mut k = 0;
+        while k < 4 {
+            scratch.set(t, at(t.warp(), k as u32), sums[k]);
+            k += 1;
+        }
+        t.sync_threads();
+        if !inside {
+            return;
+        }
+        let total = |k: u32| {
+            let mut sum = scratch.get(t, at(0, k));
+            let mut warp = 1;
+            while warp < t.warps() {
+                sum += scratch.get(t, at(warp, k));
+                warp += 1;
+            }
+            sum
+        };
         let mut density = 1.0;
         if (faces.walls >> (2 + side)) & 1 != 0 {
             let emitted = emission(&shape, 2 + side);
-            density = sums[0] / emissions.get(t, emitted);
+            density = total(0) / emissions.get(t, emitted);
             let column = (shape.face_columns(2 + side) + ix) as usize;
-            let mut jx = 0;
+            let mut jx = t.warp();
             while jx < shape.count_x {
                 let value = density * emissions.get(t, emitted + 1 + jx as usize);
                 let at = (row::X + jx) as usize * shape.columns() as usize + column;
                 tables.set(t, at, T::from_f64(value));
-                jx += 1;
+                jx += t.warps();
             }
         }
         let at = (2 * shape.ny + side * shape.nx + ix) * leaving::LEN;
-        found.set(t, at as usize, density);
-        let mut k = 0;
-        while k < 4 {
-            found.set(t, (at + leaving::CARRIED + k) as usize, sums[k as usize]);
-            k += 1;
+        let k = t.warp();
+        if k < leaving::LEN {
+            let value = if k == leaving::DENSITY { density } else { total(k - leaving::CARRIED) };
+            found.set(t, (at + k) as usize, value);
         }
     }
 }
