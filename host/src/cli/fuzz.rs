@@ -22,7 +22,7 @@ use crate::signed_digit::float::ExactAccumulator;
 use crate::signed_digit::integer::Integers;
 
 /// Files of each kind.
-const CASES: u64 = 400;
+const CASES: u64 = 200;
 
 /// The generator splitmix64.
 struct Random(u64);
