@@ -320,7 +320,7 @@ kernel! {
                 products, entries, coefficients, speed, spectrum, fitting, shape, w1, w2, wz, pz, group,
                 source: slots * shape.slot_words() as usize,
                 candidates: [starts.get(t, start), starts.get(t, start + 1)],
-                first_rho: class + (tile * TILE << class_shift(class)), step: class_shift(class), rho_max, output,
+                first_rho: class + ((tile * TILE) << class_shift(class)), step: class_shift(class), rho_max, output,
             };
             if size_of::<T>() == 4 {
                 work.sum::<8, _>(t);
@@ -588,7 +588,7 @@ kernel! {
                 }
                 // The squares of the numbers of one parity rise by 4, 12, 20, ... or 8, 16, 24, ....
                 let mut down = 0;
-                let mut rise = (4 * (1 + pz) >> shift) * row_words;
+                let mut rise = ((4 * (1 + pz)) >> shift) * row_words;
                 let more = (8 >> shift) * row_words;
                 let mut delta = pz;
                 while delta < n - iz {
