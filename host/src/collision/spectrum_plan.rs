@@ -127,7 +127,7 @@ impl BandTiles {
                     );
                 }
             }
-            all.sort_by_key(|n| (n.iter().map(|n| n * n).sum::<u32>(), *n));
+            // In the order of the pairs for every tile: neighbouring tiles then want the same products at about the same time.
             let mut lists = vec![vec![]; pattern_tiles as usize];
             for n in all {
                 let halves = n.map(|n| n as usize / 2);
@@ -311,5 +311,91 @@ impl SpectrumPlan {
     pub(super) fn working_bytes<T: Real>(&self, items: usize) -> u64 {
         let words = self.shape.products() + self.shape.spectrum();
         (words as u64 + u64::from(self.shape.z_sums)) * size_of::<T>() as u64 * items as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_share_the_work_out() {
+        for n in [3, 8, 13] {
+            let whole = SpectrumPlan::new::<f32>(n, 1, u64::MAX);
+            assert_eq!(whole.passes.len(), 1);
+            for budget in [0, 1 << 16, 1 << 18] {
+                let plan = SpectrumPlan::new::<f32>(n, 1, budget);
+                assert!(budget > 0 || plan.passes.len() == n * (n + 1) / 2);
+                let mut end = [0; 3];
+                for pass in &plan.passes {
+                    let ranges = [&pass.pairs, &pass.spectra, &pass.gathers];
+                    assert_eq!(ranges.map(|range| range.start), end);
+                    assert!(ranges.iter().all(|range| !range.is_empty()));
+                    assert!(pass.pairs.len() as u32 <= plan.shape.pairs);
+                    end = ranges.map(|range| range.end);
+                    // A block's products and output lie in the buffers of the pass.
+                    for Quad([key, first, pair, output]) in
+                        &plan.spectra[pass.spectra.start as usize..pass.spectra.end as usize]
+                    {
+                        let [w1, w2, ..] = key.to_le_bytes().map(u32::from);
+                        assert!(pair + pair_place(w1, w2, w1, w2) < plan.shape.pairs);
+                        assert!(first + output < plan.shape.tiles);
+                    }
+                }
+                let lengths = [&plan.pairs, &plan.gathers].map(Vec::len);
+                assert_eq!([end[0], end[2]].map(|end| end as usize), lengths);
+                assert_eq!(end[1] as usize, plan.spectra.len());
+                assert_eq!(lengths, [&whole.pairs, &whole.gathers].map(Vec::len));
+                assert_eq!(plan.places, whole.places);
+            }
+        }
+    }
+
+    #[test]
+    fn the_lists_of_the_tiles_hold_every_coefficient_once() {
+        let n = 9;
+        let table = OrbitTable::of(n, super::super::Order::Second);
+        let bands = BandTiles::new(&table);
+        let tile_of =
+            |offset: u32| &bands.coefficients[(offset * TILE) as usize..][..TILE as usize];
+        assert!(tile_of(0).iter().all(|value| *value == 0.0));
+        for pattern in 0..8_u32 {
+            let class = pattern.count_ones();
+            let first = (pattern * (bands.pattern_tiles + 1)) as usize;
+            let mut found = BTreeMap::new();
+            for tile in 0..bands.pattern_tiles {
+                let range =
+                    bands.starts[first + tile as usize]..bands.starts[first + tile as usize + 1];
+                for entry in range {
+                    let [key, offset] = [0, 1].map(|k| bands.entries[2 * entry as usize + k]);
+                    for (row, value) in (0..).zip(tile_of(offset)) {
+                        if *value != 0.0 {
+                            let rho = class + ((tile * TILE + row) << class_shift(class));
+                            assert!(found.insert((key, rho), *value).is_none());
+                        }
+                    }
+                }
+            }
+            for (&(key, rho), &value) in &found {
+                let [p, q, z, _] = key.to_le_bytes().map(u32::from);
+                let zeros = [p, q, z].iter().filter(|n| **n == 0).count() as i32;
+                let expected = 2.0 / 2f64.powi(zeros) * table.omega(rho, [p, q, z]);
+                assert_eq!(value, expected, "{p} {q} {z} {rho}");
+            }
+            // Every nonzero coefficient, p >= q where their exchange is the same entry.
+            let mut expected = 0;
+            for p in (pattern >> 2..n as u32).step_by(2) {
+                for q in (pattern >> 1 & 1..n as u32).step_by(2) {
+                    let turned = pattern >> 2 == pattern >> 1 & 1 && p < q;
+                    for z in (pattern & 1..n as u32).step_by(2).filter(|_| !turned) {
+                        let orbits = table.class(class);
+                        let halves = [p, q, z].map(|n| n as usize / 2);
+                        let orbit = &orbits.orbits()[orbits.orbit_of(pattern, halves)];
+                        expected += orbits.band(orbit).iter().filter(|o| **o != 0.0).count();
+                    }
+                }
+            }
+            assert_eq!(found.len(), expected, "{pattern:03b}");
+        }
     }
 }

@@ -592,32 +592,60 @@ kernel! {
                 let more = (8 >> shift) * row_words;
                 let mut delta = pz;
                 while delta < n - iz {
-                    let s = 2 * iz + delta;
-                    // Above the middle, s is the mirror image of 2(N-1) - s; the middle is its own.
-                    let (w, turned) = if s > n - 1 {
-                        (2 * (n - 1) - s, mirror ^ 1)
-                    } else if s == n - 1 {
-                        (s, 0)
-                    } else {
-                        (s, mirror)
-                    };
-                    let above = (down + w / 2 * IMAGES + turned * 8 + e) as i32;
-                    let mut d = 0;
-                    while d < GATHER_SHARE as usize {
-                        sum[d] += spectrum.get_near(t, rows[d], above);
-                        d += 1;
-                    }
-                    if delta <= iz && delta > 0 {
-                        let below = (down + (2 * iz - delta) / 2 * IMAGES + image) as i32;
+                    // Two distances at a time, so that eight loads are under way; a second one that leaves the grid is not counted.
+                    let mut values = [[T::ZERO; GATHER_SHARE as usize]; 2];
+                    let next = [delta, if delta + 2 < n - iz { delta + 2 } else { delta }];
+                    let mut u = 0;
+                    while u < 2 {
+                        let s = 2 * iz + next[u];
+                        // Above the middle, s is the mirror image of 2(N-1) - s; the middle is its own.
+                        let (w, turned) = if s > n - 1 {
+                            (2 * (n - 1) - s, mirror ^ 1)
+                        } else if s == n - 1 {
+                            (s, 0)
+                        } else {
+                            (s, mirror)
+                        };
+                        let row = if next[u] == delta { down } else { down + rise };
+                        let at = (row + w / 2 * IMAGES + turned * 8 + e) as i32;
                         let mut d = 0;
                         while d < GATHER_SHARE as usize {
-                            sum[d] += spectrum.get_near(t, rows[d], below);
+                            values[u][d] = spectrum.get_near(t, rows[d], at);
+                            d += 1;
+                        }
+                        u += 1;
+                    }
+                    let second = next[1] != delta;
+                    let mut d = 0;
+                    while d < GATHER_SHARE as usize {
+                        sum[d] += values[0][d];
+                        sum[d] += if second { values[1][d] } else { T::ZERO };
+                        d += 1;
+                    }
+                    if delta <= iz {
+                        let next = [delta, if delta + 2 <= iz { delta + 2 } else { delta }];
+                        let mut u = 0;
+                        while u < 2 {
+                            let row = if next[u] == delta { down } else { down + rise };
+                            let at = (row + (2 * iz - next[u]) / 2 * IMAGES + image) as i32;
+                            let mut d = 0;
+                            while d < GATHER_SHARE as usize {
+                                values[u][d] = spectrum.get_near(t, rows[d], at);
+                                d += 1;
+                            }
+                            u += 1;
+                        }
+                        let (first, second) = (delta > 0, next[1] != delta);
+                        let mut d = 0;
+                        while d < GATHER_SHARE as usize {
+                            sum[d] += if first { values[0][d] } else { T::ZERO };
+                            sum[d] += if second { values[1][d] } else { T::ZERO };
                             d += 1;
                         }
                     }
-                    down += rise;
-                    rise += more;
-                    delta += 2;
+                    down += 2 * rise + more;
+                    rise += 2 * more;
+                    delta += 4;
                 }
                 pz += 1;
             }
