@@ -351,43 +351,47 @@ fn sweep<const N: usize, S: Simt, T: Real>(
     } else {
         chunks
     };
+    // A warp without work has no rows, and goes the same way through all barriers: under conditions of a warp's own the compiler
+    // makes two of one barrier.
     let works = busy && segment < segments;
-    let first = quotient(segment * chunks, segments);
-    let last = quotient((segment + 1) * chunks, segments);
+    let (first, last) = if works {
+        let first = quotient(segment * chunks, segments);
+        (first, quotient((segment + 1) * chunks, segments))
+    } else {
+        (0, 0)
+    };
     let own = warp * N as u32 * TILE_WORDS;
     let slot = |w: u32, s: u32, k: u32| ((w * N as u32 + s) * 2 + k) * WARP + t.lane();
 
     // u and v at the first row of each segment.
     let mut carry = [Carry::new([0.0; 2]); N];
     if shape.segments > 1 {
-        if works && segment + 1 < segments {
-            let mut chunk = first;
-            while chunk < last {
-                walk.skim(t, chunk, &mut carry);
-                chunk += 1;
-            }
-            let mut s = 0;
-            while s < N {
-                let sums = carry[s].finished();
-                carries.set(t, slot(warp, s as u32, 0), sums[0]);
-                carries.set(t, slot(warp, s as u32, 1), sums[1]);
-                s += 1;
-            }
+        // Nobody starts behind the last segment.
+        let end = if segment + 1 < segments { last } else { first };
+        let mut chunk = first;
+        while chunk < end {
+            walk.skim(t, chunk, &mut carry);
+            chunk += 1;
+        }
+        let mut s = 0;
+        while s < N {
+            let sums = carry[s].finished();
+            carries.set(t, slot(warp, s as u32, 0), sums[0]);
+            carries.set(t, slot(warp, s as u32, 1), sums[1]);
+            s += 1;
         }
         t.sync_threads();
-        if works {
-            let mut s = 0;
-            while s < N {
-                let mut sums = [0.0; 2];
-                let mut w = warp - segment;
-                while w < warp {
-                    sums[0] += carries.get(t, slot(w, s as u32, 0));
-                    sums[1] += carries.get(t, slot(w, s as u32, 1));
-                    w += 1;
-                }
-                carry[s] = Carry::new(sums);
-                s += 1;
+        let mut s = 0;
+        while s < N {
+            let mut sums = [0.0; 2];
+            let mut w = warp - segment;
+            while w < warp {
+                sums[0] += carries.get(t, slot(w, s as u32, 0));
+                sums[1] += carries.get(t, slot(w, s as u32, 1));
+                w += 1;
             }
+            carry[s] = Carry::new(sums);
+            s += 1;
         }
         t.sync_threads();
     }
@@ -395,39 +399,35 @@ fn sweep<const N: usize, S: Simt, T: Real>(
     // What belongs to cells above the present chunk, and the first chunk's sums, which lack what the segment before leaves.
     let mut left = [0.0; N];
     let mut begun = [0.0; N];
-    if works {
-        let mut chunk = first;
-        while chunk < last {
-            walk.fill(t, chunk, what, &top, &mut carry, flows, own);
-            t.sync_warp();
-            let m = (chunk * WARP + t.lane()) as usize;
-            let mut s = 0;
-            while s < N {
-                let tile_at = own + s as u32 * TILE_WORDS;
-                let sum = row_sum(t, flows, tile_at);
-                let (whole, more) = antidiagonal_sums(t, flows, tile_at, left[s]);
-                left[s] = more;
-                if live[s] {
-                    rise.set(t, out[s] + m, sum);
-                    if chunk > first || first == 0 {
-                        fall.set(t, out[s] + m + 1 + (tile * WARP) as usize, whole);
-                    } else {
-                        begun[s] = whole;
-                    }
+    let mut chunk = first;
+    while chunk < last {
+        walk.fill(t, chunk, what, &top, &mut carry, flows, own);
+        t.sync_warp();
+        let m = (chunk * WARP + t.lane()) as usize;
+        let mut s = 0;
+        while s < N {
+            let tile_at = own + s as u32 * TILE_WORDS;
+            let sum = row_sum(t, flows, tile_at);
+            let (whole, more) = antidiagonal_sums(t, flows, tile_at, left[s]);
+            left[s] = more;
+            if live[s] {
+                rise.set(t, out[s] + m, sum);
+                if chunk > first || first == 0 {
+                    fall.set(t, out[s] + m + 1 + (tile * WARP) as usize, whole);
+                } else {
+                    begun[s] = whole;
                 }
-                s += 1;
             }
-            t.sync_warp();
-            chunk += 1;
+            s += 1;
         }
+        t.sync_warp();
+        chunk += 1;
     }
     if shape.segments > 1 {
-        if works {
-            let mut s = 0;
-            while s < N {
-                carries.set(t, slot(warp, s as u32, 0), left[s]);
-                s += 1;
-            }
+        let mut s = 0;
+        while s < N {
+            carries.set(t, slot(warp, s as u32, 0), left[s]);
+            s += 1;
         }
         t.sync_threads();
         if works && segment > 0 {
