@@ -225,10 +225,10 @@ fn limits(measured: &Measured) {
         row("cuda pairs f64", cells, 1, true, 1.0);
         row("cuda pairs f32", cells, 1, false, 1.0);
     }
-    // Four states share the table in f64, two in f32.
+    // Two states share the table.
     let batch = BATCH as f64;
     let name = |precision: &str| format!("cuda pairs {precision} batch of {BATCH}");
-    row(&name("f64"), 512, BATCH, true, batch / 4.0);
+    row(&name("f64"), 512, BATCH, true, batch / 2.0);
     row(&name("f32"), 512, BATCH, false, batch / 2.0);
     println!();
 }

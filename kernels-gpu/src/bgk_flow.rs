@@ -8,13 +8,14 @@
 //! | where | kernels |
 //! |---|---|
 //! | [`bgk_line`](crate::bgk_line), [`bgk_plane`](crate::bgk_plane) | the pass in one and in two dimensions of space |
-//! | `layout`, `span` | layouts, and what the passes share |
+//! | `layout`, `span`, `pass` | layouts, and what the passes share |
 //! | `tables` | from partial sums to tables |
 //! | `walls` | what leaves through walls, and what they send back |
 //!
 //! The passes are files of their own, so that a run loads only the one that it needs.
 
 pub(crate) mod layout;
+pub(crate) mod pass;
 pub(crate) mod span;
 mod tables;
 mod walls;

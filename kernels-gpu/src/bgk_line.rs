@@ -3,10 +3,10 @@
 //! Its tables come from [`bgk_flow`](crate::bgk_flow), where the whole is explained.
 
 use crate::bgk_flow::layout::{FlowShape, Heat, PASS_SUMS_SHAKHOV, axis, ceiling, row, split};
+use crate::bgk_flow::pass::Pass;
 use crate::bgk_flow::span::{Span, span_tiles};
 use crate::kernel;
 use crate::math::Real;
-use crate::memory::{In, Out, Shared};
 use crate::simt::{Simt, WARP};
 
 /// Threads of a block of the passes over a line.
@@ -55,7 +55,7 @@ kernel! {
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
         let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
-        pass.run::<false, false>();
+        pass.line::<false, false>();
     }
 }
 
@@ -68,7 +68,7 @@ kernel! {
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
         let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
-        pass.run::<true, false>();
+        pass.line::<true, false>();
     }
 }
 
@@ -79,7 +79,7 @@ kernel! {
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
         let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
-        pass.run::<false, true>();
+        pass.line::<false, true>();
     }
 }
 
@@ -90,27 +90,14 @@ kernel! {
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
         let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
-        pass.run::<true, true>();
+        pass.line::<true, true>();
     }
-}
-
-/// The arguments of a launch.
-struct Pass<'a, S, T: Real> {
-    t: &'a S,
-    f: In<'a, T>,
-    tables: In<'a, T>,
-    axes: In<'a, T>,
-    next: Out<'a, T>,
-    partial: Out<'a, T>,
-    scratch: Shared<'a, T>,
-    shape: &'a FlowShape,
-    groups: u32,
 }
 
 impl<S: Simt, T: Real> Pass<'_, S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn run<const SLOPED: bool, const SHAKHOV: bool>(&self) {
+    fn line<const SLOPED: bool, const SHAKHOV: bool>(&self) {
         let Self { t, shape, .. } = *self;
         let tiles = line_tiles(shape.nx, size_of::<T>(), SLOPED);
         let (chunk, tile) = split(t.block_idx(), tiles);
@@ -118,10 +105,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         if jx >= shape.count_x {
             return;
         }
-        let forward = self
-            .axes
-            .get(t, (shape.axis_x(jx) + axis::VELOCITY) as usize)
-            > T::ZERO;
+        let forward = self.forward(jx);
         // Decided at compile time, so that no other width is compiled.
         if const { line_width(size_of::<T>()) == 4 } {
             if forward {
@@ -147,13 +131,9 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         jx: u32,
         part: u32,
     ) {
-        let Self { t, shape, .. } = *self;
+        let shape = self.shape;
         let mut walk = Walk::<S, T, W>::new::<SLOPED, SHAKHOV, FORWARD>(self, tile, jx);
-        let least = |a: u32, b: u32| if a < b { a } else { b };
-        let end = least((part + 1) * self.groups, line_groups(shape));
-        let share = ceiling(self.groups, t.warps());
-        let first = part * self.groups + t.warp() * share;
-        let end = least(first + share, end);
+        let (first, end) = self.share(part, line_groups(shape));
         let (mut jy, group) = split(first, shape.count_m.div_ceil(LINE_NODES));
         let mut m = group * LINE_NODES;
         let mut item = first;
@@ -187,13 +167,13 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                 }
             }
         }
-        self.sum_up(&walk, chunk);
+        self.sum_line(&walk, chunk);
     }
 
     /// Adds the sums of the warps, which have the same cells, in the order of the warps.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn sum_up<const W: usize>(&self, walk: &Walk<'_, S, T, W>, chunk: u32) {
+    fn sum_line<const W: usize>(&self, walk: &Walk<'_, S, T, W>, chunk: u32) {
         let Self {
             t, shape, scratch, ..
         } = *self;
@@ -210,17 +190,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         // A warp takes every eighth of the sums.
         let mut k = t.warp();
         while k < count {
-            let mut sum = scratch.get_run::<W, _>(t, own(0, k));
-            let mut warp = 1;
-            while warp < t.warps() {
-                let other = scratch.get_run::<W, _>(t, own(warp, k));
-                let mut w = 0;
-                while w < W {
-                    sum[w] += other[w];
-                    w += 1;
-                }
-                warp += 1;
-            }
+            let sum = self.sum_of_warps::<W>(|warp| own(warp, k));
             if walk.span.gives {
                 let at = (chunk * count + k) * shape.pitch + walk.span.gives_to();
                 self.partial.set_run(t, at as usize, sum);

@@ -5,10 +5,10 @@
 use crate::bgk_flow::layout::{
     FlowShape, Heat, Source, axis, ceiling, limited, power_of_two, row, source, split,
 };
+use crate::bgk_flow::pass::Pass;
 use crate::bgk_flow::span::{Span, span_tiles};
 use crate::kernel;
 use crate::math::{Real, quotient};
-use crate::memory::{In, Out, Shared};
 use crate::simt::{Simt, WARP};
 
 /// Threads of a block of the passes over a plane.
@@ -72,9 +72,9 @@ kernel! {
     pub fn plane_pass_upwind<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
-    shared { totals: [T; plane_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, tables, axes, next, partial, totals, shape: &shape, groups };
-        pass.run::<false, false>();
+    shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
+        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        pass.plane::<false, false>();
     }
 }
 
@@ -86,9 +86,9 @@ kernel! {
     pub fn plane_pass_van_leer<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
-    shared { totals: [T; plane_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, tables, axes, next, partial, totals, shape: &shape, groups };
-        pass.run::<true, false>();
+    shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
+        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        pass.plane::<true, false>();
     }
 }
 
@@ -97,9 +97,9 @@ kernel! {
     pub fn plane_pass_upwind_shakhov<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
-    shared { totals: [T; plane_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, tables, axes, next, partial, totals, shape: &shape, groups };
-        pass.run::<false, true>();
+    shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
+        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        pass.plane::<false, true>();
     }
 }
 
@@ -108,29 +108,16 @@ kernel! {
     pub fn plane_pass_van_leer_shakhov<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
-    shared { totals: [T; plane_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, tables, axes, next, partial, totals, shape: &shape, groups };
-        pass.run::<true, true>();
+    shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
+        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        pass.plane::<true, true>();
     }
-}
-
-/// The arguments of a launch.
-struct Pass<'a, S, T: Real> {
-    t: &'a S,
-    f: In<'a, T>,
-    tables: In<'a, T>,
-    axes: In<'a, T>,
-    next: Out<'a, T>,
-    partial: Out<'a, T>,
-    totals: Shared<'a, T>,
-    shape: &'a FlowShape,
-    groups: u32,
 }
 
 impl<S: Simt, T: Real> Pass<'_, S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn run<const SLOPED: bool, const SHAKHOV: bool>(&self) {
+    fn plane<const SLOPED: bool, const SHAKHOV: bool>(&self) {
         let Self { t, shape, .. } = *self;
         let tiles = plane_tiles(shape.nx, shape.ny, size_of::<T>(), SLOPED, SHAKHOV);
         let (chunk, tile) = split(t.block_idx(), tiles);
@@ -147,17 +134,14 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         let low = strip * rows;
         let mut k = 0;
         while k < shape.pass_sums() * rows {
-            self.totals
+            self.scratch
                 .set_run(t, self.own(rows, t.warp(), 0, k), [T::ZERO; W]);
             k += 1;
         }
-        let forward = self
-            .axes
-            .get(t, (shape.axis_x(jx) + axis::VELOCITY) as usize)
-            > T::ZERO;
+        let forward = self.forward(jx);
         self.groups::<SLOPED, SHAKHOV>(jx, part, tile_x, low, forward);
         t.sync_threads();
-        self.sum_up::<SLOPED>(chunk, tile_x, low, rows, forward);
+        self.sum_plane::<SLOPED>(chunk, tile_x, low, rows, forward);
     }
 
     /// Where a warp keeps the k-th sum of this lane's cells in a row.
@@ -169,7 +153,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// Adds the sums of the warps, which have the same cells, in the order of the warps.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn sum_up<const SLOPED: bool>(
+    fn sum_plane<const SLOPED: bool>(
         &self,
         chunk: u32,
         tile_x: u32,
@@ -177,25 +161,13 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         rows: u32,
         forward: bool,
     ) {
-        let Self {
-            t, shape, totals, ..
-        } = *self;
+        let Self { t, shape, .. } = *self;
         let span = Span::<W>::new(t, tile_x, shape, 0, forward, SLOPED);
         let mut row = t.warp();
         while row < rows && low + row < shape.ny {
             let mut k = 0;
             while k < shape.pass_sums() {
-                let mut sum = totals.get_run::<W, _>(t, self.own(rows, 0, k, row));
-                let mut warp = 1;
-                while warp < t.warps() {
-                    let other = totals.get_run::<W, _>(t, self.own(rows, warp, k, row));
-                    let mut w = 0;
-                    while w < W {
-                        sum[w] += other[w];
-                        w += 1;
-                    }
-                    warp += 1;
-                }
+                let sum = self.sum_of_warps::<W>(|warp| self.own(rows, warp, k, row));
                 if span.gives {
                     let place = (low + row) * shape.pitch + span.gives_to();
                     let at = (chunk * shape.pass_sums() + k) * shape.plane() + place;
@@ -229,14 +201,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             low,
             along_x: [a, a * (T::ONE - a)],
         };
-        let least = |a: u32, b: u32| if a < b { a } else { b };
-        let end = least(
-            (part + 1) * self.groups,
-            plane_groups(shape, size_of::<T>()),
-        );
-        let share = ceiling(self.groups, t.warps());
-        let mut item = part * self.groups + t.warp() * share;
-        let end = least(item + share, end);
+        let (mut item, end) = self.share(part, plane_groups(shape, size_of::<T>()));
         let nodes = plane_nodes(size_of::<T>(), shape.integrated > 0);
         let (mut jy, group) = split(item, ceiling(shape.count_m, nodes));
         let mut m = group * nodes;
@@ -547,7 +512,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             t,
             shape,
             next,
-            totals,
+            scratch,
             ..
         } = *self;
         let rows = plane_rows(size_of::<T>(), SHAKHOV);
@@ -583,13 +548,13 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         }
         let add = |k: u32, values: [T; W], factor: T| {
             let at = self.own(rows, t.warp(), k, row);
-            let mut sum = totals.get_run::<W, _>(t, at);
+            let mut sum = scratch.get_run::<W, _>(t, at);
             let mut w = 0;
             while w < W {
                 sum[w] = factor.mul_add(values[w], sum[w]);
                 w += 1;
             }
-            totals.set_run(t, at, sum);
+            scratch.set_run(t, at, sum);
         };
         let mut rest = second;
         let mut w = 0;

@@ -767,7 +767,7 @@ fn states_of_a_batch_do_not_see_each_other() {
     }
 }
 
-/// So many states that the kernels take jumps in blocks; the last group of four is not full, and the second tile of jumps neither.
+/// So many states that two share a warp, in blocks that are not all full.
 #[test]
 fn many_states_relax_as_on_the_cpu() {
     let cells = 138;

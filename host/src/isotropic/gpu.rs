@@ -93,7 +93,6 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 cells: cells as u32,
                 pitch: pitch as u32,
                 tiles: operator.tiles(),
-                jumps: operator.jumps(),
                 width: config.grid.width(),
                 scale: 1.0,
             },

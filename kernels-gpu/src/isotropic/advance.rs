@@ -22,8 +22,6 @@ pub struct StateShape {
     pub pitch: u32,
     /// Tiles of `rise` and `fall` to be added up; 0 if `rise` holds the sums already, as state by state.
     pub tiles: u32,
-    /// Values of d of a tile.
-    pub jumps: u32,
     /// Width of a cell.
     pub width: f64,
     /// Power of two by which the working copy differs from the state.
@@ -109,7 +107,7 @@ kernel! {
             let flux = if shape.tiles == 0 {
                 rise.get(t, at)
             } else {
-                let (rise, fall) = tile_sums(t, rise, fall, state, cell, shape.cells, shape.pitch, (shape.tiles, shape.jumps));
+                let (rise, fall) = tile_sums(t, rise, fall, state, cell, shape.cells, shape.pitch, shape.tiles);
                 rise - fall
             };
             let h = divisors.get(t, cell as usize) * flux;

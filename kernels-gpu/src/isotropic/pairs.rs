@@ -38,14 +38,7 @@ pub struct PairShape {
     pub states: u32,
     /// 1 if the coefficient depends on m only (theta = 1): the table then has M entries.
     pub uniform: u32,
-    /// Values of d of a tile: 32, and [`BLOCK_JUMPS`] in [`pair_flows_in_blocks()`].
-    pub jumps: u32,
 }
-
-/// Values of d that a warp of [`pair_flows_in_blocks()`] owns: four a lane.
-pub const BLOCK_JUMPS: u32 = 4 * WARP;
-/// States of a block of [`pair_flows_in_blocks()`], one a warp.
-pub const BLOCK_STATES: u32 = 4;
 
 impl PairShape {
     /// Warps of a block.
@@ -489,276 +482,7 @@ kernel! {
     }
 }
 
-/// Numbers of f, or of its sums, of one state in shared memory: index i is in plane i % 4, so that lanes that are 4 indices apart read neighbouring
-/// words. Beyond the last cell are zeros, up to the longest jump of the last rows.
-const fn plane_len(shape: &PairShape) -> u32 {
-    (shape.cells + BLOCK_JUMPS + 16).div_ceil(4)
-}
-
-/// Words of shared memory of f, and of its sums, of a block of [`pair_flows_in_blocks()`].
-pub const fn block_words(shape: &PairShape) -> u32 {
-    BLOCK_STATES * 4 * plane_len(shape)
-}
-
-/// What a lane carries from four rows to the next four.
-struct Strip<T> {
-    /// f and its sums above at the indices m + 128 tile + 4 lane + 0 .. 7, of which the first four are known when the rows begin.
-    f: [T; 8],
-    above: [T; 8],
-    carry: [Carry<T>; 4],
-    /// Sums of f above M - d, for each d.
-    top: [T; 4],
-    /// Flows out of the cells m + 128 tile + 4 lane + 1 .. 7, where later rows add to the last three; in f64, so that what enters cells and what leaves
-    /// them cancel.
-    out: [f64; 7],
-}
-
-impl<T: Real> Strip<T> {
-    /// The 16 jumps of four rows; `a` and `here` are f at the row and its sum above, `inside` says of a row and one of the four d whether the jump
-    /// is one. Returns the flows into the rows.
-    #[inline(always)]
-    fn rows(
-        &mut self,
-        table: &[T; 16],
-        a: &[T; 4],
-        here: &[T; 4],
-        inside: impl Fn(u32, u32) -> bool,
-    ) -> [f64; 4] {
-        let mut into = [0.0; 4];
-        let mut r = 0;
-        while r < 4 {
-            let mut q = 0;
-            while q < 4 {
-                let value = table[4 * r + q];
-                let b = self.f[r + q + 1];
-                let [u, v] = self.carry[q].now;
-                let alpha = value.mul_add(self.above[r + q + 1], u);
-                let beta = value.mul_add(here[r] - self.top[q], v);
-                let flow = b.mul_add(beta, -(a[r] * alpha));
-                let flow = if inside(r as u32, q as u32) {
-                    flow
-                } else {
-                    T::ZERO
-                };
-                self.carry[q].add(value, b, a[r]);
-                let flow = flow.to_f64();
-                into[r] += flow;
-                self.out[r + q] += flow;
-                q += 1;
-            }
-            r += 1;
-        }
-        into
-    }
-
-    /// Moves on by four rows.
-    #[inline(always)]
-    fn move_on(&mut self) {
-        let mut c = 0;
-        while c < 4 {
-            self.f[c] = self.f[c + 4];
-            self.above[c] = self.above[c + 4];
-            c += 1;
-        }
-        let [.., x, y, z] = self.out;
-        self.out = [x, y, z, 0.0, 0.0, 0.0, 0.0];
-    }
-}
-
-/// Sums of four numbers over the lanes of a warp: lane l returns that of number l % 4.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn four_sums<S: Simt>(t: &S, [a, b, c, d]: [f64; 4]) -> f64 {
-    let odd = t.lane() & 1 != 0;
-    let (keep, give) = if odd { (b, a) } else { (a, b) };
-    let low = keep + t.shuffle_xor(give, 1);
-    let (keep, give) = if odd { (d, c) } else { (c, d) };
-    let high = keep + t.shuffle_xor(give, 1);
-    let upper = t.lane() & 2 != 0;
-    let (keep, give) = if upper { (high, low) } else { (low, high) };
-    let mut sum = keep + t.shuffle_xor(give, 2);
-    sum += t.shuffle_xor(sum, 4);
-    sum += t.shuffle_xor(sum, 8);
-    sum += t.shuffle_xor(sum, 16);
-    sum
-}
-
-/// The body of [`pair_flows_in_blocks()`].
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-#[allow(clippy::too_many_arguments, reason = "views of one kernel")]
-fn sweep_in_blocks<S: Simt, T: Real>(
-    t: &S,
-    table: In<'_, T>,
-    f: In<'_, T>,
-    above: In<'_, T>,
-    rise: Out<'_, f64>,
-    fall: Out<'_, f64>,
-    shape: PairShape,
-    f_planes: Shared<'_, T>,
-    above_planes: Shared<'_, T>,
-) {
-    // The second half of the blocks begins with the shortest: two that share a multiprocessor have about the same work together.
-    let groups = shape.states.div_ceil(BLOCK_STATES);
-    let blocks = groups * shape.tiles;
-    let block = t.block_idx();
-    let block = if block < blocks / 2 {
-        block
-    } else {
-        blocks - 1 - (block - blocks / 2)
-    };
-    let tile = quotient(block, groups);
-    let group = block - tile * groups;
-    let warp = t.warp();
-    let own = group * BLOCK_STATES + warp;
-    // A group that is not full repeats its first state and drops the result.
-    let live = own < shape.states;
-    let state = if live { own } else { group * BLOCK_STATES };
-    let (cells, lane) = (shape.cells, t.lane());
-    let plane = plane_len(&shape);
-    let planes = warp * 4 * plane;
-    let place = |i: u32| planes + (i % 4) * plane + i / 4;
-
-    let base = state as usize * shape.pitch as usize;
-    let mut i = lane;
-    while i < 4 * plane {
-        let inside = i < cells;
-        let next = i + 1 < cells;
-        let value = f.get(t, base + if inside { i as usize } else { 0 });
-        f_planes.set(t, place(i), if inside { value } else { T::ZERO });
-        // Sums over the cells above i, without i itself.
-        let value = above.get(t, base + if next { i as usize + 1 } else { 0 });
-        above_planes.set(t, place(i), if next { value } else { T::ZERO });
-        i += WARP;
-    }
-    t.sync_warp();
-
-    let first = BLOCK_JUMPS * tile + 4 * lane;
-    let mut strip = Strip {
-        f: [T::ZERO; 8],
-        above: [T::ZERO; 8],
-        carry: [Carry::new([0.0; 2]); 4],
-        top: [T::ZERO; 4],
-        out: [0.0; 7],
-    };
-    let mut c = 0;
-    while c < 4 {
-        let at = place(first + c as u32);
-        strip.f[c] = f_planes.get(t, at);
-        strip.above[c] = above_planes.get(t, at);
-        let d = first + c as u32 + 1;
-        if d < cells {
-            strip.top[c] = above_planes.get(t, place(cells - d - 1));
-        }
-        c += 1;
-    }
-
-    let rows = cells - 1 - BLOCK_JUMPS * tile;
-    let fours = rows.div_ceil(4);
-    let start = block_table_start(cells, tile) as usize;
-    let out = (state * shape.tiles + tile) as usize * shape.pitch as usize;
-    let mut leaving = [0.0; 4];
-    let mut mine = 0.0;
-    let mut four = 0;
-    while four < fours {
-        let m = 4 * four;
-        let mut coefficients = [T::ZERO; 16];
-        let at = start + (4 * m * WARP + lane) as usize;
-        let mut k = 0;
-        while k < 16 {
-            coefficients[k] = table.get(t, at + k * WARP as usize);
-            k += 1;
-        }
-        let (mut a, mut here) = ([T::ZERO; 4], [T::ZERO; 4]);
-        let mut c = 0;
-        while c < 4 {
-            let at = place(m + first + 4 + c as u32);
-            strip.f[c + 4] = f_planes.get(t, at);
-            strip.above[c + 4] = above_planes.get(t, at);
-            let row = place(m + c as u32);
-            a[c] = f_planes.get(t, row);
-            here[c] = above_planes.get(t, row);
-            c += 1;
-        }
-        // All of the warp's jumps, or for the last rows those inside.
-        let all = m + 3 + BLOCK_JUMPS * (tile + 1) < cells;
-        let into = if all {
-            strip.rows(&coefficients, &a, &here, |_, _| true)
-        } else {
-            strip.rows(&coefficients, &a, &here, |r, q| {
-                m + r + first + q + 1 < cells
-            })
-        };
-
-        let sum = four_sums(t, into);
-        if lane / 4 == four % 8 {
-            mine = sum;
-        }
-        if four % 8 == 7 {
-            let mut q = 0;
-            while q < 4 {
-                strip.carry[q].settle();
-                q += 1;
-            }
-            if live {
-                rise.set(t, out + (m / WARP * WARP + lane) as usize, mine);
-            }
-        }
-        // The cells of lane l are those of lane l + 1 four rows before; they are complete in the first lane.
-        let mut s = 0;
-        while s < 4 {
-            leaving[s] += strip.out[s];
-            if lane == 0 && live {
-                fall.set(
-                    t,
-                    out + (m + BLOCK_JUMPS * tile + 1) as usize + s,
-                    leaving[s],
-                );
-            }
-            let next = t.shuffle_down(leaving[s], 1);
-            leaving[s] = if lane + 1 < WARP { next } else { 0.0 };
-            s += 1;
-        }
-        strip.move_on();
-        four += 1;
-    }
-    let rest = fours % 8;
-    if lane / 4 < rest && live {
-        rise.set(t, out + ((fours / 8) * WARP + lane) as usize, mine);
-    }
-}
-
-/// Where the table of a tile of [`pair_flows_in_blocks()`] begins: those before it have 128 numbers for each of their rows, which are rounded up
-/// to a multiple of four.
-#[inline(always)]
-pub const fn block_table_start(cells: u32, tile: u32) -> u32 {
-    // Rows differ by 128 from tile to tile, a multiple of four.
-    let rows = (cells - 1).div_ceil(4) * 4;
-    BLOCK_JUMPS * (tile * rows - BLOCK_JUMPS * (tile * tile.wrapping_sub(1) / 2))
-}
-
-kernel! {
-    /// What [`pair_flows()`] computes, in tiles of 128 values of d, for many states: a lane owns four neighbouring d and takes four rows at a time.
-    ///
-    /// **Block**: a tile and four states, one a warp, which read the same words of the table at about the same time. **Lane** l owns d = 1 + 128 tile + 4 l + q, q < 4.
-    /// Of the 16 jumps of four rows all start from four cells and end in seven; f and its sums there move on through registers, four new ones of each
-    /// come from shared memory. Flows into the four rows are added up in registers and over the lanes by exchanges; of the flows out of the seven cells four are
-    /// complete for the lane and move on to the lane below with the next rows, which own the same cells, until the first lane writes them. u and v stay in registers.
-    ///
-    /// **Cost** of four rows of a lane, 16 jumps: 16 words of the table, 16 from shared memory, half of them the same for all lanes, 10 exchanges of f64,
-    /// and 9 operations a jump. Against [`pair_flows_of_two()`], with 3 accesses to shared memory and 4 to L1 for each jump, a fifth of the traffic, and a
-    /// quarter of the output. Shared memory: 8 (M + 144) numbers, 42 KB in f64 at M = 512. The order of all sums is fixed; a word of the output is written
-    /// once, by one thread; shared memory is a warp's own.
-    pub fn pair_flows_in_blocks<T: Real>(
-        t, table: In<T>, f: In<T>, above: In<T>, rise: Out<f64>, fall: Out<f64>; shape: PairShape,
-    ) for f32, f64
-    shared { f_planes: [T; block_words(&shape)], above_planes: [T; block_words(&shape)] } {
-        sweep_in_blocks::<_, T>(t, table, f, above, rise, fall, shape, f_planes, above_planes);
-    }
-}
-
-/// Sum over the tiles that reach a cell: of `rise`, whose tile k has the rows below M - 1 - jumps k, and of `fall`, which has the cells from
-/// 1 + jumps k on.
+/// Sum over the tiles that reach a cell: of `rise`, whose tile k has the rows below M - 1 - 32 k, and of `fall`, which has the cells from 1 + 32 k on.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[allow(clippy::too_many_arguments, reason = "views of one kernel")]
@@ -770,13 +494,12 @@ pub(crate) fn tile_sums<S: Simt>(
     cell: u32,
     cells: u32,
     pitch: u32,
-    (tiles, jumps): (u32, u32),
+    tiles: u32,
 ) -> (f64, f64) {
     let base = state as usize * (tiles * pitch) as usize + cell as usize;
-    // Tiles with 1 + jumps k < M - cell, and with 1 + jumps k <= cell; jumps is a power of two.
-    let shift = jumps.trailing_zeros();
-    let rises = (cells - 1 - cell + jumps - 1) >> shift;
-    let falls = (cell + jumps - 1) >> shift;
+    // Tiles with 1 + 32 k < M - cell, and with 1 + 32 k <= cell.
+    let rises = (cells - 1 - cell).div_ceil(WARP);
+    let falls = cell.div_ceil(WARP);
     (
         strided_sum(t, rise, base, rises, pitch),
         strided_sum(t, fall, base, falls, pitch),
@@ -812,7 +535,7 @@ kernel! {
         let state = quotient(at, shape.pitch);
         let cell = at - state * shape.pitch;
         if state < shape.states && cell < shape.cells {
-            let (rise, fall) = tile_sums(t, rise, fall, state, cell, shape.cells, shape.pitch, (shape.tiles, shape.jumps));
+            let (rise, fall) = tile_sums(t, rise, fall, state, cell, shape.cells, shape.pitch, shape.tiles);
             flux.set(t, at as usize, if plus == 0 { rise - fall } else { rise + fall });
         }
     }

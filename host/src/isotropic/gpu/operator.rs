@@ -1,8 +1,7 @@
 //! The operator's kernels and their tables, by law and storage.
 
 use rarefy_kernels::isotropic::{
-    self as kernels, BLOCK_JUMPS, BLOCK_STATES, MOST_SEGMENTS, PairShape, STORED_THREADS,
-    block_table_start, block_words, quantity, warp_bytes,
+    self as kernels, MOST_SEGMENTS, PairShape, STORED_THREADS, quantity, warp_bytes,
 };
 use rarefy_kernels::{Real, WARP};
 
@@ -37,9 +36,6 @@ enum Form<M: Machine, T: Real> {
         flows: PairShape,
         /// Two states a warp share the table.
         in_twos: bool,
-        /// The table in the order of [`kernels::pair_flows_in_blocks`], and its shape, where there are states enough for it; frequencies are computed from
-        /// the other one.
-        blocks: Option<(M::Buffer<T>, PairShape)>,
         /// The sums over tiles, where there are many of them.
         flux: Option<M::Buffer<f64>>,
         /// For frequencies, whose two sides are computed one after the other.
@@ -110,37 +106,8 @@ fn pair_shape<T: Real>(
         sets,
         states: states as u32,
         uniform: u32::from(is_uniform(config)),
-        jumps: WARP,
     };
     (shape, in_twos)
-}
-
-/// The shape of a pass in blocks, where there are states enough to give each quarter of a multiprocessor a warp, and shared memory for two blocks. In
-/// f64 only: 256 states of 512 cells take 144 microseconds a step on an H200 and 152 with two states a warp, but in f32 133 and 84.
-fn block_shape<T: Real>(
-    config: &OperatorConfig,
-    states: usize,
-    pitch: usize,
-    limits: &Limits,
-) -> Option<PairShape> {
-    let cells = config.grid.cells();
-    let tiles = (cells - 1).div_ceil(BLOCK_JUMPS as usize) as u32;
-    let shape = PairShape {
-        cells: cells as u32,
-        pitch: pitch as u32,
-        tiles,
-        segments: 1,
-        sets: BLOCK_STATES,
-        states: states as u32,
-        uniform: 0,
-        jumps: BLOCK_JUMPS,
-    };
-    let bytes = 2 * block_words(&shape) as usize * size_of::<T>();
-    let enough = states as u64 * u64::from(tiles) >= 4 * u64::from(limits.multiprocessors.max(1));
-    let room = 2 * (bytes + 1024) <= limits.shared_bytes_per_multiprocessor
-        && bytes <= limits.shared_bytes_per_block;
-    let double = size_of::<T>() == 8;
-    (double && enough && room && !is_uniform(config)).then_some(shape)
 }
 
 fn is_uniform(config: &OperatorConfig) -> bool {
@@ -174,11 +141,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                     } else {
                         u64::from(shape.tile_start(shape.tiles))
                     };
-                    let blocks = block_shape::<T>(config, states, pitch, limits)
-                        .map_or(0, |shape| {
-                            u64::from(block_table_start(shape.cells, shape.tiles))
-                        });
-                    (table + blocks) * size + 3 * sums * u64::from(shape.tiles)
+                    table * size + 3 * sums * u64::from(shape.tiles)
                 }
             },
             _ => counts.pair * size + cells * cells * 8 + 2 * sums,
@@ -225,23 +188,15 @@ impl<M: Machine, T: Real> Operator<M, T> {
                         tiled::<T>(cells, theta, &shape)
                     };
                     let sums = all * shape.tiles as usize;
-                    let blocks = match block_shape::<T>(config, states, pitch, &machine.limits()?) {
-                        Some(shape) => {
-                            let table = in_blocks::<T>(cells, theta, &shape);
-                            Some((machine.upload(&table)?, shape))
-                        }
-                        None => None,
-                    };
                     let form = Form::Pairs {
                         table: machine.upload(&host)?,
                         flows: shape,
                         in_twos,
-                        flux: if shape.tiles > MANY_TILES && blocks.is_none() {
+                        flux: if shape.tiles > MANY_TILES {
                             Some(machine.upload(&zeros)?)
                         } else {
                             None
                         },
-                        blocks,
                         spare: machine.allocate(sums)?,
                     };
                     (form, host.len(), sums)
@@ -287,24 +242,9 @@ impl<M: Machine, T: Real> Operator<M, T> {
     pub(super) fn tiles(&self) -> u32 {
         match &self.form {
             Form::Pairs {
-                blocks: Some((_, shape)),
-                ..
-            } => shape.tiles,
-            Form::Pairs {
                 flows, flux: None, ..
             } => flows.tiles,
             _ => 0,
-        }
-    }
-
-    /// Values of d of a tile.
-    pub(super) fn jumps(&self) -> u32 {
-        match &self.form {
-            Form::Pairs {
-                blocks: Some((_, shape)),
-                ..
-            } => shape.jumps,
-            _ => WARP,
         }
     }
 
@@ -344,31 +284,13 @@ impl<M: Machine, T: Real> Operator<M, T> {
                 table,
                 flows,
                 in_twos,
-                blocks,
                 flux,
                 ..
             } => {
                 let shape = *flows;
                 let grid = pair_grid(&shape, *in_twos);
                 let (rise, fall) = (&mut self.rise, &mut self.fall);
-                if let Some((table, shape)) = blocks {
-                    let shape = *shape;
-                    let groups = states.div_ceil(BLOCK_STATES);
-                    machine.launch(
-                        Grid {
-                            blocks: shape.tiles * groups,
-                            threads: BLOCK_STATES * WARP,
-                        },
-                        kernels::pair_flows_in_blocks {
-                            table,
-                            f: work,
-                            above,
-                            rise,
-                            fall,
-                            shape,
-                        },
-                    )?;
-                } else if *in_twos {
+                if *in_twos {
                     machine.launch(
                         grid,
                         kernels::pair_flows_of_two {
@@ -664,8 +586,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
             Form::Pairs {
                 flux: Some(flux), ..
             } => machine.read(flux, &mut values)?,
-            Form::Pairs { flows, blocks, .. } => {
-                let flows = blocks.as_ref().map_or(flows, |(_, shape)| shape);
+            Form::Pairs { flows, .. } => {
                 let mut flux = machine.upload(&values)?;
                 machine.launch(
                     self.per_cell_of_all(),
@@ -738,22 +659,6 @@ fn tiled<T: Real>(cells: usize, theta: f64, shape: &PairShape) -> Vec<T> {
         for (at, &value) in rows.row(m, 1).iter().enumerate() {
             let (tile, lane) = (at / lanes, at % lanes);
             values[shape.tile_start(tile as u32) as usize + m * lanes + lane] = T::from_f64(value);
-        }
-    }
-    values
-}
-
-/// The coefficients of jumps in tiles of 128 values of d: of each row of m the four d of the lanes one after another, zeros where m + d is beyond
-/// the grid.
-fn in_blocks<T: Real>(cells: usize, theta: f64, shape: &PairShape) -> Vec<T> {
-    let rows = JumpRows::new(cells, theta, Jump::Both);
-    let jumps = BLOCK_JUMPS as usize;
-    let mut values = vec![T::ZERO; block_table_start(shape.cells, shape.tiles) as usize];
-    for m in 0..cells {
-        for (at, &value) in rows.row(m, 1).iter().enumerate() {
-            let (tile, of_tile) = (at / jumps, at % jumps);
-            let start = block_table_start(shape.cells, tile as u32) as usize + m * jumps;
-            values[start + (of_tile % 4) * WARP as usize + of_tile / 4] = T::from_f64(value);
         }
     }
     values
