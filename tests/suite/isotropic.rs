@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use rarefy::isotropic::coefficients::{Coefficients, Counts, isotropic, reachable};
 use rarefy::isotropic::initial::{self, bkw, equilibrium};
 use rarefy::isotropic::{
-    EnergyGrid, Integrator, Law, Moments, OperatorConfig, Rates, Relaxation, RelaxationConfig,
-    Storage, Weights, rates, spectrum,
+    Checkpoint, EnergyGrid, Integrator, Law, Moments, OperatorConfig, Rates, Relaxation,
+    RelaxationConfig, Storage, Weights, rates, spectrum,
 };
 use rarefy::{Backend, Precision};
 use serde_json::Value;
@@ -869,6 +869,42 @@ fn two_runs_give_the_same_bits() {
                     "{backend} {precision} {storage:?}"
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn a_resumed_relaxation_gives_the_same_bits() {
+    let grid = grid(60, 15.0);
+    let states = [bkw(&grid, 0.7), bkw(&grid, 0.9)];
+    for backend in machines() {
+        for precision in [Precision::F32, Precision::F64] {
+            let operator = OperatorConfig {
+                precision,
+                ..config(grid, Law::Power { theta: 1.0 }, backend)
+            };
+            let config = RelaxationConfig {
+                operator,
+                integrator: Integrator::Rk4,
+                step: None,
+                every: 3,
+            };
+            let mut whole = Relaxation::new(config.clone(), &states).expect("a run");
+            whole.advance(9).expect("steps");
+            let mut part = Relaxation::new(config, &states).expect("a run");
+            part.advance(6).expect("steps");
+            let saved = part.checkpoint().expect("a checkpoint");
+            let text = serde_json::to_string(&saved).expect("plain data");
+            let read = serde_json::from_str(&text).expect("what was written");
+            let mut rest = Relaxation::resume(read).expect("a run");
+            rest.advance(3).expect("steps");
+            assert!(
+                rest.checkpoint().expect("a checkpoint")
+                    == whole.checkpoint().expect("a checkpoint"),
+                "{backend} {precision}"
+            );
+            let broken = Checkpoint { step: 5, ..saved };
+            assert!(Relaxation::resume(broken).is_err());
         }
     }
 }

@@ -56,4 +56,4 @@ mod tables;
 pub use grid::{EnergyGrid, Weights};
 pub use moments::Moments;
 pub use operator::{Integrator, Law, OperatorConfig, Rates, Storage};
-pub use relaxation::{Record, Relaxation, RelaxationConfig, rates};
+pub use relaxation::{Checkpoint, Record, Relaxation, RelaxationConfig, rates};

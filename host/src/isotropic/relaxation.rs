@@ -62,6 +62,21 @@ pub struct Relaxation {
     histories: Vec<Vec<Record>>,
 }
 
+/// All that a [`Relaxation`] needs to go on to the same bits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// What the run does.
+    pub config: RelaxationConfig,
+    /// The time step that it takes.
+    pub time_step: f64,
+    /// Steps taken.
+    pub step: u64,
+    /// The states.
+    pub states: Vec<Vec<f64>>,
+    /// The records of each state, the initial one first.
+    pub histories: Vec<Vec<Record>>,
+}
+
 /// Fraction of the largest step that keeps f >= 0 which a run takes when no step is given.
 const SAFETY: f64 = 0.5;
 
@@ -117,6 +132,58 @@ impl Relaxation {
         };
         run.record(rows)?;
         Ok(run)
+    }
+
+    /// Goes on where [`Relaxation::checkpoint`] was taken, to the same bits on the same machine.
+    ///
+    /// # Errors
+    /// A checkpoint that does not fit together; a backend that is not there; too little memory.
+    pub fn resume(checkpoint: Checkpoint) -> Result<Self> {
+        let Checkpoint {
+            config,
+            time_step,
+            step,
+            states,
+            histories,
+        } = checkpoint;
+        let complete = |history: &Vec<Record>| history.last().is_some_and(|row| row.step == step);
+        if states.is_empty() || histories.len() != states.len() || !histories.iter().all(complete) {
+            return Err(Error::input(
+                "the checkpoint's records and states do not belong together",
+            ));
+        }
+        let cells = config.operator.grid.cells();
+        let sound = |f: &Vec<f64>| f.len() == cells && f.iter().all(|value| value.is_finite());
+        if !(config.every > 0 && time_step.is_finite() && time_step > 0.0)
+            || !states.iter().all(sound)
+        {
+            return Err(Error::input(format!(
+                "the checkpoint needs a positive time step and states of {cells} finite values"
+            )));
+        }
+        let mut engine = engine(&config.operator, states.len())?;
+        engine.set_states(&states.concat())?;
+        Ok(Self {
+            engine,
+            config,
+            step,
+            dt: time_step,
+            histories,
+        })
+    }
+
+    /// What [`Relaxation::resume`] goes on from.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn checkpoint(&mut self) -> Result<Checkpoint> {
+        Ok(Checkpoint {
+            config: self.config.clone(),
+            time_step: self.dt,
+            step: self.step,
+            states: self.distributions()?,
+            histories: self.histories.clone(),
+        })
     }
 
     fn record(&mut self, rows: Vec<Row>) -> Result<()> {
