@@ -303,7 +303,7 @@ fn vanishes(g: &mut impl Function, oscillator: Oscillator, last: f64, noise: f64
     }
     far.vanishes().or_else(|| {
         // As far as it goes, where a constant shows in ratios that rise to 1; other amplitudes may still do anything.
-        let reach = (0..6).map(|k| 8.0 * 0.5f64.powi(k));
+        let reach = (1..=32).rev().map(|quarters| 0.25 * f64::from(quarters));
         let mut looks = reach.filter_map(|reach| {
             let sizes = [0.25, 0.5, 1.0].map(|part| size(part * reach));
             match sizes {
@@ -435,7 +435,7 @@ impl Gaps {
     fn look(&mut self, value: f64, oscillation: f64) {
         let [a, b, c] = self.before;
         let step = (value - c).abs();
-        if oscillation != 0.0 && step > 2.0 * (c - b).abs().max((b - a).abs()) {
+        if oscillation != 0.0 && step > (c - b).abs().max(0.5 * (b - a).abs()) {
             self.missed += step * oscillation.abs();
         }
         self.before = [b, c, value];

@@ -91,7 +91,7 @@ impl Kronrod {
             return 0.0;
         }
         let fall = (last / middle).max(middle / first).min(1.0);
-        2.0 * last * fall.powi(6)
+        8.0 * last * fall.powi(6)
     }
 
     /// The rule that extends `points` Gauss points. Computed once for each number of points.
@@ -425,7 +425,7 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
         let oldest_change = (older - oldest).abs();
         // Digits that do not double are those of a step or a kink; then one change may be small by accident.
         let size = magnitude * step * width;
-        let slow = older_change / size > (oldest_change / size).powf(1.5);
+        let slow = older_change / size > (oldest_change / size).powf(1.35);
         // The digits double with each level; the error of this value is less than the square of the last relative change, but not
         // believed to be less than a tenth of what a merely linear convergence would leave.
         let error = if level < 2 {
@@ -433,7 +433,7 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
         } else if change <= roundoff {
             roundoff
         } else if slow {
-            change.max(older_change).max(oldest_change)
+            change.max(older_change * (older_change / oldest_change).min(1.0))
         } else if change < older_change {
             let rate = change / older_change;
             (change * rate).max(roundoff)
