@@ -7,7 +7,7 @@ use rarefy::bgk::{
 };
 use rarefy::{Backend, Precision};
 
-use crate::cli::{done, folder, refused};
+use crate::command::{done, folder, refused};
 use crate::support;
 
 /// Where the kernels can run: always in the emulator, and on a GPU if there is one.

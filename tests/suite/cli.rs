@@ -2,103 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-/// The command, in a folder of its own. The test binary may have been carried to another machine; `RAREFY_BIN` then names the command.
-pub(crate) fn rarefy(folder: &Path, arguments: &[&str]) -> Command {
-    let binary = std::env::var_os("RAREFY_BIN").unwrap_or(env!("CARGO_BIN_EXE_rarefy").into());
-    let mut command = Command::new(binary);
-    command
-        .current_dir(folder)
-        .args(arguments)
-        .stdin(Stdio::null());
-    command
-}
-
-pub(crate) fn folder() -> TempDir {
-    tempfile::tempdir().unwrap()
-}
-
-pub(crate) fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
-}
-
-/// Runs the command, which must succeed.
-pub(crate) fn done(folder: &Path, arguments: &[&str]) -> Output {
-    let output = rarefy(folder, arguments).output().unwrap();
-    assert!(
-        output.status.success(),
-        "{arguments:?}: {}",
-        text(&output.stderr)
-    );
-    output
-}
-
-/// Runs the command, which must refuse: exit code 2, one line on standard error that holds `why`, nothing on standard output, and no
-/// file that was not there.
-#[track_caller]
-pub(crate) fn refused(folder: &Path, arguments: &[&str], why: &str) {
-    let before = listing(folder);
-    let output = rarefy(folder, arguments).output().unwrap();
-    let stderr = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-    assert_eq!(stderr.lines().count(), 1, "{arguments:?}: {stderr}");
-    assert!(
-        stderr.starts_with("rarefy: error: "),
-        "{arguments:?}: {stderr}"
-    );
-    assert!(stderr.contains(why), "{arguments:?}: {stderr}");
-    assert_eq!(text(&output.stdout), "", "{arguments:?}");
-    assert_eq!(listing(folder), before, "{arguments:?}");
-}
-
-/// All that is below a folder.
-fn listing(folder: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        found.push(path.display().to_string());
-        if path.is_dir() {
-            found.extend(listing(&path));
-        }
-    }
-    found.sort();
-    found
-}
-
-/// A .npy file as numpy writes it.
-pub(crate) fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
-    let order = if fortran { "True" } else { "False" };
-    let mut header =
-        format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
-    while (10 + header.len() + 1) % 64 != 0 {
-        header.push(' ');
-    }
-    header.push('\n');
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.as_bytes());
-    bytes.extend(data);
-    bytes
-}
-
-pub(crate) fn doubles(values: &[f64]) -> Vec<u8> {
-    values.iter().flat_map(|v| v.to_le_bytes()).collect()
-}
-
-/// The data of a .npy file of doubles.
-pub(crate) fn data(path: &Path) -> Vec<f64> {
-    let bytes = fs::read(path).unwrap();
-    let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
-    assert!(text(&bytes[10..10 + header]).contains("'<f8'"));
-    bytes[10 + header..]
-        .chunks_exact(8)
-        .map(|b| f64::from_le_bytes(b.try_into().unwrap()))
-        .collect()
-}
+use crate::command::{data, done, doubles, folder, listing, npy, object, rarefy, refused, text};
 
 const N: usize = 6;
 
@@ -114,7 +22,7 @@ fn values() -> Vec<f64> {
 }
 
 fn write_f(folder: &Path, name: &str, values: &[f64]) {
-    let bytes = npy("<f8", false, "(6, 6, 6)", &doubles(values));
+    let bytes = npy("<f8", false, "(6, 6, 6)", doubles(values));
     fs::write(folder.join(name), bytes).unwrap();
 }
 
@@ -136,10 +44,6 @@ const SHORT: [&str; 8] = [
 
 fn with<'a>(base: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [base, more].concat()
-}
-
-pub(crate) fn object(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).expect("standard output is one JSON object")
 }
 
 // Help and usage.
@@ -393,7 +297,7 @@ fn what_is_not_a_distribution_is_refused() {
     let refuse = |change: &dyn Fn(&mut [f64]), why: &str| {
         let mut values = values();
         change(&mut values);
-        refuse(&npy("<f8", false, "(6, 6, 6)", &doubles(&values)), why);
+        refuse(&npy("<f8", false, "(6, 6, 6)", doubles(&values)), why);
     };
     refuse(
         &|f| f[43] = f64::NAN,
@@ -627,10 +531,10 @@ fn arrays_are_read_in_every_order_and_width() {
     let big: Vec<u8> = f.iter().flat_map(|v| v.to_be_bytes()).collect();
     let big_singles: Vec<u8> = f.iter().flat_map(|&v| (v as f32).to_be_bytes()).collect();
     let forms = [
-        npy("<f8", false, "(6, 6, 6)", &doubles(&f)),
-        npy("<f8", true, "(6, 6, 6)", &doubles(&transposed)),
-        npy("<f4", false, "(6, 6, 6)", &singles(&f)),
-        npy("<f4", true, "(6, 6, 6,)", &singles(&transposed)),
+        npy("<f8", false, "(6, 6, 6)", doubles(&f)),
+        npy("<f8", true, "(6, 6, 6)", doubles(&transposed)),
+        npy("<f4", false, "(6, 6, 6)", singles(&f)),
+        npy("<f4", true, "(6, 6, 6,)", singles(&transposed)),
         npy(">f8", false, "(6,6,6)", &big),
         npy(">f4", false, "(6, 6, 6)", &big_singles),
     ];

@@ -1,8 +1,6 @@
 //! Many distributions in one call: the same numbers as one after the other, on every backend and from the command line.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 use rarefy::collision::{
     CollisionOperator, CorrectionStatus, Evaluation, Method, OperatorConfig, VelocityGrid,
@@ -10,6 +8,7 @@ use rarefy::collision::{
 };
 use rarefy::{Backend, Precision};
 
+use crate::command::{doubles, npy, rarefy};
 use crate::support;
 
 fn machines() -> Vec<Backend> {
@@ -128,29 +127,13 @@ fn a_wrong_batch_is_refused_with_the_place() {
 }
 
 /// An array of four dimensions as numpy writes it.
-fn npy(shape: [usize; 4], values: &[f64]) -> Vec<u8> {
-    let [b, x, y, z] = shape;
-    let mut header =
-        format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({b}, {x}, {y}, {z}), }}");
-    while (10 + header.len() + 1) % 64 != 0 {
-        header.push(' ');
-    }
-    header.push('\n');
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.as_bytes());
-    bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()));
-    bytes
-}
-
-fn rarefy(folder: &Path, arguments: &[&str]) -> std::process::Output {
-    let binary = std::env::var_os("RAREFY_BIN").unwrap_or(env!("CARGO_BIN_EXE_rarefy").into());
-    Command::new(binary)
-        .current_dir(folder)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .expect("the command starts")
+fn array([b, x, y, z]: [usize; 4], values: &[f64]) -> Vec<u8> {
+    npy(
+        "<f8",
+        false,
+        &format!("({b}, {x}, {y}, {z})"),
+        doubles(values),
+    )
 }
 
 #[test]
@@ -160,7 +143,11 @@ fn the_command_takes_arrays_of_four_dimensions() {
     let grid = VelocityGrid::new(7, -5.0, 5.0).expect("a grid");
     let states = states(&grid);
     let count = states.len();
-    fs::write(path.join("f.npy"), npy([count, 7, 7, 7], &states.concat())).expect("a file");
+    fs::write(
+        path.join("f.npy"),
+        array([count, 7, 7, 7], &states.concat()),
+    )
+    .expect("a file");
     let arguments = [
         "collide",
         "--input",
@@ -173,7 +160,9 @@ fn the_command_takes_arrays_of_four_dimensions() {
         "o",
         "--json",
     ];
-    let output = rarefy(path, &arguments);
+    let output = rarefy(path, &arguments)
+        .output()
+        .expect("the command starts");
     assert!(
         output.status.success(),
         "{}",
@@ -217,11 +206,11 @@ fn the_command_takes_arrays_of_four_dimensions() {
         ([2, 7, 7, 6], 2 * 7 * 7 * 6, "(B, N, N, N)"),
         ([1 << 40, 7, 7, 7], 343, "cut short"),
     ] {
-        fs::write(path.join("bad.npy"), npy(shape, &vec![1.0; values])).expect("a file");
+        fs::write(path.join("bad.npy"), array(shape, &vec![1.0; values])).expect("a file");
         let bad = [
             "collide", "--input", "bad.npy", "--vmax", "5", "--output", "q.npy",
         ];
-        let output = rarefy(path, &bad);
+        let output = rarefy(path, &bad).output().expect("the command starts");
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{text}");
         assert!(text.lines().count() == 1 && text.contains(why), "{text}");

@@ -164,6 +164,33 @@ fn the_whole_square_of_directions_is_covered() {
     }
 }
 
+/// For even theta the density is a polynomial with positive coefficients: (4/theta) sum over odd j of C(theta, j) x^(j+2)/(j+2) a^(theta-j).
+#[test]
+fn coefficients_of_high_powers_agree_with_the_binomial_sum() {
+    for theta in [2_i32, 8, 16, 40, 100] {
+        let of = Coefficients::new(f64::from(theta));
+        for (i, k) in (0..40).flat_map(|i| (0..40).map(move |k| (i, k))) {
+            let a = (i as f64 + 0.5).sqrt();
+            let (low, high) = ((k as f64).sqrt(), (k as f64 + 1.0).sqrt());
+            let mut binomial = 1.0;
+            let mut expected = 0.0;
+            for j in 1..=theta {
+                binomial *= f64::from(theta + 1 - j) / f64::from(j);
+                if j % 2 == 1 {
+                    let powers = high.powi(j + 2) - low.powi(j + 2);
+                    expected += binomial * powers / f64::from(j + 2) * a.powi(theta - j);
+                }
+            }
+            expected *= 4.0 / f64::from(theta);
+            let found = of.jump(i, k);
+            assert!(
+                (found / expected - 1.0).abs() < 2e-13 * f64::from(theta).max(10.0),
+                "theta {theta}, {i} to {k}: {found} instead of {expected}"
+            );
+        }
+    }
+}
+
 #[test]
 fn the_coefficients_are_continuous_in_theta() {
     for (i, k) in [(0, 0), (2, 5), (7, 7), (30, 3), (200, 203)] {

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::cli::{data, done, doubles, folder, npy, object, refused, text};
+use crate::command::{data, done, doubles, folder, npy, object, refused, text};
 
 fn write_vector(folder: &Path, name: &str, values: &[f64]) {
     let shape = format!("({},)", values.len());
     fs::write(
         folder.join(name),
-        npy("<f8", false, &shape, &doubles(values)),
+        npy("<f8", false, &shape, doubles(values)),
     )
     .unwrap();
 }
@@ -225,7 +225,7 @@ fn what_cannot_be_computed_is_refused() {
     write_vector(dir.path(), "negative.npy", &[0.1, -0.2, 0.1, 0.05]);
     write_vector(dir.path(), "nan.npy", &[0.1, f64::NAN, 0.1, 0.05]);
     write_vector(dir.path(), "zero.npy", &[0.0; 4]);
-    let cube = npy("<f8", false, "(2, 2, 2)", &doubles(&[1.0; 8]));
+    let cube = npy("<f8", false, "(2, 2, 2)", doubles(&[1.0; 8]));
     fs::write(dir.path().join("cube.npy"), cube).unwrap();
     let with = |more: &[&'static str], why: &str| {
         refused(
@@ -239,7 +239,8 @@ fn what_cannot_be_computed_is_refused() {
     with(&["--emax", "0"], "a positive finite number");
     with(&["--emax", "-1"], "a positive finite number");
     with(&["--emax", "nan"], "a positive finite number");
-    with(&["--theta", "-0.5"], "theta must be between 0 and 8");
+    with(&["--theta", "-0.5"], "theta must be at least 0");
+    with(&["--theta", "200"], "finite up to theta = ");
     with(&["--theta", "nan"], "a finite number");
     with(&["--init", "bkw:0.5"], "0.6 <= K0 < 1");
     with(&["--init", "delta:-1"], "positive finite energy");

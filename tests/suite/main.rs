@@ -8,6 +8,7 @@ mod collision_backends;
 mod collision_batch;
 mod collision_order;
 mod collision_transport;
+mod command;
 mod emulator;
 mod gpu;
 mod isotropic;

@@ -3,34 +3,24 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::command::{self, doubles, npy, text};
+
 fn rarefy(folder: &Path, arguments: &str) -> Command {
-    let binary = std::env::var_os("RAREFY_BIN").unwrap_or(env!("CARGO_BIN_EXE_rarefy").into());
-    let mut command = Command::new(binary);
-    command
-        .current_dir(folder)
-        .args(arguments.split_whitespace())
-        .stdin(Stdio::null());
-    command
+    command::rarefy(folder, &words(arguments))
 }
 
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
+fn words(arguments: &str) -> Vec<&str> {
+    arguments.split_whitespace().collect()
 }
 
 #[track_caller]
 fn done(folder: &Path, arguments: &str) -> String {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = rarefy(folder, arguments).output().unwrap();
-    assert!(status.success(), "{arguments}: {}", text(&stderr));
-    text(&stdout).to_owned()
+    text(&command::done(folder, &words(arguments)).stdout).to_owned()
 }
 
 #[track_caller]
@@ -38,133 +28,69 @@ fn object(folder: &Path, arguments: &str) -> Value {
     serde_json::from_str(&done(folder, &format!("{arguments} --json"))).unwrap()
 }
 
-/// Exit code 2, one line that holds `why`, and nothing on standard output.
 #[track_caller]
 fn refused(folder: &Path, arguments: &str, why: &str) {
-    let output = rarefy(folder, arguments).output().unwrap();
-    let stderr = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {stderr}");
-    assert_eq!(stderr.lines().count(), 1, "{arguments}: {stderr}");
-    assert!(stderr.contains(why), "{arguments}: {stderr}");
-    assert_eq!(text(&output.stdout), "", "{arguments}");
-}
-
-/// A .npy file as numpy writes it.
-fn npy(descr: &str, fortran: bool, shape: &str, data: impl IntoIterator<Item = u8>) -> Vec<u8> {
-    let order = if fortran { "True" } else { "False" };
-    let mut header =
-        format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
-    while (10 + header.len() + 1) % 64 != 0 {
-        header.push(' ');
-    }
-    header.push('\n');
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.as_bytes());
-    bytes.extend(data);
-    bytes
+    command::refused(folder, &words(arguments), why);
 }
 
 /// A folder with the vectors of the tests.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: Vec<u8>| fs::write(folder.path().join(name), bytes).unwrap();
-    let x = [1e16, 1.0, 0.1, -1e16];
-    let y = [3.0, -1e-300, 10.0, 3.0];
-    write(
-        "x.npy",
-        npy(
-            "<f8",
-            false,
-            "(4,)",
-            x.iter().flat_map(|x: &f64| x.to_le_bytes()),
-        ),
-    );
-    write(
-        "big_endian.npy",
-        npy(">f8", false, "(4,)", x.iter().flat_map(|x| x.to_be_bytes())),
-    );
-    write(
-        "y.npy",
-        npy(
-            "<f8",
-            false,
-            "(4,)",
-            y.iter().flat_map(|y: &f64| y.to_le_bytes()),
-        ),
-    );
-    write(
-        "square.npy",
-        npy(
-            "<f8",
-            false,
-            "(2, 2)",
-            x.iter().flat_map(|x| x.to_le_bytes()),
-        ),
-    );
-    write(
-        "fortran.npy",
-        npy(
-            "<f8",
-            true,
-            "(2, 2)",
-            x.iter().flat_map(|x| x.to_le_bytes()),
-        ),
-    );
-    write(
+    let array = |name: &str, descr: &str, shape: &str, data: &[u8]| {
+        write(name, npy(descr, false, shape, data));
+    };
+    let x = doubles(&[1e16, 1.0, 0.1, -1e16]);
+    let swapped: Vec<u8> = x.chunks(8).flat_map(|b| b.iter().rev().copied()).collect();
+    array("x.npy", "<f8", "(4,)", &x);
+    array("big_endian.npy", ">f8", "(4,)", &swapped);
+    array("y.npy", "<f8", "(4,)", &doubles(&[3.0, -1e-300, 10.0, 3.0]));
+    array("square.npy", "<f8", "(2, 2)", &x);
+    write("fortran.npy", npy("<f8", true, "(2, 2)", &x));
+    array(
         "f32.npy",
-        npy(
-            "<f4",
-            false,
-            "(3,)",
-            [0.1_f32; 3].iter().flat_map(|x| x.to_le_bytes()),
-        ),
+        "<f4",
+        "(3,)",
+        &[0.1_f32.to_le_bytes(); 3].concat(),
     );
-    write(
+    array(
         "f32_of_4.npy",
-        npy(
-            "<f4",
-            false,
-            "(4,)",
-            [0.5_f32; 4].iter().flat_map(|x| x.to_le_bytes()),
-        ),
+        "<f4",
+        "(4,)",
+        &[0.5_f32.to_le_bytes(); 4].concat(),
     );
-    write(
+    array(
         "i8.npy",
-        npy(
-            "|i1",
-            false,
-            "(4,)",
-            [-128_i8, -1, 127, 5].iter().flat_map(|x| x.to_le_bytes()),
-        ),
+        "|i1",
+        "(4,)",
+        &[-128_i8, -1, 127, 5].map(|x| x as u8),
     );
-    write(
+    array(
         "u64.npy",
-        npy(
-            "<u8",
-            false,
-            "(4,)",
-            [u64::MAX; 4].iter().flat_map(|x| x.to_le_bytes()),
-        ),
+        "<u8",
+        "(4,)",
+        &[u64::MAX.to_le_bytes(); 4].concat(),
     );
-    write(
+    array(
         "i64.npy",
-        npy(
-            ">i8",
-            false,
-            "(4,)",
-            [i64::MIN; 4].iter().flat_map(|x| x.to_be_bytes()),
-        ),
+        ">i8",
+        "(4,)",
+        &[i64::MIN.to_be_bytes(); 4].concat(),
     );
-    write("empty.npy", npy("<f8", false, "(0,)", []));
-    write(
+    array("empty.npy", "<f8", "(0,)", &[]);
+    array(
         "infinite.npy",
-        npy("<f8", false, "(1,)", f64::NEG_INFINITY.to_le_bytes()),
+        "<f8",
+        "(1,)",
+        &f64::NEG_INFINITY.to_le_bytes(),
     );
-    write("nan.npy", npy("<f4", false, "(1,)", f32::NAN.to_le_bytes()));
-    write("complex.npy", npy("<c16", false, "(1,)", [0; 16]));
-    write("short.npy", npy("<f8", false, "(9,)", [0; 16]));
-    write("long.npy", npy("<f8", false, "(1,)", [0; 16]));
+    array("nan.npy", "<f4", "(1,)", &f32::NAN.to_le_bytes());
+    array("complex.npy", "<c16", "(1,)", &[0; 16]);
+    array("short.npy", "<f8", "(9,)", &[0; 16]);
+    array("long.npy", "<f8", "(1,)", &[0; 16]);
+    array("f16.npy", "<f2", "(1,)", &[0, 0x3c]);
+    array("scalar.npy", "<f8", "()", &2.5_f64.to_le_bytes());
+    array("negative_zeros.npy", "<f8", "(2, 1)", &doubles(&[-0.0; 2]));
     write("none.npy", Vec::new());
     write("empty.txt", Vec::new());
     write("lines.txt", b"1e40\n  0.25\n\n-1e40\r\n+7".to_vec());
@@ -178,17 +104,6 @@ fn folder() -> TempDir {
     write("tiny.txt", b"-1e-5000\n".to_vec());
     write("blank_lines.txt", b"\n\n1\r\n\r\nnan\r\n".to_vec());
     write("far.txt", b"1e1000000000000001\n".to_vec());
-    write("f16.npy", npy("<f2", false, "(1,)", [0, 0x3c]));
-    write("scalar.npy", npy("<f8", false, "()", 2.5_f64.to_le_bytes()));
-    write(
-        "negative_zeros.npy",
-        npy(
-            "<f8",
-            false,
-            "(2, 1)",
-            [(-0.0_f64).to_le_bytes(); 2].concat(),
-        ),
-    );
     write("binary.bin", vec![0xff, 0xfe, 0, 1, 10, 7]);
     folder
 }

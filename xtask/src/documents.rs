@@ -86,3 +86,29 @@ fn every_link_leads_somewhere() {
     }
     assert!(checked > 20, "{checked} links found");
 }
+
+#[test]
+fn every_dependency_is_justified() {
+    let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let ours = ["rarefy-kernels", "ptx-builder"];
+    for manifest in ["", "kernels-gpu", "ptx-builder", "xtask"] {
+        let manifest = root().join(manifest).join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).unwrap();
+        let mut names = Vec::new();
+        let mut within = false;
+        for line in text.lines() {
+            if line.starts_with('[') {
+                within = line.ends_with("dependencies]");
+            } else if within && let Some((name, _)) = line.split_once(" = ") {
+                names.push(name);
+            }
+        }
+        assert!(!names.is_empty(), "{}", manifest.display());
+        for name in names.into_iter().filter(|name| !ours.contains(name)) {
+            assert!(
+                architecture.contains(&format!("`{name}`")),
+                "ARCHITECTURE.md does not say what {name} is for"
+            );
+        }
+    }
+}

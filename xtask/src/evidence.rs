@@ -17,7 +17,7 @@ struct Evidence {
     takes: &'static [(&'static str, &'static str)],
 }
 
-const EVIDENCE: [Evidence; 7] = [
+const EVIDENCE: &[Evidence] = &[
     Evidence {
         name: "relaxation",
         arguments: &["relax"],
@@ -83,9 +83,29 @@ const EVIDENCE: [Evidence; 7] = [
             ("figure_11.png", "longman/figure_11.png"),
         ],
     },
+    Evidence {
+        name: "digits",
+        arguments: &[
+            "digits",
+            "--timings",
+            "docs/benchmarks/signed_digit-integers-h200.txt",
+        ],
+        takes: &[
+            ("figure_2.csv", "signed-digit/figure_2.csv"),
+            ("figure_2.png", "signed-digit/figure_2.png"),
+            ("figure_3.csv", "signed-digit/figure_3.csv"),
+            ("figure_3.png", "signed-digit/figure_3.png"),
+            ("figure_5.png", "signed-digit/figure_5.png"),
+            ("figure_6.png", "signed-digit/figure_6.png"),
+            ("figure_7.png", "signed-digit/figure_7.png"),
+            ("packed.png", "signed-digit/packed.png"),
+            ("times.csv", "signed-digit/times.csv"),
+        ],
+    },
 ];
 
-/// Runs the commands whose names contain `only` and copies what the documents show.
+/// Runs the commands whose names contain `only` and copies what the documents show. They run beside their results, so that
+/// the records of the runs name no folder of this machine.
 pub(crate) fn regenerate(only: &str) -> Result<()> {
     run(cargo().args(["build", "--release", "--bin", "rarefy"]))?;
     let command = target_dir().join("release").join("rarefy");
@@ -97,17 +117,23 @@ pub(crate) fn regenerate(only: &str) -> Result<()> {
         .iter()
         .filter(|evidence| evidence.name.contains(only))
     {
-        let folder = target_dir().join("evidence").join(name);
+        let place_of_runs = target_dir().join("evidence");
+        let folder = place_of_runs.join(name);
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
+        fs::create_dir_all(&place_of_runs)?;
         println!("== rarefy {}", arguments.join(" "));
         run(std::process::Command::new(&command)
-            .args(*arguments)
-            .arg("--out")
-            .arg(&folder)
-            .arg("--quiet")
-            .current_dir(root()))?;
+            .args(arguments.iter().map(|argument| {
+                if argument.starts_with("docs/") {
+                    root().join(argument).into_os_string()
+                } else {
+                    argument.into()
+                }
+            }))
+            .args(["--out", name, "--quiet"])
+            .current_dir(&place_of_runs))?;
         for (file, place) in *takes {
             let to = root().join("docs").join(place);
             copy(&folder.join(file), &to)?;

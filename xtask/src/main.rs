@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 
+mod book;
 mod bundle;
 mod ci;
 #[cfg(test)]
@@ -45,6 +46,11 @@ enum Chore {
         #[arg(default_value = "")]
         only: String,
     },
+    /// Formulas of the book for MathJax; mdBook calls this
+    Math {
+        /// `supports` and a renderer: a question, to which the answer is yes
+        question: Vec<String>,
+    },
     /// Everything that .ci/run checks, in its order
     Ci,
 }
@@ -54,6 +60,8 @@ fn main() -> ExitCode {
         Chore::Ptx(chore) => ptx::run(&chore),
         Chore::Bundle { out, pack } => bundle::run(&out, pack),
         Chore::Evidence { only } => evidence::regenerate(&only),
+        Chore::Math { question } if question.is_empty() => book::math(),
+        Chore::Math { .. } => Ok(()),
         Chore::Ci => ci::run(),
     };
     match result {

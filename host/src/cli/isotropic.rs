@@ -212,6 +212,16 @@ impl Parameters {
                 theta: args.theta.unwrap_or(0.0),
             },
         };
+        let file = match &args.init {
+            Init::File(path) => {
+                let lengths = match args.cells {
+                    Some(cells) => cells..=cells,
+                    None => EnergyGrid::MIN_CELLS..=EnergyGrid::MAX_CELLS,
+                };
+                Some(npy::read_vector(path, lengths)?)
+            }
+            _ => None,
+        };
         let emax = match (&args.init, args.emax) {
             (_, Some(emax)) => emax,
             (Init::File(path), None) => {
@@ -222,17 +232,10 @@ impl Parameters {
             }
             (_, None) => 20.0,
         };
-        let mut grid = EnergyGrid::new(args.cells.unwrap_or(256), emax)?;
-        let mut file = None;
-        if let Init::File(path) = &args.init {
-            let lengths = match args.cells {
-                Some(cells) => cells..=cells,
-                None => EnergyGrid::MIN_CELLS..=EnergyGrid::MAX_CELLS,
-            };
-            let values = npy::read_vector(path, lengths)?;
-            grid = EnergyGrid::new(values.len(), emax)?;
-            file = Some(values);
-        }
+        let cells = file
+            .as_ref()
+            .map_or(args.cells.unwrap_or(256), |values| values.len());
+        let grid = EnergyGrid::new(cells, emax)?;
         let common = &args.common;
         let config = OperatorConfig {
             storage: args.storage,

@@ -109,18 +109,26 @@ impl Coefficients {
         if !far {
             return self.antiderivative(to, a) - self.antiderivative(from, a);
         }
-        let (centre, half) = ((from + to) / 2.0, (to - from) / 2.0);
         let integrand = |x: f64| 2.0 * x * self.half_density(x, a);
-        let pair = |(node, weight): &(f64, f64)| {
-            weight * (integrand(centre - half * node) + integrand(centre + half * node))
-        };
-        // The rule converges like (distance of the singularity over half the interval, doubled)^-2n.
-        let sum: f64 = if (centre - a).abs() > 50.0 * half {
-            GAUSS_4.iter().map(pair).sum()
-        } else {
-            GAUSS_8.iter().map(pair).sum()
-        };
-        half * sum
+        // The rule converges like (distance of the singularity over half the interval, doubled)^-2n, and where the power is high, if
+        // it grows by no more than about e in a panel.
+        let growth = self.theta * (to - from) / (from + a);
+        let panels = (growth / 3.0).ceil().max(1.0) as u32;
+        let half = (to - from) / (2.0 * f64::from(panels));
+        (0..panels)
+            .map(|panel| {
+                let centre = from + half * f64::from(2 * panel + 1);
+                let pair = |(node, weight): &(f64, f64)| {
+                    weight * (integrand(centre - half * node) + integrand(centre + half * node))
+                };
+                let sum: f64 = if (centre - a).abs() > 50.0 * half * self.theta.max(1.0) {
+                    GAUSS_4.iter().map(pair).sum()
+                } else {
+                    GAUSS_8.iter().map(pair).sum()
+                };
+                half * sum
+            })
+            .sum()
     }
 
     /// C(i, k): from the centre of cell i into cell k.

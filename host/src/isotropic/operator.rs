@@ -59,8 +59,8 @@ impl Law {
             Self::Power { theta } => number(
                 "the exponent theta",
                 theta,
-                (0.0..=8.0).contains(&theta),
-                "between 0 and 8",
+                theta >= 0.0,
+                "at least 0 and finite",
             ),
             Self::Isotropic { gamma } => number(
                 "the exponent gamma",
@@ -194,6 +194,22 @@ impl OperatorConfig {
 
     pub(super) fn validate(&self) -> Result<()> {
         self.law.validate()?;
+        if let Law::Power { theta } = self.law {
+            // The fastest collision is of two particles of the highest energy, with (2 sqrt(M))^theta in cell units.
+            let largest = match self.precision {
+                Precision::F32 => f64::from(f32::MAX),
+                Precision::F64 => f64::MAX,
+            };
+            // The rest of the range is for sums, and for products with f.
+            let limit = 0.8 * largest.ln() / (4.0 * self.grid.cells() as f64).sqrt().ln();
+            if theta > limit {
+                return Err(Error::input(format!(
+                    "theta = {theta} leaves the range of {}: the rates of {} cells are finite up to theta = {limit:.1}",
+                    self.precision,
+                    self.grid.cells()
+                )));
+            }
+        }
         if !self.corrected && !matches!(self.law, Law::Power { .. }) {
             return Err(Error::input(
                 "only the coefficients of a gas with exponent theta have an uncorrected form",
