@@ -51,7 +51,7 @@ pub(super) struct SpectrumPlan {
 pub(super) struct BandTiles {
     /// First entry of each |n_2| / 2 of each tile, for each of the eight parity patterns of (n_1, n_2, n_z), and the end.
     pub(super) starts: Vec<u32>,
-    /// `[|n| packed in bytes, coefficients / TILE]`.
+    /// `[|n| and whether this is the first of its tiles, packed in bytes; coefficients / TILE]`.
     pub(super) entries: Vec<u32>,
     /// Coefficients times multiplicity, tile after tile; the first tile is zero.
     pub(super) coefficients: Vec<f64>,
@@ -125,8 +125,10 @@ impl BandTiles {
                         let orbit = table.class(class).orbit_of(pattern, halves);
                         let [first, count, offset] = bands[class as usize][orbit];
                         for tile in 0..count {
-                            lists[(first + tile) as usize][halves[1]]
-                                .extend([p | q << 8 | z << 16, offset + tile]);
+                            lists[(first + tile) as usize][halves[1]].extend([
+                                p | q << 8 | z << 16 | u32::from(tile == 0) << 24,
+                                offset + tile,
+                            ]);
                         }
                     }
                 }

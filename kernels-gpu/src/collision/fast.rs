@@ -313,7 +313,7 @@ kernel! {
     /// output]`; warp k owns tile `first + k` of 16 consecutive values of rho and shares nothing with the others.
     ///
     /// **Warp**: `entries[starts[..] ..]` are the candidates for the tile's parity pattern, |n_2| ascending, so that those with |n_2| <= w_2 come first:
-    /// `[|n_1|, |n_2|, |n_z|, packed in bytes; their coefficients / 16]`. 64 at a time are compared with the box, and those that fit are listed in shared
+    /// `[|n_1|, |n_2|, |n_z|, 1 in the first tile of several, packed in bytes; their coefficients / 16]`. 64 at a time are compared with the box, and those that fit are listed in shared
     /// memory: where their products start, and their coefficients. Then eight entries at a time are a product of matrices, 64 columns x 8 entries
     /// times 8 entries x 16 rows, for the tensor cores ([`Simt::multiply_tile`]); the 1024 sums are 32 registers a lane (in f32).
     ///
@@ -449,7 +449,7 @@ impl<T: Real> Tile<'_, T> {
             let mut k = 0;
             while k < CANDIDATES && next + (k as u32 * WARP) < end {
                 let [key, offset] = candidates[k];
-                let [n1, n2, nz, _] = bytes(key);
+                let [n1, n2, nz, begins] = bytes(key);
                 let fits = next + (k as u32 * WARP) + t.lane() < end
                     && n1 <= self.place.w1
                     && nz <= self.place.wz;
@@ -459,8 +459,14 @@ impl<T: Real> Tile<'_, T> {
                     let row = self.row_of(n1, n2, nz);
                     self.fitting
                         .set(t, list + place, u64::from(row) | u64::from(offset) << 32);
+                    // One warp of the block calls the products from memory.
+                    let parts = if t.warp() == 0 || begins != 0 {
+                        COLUMNS / (8 * run_length::<T>())
+                    } else {
+                        0
+                    };
                     let mut part = 0;
-                    while part < COLUMNS / (8 * run_length::<T>()) {
+                    while part < parts {
                         self.products.prefetch(
                             t,
                             self.source + (row + part * 8 * run_length::<T>()) as usize,
@@ -685,8 +691,7 @@ kernel! {
                     let upper = (down + w / 2 * IMAGES + turned * 8 + e) as usize;
                     // The j_z below, where there is another one; else the one above once more, not counted.
                     let both = delta > 0 && delta <= iz;
-                    let lower = (down + (2 * iz).wrapping_sub(delta) / 2 * IMAGES + image) as usize;
-                    let lower = if both { lower } else { upper };
+                    let lower = if both { (down + (2 * iz - delta) / 2 * IMAGES + image) as usize } else { upper };
                     let mut values = [[[T::ZERO; 4]; 2]; GATHER_SHARE as usize];
                     let mut d = 0;
                     while d < GATHER_SHARE as usize {
