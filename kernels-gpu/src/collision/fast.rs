@@ -493,7 +493,7 @@ impl<T: Real> Tile<'_, T> {
                     self.multiply(t, list, whole, &mut sums);
                 }
                 // What is left over goes to the front.
-                let left = if whole < count { count - whole } else { 0 };
+                let left = count.saturating_sub(whole);
                 let kept = if t.lane() < left {
                     self.fitting.get(t, list + whole + t.lane())
                 } else {
