@@ -211,6 +211,11 @@ macro_rules! readable_global {
             pub fn get_once<const N: usize, S: Simt>(self, t: &S, index: usize) -> [T; N] {
                 t.load_once(self.region, index)
             }
+            /// Announces that the 128 bytes around element `index` will be read: they are on their way to the L2 cache meanwhile.
+            #[inline(always)]
+            pub fn prefetch<S: Simt>(self, t: &S, index: usize) {
+                t.prefetch(self.region, index);
+            }
             /// The element `offset` away from element `centre`: for many offsets from a few centres.
             #[inline(always)]
             #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

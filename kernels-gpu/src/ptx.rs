@@ -2,6 +2,8 @@
 
 use core::arch::{asm, nvptx};
 
+#[cfg(target_feature = "sm_80")]
+use crate::math::Real;
 use crate::memory::{Atomic, Element, Region};
 use crate::simt::Simt;
 
@@ -63,6 +65,95 @@ macro_rules! global_run {
             }
         }
     };
+}
+
+/// `a b + c` of 16 x 8 and 8 x 8 matrices whose elements the tensor cores read as numbers of 11 bits, ignoring the rest.
+#[cfg(target_feature = "sm_80")]
+#[inline(always)]
+fn multiply_short(a: [f32; 4], b: [f32; 2], c: [f32; 4]) -> [f32; 4] {
+    let mut d = [0.0; 4];
+    let [d0, d1, d2, d3] = &mut d;
+    // SAFETY: arithmetic on registers, with all lanes of the warp.
+    unsafe {
+        asm!(
+            "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {{{d0}, {d1}, {d2}, {d3}}}, {{{a0}, {a1}, {a2}, {a3}}}, {{{b0}, {b1}}}, {{{c0}, {c1}, {c2}, {c3}}};",
+            d0 = out(reg32) *d0, d1 = out(reg32) *d1, d2 = out(reg32) *d2, d3 = out(reg32) *d3,
+            a0 = in(reg32) a[0].to_bits(), a1 = in(reg32) a[1].to_bits(), a2 = in(reg32) a[2].to_bits(), a3 = in(reg32) a[3].to_bits(),
+            b0 = in(reg32) b[0].to_bits(), b1 = in(reg32) b[1].to_bits(),
+            c0 = in(reg32) c[0], c1 = in(reg32) c[1], c2 = in(reg32) c[2], c3 = in(reg32) c[3],
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    d
+}
+
+/// The upper 11 bits of a number, rounded, and the rest.
+#[cfg(target_feature = "sm_80")]
+#[inline(always)]
+fn split_rounded(value: f32) -> [f32; 2] {
+    let upper = f32::from_bits(value.to_bits().wrapping_add(0x1000) & 0xffff_e000);
+    [upper, value - upper]
+}
+
+/// The upper 11 bits of a number, cut off, and the rest.
+#[cfg(target_feature = "sm_80")]
+#[inline(always)]
+fn split_cut(value: f32) -> [f32; 2] {
+    let upper = f32::from_bits(value.to_bits() & 0xffff_e000);
+    [upper, value - upper]
+}
+
+/// `a b` in `f32`. With the upper parts rounded on one side, the lower parts have either sign there, and the products of two lower parts, which are left
+/// out, cancel on average. The small products come first.
+#[cfg(target_feature = "sm_80")]
+#[inline(always)]
+fn multiply_single(a: [f32; 4], b: [f32; 2]) -> [f32; 4] {
+    let ([a0, a1, a2, a3], [b0, b1]) = (a.map(split_cut), b.map(split_rounded));
+    let upper = [a0[0], a1[0], a2[0], a3[0]];
+    let sum = multiply_short([a0[1], a1[1], a2[1], a3[1]], [b0[0], b1[0]], [0.0; 4]);
+    let sum = multiply_short(upper, [b0[1], b1[1]], sum);
+    multiply_short(upper, [b0[0], b1[0]], sum)
+}
+
+/// In `f64`, rounded as a chain of fused multiply-adds is.
+#[cfg(target_feature = "sm_90")]
+#[inline(always)]
+fn multiply_double(a: [f64; 4], b: [f64; 2], c: [f64; 4]) -> [f64; 4] {
+    let mut d = [0.0; 4];
+    let [d0, d1, d2, d3] = &mut d;
+    // SAFETY: arithmetic on registers, with all lanes of the warp.
+    unsafe {
+        asm!(
+            "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {{{d0}, {d1}, {d2}, {d3}}}, {{{a0}, {a1}, {a2}, {a3}}}, {{{b0}, {b1}}}, {{{c0}, {c1}, {c2}, {c3}}};",
+            d0 = out(reg64) *d0, d1 = out(reg64) *d1, d2 = out(reg64) *d2, d3 = out(reg64) *d3,
+            a0 = in(reg64) a[0], a1 = in(reg64) a[1], a2 = in(reg64) a[2], a3 = in(reg64) a[3],
+            b0 = in(reg64) b[0], b1 = in(reg64) b[1],
+            c0 = in(reg64) c[0], c1 = in(reg64) c[1], c2 = in(reg64) c[2], c3 = in(reg64) c[3],
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    d
+}
+
+/// The same for capability 8.0, which has a smaller tile.
+#[cfg(all(target_feature = "sm_80", not(target_feature = "sm_90")))]
+#[inline(always)]
+fn multiply_double(a: [f64; 4], b: [f64; 2], c: [f64; 4]) -> [f64; 4] {
+    let quarter = |a: f64, b: f64, c: [f64; 2]| {
+        let (d0, d1): (f64, f64);
+        // SAFETY: arithmetic on registers, with all lanes of the warp.
+        unsafe {
+            asm!(
+                "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {{{d0}, {d1}}}, {{{a}}}, {{{b}}}, {{{c0}, {c1}}};",
+                d0 = out(reg64) d0, d1 = out(reg64) d1, a = in(reg64) a, b = in(reg64) b, c0 = in(reg64) c[0], c1 = in(reg64) c[1],
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        [d0, d1]
+    };
+    let upper = quarter(a[2], b[1], quarter(a[0], b[0], [c[0], c[1]]));
+    let lower = quarter(a[3], b[1], quarter(a[1], b[0], [c[2], c[3]]));
+    [upper[0], upper[1], lower[0], lower[1]]
 }
 
 /// A thread of a real GPU. It has no state: the hardware's special registers hold it all.
@@ -135,6 +226,25 @@ impl Simt for Gpu {
         mask
     }
 
+    #[cfg(target_feature = "sm_80")]
+    #[inline(always)]
+    fn multiply_tile<T: Real>(&self, a: [T; 4], b: [T; 2], c: [T; 4]) -> [T; 4] {
+        use core::mem::transmute_copy;
+        // SAFETY: `Real` is f32 or f64, and the size tells which.
+        unsafe {
+            if size_of::<T>() == 4 {
+                // The tensor cores cut sums off; the addition to `c` is rounded.
+                let sum: [T; 4] =
+                    transmute_copy(&multiply_single(transmute_copy(&a), transmute_copy(&b)));
+                [c[0] + sum[0], c[1] + sum[1], c[2] + sum[2], c[3] + sum[3]]
+            } else {
+                let sum =
+                    multiply_double(transmute_copy(&a), transmute_copy(&b), transmute_copy(&c));
+                transmute_copy(&sum)
+            }
+        }
+    }
+
     #[inline(always)]
     fn load<T: Element>(&self, region: Region<T>, index: usize) -> T {
         // SAFETY: the emulator has checked that this kernel stays within its views.
@@ -165,6 +275,17 @@ impl Simt for Gpu {
     #[inline(always)]
     fn load_once<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
         global_run!("ld.global.cs", region, index)
+    }
+    #[inline(always)]
+    fn prefetch<T: Element>(&self, region: Region<T>, index: usize) {
+        // SAFETY: a hint, which changes no memory.
+        unsafe {
+            asm!(
+                "{{ .reg .b64 p; cvta.to.global.u64 p, {place}; prefetch.global.L2 [p]; }}",
+                place = in(reg64) region.pointer.wrapping_add(index),
+                options(nostack, preserves_flags, readonly),
+            );
+        }
     }
     #[inline(always)]
     fn store<T: Element>(&self, region: Region<T>, index: usize, value: T) {

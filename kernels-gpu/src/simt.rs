@@ -4,6 +4,7 @@
 //! warp exchanges, and memory. Kernels never touch memory through this trait directly; they use
 //! the typed views of [`memory`](crate::memory), which call the primitives here.
 
+use crate::math::Real;
 use crate::memory::{Atomic, Element, Region};
 
 /// Threads in a warp, on every GPU that CUDA supports.
@@ -89,6 +90,36 @@ pub trait Simt {
         self.shuffle(value, if source < WARP { source } else { self.lane() })
     }
 
+    /// `c + a b`, where a is a 16 x 8 matrix, b an 8 x 8 and c a 16 x 8 matrix, all spread over the lanes of the warp.
+    ///
+    /// With g = lane / 4 and t = lane % 4, the lane holds of a the elements (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4), of b (t, g) and
+    /// (t + 4, g), of c and of the result (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1).
+    ///
+    /// Tensor cores of compute capability 8.0 and later do it in a few instructions. In `f32` they take each factor as two numbers of 11 bits
+    /// and leave out the product of the two lower ones: a product is right to 2^-20, and c is added as `+` does. Elsewhere the lanes exchange their elements.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn multiply_tile<T: Real>(&self, a: [T; 4], b: [T; 2], c: [T; 4]) -> [T; 4] {
+        let (row, column) = (self.lane() / 4, self.lane() % 4 * 2);
+        let mut c = c;
+        let mut k = 0;
+        while k < 8 {
+            let (half, within) = (k / 4, k as u32 % 4);
+            let upper = self.shuffle(a[2 * half], row * 4 + within);
+            let lower = self.shuffle(a[2 * half + 1], row * 4 + within);
+            let left = self.shuffle(b[half], column * 4 + within);
+            let right = self.shuffle(b[half], (column + 1) * 4 + within);
+            c = [
+                upper.mul_add(left, c[0]),
+                upper.mul_add(right, c[1]),
+                lower.mul_add(left, c[2]),
+                lower.mul_add(right, c[3]),
+            ];
+            k += 1;
+        }
+        c
+    }
+
     /// Reads element `index` of a region of global or shared memory.
     #[doc(hidden)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -129,6 +160,12 @@ pub trait Simt {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn load_once<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
         self.load_run(region, index)
+    }
+    /// Asks for the 128 bytes around element `index` of global memory to be brought into the cache that all blocks share.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn prefetch<T: Element>(&self, region: Region<T>, index: usize) {
+        let _ = (region, index);
     }
     /// Writes element `index` of a region of global or shared memory.
     #[doc(hidden)]

@@ -536,6 +536,63 @@ fn lanes_missing_from_a_warp_operation_are_found() {
 }
 
 kernel! {
+    /// out = c + a b, with a of 16 x 8, b of 8 x 8 and c of 16 x 8 elements, all row by row.
+    pub fn multiplies_a_tile<T: Real>(t, a: In<T>, b: In<T>, c: In<T>, out: Out<T>) for f32, f64 {
+        let (g, k) = (t.lane() as usize / 4, t.lane() as usize % 4);
+        let left = [a.get(t, 8 * g + k), a.get(t, 8 * (g + 8) + k), a.get(t, 8 * g + k + 4), a.get(t, 8 * (g + 8) + k + 4)];
+        let right = [b.get(t, 8 * k + g), b.get(t, 8 * (k + 4) + g)];
+        let places = [8 * g + 2 * k, 8 * g + 2 * k + 1, 8 * (g + 8) + 2 * k, 8 * (g + 8) + 2 * k + 1];
+        let sums = t.multiply_tile(left, right, places.map(|place| c.get(t, place)));
+        for (place, sum) in places.into_iter().zip(sums) {
+            out.set(t, place, sum);
+        }
+    }
+}
+
+fn tiles_are_multiplied<T: Real>() {
+    // Small integers: exact in any order.
+    let matrix = |len: usize, step: usize| {
+        (0..len)
+            .map(|k| T::from_f64((k * step % 23) as f64 - 11.0))
+            .collect::<Vec<_>>()
+    };
+    let (a, b, c) = (matrix(128, 7), matrix(64, 5), matrix(128, 3));
+    for order in ORDERS {
+        let machine = Emulator::new(order);
+        let [a_there, b_there, c_there] =
+            [&a, &b, &c].map(|matrix| machine.upload(matrix).unwrap());
+        let mut out = machine.allocate::<T>(128).unwrap();
+        let kernel = multiplies_a_tile {
+            a: &a_there,
+            b: &b_there,
+            c: &c_there,
+            out: &mut out,
+        };
+        machine.launch(grid(1, 32), kernel).unwrap();
+        let mut found = vec![T::ZERO; 128];
+        machine.read(&out, &mut found).unwrap();
+        for (place, found) in found.into_iter().enumerate() {
+            let (row, column) = (place / 8, place % 8);
+            let product: f64 = (0..8)
+                .map(|k| a[8 * row + k].to_f64() * b[8 * k + column].to_f64())
+                .sum();
+            assert_eq!(
+                found.to_f64(),
+                product + c[place].to_f64(),
+                "({row}, {column}) in {}",
+                T::NAME
+            );
+        }
+    }
+}
+
+#[test]
+fn a_warp_multiplies_a_tile_of_matrices() {
+    tiles_are_multiplied::<f32>();
+    tiles_are_multiplied::<f64>();
+}
+
+kernel! {
     /// Lane 3 shuffles from `source`; lanes listed in `leave` are gone.
     pub fn shuffles_from(t, out: Out<f64>; source: u32, leave: u32) {
         if leave >> t.lane() & 1 == 1 {

@@ -49,9 +49,9 @@ pub(super) struct SpectrumPlan {
 
 /// The coefficients, cut into tiles of rho, and for each tile who contributes to it.
 pub(super) struct BandTiles {
-    /// First entry of each tile, for each of the eight parity patterns of (n_1, n_2, n_z), and the end.
+    /// First entry of each |n_2| / 2 of each tile, for each of the eight parity patterns of (n_1, n_2, n_z), and the end.
     pub(super) starts: Vec<u32>,
-    /// `[|n| packed in bytes, coefficients / TILE]`.
+    /// `[|n| and whether this is the first of its tiles, packed in bytes; coefficients / TILE]`.
     pub(super) entries: Vec<u32>,
     /// Coefficients times multiplicity, tile after tile; the first tile is zero.
     pub(super) coefficients: Vec<f64>,
@@ -114,36 +114,31 @@ impl BandTiles {
         for pattern in 0..8 {
             let parity = [pattern >> 2, pattern >> 1 & 1, pattern & 1];
             let class = parity.iter().sum::<u32>();
-            let mut all = vec![];
-            for p in alike(largest(parity[0])).filter(|_| n > parity[0]) {
-                for q in alike(largest(parity[1])).filter(|_| n > parity[1]) {
-                    if parity[0] == parity[1] && p < q {
-                        continue;
+            let levels = (n as usize).div_ceil(2);
+            // In the same order for every tile: neighbouring tiles then want the same products at about the same time.
+            let mut lists = vec![vec![vec![]; levels]; pattern_tiles as usize];
+            let magnitudes = |axis: usize| alike(largest(parity[axis]));
+            for q in magnitudes(1) {
+                for p in magnitudes(0).filter(|&p| parity[0] != parity[1] || p >= q) {
+                    for z in magnitudes(2) {
+                        let halves = [p, q, z].map(|n| n as usize / 2);
+                        let orbit = table.class(class).orbit_of(pattern, halves);
+                        let [first, count, offset] = bands[class as usize][orbit];
+                        for tile in 0..count {
+                            lists[(first + tile) as usize][halves[1]].extend([
+                                p | q << 8 | z << 16 | u32::from(tile == 0) << 24,
+                                offset + tile,
+                            ]);
+                        }
                     }
-                    all.extend(
-                        alike(largest(parity[2]))
-                            .filter(|_| n > parity[2])
-                            .map(|z| [p, q, z]),
-                    );
                 }
             }
-            // In the order of the pairs for every tile: neighbouring tiles then want the same products at about the same time.
-            let mut lists = vec![vec![]; pattern_tiles as usize];
-            for n in all {
-                let halves = n.map(|n| n as usize / 2);
-                let orbit = table.class(class).orbit_of(pattern, halves);
-                let [first, count, offset] = bands[class as usize][orbit];
-                for tile in 0..count {
-                    lists[(first + tile) as usize]
-                        .extend([n[0] | n[1] << 8 | n[2] << 16, offset + tile]);
-                }
-            }
-            for list in lists {
+            for list in lists.into_iter().flatten() {
                 starts.push(entries.len() as u32 / 2);
                 entries.extend(list);
             }
-            starts.push(entries.len() as u32 / 2);
         }
+        starts.push(entries.len() as u32 / 2);
         Self {
             starts,
             entries,
@@ -361,11 +356,11 @@ mod tests {
         assert!(tile_of(0).iter().all(|value| *value == 0.0));
         for pattern in 0..8_u32 {
             let class = pattern.count_ones();
-            let first = (pattern * (bands.pattern_tiles + 1)) as usize;
+            let levels = n.div_ceil(2);
             let mut found = BTreeMap::new();
             for tile in 0..bands.pattern_tiles {
-                let range =
-                    bands.starts[first + tile as usize]..bands.starts[first + tile as usize + 1];
+                let first = (pattern * bands.pattern_tiles + tile) as usize * levels;
+                let range = bands.starts[first]..bands.starts[first + levels];
                 for entry in range {
                     let [key, offset] = [0, 1].map(|k| bands.entries[2 * entry as usize + k]);
                     for (row, value) in (0..).zip(tile_of(offset)) {

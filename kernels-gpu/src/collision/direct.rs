@@ -9,7 +9,7 @@ use crate::memory::Shared;
 use crate::simt::{Simt, WARP};
 
 /// Cells (iy, iz), with iy in steps of one, that a thread of [`collision_frequency()`] sums at a time.
-const FREQUENCY_ROWS: usize = 8;
+pub const FREQUENCY_ROWS: usize = 8;
 
 kernel! {
     /// Part of the collision frequency, nu_i = sum_j B(i-j) f_j (eq. 10, last sum; listing 1).

@@ -31,14 +31,23 @@ pub const GROUP: u32 = 4;
 pub const COLUMNS: u32 = GROUP * IMAGES;
 /// Threads of a block of [`pair_products()`].
 pub const PRODUCT_THREADS: u32 = 256;
+/// Pairs of a thread of [`pair_products()`], one after the other.
+pub const PAIRS: u32 = 4;
 /// Threads of a block of [`speed_spectrum()`].
 pub const SPECTRUM_THREADS: u32 = 128;
-/// Threads of a block of [`gather_z()`] and [`gather_xy()`].
+/// Threads of a block of [`gather_xy()`].
 pub const GATHER_THREADS: u32 = 256;
 /// Distinct values of rho_xy that a block of [`gather_z()`] takes.
 pub const GATHER_SHARE: u32 = 4;
-/// Entries of the list of a warp of [`speed_spectrum()`]: two rounds of candidates, and a margin for reading ahead.
-const LIST: u32 = 2 * WARP + 8;
+/// Entries that a warp of [`speed_spectrum()`] multiplies together.
+const STEP: u32 = 8;
+/// Candidates of a lane of [`speed_spectrum()`] that are under way together.
+const CANDIDATES: usize = 2;
+/// Entries from which on it is worth while to multiply.
+const ENOUGH: u32 = 64;
+/// Entries of the list of a warp of [`speed_spectrum()`], with a margin for filling up the last step, and two words
+/// for other things.
+const LIST: u32 = ENOUGH + CANDIDATES as u32 * WARP + STEP + 2;
 
 /// The problem of the kernels of this file, and the part of it that a launch does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +84,11 @@ impl FastShape {
     #[inline(always)]
     pub const fn levels(&self) -> u32 {
         self.n.div_ceil(2)
+    }
+    /// Threads of a block of [`gather_z()`]: the sums of a block are those of each.
+    #[inline(always)]
+    pub const fn gather_threads(&self) -> u32 {
+        (self.levels() * (IMAGES / 4)).next_multiple_of(WARP)
     }
     /// Groups of values of w_z of one parity.
     #[inline(always)]
@@ -187,8 +201,8 @@ kernel! {
     /// The sums with s_z = a + b, |n_z| = a - b >= 0 are the matrix M(a, b) = r_1(a) r_2(b) + r_2(a) r_1(b) + r_3(a) r_4(b) + r_4(a) r_3(b),
     /// an outer product of rows.
     ///
-    /// **Thread**: one pair, one of the 8 images in x and y, and a tile of 4 x 4 (a, b), `tiles[k] = [a/4, b/4]`: 8 loads of 16 bytes (in f32),
-    /// 64 multiply-adds, 16 words written, each by one thread. A warp has 8 images of 4 tiles: neighbouring threads read the same rows, and every fourth writes
+    /// **Thread**: [`PAIRS`] pairs, which share the places of what is written, one of the 8 images in x and y, and a tile of 4 x 4 (a, b),
+    /// `tiles[k] = [a/4, b/4]`. A pair takes 8 loads of 16 bytes (in f32), 64 multiply-adds, and 16 words written, each by one thread. A warp has 8 images of 4 tiles: neighbouring threads read the same rows, and every fourth writes
     /// the next of 8 consecutive words.
     ///
     /// Written is `products[pair][parity of n_z][level_start(|n_z|/2) + (w_z/2 - start of the group) 16 + image]`; the
@@ -200,59 +214,29 @@ kernel! {
         let item = quotient(t.block_idx(), shape.blocks);
         let index = (t.block_idx() - item * shape.blocks) * t.block_dim() + t.thread_idx();
         let (image, rest) = (index / 4 % 8, index / WARP * 4 + index % 4);
-        let pair = quotient(rest, tiles.len() as u32);
+        let group = quotient(rest, tiles.len() as u32);
+        let mut pair = group * PAIRS;
         if pair < count {
-            let [high, low, _, _] = bytes(tiles.get(t, (rest - pair * tiles.len() as u32) as usize));
-            let [mut p, mut q, w1, w2] = bytes(pairs.get(t, (shape.first + pair) as usize));
+            let [high, low, _, _] = bytes(tiles.get(t, (rest - group * tiles.len() as u32) as usize));
+            // The row of (c_1, c_2) starts at origin + c_1 step_1 + c_2 step_2.
+            let (x_step, y_step) = (n * shape.stride(), shape.stride());
+            let (step1, step2) = if image & 4 != 0 { (y_step, x_step) } else { (x_step, y_step) };
+            let (end1, step1) = if image & 2 != 0 { ((n - 1) * step1, step1.wrapping_neg()) } else { (0, step1) };
+            let (end2, step2) = if image & 1 != 0 { ((n - 1) * step2, step2.wrapping_neg()) } else { (0, step2) };
             let source = item as usize * shape.padded() as usize;
             let row = |c1: u32, c2: u32| {
-                let u1 = if image & 2 != 0 { n - 1 - c1 } else { c1 };
-                let u2 = if image & 1 != 0 { n - 1 - c2 } else { c2 };
-                let (x, y) = if image & 4 != 0 { (u2, u1) } else { (u1, u2) };
-                source + ((x * n + y) * shape.stride()) as usize
+                let within = (end1 + end2).wrapping_add(c1.wrapping_mul(step1)).wrapping_add(c2.wrapping_mul(step2));
+                source + within as usize
             };
-            // The pair turned round counts too, where it fits and is another one.
-            let mut turns = 1;
-            if (w1 ^ w2) & 1 == 0 && p != q && p <= w2 {
-                turns = 2;
-            }
-            let mut sums = [[T::ZERO; 4]; 4];
-            while turns > 0 {
-                let (k1, l1) = ((w1 + p) / 2, (w1 - p) / 2);
-                let (k2, l2) = ((w2 + q) / 2, (w2 - q) / 2);
-                let rows = [row(k1, k2), row(l1, l2), row(k1, l2), row(l1, k2)];
-                let mut a = [[T::ZERO; 4]; 4];
-                let mut b = [[T::ZERO; 4]; 4];
-                let mut r = 0;
-                while r < 4 {
-                    a[r] = load_four(t, padded, rows[r] + 4 * high as usize);
-                    b[r] = load_four(t, padded, rows[r] + 4 * low as usize);
-                    r += 1;
-                }
-                let mut r = 0;
-                while r < 4 {
-                    let mut i = 0;
-                    while i < 4 {
-                        let mut j = 0;
-                        while j < 4 {
-                            sums[i][j] = a[r][i].mul_add(b[r ^ 1][j], sums[i][j]);
-                            j += 1;
-                        }
-                        i += 1;
-                    }
-                    r += 1;
-                }
-                (p, q) = (q, p);
-                turns -= 1;
-            }
-            let slot_words = shape.slot_words();
-            let target = (item as usize * shape.pairs as usize + pair as usize) * (2 * slot_words) as usize;
             // A place is that of |n_z| = a - b, of four levels, plus that of s_z = a + b, of seven columns.
+            let slot_words = shape.slot_words();
             let mut levels = [0; 4];
+            let mut swizzles = [0; 4];
             let mut k = 0;
             while k < 4 {
                 let level = (2 * (high - low) + k).saturating_sub(2);
                 levels[k as usize] = shape.level_start(level).wrapping_sub(level / GROUP * COLUMNS);
+                swizzles[k as usize] = swizzle::<T>(level);
                 k += 1;
             }
             let mut columns = [0; 7];
@@ -264,18 +248,59 @@ kernel! {
                 columns[k as usize] = half * IMAGES + mirrored + image;
                 k += 1;
             }
-            let mut i = 0;
-            while i < 4 {
-                let mut j = 0;
-                while j < 4 {
-                    if 4 * high + (i as u32) < n && (i >= j || high > low) {
-                        let odd = if (i + j) % 2 == 1 { slot_words } else { 0 };
-                        let at = levels[(i + 4 - j) / 2].wrapping_add(columns[i + j]) + odd;
-                        products.set(t, target + at as usize, sums[i][j]);
-                    }
-                    j += 1;
+            let end = if pair + PAIRS < count { pair + PAIRS } else { count };
+            while pair < end {
+                let [mut p, mut q, w1, w2] = bytes(pairs.get(t, (shape.first + pair) as usize));
+                // The pair turned round counts too, where it fits and is another one.
+                let mut turns = 1;
+                if (w1 ^ w2) & 1 == 0 && p != q && p <= w2 {
+                    turns = 2;
                 }
-                i += 1;
+                let mut sums = [[T::ZERO; 4]; 4];
+                while turns > 0 {
+                    let (k1, l1) = ((w1 + p) / 2, (w1 - p) / 2);
+                    let (k2, l2) = ((w2 + q) / 2, (w2 - q) / 2);
+                    let rows = [row(k1, k2), row(l1, l2), row(k1, l2), row(l1, k2)];
+                    let mut a = [[T::ZERO; 4]; 4];
+                    let mut b = [[T::ZERO; 4]; 4];
+                    let mut r = 0;
+                    while r < 4 {
+                        a[r] = load_four(t, padded, rows[r] + 4 * high as usize);
+                        b[r] = load_four(t, padded, rows[r] + 4 * low as usize);
+                        r += 1;
+                    }
+                    let mut r = 0;
+                    while r < 4 {
+                        let mut i = 0;
+                        while i < 4 {
+                            let mut j = 0;
+                            while j < 4 {
+                                sums[i][j] = a[r][i].mul_add(b[r ^ 1][j], sums[i][j]);
+                                j += 1;
+                            }
+                            i += 1;
+                        }
+                        r += 1;
+                    }
+                    (p, q) = (q, p);
+                    turns -= 1;
+                }
+                let target = (item as usize * shape.pairs as usize + pair as usize) * (2 * slot_words) as usize;
+                let mut i = 0;
+                while i < 4 {
+                    let mut j = 0;
+                    while j < 4 {
+                        if 4 * high + (i as u32) < n && (i >= j || high > low) {
+                            let odd = if (i + j) % 2 == 1 { slot_words } else { 0 };
+                            let level = (i + 4 - j) / 2;
+                            let at = (levels[level].wrapping_add(columns[i + j]) ^ swizzles[level]) + odd;
+                            products.set(t, target + at as usize, sums[i][j]);
+                        }
+                        j += 1;
+                    }
+                    i += 1;
+                }
+                pair += 1;
             }
         }
     }
@@ -287,13 +312,14 @@ kernel! {
     /// **Block**: `list[b] = [w_1, w_2, parity of s_z, group of w_z, packed in bytes; first tile; first pair; first tile of the
     /// output]`; warp k owns tile `first + k` of 16 consecutive values of rho and shares nothing with the others.
     ///
-    /// **Warp**: `entries[starts[tile] ..]` are the candidates for the tile's parity pattern: `[|n_1|, |n_2|, |n_z|, packed in bytes; their coefficients / 16]`.
-    /// 32 at a time are compared with the box, and those that fit are listed in shared memory: where their products start, and their coefficients.
-    /// Then a lane holds R x 8 sums in registers, and for each entry of the list R coefficients meet 8 products. In f32 R = 8: 8 lanes
-    /// span the columns, 2 the rows, and the two half-warps take turns with the entries; their sums are added in the end. In f64 R = 4, without turns.
+    /// **Warp**: `entries[starts[..] ..]` are the candidates for the tile's parity pattern, |n_2| ascending, so that those with |n_2| <= w_2 come first:
+    /// `[|n_1|, |n_2|, |n_z|, 1 in the first tile of several, packed in bytes; their coefficients / 16]`. 64 at a time are compared with the box, and those that fit are listed in shared
+    /// memory: where their products start, and their coefficients. Then eight entries at a time are a product of matrices, 64 columns x 8 entries
+    /// times 8 entries x 16 rows, for the tensor cores ([`Simt::multiply_tile`]); the 1024 sums are 32 registers a lane (in f32).
     ///
-    /// **Cost** of an entry, 1024 multiply-adds: in f32 64 multiply-adds of a lane to 4 loads of 16 bytes for every two entries. Products come from the L1 cache, where the
-    /// neighbouring warps' tiles want the same. The order of the entries is fixed, so the bits are too.
+    /// **Cost** of eight entries, 8192 multiply-adds: 6 loads of 16 and 8 bytes a lane in f32, where every lane reads other words, 24 instructions of the
+    /// tensor cores in f32 and 8 in f64. Products come from L2 and, where the neighbouring warps' tiles want the same, from the L1 cache.
+    /// The order of the entries is fixed, so the bits are too.
     pub fn speed_spectrum<T: Real>(
         t, products: In<T>, list: In<Quad<u32>>, starts: In<u32>, entries: In<u32>, coefficients: In<T>, speed: In<T>,
         spectrum: Out<T>; shape: FastShape,
@@ -301,237 +327,298 @@ kernel! {
     shared { fitting: [u64; SPECTRUM_THREADS / WARP * LIST] } {
         let item = quotient(t.block_idx(), shape.blocks);
         let block = shape.first + t.block_idx() - item * shape.blocks;
+        let here = Place::new(t, list, block, shape);
+        if here.tile <= ((here.rho_max - here.class) >> class_shift(here.class)) / TILE {
+            let slots = (item as usize * shape.pairs as usize + here.first_pair as usize) * 2;
+            let pattern = (here.w1 & 1) << 2 | (here.w2 & 1) << 1 | here.pz;
+            let start = ((pattern * shape.pattern_tiles + here.tile) * shape.levels()) as usize;
+            let output = item as usize * shape.spectrum()
+                + ((here.first_output + here.tile) * TILE * shape.row_words() + here.group * COLUMNS) as usize;
+            // What the end needs waits in shared memory, as the registers are needed meanwhile.
+            let parked = t.warp() * LIST + LIST - 2;
+            if t.lane() == 0 {
+                fitting.set(t, parked, output as u64);
+                fitting.set(t, parked + 1, u64::from(here.tile | here.class << 16) | u64::from(here.rho_max) << 32);
+            }
+            t.sync_warp();
+            let work = Tile {
+                products, entries, coefficients, fitting, shape, place: here,
+                source: slots * shape.slot_words() as usize,
+                candidates: [starts.get(t, start), starts.get(t, start + (here.w2 / 2) as usize + 1)],
+            };
+            let sums = work.sum(t);
+            t.sync_warp();
+            let parked = t.warp() * LIST + LIST - 2;
+            let (output, rows) = (fitting.get(t, parked) as usize, fitting.get(t, parked + 1));
+            let (tile, class) = (rows as u32 & 0xffff, rows as u32 >> 16);
+            finish(t, &sums, [tile, class, (rows >> 32) as u32], speed, spectrum, output, shape);
+        }
+    }
+}
+
+/// The tile of a warp of [`speed_spectrum()`].
+#[derive(Clone, Copy)]
+struct Place {
+    w1: u32,
+    w2: u32,
+    pz: u32,
+    group: u32,
+    /// Largest w_z of the group.
+    wz: u32,
+    class: u32,
+    /// |(w_1, w_2, w_z)|^2.
+    rho_max: u32,
+    tile: u32,
+    first_pair: u32,
+    first_output: u32,
+}
+
+impl Place {
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn new<S: Simt>(t: &S, list: In<Quad<u32>>, block: u32, shape: FastShape) -> Self {
         let Quad([key, first_tile, first_pair, first_output]) = list.get(t, block as usize);
         let [w1, w2, pz, group] = bytes(key);
-        let tile = first_tile + t.warp();
-        // The widest box of the group.
         let last = 2 * (GROUP * group + GROUP - 1) + pz;
         let most = shape.n - 1 - ((shape.n - 1 - pz) & 1);
         let wz = if last < most { last } else { most };
         let class = (w1 & 1) + (w2 & 1) + pz;
         let rho_max = w1 * w1 + w2 * w2 + wz * wz;
-        if tile <= ((rho_max - class) >> class_shift(class)) / TILE {
-            let slots = (item as usize * shape.pairs as usize + first_pair as usize) * 2;
-            let pattern = (w1 & 1) << 2 | (w2 & 1) << 1 | pz;
-            let start = (pattern * (shape.pattern_tiles + 1) + tile) as usize;
-            let output = item as usize * shape.spectrum()
-                + ((first_output + tile) * TILE * shape.row_words() + group * COLUMNS) as usize;
-            let work = Tile {
-                products, entries, coefficients, speed, spectrum, fitting, shape, w1, w2, wz, pz, group,
-                source: slots * shape.slot_words() as usize,
-                candidates: [starts.get(t, start), starts.get(t, start + 1)],
-                first_rho: class + ((tile * TILE) << class_shift(class)), step: class_shift(class), rho_max, output,
-            };
-            if size_of::<T>() == 4 {
-                work.sum::<8, _>(t);
-            } else {
-                work.sum::<4, _>(t);
-            }
+        let tile = first_tile + t.warp();
+        Self {
+            w1,
+            w2,
+            pz,
+            group,
+            wz,
+            class,
+            rho_max,
+            tile,
+            first_pair,
+            first_output,
         }
     }
 }
+
+/// What a lane holds of the sums of a tile: of 16 columns and 8 rows at a time, as [`Simt::multiply_tile`] spreads them.
+type Sums<T> = [[[T; 4]; 2]; 4];
 
 /// What a warp of [`speed_spectrum()`] works on.
 struct Tile<'a, T: Real> {
     products: In<'a, T>,
     entries: In<'a, u32>,
     coefficients: In<'a, T>,
-    speed: In<'a, T>,
-    spectrum: Out<'a, T>,
     fitting: Shared<'a, u64>,
     shape: FastShape,
-    w1: u32,
-    w2: u32,
-    wz: u32,
-    pz: u32,
-    group: u32,
+    place: Place,
     /// Where the products of the task start.
     source: usize,
     /// First candidate, and the end.
     candidates: [u32; 2],
-    first_rho: u32,
-    /// Binary logarithm of the distance of rows.
-    step: u32,
-    rho_max: u32,
-    /// Where the tile's first row starts.
-    output: usize,
 }
 
 impl<T: Real> Tile<'_, T> {
     /// Where the products of an entry start, for an entry that fits the box.
     #[inline(always)]
     fn row_of(&self, n1: u32, n2: u32, nz: u32) -> u32 {
-        let pair = pair_place(n1, n2, self.w1, self.w2);
+        let pair = pair_place(n1, n2, self.place.w1, self.place.w2);
         let level = nz / 2;
-        (2 * pair + self.pz) * self.shape.slot_words()
+        (2 * pair + self.place.pz) * self.shape.slot_words()
             + self.shape.level_start(level)
-            + (self.group - level / GROUP) * COLUMNS
+            + (self.place.group - level / GROUP) * COLUMNS
+            + swizzle::<T>(level)
     }
 
-    /// The whole tile, with R rows a lane.
+    /// The whole tile.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn sum<const R: usize, S: Simt>(&self, t: &S) {
+    fn sum<S: Simt>(&self, t: &S) -> Sums<T> {
         let list = t.warp() * LIST;
         let [mut next, end] = self.candidates;
-        let mut sums = [[T::ZERO; 8]; R];
+        let mut sums = [[[T::ZERO; 4]; 2]; 4];
         let mut count = 0;
         while next < end {
-            let candidate = next + t.lane();
-            let known = if candidate < end { candidate } else { end - 1 };
-            let [key, offset] = self.entries.get_run::<2, S>(t, 2 * known as usize);
-            let [n1, n2, nz, _] = bytes(key);
-            let fits = candidate < end && n1 <= self.w1 && n2 <= self.w2 && nz <= self.wz;
-            let mask = t.ballot(fits);
-            if fits {
-                let place = count + (mask & !(u32::MAX << t.lane())).count_ones();
-                let entry = u64::from(self.row_of(n1, n2, nz)) | u64::from(offset) << 32;
-                self.fitting.set(t, list + place, entry);
+            let mut candidates = [[0; 2]; CANDIDATES];
+            let mut k = 0;
+            while k < CANDIDATES {
+                let candidate = next + k as u32 * WARP + t.lane();
+                let known = if candidate < end { candidate } else { end - 1 };
+                candidates[k] = self.entries.get_run::<2, S>(t, 2 * known as usize);
+                k += 1;
             }
-            count += mask.count_ones();
-            next += WARP;
-            if count > WARP || next >= end {
-                // Coefficients of zero for whoever reads past the end.
-                if t.lane() < LIST - 2 * WARP {
+            let mut k = 0;
+            while k < CANDIDATES && next + (k as u32 * WARP) < end {
+                let [key, offset] = candidates[k];
+                let [n1, n2, nz, begins] = bytes(key);
+                let fits = next + (k as u32 * WARP) + t.lane() < end
+                    && n1 <= self.place.w1
+                    && nz <= self.place.wz;
+                let mask = t.ballot(fits);
+                if fits {
+                    let place = count + (mask & !(u32::MAX << t.lane())).count_ones();
+                    let row = self.row_of(n1, n2, nz);
+                    self.fitting
+                        .set(t, list + place, u64::from(row) | u64::from(offset) << 32);
+                    // One warp of the block calls the products from memory.
+                    let parts = if t.warp() == 0 || begins != 0 {
+                        COLUMNS / (8 * run_length::<T>())
+                    } else {
+                        0
+                    };
+                    let mut part = 0;
+                    while part < parts {
+                        self.products.prefetch(
+                            t,
+                            self.source + (row + part * 8 * run_length::<T>()) as usize,
+                        );
+                        part += 1;
+                    }
+                }
+                count += mask.count_ones();
+                k += 1;
+            }
+            next += CANDIDATES as u32 * WARP;
+            if count >= ENOUGH || next >= end {
+                // Coefficients of zero for what is multiplied past the end.
+                if t.lane() < STEP {
                     self.fitting.set(t, list + count + t.lane(), 0);
                 }
                 t.sync_warp();
-                self.multiply::<R, S>(t, list, count, &mut sums);
-                t.sync_warp();
-                count = 0;
-            }
-        }
-        self.finish::<R, S>(t, &mut sums);
-    }
-
-    /// The rows of a lane start at `R * part`, and it takes the entries `turn`, `turn + R / 4`, ...: `[part, turn]`.
-    #[inline(always)]
-    fn lane_part<const R: usize, S: Simt>(t: &S) -> [u32; 2] {
-        let k = t.lane() / 8;
-        if R == 8 { [k % 2, k / 2] } else { [k, 0] }
-    }
-
-    /// Coefficients and products of an entry, as far as they concern this lane: runs of 16 bytes, so that 8 lanes read 128 bytes in a row.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn fetch<const R: usize, S: Simt>(&self, t: &S, entry: u32, part: u32) -> ([T; R], [T; 8]) {
-        let entry = self.fitting.get(t, entry);
-        let coefficient = ((entry >> 32) as u32 * TILE + part * R as u32) as usize;
-        let mut coefficients = [T::ZERO; R];
-        let mut k = 0;
-        while k < R {
-            let four = load_four(t, self.coefficients, coefficient + k);
-            coefficients[k] = four[0];
-            coefficients[k + 1] = four[1];
-            coefficients[k + 2] = four[2];
-            coefficients[k + 3] = four[3];
-            k += 4;
-        }
-        let product = self.source + (entry as u32 + t.lane() % 8 * run_length::<T>()) as usize;
-        let products = if size_of::<T>() == 4 {
-            let [a, b, c, d] = self.products.get_run::<4, S>(t, product);
-            let [e, f, g, h] = self.products.get_run::<4, S>(t, product + 32);
-            [a, b, c, d, e, f, g, h]
-        } else {
-            let [a, b] = self.products.get_run::<2, S>(t, product);
-            let [c, d] = self.products.get_run::<2, S>(t, product + 16);
-            let [e, f] = self.products.get_run::<2, S>(t, product + 32);
-            let [g, h] = self.products.get_run::<2, S>(t, product + 48);
-            [a, b, c, d, e, f, g, h]
-        };
-        (coefficients, products)
-    }
-
-    /// Adds the shares of `count` entries of the list. While one entry is multiplied the next one is on its way.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn multiply<const R: usize, S: Simt>(
-        &self,
-        t: &S,
-        list: u32,
-        count: u32,
-        sums: &mut [[T; 8]; R],
-    ) {
-        let [part, turn] = Self::lane_part::<R, S>(t);
-        let turns = R as u32 / 4;
-        let mut at = list + turn;
-        let end = list + count;
-        let mut even = self.fetch::<R, S>(t, at, part);
-        while at - turn < end {
-            let odd = self.fetch::<R, S>(t, at + turns, part);
-            t.pin_accesses();
-            outer_product(&even.0, &even.1, sums);
-            even = self.fetch::<R, S>(t, at + 2 * turns, part);
-            t.pin_accesses();
-            outer_product(&odd.0, &odd.1, sums);
-            at += 2 * turns;
-        }
-    }
-
-    /// Writes the tile: four rows a lane.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn finish<const R: usize, S: Simt>(&self, t: &S, sums: &mut [[T; 8]; R]) {
-        let [part, turn] = Self::lane_part::<R, S>(t);
-        if R == 8 {
-            // Each half-warp keeps four of the eight rows and gets the other one's sums.
-            let mut row = 0;
-            while row < 4 {
-                let mut c = 0;
-                while c < 8 {
-                    let (low, high) = (sums[row][c], sums[(row + 4) % R][c]);
-                    let (kept, sent) = if turn == 0 { (low, high) } else { (high, low) };
-                    sums[row][c] = kept + t.shuffle_xor(sent, WARP / 2);
-                    c += 1;
+                let whole = if next >= end {
+                    count.next_multiple_of(STEP)
+                } else {
+                    count / STEP * STEP
+                };
+                if whole > 0 {
+                    self.multiply(t, list, whole, &mut sums);
                 }
-                row += 1;
+                // What is left over goes to the front.
+                let left = count.saturating_sub(whole);
+                let kept = if t.lane() < left {
+                    self.fitting.get(t, list + whole + t.lane())
+                } else {
+                    0
+                };
+                t.sync_warp();
+                if t.lane() < left {
+                    self.fitting.set(t, list + t.lane(), kept);
+                }
+                count = left;
             }
         }
-        let first = part * R as u32 + turn * 4;
-        let mut row = 0;
-        while row < 4 {
-            let rho = self.first_rho + ((first + row as u32) << self.step);
-            let factor = if rho <= self.rho_max {
-                self.speed.get(t, rho as usize)
-            } else {
-                T::ZERO
-            };
-            let at = self.output
-                + ((first + row as u32) * self.shape.row_words() + t.lane() % 8 * run_length::<T>())
-                    as usize;
-            let s = sums[row].map(|sum| factor * sum);
-            if size_of::<T>() == 4 {
-                self.spectrum.set_run(t, at, [s[0], s[1], s[2], s[3]]);
-                self.spectrum.set_run(t, at + 32, [s[4], s[5], s[6], s[7]]);
-            } else {
-                self.spectrum.set_run(t, at, [s[0], s[1]]);
-                self.spectrum.set_run(t, at + 16, [s[2], s[3]]);
-                self.spectrum.set_run(t, at + 32, [s[4], s[5]]);
-                self.spectrum.set_run(t, at + 48, [s[6], s[7]]);
+        sums
+    }
+
+    /// Adds the shares of `count` entries of the list, whole steps.
+    ///
+    /// Rows of the tile are columns of [`Simt::multiply_tile`], and columns its rows. Which is which there is free: a lane's are neighbours in memory,
+    /// so that it reads runs of 16 bytes, and eight lanes 128 bytes of an entry.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn multiply<S: Simt>(&self, t: &S, list: u32, count: u32, sums: &mut Sums<T>) {
+        let g = t.lane() / 4;
+        let mut at = list;
+        let end = list + count;
+        while at < end {
+            let mut first = [0; 2];
+            let mut coefficients = [[T::ZERO; 2]; 2];
+            let mut k = 0;
+            while k < 2 {
+                let entry = self.fitting.get(t, at + t.lane() % 4 + 4 * k as u32);
+                first[k] = self.source + (entry as u32 ^ (g * run_length::<T>())) as usize;
+                let rows = (entry >> 32) as u32 * TILE + 2 * g;
+                let [upper, lower] = self.coefficients.get_run::<2, S>(t, rows as usize);
+                (coefficients[0][k], coefficients[1][k]) = (upper, lower);
+                k += 1;
             }
-            row += 1;
+            let mut m = 0;
+            while m < 4 {
+                // 16 bytes are the share of two matrices in f32, of one in f64.
+                let from = [first[0] + 16 * m, first[1] + 16 * m];
+                if size_of::<T>() == 4 {
+                    let [a, b, c, d] = self.products.get_run::<4, S>(t, from[0]);
+                    let [e, f, g, h] = self.products.get_run::<4, S>(t, from[1]);
+                    multiply_rows(t, [a, b, e, f], &coefficients, &mut sums[m]);
+                    multiply_rows(t, [c, d, g, h], &coefficients, &mut sums[m + 1]);
+                    m += 2;
+                } else {
+                    let [a, b] = self.products.get_run::<2, S>(t, from[0]);
+                    let [c, d] = self.products.get_run::<2, S>(t, from[1]);
+                    multiply_rows(t, [a, b, c, d], &coefficients, &mut sums[m]);
+                    m += 1;
+                }
+            }
+            at += STEP;
         }
     }
+}
+
+/// Adds the products of 16 columns and 8 entries times the coefficients of 16 rows.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn multiply_rows<T: Real, S: Simt>(
+    t: &S,
+    products: [T; 4],
+    coefficients: &[[T; 2]; 2],
+    sums: &mut [[T; 4]; 2],
+) {
+    sums[0] = t.multiply_tile(products, coefficients[0], sums[0]);
+    sums[1] = t.multiply_tile(products, coefficients[1], sums[1]);
+}
+
+/// Writes the tile: four rows a lane.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn finish<T: Real, S: Simt>(
+    t: &S,
+    sums: &Sums<T>,
+    [tile, class, rho_max]: [u32; 3],
+    speed: In<T>,
+    spectrum: Out<T>,
+    output: usize,
+    shape: FastShape,
+) {
+    let step = class_shift(class);
+    let first_rho = class + ((tile * TILE) << step);
+    let mut row = 0;
+    while row < 4 {
+        let at_row = t.lane() % 4 * 4 + row as u32;
+        let rho = first_rho + (at_row << step);
+        let factor = if rho <= rho_max {
+            speed.get(t, rho as usize)
+        } else {
+            T::ZERO
+        };
+        let column = t.lane() / 4 * run_length::<T>();
+        let at = output + (at_row * shape.row_words() + column) as usize;
+        // Row 4 t + j of the tile is column 2 t of the matrix with the j-th coefficients, row 4 t + 2 + j column 2 t + 1.
+        let value = |m: usize, side: usize| factor * sums[m][row % 2][2 * side + row / 2];
+        let mut m = 0;
+        while m < 4 {
+            if size_of::<T>() == 4 {
+                let run = [value(m, 0), value(m, 1), value(m + 1, 0), value(m + 1, 1)];
+                spectrum.set_run(t, at + 16 * m, run);
+                m += 2;
+            } else {
+                spectrum.set_run(t, at + 16 * m, [value(m, 0), value(m, 1)]);
+                m += 1;
+            }
+        }
+        row += 1;
+    }
+}
+
+/// What is added without carry to the column of a product in its row: neighbouring rows, which the lanes of a quarter of a warp read together, then lie in
+/// different banks of the L1 cache, 32 bytes apart.
+#[inline(always)]
+const fn swizzle<T>(level: u32) -> u32 {
+    level % 4 * 2 * run_length::<T>()
 }
 
 /// Values in 16 bytes.
 #[inline(always)]
 const fn run_length<T>() -> u32 {
     16 / size_of::<T>() as u32
-}
-
-/// Adds the products of R rows and 8 columns.
-#[inline(always)]
-fn outer_product<T: Real, const R: usize>(rows: &[T; R], columns: &[T; 8], sums: &mut [[T; 8]; R]) {
-    let mut row = 0;
-    while row < R {
-        let mut c = 0;
-        while c < 8 {
-            sums[row][c] = rows[row].mul_add(columns[c], sums[row][c]);
-            c += 1;
-        }
-        row += 1;
-    }
 }
 
 kernel! {
@@ -542,8 +629,8 @@ kernel! {
     /// `tasks[2 k] = [w_1, w_2 packed; first tile for even s_z, for odd s_z; first z-sum]` and `tasks[2 k + 1] = [first distinct value, their
     /// number, -, -]`.
     ///
-    /// **Thread**: pairs (i_z of the lower half, image), for all four values; neighbouring threads read neighbouring images. For each |i_z - j_z| the
-    /// two j_z share a row of G, and the four rows the place in them.
+    /// **Thread**: an i_z of the lower half and four images that are neighbours in memory, for all four values: 16 sums. For each |i_z - j_z| the
+    /// two j_z share a row of G, the four rows the place in them, and four images an access of 16 bytes (in f32).
     /// Through shared memory the sums get into the order `[image][rho_xy][i_z]`, so that rows of them are written whole.
     pub fn gather_z<T: Real>(
         t, spectrum: In<T>, tasks: In<Quad<u32>>, list: In<u32>, distinct: In<u32>, z_sums: Out<T>; shape: FastShape,
@@ -569,11 +656,11 @@ kernel! {
             d += 1;
         }
 
-        let mut k = t.thread_idx();
-        while k < half * IMAGES {
-            let (image, iz) = (k % IMAGES, k / IMAGES);
+        let k = t.thread_idx();
+        if k < half * (IMAGES / 4) {
+            let (image, iz) = (k % (IMAGES / 4) * 4, k / (IMAGES / 4));
             let (mirror, e) = (image / 8, image % 8);
-            let mut sum = [T::ZERO; GATHER_SHARE as usize];
+            let mut sums_here = [[T::ZERO; 4]; GATHER_SHARE as usize];
             let mut pz = 0;
             while pz < 2 {
                 let class = (w1 & 1) + (w2 & 1) + pz;
@@ -592,60 +679,39 @@ kernel! {
                 let more = (8 >> shift) * row_words;
                 let mut delta = pz;
                 while delta < n - iz {
-                    // Two distances at a time, so that eight loads are under way; a second one that leaves the grid is not counted.
-                    let mut values = [[T::ZERO; GATHER_SHARE as usize]; 2];
-                    let next = [delta, if delta + 2 < n - iz { delta + 2 } else { delta }];
-                    let mut u = 0;
-                    while u < 2 {
-                        let s = 2 * iz + next[u];
-                        // Above the middle, s is the mirror image of 2(N-1) - s; the middle is its own.
-                        let (w, turned) = if s > n - 1 {
-                            (2 * (n - 1) - s, mirror ^ 1)
-                        } else if s == n - 1 {
-                            (s, 0)
-                        } else {
-                            (s, mirror)
-                        };
-                        let row = if next[u] == delta { down } else { down + rise };
-                        let at = (row + w / 2 * IMAGES + turned * 8 + e) as i32;
-                        let mut d = 0;
-                        while d < GATHER_SHARE as usize {
-                            values[u][d] = spectrum.get_near(t, rows[d], at);
-                            d += 1;
-                        }
-                        u += 1;
-                    }
-                    let second = next[1] != delta;
+                    let s = 2 * iz + delta;
+                    // Above the middle, s is the mirror image of 2(N-1) - s; the middle is its own.
+                    let (w, turned) = if s > n - 1 {
+                        (2 * (n - 1) - s, mirror ^ 1)
+                    } else if s == n - 1 {
+                        (s, 0)
+                    } else {
+                        (s, mirror)
+                    };
+                    let upper = (down + w / 2 * IMAGES + turned * 8 + e) as usize;
+                    // The j_z below, where there is another one; else the one above once more, not counted.
+                    let both = delta > 0 && delta <= iz;
+                    let lower = if both { (down + (2 * iz - delta) / 2 * IMAGES + image) as usize } else { upper };
+                    let mut values = [[[T::ZERO; 4]; 2]; GATHER_SHARE as usize];
                     let mut d = 0;
                     while d < GATHER_SHARE as usize {
-                        sum[d] += values[0][d];
-                        sum[d] += if second { values[1][d] } else { T::ZERO };
+                        values[d][0] = load_four(t, spectrum, rows[d] + upper);
+                        values[d][1] = load_four(t, spectrum, rows[d] + lower);
                         d += 1;
                     }
-                    if delta <= iz {
-                        let next = [delta, if delta + 2 <= iz { delta + 2 } else { delta }];
-                        let mut u = 0;
-                        while u < 2 {
-                            let row = if next[u] == delta { down } else { down + rise };
-                            let at = (row + (2 * iz - next[u]) / 2 * IMAGES + image) as i32;
-                            let mut d = 0;
-                            while d < GATHER_SHARE as usize {
-                                values[u][d] = spectrum.get_near(t, rows[d], at);
-                                d += 1;
-                            }
-                            u += 1;
+                    let mut d = 0;
+                    while d < GATHER_SHARE as usize {
+                        let mut c = 0;
+                        while c < 4 {
+                            sums_here[d][c] += values[d][0][c];
+                            sums_here[d][c] += if both { values[d][1][c] } else { T::ZERO };
+                            c += 1;
                         }
-                        let (first, second) = (delta > 0, next[1] != delta);
-                        let mut d = 0;
-                        while d < GATHER_SHARE as usize {
-                            sum[d] += if first { values[0][d] } else { T::ZERO };
-                            sum[d] += if second { values[1][d] } else { T::ZERO };
-                            d += 1;
-                        }
+                        d += 1;
                     }
-                    down += 2 * rise + more;
-                    rise += 2 * more;
-                    delta += 4;
+                    down += rise;
+                    rise += more;
+                    delta += 2;
                 }
                 pz += 1;
             }
@@ -653,14 +719,17 @@ kernel! {
             // The middle cell belongs to both halves; either sum is the same.
             if mirror == 0 || z != iz {
                 let mut d = 0;
-                while d < GATHER_SHARE as usize {
-                    if (d as u32) < count {
-                        sums.set(t, (d as u32 * 8 + e) * n + z, sum[d]);
+                while d < GATHER_SHARE {
+                    let mut c = 0;
+                    while c < 4 {
+                        if d < count {
+                            sums.set(t, (d * 8 + e + c) * n + z, sums_here[d as usize][c as usize]);
+                        }
+                        c += 1;
                     }
                     d += 1;
                 }
             }
-            k += t.block_dim();
         }
         t.sync_threads();
         let target = item as usize * shape.z_sums as usize + first_sum as usize;

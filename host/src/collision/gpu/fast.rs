@@ -1,7 +1,7 @@
 //! The restructured sum: `pad_rows`, `pair_products`, `speed_spectrum`, `gather_z` and `gather_xy`.
 
 use rarefy_kernels::collision::{
-    self as kernels, FastShape, GATHER_THREADS, PRODUCT_THREADS, SPECTRUM_THREADS,
+    self as kernels, FastShape, GATHER_THREADS, PAIRS, PRODUCT_THREADS, SPECTRUM_THREADS,
 };
 use rarefy_kernels::{Quad, Real};
 
@@ -113,8 +113,9 @@ impl<M: Machine, T: Real> Fast<M, T> {
             padded,
         )?;
         for pass in &self.plan.passes {
-            let pairs = pass.pairs.len() * self.plan.tiles.len() * 8;
-            let blocks = Grid::per_item(pairs, PRODUCT_THREADS).blocks;
+            let groups = pass.pairs.len().div_ceil(PAIRS as usize);
+            let threads = groups * self.plan.tiles.len() * 8;
+            let blocks = Grid::per_item(threads, PRODUCT_THREADS).blocks;
             machine.launch(
                 Grid {
                     blocks: items * blocks,
@@ -158,7 +159,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
             machine.launch(
                 Grid {
                     blocks: items * blocks,
-                    threads: GATHER_THREADS,
+                    threads: self.plan.shape.gather_threads(),
                 },
                 kernels::gather_z {
                     spectrum: &self.spectrum,

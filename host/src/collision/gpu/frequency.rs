@@ -1,15 +1,16 @@
 //! The collision frequency: `collision_frequency` and `collect`.
 
-use rarefy_kernels::Real;
 use rarefy_kernels::collision as kernels;
+use rarefy_kernels::{Real, WARP};
 
 use super::{CELL_THREADS, convert};
 use crate::collision::coefficients::frequency_coefficients;
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
 
-/// Threads of a block of the collision frequency.
-const FREQUENCY_THREADS: u32 = 128;
+/// Least and most threads of a block of the collision frequency.
+const FEWEST_THREADS: u32 = 128;
+const MOST_THREADS: u32 = 512;
 
 /// The collision frequency of some distributions on a machine, in parts like the gain.
 pub(super) struct Frequency<M: Machine, T: Real> {
@@ -39,10 +40,15 @@ impl<M: Machine, T: Real> Frequency<M, T> {
         frequency: &mut M::Buffer<T>,
     ) -> Result<()> {
         let (n, items) = (self.n, self.items);
+        // One for each column of cells: the planes of a large grid fill the shared memory of a multiprocessor, and no other block hides the waiting.
+        let columns = n.div_ceil(kernels::FREQUENCY_ROWS as u32) * n;
+        let threads = columns
+            .next_multiple_of(WARP)
+            .clamp(FEWEST_THREADS, MOST_THREADS);
         machine.launch(
             Grid {
                 blocks: items * n * n,
-                threads: FREQUENCY_THREADS,
+                threads,
             },
             kernels::collision_frequency {
                 f,
