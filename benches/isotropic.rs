@@ -20,8 +20,10 @@ const SIZES: [usize; 6] = [128, 256, 512, 1024, 2048, 4096];
 /// Sizes of the paper.
 const PAPER: [usize; 3] = [128, 256, 512];
 
-/// States of a batch.
-const BATCH: usize = 256;
+/// States of the batches, and their sizes; every core of the CPU takes the one that the limits are told of.
+const BATCHES: [usize; 5] = [2, 16, 64, 256, 1024];
+const BATCH_CELLS: [usize; 3] = [128, 512, 1024];
+const CPU_BATCH: (usize, usize) = (256, 512);
 
 /// Seconds for one step, by what was measured and M.
 #[derive(Default)]
@@ -164,10 +166,17 @@ fn main() {
             bench_run(&what, cells, made);
         }
         for precision in [Precision::F32, Precision::F64] {
-            let what = format!("{backend} pairs {precision} batch of {BATCH}");
-            if passes_filter(&what) {
-                let made = run(512, 0.0, backend, Storage::Pairs, precision, BATCH);
-                bench_run(&what, 512, made);
+            for states in BATCHES {
+                let what = format!("{backend} pairs {precision} batch of {states}");
+                for cells in BATCH_CELLS {
+                    let too_long = backend == Backend::Cpu && (states, cells) != CPU_BATCH;
+                    let only =
+                        std::env::var("RAREFY_CELLS").map_or(true, |c| c == cells.to_string());
+                    if passes_filter(&what) && !too_long && only {
+                        let made = run(cells, 0.0, backend, Storage::Pairs, precision, states);
+                        bench_run(&what, cells, made);
+                    }
+                }
             }
         }
     }
@@ -225,11 +234,20 @@ fn limits(measured: &Measured) {
         row("cuda pairs f64", cells, 1, true, 1.0);
         row("cuda pairs f32", cells, 1, false, 1.0);
     }
-    // Two states share the table.
-    let batch = BATCH as f64;
-    let name = |precision: &str| format!("cuda pairs {precision} batch of {BATCH}");
-    row(&name("f64"), 512, BATCH, true, batch / 2.0);
-    row(&name("f32"), 512, BATCH, false, batch / 2.0);
+    for precision in ["f64", "f32"] {
+        for states in BATCHES {
+            for cells in BATCH_CELLS {
+                let name = format!("cuda pairs {precision} batch of {states}");
+                row(
+                    &name,
+                    cells,
+                    states,
+                    precision == "f64",
+                    states as f64 / 2.0,
+                );
+            }
+        }
+    }
     println!();
 }
 
