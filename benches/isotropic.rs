@@ -170,9 +170,7 @@ fn main() {
                 let what = format!("{backend} pairs {precision} batch of {states}");
                 for cells in BATCH_CELLS {
                     let too_long = backend == Backend::Cpu && (states, cells) != CPU_BATCH;
-                    let only =
-                        std::env::var("RAREFY_CELLS").map_or(true, |c| c == cells.to_string());
-                    if passes_filter(&what) && !too_long && only {
+                    if passes_filter(&what) && !too_long {
                         let made = run(cells, 0.0, backend, Storage::Pairs, precision, states);
                         bench_run(&what, cells, made);
                     }
@@ -204,22 +202,31 @@ fn row(name: &str, values: impl Iterator<Item = Option<String>>) {
     println!("| {name} | {} |", values.join(" | "));
 }
 
-/// What bounds the rows of the GPU: operations of the pipe of the precision (9 for each jump and state, a multiply-add is one), the table from L2, or
-/// neither, where a step of two or three small kernels is shorter than their launches and barriers.
+/// What bounds the rows of the GPU: operations of the pipe of the precision (9 for each jump and state, a multiply-add is one), the table from L2, in batches
+/// shared memory, through which a jump moves 3 to 4 words, or none of them, where a step of two or three small kernels is shorter than their
+/// launches and barriers.
 fn limits(measured: &Measured) {
     println!(
         "\n| pairs on the GPU | operations, share of the peak | table, TB/s of about 5.5 from L2 | the limit |\n|---|---|---|---|"
     );
-    let row = |name: &str, cells: usize, states: usize, double: bool, table: f64| {
+    let row = |name: &str, cells: usize, states: usize, double: bool| {
         let Some(seconds) = measured.get(name, cells) else {
             return;
         };
         let jumps = Counts::of(cells).pair as f64;
         let lanes = if double { 64.0 } else { 128.0 };
         let share = 9.0 * jumps * states as f64 / seconds / (132.0 * lanes * 1.98e9);
-        let read = table * if double { 8.0 } else { 4.0 } * jumps / seconds / 1e12;
+        // The states of a batch share what they read.
+        let read = if states > 1 {
+            0.0
+        } else {
+            jumps / seconds / 1e12
+        };
+        let read = if double { 8.0 } else { 4.0 } * read;
         let limit = if share.max(read / 5.5) < 0.1 {
             "latency"
+        } else if states > 1 {
+            "shared memory, then latency"
         } else if share >= read / 5.5 {
             "arithmetic, then latency"
         } else {
@@ -231,20 +238,14 @@ fn limits(measured: &Measured) {
         );
     };
     for cells in [128, 256, 512, 1024, 2048, 4096] {
-        row("cuda pairs f64", cells, 1, true, 1.0);
-        row("cuda pairs f32", cells, 1, false, 1.0);
+        row("cuda pairs f64", cells, 1, true);
+        row("cuda pairs f32", cells, 1, false);
     }
     for precision in ["f64", "f32"] {
         for states in BATCHES {
             for cells in BATCH_CELLS {
                 let name = format!("cuda pairs {precision} batch of {states}");
-                row(
-                    &name,
-                    cells,
-                    states,
-                    precision == "f64",
-                    states as f64 / 2.0,
-                );
+                row(&name, cells, states, precision == "f64");
             }
         }
     }
@@ -361,7 +362,6 @@ fn report(measured: &Measured) {
     );
     ratio("GPU: full over pairs", "cuda full f64", "cuda pairs f64");
 
-    // What binds a batch: f64 operations of the flows, or the table read from L2 by each pair of states.
     limits(measured);
     for (storage, elements) in [
         ("full", Counts::of(512).full),

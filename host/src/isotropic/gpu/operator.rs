@@ -19,6 +19,10 @@ const ITEM_THREADS: u32 = 128;
 /// Tiles of jump pairs beyond which their sums are taken by a kernel of their own, spread over many blocks.
 const MANY_TILES: u32 = 32;
 
+/// Tiles of all states, for each multiprocessor, from which on the kernel for batches is the faster one: below, the walk of a block along all its
+/// rows takes longer than what the machine has to do.
+const BATCH_TILES: u32 = 12;
+
 /// The operator by its tables and buffers.
 pub(super) struct Operator<M: Machine, T: Real> {
     cells: u32,
@@ -106,14 +110,9 @@ fn pair_shape<T: Real>(
 fn batch_order<T: Real>(shape: &PairShape, limits: &Limits) -> Option<u32> {
     let processors = limits.multiprocessors.max(1);
     let fits = batch_bytes(size_of::<T>() as u32) as usize <= limits.shared_bytes_per_block;
-    let fills = match std::env::var("RAREFY_BATCH").as_deref() {
-        Ok("1") => true,
-        Ok(_) => false,
-        _ => shape.states * shape.tiles >= 8 * processors,
-    };
+    let fills = shape.states * shape.tiles >= BATCH_TILES * processors;
     let blocks = batch_grid(shape).blocks;
-    let fold = std::env::var("RAREFY_FOLD").is_err();
-    (fits && fills).then_some(if fold && blocks <= 2 * processors {
+    (fits && fills).then_some(if blocks <= 2 * processors {
         processors.min(blocks)
     } else {
         blocks
