@@ -20,8 +20,10 @@ const SIZES: [usize; 6] = [128, 256, 512, 1024, 2048, 4096];
 /// Sizes of the paper.
 const PAPER: [usize; 3] = [128, 256, 512];
 
-/// States of a batch.
-const BATCH: usize = 256;
+/// States of the batches, and their sizes; every core of the CPU takes the one that the limits are told of.
+const BATCHES: [usize; 5] = [2, 16, 64, 256, 1024];
+const BATCH_CELLS: [usize; 3] = [128, 512, 1024];
+const CPU_BATCH: (usize, usize) = (256, 512);
 
 /// Seconds for one step, by what was measured and M.
 #[derive(Default)]
@@ -164,10 +166,15 @@ fn main() {
             bench_run(&what, cells, made);
         }
         for precision in [Precision::F32, Precision::F64] {
-            let what = format!("{backend} pairs {precision} batch of {BATCH}");
-            if passes_filter(&what) {
-                let made = run(512, 0.0, backend, Storage::Pairs, precision, BATCH);
-                bench_run(&what, 512, made);
+            for states in BATCHES {
+                let what = format!("{backend} pairs {precision} batch of {states}");
+                for cells in BATCH_CELLS {
+                    let too_long = backend == Backend::Cpu && (states, cells) != CPU_BATCH;
+                    if passes_filter(&what) && !too_long {
+                        let made = run(cells, 0.0, backend, Storage::Pairs, precision, states);
+                        bench_run(&what, cells, made);
+                    }
+                }
             }
         }
     }
@@ -195,22 +202,31 @@ fn row(name: &str, values: impl Iterator<Item = Option<String>>) {
     println!("| {name} | {} |", values.join(" | "));
 }
 
-/// What bounds the rows of the GPU: operations of the pipe of the precision (9 for each jump and state, a multiply-add is one), the table from L2, or
-/// neither, where a step of two or three small kernels is shorter than their launches and barriers.
+/// What bounds the rows of the GPU: operations of the pipe of the precision (9 for each jump and state, a multiply-add is one), the table from L2, in batches
+/// shared memory, through which a jump moves 3 to 4 words, or none of them, where a step of two or three small kernels is shorter than their
+/// launches and barriers.
 fn limits(measured: &Measured) {
     println!(
         "\n| pairs on the GPU | operations, share of the peak | table, TB/s of about 5.5 from L2 | the limit |\n|---|---|---|---|"
     );
-    let row = |name: &str, cells: usize, states: usize, double: bool, table: f64| {
+    let row = |name: &str, cells: usize, states: usize, double: bool| {
         let Some(seconds) = measured.get(name, cells) else {
             return;
         };
         let jumps = Counts::of(cells).pair as f64;
         let lanes = if double { 64.0 } else { 128.0 };
         let share = 9.0 * jumps * states as f64 / seconds / (132.0 * lanes * 1.98e9);
-        let read = table * if double { 8.0 } else { 4.0 } * jumps / seconds / 1e12;
+        // The states of a batch share what they read.
+        let read = if states > 1 {
+            0.0
+        } else {
+            jumps / seconds / 1e12
+        };
+        let read = if double { 8.0 } else { 4.0 } * read;
         let limit = if share.max(read / 5.5) < 0.1 {
             "latency"
+        } else if states > 1 {
+            "shared memory, then latency"
         } else if share >= read / 5.5 {
             "arithmetic, then latency"
         } else {
@@ -222,14 +238,17 @@ fn limits(measured: &Measured) {
         );
     };
     for cells in [128, 256, 512, 1024, 2048, 4096] {
-        row("cuda pairs f64", cells, 1, true, 1.0);
-        row("cuda pairs f32", cells, 1, false, 1.0);
+        row("cuda pairs f64", cells, 1, true);
+        row("cuda pairs f32", cells, 1, false);
     }
-    // Two states share the table.
-    let batch = BATCH as f64;
-    let name = |precision: &str| format!("cuda pairs {precision} batch of {BATCH}");
-    row(&name("f64"), 512, BATCH, true, batch / 2.0);
-    row(&name("f32"), 512, BATCH, false, batch / 2.0);
+    for precision in ["f64", "f32"] {
+        for states in BATCHES {
+            for cells in BATCH_CELLS {
+                let name = format!("cuda pairs {precision} batch of {states}");
+                row(&name, cells, states, precision == "f64");
+            }
+        }
+    }
     println!();
 }
 
@@ -343,7 +362,6 @@ fn report(measured: &Measured) {
     );
     ratio("GPU: full over pairs", "cuda full f64", "cuda pairs f64");
 
-    // What binds a batch: f64 operations of the flows, or the table read from L2 by each pair of states.
     limits(measured);
     for (storage, elements) in [
         ("full", Counts::of(512).full),

@@ -6,16 +6,19 @@
 //! | file | kernels |
 //! |---|---|
 //! | `pairs` | the operator by jump pairs |
+//! | `batch` | the same of many states, which lie along the lanes |
 //! | `stored` | the operator from stored coefficients: every one, and one of each set of equal ones |
 //! | `shells` | isotropic scattering, and economies |
 //! | `advance` | stages of a time step, moments |
 
 pub mod advance;
+pub mod batch;
 pub mod pairs;
 pub mod shells;
 pub mod stored;
 
 pub use advance::*;
+pub use batch::*;
 pub use pairs::*;
 pub use shells::*;
 pub use stored::*;

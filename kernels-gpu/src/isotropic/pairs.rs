@@ -30,10 +30,8 @@ pub struct PairShape {
     pub pitch: u32,
     /// Tiles of 32 values of d: (M - 1) / 32, rounded up.
     pub tiles: u32,
-    /// Warps that share the rows of a tile.
+    /// Warps that share the rows of a tile, and make a block.
     pub segments: u32,
-    /// Sets of states of a block: its warps are `segments * sets`.
-    pub sets: u32,
     /// States.
     pub states: u32,
     /// 1 if the coefficient depends on m only (theta = 1): the table then has M entries.
@@ -41,12 +39,6 @@ pub struct PairShape {
 }
 
 impl PairShape {
-    /// Warps of a block.
-    #[inline(always)]
-    pub const fn warps(&self) -> u32 {
-        self.segments * self.sets
-    }
-
     /// Where the table of a tile begins: tile k has `tiles - k` chunks of 32 rows of 32 entries, d along the lanes.
     #[inline(always)]
     pub const fn tile_start(&self, tile: u32) -> u32 {
@@ -64,32 +56,32 @@ pub mod quantity {
     pub const FALL: u32 = 2;
 }
 
-/// The rows of one tile that a warp walks through, for `N` states at once.
-struct Walk<'a, T: Real, const N: usize> {
+/// The rows of one tile that a warp walks through.
+struct Walk<'a, T: Real> {
     table: In<'a, T>,
     f: In<'a, T>,
     above: In<'a, T>,
     shape: PairShape,
     /// This lane's d.
     d: u32,
-    /// Offsets of the states.
-    at: [usize; N],
+    /// Offset of the state.
+    at: usize,
     /// Where the tile's table begins.
     start: u32,
 }
 
 /// What a lane carries along its d: u and v, as f64 totals of whole chunks and in the working precision.
 #[derive(Clone, Copy)]
-struct Carry<T> {
+pub(super) struct Carry<T> {
     total: [f64; 2],
-    now: [T; 2],
+    pub(super) now: [T; 2],
     /// Of the present chunk alone, where `now` is too coarse to be added up for long.
     part: [T; 2],
 }
 
 impl<T: Real> Carry<T> {
     #[inline(always)]
-    fn new(total: [f64; 2]) -> Self {
+    pub(super) fn new(total: [f64; 2]) -> Self {
         Self {
             total,
             now: [T::from_f64(total[0]), T::from_f64(total[1])],
@@ -98,7 +90,7 @@ impl<T: Real> Carry<T> {
     }
 
     #[inline(always)]
-    fn add(&mut self, t: T, b: T, a: T) {
+    pub(super) fn add(&mut self, t: T, b: T, a: T) {
         self.now = [t.mul_add(b, self.now[0]), t.mul_add(a, self.now[1])];
         if size_of::<T>() == 4 {
             self.part = [t.mul_add(b, self.part[0]), t.mul_add(a, self.part[1])];
@@ -107,7 +99,7 @@ impl<T: Real> Carry<T> {
 
     /// At the end of a chunk: sums in f32 begin anew, so that their error does not grow with the number of rows.
     #[inline(always)]
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         if size_of::<T>() == 4 {
             let more = [self.part[0].to_f64(), self.part[1].to_f64()];
             *self = Self::new([self.total[0] + more[0], self.total[1] + more[1]]);
@@ -127,7 +119,7 @@ impl<T: Real> Carry<T> {
 /// Rows whose coefficients are loaded together.
 const AHEAD: usize = 8;
 
-impl<T: Real, const N: usize> Walk<'_, T, N> {
+impl<T: Real> Walk<'_, T> {
     /// The coefficients of `AHEAD` rows from `m` on.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -153,32 +145,24 @@ impl<T: Real, const N: usize> Walk<'_, T, N> {
     /// Adds the rows of a chunk to u and v alone.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn skim<S: Simt>(&self, t: &S, chunk: u32, carry: &mut [Carry<T>; N]) {
+    fn skim<S: Simt>(&self, t: &S, chunk: u32, carry: &mut Carry<T>) {
         let mut m = chunk * WARP;
         while m < (chunk + 1) * WARP {
             let values = self.coefficients(t, m);
             let mut k = 0;
             while k < AHEAD {
                 let row = m + k as u32;
-                let mut s = 0;
-                while s < N {
-                    let a = self.f.get(t, self.at[s] + row as usize);
-                    let b = self.f.get(t, self.at[s] + (row + self.d) as usize);
-                    carry[s].add(values[k], b, a);
-                    s += 1;
-                }
+                let a = self.f.get(t, self.at + row as usize);
+                let b = self.f.get(t, self.at + (row + self.d) as usize);
+                carry.add(values[k], b, a);
                 k += 1;
             }
             m += AHEAD as u32;
         }
-        let mut s = 0;
-        while s < N {
-            carry[s].settle();
-            s += 1;
-        }
+        carry.settle();
     }
 
-    /// Puts the quantity of the 32 x 32 jumps of a chunk into the tiles, row m along the rows.
+    /// Puts the quantity of the 32 x 32 jumps of a chunk into the tile, row m along the rows.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     #[allow(clippy::too_many_arguments, reason = "views of one kernel")]
@@ -187,8 +171,8 @@ impl<T: Real, const N: usize> Walk<'_, T, N> {
         t: &S,
         chunk: u32,
         what: u32,
-        top: &[T; N],
-        carry: &mut [Carry<T>; N],
+        top: T,
+        carry: &mut Carry<T>,
         tiles: Shared<'_, T>,
         own: u32,
     ) {
@@ -200,39 +184,31 @@ impl<T: Real, const N: usize> Walk<'_, T, N> {
             while k < AHEAD {
                 let row = m + k as u32;
                 let inside = row + self.d < self.shape.cells;
-                let mut s = 0;
-                while s < N {
-                    let low = self.at[s] + row as usize;
-                    let high = low + self.d as usize;
-                    let a = self.f.get(t, low);
-                    let b = self.f.get(t, high);
-                    let here = self.above.get(t, low + 1);
-                    let beyond = self.above.get(t, high + 1);
-                    let [u, v] = carry[s].now;
-                    let alpha = values[k].mul_add(beyond, u);
-                    let beta = values[k].mul_add(here - top[s], v);
-                    let value = if what == quantity::FLOW {
-                        b.mul_add(beta, -(a * alpha))
-                    } else if what == quantity::RISE {
-                        alpha
-                    } else {
-                        beta
-                    };
-                    let value = if inside { value } else { T::ZERO };
-                    tiles.set(t, to + s as u32 * TILE_WORDS, value);
-                    carry[s].add(values[k], b, a);
-                    s += 1;
-                }
+                let low = self.at + row as usize;
+                let high = low + self.d as usize;
+                let a = self.f.get(t, low);
+                let b = self.f.get(t, high);
+                let here = self.above.get(t, low + 1);
+                let beyond = self.above.get(t, high + 1);
+                let [u, v] = carry.now;
+                let alpha = values[k].mul_add(beyond, u);
+                let beta = values[k].mul_add(here - top, v);
+                let value = if what == quantity::FLOW {
+                    b.mul_add(beta, -(a * alpha))
+                } else if what == quantity::RISE {
+                    alpha
+                } else {
+                    beta
+                };
+                let value = if inside { value } else { T::ZERO };
+                tiles.set(t, to, value);
+                carry.add(values[k], b, a);
                 to += TILE_PITCH;
                 k += 1;
             }
             m += AHEAD as u32;
         }
-        let mut s = 0;
-        while s < N {
-            carry[s].settle();
-            s += 1;
-        }
+        carry.settle();
     }
 }
 
@@ -264,24 +240,24 @@ fn antidiagonal_sums<S: Simt, T: Real>(
 /// Most segments of a launch: the assembler shares the registers out for so many warps.
 pub const MOST_SEGMENTS: u32 = 12;
 
-/// Bytes of shared memory that a warp needs for each of its states, with numbers of `size` bytes.
+/// Bytes of shared memory that a warp needs, with numbers of `size` bytes.
 pub const fn warp_bytes(size: u32) -> u32 {
     TILE_WORDS * size + 2 * WARP * 8
 }
 
-/// Words of shared memory of a block with `n` states a warp: tiles, carries, and what one segment leaves to the next.
-const fn tile_words(shape: &PairShape, n: u32) -> u32 {
-    shape.warps() * n * TILE_WORDS
+/// Words of shared memory of a block: tiles, carries, and what one segment leaves to the next.
+const fn tile_words(shape: &PairShape) -> u32 {
+    shape.segments * TILE_WORDS
 }
-const fn carry_words(shape: &PairShape, n: u32) -> u32 {
-    shape.warps() * n * 2 * WARP
+const fn carry_words(shape: &PairShape) -> u32 {
+    shape.segments * 2 * WARP
 }
 
-/// The body of the three kernels.
+/// The body of both kernels.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[allow(clippy::too_many_arguments, reason = "views of one kernel")]
-fn sweep<const N: usize, S: Simt, T: Real>(
+fn sweep<S: Simt, T: Real>(
     t: &S,
     table: In<'_, T>,
     f: In<'_, T>,
@@ -293,29 +269,13 @@ fn sweep<const N: usize, S: Simt, T: Real>(
     flows: Shared<'_, T>,
     carries: Shared<'_, f64>,
 ) {
-    let warp = t.warp();
-    let set = quotient(warp, shape.segments);
-    let segment = warp - set * shape.segments;
-    let sets = shape.states.div_ceil(N as u32);
-    let blocks = quotient(sets + shape.sets - 1, shape.sets);
-    let tile = quotient(t.block_idx(), blocks);
-    let set = (t.block_idx() - tile * blocks) * shape.sets + set;
-    let busy = set < sets;
+    let segment = t.warp();
+    let tile = quotient(t.block_idx(), shape.states);
+    let state = t.block_idx() - tile * shape.states;
 
     let d = 1 + tile * WARP + t.lane();
-    let mut at = [0; N];
-    let mut out = [0; N];
-    let mut live = [false; N];
-    let mut s = 0;
-    while s < N {
-        let state = set * N as u32 + s as u32;
-        live[s] = state < shape.states;
-        // A set that is not full repeats a state and drops the result.
-        let state = if live[s] { state } else { 0 };
-        at[s] = state as usize * shape.pitch as usize;
-        out[s] = (state * shape.tiles + tile) as usize * shape.pitch as usize;
-        s += 1;
-    }
+    let at = state as usize * shape.pitch as usize;
+    let out = (state * shape.tiles + tile) as usize * shape.pitch as usize;
     let walk = Walk {
         table,
         f,
@@ -325,17 +285,12 @@ fn sweep<const N: usize, S: Simt, T: Real>(
         at,
         start: shape.tile_start(tile),
     };
-    let mut top = [T::ZERO; N];
-    let mut s = 0;
-    while s < N {
-        // Lanes whose d is M or more have no jumps.
-        top[s] = if d < shape.cells {
-            above.get(t, at[s] + (shape.cells - d) as usize)
-        } else {
-            T::ZERO
-        };
-        s += 1;
-    }
+    // Lanes whose d is M or more have no jumps.
+    let top = if d < shape.cells {
+        above.get(t, at + (shape.cells - d) as usize)
+    } else {
+        T::ZERO
+    };
 
     // This warp's chunks of rows.
     let chunks = shape.tiles - tile;
@@ -346,18 +301,18 @@ fn sweep<const N: usize, S: Simt, T: Real>(
     };
     // A warp without work has no rows, and goes the same way through all barriers: under conditions of a warp's own the compiler
     // makes two of one barrier.
-    let works = busy && segment < segments;
+    let works = segment < segments;
     let (first, last) = if works {
         let first = quotient(segment * chunks, segments);
         (first, quotient((segment + 1) * chunks, segments))
     } else {
         (0, 0)
     };
-    let own = warp * N as u32 * TILE_WORDS;
-    let slot = |w: u32, s: u32, k: u32| ((w * N as u32 + s) * 2 + k) * WARP + t.lane();
+    let own = segment * TILE_WORDS;
+    let slot = |w: u32, k: u32| (w * 2 + k) * WARP + t.lane();
 
     // u and v at the first row of each segment.
-    let mut carry = [Carry::new([0.0; 2]); N];
+    let mut carry = Carry::new([0.0; 2]);
     if shape.segments > 1 {
         // Nobody starts behind the last segment.
         let end = if segment + 1 < segments { last } else { first };
@@ -366,85 +321,56 @@ fn sweep<const N: usize, S: Simt, T: Real>(
             walk.skim(t, chunk, &mut carry);
             chunk += 1;
         }
-        let mut s = 0;
-        while s < N {
-            let sums = carry[s].finished();
-            carries.set(t, slot(warp, s as u32, 0), sums[0]);
-            carries.set(t, slot(warp, s as u32, 1), sums[1]);
-            s += 1;
-        }
+        let sums = carry.finished();
+        carries.set(t, slot(segment, 0), sums[0]);
+        carries.set(t, slot(segment, 1), sums[1]);
         t.sync_threads();
-        let mut s = 0;
-        while s < N {
-            let mut sums = [0.0; 2];
-            let mut w = warp - segment;
-            while w < warp {
-                sums[0] += carries.get(t, slot(w, s as u32, 0));
-                sums[1] += carries.get(t, slot(w, s as u32, 1));
-                w += 1;
-            }
-            carry[s] = Carry::new(sums);
-            s += 1;
+        let mut sums = [0.0; 2];
+        let mut w = 0;
+        while w < segment {
+            sums[0] += carries.get(t, slot(w, 0));
+            sums[1] += carries.get(t, slot(w, 1));
+            w += 1;
         }
+        carry = Carry::new(sums);
         t.sync_threads();
     }
 
     // What belongs to cells above the present chunk, and the first chunk's sums, which lack what the segment before leaves.
-    let mut left = [0.0; N];
-    let mut begun = [0.0; N];
+    let mut left = 0.0;
+    let mut begun = 0.0;
     let mut chunk = first;
     while chunk < last {
-        walk.fill(t, chunk, what, &top, &mut carry, flows, own);
+        walk.fill(t, chunk, what, top, &mut carry, flows, own);
         t.sync_warp();
         let m = (chunk * WARP + t.lane()) as usize;
-        let mut s = 0;
-        while s < N {
-            let tile_at = own + s as u32 * TILE_WORDS;
-            let sum = row_sum(t, flows, tile_at);
-            let (whole, more) = antidiagonal_sums(t, flows, tile_at, left[s]);
-            left[s] = more;
-            if live[s] {
-                rise.set(t, out[s] + m, sum);
-                if chunk > first || first == 0 {
-                    fall.set(t, out[s] + m + 1 + (tile * WARP) as usize, whole);
-                } else {
-                    begun[s] = whole;
-                }
-            }
-            s += 1;
+        let sum = row_sum(t, flows, own);
+        let (whole, more) = antidiagonal_sums(t, flows, own, left);
+        left = more;
+        rise.set(t, out + m, sum);
+        if chunk > first || first == 0 {
+            fall.set(t, out + m + 1 + (tile * WARP) as usize, whole);
+        } else {
+            begun = whole;
         }
         t.sync_warp();
         chunk += 1;
     }
     if shape.segments > 1 {
-        let mut s = 0;
-        while s < N {
-            carries.set(t, slot(warp, s as u32, 0), left[s]);
-            s += 1;
-        }
+        carries.set(t, slot(segment, 0), left);
         t.sync_threads();
         if works && segment > 0 {
             let m = (first * WARP + t.lane() + 1 + tile * WARP) as usize;
-            let mut s = 0;
-            while s < N {
-                if live[s] {
-                    fall.set(
-                        t,
-                        out[s] + m,
-                        begun[s] + carries.get(t, slot(warp - 1, s as u32, 0)),
-                    );
-                }
-                s += 1;
-            }
+            fall.set(t, out + m, begun + carries.get(t, slot(segment - 1, 0)));
         }
     }
 }
 
 kernel! {
     /// Flows J of all jumps, summed over tiles of 32 values of d: `rise[tile][m]` is the sum of what enters cell m from above, `fall[tile][i]` of what
-    /// leaves cell i downwards. One state a warp.
+    /// leaves cell i downwards. For one state, or few.
     ///
-    /// **Block**: tile `block / blocks_of_states` and `sets` sets of states, longest tiles first. Each set has `segments` warps, which share the rows m. **Lane** l of a warp owns
+    /// **Block**: tile `block / states` of one state, longest tiles first. Its `segments` warps share the rows m. **Lane** l of a warp owns
     /// d = 1 + 32 tile + l and walks through the rows, with u and v in registers: no scan along m, and the table is read as
     /// consecutive words. With more than one segment the warps first add up u and v of their rows, and start from the sum over the segments before.
     ///
@@ -453,22 +379,12 @@ kernel! {
     /// thread; the order of all sums is fixed.
     ///
     /// **Cost** of 32 jumps: 7 multiply-adds and 2 additions a lane, one word of the table, 4 words of f and its sums from L1, 3 accesses to shared
-    /// memory: about 24 instructions, of which 9 take the f64 pipe two cycles each. Shared memory: 1056 numbers of the type and 64 of f64 a warp and state.
+    /// memory: about 24 instructions, of which 9 take the f64 pipe two cycles each. Shared memory: 1056 numbers of the type and 64 of f64 a warp.
     pub fn pair_flows<T: Real>(
         t, table: In<T>, f: In<T>, above: In<T>, rise: Out<f64>, fall: Out<f64>; shape: PairShape,
     ) for f32, f64
-    shared { flows: [T; tile_words(&shape, 1)], carries: [f64; carry_words(&shape, 1)] } {
-        sweep::<1, _, T>(t, table, f, above, rise, fall, shape, quantity::FLOW, flows, carries);
-    }
-}
-
-kernel! {
-    /// The same with two states a warp, which share each word of the table: for batches.
-    pub fn pair_flows_of_two<T: Real>(
-        t, table: In<T>, f: In<T>, above: In<T>, rise: Out<f64>, fall: Out<f64>; shape: PairShape,
-    ) for f32, f64
-    shared { flows: [T; tile_words(&shape, 2)], carries: [f64; carry_words(&shape, 2)] } {
-        sweep::<2, _, T>(t, table, f, above, rise, fall, shape, quantity::FLOW, flows, carries);
+    shared { flows: [T; tile_words(&shape)], carries: [f64; carry_words(&shape)] } {
+        sweep::<_, T>(t, table, f, above, rise, fall, shape, quantity::FLOW, flows, carries);
     }
 }
 
@@ -477,8 +393,8 @@ kernel! {
     pub fn pair_frequencies<T: Real>(
         t, table: In<T>, f: In<T>, above: In<T>, rise: Out<f64>, fall: Out<f64>; shape: PairShape, what: u32,
     ) for f32, f64
-    shared { flows: [T; tile_words(&shape, 1)], carries: [f64; carry_words(&shape, 1)] } {
-        sweep::<1, _, T>(t, table, f, above, rise, fall, shape, what, flows, carries);
+    shared { flows: [T; tile_words(&shape)], carries: [f64; carry_words(&shape)] } {
+        sweep::<_, T>(t, table, f, above, rise, fall, shape, what, flows, carries);
     }
 }
 

@@ -1,7 +1,8 @@
 //! The operator's kernels and their tables, by law and storage.
 
 use rarefy_kernels::isotropic::{
-    self as kernels, MOST_SEGMENTS, PairShape, STORED_THREADS, quantity, warp_bytes,
+    self as kernels, BATCH_STATES, BATCH_THREADS, MOST_SEGMENTS, PairShape, STORED_THREADS,
+    batch_bytes, quantity, warp_bytes,
 };
 use rarefy_kernels::{Real, WARP};
 
@@ -17,6 +18,10 @@ const ITEM_THREADS: u32 = 128;
 
 /// Tiles of jump pairs beyond which their sums are taken by a kernel of their own, spread over many blocks.
 const MANY_TILES: u32 = 32;
+
+/// Tiles of all states, for each multiprocessor, from which on the kernel for batches is the faster one: below, the walk of a block along all its
+/// rows takes longer than what the machine has to do.
+const BATCH_TILES: u32 = 12;
 
 /// The operator by its tables and buffers.
 pub(super) struct Operator<M: Machine, T: Real> {
@@ -34,8 +39,8 @@ enum Form<M: Machine, T: Real> {
     Pairs {
         table: M::Buffer<T>,
         flows: PairShape,
-        /// Two states a warp share the table.
-        in_twos: bool,
+        /// If the kernel for batches is faster: how many of its blocks come in the order of their lengths.
+        batch: Option<u32>,
         /// The sums over tiles, where there are many of them.
         flux: Option<M::Buffer<f64>>,
         /// For frequencies, whose two sides are computed one after the other.
@@ -76,38 +81,42 @@ fn tiles(cells: usize) -> u32 {
     (cells - 1).div_ceil(WARP as usize) as u32
 }
 
-/// How warps and blocks share the jump pairs of so many states: the shape, and whether two states share a warp.
+/// How warps share the jump pairs of so many states.
 fn pair_shape<T: Real>(
     config: &OperatorConfig,
     states: usize,
     pitch: usize,
     limits: &Limits,
-) -> (PairShape, bool) {
+) -> PairShape {
     let cells = config.grid.cells();
     let tiles = tiles(cells);
-    let processors = limits.multiprocessors.max(1);
     // Warps that a block has shared memory for.
     let room = limits.shared_bytes_per_block as u32 / warp_bytes(size_of::<T>() as u32);
-    // With states enough to fill the machine two share a warp, whose rows then need no splitting.
-    let in_twos = states as u32 * tiles >= 8 * processors && room >= 2;
-    let (segments, sets) = if in_twos {
-        (1, (room / 2).min(4))
-    } else {
-        // As many warps as fill the machine.
-        let wanted = (16 * processors).div_ceil(states as u32 * tiles);
-        let most = room.min(MOST_SEGMENTS).min(tiles).max(1);
-        (wanted.clamp(1, most), 1)
-    };
-    let shape = PairShape {
+    // As many warps as fill the machine.
+    let wanted = (16 * limits.multiprocessors.max(1)).div_ceil(states as u32 * tiles);
+    let most = room.min(MOST_SEGMENTS).min(tiles).max(1);
+    PairShape {
         cells: cells as u32,
         pitch: pitch as u32,
         tiles,
-        segments,
-        sets,
+        segments: wanted.clamp(1, most),
         states: states as u32,
         uniform: u32::from(is_uniform(config)),
-    };
-    (shape, in_twos)
+    }
+}
+
+/// Whether states enough lie along the lanes to fill the machine, and if so, how many of the blocks come in the order of their lengths: all of them,
+/// or those that find a multiprocessor of their own, if the others are at once put beside them.
+fn batch_order<T: Real>(shape: &PairShape, limits: &Limits) -> Option<u32> {
+    let processors = limits.multiprocessors.max(1);
+    let fits = batch_bytes(size_of::<T>() as u32) as usize <= limits.shared_bytes_per_block;
+    let fills = shape.states * shape.tiles >= BATCH_TILES * processors;
+    let blocks = batch_grid(shape).blocks;
+    (fits && fills).then_some(if blocks <= 2 * processors {
+        processors.min(blocks)
+    } else {
+        blocks
+    })
 }
 
 fn is_uniform(config: &OperatorConfig) -> bool {
@@ -135,7 +144,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                         + 2 * sums
                 }
                 Storage::Pairs => {
-                    let (shape, _) = pair_shape::<T>(config, states, pitch, limits);
+                    let shape = pair_shape::<T>(config, states, pitch, limits);
                     let table = if is_uniform(config) {
                         cells
                     } else {
@@ -179,8 +188,8 @@ impl<M: Machine, T: Real> Operator<M, T> {
                 }
                 Storage::Pairs => {
                     let uniform = is_uniform(config);
-                    let (shape, in_twos) =
-                        pair_shape::<T>(config, states, pitch, &machine.limits()?);
+                    let limits = machine.limits()?;
+                    let shape = pair_shape::<T>(config, states, pitch, &limits);
                     let host = if uniform {
                         let values = (0..cells).map(Coefficients::hard_spheres);
                         values.map(T::from_f64).collect()
@@ -191,7 +200,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                     let form = Form::Pairs {
                         table: machine.upload(&host)?,
                         flows: shape,
-                        in_twos,
+                        batch: batch_order::<T>(&shape, &limits),
                         flux: if shape.tiles > MANY_TILES {
                             Some(machine.upload(&zeros)?)
                         } else {
@@ -283,28 +292,28 @@ impl<M: Machine, T: Real> Operator<M, T> {
             Form::Pairs {
                 table,
                 flows,
-                in_twos,
+                batch,
                 flux,
                 ..
             } => {
                 let shape = *flows;
-                let grid = pair_grid(&shape, *in_twos);
                 let (rise, fall) = (&mut self.rise, &mut self.fall);
-                if *in_twos {
+                if let Some(order) = *batch {
                     machine.launch(
-                        grid,
-                        kernels::pair_flows_of_two {
+                        batch_grid(&shape),
+                        kernels::batch_flows {
                             table,
                             f: work,
                             above,
                             rise,
                             fall,
                             shape,
+                            order,
                         },
                     )?;
                 } else {
                     machine.launch(
-                        grid,
+                        pair_grid(&shape),
                         kernels::pair_flows {
                             table,
                             f: work,
@@ -445,12 +454,8 @@ impl<M: Machine, T: Real> Operator<M, T> {
                 spare,
                 ..
             } => {
-                let mut shape = *flows;
-                if shape.sets > 1 {
-                    // One state a warp, and the same number of warps.
-                    shape.segments = 1;
-                }
-                let grid = pair_grid(&shape, false);
+                let shape = *flows;
+                let grid = pair_grid(&shape);
                 let (rise, fall) = (&mut self.rise, &mut self.fall);
                 machine.launch(
                     grid,
@@ -619,12 +624,19 @@ impl<M: Machine, T: Real> Operator<M, T> {
     }
 }
 
-/// The blocks of a pass over the jump pairs: tiles by sets of states.
-fn pair_grid(shape: &PairShape, in_twos: bool) -> Grid {
-    let sets = shape.states.div_ceil(if in_twos { 2 } else { 1 });
+/// The blocks of a pass over the jump pairs: tiles by states.
+fn pair_grid(shape: &PairShape) -> Grid {
     Grid {
-        blocks: shape.tiles * sets.div_ceil(shape.sets),
-        threads: shape.warps() * WARP,
+        blocks: shape.tiles * shape.states,
+        threads: shape.segments * WARP,
+    }
+}
+
+/// The same for batches: tiles by sets of states.
+fn batch_grid(shape: &PairShape) -> Grid {
+    Grid {
+        blocks: shape.tiles * shape.states.div_ceil(BATCH_STATES),
+        threads: BATCH_THREADS,
     }
 }
 
