@@ -323,7 +323,7 @@ impl<T: Real> Walker<T> {
         ];
         self.leave(t, room, chunk, ring, sums);
         // As often as where one warp has one state.
-        if size_of::<T>() == 4 && (chunk + 1) * CHUNK % WARP == 0 {
+        if size_of::<T>() == 4 && ((chunk + 1) * CHUNK).is_multiple_of(WARP) {
             let mut k = 0;
             while k < WIDTH {
                 self.carry[k].settle();
