@@ -68,7 +68,7 @@ impl Times {
                             "fused" => *cell == "fused",
                             title => cell.contains(title),
                         };
-                        cells.iter().position(|cell| named(cell))
+                        cells.iter().position(named)
                     })
                     .collect();
                 continue;

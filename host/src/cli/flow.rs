@@ -241,6 +241,10 @@ pub(super) trait Run: Sized {
     fn advance(&mut self, steps: u64) -> Result<()>;
     /// How fast the fields change.
     fn residual(&mut self) -> Result<f64>;
+    /// Steps within which the residual must halve; a run in which it does not has come as far as it can.
+    fn patience(&self) -> Option<u64> {
+        None
+    }
     /// What a later start to the same bits needs: populations, and what the backend keeps besides.
     fn save(&mut self) -> Result<(Vec<f64>, Vec<f64>)>;
 }
@@ -548,7 +552,10 @@ pub(super) fn drive<P: Parameters>(
     let mut residual = simulation.residual()?;
     let started = Instant::now();
     let reached = |residual: f64| end.until_residual.is_some_and(|until| residual <= until);
-    while simulation.step() < last_step && !reached(residual) {
+    // The last residual that was half of the one before it, and when.
+    let mut halved = (first_step, f64::INFINITY);
+    let mut level = false;
+    while simulation.step() < last_step && !reached(residual) && !level {
         if interrupted.load(Ordering::SeqCst) {
             progress.finish();
             let path = match folder {
@@ -568,6 +575,13 @@ pub(super) fn drive<P: Parameters>(
         if simulation.step().is_multiple_of(LOOK) || simulation.step() == last_step {
             residual = simulation.residual()?;
             history.push((simulation.step(), simulation.time(), residual));
+            if residual <= 0.5 * halved.1 {
+                halved = (simulation.step(), residual);
+            }
+            level = end.until_residual.is_some()
+                && simulation
+                    .patience()
+                    .is_some_and(|patience| simulation.step() - halved.0 >= patience);
         }
         if let (Some(every), Some(folder)) = (end.checkpoint_every, folder)
             && simulation.step().is_multiple_of(every)
@@ -600,7 +614,12 @@ pub(super) fn drive<P: Parameters>(
         save(files, simulation, folder)?;
     }
     let converged = end.until_residual.map(|until| residual <= until);
-    if converged == Some(false) {
+    if level {
+        report.warn(format!(
+            "stopped after {} steps: the residual has levelled off at {residual:.2e}",
+            simulation.step()
+        ));
+    } else if converged == Some(false) {
         report.warn(format!(
             "stopped after {} steps at the residual {residual:.2e}; {:e} was asked for",
             simulation.step(),

@@ -123,7 +123,9 @@ const SPACING: f64 = 0.55;
 /// The same with the collision integral, whose cost is in the cells.
 const BOLTZMANN_CELLS: f64 = 5.0;
 /// Residual to which a run with the collision integral goes that is told no end.
-const BOLTZMANN_RESIDUAL: f64 = 1e-5;
+const BOLTZMANN_RESIDUAL: f64 = 1e-4;
+/// Steps within which its residual must halve.
+const BOLTZMANN_PATIENCE: u64 = 600;
 /// Half-width of the velocity box, unless told otherwise.
 const CUT: f64 = 4.5;
 
@@ -389,6 +391,12 @@ impl flow::Run for March {
             Self::Boltzmann(line, _) => line.residual(),
         }
     }
+    fn patience(&self) -> Option<u64> {
+        match self {
+            Self::Model(_) => None,
+            Self::Boltzmann(..) => Some(BOLTZMANN_PATIENCE),
+        }
+    }
     fn save(&mut self) -> Result<(Vec<f64>, Vec<f64>)> {
         match self {
             Self::Model(simulation) => flow::Run::save(simulation),
@@ -468,7 +476,7 @@ pub(super) fn run(args: &ShockArgs, given: &ArgMatches) -> std::result::Result<(
             parameters.dt = line.config().step;
             report.set("parameters", &parameters);
             report.set("boltzmann", start);
-            parameters.wave().warnings()
+            parameters.wave().warnings(start)
         }
     };
     for warning in warnings {

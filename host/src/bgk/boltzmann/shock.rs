@@ -98,8 +98,16 @@ impl ShockWave {
     }
 
     /// What is allowed but will cost accuracy, in words.
-    pub fn warnings(&self) -> Vec<String> {
+    pub fn warnings(&self, start: &ShockStart) -> Vec<String> {
         let mut warnings = Vec::new();
+        // There 1% of the jump is left in the profile of Mott-Smith.
+        let room = 1.2 * start.mott_smith_thickness;
+        if self.sides.iter().any(|side| *side < room) {
+            warnings.push(format!(
+                "the domain cuts the wave: {} l0 upstream and {} downstream of the jump where {room:.0} are needed on either side; use a longer domain",
+                self.sides[0], self.sides[1]
+            ));
+        }
         let width = (self.sides[0] + self.sides[1]) / self.cells as f64;
         if width > 0.41 {
             warnings.push(format!(
