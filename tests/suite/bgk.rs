@@ -783,8 +783,9 @@ fn shock_profiles_are_the_converged_ones() {
             (extremes.least_heat_flux / least - 1.0).abs() < 0.005,
             "{name}: {extremes:?}"
         );
+        // As for the temperature anywhere.
         assert!(
-            (extremes.largest_temperature - number(table, "Tmax_norm")).abs() < 5e-4,
+            (extremes.largest_temperature - number(table, "Tmax_norm")).abs() < 0.002,
             "{name}: {extremes:?}"
         );
         let thickness = number(table, "thickness_l0");

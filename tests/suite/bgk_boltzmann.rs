@@ -89,15 +89,16 @@ fn every_backend_takes_the_same_steps() {
     }
 }
 
-/// What enters at the ends is what the cells gain, to roundoff: neither streaming nor collisions lose anything.
+/// A puff of gas in a near vacuum, watched until its first molecules reach the ends: neither streaming nor collisions lose anything.
 #[test]
 fn mass_momentum_and_energy_are_kept_to_roundoff() {
-    let mut config = line(Scheme::VanLeer, Order::Fourth, Scattering::HardSphere);
+    let mut config = line(Scheme::VanLeer, Order::Second, Scattering::HardSphere);
     config.backend = Backend::Cpu;
-    config.space = Space::line(6, [0.0, 60.0]).unwrap();
-    // The same gas at both ends, which no molecule of the wave in the middle reaches.
+    config.space = Space::line(6, [0.0, 6.0]).unwrap();
     let nodes = config.grid.cells();
-    config.ends[1] = config.ends[0].clone();
+    for end in &mut config.ends {
+        end.iter_mut().for_each(|f| *f *= 1e-20);
+    }
     for cell in [0, 1, 4, 5] {
         let end = config.ends[0].clone();
         config.initial[cell * nodes..][..nodes].copy_from_slice(&end);
@@ -114,7 +115,7 @@ fn mass_momentum_and_energy_are_kept_to_roundoff() {
         }
         sum
     };
-    let (start, end) = (content(&config.initial), content(&after(&config, 8)));
+    let (start, end) = (content(&config.initial), content(&after(&config, 2)));
     for (start, end) in start.iter().zip(end) {
         assert!((end / start - 1.0).abs() < 1e-13, "{start} became {end}");
     }
@@ -178,7 +179,7 @@ fn the_units_are_those_of_the_models() {
     // Maxwell molecules: the rate of stress is 1 whatever the distribution, but for the error of the grid.
     let mut config = line(Scheme::Upwind, Order::Fourth, Scattering::Maxwell);
     config.backend = Backend::Cpu;
-    config.grid = VelocityGrid::new(14, -4.5, 4.5).unwrap();
+    config.grid = VelocityGrid::new(18, -4.5, 4.5).unwrap();
     config.space = Space::line(3, [0.0, 3.0]).unwrap();
     config.step = 0.02;
     let velocity = config.velocity_space().unwrap();

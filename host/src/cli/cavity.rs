@@ -332,7 +332,10 @@ fn run_steady(
     let (parameters, from) = match &args.march.resume {
         None => (wanted, None),
         Some(path) => {
-            let (parameters, content) = flow::reopened(path, &wanted, &args.march, given)?;
+            let (mut parameters, content) = flow::reopened(path, &wanted, &args.march, given)?;
+            // More iterations do not mean another residual.
+            let goal = &mut parameters.end.until_residual;
+            *goal = goal.or(content.until_residual);
             (parameters, Some((path.as_path(), content)))
         }
     };

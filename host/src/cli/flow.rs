@@ -361,6 +361,7 @@ pub(super) fn reopened<P: Parameters>(
 ) -> Result<(P, Reopened<P>)> {
     let content = Content::<Kept<P>>::read(path, P::COMMAND)?;
     let mut parameters = content.state.parameters.clone();
+    let until_residual = parameters.end().until_residual;
     refuse_contradictions(&value(&parameters), &value(wanted), given)?;
     parameters.end().renew(march);
     let Content {
@@ -370,6 +371,7 @@ pub(super) fn reopened<P: Parameters>(
         ..
     } = content;
     let reopened = Reopened {
+        until_residual,
         version,
         state,
         arrays,
@@ -379,6 +381,8 @@ pub(super) fn reopened<P: Parameters>(
 
 /// The content of a checkpoint.
 pub(super) struct Reopened<P> {
+    /// The residual to which the run was to go.
+    pub(super) until_residual: Option<f64>,
     version: String,
     state: Kept<P>,
     arrays: BTreeMap<String, Vec<f64>>,

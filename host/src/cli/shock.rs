@@ -123,7 +123,7 @@ const SPACING: f64 = 0.55;
 /// The same with the collision integral, whose cost is in the cells.
 const BOLTZMANN_CELLS: f64 = 5.0;
 /// Residual to which a run with the collision integral goes that is told no end.
-const BOLTZMANN_RESIDUAL: f64 = 1e-4;
+const BOLTZMANN_RESIDUAL: f64 = 2e-5;
 /// Steps within which its residual must halve.
 const BOLTZMANN_PATIENCE: u64 = 600;
 /// Half-width of the velocity box, unless told otherwise.
@@ -526,7 +526,10 @@ fn run_steady(
     let (parameters, from) = match &args.march.resume {
         None => (wanted, None),
         Some(path) => {
-            let (parameters, content) = flow::reopened(path, &wanted, &args.march, given)?;
+            let (mut parameters, content) = flow::reopened(path, &wanted, &args.march, given)?;
+            // More iterations do not mean another residual.
+            let goal = &mut parameters.end.until_residual;
+            *goal = goal.or(content.until_residual);
             (parameters, Some((path.as_path(), content)))
         }
     };

@@ -350,7 +350,7 @@ impl Results {
         let shock = Shock {
             cells,
             sides,
-            velocities: vec![if mach < 2.0 { 32 } else { 48 }],
+            velocities: vec![if mach < 2.0 { 32 } else { 52 }],
             gas: Gas {
                 model,
                 ..Gas::default()
