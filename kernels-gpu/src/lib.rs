@@ -17,6 +17,7 @@
 //! | [`bgk`] | steady flows of the BGK and Shakhov models |
 //! | [`bgk_flow`], [`bgk_line`], [`bgk_plane`] | the same models in time |
 //! | [`bgk_separate`] | the BGK model with streaming and collision apart |
+//! | [`boltzmann`] | streaming on the grid of the collision integral |
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
 //! | [`signed_digit`] | kernels of exact sums and dot products |
 //! | [`isotropic`] | kernels of the isotropic Boltzmann equation in energy space |
@@ -36,6 +37,7 @@ pub mod bgk_flow;
 pub mod bgk_line;
 pub mod bgk_plane;
 pub mod bgk_separate;
+pub mod boltzmann;
 pub mod collision;
 pub mod isotropic;
 pub mod kernel;

@@ -745,6 +745,49 @@ fn shock_profiles_are_the_converged_ones() {
                 "{name}: TT({x}) = {found_tt}, not {tt}"
             );
         }
+        // What the profile's own interpolation does not give; between cells of 0.1 l0 straight lines are good to 1e-3.
+        let least = number(table, "q_min_fine");
+        let after = shock.mach.downstream();
+        let before = shock.mach.upstream();
+        let jump = after.velocity[0] - before.velocity[0];
+        let (q, u, pxx) = (column("q"), column("U"), column("pxx"));
+        for (k, x) in x.iter().enumerate() {
+            let last = profile.points.len() - 1;
+            let i = profile.points.partition_point(|p| p.x < *x).clamp(1, last);
+            let (a, b) = (&profile.points[i - 1], &profile.points[i]);
+            let share = (x - a.x) / (b.x - a.x);
+            let at = |of: fn(&rarefy::bgk::ShockPoint) -> f64| of(a) + share * (of(b) - of(a));
+            for (what, found, expected, scale) in [
+                ("q", profile.at(*x)[2], q[k], least.abs()),
+                (
+                    "U",
+                    (at(|p| p.velocity) - before.velocity[0]) / jump,
+                    u[k],
+                    1.0,
+                ),
+                (
+                    "pxx",
+                    at(|p| p.pxx),
+                    pxx[k],
+                    after.density * after.temperature,
+                ),
+            ] {
+                assert!(
+                    (found - expected).abs() < 0.004 * scale,
+                    "{name}: {what}({x}) = {found}, not {expected}"
+                );
+            }
+        }
+        let extremes = profile.extremes();
+        assert!(
+            (extremes.least_heat_flux / least - 1.0).abs() < 0.005,
+            "{name}: {extremes:?}"
+        );
+        // As for the temperature anywhere.
+        assert!(
+            (extremes.largest_temperature - number(table, "Tmax_norm")).abs() < 0.002,
+            "{name}: {extremes:?}"
+        );
         let thickness = number(table, "thickness_l0");
         let error = (profile.thickness() / thickness - 1.0).abs();
         assert!(error < 0.005, "{name}: thickness off by {error}");

@@ -1,6 +1,7 @@
 //! Integration tests, in one binary so that they link fast and travel well.
 
 mod bgk;
+mod bgk_boltzmann;
 mod bgk_steady;
 mod cli;
 mod collision;

@@ -102,6 +102,33 @@ const EVIDENCE: &[Evidence] = &[
             ("times.csv", "signed-digit/times.csv"),
         ],
     },
+    Evidence {
+        name: "models",
+        arguments: &["validate"],
+        takes: &[
+            ("plates.csv", "bgk/plates.csv"),
+            ("cavities.csv", "bgk/cavities.csv"),
+            ("centre_lines.csv", "bgk/centre_lines.csv"),
+            ("centre_lines.png", "bgk/centre_lines.png"),
+            ("shocks.csv", "bgk/shocks.csv"),
+            ("profiles.csv", "bgk/profiles.csv"),
+            ("shocks.png", "bgk/shocks.png"),
+            ("run.json", "bgk/validate.json"),
+        ],
+    },
+    Evidence {
+        name: "speedups",
+        arguments: &["bench", "--timings", "docs/benchmarks/bgk-h200.txt"],
+        takes: &[
+            ("figures_line.csv", "bgk/figures_line.csv"),
+            ("figures_plane.csv", "bgk/figures_plane.csv"),
+            ("figure_2.png", "bgk/figure_2.png"),
+            ("figure_3.png", "bgk/figure_3.png"),
+            ("figure_4.png", "bgk/figure_4.png"),
+            ("figure_5.png", "bgk/figure_5.png"),
+            ("figure_7.png", "bgk/figure_7.png"),
+        ],
+    },
 ];
 
 /// Runs the commands whose names contain `only` and copies what the documents show. They run beside their results, so that

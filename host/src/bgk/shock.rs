@@ -152,6 +152,11 @@ impl Shock {
         velocity_range(self.mach, cut)
     }
 
+    /// That range for any Mach number.
+    pub(super) fn velocities_of(mach: Mach, cut: f64) -> [f64; 2] {
+        velocity_range(mach, cut)
+    }
+
     /// How long the upstream side must be for the temperature at its end to be within about a thousandth of the jump: the relaxation frequency
     /// of these models does not grow with speed, and fast molecules run far ahead of the shock. From computed profiles of Mach 1.2 to 5.
     pub fn tail(&self) -> f64 {

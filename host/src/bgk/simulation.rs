@@ -114,6 +114,53 @@ pub struct Checkpoint {
     pub extra: Vec<f64>,
 }
 
+/// How fast the fields of a run change between looks at them.
+#[derive(Debug, Default)]
+pub(super) struct Change {
+    known: Option<(u64, [Vec<f64>; 4])>,
+}
+
+impl Change {
+    /// The [residual](Simulation::residual) of n, u_x, u_y and T after `step` steps of `dt`.
+    pub(super) fn residual(&mut self, fields: [Vec<f64>; 4], step: u64, dt: f64) -> Result<f64> {
+        let finite = fields.iter().flatten().all(|value| value.is_finite());
+        if !finite
+            || fields[0]
+                .iter()
+                .chain(&fields[3])
+                .any(|&value| value <= 0.0)
+        {
+            return Err(Error::Numerical(format!(
+                "the gas is no longer in a state after step {step} at time {}: a density or temperature is not positive or not finite",
+                step as f64 * dt
+            )));
+        }
+        let residual = match &self.known {
+            Some((before, known)) if *before < step => {
+                let time = (step - before) as f64 * dt;
+                let change = |parts: &[usize]| {
+                    let (mut difference, mut size) = (0.0, 0.0);
+                    for &part in parts {
+                        for (new, old) in fields[part].iter().zip(&known[part]) {
+                            difference += (new - old) * (new - old);
+                            size += new * new;
+                        }
+                    }
+                    if size > 0.0 {
+                        (difference / size).sqrt() / time
+                    } else {
+                        0.0
+                    }
+                };
+                change(&[0]).max(change(&[1, 2])).max(change(&[3]))
+            }
+            _ => f64::INFINITY,
+        };
+        self.known = Some((step, fields));
+        Ok(residual)
+    }
+}
+
 /// A time-dependent solution under way.
 ///
 /// ```
@@ -141,7 +188,7 @@ pub struct Simulation {
     engine: Box<dyn Engine>,
     config: SimulationConfig,
     step: u64,
-    known: Option<(u64, [Vec<f64>; 4])>,
+    change: Change,
 }
 
 impl Simulation {
@@ -155,7 +202,7 @@ impl Simulation {
             engine: engine(&config)?,
             config,
             step: 0,
-            known: None,
+            change: Change::default(),
         })
     }
 
@@ -215,42 +262,7 @@ impl Simulation {
     /// A fault of the device; fields that are no longer finite.
     pub fn residual(&mut self) -> Result<f64> {
         let fields = self.engine.fields()?;
-        let finite = fields.iter().flatten().all(|value| value.is_finite());
-        if !finite
-            || fields[0]
-                .iter()
-                .chain(&fields[3])
-                .any(|&value| value <= 0.0)
-        {
-            return Err(Error::Numerical(format!(
-                "the gas is no longer in a state after step {} at time {}: a density or temperature is not positive or not finite",
-                self.step,
-                self.time()
-            )));
-        }
-        let residual = match &self.known {
-            Some((step, known)) if *step < self.step => {
-                let time = (self.step - step) as f64 * self.config.step;
-                let change = |parts: &[usize]| {
-                    let (mut difference, mut size) = (0.0, 0.0);
-                    for &part in parts {
-                        for (new, old) in fields[part].iter().zip(&known[part]) {
-                            difference += (new - old) * (new - old);
-                            size += new * new;
-                        }
-                    }
-                    if size > 0.0 {
-                        (difference / size).sqrt() / time
-                    } else {
-                        0.0
-                    }
-                };
-                change(&[0]).max(change(&[1, 2])).max(change(&[3]))
-            }
-            _ => f64::INFINITY,
-        };
-        self.known = Some((self.step, fields));
-        Ok(residual)
+        self.change.residual(fields, self.step, self.config.step)
     }
 
     /// Density, mean velocity and temperature of each cell, `[iy][ix]`.

@@ -1,11 +1,13 @@
 //! `rarefy bench`: the papers' comparison of one core and a GPU, on the machine at hand.
 
 use std::hint::black_box;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
 
+use super::bgk_times::Times;
 use super::common::{Common, Failure, name_of};
 use super::output::{self, Transaction};
 use super::progress::Progress;
@@ -29,6 +31,7 @@ Examples:
   rarefy bench --quick            all five methods in less than a minute
   rarefy bench                    at the papers' sizes
   rarefy bench --out times        and times/bench.csv
+  rarefy bench --timings bgk.txt --out figures   figures 2 to 5 and 7 of the BGK paper from what `cargo bench --bench bgk` printed
 
 More rows, and other libraries beside: cargo bench, in a checkout.";
 
@@ -42,6 +45,9 @@ pub(super) struct BenchArgs {
     /// Smaller problems, which are over in less than a minute
     #[arg(long)]
     quick: bool,
+    /// Measure nothing, but draw in --out what `cargo bench --bench bgk` printed: the figures of the paper on the BGK equation
+    #[arg(long, value_name = "FILE", conflicts_with = "quick")]
+    timings: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
 }
@@ -116,10 +122,36 @@ impl Plan {
     }
 }
 
+/// Draws what the bgk bench printed.
+fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(), Failure> {
+    let times = Times::read(path)?;
+    let Some(folder) = &common.out else {
+        return Err(Failure::Usage(
+            "--timings draws plots: --out DIR is needed".into(),
+        ));
+    };
+    let mut files = Transaction::default();
+    files.folder(folder)?;
+    let parameters = serde_json::json!({ "timings": path.display().to_string() });
+    let mut report = Report::new("bench", &parameters, begun);
+    for (name, table) in times.tables()? {
+        report.stage(&mut files, &folder.join(name), &table)?;
+    }
+    for (name, figure) in times.figures() {
+        report.stage(&mut files, &folder.join(name), &figure.png()?)?;
+    }
+    report.finish(files, Some(folder), common, |_| {
+        format!("Figures 2 to 5 and 7 of the paper in {}", folder.display())
+    })
+}
+
 /// Runs the command.
 pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let begun = Instant::now();
+    if let Some(path) = &args.timings {
+        return draw(path, common, begun);
+    }
     let device = match common.backend {
         Backend::Auto | Backend::Cuda => match common.backend.resolve()? {
             Resolved::Cuda(device) => Some(device),

@@ -21,7 +21,9 @@ use super::steady;
 use super::vti::Image;
 use crate::backend::{Backend, Precision};
 use crate::bgk::steady::{Case, Nodes};
-use crate::bgk::{Axis, Cavity, CavityResults, FaceFlux, Moments, Scheme, SimulationConfig};
+use crate::bgk::{
+    Axis, Cavity, CavityResults, FaceFlux, Moments, Scheme, Simulation, SimulationConfig,
+};
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
@@ -184,13 +186,7 @@ impl CavityParameters {
             no_correction: args.march.no_correction,
             dt: 0.0,
             end: if args.steady {
-                End {
-                    steps: args.march.steps,
-                    until_residual: Some(
-                        steady::config(&args.march, &args.common, DEPTH).tolerance(),
-                    ),
-                    checkpoint_every: None,
-                }
+                steady::end(&args.march, args.common.precision)
             } else {
                 End::of(&args.march)
             },
@@ -231,11 +227,22 @@ impl CavityParameters {
 
 impl Parameters for CavityParameters {
     const COMMAND: &'static str = "cavity";
+    type Run = Simulation;
 
     fn end(&mut self) -> &mut End {
         &mut self.end
     }
 
+    fn begin(&self) -> Result<Simulation> {
+        Simulation::new(self.config()?)
+    }
+
+    fn resume(&self, saved: flow::Saved) -> Result<Simulation> {
+        flow::resume_simulation(self.config()?, saved)
+    }
+}
+
+impl CavityParameters {
     fn config(&self) -> Result<SimulationConfig> {
         Ok(SimulationConfig {
             scheme: self.scheme,
@@ -252,8 +259,12 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
     let common = &args.common;
     let started = Instant::now();
     let wanted = CavityParameters::of(args)?;
-    if wanted.steady {
-        return run_steady(args, &wanted, started);
+    let steady = match &args.march.resume {
+        Some(path) => flow::parameters_of::<CavityParameters>(path)?.steady,
+        None => wanted.steady,
+    };
+    if steady {
+        return run_steady(args, wanted, given, started);
     }
     let (parameters, start) = match &args.march.resume {
         None => (wanted.clone(), flow::fresh(&wanted)?),
@@ -313,10 +324,22 @@ const DEPTH: usize = 8;
 /// Solves for the steady flow, and reports it as a run in time is.
 fn run_steady(
     args: &CavityArgs,
-    parameters: &CavityParameters,
+    wanted: CavityParameters,
+    given: &ArgMatches,
     started: Instant,
 ) -> std::result::Result<(), Failure> {
     let common = &args.common;
+    let (parameters, from) = match &args.march.resume {
+        None => (wanted, None),
+        Some(path) => {
+            let (mut parameters, content) = flow::reopened(path, &wanted, &args.march, given)?;
+            // More iterations do not mean another residual.
+            let goal = &mut parameters.end.until_residual;
+            *goal = goal.or(content.until_residual);
+            (parameters, Some((path.as_path(), content)))
+        }
+    };
+    let parameters = &parameters;
     let cavity = parameters.cavity()?;
     let mut case = Case::from(&cavity.problem()?);
     if let (Some(Quadrature::Polar), [angles, speeds]) =
@@ -328,17 +351,24 @@ fn run_steady(
     let mut files = Transaction::default();
     let folder = flow::folder(&mut files, common, &args.march, "cavity")?;
     let mut report = Report::new("cavity", parameters, started);
-    let config = steady::config(&args.march, common, DEPTH);
-    let (solution, course) = steady::solve("cavity", case, &config, common, &mut report)?;
+    let config = steady::config(
+        parameters.scheme,
+        &parameters.end,
+        parameters.precision,
+        parameters.backend,
+        DEPTH,
+    );
+    let run = steady::SteadyRun {
+        parameters,
+        files: &mut files,
+        folder: folder.as_deref(),
+        from,
+        quiet: common.quiet,
+    };
+    let (solution, course) = steady::solve(run, case, &config, &mut report)?;
     let mut moments = solution.cells.clone();
     if parameters.linear {
-        // What the linear mode returns are perturbations.
-        for m in &mut moments {
-            m.density += 1.0;
-            m.temperature += 1.0;
-            m.pressure[0] += 0.5;
-            m.pressure[1] += 0.5;
-        }
+        steady::total(&mut moments);
     }
     let fluxes = steady::received(&solution);
     let outcome = Outcome {

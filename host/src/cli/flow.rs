@@ -223,16 +223,64 @@ impl From<Counts> for String {
 
 /// What a subcommand's checkpoint keeps besides the populations.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept<P> {
+pub(super) struct Kept<P> {
     parameters: P,
     machine: String,
     step: u64,
-    relaxed: bool,
+}
+
+/// A solver in time, as the loop over its steps sees it.
+pub(super) trait Run: Sized {
+    /// Steps taken.
+    fn step(&self) -> u64;
+    /// Time reached.
+    fn time(&self) -> f64;
+    /// The machine in words.
+    fn machine(&self) -> String;
+    /// Takes so many steps.
+    fn advance(&mut self, steps: u64) -> Result<()>;
+    /// How fast the fields change.
+    fn residual(&mut self) -> Result<f64>;
+    /// Steps within which the residual must halve; a run in which it does not has come as far as it can.
+    fn patience(&self) -> Option<u64> {
+        None
+    }
+    /// What a later start to the same bits needs: populations, and what the backend keeps besides.
+    fn save(&mut self) -> Result<(Vec<f64>, Vec<f64>)>;
+}
+
+impl Run for Simulation {
+    fn step(&self) -> u64 {
+        self.step()
+    }
+    fn time(&self) -> f64 {
+        self.time()
+    }
+    fn machine(&self) -> String {
+        self.machine()
+    }
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        self.advance(steps)
+    }
+    fn residual(&mut self) -> Result<f64> {
+        self.residual()
+    }
+    fn save(&mut self) -> Result<(Vec<f64>, Vec<f64>)> {
+        let checkpoint = self.checkpoint()?;
+        Ok((checkpoint.populations, checkpoint.extra))
+    }
+}
+
+/// What a checkpoint keeps of a run.
+pub(super) struct Saved {
+    pub(super) step: u64,
+    pub(super) populations: Vec<f64>,
+    pub(super) extra: Vec<f64>,
 }
 
 /// A run that is about to begin or go on.
-pub(super) struct Start {
-    pub(super) simulation: Simulation,
+pub(super) struct Start<R> {
+    pub(super) simulation: R,
     pub(super) warning: Option<String>,
 }
 
@@ -240,16 +288,30 @@ pub(super) struct Start {
 pub(super) trait Parameters: Clone + Serialize + DeserializeOwned {
     /// Name of the subcommand.
     const COMMAND: &'static str;
+    /// What solves the case.
+    type Run: Run;
     /// The end of the run.
     fn end(&mut self) -> &mut End;
-    /// The run.
-    fn config(&self) -> Result<SimulationConfig>;
+    /// The run from its start.
+    fn begin(&self) -> Result<Self::Run>;
+    /// The run from where it was saved.
+    fn resume(&self, saved: Saved) -> Result<Self::Run>;
+}
+
+/// Takes a simulation of the model equations up again.
+pub(super) fn resume_simulation(config: SimulationConfig, saved: Saved) -> Result<Simulation> {
+    Simulation::resume(Checkpoint {
+        config,
+        step: saved.step,
+        populations: saved.populations,
+        extra: saved.extra,
+    })
 }
 
 /// Starts a run afresh.
-pub(super) fn fresh(parameters: &impl Parameters) -> Result<Start> {
+pub(super) fn fresh<P: Parameters>(parameters: &P) -> Result<Start<P::Run>> {
     Ok(Start {
-        simulation: Simulation::new(parameters.config()?)?,
+        simulation: parameters.begin()?,
         warning: None,
     })
 }
@@ -260,26 +322,17 @@ pub(super) fn resumed<P: Parameters>(
     wanted: &P,
     march: &MarchArgs,
     given: &ArgMatches,
-) -> Result<(P, Start)> {
-    let mut content = Content::<Kept<P>>::read(path, P::COMMAND)?;
-    let mut parameters = content.state.parameters.clone();
-    refuse_contradictions(&value(&parameters), &value(wanted), given)?;
-    parameters.end().renew(march);
-    let config = parameters.config()?;
-    let populations = content.take(path, "populations", config.populations())?;
+) -> Result<(P, Start<P::Run>)> {
+    let (parameters, mut content) = reopened(path, wanted, march, given)?;
+    let populations = content.take(path, "populations")?;
     let extra = content.arrays.remove("extra").unwrap_or_default();
-    let simulation = Simulation::resume(Checkpoint {
-        config,
+    let simulation = parameters.resume(Saved {
         step: content.state.step,
         populations,
         extra,
     })?;
-    let (here, there) = (simulation.machine(), &content.state.machine);
-    let (this, that) = (env!("CARGO_PKG_VERSION"), &content.version);
-    let warning = (here != *there || this != that).then(|| {
-        format!("the checkpoint was written by rarefy {that} on {there}; with {this} on {here} the bits may differ")
-    });
-    let end = *parameters.end();
+    let warning = content.elsewhere(&simulation.machine());
+    let end = *parameters.clone().end();
     if end.until_residual.is_none() && end.steps.is_some_and(|steps| steps <= simulation.step()) {
         return Err(Error::file(
             path,
@@ -297,6 +350,65 @@ pub(super) fn resumed<P: Parameters>(
             warning,
         },
     ))
+}
+
+/// A checkpoint, and the parameters of its run with the end that the flags of this call give it.
+pub(super) fn reopened<P: Parameters>(
+    path: &Path,
+    wanted: &P,
+    march: &MarchArgs,
+    given: &ArgMatches,
+) -> Result<(P, Reopened<P>)> {
+    let content = Content::<Kept<P>>::read(path, P::COMMAND)?;
+    let mut parameters = content.state.parameters.clone();
+    let until_residual = parameters.end().until_residual;
+    refuse_contradictions(&value(&parameters), &value(wanted), given)?;
+    parameters.end().renew(march);
+    let Content {
+        version,
+        state,
+        arrays,
+        ..
+    } = content;
+    let reopened = Reopened {
+        until_residual,
+        version,
+        state,
+        arrays,
+    };
+    Ok((parameters, reopened))
+}
+
+/// The content of a checkpoint.
+pub(super) struct Reopened<P> {
+    /// The residual to which the run was to go.
+    pub(super) until_residual: Option<f64>,
+    version: String,
+    state: Kept<P>,
+    arrays: BTreeMap<String, Vec<f64>>,
+}
+
+impl<P> Reopened<P> {
+    /// Takes an array out; an error if the checkpoint has none of this name.
+    pub(super) fn take(&mut self, path: &Path, name: &str) -> Result<Vec<f64>> {
+        self.arrays
+            .remove(name)
+            .ok_or_else(|| Error::file(path, format!("the checkpoint holds no array '{name}'")))
+    }
+
+    /// A warning if the checkpoint was written by another program or on another machine.
+    pub(super) fn elsewhere(&self, here: &str) -> Option<String> {
+        let there = &self.state.machine;
+        let (this, that) = (env!("CARGO_PKG_VERSION"), &self.version);
+        (here != there || this != that).then(|| {
+            format!("the checkpoint was written by rarefy {that} on {there}; with {this} on {here} the bits may differ")
+        })
+    }
+}
+
+/// The parameters of the run that a checkpoint is of.
+pub(super) fn parameters_of<P: Parameters>(path: &Path) -> Result<P> {
+    Ok(Content::<Kept<P>>::read(path, P::COMMAND)?.state.parameters)
 }
 
 fn value(parameters: &impl Serialize) -> Value {
@@ -372,39 +484,70 @@ pub(super) fn folder(
     Ok(folder)
 }
 
+/// Whether Ctrl-C was pressed. The second one does not wait for the work to end.
+pub(super) fn interruption() -> Arc<AtomicBool> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    // Without a handler Ctrl-C simply ends the process.
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::SeqCst) {
+            std::process::exit(1);
+        }
+    });
+    interrupted
+}
+
+/// Writes a checkpoint into the folder of the run.
+pub(super) fn save<P: Parameters>(
+    parameters: &P,
+    machine: String,
+    step: u64,
+    arrays: BTreeMap<String, Vec<f64>>,
+    files: &mut Transaction,
+    folder: &Path,
+) -> Result<PathBuf> {
+    let path = folder.join(FILE);
+    let kept = Kept {
+        parameters: parameters.clone(),
+        machine,
+        step,
+    };
+    let bytes = Content::new(P::COMMAND, kept, arrays).encode();
+    files.write_now(&path, &bytes).map(|()| path)
+}
+
+/// What an interrupted run says of how to go on.
+pub(super) fn stopped<P: Parameters>(after: &str, checkpoint: Option<&Path>) -> Failure {
+    let rest = match checkpoint {
+        Some(path) => format!(
+            "go on with: rarefy {} --resume {}",
+            P::COMMAND,
+            path.display()
+        ),
+        None => "nothing is saved, for there is no --out".into(),
+    };
+    Failure::Interrupted(format!("interrupted after {after}; {rest}"))
+}
+
 /// Takes the steps of a run, with progress, checkpoints, and a stop at Ctrl-C.
 pub(super) fn drive<P: Parameters>(
     parameters: &P,
-    simulation: &mut Simulation,
+    simulation: &mut P::Run,
     files: &mut Transaction,
     folder: Option<&Path>,
     common: &Common,
     report: &mut Report,
 ) -> std::result::Result<Course, Failure> {
     let end = *parameters.clone().end();
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    // The second Ctrl-C does not wait for the steps to end. Without a handler Ctrl-C simply ends the process.
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            std::process::exit(1);
-        }
-    });
-    let save = |files: &mut Transaction, simulation: &mut Simulation, folder: &Path| {
-        let path = folder.join(FILE);
-        let checkpoint = simulation.checkpoint()?;
-        let kept = Kept {
-            parameters: parameters.clone(),
-            machine: simulation.machine(),
-            step: checkpoint.step,
-            relaxed: checkpoint.config.relaxed,
-        };
+    let interrupted = interruption();
+    let save = |files: &mut Transaction, simulation: &mut P::Run, folder: &Path| {
+        let (populations, extra) = simulation.save()?;
         let arrays = BTreeMap::from([
-            ("populations".to_owned(), checkpoint.populations),
-            ("extra".to_owned(), checkpoint.extra),
+            ("populations".to_owned(), populations),
+            ("extra".to_owned(), extra),
         ]);
-        let bytes = Content::new(P::COMMAND, kept, arrays).encode();
-        files.write_now(&path, &bytes).map(|()| path)
+        let (machine, step) = (simulation.machine(), simulation.step());
+        save(parameters, machine, step, arrays, files, folder)
     };
     let first_step = simulation.step();
     let last_step = end.steps.unwrap_or(MOST_STEPS).max(first_step);
@@ -413,24 +556,18 @@ pub(super) fn drive<P: Parameters>(
     let mut residual = simulation.residual()?;
     let started = Instant::now();
     let reached = |residual: f64| end.until_residual.is_some_and(|until| residual <= until);
-    while simulation.step() < last_step && !reached(residual) {
+    // The last residual that was half of the one before it, and when.
+    let mut halved = (first_step, f64::INFINITY);
+    let mut level = false;
+    while simulation.step() < last_step && !reached(residual) && !level {
         if interrupted.load(Ordering::SeqCst) {
             progress.finish();
-            let rest = match folder {
-                Some(folder) => {
-                    let path = save(files, simulation, folder)?;
-                    format!(
-                        "go on with: rarefy {} --resume {}",
-                        P::COMMAND,
-                        path.display()
-                    )
-                }
-                None => "nothing is saved, for there is no --out".into(),
+            let path = match folder {
+                Some(folder) => Some(save(files, simulation, folder)?),
+                None => None,
             };
-            return Err(Failure::Interrupted(format!(
-                "interrupted after {} steps; {rest}",
-                simulation.step()
-            )));
+            let after = format!("{} steps", simulation.step());
+            return Err(stopped::<P>(&after, path.as_deref()));
         }
         // Looks fall on multiples of their distance, whatever the run was interrupted at.
         let now = simulation.step();
@@ -442,6 +579,13 @@ pub(super) fn drive<P: Parameters>(
         if simulation.step().is_multiple_of(LOOK) || simulation.step() == last_step {
             residual = simulation.residual()?;
             history.push((simulation.step(), simulation.time(), residual));
+            if residual <= 0.5 * halved.1 {
+                halved = (simulation.step(), residual);
+            }
+            level = end.until_residual.is_some()
+                && simulation
+                    .patience()
+                    .is_some_and(|patience| simulation.step() - halved.0 >= patience);
         }
         if let (Some(every), Some(folder)) = (end.checkpoint_every, folder)
             && simulation.step().is_multiple_of(every)
@@ -474,7 +618,12 @@ pub(super) fn drive<P: Parameters>(
         save(files, simulation, folder)?;
     }
     let converged = end.until_residual.map(|until| residual <= until);
-    if converged == Some(false) {
+    if level {
+        report.warn(format!(
+            "stopped after {} steps: the residual has levelled off at {residual:.2e}",
+            simulation.step()
+        ));
+    } else if converged == Some(false) {
         report.warn(format!(
             "stopped after {} steps at the residual {residual:.2e}; {:e} was asked for",
             simulation.step(),

@@ -10,9 +10,11 @@
 //! | `plot`, `contour` | figures as PNG, lines of equal value |
 //! | `vti` | fields for VTK |
 //! | `flow` | flags and the loop of the solvers in time |
+//! | `bgk_times` | figures of the times that a bench printed |
 //! | `progress` | a bar on a terminal, a line now and then elsewhere |
 
 mod bench;
+mod bgk_times;
 mod cavity;
 mod checkpoint;
 mod collide;
@@ -44,6 +46,7 @@ mod shock;
 mod steady;
 mod sum;
 mod timings;
+mod validate;
 mod vti;
 
 use std::ffi::OsString;
@@ -77,6 +80,7 @@ enum Command {
     Shock(shock::ShockArgs),
     Cavity(cavity::CavityArgs),
     Longman(Box<longman::LongmanArgs>),
+    Validate(validate::ValidateArgs),
     Bench(bench::BenchArgs),
     Doctor(doctor::DoctorArgs),
     Completions(shell::CompletionsArgs),
@@ -110,6 +114,7 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
         (Some(Command::Cavity(args)), Some(sub)) => cavity::run(&args, sub),
         (Some(Command::Longman(args)), _) => longman::run(&args),
+        (Some(Command::Validate(args)), _) => validate::run(&args),
         (Some(Command::Bench(args)), _) => bench::run(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         (Some(Command::Completions(args)), _) => shell::completions(&args, Cli::command()),

@@ -37,6 +37,18 @@ pub(super) fn reason(error: &io::Error) -> String {
     }
 }
 
+/// A table of records: a column for each of their fields, under its name.
+pub(super) fn records(rows: &[impl Serialize]) -> Result<Vec<u8>> {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let failed = |e: csv::Error| Error::Numerical(format!("a table could not be written: {e}"));
+    for row in rows {
+        table.serialize(row).map_err(failed)?;
+    }
+    table
+        .into_inner()
+        .map_err(|e| failed(e.into_error().into()))
+}
+
 /// A table as a CSV file.
 pub(super) fn table(
     columns: &[&str],

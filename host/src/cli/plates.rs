@@ -146,13 +146,13 @@ pub(super) struct Flow {
 
 /// What passes between the plates and what the gas does at them, in the units of the tables: per p0 U/v0 or p0 v0 dT/T0, and per U or dT.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-struct Measured {
-    flux: f64,
-    wall: f64,
+pub(super) struct Measured {
+    pub(super) flux: f64,
+    pub(super) wall: f64,
 }
 
 /// Converged values of the linearised BGK equation with full accommodation: delta, Pi, u_wall/U, Q, tau_wall/dT.
-const TABLE: [[f64; 5]; 3] = [
+pub(super) const TABLE: [[f64; 5]; 3] = [
     [0.1, 0.522325, 0.07292, 0.527607, 0.06954],
     [1.0, 0.338925, 0.25186, 0.361563, 0.23978],
     [10.0, 0.083112, 0.4412, 0.09918, 0.4323],
@@ -183,7 +183,7 @@ impl Flow {
     }
 
     /// Flux and wall value of a solution, from the exchange at both plates.
-    fn measure(&self, solution: &Solution, strength: f64) -> Option<Measured> {
+    pub(super) fn measure(&self, solution: &Solution, strength: f64) -> Option<Measured> {
         let (left, right) = (solution.exchange[0].first()?, solution.exchange[1].first()?);
         // Stresses are in units of rho0 v0^2 and energy fluxes of rho0 v0^3; p0 is half of rho0 v0^2.
         Some(if self.is_couette() {

@@ -45,6 +45,8 @@ pub(super) enum Stroke {
     Dashed,
     /// A line with a dot at each point.
     Dotted,
+    /// A dot at each point.
+    Points,
 }
 
 /// The scale of a panel's axes.
@@ -239,8 +241,10 @@ impl Curve {
                 ))?;
             }
             Stroke::Solid => line(area, points, self.colour, 2.6)?,
-            Stroke::Dotted => {
-                line(area, points, self.colour, 2.2)?;
+            Stroke::Dotted | Stroke::Points => {
+                if self.stroke == Stroke::Dotted {
+                    line(area, points, self.colour, 2.2)?;
+                }
                 for &at in points {
                     let size = 3.6 * f64::from(FINE);
                     area.draw(&Circle::new(fine(at), size as i32, self.colour.filled()))?;

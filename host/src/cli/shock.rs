@@ -7,7 +7,7 @@ use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::common::{Common, Failure, count, finite, positive};
+use super::common::{Common, Failure, count, finite, named, positive};
 use super::flow::{
     self, Counts, Course, DimensionalArgs, End, GasArgs, GasParameters, MarchArgs, OMEGA,
     Parameters,
@@ -17,8 +17,13 @@ use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
 use super::steady;
 use crate::backend::{Backend, Precision};
+use crate::bgk::boltzmann::{Collisions, Line, ShockStart, ShockWave};
 use crate::bgk::steady::Case;
-use crate::bgk::{Mach, Scheme, Shock, ShockProfile, SimulationConfig};
+use crate::bgk::{
+    FaceFlux, Mach, Model, Moments, Scheme, Shock, ShockProfile, Simulation, SimulationConfig,
+    Space, State,
+};
+use crate::collision::{Order, Scattering};
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
@@ -27,9 +32,12 @@ Examples:
   rarefy shock --mach 1.5 --model shakhov --reduced      with the Prandtl number of a monatomic gas
   rarefy shock --mach 3 --nx 1024 --velocities 32x28x28 --scheme upwind --out shock3
   rarefy shock --mach 3 --steady --upstream 80 --length 110  the steady wave directly, without steps in time
+  rarefy shock --mach 1.5 --collision boltzmann --out hs15  hard spheres, by the collision integral itself
   rarefy shock --resume shock3/checkpoint.rarefy         go on where --checkpoint-every or Ctrl-C left it";
 
-/// Compute the structure of a plane shock wave by the BGK or the Shakhov model
+/// Compute the structure of a plane shock wave by the BGK or the Shakhov model, or by the Boltzmann equation
+///
+/// With --collision boltzmann molecules are variable hard spheres: hard spheres with --omega 0.5, which is then the default. It takes minutes on a CPU.
 ///
 /// Units: velocity sqrt(2 R T1), time 1/nu1, length l0 = sqrt(2 R T1)/nu1 = 1.108 mean free paths of hard spheres, upstream density n1 and temperature
 /// T1. Results go to --out, or to rarefy-out/shock if neither --out nor --json is given: profile.csv with x from where the density is half-way.
@@ -40,21 +48,29 @@ pub(super) struct ShockArgs {
     /// Mach number, above 1
     #[arg(long, value_name = "MA", default_value_t = 3.0, value_parser = finite, allow_negative_numbers = true)]
     mach: f64,
-    /// Cells in space [default: ten for each l0]
+    /// Cells in space [default: ten for each l0, five with --collision boltzmann]
     #[arg(long, value_name = "N", value_parser = count)]
     nx: Option<u64>,
-    /// Length of the domain in l0 [default: 60, or --size in m]
+    /// What molecules do to each other: relax as --model says, or collide
+    #[arg(long, default_value = "model", value_parser = named::<Collisions>(&["model", "boltzmann"]))]
+    collision: Collisions,
+    /// With --collision boltzmann: order of the coefficients of the collision integral, 2 as published or 4 [default: 4]
+    #[arg(long, value_name = "ORDER")]
+    order: Option<Order>,
+    /// Length of the domain in l0 [default: 60, or 24 with --collision boltzmann, or --size in m]
     #[arg(long, value_name = "L", value_parser = positive, allow_negative_numbers = true, conflicts_with = "size")]
     length: Option<f64>,
-    /// How much of it is upstream of the initial jump [default: two thirds]
+    /// How much of it is upstream of the initial jump [default: two thirds, or seven twelfths with --collision boltzmann]
     #[arg(long, value_name = "L", value_parser = positive, allow_negative_numbers = true)]
     upstream: Option<f64>,
-    /// Velocity nodes along x, and across, as 32x28x28 [default: steps of 0.55 sqrt(T1)]
+    /// Velocity nodes along x, and across, as 32x28x28 [default: steps of 0.55 sqrt(T1)]; one number with --collision boltzmann, for a cubic
+    /// grid [default: steps of 0.5 sqrt(T1)]
     #[arg(long, value_name = "NXxNYxNZ")]
     velocities: Option<Counts>,
-    /// Half-width of the velocity box about both mean velocities, in square roots of their temperatures
-    #[arg(long, value_name = "C", default_value_t = 4.5, value_parser = positive, allow_negative_numbers = true)]
-    cut: f64,
+    /// Half-width of the velocity box about both mean velocities, in square roots of their temperatures [default: 4.5, or 3.2 with
+    /// --collision boltzmann]
+    #[arg(long, value_name = "C", value_parser = positive, allow_negative_numbers = true)]
+    cut: Option<f64>,
     /// Integrate v_y and v_z out and keep two functions of v_x: the same result at a small part of the work
     #[arg(long)]
     reduced: bool,
@@ -85,6 +101,10 @@ struct ShockParameters {
     reduced: bool,
     #[serde(default)]
     steady: bool,
+    #[serde(default)]
+    collision: Collisions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order: Option<Order>,
     #[serde(flatten)]
     gas: GasParameters,
     scheme: Scheme,
@@ -100,27 +120,33 @@ struct ShockParameters {
 const CELLS: f64 = 10.0;
 /// Step between velocity nodes in units of the upstream sqrt(T), unless told otherwise.
 const SPACING: f64 = 0.55;
+/// The same with the collision integral, whose cost is in the cells.
+const BOLTZMANN_CELLS: f64 = 5.0;
+/// Residual to which a run with the collision integral goes that is told no end.
+const BOLTZMANN_RESIDUAL: f64 = 2e-5;
+/// Steps within which its residual must halve.
+const BOLTZMANN_PATIENCE: u64 = 600;
+/// Half-width of the velocity box, unless told otherwise.
+const CUT: f64 = 4.5;
 
 impl ShockParameters {
     fn of(args: &ShockArgs) -> Result<Self> {
+        if args.collision == Collisions::Boltzmann {
+            return Self::of_boltzmann(args);
+        }
+        if args.order.is_some() {
+            return Err(Error::input(
+                "--order belongs to --collision boltzmann; the models have no coefficients",
+            ));
+        }
         let mach = Mach::new(args.mach)?;
+        let cut = args.cut.unwrap_or(CUT);
         let si = args.si.resolve()?;
         let gas = GasParameters::of(&args.gas, si.map_or(OMEGA, |(_, _, omega)| omega))?;
-        let length = match (args.length, si) {
-            (Some(length), _) => length,
-            (None, Some((_, size, _))) => size,
-            (None, None) => 60.0,
-        };
-        let upstream = args.upstream.unwrap_or(length * 2.0 / 3.0);
-        if upstream >= length {
-            return Err(Error::input(format!(
-                "the upstream side {upstream} must be shorter than the whole domain {}",
-                length
-            )));
-        }
-        let along = Shock::new(args.mach)?.range(args.cut);
+        let [length, upstream] = lengths(args, si.map(|(_, size, _)| size), [60.0, 40.0])?;
+        let along = Shock::new(args.mach)?.range(cut);
         let nodes = |width: f64| 2 * (0.5 * width / SPACING).ceil() as usize;
-        let across = nodes(2.0 * args.cut * mach.downstream().temperature.sqrt());
+        let across = nodes(2.0 * cut * mach.downstream().temperature.sqrt());
         let counts = match &args.velocities {
             Some(Counts(counts)) => counts.clone(),
             None => vec![nodes(along[1] - along[0])],
@@ -150,26 +176,125 @@ impl ShockParameters {
             length,
             upstream,
             velocities: Counts(velocities),
-            cut: args.cut,
+            cut,
             reduced,
             steady: args.steady,
+            collision: args.collision,
+            order: None,
             gas,
             scheme: args.march.scheme,
             no_correction: args.march.no_correction,
             dt: args.march.dt.unwrap_or_else(|| (0.25 / fastest).min(0.05)),
             end: if args.steady {
-                End {
-                    steps: args.march.steps,
-                    until_residual: Some(
-                        steady::config(&args.march, &args.common, DEPTH).tolerance(),
-                    ),
-                    checkpoint_every: None,
-                }
+                steady::end(&args.march, args.common.precision)
             } else {
                 End::of(&args.march)
             },
             backend: args.common.backend,
             precision: args.common.precision,
+        })
+    }
+
+    /// The same for the collision integral.
+    fn of_boltzmann(args: &ShockArgs) -> Result<Self> {
+        let refuse = |flag: &str| {
+            Err(Error::input(format!(
+                "{flag} belongs to the models; with --collision boltzmann leave it out"
+            )))
+        };
+        if args.reduced {
+            return refuse("--reduced");
+        }
+        if args.steady {
+            return refuse("--steady");
+        }
+        if args.march.no_correction {
+            return refuse("--no-correction");
+        }
+        if args.gas.model != Model::Bgk {
+            return refuse("--model");
+        }
+        if args.gas.prandtl.is_some() {
+            return refuse("--prandtl");
+        }
+        let mach = Mach::new(args.mach)?;
+        let cut = args.cut.unwrap_or(ShockWave::CUT);
+        let si = args.si.resolve()?;
+        let gas = GasParameters::of(&args.gas, si.map_or(0.5, |(_, _, omega)| omega))?;
+        if !(0.5..=1.0).contains(&gas.omega) {
+            return Err(Error::input(format!(
+                "variable hard spheres have a viscosity exponent omega from 0.5 to 1; {} was given",
+                gas.omega
+            )));
+        }
+        let [length, upstream] = lengths(args, si.map(|(_, size, _)| size), [24.0, 14.0])?;
+        let velocities = match args.velocities.as_ref().map(|Counts(counts)| &counts[..]) {
+            None => ShockWave::nodes(mach, cut),
+            Some([n]) => *n,
+            Some([x, y, z]) if x == y && y == z => *x,
+            Some(_) => {
+                return Err(Error::input(
+                    "the collision integral needs a cubic velocity grid: --velocities takes one number, or three equal ones",
+                ));
+            }
+        };
+        Ok(Self {
+            mach,
+            nx: args
+                .nx
+                .map_or((BOLTZMANN_CELLS * length).ceil() as usize, |nx| nx as usize),
+            length,
+            upstream,
+            velocities: Counts(vec![velocities; 3]),
+            cut,
+            reduced: false,
+            steady: false,
+            collision: args.collision,
+            order: Some(args.order.unwrap_or(Order::Fourth)),
+            gas,
+            scheme: args.march.scheme,
+            no_correction: false,
+            // Not a number until the grid's collision frequencies are known.
+            dt: args.march.dt.unwrap_or(0.0),
+            end: {
+                let mut end = End::of(&args.march);
+                if args.march.steps.is_none() && args.march.until_residual.is_none() {
+                    end.until_residual = Some(BOLTZMANN_RESIDUAL);
+                }
+                end
+            },
+            backend: args.common.backend,
+            precision: args.common.precision,
+        })
+    }
+
+    /// The wave by the collision integral.
+    fn wave(&self) -> ShockWave {
+        ShockWave {
+            mach: self.mach,
+            cells: self.nx,
+            sides: [self.upstream, self.length - self.upstream],
+            velocities: self.velocities.0[0],
+            cut: self.cut,
+            scattering: match self.gas.omega {
+                0.5 => Scattering::HardSphere,
+                1.0 => Scattering::Maxwell,
+                omega => Scattering::Vhs { omega },
+            },
+            order: self.order.unwrap_or(Order::Fourth),
+            scheme: self.scheme,
+            step: (self.dt > 0.0).then_some(self.dt),
+            precision: self.precision,
+            backend: self.backend,
+        }
+    }
+
+    fn config(&self) -> Result<SimulationConfig> {
+        Ok(SimulationConfig {
+            scheme: self.scheme,
+            precision: self.precision,
+            backend: self.backend,
+            ..SimulationConfig::new(self.shock().problem()?, self.dt)
         })
     }
 
@@ -188,18 +313,131 @@ impl ShockParameters {
 
 impl Parameters for ShockParameters {
     const COMMAND: &'static str = "shock";
+    type Run = March;
 
     fn end(&mut self) -> &mut End {
         &mut self.end
     }
 
-    fn config(&self) -> Result<SimulationConfig> {
-        Ok(SimulationConfig {
-            scheme: self.scheme,
-            precision: self.precision,
-            backend: self.backend,
-            ..SimulationConfig::new(self.shock().problem()?, self.dt)
+    fn begin(&self) -> Result<March> {
+        Ok(match self.collision {
+            Collisions::Model => March::Model(Simulation::new(self.config()?)?),
+            Collisions::Boltzmann => {
+                let (config, start) = self.wave().line()?;
+                March::Boltzmann(Line::new(config)?, start)
+            }
         })
+    }
+
+    fn resume(&self, saved: flow::Saved) -> Result<March> {
+        Ok(match self.collision {
+            Collisions::Model => March::Model(flow::resume_simulation(self.config()?, saved)?),
+            Collisions::Boltzmann => {
+                let (config, start) = self.wave().line()?;
+                March::Boltzmann(Line::resume(config, saved.step, saved.populations)?, start)
+            }
+        })
+    }
+}
+
+/// Length of the domain and of its upstream side.
+fn lengths(args: &ShockArgs, size: Option<f64>, otherwise: [f64; 2]) -> Result<[f64; 2]> {
+    let length = args.length.or(size).unwrap_or(otherwise[0]);
+    let upstream = args
+        .upstream
+        .unwrap_or(length * (otherwise[1] / otherwise[0]));
+    if upstream >= length {
+        return Err(Error::input(format!(
+            "the upstream side {upstream} must be shorter than the whole domain {length}"
+        )));
+    }
+    Ok([length, upstream])
+}
+
+/// What solves for a shock in time.
+enum March {
+    Model(Simulation),
+    Boltzmann(Line, ShockStart),
+}
+
+impl flow::Run for March {
+    fn step(&self) -> u64 {
+        match self {
+            Self::Model(simulation) => simulation.step(),
+            Self::Boltzmann(line, _) => line.step(),
+        }
+    }
+    fn time(&self) -> f64 {
+        match self {
+            Self::Model(simulation) => simulation.time(),
+            Self::Boltzmann(line, _) => line.time(),
+        }
+    }
+    fn machine(&self) -> String {
+        match self {
+            Self::Model(simulation) => simulation.machine(),
+            Self::Boltzmann(line, _) => line.machine(),
+        }
+    }
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        match self {
+            Self::Model(simulation) => simulation.advance(steps),
+            Self::Boltzmann(line, _) => line.advance(steps),
+        }
+    }
+    fn residual(&mut self) -> Result<f64> {
+        match self {
+            Self::Model(simulation) => simulation.residual(),
+            Self::Boltzmann(line, _) => line.residual(),
+        }
+    }
+    fn patience(&self) -> Option<u64> {
+        match self {
+            Self::Model(_) => None,
+            Self::Boltzmann(..) => Some(BOLTZMANN_PATIENCE),
+        }
+    }
+    fn save(&mut self) -> Result<(Vec<f64>, Vec<f64>)> {
+        match self {
+            Self::Model(simulation) => flow::Run::save(simulation),
+            Self::Boltzmann(line, _) => Ok((line.distributions()?, Vec::new())),
+        }
+    }
+}
+
+/// The line at the end of a run: moments of the cells, their states on both sides of a step, and what came in at the left in it.
+struct Ended {
+    moments: Vec<Moments>,
+    before: Vec<State>,
+    after: Vec<State>,
+    left: FaceFlux,
+}
+
+impl March {
+    fn end(&mut self) -> Result<Ended> {
+        match self {
+            Self::Model(simulation) => {
+                let moments = simulation.moments()?;
+                // One step more shows what passes each face; the moments are from before it.
+                let before = simulation.states()?;
+                simulation.advance(1)?;
+                Ok(Ended {
+                    moments,
+                    before,
+                    after: simulation.states()?,
+                    left: simulation.face_fluxes()?[0],
+                })
+            }
+            Self::Boltzmann(line, _) => {
+                let look = line.look()?;
+                Ok(Ended {
+                    after: look.moments.iter().map(Moments::state).collect(),
+                    moments: look.moments,
+                    before: look.before,
+                    left: look.left,
+                })
+            }
+        }
     }
 }
 
@@ -208,10 +446,14 @@ pub(super) fn run(args: &ShockArgs, given: &ArgMatches) -> std::result::Result<(
     let common = &args.common;
     let started = Instant::now();
     let wanted = ShockParameters::of(args)?;
-    if wanted.steady {
-        return run_steady(args, &wanted, started);
+    let steady = match &args.march.resume {
+        Some(path) => flow::parameters_of::<ShockParameters>(path)?.steady,
+        None => wanted.steady,
+    };
+    if steady {
+        return run_steady(args, wanted, given, started);
     }
-    let (parameters, start) = match &args.march.resume {
+    let (mut parameters, start) = match &args.march.resume {
         None => (wanted.clone(), flow::fresh(&wanted)?),
         Some(path) => flow::resumed(path, &wanted, &args.march, given)?,
     };
@@ -220,14 +462,24 @@ pub(super) fn run(args: &ShockArgs, given: &ArgMatches) -> std::result::Result<(
     let shock = parameters.shock();
     let mut simulation = start.simulation;
     let mut report = Report::new("shock", &parameters, started);
-    report.set("machine", simulation.machine());
+    report.set("machine", flow::Run::machine(&simulation));
     if let Some((units, ..)) = args.si.resolve()? {
         report.set("units", units);
     }
     if let Some(warning) = start.warning {
         report.warn(warning);
     }
-    for warning in shock.warnings() {
+    let warnings = match &simulation {
+        March::Model(_) => shock.warnings(),
+        March::Boltzmann(line, start) => {
+            // The step is known now; the record of the run has it.
+            parameters.dt = line.config().step;
+            report.set("parameters", &parameters);
+            report.set("boltzmann", start);
+            parameters.wave().warnings(start)
+        }
+    };
+    for warning in warnings {
         report.warn(warning);
     }
     report.time("setup", started.elapsed());
@@ -239,24 +491,17 @@ pub(super) fn run(args: &ShockArgs, given: &ArgMatches) -> std::result::Result<(
         common,
         &mut report,
     )?;
-    let moments = simulation.moments()?;
-    let space = simulation.config().problem.space;
-    let profile = ShockProfile::new(shock.mach, &space, &moments)?;
-    // One step more shows what passes each face; the profile above is from before it.
-    let before = simulation.states()?;
-    simulation.advance(1)?;
-    let passing = profile.face_fluxes(
-        &before,
-        &simulation.states()?,
-        &simulation.face_fluxes()?[0],
-        space.step(0) / parameters.dt,
-    );
+    let space = Space::line(shock.cells, [-shock.sides[0], shock.sides[1]])?;
+    let ended = simulation.end()?;
+    let profile = ShockProfile::new(shock.mach, &space, &ended.moments)?;
+    let rate = space.step(0) / parameters.dt;
+    let passing = profile.face_fluxes(&ended.before, &ended.after, &ended.left, rate);
     let outcome = Outcome {
         parameters: &parameters,
         profile: &profile,
         passing,
         course: &course,
-        machine: simulation.machine(),
+        machine: flow::Run::machine(&simulation),
     };
     outcome.report(&mut report);
     if let Some(folder) = &folder {
@@ -273,10 +518,22 @@ const DEPTH: usize = 20;
 /// Solves for the steady wave, and reports it as a run in time is.
 fn run_steady(
     args: &ShockArgs,
-    parameters: &ShockParameters,
+    wanted: ShockParameters,
+    given: &ArgMatches,
     started: Instant,
 ) -> std::result::Result<(), Failure> {
     let common = &args.common;
+    let (parameters, from) = match &args.march.resume {
+        None => (wanted, None),
+        Some(path) => {
+            let (mut parameters, content) = flow::reopened(path, &wanted, &args.march, given)?;
+            // More iterations do not mean another residual.
+            let goal = &mut parameters.end.until_residual;
+            *goal = goal.or(content.until_residual);
+            (parameters, Some((path.as_path(), content)))
+        }
+    };
+    let parameters = &parameters;
     let shock = parameters.shock();
     let problem = shock.problem()?;
     let mut files = Transaction::default();
@@ -285,9 +542,22 @@ fn run_steady(
     for warning in shock.warnings() {
         report.warn(warning);
     }
-    let config = steady::config(&args.march, common, DEPTH);
+    let config = steady::config(
+        parameters.scheme,
+        &parameters.end,
+        parameters.precision,
+        parameters.backend,
+        DEPTH,
+    );
+    let run = steady::SteadyRun {
+        parameters,
+        files: &mut files,
+        folder: folder.as_deref(),
+        from,
+        quiet: common.quiet,
+    };
     let case = Case::from(&problem);
-    let (solution, course) = steady::solve("shock", case, &config, common, &mut report)?;
+    let (solution, course) = steady::solve(run, case, &config, &mut report)?;
     let profile = ShockProfile::new(shock.mach, &problem.space, &solution.cells)?;
     let [left, right, ..] = steady::received(&solution);
     let entering = [left.mass, left.momentum[0], left.energy];
@@ -398,7 +668,10 @@ impl Outcome<'_> {
         format!(
             "Shock wave at Ma = {}, {}, {} cells × {} velocities",
             f64::from(p.mach),
-            super::common::name_of(&p.gas.model).to_uppercase(),
+            match p.collision {
+                Collisions::Model => super::common::name_of(&p.gas.model).to_uppercase(),
+                Collisions::Boltzmann => format!("Boltzmann, {}", p.wave().scattering),
+            },
             p.nx,
             p.velocities
         )

@@ -1,41 +1,70 @@
 //! What the subcommands share that solve for a steady flow without steps in time.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use serde_json::json;
 
-use super::common::{Common, Failure};
-use super::flow::{Course, MarchArgs};
+use super::common::Failure;
+use super::flow::{self, Course, End, MarchArgs, Parameters, Reopened};
+use super::output::Transaction;
 use super::progress::Progress;
 use super::report::Report;
-use crate::backend::Precision;
-use crate::bgk::steady::{Case, Closure, Config, Solution, Solver, Status};
-use crate::bgk::{FaceFlux, Scheme};
+use crate::backend::{Backend, Precision};
+use crate::bgk::steady::{Case, Closure, Config, Saved, Solution, Solver, Status};
+use crate::bgk::{FaceFlux, Moments, Scheme};
 use crate::error::Result;
 
 /// Flags that make no sense without steps in time.
-pub(super) const OF_TIME: [&str; 4] = ["dt", "checkpoint_every", "resume", "no_correction"];
+pub(super) const OF_TIME: [&str; 2] = ["dt", "no_correction"];
 
 /// Iterations after which a run to a residual that does not come gives up.
 const MOST_ITERATIONS: u64 = 5000;
 
-/// The configuration that the flags of a run in time amount to: `--scheme vanleer`, of second order, stands for diamond differences,
-/// `--steps` for iterations.
-pub(super) fn config(march: &MarchArgs, common: &Common, depth: usize) -> Config {
-    let least = match common.precision {
+/// The end of a steady run: the residual to reach, and the most iterations.
+pub(super) fn end(march: &MarchArgs, precision: Precision) -> End {
+    let least = match precision {
         Precision::F64 => 1e-8,
         Precision::F32 => 1e-5,
     };
+    End {
+        steps: march.steps,
+        until_residual: Some(march.until_residual.unwrap_or(least)),
+        checkpoint_every: march.checkpoint_every,
+    }
+}
+
+/// The configuration that the parameters of a run in time amount to: `vanleer`, of second order, stands for diamond differences,
+/// steps for iterations.
+pub(super) fn config(
+    scheme: Scheme,
+    end: &End,
+    precision: Precision,
+    backend: Backend,
+    depth: usize,
+) -> Config {
     Config {
-        closure: match march.scheme {
+        closure: match scheme {
             Scheme::Upwind => Closure::Upwind,
             Scheme::VanLeer => Closure::Diamond,
         },
-        tolerance: Some(march.until_residual.unwrap_or(least)),
-        iterations: usize::try_from(march.steps.unwrap_or(MOST_ITERATIONS)).unwrap_or(usize::MAX),
+        tolerance: end.until_residual,
+        iterations: usize::try_from(end.steps.unwrap_or(MOST_ITERATIONS)).unwrap_or(usize::MAX),
         depth,
-        precision: common.precision,
-        backend: common.backend,
+        precision,
+        backend,
+    }
+}
+
+/// Adds the state at rest to the perturbations that the linear mode returns.
+pub(super) fn total(moments: &mut [Moments]) {
+    for m in moments {
+        m.density += 1.0;
+        m.temperature += 1.0;
+        m.pressure[0] += 0.5;
+        m.pressure[1] += 0.5;
     }
 }
 
@@ -52,15 +81,21 @@ pub(super) fn iterate(
             progress.finish();
             return Ok(status);
         }
-        let residual = solver.step()?;
-        let done = solver.residuals().len();
-        // Residuals fall about exponentially.
-        let first = solver.residuals().first().copied().unwrap_or(1.0).ln();
-        let share = ((residual.ln() - first) / (goal.ln() - first)).clamp(0.0, 1.0);
-        progress.update(share, || {
-            format!("iteration {done}, residual {residual:.1e}")
-        });
+        advance(solver, goal, &mut progress)?;
     }
+}
+
+/// One iteration, and its progress.
+fn advance(solver: &mut Solver, goal: f64, progress: &mut Progress) -> Result<()> {
+    let residual = solver.step()?;
+    let done = solver.residuals().len();
+    // Residuals fall about exponentially.
+    let first = solver.residuals().first().copied().unwrap_or(1.0).ln();
+    let share = ((residual.ln() - first) / (goal.ln() - first)).clamp(0.0, 1.0);
+    progress.update(share, || {
+        format!("iteration {done}, residual {residual:.1e}")
+    });
+    Ok(())
 }
 
 /// Warns of an iteration that did not reach its goal.
@@ -83,18 +118,83 @@ pub(super) fn warn(report: &mut Report, solution: &Solution, goal: f64, remedy: 
     }
 }
 
+/// A steady run: its parameters, where its files go, and the checkpoint that it goes on from.
+pub(super) struct SteadyRun<'a, P: Parameters> {
+    pub(super) parameters: &'a P,
+    pub(super) files: &'a mut Transaction,
+    pub(super) folder: Option<&'a Path>,
+    pub(super) from: Option<(&'a Path, Reopened<P>)>,
+    pub(super) quiet: bool,
+}
+
+impl<P: Parameters> SteadyRun<'_, P> {
+    /// Goes on from the checkpoint, if there is one.
+    fn restore(&mut self, solver: &mut Solver, report: &mut Report) -> Result<()> {
+        let Some((path, mut content)) = self.from.take() else {
+            return Ok(());
+        };
+        if let Some(warning) = content.elsewhere(solver.machine()) {
+            report.warn(warning);
+        }
+        solver.restore(Saved {
+            unknowns: content.take(path, "unknowns")?,
+            residuals: content.take(path, "residuals")?,
+            values: content.take(path, "values")?,
+            mixed: content.take(path, "mixed")?,
+        })
+    }
+
+    fn save(&mut self, solver: &Solver) -> Result<Option<PathBuf>> {
+        let Some(folder) = self.folder else {
+            return Ok(None);
+        };
+        let saved = solver.save();
+        let arrays = BTreeMap::from([
+            ("unknowns".to_owned(), saved.unknowns),
+            ("residuals".to_owned(), saved.residuals),
+            ("values".to_owned(), saved.values),
+            ("mixed".to_owned(), saved.mixed),
+        ]);
+        let (machine, step) = (solver.machine().to_owned(), solver.residuals().len() as u64);
+        flow::save(self.parameters, machine, step, arrays, self.files, folder).map(Some)
+    }
+
+    /// Iterates to the end, with progress, checkpoints, and a stop at Ctrl-C.
+    fn iterate(&mut self, solver: &mut Solver, goal: f64) -> std::result::Result<Status, Failure> {
+        let interrupted = flow::interruption();
+        let every = self.parameters.clone().end().checkpoint_every;
+        let mut progress = Progress::new(P::COMMAND, self.quiet);
+        loop {
+            if let Some(status) = solver.status() {
+                progress.finish();
+                return Ok(status);
+            }
+            if interrupted.load(Ordering::SeqCst) {
+                progress.finish();
+                let path = self.save(solver)?;
+                let after = format!("{} iterations", solver.residuals().len());
+                return Err(flow::stopped::<P>(&after, path.as_deref()));
+            }
+            advance(solver, goal, &mut progress)?;
+            if every.is_some_and(|every| (solver.residuals().len() as u64).is_multiple_of(every)) {
+                self.save(solver)?;
+            }
+        }
+    }
+}
+
 /// Solves a case, and tells how it went in the words of a run in time, an iteration for a step.
-pub(super) fn solve(
-    name: &'static str,
+pub(super) fn solve<P: Parameters>(
+    mut run: SteadyRun<'_, P>,
     case: Case,
     config: &Config,
-    common: &Common,
     report: &mut Report,
 ) -> std::result::Result<(Solution, Course), Failure> {
     let mut solver = Solver::new(case, config)?;
     report.set("machine", solver.machine());
+    run.restore(&mut solver, report)?;
     let started = Instant::now();
-    let status = iterate(name, &mut solver, config.tolerance(), common.quiet)?;
+    let status = run.iterate(&mut solver, config.tolerance())?;
     let spent = started.elapsed();
     report.time("iterations", spent);
     let solution = solver.solution()?;

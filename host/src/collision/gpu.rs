@@ -1,5 +1,6 @@
 //! The collision operator on a machine that runs kernels: the launches.
 
+mod cells;
 mod correction;
 mod direct;
 mod fast;
@@ -19,6 +20,7 @@ use super::{
 };
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
+pub use cells::CellCollisions;
 use direct::Direct;
 use fast::Fast;
 use frequency::Frequency;
@@ -330,25 +332,12 @@ impl<M: Machine + 'static, T: Real> Engine for MachineEngine<M, T> {
     }
 
     fn batch(&self, items: usize) -> Result<Box<dyn BatchEngine>> {
-        let n = self.config.grid.n();
-        let together = match self.config.method {
-            // The blocks of one distribution fill a GPU.
-            Method::Direct => 1,
-            Method::Fast => {
-                let cells = self.shape.cells as u64;
-                let values = (n as u64 + 4) * size_of::<T>() as u64 + 3 * 8;
-                let each = Fast::<M, T>::bytes_per_item(n) + cells * values;
-                let free = self.machine.limits()?.free_bytes;
-                (free / 2 / each).clamp(1, MOST_TOGETHER) as usize
-            }
-        };
-        // Groups of equal size, so that the last one wastes little.
-        let groups = items.div_ceil(together).max(1);
+        let together = together::<M, T>(&self.machine, &self.config, items)?;
         Ok(Box::new(Self::new(
             self.machine.clone(),
             self.name.clone(),
             &self.config,
-            items.div_ceil(groups).max(1),
+            together,
         )?))
     }
 
@@ -404,6 +393,28 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             Ok(())
         })
     }
+}
+
+/// How many of so many distributions are evaluated together: as many as fit, in groups of equal size, so that the last one wastes little.
+fn together<M: Machine, T: Real>(
+    machine: &M,
+    config: &OperatorConfig,
+    items: usize,
+) -> Result<usize> {
+    let n = config.grid.n();
+    let together = match config.method {
+        // The blocks of one distribution fill a GPU.
+        Method::Direct => 1,
+        Method::Fast => {
+            let cells = config.grid.cells() as u64;
+            let values = (n as u64 + 4) * size_of::<T>() as u64 + 3 * 8;
+            let each = Fast::<M, T>::bytes_per_item(n) + cells * values;
+            let free = machine.limits()?.free_bytes;
+            (free / 2 / each).clamp(1, MOST_TOGETHER) as usize
+        }
+    };
+    let groups = items.div_ceil(together).max(1);
+    Ok(items.div_ceil(groups).max(1))
 }
 
 /// What a recorded row says; sums over cells become integrals with the cells' volume.

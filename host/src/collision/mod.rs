@@ -64,6 +64,7 @@ pub mod transport;
 pub use cpu::{CpuOperator, CpuReal};
 #[doc(hidden)]
 pub use engine::Part;
+pub use gpu::CellCollisions;
 pub use grid::VelocityGrid;
 pub use moments::Moments;
 pub use operator::{Correction, CorrectionStatus, Evaluation, Method, OperatorConfig, Order};

@@ -8,7 +8,7 @@
 const INDEPENDENCE: f64 = 1e-11;
 
 /// The last few values of a map and their residuals.
-pub(super) struct Anderson {
+pub(in crate::bgk) struct Anderson {
     depth: usize,
     /// Newest first.
     values: Vec<Vec<f64>>,
@@ -19,13 +19,29 @@ pub(super) struct Anderson {
 
 impl Anderson {
     /// Mixes the newest value with up to `depth` older ones; none for plain iteration.
-    pub(super) fn new(depth: usize) -> Self {
+    pub(in crate::bgk) fn new(depth: usize) -> Self {
         Self {
             depth,
             values: Vec::new(),
             residuals: Vec::new(),
             products: Vec::new(),
         }
+    }
+
+    /// The values and the residuals that are kept, newest first.
+    pub(super) fn kept(&self) -> [&[Vec<f64>]; 2] {
+        [&self.values, &self.residuals]
+    }
+
+    /// Takes up what [`Anderson::kept`] gave; it mixes on to the same bits.
+    pub(super) fn restore(&mut self, values: Vec<Vec<f64>>, residuals: Vec<Vec<f64>>) {
+        // Each product was taken with the newer residual on the left.
+        let product = |i: usize, j: usize| dot(&residuals[i.min(j)], &residuals[i.max(j)]);
+        self.products = (0..residuals.len())
+            .map(|i| (0..residuals.len()).map(|j| product(i, j)).collect())
+            .collect();
+        self.values = values;
+        self.residuals = residuals;
     }
 
     /// Forgets all values.
@@ -36,7 +52,7 @@ impl Anderson {
     }
 
     /// The point to go on from, after `x` gave `y`. `x` is overwritten with it.
-    pub(super) fn mix(&mut self, x: &mut [f64], y: &[f64]) {
+    pub(in crate::bgk) fn mix(&mut self, x: &mut [f64], y: &[f64]) {
         if self.depth == 0 {
             x.copy_from_slice(y);
             return;

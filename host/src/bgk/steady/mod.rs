@@ -31,7 +31,7 @@
 //! of Neutron Transport* (1984), chapters 2 and 3. For kinetic models on GPUs without a stored distribution: L. Zhu and others, Comput. Phys.
 //! Commun. 245 (2019) 106861. The mixing: D. G. Anderson, J. ACM 12 (1965) 547.
 
-mod anderson;
+pub(super) mod anderson;
 mod cpu;
 mod gpu;
 mod nodes;
@@ -289,6 +289,19 @@ pub struct Solution {
     pub machine: String,
 }
 
+/// An iteration, saved.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Saved {
+    /// All unknowns.
+    pub unknowns: Vec<f64>,
+    /// Residual of each iteration.
+    pub residuals: Vec<f64>,
+    /// What the earlier iterations that are mixed gave, newest first, one after the other.
+    pub values: Vec<f64>,
+    /// By how much each of them had changed.
+    pub mixed: Vec<f64>,
+}
+
 /// Iterations without a new least residual after which it counts as stalled.
 const PATIENCE: usize = 150;
 
@@ -413,6 +426,55 @@ impl Solver {
             }
             self.step()?;
         }
+    }
+
+    /// What is needed to go on later to the same bits.
+    pub fn save(&self) -> Saved {
+        let [values, mixed] = self.mixing.kept().map(<[_]>::concat);
+        Saved {
+            unknowns: self.x.clone(),
+            residuals: self.residuals.clone(),
+            values,
+            mixed,
+        }
+    }
+
+    /// Goes on from where an iteration was saved.
+    ///
+    /// # Errors
+    /// Unknowns of another case, or not those of a gas.
+    pub fn restore(&mut self, saved: Saved) -> Result<()> {
+        let count = self.x.len();
+        let fits = saved.unknowns.len() == count
+            && saved.values.len() == saved.mixed.len()
+            && saved.values.len().is_multiple_of(count)
+            && saved.values.len() / count <= self.config.depth + 1;
+        if !fits {
+            return Err(Error::input(format!(
+                "the checkpoint is of another problem: it holds {} unknowns where this one has {count}",
+                saved.unknowns.len()
+            )));
+        }
+        let finite = [&saved.unknowns, &saved.values, &saved.mixed]
+            .into_iter()
+            .flatten()
+            .all(|value| value.is_finite());
+        if !(finite && self.plan.is_admissible(&saved.unknowns)) {
+            return Err(Error::input(
+                "the checkpoint holds no state of a gas: a density or temperature is not positive, or a value not finite",
+            ));
+        }
+        let rows = |all: Vec<f64>| all.chunks_exact(count).map(<[f64]>::to_vec).collect();
+        self.mixing.restore(rows(saved.values), rows(saved.mixed));
+        self.x = saved.unknowns;
+        self.least = (0, f64::INFINITY);
+        for (k, residual) in saved.residuals.iter().enumerate() {
+            if *residual < self.least.1 {
+                self.least = (k + 1, *residual);
+            }
+        }
+        self.residuals = saved.residuals;
+        Ok(())
     }
 
     /// The flow as it stands.

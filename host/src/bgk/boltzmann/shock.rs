@@ -1,0 +1,408 @@
+//! A shock wave of the Boltzmann equation: its grid, the states at its ends, and where it starts from.
+
+use nalgebra::{Matrix3, Vector3};
+use serde::{Deserialize, Serialize};
+
+use super::super::engine::{Node, nodes};
+use super::super::steady::anderson::Anderson;
+use super::super::{
+    Boundaries, Boundary, DiscreteMaxwellian, Gas, Mach, Moments, Problem, Scheme, Shock, Space,
+    State, VelocitySpace,
+};
+use super::flow::{LineConfig, operator, velocity_space};
+use crate::backend::{Backend, Precision};
+use crate::collision::{CollisionOperator, Evaluation, Order, Scattering, VelocityGrid};
+use crate::error::{Error, Result};
+
+/// Iterations in which a state settles down; some thirty are needed.
+const MOST_SETTLING: usize = 400;
+/// The collision integral of a settled state, relative to the loss.
+const SETTLED: f64 = 1e-12;
+/// What is accepted where no smaller one comes.
+const NEARLY: f64 = 1e-6;
+/// Growth of the collision integral over its least at which mixing has gone astray.
+const LEAP: f64 = 3.0;
+/// Relative difference of the fluxes at both ends.
+const MATCHED: f64 = 1e-12;
+/// Share of the longest step that keeps f >= 0 that is taken if no step is given.
+const SAFETY: f64 = 0.8;
+
+/// A shock wave at rest in a piece of a line, by the Boltzmann equation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShockWave {
+    /// Mach number.
+    pub mach: Mach,
+    /// Cells in space.
+    pub cells: usize,
+    /// Length of the upstream and of the downstream side, in l0.
+    pub sides: [f64; 2],
+    /// Velocity nodes along each axis.
+    pub velocities: usize,
+    /// Half-width of the velocity box about the mean velocities of both sides, in units of the square root of their temperatures.
+    pub cut: f64,
+    /// The scattering law.
+    pub scattering: Scattering,
+    /// Order of the coefficients of the collision integral.
+    pub order: Order,
+    /// Interpolation of the shift.
+    pub scheme: Scheme,
+    /// Time step; `None` for the longest with which no molecule passes more than a cell and f stays positive.
+    pub step: Option<f64>,
+    /// Arithmetic of the gain and the collision frequency.
+    pub precision: Precision,
+    /// Where to compute.
+    pub backend: Backend,
+}
+
+/// What was found while a wave was prepared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShockStart {
+    /// The thickness of the wave by the method of Mott-Smith (1951) with the moment of v_x^2, from which the run starts.
+    pub mott_smith_thickness: f64,
+    /// The downstream state that has the fluxes of the upstream one on this grid.
+    pub downstream: State,
+    /// The longest step for which collisions keep f >= 0.
+    pub longest_step: f64,
+}
+
+impl ShockWave {
+    /// Hard spheres in fourth order, with cells of 0.2 l0 and velocity cells of half the upstream thermal speed.
+    ///
+    /// # Errors
+    /// A Mach number that is not above 1.
+    pub fn new(mach: f64) -> Result<Self> {
+        let mach = Mach::new(mach)?;
+        let cut = Self::CUT;
+        Ok(Self {
+            mach,
+            cells: 120,
+            sides: [14.0, 10.0],
+            velocities: Self::nodes(mach, cut),
+            cut,
+            scattering: Scattering::HardSphere,
+            order: Order::Fourth,
+            scheme: Scheme::VanLeer,
+            step: None,
+            precision: Precision::F64,
+            backend: Backend::Auto,
+        })
+    }
+
+    /// The half-width of the velocity box that is taken if none is given: 4.5 standard deviations of a velocity component.
+    pub const CUT: f64 = 3.2;
+
+    /// Nodes along an axis for steps of half the upstream `sqrt(T)`.
+    pub fn nodes(mach: Mach, cut: f64) -> usize {
+        let [half, _] = extent(mach, cut);
+        2 * (2.0 * half).ceil() as usize
+    }
+
+    /// What is allowed but will cost accuracy, in words.
+    pub fn warnings(&self, start: &ShockStart) -> Vec<String> {
+        let mut warnings = Vec::new();
+        // There 1% of the jump is left in the profile of Mott-Smith.
+        let room = 1.2 * start.mott_smith_thickness;
+        if self.sides.iter().any(|side| *side < room) {
+            warnings.push(format!(
+                "the domain cuts the wave: {} l0 upstream and {} downstream of the jump where {room:.0} are needed on either side; use a longer domain",
+                self.sides[0], self.sides[1]
+            ));
+        }
+        let width = (self.sides[0] + self.sides[1]) / self.cells as f64;
+        if width > 0.41 {
+            warnings.push(format!(
+                "cells of {width:.3} l0 are wide for a shock; 0.2 l0 or less resolve it"
+            ));
+        }
+        let [half, _] = extent(self.mach, self.cut);
+        let spacing = 2.0 * half / self.velocities as f64;
+        if spacing > 0.6 {
+            warnings.push(format!(
+                "the velocity step {spacing:.3} is coarse for the collision integral at the upstream temperature: rates are off by some percent; {} velocities along an axis give 0.5",
+                Self::nodes(self.mach, self.cut)
+            ));
+        }
+        if self.order == Order::Second {
+            warnings.push(format!(
+                "in second order the gas relaxes about {:.0}% too fast on this grid; --order 4 does so within a few percent",
+                // Section of the rates in the documentation: 12% at 0.55 standard deviations, as the square of the step.
+                12.0 * (spacing * std::f64::consts::SQRT_2 / 0.55).powi(2)
+            ));
+        }
+        warnings
+    }
+
+    /// Prepares a run: the states at both ends, the start by Mott-Smith, the step.
+    ///
+    /// The states are those in which the collision integral of this grid vanishes, from Maxwellians by steps in time with Anderson mixing; the downstream one
+    /// is changed by Newton's method until it has the fluxes of the upstream one. Between them lies `f = f1 + s (f2 - f1)`, whose fluxes are the same
+    /// in each cell; `s = 1 / (1 + exp(-4 x / L))` has the thickness L for which the balance of v_x^2 holds in the middle.
+    ///
+    /// # Errors
+    /// Sides, grids or steps that are none or too coarse; a step in which collisions would make f negative.
+    pub fn line(&self) -> Result<(LineConfig, ShockStart)> {
+        if !(self
+            .sides
+            .iter()
+            .all(|side| side.is_finite() && *side > 0.0))
+        {
+            return Err(Error::input(format!(
+                "both sides of a shock need room; {} upstream and {} downstream were given",
+                self.sides[0], self.sides[1]
+            )));
+        }
+        if !(self.cut.is_finite() && self.cut > 0.0) {
+            return Err(Error::input(format!(
+                "the half-width of the velocity box must be positive and finite; {} was given",
+                self.cut
+            )));
+        }
+        let space = Space::line(self.cells, [-self.sides[0], self.sides[1]])?;
+        let [half, drift] = extent(self.mach, self.cut);
+        let grid = VelocityGrid::new(self.velocities, -half, half)?;
+        let velocity = velocity_space(&grid, drift)?;
+        velocity.check_range(&[self.mach.upstream(), self.mach.downstream()])?;
+        // The start is the same on every backend.
+        let mut gas = Discrete::new(self, grid, velocity)?;
+        let [upstream, downstream] = gas.ends(self.mach)?;
+
+        let middle: Vec<f64> = upstream
+            .iter()
+            .zip(&downstream)
+            .map(|(a, b)| 0.5 * (a + b))
+            .collect();
+        let at_middle = gas.evaluate(&middle)?;
+        let square = |f: &[f64], power: i32| -> f64 {
+            let terms = gas.nodes.iter().zip(f);
+            terms.map(|(node, f)| node.v[0].powi(power) * f).sum()
+        };
+        let thickness =
+            (square(&downstream, 3) - square(&upstream, 3)) / square(&at_middle.rate, 2);
+        if !(thickness.is_finite() && thickness > 0.0) {
+            return Err(Error::Numerical(format!(
+                "no wave was found between the two streams on this grid (thickness {thickness}); use more velocities"
+            )));
+        }
+        let mut longest = at_middle.correction.largest_step;
+        for end in [&upstream, &downstream] {
+            longest = longest.min(gas.evaluate(end)?.correction.largest_step);
+        }
+        let fastest = gas.velocity.x().fastest();
+        let step = self
+            .step
+            .unwrap_or_else(|| (SAFETY * longest).min(space.step(0) / fastest));
+        if !(step.is_finite() && step > 0.0) {
+            return Err(Error::input(format!(
+                "the time step must be positive and finite; {step} was given"
+            )));
+        }
+        if step > longest {
+            return Err(Error::input(format!(
+                "in the time step {step} collisions would leave negative populations; at most {longest:.4} keeps them positive, and without --dt the step is {:.4}",
+                (SAFETY * longest).min(space.step(0) / fastest)
+            )));
+        }
+        let mut initial = Vec::with_capacity(self.cells * grid.cells());
+        for i in 0..self.cells {
+            let s = 1.0 / (1.0 + (-4.0 * space.centre(0, i) / thickness).exp());
+            initial.extend(
+                upstream
+                    .iter()
+                    .zip(&downstream)
+                    .map(|(a, b)| a + s * (b - a)),
+            );
+        }
+        let start = ShockStart {
+            mott_smith_thickness: thickness,
+            downstream: gas.moments(&downstream).state(),
+            longest_step: longest,
+        };
+        let config = LineConfig {
+            space,
+            grid,
+            drift,
+            scattering: self.scattering,
+            order: self.order,
+            scheme: self.scheme,
+            step,
+            precision: self.precision,
+            backend: self.backend,
+            ends: [upstream, downstream],
+            initial,
+        };
+        Ok((config, start))
+    }
+}
+
+/// Half-width of the cubic box that both streams need, and its centre along x.
+fn extent(mach: Mach, cut: f64) -> [f64; 2] {
+    let [low, high] = Shock::velocities_of(mach, cut);
+    let across = cut * mach.downstream().temperature.sqrt();
+    let half = across.max(0.5 * (high - low));
+    [half, 0.5 * (low + high)]
+}
+
+/// The gas of the discrete collision integral.
+struct Discrete {
+    operator: CollisionOperator,
+    velocity: VelocitySpace,
+    nodes: Vec<Node>,
+    volume: f64,
+}
+
+impl Discrete {
+    fn new(wave: &ShockWave, grid: VelocityGrid, velocity: VelocitySpace) -> Result<Self> {
+        let config = operator(
+            &grid,
+            wave.scattering,
+            wave.order,
+            Precision::F64,
+            Backend::Cpu,
+        );
+        let problem = Problem {
+            space: Space::line(1, [0.0, 1.0])?,
+            velocity,
+            gas: Gas::default(),
+            boundaries: Boundaries::line(Boundary::Periodic, Boundary::Periodic),
+            conservative: true,
+            initial: Vec::new(),
+        };
+        Ok(Self {
+            operator: CollisionOperator::new(config)?,
+            nodes: nodes(&problem),
+            velocity: problem.velocity,
+            volume: grid.volume(),
+        })
+    }
+
+    fn evaluate(&mut self, f: &[f64]) -> Result<Evaluation> {
+        self.operator.evaluate_any(f)
+    }
+
+    fn moments(&self, f: &[f64]) -> Moments {
+        Moments::of(&self.velocity, |node| self.volume * f[node])
+    }
+
+    fn maxwellian(&self, state: State) -> Result<Vec<f64>> {
+        let maxwellian = DiscreteMaxwellian::conservative(&self.velocity, state)?;
+        let mut f = maxwellian.populations(&self.velocity);
+        f.iter_mut().for_each(|f| *f /= self.volume);
+        Ok(f)
+    }
+
+    /// Mass, momentum and energy that pass in a unit of time.
+    fn fluxes(&self, f: &[f64]) -> Vector3<f64> {
+        let mut sums = Vector3::zeros();
+        for (node, f) in self.nodes.iter().zip(f) {
+            let carried = node.carries(node.v[0] * f * self.volume);
+            sums += Vector3::new(carried.mass, carried.momentum[0], carried.energy);
+        }
+        sums
+    }
+
+    /// Lets a distribution settle down to where the collision integral vanishes; its mass, momentum and energy stay.
+    fn settle(&mut self, mut f: Vec<f64>) -> Result<Vec<f64>> {
+        let mut mixing = Anderson::new(12);
+        let mut best = (f64::INFINITY, f.clone());
+        // Steps that are yet to be taken without mixing.
+        let mut plain = 0;
+        for _ in 0..MOST_SETTLING {
+            let evaluation = self.evaluate(&f)?;
+            let rate: f64 = evaluation.rate.iter().map(|rate| rate.abs()).sum();
+            let loss = f.iter().zip(&evaluation.frequency);
+            let loss: f64 = loss.map(|(f, nu)| (f * nu).abs()).sum();
+            let size = rate / loss;
+            if size < best.0 {
+                best = (size, f.clone());
+            }
+            if size <= SETTLED {
+                break;
+            }
+            if plain == 0 && size > LEAP * best.0 {
+                // Mixing leapt too far, as it can where cells are wide: on from the best state by steps in time.
+                f.clone_from(&best.1);
+                mixing = Anderson::new(4);
+                plain = 20;
+                continue;
+            }
+            let step = SAFETY * evaluation.correction.largest_step;
+            let next: Vec<f64> = f
+                .iter()
+                .zip(&evaluation.rate)
+                .map(|(f, rate)| step.mul_add(*rate, *f))
+                .collect();
+            if plain > 0 {
+                plain -= 1;
+                f = next;
+            } else {
+                mixing.mix(&mut f, &next);
+            }
+        }
+        let (size, mut f) = best;
+        if size > NEARLY {
+            return Err(Error::Numerical(format!(
+                "the collision integral of this grid does not vanish at any state near a Maxwellian (relative size {size:.1e} at the least); use more velocities"
+            )));
+        }
+        if self.operator.config().order == Order::Second {
+            // Mixing leaves roundoff below zero.
+            f.iter_mut().for_each(|f| *f = f.max(0.0));
+        }
+        Ok(f)
+    }
+
+    /// The states of both streams, with equal fluxes.
+    fn ends(&mut self, mach: Mach) -> Result<[Vec<f64>; 2]> {
+        let upstream = self.maxwellian(mach.upstream())?;
+        let upstream = self.settle(upstream)?;
+        let wanted = self.fluxes(&upstream);
+        let mut state = mach.downstream();
+        let mut downstream = self.maxwellian(state)?;
+        for _ in 0..12 {
+            downstream = self.settle(downstream)?;
+            let missing = wanted - self.fluxes(&downstream);
+            if missing.amax() <= MATCHED * wanted.amax() {
+                return Ok([upstream, downstream]);
+            }
+            let change = jacobian(state).lu().solve(&missing);
+            let Some(change) = change.filter(|c| c.iter().all(|c| c.is_finite())) else {
+                break;
+            };
+            let next = State::along_x(
+                state.density + change[0],
+                state.velocity[0] + change[1],
+                state.temperature + change[2],
+            );
+            next.validate()?;
+            let (old, new) = (self.maxwellian(state)?, self.maxwellian(next)?);
+            for ((f, old), new) in downstream.iter_mut().zip(&old).zip(&new) {
+                *f += new - old;
+            }
+            state = next;
+        }
+        Err(Error::Numerical(
+            "no downstream state has the fluxes of the upstream one on this grid; use more velocities, or a Mach number farther from 1"
+                .into(),
+        ))
+    }
+}
+
+/// The derivatives of the fluxes of a gas in equilibrium with respect to n, u and T.
+fn jacobian(state: State) -> Matrix3<f64> {
+    let State {
+        density: n,
+        velocity: [u, _],
+        temperature: t,
+    } = state;
+    Matrix3::new(
+        u,
+        n,
+        0.0,
+        u * u + 0.5 * t,
+        2.0 * n * u,
+        0.5 * n,
+        u * (0.5 * u * u + 1.25 * t),
+        n * (1.5 * u * u + 1.25 * t),
+        1.25 * n * u,
+    )
+}

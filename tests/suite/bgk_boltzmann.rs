@@ -1,0 +1,382 @@
+//! Shock waves by the Boltzmann equation, steady runs that are interrupted, and the commands that compare with known results.
+
+use std::path::Path;
+
+use rarefy::bgk::boltzmann::{Line, LineConfig, ShockWave, cross_section};
+use rarefy::bgk::{DiscreteMaxwellian, Moments, Scheme, ShockPoint, Space, State};
+use rarefy::collision::{Order, Scattering, VelocityGrid};
+use rarefy::{Backend, Precision};
+use serde_json::Value;
+
+use crate::support;
+
+/// A small line between two Maxwellians, with cells that molecules cross more than one of in a step.
+fn line(scheme: Scheme, order: Order, scattering: Scattering) -> LineConfig {
+    let mut config = LineConfig {
+        space: Space::line(6, [-0.5, 0.7]).unwrap(),
+        grid: VelocityGrid::new(7, -3.6, 3.6).unwrap(),
+        drift: 0.4,
+        scattering,
+        order,
+        scheme,
+        step: 0.08,
+        precision: Precision::F64,
+        backend: Backend::Reference,
+        ends: [Vec::new(), Vec::new()],
+        initial: Vec::new(),
+    };
+    let velocity = config.velocity_space().unwrap();
+    let volume = config.grid.volume();
+    let of = |density, u, temperature| -> Vec<f64> {
+        let state = State::along_x(density, u, temperature);
+        let maxwellian = DiscreteMaxwellian::new(&velocity, state, true).unwrap();
+        let f = maxwellian.populations(&velocity);
+        f.iter().map(|f| f / volume).collect()
+    };
+    config.ends = [of(1.0, 1.0, 1.2), of(1.4, 0.6, 1.5)];
+    config.initial = (0..6)
+        .flat_map(|i| of(1.0 + 0.08 * f64::from(i), 1.0 - 0.07 * f64::from(i), 1.2))
+        .collect();
+    config
+}
+
+fn after(config: &LineConfig, steps: u64) -> Vec<f64> {
+    let mut line = Line::new(config.clone()).unwrap();
+    line.advance(steps).unwrap();
+    line.distributions().unwrap()
+}
+
+#[test]
+fn every_backend_takes_the_same_steps() {
+    for (scheme, order, scattering) in [
+        (Scheme::VanLeer, Order::Fourth, Scattering::HardSphere),
+        (
+            Scheme::Upwind,
+            Order::Second,
+            Scattering::Vhs { omega: 0.74 },
+        ),
+    ] {
+        let config = line(scheme, order, scattering);
+        let expected = after(&config, 2);
+        let largest = expected.iter().copied().fold(0.0, f64::max);
+        let mut backends = vec![Backend::Cpu, Backend::Emulator];
+        if support::device().is_some() {
+            backends.push(Backend::Cuda);
+        }
+        for backend in backends {
+            for (precision, tolerance) in [(Precision::F64, 1e-13), (Precision::F32, 1e-6)] {
+                let config = LineConfig {
+                    backend,
+                    precision,
+                    ..config.clone()
+                };
+                let found = after(&config, 2);
+                let worst = found
+                    .iter()
+                    .zip(&expected)
+                    .fold(0.0, |worst: f64, (a, b)| worst.max((a - b).abs()));
+                assert!(
+                    worst <= tolerance * largest,
+                    "{scheme:?}, {backend}, {precision}: off by {worst:e}"
+                );
+                // The emulator's threads run in one order.
+                if backend != Backend::Emulator {
+                    assert_eq!(
+                        found,
+                        after(&config, 2),
+                        "{backend}, {precision}: other bits"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// A puff of gas in a near vacuum, watched until its first molecules reach the ends: neither streaming nor collisions lose anything.
+#[test]
+fn mass_momentum_and_energy_are_kept_to_roundoff() {
+    let mut config = line(Scheme::VanLeer, Order::Second, Scattering::HardSphere);
+    config.backend = Backend::Cpu;
+    config.space = Space::line(6, [0.0, 6.0]).unwrap();
+    let nodes = config.grid.cells();
+    for end in &mut config.ends {
+        end.iter_mut().for_each(|f| *f *= 1e-20);
+    }
+    for cell in [0, 1, 4, 5] {
+        let end = config.ends[0].clone();
+        config.initial[cell * nodes..][..nodes].copy_from_slice(&end);
+    }
+    let velocity = config.velocity_space().unwrap();
+    let content = |f: &[f64]| -> [f64; 3] {
+        let mut sum = [0.0; 3];
+        for f in f.chunks_exact(nodes) {
+            let m = Moments::of(&velocity, |node| config.grid.volume() * f[node]);
+            let (n, u) = (m.density, m.velocity[0]);
+            sum[0] += n;
+            sum[1] += n * u;
+            sum[2] += n * (0.5 * u * u + 0.75 * m.temperature);
+        }
+        sum
+    };
+    let (start, end) = (content(&config.initial), content(&after(&config, 2)));
+    for (start, end) in start.iter().zip(end) {
+        assert!((end / start - 1.0).abs() < 1e-13, "{start} became {end}");
+    }
+}
+
+#[test]
+fn a_wave_stands_between_streams_of_equal_fluxes() {
+    let wave = ShockWave {
+        cells: 12,
+        velocities: 14,
+        backend: Backend::Cpu,
+        ..ShockWave::new(1.4).unwrap()
+    };
+    let (config, start) = wave.line().unwrap();
+    let velocity = config.velocity_space().unwrap();
+    let nodes = config.grid.cells();
+    let points: Vec<[f64; 3]> = config
+        .initial
+        .chunks_exact(nodes)
+        .chain(config.ends.iter().map(|end| &end[..]))
+        .map(|f| {
+            let m = Moments::of(&velocity, |node| config.grid.volume() * f[node]);
+            ShockPoint {
+                x: 0.0,
+                density: m.density,
+                velocity: m.velocity[0],
+                temperature: m.temperature,
+                pxx: m.pressure[0],
+                heat_flux: m.heat_flux[0],
+            }
+            .fluxes()
+        })
+        .collect();
+    for point in &points {
+        for (flux, first) in point.iter().zip(points[0]) {
+            assert!((flux / first - 1.0).abs() < 1e-11, "{point:?}");
+        }
+    }
+    // Close to Rankine and Hugoniot's state, which holds for Maxwellians.
+    let exact = wave.mach.downstream();
+    assert!((start.downstream.density / exact.density - 1.0).abs() < 1e-3);
+    assert!((start.downstream.temperature / exact.temperature - 1.0).abs() < 1e-3);
+    // The stream itself is steady.
+    let mut steady = config.clone();
+    steady.space = Space::line(4, [0.0, 1.0]).unwrap();
+    steady.step = config.step.min(0.05);
+    steady.ends[1] = config.ends[0].clone();
+    steady.initial = config.ends[0].repeat(4);
+    let f = after(&steady, 5);
+    let largest = f.iter().copied().fold(0.0, f64::max);
+    for (now, before) in f.iter().zip(&steady.initial) {
+        assert!((now - before).abs() < 1e-10 * largest);
+    }
+}
+
+/// The mean free path is that of hard spheres, and the relaxation of stress in a uniform gas has the rate 1.
+#[test]
+fn the_units_are_those_of_the_models() {
+    let path = 1.0 / (2f64.sqrt() * cross_section(Scattering::HardSphere));
+    assert!((path - 8.0 / (5.0 * std::f64::consts::PI.sqrt())).abs() < 1e-14);
+    // Maxwell molecules: the rate of stress is 1 whatever the distribution, but for the error of the grid.
+    let mut config = line(Scheme::Upwind, Order::Fourth, Scattering::Maxwell);
+    config.backend = Backend::Cpu;
+    config.grid = VelocityGrid::new(18, -4.5, 4.5).unwrap();
+    config.space = Space::line(3, [0.0, 3.0]).unwrap();
+    config.step = 0.02;
+    let velocity = config.velocity_space().unwrap();
+    let volume = config.grid.volume();
+    let anisotropic: Vec<f64> = (0..config.grid.cells())
+        .map(|cell| {
+            let [x, y, z] = config.grid.velocity(cell);
+            (-x * x / 1.3 - (y * y + z * z) / 0.85).exp()
+                / (1.3f64.sqrt() * 0.85 * 5.568_327_996_831_708)
+        })
+        .collect();
+    config.ends = [anisotropic.clone(), anisotropic.clone()];
+    config.initial = anisotropic.repeat(3);
+    let excess = |f: &[f64]| {
+        let m = Moments::of(&velocity, |node| volume * f[node]);
+        m.pressure[0] - 0.5 * m.density * m.temperature
+    };
+    let nodes = config.grid.cells();
+    // One step: streaming does not change what is uniform.
+    let f = after(&config, 1);
+    let rate = -(excess(&f[nodes..2 * nodes]) / excess(&anisotropic)).ln() / config.step;
+    assert!((rate - 1.0).abs() < 0.03, "rate {rate}");
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> std::process::Output {
+    let binary = std::env::var_os("RAREFY_BIN").unwrap_or(env!("CARGO_BIN_EXE_rarefy").into());
+    std::process::Command::new(binary)
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn run(folder: &Path, line: &str) -> Value {
+    let mut arguments: Vec<&str> = line.split_whitespace().collect();
+    arguments.extend(["--json", "--quiet"]);
+    let output = command(folder, &arguments);
+    assert!(
+        output.status.success(),
+        "{line}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn rarefy_shock_solves_the_boltzmann_equation_and_goes_on_to_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let case = "shock --mach 1.4 --collision boltzmann --velocities 14 --nx 12 --backend cpu";
+    let whole = run(folder, &format!("{case} --steps 4 --out whole"));
+    run(
+        folder,
+        &format!("{case} --steps 2 --checkpoint-every 2 --out part"),
+    );
+    let rest = run(
+        folder,
+        "shock --resume part/checkpoint.rarefy --steps 4 --out rest",
+    );
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    assert_eq!(whole["result"], rest["result"]);
+    assert_eq!(read("whole/profile.csv"), read("rest/profile.csv"));
+    assert!(
+        read("whole/profile.csv").starts_with("x,density,velocity,temperature,pxx,heat_flux\n")
+    );
+    assert!(whole["boltzmann"]["mott_smith_thickness"].as_f64().unwrap() > 6.0);
+    assert_eq!(whole["parameters"]["collision"], "boltzmann");
+    assert_eq!(whole["parameters"]["order"], 4);
+    assert!(whole["parameters"]["dt"].as_f64().unwrap() > 0.0);
+    assert!(
+        whole["conservation"]["flux_spread"]["mass"]
+            .as_f64()
+            .unwrap()
+            < 0.02
+    );
+    for file in ["profile.png", "history.csv", "run.json"] {
+        assert!(folder.join("whole").join(file).exists(), "{file}");
+    }
+}
+
+#[test]
+fn steady_runs_go_on_to_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (name, case, file) in [
+        (
+            "shock",
+            "shock --mach 2 --steady --nx 300 --backend cpu",
+            "profile.csv",
+        ),
+        (
+            "cavity",
+            "cavity --delta 1 --n 12 --steady --linear --backend cpu",
+            "vertical.csv",
+        ),
+    ] {
+        let whole = run(folder, &format!("{case} --out whole"));
+        run(
+            folder,
+            &format!("{case} --steps 8 --checkpoint-every 4 --out part"),
+        );
+        let rest = run(
+            folder,
+            &format!("{name} --resume part/checkpoint.rarefy --steps 3000 --out rest"),
+        );
+        assert_eq!(whole["result"], rest["result"], "{name}");
+        assert_eq!(whole["steady"]["iterations"], rest["steady"]["iterations"]);
+        let read = |place: &str| std::fs::read_to_string(folder.join(place).join(file)).unwrap();
+        assert_eq!(read("whole"), read("rest"), "{name}");
+    }
+}
+
+#[test]
+fn known_results_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = run(folder.path(), "validate --quick --backend cpu --out out");
+    let near = |row: &Value, found: &str, known: &str, share: f64| {
+        let [found, known] = [found, known].map(|key| row[key].as_f64().unwrap());
+        assert!((found / known - 1.0).abs() < share, "{row}");
+    };
+    let rows = |key: &str| report[key].as_array().unwrap().clone();
+    assert_eq!(rows("plates").len(), 3);
+    for row in rows("plates") {
+        near(&row, "stress", "known_stress", 1e-4);
+        near(&row, "heat_flux", "known_heat_flux", 1e-4);
+    }
+    assert_eq!(rows("cavities").len(), 3);
+    for row in rows("cavities") {
+        near(&row, "drag", "known_drag", 0.005);
+        near(&row, "flow", "known_flow", 0.005);
+    }
+    assert_eq!(rows("shocks").len(), 4);
+    for row in rows("shocks") {
+        near(&row, "thickness", "known_thickness", 0.01);
+        assert!(row["largest_difference"].as_f64().unwrap() < 0.002, "{row}");
+    }
+    assert_eq!(rows("centre_lines").len(), 24);
+    for file in [
+        "plates.csv",
+        "cavities.csv",
+        "centre_lines.csv",
+        "shocks.csv",
+        "profiles.csv",
+        "centre_lines.png",
+        "shocks.png",
+    ] {
+        assert!(folder.path().join("out").join(file).exists(), "{file}");
+    }
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    run(
+        folder,
+        "cavity --n 8 --steady --linear --steps 2 --checkpoint-every 1 --backend cpu --out saved",
+    );
+    std::fs::write(folder.join("empty.txt"), "no table\n").unwrap();
+    for (line, why) in [
+        ("shock --order 4", "--collision boltzmann"),
+        ("shock --collision boltzmann --order 3", "2 or 4"),
+        ("shock --collision boltzmann --reduced", "leave it out"),
+        ("shock --collision boltzmann --steady", "leave it out"),
+        (
+            "shock --collision boltzmann --model shakhov",
+            "leave it out",
+        ),
+        ("shock --collision boltzmann --omega 0.4", "0.5 to 1"),
+        ("shock --collision boltzmann --velocities 8x9x9", "cubic"),
+        ("shock --collision boltzmann --velocities 65", "3 to 64"),
+        (
+            "shock --collision boltzmann --mach 3 --velocities 8",
+            "too coarse",
+        ),
+        ("shock --collision boltzmann --cut 2", "too narrow"),
+        (
+            "shock --collision boltzmann --mach 1.4 --velocities 14 --dt 0.3 --length 40",
+            "negative populations",
+        ),
+        (
+            "bench --timings empty.txt --out figures",
+            "cargo bench --bench bgk",
+        ),
+        (
+            "cavity --resume saved/checkpoint.rarefy --delta 2",
+            "contradicts",
+        ),
+    ] {
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        let output = command(folder, &arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
+        assert!(stderr.contains(why), "{line}: {stderr}");
+    }
+}
