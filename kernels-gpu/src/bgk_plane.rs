@@ -26,11 +26,8 @@ pub const fn plane_rows(shakhov: bool) -> u32 {
     if shakhov { 4 } else { 8 }
 }
 
-/// Nodes of the innermost axis that a thread walks over at once: g and h, or a group.
-#[inline(always)]
-pub const fn plane_nodes(bytes: usize, reduced: bool) -> u32 {
-    if bytes == 4 && !reduced { 4 } else { 2 }
-}
+/// Nodes of the innermost axis that a thread walks over at once: g and h, or two.
+const PLANE_NODES: u32 = 2;
 
 /// Tiles of a plane of cells, one a block.
 #[inline(always)]
@@ -42,9 +39,8 @@ pub const fn plane_tiles(nx: u32, ny: u32, bytes: usize, sloped: bool, shakhov: 
 
 /// Groups of nodes for one v_x.
 #[inline(always)]
-pub const fn plane_groups(shape: &FlowShape, bytes: usize) -> u32 {
-    let nodes = plane_nodes(bytes, shape.integrated > 0);
-    shape.count_y * quotient(shape.count_m + nodes - 1, nodes)
+pub const fn plane_groups(shape: &FlowShape) -> u32 {
+    shape.count_y * quotient(shape.count_m + PLANE_NODES - 1, PLANE_NODES)
 }
 
 /// Words of shared memory of a block: the sums of its warps.
@@ -116,7 +112,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn plane<const SLOPED: bool, const SHAKHOV: bool>(&self) {
         let shape = self.shape;
-        let parts = ceiling(plane_groups(shape, size_of::<T>()), self.groups);
+        let parts = ceiling(plane_groups(shape), self.groups);
         // All chunks of a tile follow each other, and find its tables in the L2 cache.
         let (tile, chunk) = split(self.t.block_idx(), shape.count_x * parts);
         let (jx, part) = split(chunk, parts);
@@ -210,19 +206,16 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         part: u32,
     ) {
         let shape = self.shape;
-        let (mut item, end) = self.share(part, plane_groups(shape, size_of::<T>()));
-        let nodes = plane_nodes(size_of::<T>(), shape.integrated > 0);
-        let (mut jy, group) = split(item, ceiling(shape.count_m, nodes));
-        let mut m = group * nodes;
+        let (mut item, end) = self.share(part, plane_groups(shape));
+        let (mut jy, group) = split(item, ceiling(shape.count_m, PLANE_NODES));
+        let mut m = group * PLANE_NODES;
         while item < end {
             if shape.integrated > 0 {
                 self.march::<SLOPED, SHAKHOV, DIRECTION, W, true, 2>(column, jy, m);
-            } else if const { plane_nodes(size_of::<T>(), false) == 4 } {
-                self.march::<SLOPED, SHAKHOV, DIRECTION, W, false, 4>(column, jy, m);
             } else {
                 self.march::<SLOPED, SHAKHOV, DIRECTION, W, false, 2>(column, jy, m);
             }
-            m += nodes;
+            m += PLANE_NODES;
             if m >= shape.count_m {
                 m = 0;
                 jy += 1;
@@ -293,7 +286,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         let mut even = self.load(column, &nodes, &place);
         let mut ahead = self.look::<SHAKHOV, REDUCED, W>(column, &place);
         let mut s = 0;
-        if const { !SLOPED && !SHAKHOV && size_of::<T>() == 4 } {
+        if const { !SHAKHOV && size_of::<T>() == 4 } {
             // The populations of two rows are under way, and what the tables have for one. The rows are odd in number, and what would come of one more
             // is not given out.
             place = nodes.place(shape, 1);

@@ -127,7 +127,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         let two = space.dimensions() == 2;
         let sloped = plan.scheme == Scheme::VanLeer;
         let (all_groups, warps) = if two {
-            (plane_groups(&shape, size_of::<T>()), PLANE_THREADS / 32)
+            (plane_groups(&shape), PLANE_THREADS / 32)
         } else {
             (line_groups(&shape), LINE_THREADS / 32)
         };
