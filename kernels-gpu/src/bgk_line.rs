@@ -237,7 +237,12 @@ impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
         let column = |k: usize| span.column(k, 0, shape);
         let table = |row: u32| {
             let row = row * shape.columns();
-            let [values] = span.take(t, tables, |_| row + span.source(0), |_, w| row + column(w));
+            let [values] = span.take(
+                t,
+                tables,
+                |_| row + span.first_column(0),
+                |_, w| row + column(w),
+            );
             values
         };
         let mut x = [T::ZERO; W];
@@ -298,7 +303,7 @@ impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
         span.take(
             t,
             tables,
-            |k| row(k) * shape.columns() + span.source(0),
+            |k| row(k) * shape.columns() + span.first_column(0),
             |k, w| row(k) * shape.columns() + span.column(w, 0, shape),
         )
     }
@@ -316,7 +321,7 @@ impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
         span.take_once(
             t,
             f,
-            |k| self.base(self.jx, jy, node(k)) + span.source(0),
+            |k| self.base(self.jx, jy, node(k)) + span.first(),
             |k, w| self.base(span.node(w, self.jx, shape), jy, node(k)) + span.source(w),
         )
     }

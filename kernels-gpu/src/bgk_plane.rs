@@ -6,54 +6,47 @@ use crate::bgk_flow::layout::{
     FlowShape, Heat, Source, axis, ceiling, limited, power_of_two, row, source, split,
 };
 use crate::bgk_flow::pass::Pass;
-use crate::bgk_flow::span::{Span, span_tiles};
+use crate::bgk_flow::span::{Span, folded_tiles};
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::simt::{Simt, WARP};
 
 /// Threads of a block of the passes over a plane.
 pub const PLANE_THREADS: u32 = 128;
-/// Cells of a thread in a row.
-pub const PLANE_WIDTH: u32 = 2;
-const W: usize = PLANE_WIDTH as usize;
-/// Cells that a warp takes up.
-const PLACES: u32 = PLANE_WIDTH * WARP;
 
-/// Rows of cells that a block gives out, by the bytes of a population and for Shakhov's model: as many as have room for their sums.
+/// Cells of a thread in a row: what 16 bytes hold.
 #[inline(always)]
-pub const fn plane_rows(bytes: usize, shakhov: bool) -> u32 {
-    match (bytes == 4, shakhov) {
-        (true, false) => 16,
-        (true, true) | (false, false) => 8,
-        (false, true) => 4,
-    }
+pub const fn plane_width(bytes: usize) -> u32 {
+    if bytes == 4 { 4 } else { 2 }
 }
 
-/// Nodes of the innermost axis that a thread walks over at once: g and h, or a group.
+/// Rows of cells that a block gives out: as many as have room for their sums.
 #[inline(always)]
-pub const fn plane_nodes(bytes: usize, reduced: bool) -> u32 {
-    if bytes == 4 && !reduced { 4 } else { 2 }
+pub const fn plane_rows(shakhov: bool) -> u32 {
+    if shakhov { 4 } else { 8 }
 }
+
+/// Nodes of the innermost axis that a thread walks over at once: g and h, or two.
+const PLANE_NODES: u32 = 2;
 
 /// Tiles of a plane of cells, one a block.
 #[inline(always)]
 pub const fn plane_tiles(nx: u32, ny: u32, bytes: usize, sloped: bool, shakhov: bool) -> u32 {
-    let rows = plane_rows(bytes, shakhov);
-    span_tiles(nx, PLANE_WIDTH, sloped) * quotient(ny + rows - 1, rows)
+    let rows = plane_rows(shakhov);
+    let strips = quotient(ny + rows - 1, rows);
+    folded_tiles(nx, strips, plane_width(bytes), sloped)
 }
 
 /// Groups of nodes for one v_x.
 #[inline(always)]
-pub const fn plane_groups(shape: &FlowShape, bytes: usize) -> u32 {
-    let nodes = plane_nodes(bytes, shape.integrated > 0);
-    shape.count_y * quotient(shape.count_m + nodes - 1, nodes)
+pub const fn plane_groups(shape: &FlowShape) -> u32 {
+    shape.count_y * quotient(shape.count_m + PLANE_NODES - 1, PLANE_NODES)
 }
 
 /// Words of shared memory of a block: the sums of its warps.
 #[inline(always)]
 pub const fn plane_scratch(shape: &FlowShape, bytes: usize) -> u32 {
-    let rows = plane_rows(bytes, shape.shakhov != 0);
-    shape.pass_sums() * rows * PLANE_WIDTH * PLANE_THREADS
+    shape.pass_sums() * plane_rows(shape.shakhov != 0) * plane_width(bytes) * PLANE_THREADS
 }
 
 kernel! {
@@ -118,58 +111,83 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn plane<const SLOPED: bool, const SHAKHOV: bool>(&self) {
-        let Self { t, shape, .. } = *self;
-        let tiles = plane_tiles(shape.nx, shape.ny, size_of::<T>(), SLOPED, SHAKHOV);
-        let (chunk, tile) = split(t.block_idx(), tiles);
-        let (jx, part) = split(
-            chunk,
-            ceiling(plane_groups(shape, size_of::<T>()), self.groups),
-        );
-        if jx >= shape.count_x {
-            return;
+        let shape = self.shape;
+        let parts = ceiling(plane_groups(shape), self.groups);
+        // All chunks of a tile follow each other, and find its tables in the L2 cache.
+        let (tile, chunk) = split(self.t.block_idx(), shape.count_x * parts);
+        let (jx, part) = split(chunk, parts);
+        let forward = self.forward(jx);
+        // Decided at compile time, so that no other width is compiled; and the direction only where registers and code allow to compile both.
+        if const { plane_width(size_of::<T>()) == 4 } {
+            if const { SHAKHOV } {
+                self.strip::<SLOPED, SHAKHOV, 0, 4>(chunk, tile, jx, part, forward);
+            } else if forward {
+                self.strip::<SLOPED, SHAKHOV, 1, 4>(chunk, tile, jx, part, forward);
+            } else {
+                self.strip::<SLOPED, SHAKHOV, -1, 4>(chunk, tile, jx, part, forward);
+            }
+        } else {
+            self.strip::<SLOPED, SHAKHOV, 0, 2>(chunk, tile, jx, part, forward);
         }
-        let rows = plane_rows(size_of::<T>(), SHAKHOV);
-        // Neighbours in x follow each other: they write parts of the same sectors.
-        let (strip, tile_x) = split(tile, span_tiles(shape.nx, PLANE_WIDTH, SLOPED));
-        let low = strip * rows;
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn strip<const SLOPED: bool, const SHAKHOV: bool, const DIRECTION: i32, const W: usize>(
+        &self,
+        chunk: u32,
+        tile: u32,
+        jx: u32,
+        part: u32,
+        forward: bool,
+    ) {
+        let Self { t, shape, axes, .. } = *self;
+        let rows = plane_rows(SHAKHOV);
         let mut k = 0;
         while k < shape.pass_sums() * rows {
-            self.scratch
-                .set_run(t, self.own(rows, t.warp(), 0, k), [T::ZERO; W]);
+            let at = self.own::<W>(rows, t.warp(), 0, k);
+            self.scratch.set_run(t, at, [T::ZERO; W]);
             k += 1;
         }
-        let forward = self.forward(jx);
-        self.groups::<SLOPED, SHAKHOV>(jx, part, tile_x, low, forward);
+        let of_x = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
+        let whole = of_x(axis::WHOLE).to_f64() as i32;
+        let a = of_x(axis::FRACTION);
+        let strips = ceiling(shape.ny, rows);
+        let (span, strip) = Span::<W>::folded(t, tile, strips, shape, whole, forward, SLOPED);
+        let most = (shape.pitch - W as u32) as i32;
+        let own = if span.cell < 0 { 0 } else { span.cell };
+        let column = Column {
+            own: (if own < most { own } else { most }) as u32,
+            span,
+            jx,
+            forward,
+            low: strip * rows,
+            along_x: [a, a * (T::ONE - a)],
+        };
+        self.groups::<SLOPED, SHAKHOV, DIRECTION, W>(&column, part);
         t.sync_threads();
-        self.sum_plane::<SLOPED>(chunk, tile_x, low, rows, forward);
+        self.sum_plane(&column, chunk, rows);
     }
 
     /// Where a warp keeps the k-th sum of this lane's cells in a row.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn own(&self, rows: u32, warp: u32, k: u32, row: u32) -> u32 {
-        ((warp * self.shape.pass_sums() + k) * rows + row) * PLACES + self.t.lane() * PLANE_WIDTH
+    fn own<const W: usize>(&self, rows: u32, warp: u32, k: u32, row: u32) -> u32 {
+        (((warp * self.shape.pass_sums() + k) * rows + row) * WARP + self.t.lane()) * W as u32
     }
 
     /// Adds the sums of the warps, which have the same cells, in the order of the warps.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn sum_plane<const SLOPED: bool>(
-        &self,
-        chunk: u32,
-        tile_x: u32,
-        low: u32,
-        rows: u32,
-        forward: bool,
-    ) {
+    fn sum_plane<const W: usize>(&self, column: &Column<T, W>, chunk: u32, rows: u32) {
         let Self { t, shape, .. } = *self;
-        let span = Span::<W>::new(t, tile_x, shape, 0, forward, SLOPED);
         let mut row = t.warp();
-        while row < rows && low + row < shape.ny {
+        while row < rows {
+            let iy = column.low + row;
             let mut k = 0;
             while k < shape.pass_sums() {
-                let sum = self.sum_of_warps::<W>(|warp| self.own(rows, warp, k, row));
-                if span.gives {
-                    let place = (low + row) * shape.pitch + span.gives_to();
+                let sum = self.sum_of_warps::<W>(|warp| self.own::<W>(rows, warp, k, row));
+                if column.span.gives && iy < shape.ny {
+                    let place = iy * shape.pitch + column.span.gives_to();
                     let at = (chunk * shape.pass_sums() + k) * shape.plane() + place;
                     self.partial.set_run(t, at as usize, sum);
                 }
@@ -182,38 +200,22 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// The groups of nodes of this warp.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn groups<const SLOPED: bool, const SHAKHOV: bool>(
+    fn groups<const SLOPED: bool, const SHAKHOV: bool, const DIRECTION: i32, const W: usize>(
         &self,
-        jx: u32,
+        column: &Column<T, W>,
         part: u32,
-        tile_x: u32,
-        low: u32,
-        forward: bool,
     ) {
-        let Self { t, shape, axes, .. } = *self;
-        let of_x = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
-        let whole = of_x(axis::WHOLE).to_f64() as i32;
-        let a = of_x(axis::FRACTION);
-        let column = Column {
-            span: Span::new(t, tile_x, shape, whole, forward, SLOPED),
-            jx,
-            forward,
-            low,
-            along_x: [a, a * (T::ONE - a)],
-        };
-        let (mut item, end) = self.share(part, plane_groups(shape, size_of::<T>()));
-        let nodes = plane_nodes(size_of::<T>(), shape.integrated > 0);
-        let (mut jy, group) = split(item, ceiling(shape.count_m, nodes));
-        let mut m = group * nodes;
+        let shape = self.shape;
+        let (mut item, end) = self.share(part, plane_groups(shape));
+        let (mut jy, group) = split(item, ceiling(shape.count_m, PLANE_NODES));
+        let mut m = group * PLANE_NODES;
         while item < end {
             if shape.integrated > 0 {
-                self.march::<SLOPED, SHAKHOV, true, 2>(&column, jy, m);
-            } else if const { plane_nodes(size_of::<T>(), false) == 4 } {
-                self.march::<SLOPED, SHAKHOV, false, 4>(&column, jy, m);
+                self.march::<SLOPED, SHAKHOV, DIRECTION, W, true, 2>(column, jy, m);
             } else {
-                self.march::<SLOPED, SHAKHOV, false, 2>(&column, jy, m);
+                self.march::<SLOPED, SHAKHOV, DIRECTION, W, false, 2>(column, jy, m);
             }
-            m += nodes;
+            m += PLANE_NODES;
             if m >= shape.count_m {
                 m = 0;
                 jy += 1;
@@ -225,9 +227,16 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// Walks down the rows with the `M` nodes of one v_y from m on.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn march<const SLOPED: bool, const SHAKHOV: bool, const REDUCED: bool, const M: usize>(
+    fn march<
+        const SLOPED: bool,
+        const SHAKHOV: bool,
+        const DIRECTION: i32,
+        const W: usize,
+        const REDUCED: bool,
+        const M: usize,
+    >(
         &self,
-        column: &Column<T>,
+        column: &Column<T, W>,
         jy: u32,
         m: u32,
     ) {
@@ -237,7 +246,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         let up = vy > T::ZERO;
         let whole = of_y(axis::WHOLE).to_f64() as i32;
         let b = of_y(axis::FRACTION);
-        let rows = plane_rows(size_of::<T>(), SHAKHOV);
+        let rows = plane_rows(SHAKHOV);
         // Row 0 of the walk lies so many rows upstream of the first that is given out; with slopes one more follows the last.
         let (lead, behind) = if SLOPED { (2, 1) } else { (1, 0) };
         let start = if up {
@@ -245,7 +254,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         } else {
             (column.low + rows) as i32 - 1 + whole + lead
         };
-        let mut nodes = Nodes::<T, M> {
+        let mut nodes = Nodes::<T, W, M> {
             jy,
             m,
             up,
@@ -275,9 +284,9 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         let last = rows + (lead + behind) as u32;
         let mut place = nodes.place(shape, 0);
         let mut even = self.load(column, &nodes, &place);
-        let mut ahead = self.look::<SHAKHOV, REDUCED>(column, &place);
+        let mut ahead = self.look::<SHAKHOV, REDUCED, W>(column, &place);
         let mut s = 0;
-        if const { !SLOPED && !SHAKHOV && size_of::<T>() == 4 } {
+        if const { !SHAKHOV && size_of::<T>() == 4 } {
             // The populations of two rows are under way, and what the tables have for one. The rows are odd in number, and what would come of one more
             // is not given out.
             place = nodes.place(shape, 1);
@@ -286,13 +295,15 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                 ($f:ident, $s:expr) => {
                     let (f, row) = ($f, ahead);
                     if $s + 1 < last {
-                        ahead = self.look::<SHAKHOV, REDUCED>(column, &place);
+                        ahead = self.look::<SHAKHOV, REDUCED, W>(column, &place);
                     }
                     if $s + 2 < last {
                         place = nodes.place(shape, $s + 2);
                         $f = self.load(column, &nodes, &place);
                     }
-                    self.step::<SLOPED, SHAKHOV, REDUCED, M>(column, &mut nodes, $s, &row, f);
+                    self.step::<SLOPED, SHAKHOV, DIRECTION, W, REDUCED, M>(
+                        column, &mut nodes, $s, &row, f,
+                    );
                 };
             }
             while s < last {
@@ -308,9 +319,15 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                 if s < last {
                     place = nodes.place(shape, s);
                     even = self.load(column, &nodes, &place);
-                    ahead = self.look::<SHAKHOV, REDUCED>(column, &place);
+                    ahead = self.look::<SHAKHOV, REDUCED, W>(column, &place);
                 }
-                self.step::<SLOPED, SHAKHOV, REDUCED, M>(column, &mut nodes, s - 1, &row, f);
+                self.step::<SLOPED, SHAKHOV, DIRECTION, W, REDUCED, M>(
+                    column,
+                    &mut nodes,
+                    s - 1,
+                    &row,
+                    f,
+                );
             }
         }
     }
@@ -318,10 +335,10 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// The populations that a row of the walk takes.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<const M: usize>(
+    fn load<const W: usize, const M: usize>(
         &self,
-        column: &Column<T>,
-        nodes: &Nodes<T, M>,
+        column: &Column<T, W>,
+        nodes: &Nodes<T, W, M>,
         place: &Place,
     ) -> [[T; W]; M] {
         let Self { t, shape, f, .. } = *self;
@@ -338,7 +355,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         span.take_once(
             t,
             f,
-            |k| base(column.jx) + span.source(0) + offset(k),
+            |k| base(column.jx) + span.first() + offset(k),
             |k, w| base(span.node(w, column.jx, shape)) + span.source(w) + offset(k),
         )
     }
@@ -346,22 +363,17 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// What the tables have for a row of the walk.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn look<const SHAKHOV: bool, const REDUCED: bool>(
+    fn look<const SHAKHOV: bool, const REDUCED: bool, const W: usize>(
         &self,
-        column: &Column<T>,
+        column: &Column<T, W>,
         place: &Place,
-    ) -> Row<T> {
+    ) -> Row<T, W> {
         let Self { t, shape, axes, .. } = *self;
         let span = &column.span;
         let outside = place.along_y.face != 0;
         let iy = place.along_y.cell;
         // Beyond a face along y stands the column of the cell itself, which does not come from elsewhere along x.
-        let own = |w: usize| {
-            let cell = span.cell + w as i32;
-            let cell = if cell < 0 { 0 } else { cell as u32 };
-            let cell = if cell < shape.nx { cell } else { shape.nx - 1 };
-            shape.face_columns(2) + (place.along_y.face - 1) * shape.nx + cell
-        };
+        let own = || shape.face_columns(2) + (place.along_y.face - 1) * shape.pitch + column.own;
         let at = |k: usize, jx: u32| {
             let row = match k {
                 0 => row::KEEP,
@@ -372,32 +384,37 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             };
             row * shape.columns()
         };
-        let [keep, steep, mut x, y] = if outside {
-            let mut values = [[T::ZERO; W]; 4];
+        let mut values = [[T::ZERO; W]; 4];
+        if outside || span.straight {
+            let from = if outside {
+                own()
+            } else {
+                span.first_column(iy)
+            };
             let mut k = 0;
             while k < 4 {
-                let mut w = 0;
-                while w < W {
-                    values[k][w] = self.tables.get(t, (at(k, column.jx) + own(w)) as usize);
-                    w += 1;
-                }
+                values[k] = self.tables.get_whole(t, (at(k, column.jx) + from) as usize);
                 k += 1;
             }
-            values
         } else {
-            span.take(
-                t,
-                self.tables,
-                |k| at(k, column.jx) + iy * shape.pitch + span.source(0),
-                |k, w| at(k, span.node(w, column.jx, shape)) + span.column(w, iy, shape),
-            )
-        };
+            let mut w = 0;
+            while w < W {
+                let (jx, from) = (span.node(w, column.jx, shape), span.column(w, iy, shape));
+                let mut k = 0;
+                while k < 4 {
+                    values[k][w] = self.tables.get(t, (at(k, jx) + from) as usize);
+                    k += 1;
+                }
+                w += 1;
+            }
+        }
+        let [keep, steep, mut x, y] = values;
         let mut slope = [T::ZERO; W];
         let mut w = 0;
         while w < W && SHAKHOV {
             let velocity = |e: u32| axes.get(t, (e + axis::VELOCITY) as usize);
             let (at, jx) = if outside {
-                (own(w), column.jx)
+                (own() + w as u32, column.jx)
             } else {
                 let jx = span.node(w, column.jx, shape);
                 (span.column(w, iy, shape), jx)
@@ -425,12 +442,19 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// Relaxes a row of the walk, shifts it along x and y, and writes and sums what comes of it and the rows before.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn step<const SLOPED: bool, const SHAKHOV: bool, const REDUCED: bool, const M: usize>(
+    fn step<
+        const SLOPED: bool,
+        const SHAKHOV: bool,
+        const DIRECTION: i32,
+        const W: usize,
+        const REDUCED: bool,
+        const M: usize,
+    >(
         &self,
-        column: &Column<T>,
-        nodes: &mut Nodes<T, M>,
+        column: &Column<T, W>,
+        nodes: &mut Nodes<T, W, M>,
         s: u32,
-        row: &Row<T>,
+        row: &Row<T, W>,
         f: [[T; W]; M],
     ) {
         let t = self.t;
@@ -459,14 +483,16 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             }
             k += 1;
         }
-        // The same for all lanes.
-        if !row.outside {
-            let [a, c] = column.along_x;
-            let mut k = 0;
-            while k < M {
-                z[k] = span.shift_either_way::<S, T, SLOPED>(t, z[k], a, c, column.forward);
-                k += 1;
-            }
+        // What comes from beyond a face along y stays where it is along x; some lanes of a warp may have it, others not.
+        let [a, c] = if row.outside {
+            [T::ZERO; 2]
+        } else {
+            column.along_x
+        };
+        let mut k = 0;
+        while k < M {
+            z[k] = span.shift_to::<S, T, SLOPED, DIRECTION>(t, z[k], a, c, column.forward);
+            k += 1;
         }
 
         let [b, d] = nodes.along_y;
@@ -491,20 +517,20 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             }
             k += 1;
         }
-        let rows = plane_rows(size_of::<T>(), SHAKHOV);
+        let rows = plane_rows(SHAKHOV);
         let r = s.wrapping_sub(if SLOPED { 3 } else { 1 });
         if r < rows {
-            self.give::<SHAKHOV, REDUCED, M>(column, nodes, r, out);
+            self.give::<SHAKHOV, W, REDUCED, M>(column, nodes, r, out);
         }
     }
 
     /// Writes the r-th row that a walk gives out and adds it to the sums.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn give<const SHAKHOV: bool, const REDUCED: bool, const M: usize>(
+    fn give<const SHAKHOV: bool, const W: usize, const REDUCED: bool, const M: usize>(
         &self,
-        column: &Column<T>,
-        nodes: &Nodes<T, M>,
+        column: &Column<T, W>,
+        nodes: &Nodes<T, W, M>,
         r: u32,
         out: [[T; W]; M],
     ) {
@@ -515,7 +541,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             scratch,
             ..
         } = *self;
-        let rows = plane_rows(size_of::<T>(), SHAKHOV);
+        let rows = plane_rows(SHAKHOV);
         let row = if nodes.up { r } else { rows - 1 - r };
         let iy = column.low + row;
         if column.span.gives && iy < shape.ny {
@@ -547,7 +573,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             w += 1;
         }
         let add = |k: u32, values: [T; W], factor: T| {
-            let at = self.own(rows, t.warp(), k, row);
+            let at = self.own::<W>(rows, t.warp(), k, row);
             let mut sum = scratch.get_run::<W, _>(t, at);
             let mut w = 0;
             while w < W {
@@ -573,8 +599,10 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
 }
 
 /// The cells of a thread along x and the molecules that meet them.
-struct Column<T> {
+struct Column<T, const W: usize> {
     span: Span<W>,
+    /// The first cell itself, or the nearest there is.
+    own: u32,
     jx: u32,
     forward: bool,
     /// Lowest row of the tile.
@@ -583,7 +611,7 @@ struct Column<T> {
 }
 
 /// A group of nodes on its way down the rows.
-struct Nodes<T, const M: usize> {
+struct Nodes<T, const W: usize, const M: usize> {
     jy: u32,
     m: u32,
     up: bool,
@@ -603,7 +631,7 @@ struct Nodes<T, const M: usize> {
 /// What the tables have for a row of the walk: what is kept of the populations, the steepness or the table of h, and the Maxwellian's factors along x
 /// and y; for Shakhov what goes with the unresolved |c|^2 besides, and the rest of its polynomial in the factor along x.
 #[derive(Clone, Copy)]
-struct Row<T> {
+struct Row<T, const W: usize> {
     outside: bool,
     keep: [T; W],
     steep: [T; W],
@@ -618,7 +646,7 @@ struct Place {
     jy: u32,
 }
 
-impl<T, const M: usize> Nodes<T, M> {
+impl<T, const W: usize, const M: usize> Nodes<T, W, M> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn place(&self, shape: &FlowShape, s: u32) -> Place {
         let q = if self.up {

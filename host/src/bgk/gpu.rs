@@ -10,8 +10,8 @@ use std::time::Duration;
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{
     self as kernels, EQUILIBRIUM_THREADS, EQUILIBRIUM_THREADS_OF_MANY, FACE_ROW_THREADS,
-    FACE_THREADS, Faces, FlowShape, KEPT, PASS_SUMS_SHAKHOV, Relaxing, SPAN_LIMIT, SUMS_SHAKHOV,
-    axis, cells_both_ways, face, leaving, row,
+    FACE_THREADS, FACE_WIDTH, Faces, FlowShape, KEPT, PASS_SUMS_SHAKHOV, Relaxing, SPAN_LIMIT,
+    SUMS_SHAKHOV, axis, cells_both_ways, face, leaving, row,
 };
 use rarefy_kernels::bgk_line::{self, LINE_THREADS, line_groups, line_tiles};
 use rarefy_kernels::bgk_plane::{self, PLANE_THREADS, plane_groups, plane_tiles};
@@ -127,7 +127,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         let two = space.dimensions() == 2;
         let sloped = plan.scheme == Scheme::VanLeer;
         let (all_groups, warps) = if two {
-            (plane_groups(&shape, size_of::<T>()), PLANE_THREADS / 32)
+            (plane_groups(&shape), PLANE_THREADS / 32)
         } else {
             (line_groups(&shape), LINE_THREADS / 32)
         };
@@ -599,7 +599,7 @@ impl<T: Real> Start<T> {
             start.emissions[at] = unit.mass;
             start.emissions[at + 1..][..factors.x.len()].copy_from_slice(&factors.x);
             let first = shape.face_columns(k as u32) as usize;
-            let length = [shape.ny, shape.nx][direction] as usize;
+            let length = [FACE_WIDTH * shape.ny, shape.pitch][direction] as usize;
             let mut fill = |row: u32, value: f64| {
                 start.tables[row as usize * columns + first..][..length].fill(T::from_f64(value));
             };

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{FlowShape, axis, face};
-use rarefy_kernels::bgk_separate::{self as kernels, STREAM_THREADS};
+use rarefy_kernels::bgk_separate::{
+    self as kernels, COLLIDE_THREADS, PAIR_LEN, STREAM_THREADS, collide_cells,
+};
 
 use super::engine::initial_populations;
 use super::shift::Courant;
@@ -166,9 +168,6 @@ impl<T: Real> Sequential<T> {
     }
 }
 
-/// Threads of a block of the collision kernel: the work of a cell is long, and there are few of them.
-const COLLIDE_THREADS: u32 = 64;
-
 /// One of the paper's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeparateKernel {
@@ -187,7 +186,7 @@ pub struct SeparateKernels<M: Machine, T: Real> {
     omega: f64,
     f: M::Buffer<T>,
     axes: M::Buffer<T>,
-    weights: M::Buffer<T>,
+    pairs: M::Buffer<T>,
     incoming: M::Buffer<T>,
     fields: M::Buffer<f64>,
 }
@@ -246,12 +245,12 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
             axes.extend([inner.mass, inner.energy, inner.energy, log]);
         }
         debug_assert_eq!(axes.len() % axis::LEN as usize, 0);
-        let weights: Vec<f64> = velocity
-            .x()
-            .weights()
-            .iter()
-            .flat_map(|wx| velocity.y_weights().iter().map(move |wy| wx * wy))
-            .collect();
+        let mut pairs = Vec::with_capacity((PAIR_LEN * count_x * count_y) as usize);
+        for (vx, wx) in velocity.x().nodes().iter().zip(velocity.x().weights()) {
+            for (vy, wy) in velocity.y_nodes().iter().zip(velocity.y_weights()) {
+                pairs.extend([*vx, *vy, wx * wy, 0.0]);
+            }
+        }
         let incoming: Vec<f64> = states
             .iter()
             .flat_map(|state| DiscreteMaxwellian::sampled(velocity, *state).populations(velocity))
@@ -263,7 +262,7 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
         Ok(Self {
             f: upload(initial_populations(problem)?)?,
             axes: upload(axes)?,
-            weights: upload(weights)?,
+            pairs: upload(pairs)?,
             incoming: upload(incoming)?,
             fields: machine.allocate(3 * nx as usize)?,
             shape,
@@ -291,10 +290,13 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
                 )
             }
             SeparateKernel::Collision => self.machine.launch(
-                Grid::per_item(self.shape.nx as usize, COLLIDE_THREADS),
+                Grid {
+                    blocks: self.shape.nx.div_ceil(collide_cells(size_of::<T>())),
+                    threads: COLLIDE_THREADS,
+                },
                 kernels::collide_line {
                     axes: &self.axes,
-                    weights: &self.weights,
+                    pairs: &self.pairs,
                     f: &mut self.f,
                     fields: &mut self.fields,
                     shape: self.shape,

@@ -18,8 +18,8 @@ pub mod face {
 /// A phase space as the kernels see it.
 ///
 /// Populations are stored `[jx][jy][m][iy][ix]`, rows along x padded to `pitch`. Tables have one row of `columns` for each quantity: a column for each
-/// place of a padded plane of cells, then the columns of what comes in through the faces: left and right, one for each row of cells; bottom
-/// and top, one for each column of cells.
+/// place of a padded plane of cells, then the columns of what comes in through the faces: left and right, [`FACE_WIDTH`] equal ones for each row of cells,
+/// so that a lane beyond a face reads them as it reads cells; bottom and top, one for each place of a padded row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct FlowShape {
@@ -77,6 +77,9 @@ pub mod axis {
     pub const LEN: u32 = 4;
 }
 
+/// Columns of the tables for each row of cells at the left and right faces: as many as one access reads.
+pub const FACE_WIDTH: u32 = 4;
+
 /// Sums that a cell needs: BGK's n, n u_x, n u_y and the sum of |v|^2 f, then Shakhov's sums of v |v|^2 f and of v_x^2, v_y^2 and v_x v_y times f.
 pub const SUMS_BGK: u32 = 4;
 /// See [`SUMS_BGK`].
@@ -97,16 +100,16 @@ impl FlowShape {
     /// Columns of the tables, rounded up to whole warps.
     #[inline(always)]
     pub const fn columns(&self) -> u32 {
-        (self.plane() + 2 * self.ny + 2 * self.nx).next_multiple_of(WARP)
+        (self.face_columns(3) + self.pitch).next_multiple_of(WARP)
     }
     /// First of the columns of a face: 0 left, 1 right, 2 bottom, 3 top.
     #[inline(always)]
     pub const fn face_columns(&self, face: u32) -> u32 {
         match face {
             0 => self.plane(),
-            1 => self.plane() + self.ny,
-            2 => self.plane() + 2 * self.ny,
-            _ => self.plane() + 2 * self.ny + self.nx,
+            1 => self.plane() + FACE_WIDTH * self.ny,
+            2 => self.plane() + 2 * FACE_WIDTH * self.ny,
+            _ => self.plane() + 2 * FACE_WIDTH * self.ny + self.pitch,
         }
     }
     /// Row of the first factor along v_y.

@@ -1,6 +1,6 @@
 //! Spans: the neighbouring cells that a lane of a pass owns, and the shift along x by them.
 
-use super::layout::{FlowShape, limited, source};
+use super::layout::{FACE_WIDTH, FlowShape, ceiling, face, limited, source, split};
 use crate::math::Real;
 use crate::memory::In;
 use crate::simt::{Simt, WARP};
@@ -23,6 +23,19 @@ const CELL_BITS: u32 = 29;
 /// Cells along x that a span can tell apart.
 pub const SPAN_LIMIT: u32 = 1 << CELL_BITS;
 
+/// Warps that take up strips of rows laid end to end: one lane of each only lends its cells (with slopes two), and so does a span of cells beyond the end of
+/// each row where molecules come in (with slopes at either end).
+#[inline(always)]
+pub(crate) const fn folded_tiles(nx: u32, strips: u32, width: u32, sloped: bool) -> u32 {
+    let lent = lent(sloped);
+    (strips * (nx.div_ceil(width) + lent) - lent).div_ceil(WARP - lent)
+}
+
+#[inline(always)]
+const fn lent(sloped: bool) -> u32 {
+    if sloped { 2 } else { 1 }
+}
+
 /// `W` neighbouring cells of a row, and the cells that molecules come from which travel some whole cells.
 #[derive(Clone, Copy)]
 pub(crate) struct Span<const W: usize> {
@@ -32,13 +45,19 @@ pub(crate) struct Span<const W: usize> {
     pub(crate) cell: i32,
     /// Whether the lane gives its cells out; the last may lie in the padding of the row.
     pub(crate) gives: bool,
-    /// Whether the cells that these take from are those of one aligned access.
+    /// Whether one aligned access reads the populations or the entries of a table that these take.
     pub(crate) straight: bool,
+    /// The first population that this access reads.
+    first: u32,
+    /// The first column of the tables that it reads in row 0, and the distance of rows.
+    columns: [u32; 2],
+    /// Whether the cells lie beyond the end where molecules leave: then there is no slope.
+    flat: bool,
     from: [u32; W],
 }
 
 impl<const W: usize> Span<W> {
-    /// The span of this lane in a tile.
+    /// The span of this lane in a tile of one row.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(crate) fn new<S: Simt>(
         t: &S,
@@ -51,8 +70,46 @@ impl<const W: usize> Span<W> {
         let (lane, width) = (t.lane(), W as u32);
         let cells = span_cells(width, sloped);
         let lead = if forward || sloped { 1 } else { 0 };
-        let first = (tile * cells) as i32;
-        let cell = first + (lane * width) as i32 - (lead * width) as i32;
+        let cell = (tile * cells + lane * width) as i32 - (lead * width) as i32;
+        let gives = lane >= lead && lane < lead + cells / width && cell < shape.nx as i32;
+        Self::of(t, cell, gives, shape, whole, forward)
+    }
+
+    /// The span of this lane in a tile of strips laid end to end, and the strip.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(crate) fn folded<S: Simt>(
+        t: &S,
+        tile: u32,
+        strips: u32,
+        shape: &FlowShape,
+        whole: i32,
+        forward: bool,
+        sloped: bool,
+    ) -> (Self, u32) {
+        let (lane, lent) = (t.lane(), lent(sloped));
+        let spans = ceiling(shape.nx, W as u32);
+        let lead = if forward || sloped { 1 } else { 0 };
+        let (strip, place) = split(tile * (WARP - lent) + lane, spans + lent);
+        let cell = (place as i32 - lead as i32) * W as i32;
+        let gives = lane >= lead
+            && lane < lead + WARP - lent
+            && place >= lead
+            && place < lead + spans
+            && strip < strips;
+        let strip = if strip < strips { strip } else { strips - 1 };
+        (Self::of(t, cell, gives, shape, whole, forward), strip)
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn of<S: Simt>(
+        t: &S,
+        cell: i32,
+        gives: bool,
+        shape: &FlowShape,
+        whole: i32,
+        forward: bool,
+    ) -> Self {
+        let (lane, width) = (t.lane(), W as u32);
         let (below, above) = (lane.wrapping_sub(1) % WARP, (lane + 1) % WARP);
         let place = if forward { cell - whole } else { cell + whole };
         let mut from = [0; W];
@@ -62,14 +119,34 @@ impl<const W: usize> Span<W> {
             from[k] = s.cell | s.face << CELL_BITS | u32::from(s.mirrored) << 31;
             k += 1;
         }
+        let flat = if forward {
+            place >= shape.nx as i32 && shape.right == face::TABLE
+        } else {
+            place <= -(W as i32) && shape.left == face::TABLE
+        };
+        let side = from[0] >> CELL_BITS;
+        let beyond = (side == 1 || side == 2) && from[W - 1] >> CELL_BITS == side;
+        let counts = !flat && !beyond;
+        let mut straight = from[0] & (width - 1) == 0 || !counts;
+        let mut k = 1;
+        while k < W {
+            straight &= from[k] == from[0] + k as u32 || !counts;
+            k += 1;
+        }
+        let first = (from[0] % SPAN_LIMIT) & !(width - 1);
         Self {
             upstream: if forward { below } else { above },
             downstream: if forward { above } else { below },
             cell,
-            gives: lane >= lead && lane < lead + cells / width && cell < shape.nx as i32,
-            straight: place >= 0
-                && place + W as i32 <= shape.nx as i32
-                && place as u32 & (width - 1) == 0,
+            gives,
+            straight: straight && side < 4,
+            first,
+            columns: if beyond {
+                [shape.face_columns(side - 1), FACE_WIDTH]
+            } else {
+                [first, shape.pitch]
+            },
+            flat,
             from,
         }
     }
@@ -78,6 +155,17 @@ impl<const W: usize> Span<W> {
     #[inline(always)]
     pub(crate) fn gives_to(&self) -> u32 {
         if self.gives { self.cell as u32 } else { 0 }
+    }
+    /// The first population of a [straight](Self::straight) access.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> u32 {
+        self.first
+    }
+    /// The first column of the tables of a straight access for row iy.
+    #[inline(always)]
+    pub(crate) fn first_column(&self, iy: u32) -> u32 {
+        let [first, distance] = self.columns;
+        first + iy * distance
     }
     /// The cell that the k-th one takes from; some cell, where it takes from beyond a face.
     #[inline(always)]
@@ -106,7 +194,7 @@ impl<const W: usize> Span<W> {
             iy * shape.pitch + self.source(k)
         } else {
             // The columns of the high face follow those of the low one.
-            shape.face_columns(0) + (face - 1) * shape.ny + iy
+            shape.face_columns(0) + FACE_WIDTH * ((face - 1) * shape.ny + iy)
         }
     }
 
@@ -167,10 +255,10 @@ impl<const W: usize> Span<W> {
         values
     }
 
-    /// [`shift`](Self::shift) for molecules of either direction.
+    /// [`shift`](Self::shift) in a direction that is known when compiled, forward (1) or backward (-1), or is not (0).
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn shift_either_way<S: Simt, T: Real, const SLOPED: bool>(
+    pub(crate) fn shift_to<S: Simt, T: Real, const SLOPED: bool, const DIRECTION: i32>(
         &self,
         t: &S,
         post: [T; W],
@@ -178,6 +266,12 @@ impl<const W: usize> Span<W> {
         curvature: T,
         forward: bool,
     ) -> [T; W] {
+        if DIRECTION > 0 {
+            return self.shift::<S, T, SLOPED, true>(t, post, fraction, curvature);
+        }
+        if DIRECTION < 0 {
+            return self.shift::<S, T, SLOPED, false>(t, post, fraction, curvature);
+        }
         let turned = |values: [T; W]| {
             let mut turned = values;
             let mut k = 0;
@@ -217,7 +311,8 @@ impl<const W: usize> Span<W> {
                 before = post[at(k)];
                 k += 1;
             }
-            let beyond = t.shuffle(difference[0], self.downstream);
+            let first = if self.flat { T::ZERO } else { difference[0] };
+            let beyond = t.shuffle(first, self.downstream);
             let mut passes = [T::ZERO; W];
             let mut k = 0;
             while k < W {

@@ -5,7 +5,8 @@
 //! for molecules that travel k whole cells, one more for a slope.
 
 use super::layout::{
-    FlowShape, Heat, Lanes, axis, ceiling, cells_both_ways, entry, limited, row, source, split,
+    FACE_WIDTH, FlowShape, Heat, Lanes, axis, ceiling, cells_both_ways, entry, limited, row,
+    source, split,
 };
 use crate::kernel;
 use crate::math::Real;
@@ -120,13 +121,14 @@ kernel! {
         if (faces.walls >> side) & 1 != 0 {
             let emitted = emission(&shape, side);
             density = total(0) / emissions.get(t, emitted);
-            let column = (shape.face_columns(side) + iy) as usize;
-            let mut jx = t.thread_idx();
-            while jx < shape.count_x {
+            let column = (shape.face_columns(side) + FACE_WIDTH * iy) as usize;
+            let mut index = t.thread_idx();
+            while index < FACE_WIDTH * shape.count_x {
+                let (jx, copy) = (index / FACE_WIDTH, index % FACE_WIDTH);
                 let value = density * emissions.get(t, emitted + 1 + jx as usize);
                 let at = (row::X + jx) as usize * shape.columns() as usize + column;
-                tables.set(t, at, T::from_f64(value));
-                jx += t.block_dim();
+                tables.set(t, at + copy as usize, T::from_f64(value));
+                index += t.block_dim();
             }
         }
         let k = t.thread_idx();
@@ -365,8 +367,8 @@ fn near_rows<S: Simt, T: Real, const SLOPED: bool>(
                     let iy = if side == 0 { d } else { shape.ny - 1 - d };
                     let column = match from.face {
                         0 => iy * shape.pitch + from.cell,
-                        1 => shape.face_columns(0) + iy,
-                        _ => shape.face_columns(1) + iy,
+                        1 => shape.face_columns(0) + FACE_WIDTH * iy,
+                        _ => shape.face_columns(1) + FACE_WIDTH * iy,
                     };
                     let place = iy * shape.pitch + from.cell;
                     let post = relaxed(t, f, tables, axes, shape, [jx_from, jy, m], column, place);
