@@ -338,7 +338,7 @@ kernel! {
     /// What [`pair_flows()`](super::pair_flows()) computes, of many states.
     ///
     /// **Block**: a tile of 32 values of d, and [`BATCH_STATES`] states. Of the `order` blocks the first have the longest tiles, and the rest the shortest
-    /// first: where two blocks share a multiprocessor, a long one meets a short one. **Thread**: one state and [`WIDTH`] neighbouring
+    /// first: where two blocks share a multiprocessor, a long one meets a short one. **Thread**: one state and four neighbouring
     /// values of d. It walks through the rows m, with u, v, and a window of the cells m + d in registers, so that a row of
     /// four jumps needs one cell m and one cell m + d more; what the four bring to cell m is one sum, and what they take from
     /// cell m + d is complete when it leaves the window.
