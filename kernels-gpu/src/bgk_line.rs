@@ -248,13 +248,13 @@ impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
         let mut x = [T::ZERO; W];
         let mut k = 0;
         while k < W {
-            let row = row::X + span.node(k, jx, shape);
+            let row = row::X + span.table_node(k, jx, shape);
             x[k] = tables.get(t, (row * shape.columns() + column(k)) as usize);
             k += 1;
         }
         let heat = if SHAKHOV {
             let heat = |k: usize| {
-                let vx = of_x(span.node(k, jx, shape), axis::VELOCITY);
+                let vx = of_x(span.table_node(k, jx, shape), axis::VELOCITY);
                 Heat::new(t, tables, shape, column(k), vx)
             };
             let mut all = [heat(0); W];
@@ -318,12 +318,17 @@ impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
             let node = m + k as u32;
             if node < shape.count_m { node } else { m }
         };
-        span.take_once(
+        let mut values = span.take_once(
             t,
             f,
             |k| self.base(self.jx, jy, node(k)) + span.first(),
             |k, w| self.base(span.node(w, self.jx, shape), jy, node(k)) + span.source(w),
-        )
+        );
+        if span.any_mixed() {
+            self.pass
+                .take_images(span, self.jx, jy, 0, node, &mut values);
+        }
+        values
     }
 
     /// Relaxes, shifts, writes and sums the populations of `M` nodes of one v_y.

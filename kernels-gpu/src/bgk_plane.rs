@@ -28,6 +28,7 @@ pub const fn plane_rows(shakhov: bool) -> u32 {
 
 /// Nodes of the innermost axis that a thread walks over at once: g and h, or two.
 const PLANE_NODES: u32 = 2;
+const M: usize = PLANE_NODES as usize;
 
 /// Tiles of a plane of cells, one a block.
 #[inline(always)]
@@ -210,11 +211,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         let (mut jy, group) = split(item, ceiling(shape.count_m, PLANE_NODES));
         let mut m = group * PLANE_NODES;
         while item < end {
-            if shape.integrated > 0 {
-                self.march::<SLOPED, SHAKHOV, DIRECTION, W, true, 2>(column, jy, m);
-            } else {
-                self.march::<SLOPED, SHAKHOV, DIRECTION, W, false, 2>(column, jy, m);
-            }
+            self.march::<SLOPED, SHAKHOV, DIRECTION, W>(column, jy, m);
             m += PLANE_NODES;
             if m >= shape.count_m {
                 m = 0;
@@ -227,14 +224,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// Walks down the rows with the `M` nodes of one v_y from m on.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn march<
-        const SLOPED: bool,
-        const SHAKHOV: bool,
-        const DIRECTION: i32,
-        const W: usize,
-        const REDUCED: bool,
-        const M: usize,
-    >(
+    fn march<const SLOPED: bool, const SHAKHOV: bool, const DIRECTION: i32, const W: usize>(
         &self,
         column: &Column<T, W>,
         jy: u32,
@@ -254,14 +244,16 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         } else {
             (column.low + rows) as i32 - 1 + whole + lead
         };
-        let mut nodes = Nodes::<T, W, M> {
+        let mut nodes = Nodes::<T, W> {
             jy,
             m,
             up,
             start,
             vy,
             along_y: [b, b * (T::ONE - b)],
+            image: false,
             mass: [T::ZERO; M],
+            energy: [T::ZERO; M],
             argument: [T::ZERO; M],
             log_weight: [T::ZERO; M],
             before: [[T::ZERO; W]; M],
@@ -272,62 +264,50 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         while k < M {
             let node = m + k as u32;
             let known = if node < shape.count_m { node } else { m };
-            let at = shape.axis_m(known) + axis::FRACTION;
-            let [argument, log_weight] = axes.get_run::<2, _>(t, at as usize);
+            let at = shape.axis_m(known);
+            let [mass, energy] = axes.get_run::<2, _>(t, at as usize);
+            let [argument, log_weight] = axes.get_run::<2, _>(t, (at + axis::FRACTION) as usize);
             // A node beyond the last counts for nothing.
             let live = node < shape.count_m;
-            nodes.mass[k] = if live { T::ONE } else { T::ZERO };
-            nodes.argument[k] = if live { argument } else { T::ZERO };
+            nodes.mass[k] = if live { mass } else { T::ZERO };
+            nodes.energy[k] = if live { energy } else { T::ZERO };
+            nodes.argument[k] = argument;
             nodes.log_weight[k] = log_weight;
             k += 1;
         }
         let last = rows + (lead + behind) as u32;
         let mut place = nodes.place(shape, 0);
-        let mut even = self.load(column, &nodes, &place);
-        let mut ahead = self.look::<SHAKHOV, REDUCED, W>(column, &place);
+        let mut next = self.load(column, &nodes, &place);
+        let mut ahead = self.look::<SHAKHOV, W>(column, &place);
         let mut s = 0;
-        if const { !SHAKHOV && size_of::<T>() == 4 } {
-            // The populations of two rows are under way, and what the tables have for one. The rows are odd in number, and what would come of one more
-            // is not given out.
+        if const { !SLOPED && !SHAKHOV && size_of::<T>() == 4 } {
+            // The populations of two rows are under way, and what the tables have for one.
             place = nodes.place(shape, 1);
-            let mut odd = self.load(column, &nodes, &place);
-            macro_rules! step {
-                ($f:ident, $s:expr) => {
-                    let (f, row) = ($f, ahead);
-                    if $s + 1 < last {
-                        ahead = self.look::<SHAKHOV, REDUCED, W>(column, &place);
-                    }
-                    if $s + 2 < last {
-                        place = nodes.place(shape, $s + 2);
-                        $f = self.load(column, &nodes, &place);
-                    }
-                    self.step::<SLOPED, SHAKHOV, DIRECTION, W, REDUCED, M>(
-                        column, &mut nodes, $s, &row, f,
-                    );
-                };
-            }
+            let mut later = self.load(column, &nodes, &place);
             while s < last {
-                step!(even, s);
-                step!(odd, s + 1);
-                s += 2;
+                let (f, row) = (next, ahead);
+                next = later;
+                if s + 1 < last {
+                    ahead = self.look::<SHAKHOV, W>(column, &place);
+                }
+                if s + 2 < last {
+                    place = nodes.place(shape, s + 2);
+                    later = self.load(column, &nodes, &place);
+                }
+                self.step::<SLOPED, SHAKHOV, DIRECTION, W>(column, &mut nodes, s, &row, f);
+                s += 1;
             }
         } else {
             // Of one row: registers are short.
             while s < last {
-                let (f, row) = (even, ahead);
+                let (f, row) = (next, ahead);
                 s += 1;
                 if s < last {
                     place = nodes.place(shape, s);
-                    even = self.load(column, &nodes, &place);
-                    ahead = self.look::<SHAKHOV, REDUCED, W>(column, &place);
+                    next = self.load(column, &nodes, &place);
+                    ahead = self.look::<SHAKHOV, W>(column, &place);
                 }
-                self.step::<SLOPED, SHAKHOV, DIRECTION, W, REDUCED, M>(
-                    column,
-                    &mut nodes,
-                    s - 1,
-                    &row,
-                    f,
-                );
+                self.step::<SLOPED, SHAKHOV, DIRECTION, W>(column, &mut nodes, s - 1, &row, f);
             }
         }
     }
@@ -335,10 +315,10 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// The populations that a row of the walk takes.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<const W: usize, const M: usize>(
+    fn load<const W: usize>(
         &self,
         column: &Column<T, W>,
-        nodes: &Nodes<T, W, M>,
+        nodes: &Nodes<T, W>,
         place: &Place,
     ) -> [[T; W]; M] {
         let Self { t, shape, f, .. } = *self;
@@ -352,33 +332,48 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             let live = k == 0 || nodes.m + (k as u32) < shape.count_m;
             if live { k as u32 * plane } else { 0 }
         };
-        span.take_once(
+        let mut values = span.take_once(
             t,
             f,
             |k| base(column.jx) + span.first() + offset(k),
             |k, w| base(span.node(w, column.jx, shape)) + span.source(w) + offset(k),
-        )
+        );
+        if span.any_mixed() {
+            let node = |k: usize| {
+                let node = nodes.m + k as u32;
+                if node < shape.count_m { node } else { nodes.m }
+            };
+            self.take_images(
+                span,
+                column.jx,
+                place.jy,
+                place.along_y.cell,
+                node,
+                &mut values,
+            );
+        }
+        values
     }
 
     /// What the tables have for a row of the walk.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn look<const SHAKHOV: bool, const REDUCED: bool, const W: usize>(
+    fn look<const SHAKHOV: bool, const W: usize>(
         &self,
         column: &Column<T, W>,
         place: &Place,
     ) -> Row<T, W> {
         let Self { t, shape, axes, .. } = *self;
         let span = &column.span;
-        let outside = place.along_y.face != 0;
+        let face = place.along_y.face;
+        let outside = face != 0 && !place.along_y.mirrored;
         let iy = place.along_y.cell;
         // Beyond a face along y stands the column of the cell itself, which does not come from elsewhere along x.
-        let own = || shape.face_columns(2) + (place.along_y.face - 1) * shape.pitch + column.own;
+        let own = || column.beyond(shape, face);
         let at = |k: usize, jx: u32| {
             let row = match k {
                 0 => row::KEEP,
-                1 if REDUCED => shape.row_m() + 1,
-                1 => row::STEEP,
+                1 => self.row_of_inner(),
                 2 => row::X + jx,
                 _ => shape.row_y() + place.jy,
             };
@@ -399,7 +394,8 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         } else {
             let mut w = 0;
             while w < W {
-                let (jx, from) = (span.node(w, column.jx, shape), span.column(w, iy, shape));
+                let jx = span.table_node(w, column.jx, shape);
+                let from = span.column(w, iy, shape);
                 let mut k = 0;
                 while k < 4 {
                     values[k][w] = self.tables.get(t, (at(k, jx) + from) as usize);
@@ -416,13 +412,13 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             let (at, jx) = if outside {
                 (own() + w as u32, column.jx)
             } else {
-                let jx = span.node(w, column.jx, shape);
+                let jx = span.table_node(w, column.jx, shape);
                 (span.column(w, iy, shape), jx)
             };
             let heat = Heat::new(t, self.tables, shape, at, velocity(shape.axis_x(jx)));
             let (alpha, beta) = heat.at(velocity(shape.axis_y(place.jy)));
             slope[w] = beta * x[w] * y[w];
-            if REDUCED {
+            if shape.integrated > 0 {
                 slope[w] *= steep[w];
             }
             x[w] *= alpha;
@@ -431,6 +427,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         // The product waits until it is needed, for the factors are still under way.
         Row {
             outside,
+            mixed: if outside { 0 } else { face },
             keep,
             steep,
             x,
@@ -442,23 +439,17 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// Relaxes a row of the walk, shifts it along x and y, and writes and sums what comes of it and the rows before.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn step<
-        const SLOPED: bool,
-        const SHAKHOV: bool,
-        const DIRECTION: i32,
-        const W: usize,
-        const REDUCED: bool,
-        const M: usize,
-    >(
+    fn step<const SLOPED: bool, const SHAKHOV: bool, const DIRECTION: i32, const W: usize>(
         &self,
         column: &Column<T, W>,
-        nodes: &mut Nodes<T, W, M>,
+        nodes: &mut Nodes<T, W>,
         s: u32,
         row: &Row<T, W>,
         f: [[T; W]; M],
     ) {
         let t = self.t;
         let span = &column.span;
+        let factors = self.inner_factors(nodes, &row.steep);
         let mut z = [[T::ZERO; W]; M];
         let mut k = 0;
         while k < M {
@@ -470,14 +461,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                 } else {
                     constant
                 };
-                let steep = row.steep[w];
-                let given = if !REDUCED {
-                    share * power_of_two(nodes.argument[k].mul_add(steep, nodes.log_weight[k]))
-                } else if k == 0 {
-                    share
-                } else {
-                    share * steep
-                };
+                let given = share * factors[k][w];
                 z[k][w] = row.keep[w].mul_add(f[k][w], given);
                 w += 1;
             }
@@ -495,7 +479,13 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             k += 1;
         }
 
+        if row.mixed != 0 {
+            self.mix::<W>(column, nodes, row.mixed, &mut z);
+        }
+
         let [b, d] = nodes.along_y;
+        // Rows beyond a wall have no slopes.
+        let d = if nodes.image { T::ZERO } else { d };
         let mut out = [[T::ZERO; W]; M];
         let mut k = 0;
         while k < M {
@@ -517,20 +507,82 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             }
             k += 1;
         }
+        nodes.image = row.mixed != 0;
         let rows = plane_rows(SHAKHOV);
         let r = s.wrapping_sub(if SLOPED { 3 } else { 1 });
         if r < rows {
-            self.give::<SHAKHOV, W, REDUCED, M>(column, nodes, r, out);
+            self.give::<SHAKHOV, W>(column, nodes, r, out);
+        }
+    }
+
+    /// The row of the tables that the factors along the innermost axis are made of: the steepness, or the table of h.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn row_of_inner(&self) -> u32 {
+        if self.shape.integrated > 0 {
+            self.shape.row_m() + 1
+        } else {
+            row::STEEP
+        }
+    }
+
+    /// The Maxwellian's factors along the innermost axis, from that row.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn inner_factors<const W: usize>(&self, nodes: &Nodes<T, W>, row: &[T; W]) -> [[T; W]; M] {
+        if self.shape.integrated > 0 {
+            return [[T::ONE; W], *row];
+        }
+        let mut factors = [[T::ZERO; W]; M];
+        let mut k = 0;
+        while k < M {
+            let mut w = 0;
+            while w < W {
+                let exponent = nodes.argument[k].mul_add(row[w], nodes.log_weight[k]);
+                factors[k][w] = power_of_two(exponent);
+                w += 1;
+            }
+            k += 1;
+        }
+        factors
+    }
+
+    /// Makes of what a wall along y would mirror altogether what comes from it.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn mix<const W: usize>(
+        &self,
+        column: &Column<T, W>,
+        nodes: &Nodes<T, W>,
+        face: u32,
+        z: &mut [[T; W]; M],
+    ) {
+        let Self {
+            t, shape, tables, ..
+        } = *self;
+        let from = column.beyond(shape, face);
+        let entries =
+            |row: u32| -> [T; W] { tables.get_whole(t, (row * shape.columns() + from) as usize) };
+        let keep = entries(row::KEEP);
+        let factors = self.inner_factors(nodes, &entries(self.row_of_inner()));
+        let x = entries(row::X + column.jx);
+        let y = entries(shape.row_y() + nodes.jy);
+        let mut k = 0;
+        while k < M {
+            let mut w = 0;
+            while w < W {
+                z[k][w] = keep[w].mul_add(z[k][w], x[w] * y[w] * factors[k][w]);
+                w += 1;
+            }
+            k += 1;
         }
     }
 
     /// Writes the r-th row that a walk gives out and adds it to the sums.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn give<const SHAKHOV: bool, const W: usize, const REDUCED: bool, const M: usize>(
+    fn give<const SHAKHOV: bool, const W: usize>(
         &self,
         column: &Column<T, W>,
-        nodes: &Nodes<T, W, M>,
+        nodes: &Nodes<T, W>,
         r: u32,
         out: [[T; W]; M],
     ) {
@@ -559,16 +611,11 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         let (mut zeroth, mut second) = ([T::ZERO; W], [T::ZERO; W]);
         let mut w = 0;
         while w < W {
-            if REDUCED {
-                zeroth[w] = out[0][w];
-                second[w] = out[1][w];
-            } else {
-                let mut k = 0;
-                while k < M {
-                    zeroth[w] = nodes.mass[k].mul_add(out[k][w], zeroth[w]);
-                    second[w] = nodes.argument[k].mul_add(out[k][w], second[w]);
-                    k += 1;
-                }
+            let mut k = 0;
+            while k < M {
+                zeroth[w] = nodes.mass[k].mul_add(out[k][w], zeroth[w]);
+                second[w] = nodes.energy[k].mul_add(out[k][w], second[w]);
+                k += 1;
             }
             w += 1;
         }
@@ -610,8 +657,16 @@ struct Column<T, const W: usize> {
     along_x: [T; 2],
 }
 
+impl<T, const W: usize> Column<T, W> {
+    /// The first of the columns of the tables that stand for these cells beyond the bottom (1) or the top (2).
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn beyond(&self, shape: &FlowShape, face: u32) -> u32 {
+        shape.face_columns(2) + (face - 1) * shape.pitch + self.own
+    }
+}
+
 /// A group of nodes on its way down the rows.
-struct Nodes<T, const W: usize, const M: usize> {
+struct Nodes<T, const W: usize> {
     jy: u32,
     m: u32,
     up: bool,
@@ -619,7 +674,10 @@ struct Nodes<T, const W: usize, const M: usize> {
     start: i32,
     vy: T,
     along_y: [T; 2],
+    /// Whether the row before lies beyond a wall that mirrors a part.
+    image: bool,
     mass: [T; M],
+    energy: [T; M],
     argument: [T; M],
     log_weight: [T; M],
     /// The row before: its values, the difference from the one before it, and what passed on from that.
@@ -633,6 +691,8 @@ struct Nodes<T, const W: usize, const M: usize> {
 #[derive(Clone, Copy)]
 struct Row<T, const W: usize> {
     outside: bool,
+    /// The face (1 bottom, 2 top) beyond which the row lies, if it is a wall that mirrors a part: then this is the row that it mirrors.
+    mixed: u32,
     keep: [T; W],
     steep: [T; W],
     x: [T; W],
@@ -646,7 +706,7 @@ struct Place {
     jy: u32,
 }
 
-impl<T, const W: usize, const M: usize> Nodes<T, W, M> {
+impl<T, const W: usize> Nodes<T, W> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn place(&self, shape: &FlowShape, s: u32) -> Place {
         let q = if self.up {

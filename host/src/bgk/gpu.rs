@@ -100,13 +100,11 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             )));
         }
         let kind = |boundary: Boundary| match boundary {
-            Boundary::Wall(wall) if wall.accommodation == 0.0 => Ok(face::MIRROR),
-            Boundary::Wall(wall) if wall.accommodation < 1.0 => Err(Error::input(
-                "walls that accommodate in part (between 0 and 1) are computed by the cpu and reference backends only",
-            )),
-            Boundary::Wall(_) | Boundary::Inflow(_) => Ok(face::TABLE),
-            Boundary::Specular => Ok(face::MIRROR),
-            Boundary::Periodic => Ok(face::PERIODIC),
+            Boundary::Wall(wall) if wall.accommodation == 0.0 => face::MIRROR,
+            Boundary::Wall(wall) if wall.accommodation < 1.0 => face::MIXED,
+            Boundary::Wall(_) | Boundary::Inflow(_) => face::TABLE,
+            Boundary::Specular => face::MIRROR,
+            Boundary::Periodic => face::PERIODIC,
         };
         let b = problem.boundaries;
         let shape = FlowShape {
@@ -119,10 +117,10 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             integrated: velocity.integrated() as u32,
             flow: velocity.flow() as u32,
             shakhov: u32::from(problem.gas.model == Model::Shakhov),
-            left: kind(b.left)?,
-            right: kind(b.right)?,
-            bottom: kind(b.bottom)?,
-            top: kind(b.top)?,
+            left: kind(b.left),
+            right: kind(b.right),
+            bottom: kind(b.bottom),
+            top: kind(b.top),
         };
         let two = space.dimensions() == 2;
         let sloped = plan.scheme == Scheme::VanLeer;
@@ -575,9 +573,11 @@ impl<T: Real> Start<T> {
         }
         for k in 0..2 * problem.space.dimensions() {
             let (direction, side) = (k / 2, k % 2);
-            let (state, wall) = match problem.boundaries.along(direction)[side] {
-                Boundary::Inflow(state) => (state, false),
-                Boundary::Wall(wall) if wall.accommodation > 0.0 => (wall.state(), true),
+            let (state, wall, mirrored) = match problem.boundaries.along(direction)[side] {
+                Boundary::Inflow(state) => (state, false, 0.0),
+                Boundary::Wall(wall) if wall.accommodation > 0.0 => {
+                    (wall.state(), true, 1.0 - wall.accommodation)
+                }
                 _ => continue,
             };
             let maxwellian = DiscreteMaxwellian::new(velocity, state, problem.conservative)?;
@@ -603,6 +603,7 @@ impl<T: Real> Start<T> {
             let mut fill = |row: u32, value: f64| {
                 start.tables[row as usize * columns + first..][..length].fill(T::from_f64(value));
             };
+            fill(row::KEEP, mirrored);
             fill(row::STEEP, -maxwellian.steepness * std::f64::consts::LOG2_E);
             fill(row::HEAT, 1.0);
             for (j, x) in factors.x.iter().enumerate() {

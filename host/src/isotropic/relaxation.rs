@@ -154,9 +154,8 @@ impl Relaxation {
         }
         let cells = config.operator.grid.cells();
         let sound = |f: &Vec<f64>| f.len() == cells && f.iter().all(|value| value.is_finite());
-        if !(config.every > 0 && time_step.is_finite() && time_step > 0.0)
-            || !states.iter().all(sound)
-        {
+        let steps = config.every > 0 && time_step.is_finite() && time_step > 0.0;
+        if !steps || !states.iter().all(sound) {
             return Err(Error::input(format!(
                 "the checkpoint needs a positive time step and states of {cells} finite values"
             )));

@@ -131,7 +131,7 @@ impl Kronrod {
             *weight *= 2.0 / sum;
         }
         // Products of two polynomials up to this degree are integrated exactly.
-        let highest = (3 * points + 1) / 2;
+        let highest = (3 * points).div_ceil(2);
         let tail = rule.nodes.iter().zip(&rule.weights);
         let tail = tail.map(|(&node, weight)| {
             std::array::from_fn(|j| match highest.checked_sub(j) {

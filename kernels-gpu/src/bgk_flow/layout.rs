@@ -13,6 +13,8 @@ pub mod face {
     pub const MIRROR: u32 = 1;
     /// What leaves comes in at the opposite face.
     pub const PERIODIC: u32 = 2;
+    /// A wall that mirrors a part of what comes: what the tables' columns keep of the mirrored molecules, and what they give besides.
+    pub const MIXED: u32 = 3;
 }
 
 /// A phase space as the kernels see it.
@@ -53,7 +55,7 @@ pub struct FlowShape {
 
 /// Rows of the tables before the factors along the axes.
 pub mod row {
-    /// e^(-nu dt); 0 in the columns of the faces.
+    /// e^(-nu dt); in the columns of the faces the part of what comes that is mirrored, 0 but at [`face::MIXED`].
     pub const KEEP: u32 = 0;
     /// -c log2(e), with c the steepness of the Maxwellian.
     pub const STEEP: u32 = 1;
@@ -174,7 +176,8 @@ pub(crate) struct Source {
     pub(crate) cell: u32,
     /// Whether the node is the mirrored one.
     pub(crate) mirrored: bool,
-    /// Whether it comes from the table's columns of the low (1) or high (2) face; then `cell` is only some cell.
+    /// Whether it comes from the table's columns of the low (1) or high (2) face; then `cell` is only some cell, or the mirrored one of which the
+    /// columns keep a part.
     pub(crate) face: u32,
 }
 
@@ -191,12 +194,14 @@ pub(crate) fn source(p: i32, n: u32, low: u32, high: u32, forward: bool) -> Sour
         mirrored: false,
         face: 0,
     };
+    // Of molecules that leave, only a plane of symmetry mirrors those beyond it.
+    let mirrors = |kind: u32, enters: bool| kind == face::MIRROR || (kind == face::MIXED && enters);
     if p < 0 {
-        if low == face::MIRROR {
+        if mirrors(low, forward) {
             Source {
                 cell: clamp(-1 - p),
                 mirrored: true,
-                face: 0,
+                face: if low == face::MIXED { 1 } else { 0 },
             }
         } else if low == face::PERIODIC {
             plain(p + n as i32)
@@ -210,11 +215,11 @@ pub(crate) fn source(p: i32, n: u32, low: u32, high: u32, forward: bool) -> Sour
             plain(0)
         }
     } else if p > last {
-        if high == face::MIRROR {
+        if mirrors(high, !forward) {
             Source {
                 cell: clamp(2 * last + 1 - p),
                 mirrored: true,
-                face: 0,
+                face: if high == face::MIXED { 2 } else { 0 },
             }
         } else if high == face::PERIODIC {
             plain(p - n as i32)

@@ -1,6 +1,8 @@
 //! What the passes over a line and over a plane have in common: the arguments of a launch, and how the warps of a block share nodes and sums.
 
 use super::layout::{FlowShape, axis, ceiling};
+use super::span::Span;
+use super::walls::relaxed;
 use crate::math::Real;
 use crate::memory::{In, Out, Shared};
 use crate::simt::Simt;
@@ -36,6 +38,45 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         let share = ceiling(self.groups, self.t.warps());
         let first = part * self.groups + self.t.warp() * share;
         (first, least(first + share, end))
+    }
+
+    /// Puts the relaxed populations of mirrored nodes where cells take from a wall that mirrors a part: row `iy`, v_y number `jy`, and the K nodes `node(k)`.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(crate) fn take_images<const W: usize, const K: usize>(
+        &self,
+        span: &Span<W>,
+        jx: u32,
+        jy: u32,
+        iy: u32,
+        node: impl Fn(usize) -> u32,
+        values: &mut [[T; W]; K],
+    ) {
+        let Self {
+            t,
+            f,
+            tables,
+            axes,
+            shape,
+            ..
+        } = *self;
+        // One after another, so that the code of a rare case stays small: bit K w + k for the k-th node of the w-th cell.
+        let mut left = span.images(K as u32);
+        while left != 0 {
+            let bit = left.trailing_zeros();
+            left &= left - 1;
+            let (w, k) = (bit / K as u32, bit % K as u32);
+            let place = iy * shape.pitch + span.image(w);
+            let nodes = [shape.count_x - 1 - jx, jy, node(k as usize)];
+            let value = relaxed(t, f, tables, axes, shape, nodes, place, place);
+            let mut i = 0;
+            while i < W * K {
+                if i as u32 == bit {
+                    values[i % K][i / K] = value;
+                }
+                i += 1;
+            }
+        }
     }
 
     /// Adds what the warps keep at `own(warp)`, in the order of the warps.

@@ -119,10 +119,11 @@ impl<const W: usize> Span<W> {
             from[k] = s.cell | s.face << CELL_BITS | u32::from(s.mirrored) << 31;
             k += 1;
         }
+        let ends = |kind: u32| kind == face::TABLE || kind == face::MIXED;
         let flat = if forward {
-            place >= shape.nx as i32 && shape.right == face::TABLE
+            place >= shape.nx as i32 && ends(shape.right)
         } else {
-            place <= -(W as i32) && shape.left == face::TABLE
+            place <= -(W as i32) && ends(shape.left)
         };
         let side = from[0] >> CELL_BITS;
         let beyond = (side == 1 || side == 2) && from[W - 1] >> CELL_BITS == side;
@@ -167,6 +168,41 @@ impl<const W: usize> Span<W> {
         let [first, distance] = self.columns;
         first + iy * distance
     }
+    /// Whether the k-th cell takes from a wall that mirrors a part.
+    #[inline(always)]
+    pub(crate) fn mixed(&self, k: usize) -> bool {
+        self.from[k] >> CELL_BITS > 4
+    }
+    /// Whether any does.
+    #[inline(always)]
+    pub(crate) fn any_mixed(&self) -> bool {
+        // Those beyond a face are the first or the last.
+        self.mixed(0) || self.mixed(W - 1)
+    }
+    /// The cells that take from such a wall: `copies` bits for each.
+    #[inline(always)]
+    pub(crate) fn images(&self, copies: u32) -> u32 {
+        let (mut all, mut w) = (0, 0);
+        while w < W {
+            if self.mixed(w) {
+                all |= ((1 << copies) - 1) << (copies * w as u32);
+            }
+            w += 1;
+        }
+        all
+    }
+    /// The cell whose image the w-th of them takes.
+    #[inline(always)]
+    pub(crate) fn image(&self, w: u32) -> u32 {
+        let (mut cell, mut k) = (0, 0);
+        while k < W {
+            if k as u32 == w {
+                cell = self.source(k);
+            }
+            k += 1;
+        }
+        cell
+    }
     /// The cell that the k-th one takes from; some cell, where it takes from beyond a face.
     #[inline(always)]
     pub(crate) fn source(&self, k: usize) -> u32 {
@@ -184,6 +220,15 @@ impl<const W: usize> Span<W> {
             shape.count_x - 1 - jx
         } else {
             jx
+        }
+    }
+    /// The node of v_x whose factors in the tables belong to its [`column`](Self::column).
+    #[inline(always)]
+    pub(crate) fn table_node(&self, k: usize, jx: u32, shape: &FlowShape) -> u32 {
+        if self.face(k) != 0 {
+            jx
+        } else {
+            self.node(k, jx, shape)
         }
     }
     /// Column of the tables of what the k-th cell of row iy takes from.
@@ -320,6 +365,16 @@ impl<const W: usize> Span<W> {
                 let extra = limited(curvature, difference[k], after);
                 passes[k] = fraction.mul_add(post[at(k)], extra);
                 k += 1;
+            }
+            if self.any_mixed() {
+                // Cells beyond a wall have no slopes.
+                let mut k = 0;
+                while k < W {
+                    if self.mixed(at(k)) {
+                        passes[k] = fraction * post[at(k)];
+                    }
+                    k += 1;
+                }
             }
             let mut enters = t.shuffle(passes[W - 1], self.upstream);
             let mut k = 0;

@@ -22,7 +22,7 @@ pub const FACE_ROW_THREADS: u32 = 128;
 pub mod leaving {
     /// The density with which a wall sends back its Maxwellian.
     pub const DENSITY: u32 = 0;
-    /// Mass, momentum along x and y, and energy that leave.
+    /// Mass, momentum along x and y, and energy that leave, less what is mirrored.
     pub const CARRIED: u32 = 1;
     /// Entries.
     pub const LEN: u32 = 5;
@@ -84,13 +84,22 @@ kernel! {
                     relaxed(t, f, read, axes, &shape, [jx, jy, m], column, column)
                 };
                 let whole = of_x(axis::WHOLE).to_f64() as u32;
-                let out = outflow(post, whole, of_x(axis::FRACTION), faces.sloped != 0).to_f64();
+                let fraction = of_x(axis::FRACTION);
+                let out = outflow(post, whole, fraction, faces.sloped != 0).to_f64();
+                let part = read.at(t, &shape, row::KEEP, shape.face_columns(side) + FACE_WIDTH * iy);
+                // What is mirrored has no slopes beyond the face.
+                let back = if part > T::ZERO {
+                    (part * outflow(post, whole, fraction, false)).to_f64()
+                } else {
+                    0.0
+                };
                 let (mass, energy) = (of_m(axis::VELOCITY).to_f64(), of_m(axis::WHOLE).to_f64());
                 let (vx, vy) = (vx.to_f64(), vy.to_f64());
-                sums[0] += mass * out;
-                sums[1] += vx * mass * out;
-                sums[2] += vy * mass * out;
-                sums[3] += 0.5 * ((vx * vx + vy * vy) * mass + energy) * out;
+                let net = out - back;
+                sums[0] += mass * net;
+                sums[1] += vx * mass * (out + back);
+                sums[2] += vy * mass * net;
+                sums[3] += 0.5 * ((vx * vx + vy * vy) * mass + energy) * net;
             }
             index += t.block_dim();
         }
@@ -226,7 +235,7 @@ kernel! {
 }
 
 /// Tables that can be read.
-trait Tables<T: Real>: Copy {
+pub(crate) trait Tables<T: Real>: Copy {
     fn at<S: Simt>(self, t: &S, shape: &FlowShape, row: u32, column: u32) -> T;
     fn heat<S: Simt>(self, t: &S, shape: &FlowShape, column: u32, vx: T) -> Heat<T>;
 }
@@ -266,7 +275,7 @@ impl<T: Real> Tables<T> for InOutTables<'_, T> {
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[allow(clippy::too_many_arguments, reason = "what a population depends on")]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn relaxed<S: Simt, T: Real>(
+pub(crate) fn relaxed<S: Simt, T: Real>(
     t: &S,
     f: In<'_, T>,
     tables: impl Tables<T>,
@@ -276,9 +285,24 @@ fn relaxed<S: Simt, T: Real>(
     column: u32,
     place: u32,
 ) -> T {
-    let at = |row: u32| tables.at(t, shape, row, column);
     let node = (jx * shape.count_y + jy) * shape.count_m + m;
     let f = f.get(t, node as usize * shape.plane() as usize + place as usize);
+    relaxation(t, f, tables, axes, shape, [jx, jy, m], column)
+}
+
+/// What a column of the tables makes of the value `f` of a node.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn relaxation<S: Simt, T: Real>(
+    t: &S,
+    f: T,
+    tables: impl Tables<T>,
+    axes: In<'_, T>,
+    shape: &FlowShape,
+    [jx, jy, m]: [u32; 3],
+    column: u32,
+) -> T {
+    let at = |row: u32| tables.at(t, shape, row, column);
     let mut share = at(row::X + jx) * at(shape.row_y() + jy);
     if shape.shakhov != 0 {
         let of = |e: u32| axes.get(t, e as usize);
@@ -358,7 +382,11 @@ fn near_rows<S: Simt, T: Real, const SLOPED: bool>(
             } else {
                 jx
             };
-            let (mut mass, mut energy) = (T::ZERO, T::ZERO);
+            let own = if lanes.cell < 0 { 0 } else { lanes.cell as u32 };
+            let own = if own < shape.nx { own } else { shape.nx - 1 };
+            // The same for all cells of a face.
+            let part = tables.at(t, shape, row::KEEP, shape.face_columns(2 + side) + own);
+            let (mut mass, mut gross, mut energy) = (T::ZERO, T::ZERO, T::ZERO);
             let mut m = 0;
             while m < shape.count_m {
                 let of_m = |k: u32| axes.get(t, (shape.axis_m(m) + k) as usize);
@@ -371,20 +399,39 @@ fn near_rows<S: Simt, T: Real, const SLOPED: bool>(
                         _ => shape.face_columns(1) + FACE_WIDTH * iy,
                     };
                     let place = iy * shape.pitch + from.cell;
-                    let post = relaxed(t, f, tables, axes, shape, [jx_from, jy, m], column, place);
-                    lanes.shift::<S, T, SLOPED>(t, post, fraction, fraction * (T::ONE - fraction))
+                    let post = if from.mirrored && from.face != 0 {
+                        let image =
+                            relaxed(t, f, tables, axes, shape, [jx_from, jy, m], place, place);
+                        relaxation(t, image, tables, axes, shape, [jx, jy, m], column)
+                    } else {
+                        relaxed(t, f, tables, axes, shape, [jx_from, jy, m], column, place)
+                    };
+                    // Cells beyond a wall have no slopes.
+                    let curvature = if from.mirrored && from.face != 0 {
+                        T::ZERO
+                    } else {
+                        fraction * (T::ONE - fraction)
+                    };
+                    lanes.shift::<S, T, SLOPED>(t, post, fraction, curvature)
                 };
                 let whole = of_y(axis::WHOLE).to_f64() as u32;
                 let out = outflow(at, whole, of_y(axis::FRACTION), SLOPED);
-                mass = of_m(axis::VELOCITY).mul_add(out, mass);
-                energy = of_m(axis::WHOLE).mul_add(out, energy);
+                // What is mirrored has no slopes beyond the face.
+                let back = if part > T::ZERO {
+                    part * outflow(at, whole, of_y(axis::FRACTION), false)
+                } else {
+                    T::ZERO
+                };
+                mass = of_m(axis::VELOCITY).mul_add(out - back, mass);
+                gross = of_m(axis::VELOCITY).mul_add(out + back, gross);
+                energy = of_m(axis::WHOLE).mul_add(out - back, energy);
                 m += 1;
             }
             let (vx, vy) = (vx.to_f64(), vy.to_f64());
             let (mass, energy) = (mass.to_f64(), energy.to_f64());
             sums[0] += mass;
             sums[1] += vx * mass;
-            sums[2] += vy * mass;
+            sums[2] += vy * gross.to_f64();
             sums[3] += 0.5 * ((vx * vx + vy * vy) * mass + energy);
         }
         pair += 1;
