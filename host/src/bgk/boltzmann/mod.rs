@@ -9,7 +9,7 @@
 //! 8/(5 sqrt(pi)) l0 = 0.9027 l0 exactly; their true viscosity is 1.6% above that of the first approximation.
 //!
 //! **The step** is streaming, as in [`bgk`](super), and then collisions for the time dt by the second-order Runge-Kutta method of
-//! [`Integrator::Ssprk2`]. Both conserve mass, momentum and energy to roundoff. Density, velocity and temperature do not change in collisions, so as with the
+//! [`Integrator::Ssprk2`](crate::collision::Integrator::Ssprk2). Both conserve mass, momentum and energy to roundoff. Density, velocity and temperature do not change in collisions, so as with the
 //! models they are of second order in dt without further splitting; stresses and heat fluxes are means of their values before and after the collisions.
 //! Streaming is positive at any step; collisions are where `dt nu <= 1` at every velocity, which [`ShockWave::line`] sees to.
 //!
