@@ -298,7 +298,7 @@ fn assorted() -> Vec<(&'static str, Problem, f64)> {
             "channel of a full gas between smooth walls, some cells a step",
             Problem::new(
                 square,
-                VelocitySpace::new(vec![axis(6), axis(7), axis(5)], 2).unwrap(),
+                VelocitySpace::new(vec![axis(8), axis(7), axis(7)], 2).unwrap(),
                 Gas::default(),
                 box_of(
                     wall(1.1, [0.0, 0.1], 0.4),

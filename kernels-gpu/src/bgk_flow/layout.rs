@@ -55,7 +55,7 @@ pub struct FlowShape {
 
 /// Rows of the tables before the factors along the axes.
 pub mod row {
-    /// e^(-nu dt); in the columns of the faces the part of what comes that is mirrored, 0 but at [`face::MIXED`].
+    /// e^(-nu dt); in the columns of the faces the part of what comes that is mirrored, 0 but at `face::MIXED`.
     pub const KEEP: u32 = 0;
     /// -c log2(e), with c the steepness of the Maxwellian.
     pub const STEEP: u32 = 1;
