@@ -3,6 +3,8 @@
 //! Times of the GPU are those of its own clock, without copies between host and device. After criterion's report stand the tables: the cases of the fused pass, and
 //! the paper's figures 2 to 5 and 7 (Frezzotti et al. 2009: a GTX 260 against one core of a Core 2 Quad Q9300) regenerated.
 
+mod support;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,6 +14,8 @@ use rarefy::bgk::separate::{SeparateKernel, SeparateKernels, Sequential, time_co
 use rarefy::bgk::{Axis, Cavity, Problem, Scheme, Shock, Simulation, SimulationConfig};
 use rarefy::gpu::Device;
 use rarefy::{Backend, Precision};
+
+use support::passes_filter;
 
 /// Least seconds of one step, by the name of the measurement.
 #[derive(Default)]
@@ -118,15 +122,6 @@ fn bench_steps(
 const FIGURE_CELLS: [usize; 6] = [128, 512, 1024, 2048, 4096, 8192];
 /// Nodes along each velocity axis of the figures.
 const FIGURE_GRIDS: [usize; 2] = [12, 20];
-
-/// Whether the filter on the command line, which criterion applies to its own benchmarks, lets this one through.
-fn passes_filter(what: &str) -> bool {
-    let filters: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with('-') && argument.parse::<f64>().is_err())
-        .collect();
-    filters.is_empty() || filters.iter().any(|filter| what.contains(filter.as_str()))
-}
 
 fn main() {
     let mut criterion = Criterion::default()

@@ -3,6 +3,8 @@
 //! Times of the GPU are those of its own clock, without copies, unless a row says otherwise. After criterion's report stands a table
 //! with speedups beside the paper's (Aristov et al. 2011: 40 times at 20^3, a GTX 295 against one core of a Core 2 at 3 GHz).
 
+mod support;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,6 +16,8 @@ use rarefy::collision::{
     RelaxationConfig, Until, VelocityGrid, initial, reference,
 };
 use rarefy::{Backend, Precision};
+
+use support::passes_filter;
 
 const SIZES: [usize; 6] = [12, 16, 20, 24, 32, 64];
 
@@ -60,16 +64,6 @@ fn affordable(backend: Backend, method: Method) -> usize {
         (_, Method::Fast) => 32,
         (_, Method::Direct) => 24,
     }
-}
-
-/// Whether the filter on the command line, which criterion applies to its own benchmarks, lets this one through.
-fn passes_filter(what: &str) -> bool {
-    // Values of options look like filters; those of criterion are numbers, but for names that no benchmark has.
-    let filters: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with('-') && argument.parse::<f64>().is_err())
-        .collect();
-    filters.is_empty() || filters.iter().any(|filter| what.contains(filter.as_str()))
 }
 
 fn main() {

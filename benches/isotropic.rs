@@ -4,6 +4,8 @@
 //! copies; steps follow each other in recorded graphs. After criterion's report stand the tables of Aristov, Yastrebov and Stroganov (2020)
 //! with their own numbers beside: memory (Table 1), time of 10 000 steps (Table 2), ratios (Table 3).
 
+mod support;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,6 +16,8 @@ use rarefy::isotropic::{
     EnergyGrid, Integrator, Law, OperatorConfig, Relaxation, RelaxationConfig, Storage, initial,
 };
 use rarefy::{Backend, Precision};
+
+use support::passes_filter;
 
 const SIZES: [usize; 6] = [128, 256, 512, 1024, 2048, 4096];
 
@@ -81,16 +85,6 @@ fn affordable(backend: Backend, storage: Storage) -> usize {
         (Backend::Cuda, _) => 1024,
         _ => 512,
     }
-}
-
-/// Whether the filter on the command line lets any benchmark of this name through: making tables takes long.
-fn passes_filter(what: &str) -> bool {
-    let filters: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with('-') && argument.parse::<f64>().is_err())
-        .collect();
-    let what = format!("isotropic/{what}");
-    filters.is_empty() || filters.iter().any(|filter| what.contains(filter.as_str()))
 }
 
 fn main() {
@@ -170,7 +164,7 @@ fn main() {
                 let what = format!("{backend} pairs {precision} batch of {states}");
                 for cells in BATCH_CELLS {
                     let too_long = backend == Backend::Cpu && (states, cells) != CPU_BATCH;
-                    if passes_filter(&what) && !too_long {
+                    if passes_filter(&format!("isotropic/{what}")) && !too_long {
                         let made = run(cells, 0.0, backend, Storage::Pairs, precision, states);
                         bench_run(&what, cells, made);
                     }
@@ -184,7 +178,7 @@ fn main() {
 
 /// The sizes to be measured.
 fn sizes(backend: Backend, storage: Storage, what: &str) -> Vec<usize> {
-    if !passes_filter(what) {
+    if !passes_filter(&format!("isotropic/{what}")) {
         return Vec::new();
     }
     let most = affordable(backend, storage);

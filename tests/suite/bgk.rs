@@ -10,6 +10,7 @@ use rarefy::bgk::{
 use rarefy::{Backend, Precision};
 use serde_json::Value;
 
+use crate::command::{done, object, refused};
 use crate::support;
 
 /// Every backend that can run here.
@@ -514,22 +515,7 @@ fn the_papers_kernels_take_the_same_steps() {
 
 /// The command, run in a folder; it must succeed.
 fn run(folder: &Path, arguments: &[&str]) -> Value {
-    let output = command(folder, arguments);
-    assert!(
-        output.status.success(),
-        "{arguments:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-fn command(folder: &Path, arguments: &[&str]) -> std::process::Output {
-    let binary = std::env::var_os("RAREFY_BIN").unwrap_or(env!("CARGO_BIN_EXE_rarefy").into());
-    std::process::Command::new(binary)
-        .current_dir(folder)
-        .args(arguments)
-        .output()
-        .unwrap()
+    object(&done(folder, arguments))
 }
 
 #[test]
@@ -715,11 +701,7 @@ fn bad_input_is_refused_in_one_line() {
             "later --steps",
         ),
     ] {
-        let output = command(folder, arguments);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-        assert_eq!(stderr.lines().count(), 1, "{arguments:?}: {stderr}");
-        assert!(stderr.contains(why), "{arguments:?}: {stderr}");
+        refused(folder, arguments, why);
     }
 }
 

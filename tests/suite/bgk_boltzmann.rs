@@ -8,6 +8,7 @@ use rarefy::collision::{Order, Scattering, VelocityGrid};
 use rarefy::{Backend, Precision};
 use serde_json::Value;
 
+use crate::command::{done, object, refused};
 use crate::support;
 
 /// A small line between two Maxwellians, with cells that molecules cross more than one of in a step.
@@ -211,25 +212,10 @@ fn the_units_are_those_of_the_models() {
     assert!((rate - 1.0).abs() < 0.03, "rate {rate}");
 }
 
-fn command(folder: &Path, arguments: &[&str]) -> std::process::Output {
-    let binary = std::env::var_os("RAREFY_BIN").unwrap_or(env!("CARGO_BIN_EXE_rarefy").into());
-    std::process::Command::new(binary)
-        .current_dir(folder)
-        .args(arguments)
-        .output()
-        .unwrap()
-}
-
 fn run(folder: &Path, line: &str) -> Value {
     let mut arguments: Vec<&str> = line.split_whitespace().collect();
     arguments.extend(["--json", "--quiet"]);
-    let output = command(folder, &arguments);
-    assert!(
-        output.status.success(),
-        "{line}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    serde_json::from_slice(&output.stdout).unwrap()
+    object(&done(folder, &arguments))
 }
 
 #[test]
@@ -378,10 +364,6 @@ fn bad_input_is_refused_in_one_line() {
         ),
     ] {
         let arguments: Vec<&str> = line.split_whitespace().collect();
-        let output = command(folder, &arguments);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
-        assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
-        assert!(stderr.contains(why), "{line}: {stderr}");
+        refused(folder, &arguments, why);
     }
 }

@@ -2,44 +2,24 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use serde_json::Value;
 
-fn rarefy(folder: &Path, arguments: &[&str]) -> Output {
-    let binary = std::env::var_os("RAREFY_BIN").unwrap_or(env!("CARGO_BIN_EXE_rarefy").into());
-    Command::new(binary)
-        .current_dir(folder)
-        .arg("longman")
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
+use crate::command::{self, text};
 
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
+fn longman<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [&["longman"], arguments].concat()
 }
 
 #[track_caller]
 fn done(folder: &Path, arguments: &[&str]) -> Output {
-    let output = rarefy(folder, arguments);
-    assert!(
-        output.status.success(),
-        "{arguments:?}: {}",
-        text(&output.stderr)
-    );
-    output
+    command::done(folder, &longman(arguments))
 }
 
 #[track_caller]
 fn refused(folder: &Path, arguments: &[&str], why: &str) {
-    let output = rarefy(folder, arguments);
-    let stderr = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
-    assert_eq!(stderr.lines().count(), 1, "{arguments:?}: {stderr}");
-    assert!(stderr.contains(why), "{arguments:?}: {stderr}");
-    assert!(output.stdout.is_empty());
+    command::refused(folder, &longman(arguments), why);
 }
 
 /// value, error, status, accelerator, condition.

@@ -1,6 +1,8 @@
 //! `cargo xtask ci`: what every change must pass.
 
+use std::env;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
@@ -15,6 +17,8 @@ struct Stage {
     /// Variables of the environment.
     variables: &'static [(&'static str, &'static str)],
 }
+
+const PACKAGES: &str = "packages";
 
 const STAGES: [Stage; 7] = [
     Stage {
@@ -65,7 +69,7 @@ const STAGES: [Stage; 7] = [
     },
     // Each crate is built from its package alone, PTX included.
     Stage {
-        title: "packages",
+        title: PACKAGES,
         arguments: &[
             "package",
             "--workspace",
@@ -91,6 +95,9 @@ fn run_stage(title: &str, command: &mut Command) -> Result<()> {
 
 pub(crate) fn run() -> Result<()> {
     for stage in STAGES {
+        if stage.title == PACKAGES {
+            forget_packages()?;
+        }
         let mut command = cargo();
         command
             .args(stage.arguments)
@@ -116,6 +123,30 @@ pub(crate) fn run() -> Result<()> {
         println!("\n== all features: skipped, as GMP is built with m4 and make");
     }
     println!("\n== all stages passed");
+    Ok(())
+}
+
+/// Removes what `cargo package` unpacked of this workspace's crates before: it never unpacks the same version twice, so that a
+/// package would be built against the sources that another one had when it was first packaged here.
+fn forget_packages() -> Result<()> {
+    let Some(home) = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(env::home_dir()?.join(".cargo")))
+    else {
+        return Ok(());
+    };
+    let sources = home.join("registry/src");
+    if !sources.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(&sources).with_context(|| format!("reading {}", sources.display()))? {
+        let entry = entry?;
+        // Registries have the name of their host in front; the one in the target folder, which has no host, begins thus.
+        if entry.file_name().to_string_lossy().starts_with('-') {
+            let path = entry.path();
+            fs::remove_dir_all(&path).with_context(|| format!("removing {}", path.display()))?;
+        }
+    }
     Ok(())
 }
 

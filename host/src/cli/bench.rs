@@ -52,11 +52,12 @@ pub(super) struct BenchArgs {
     common: Common,
 }
 
+/// What the flags of a command without a problem of its own say.
 #[derive(Debug, Serialize)]
-struct Parameters {
-    quick: bool,
-    backend: Backend,
-    precision: Precision,
+pub(super) struct Parameters {
+    pub(super) quick: bool,
+    pub(super) backend: Backend,
+    pub(super) precision: Precision,
 }
 
 /// A row of the table: seconds for some work, where it was measured.

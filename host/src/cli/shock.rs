@@ -523,16 +523,7 @@ fn run_steady(
     started: Instant,
 ) -> std::result::Result<(), Failure> {
     let common = &args.common;
-    let (parameters, from) = match &args.march.resume {
-        None => (wanted, None),
-        Some(path) => {
-            let (mut parameters, content) = flow::reopened(path, &wanted, &args.march, given)?;
-            // More iterations do not mean another residual.
-            let goal = &mut parameters.end.until_residual;
-            *goal = goal.or(content.until_residual);
-            (parameters, Some((path.as_path(), content)))
-        }
-    };
+    let (parameters, from) = steady::reopened(wanted, &args.march, given)?;
     let parameters = &parameters;
     let shock = parameters.shock();
     let problem = shock.problem()?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use clap::ArgMatches;
 use serde_json::json;
 
 use super::common::Failure;
@@ -56,6 +57,25 @@ pub(super) fn config(
         precision,
         backend,
     }
+}
+
+/// A checkpoint that a run goes on from, and its file.
+type Origin<'a, P> = (&'a Path, Reopened<P>);
+
+/// The parameters of a run, and the checkpoint that it goes on from if the flags name one.
+pub(super) fn reopened<'a, P: Parameters>(
+    wanted: P,
+    march: &'a MarchArgs,
+    given: &ArgMatches,
+) -> Result<(P, Option<Origin<'a, P>>)> {
+    let Some(path) = &march.resume else {
+        return Ok((wanted, None));
+    };
+    let (mut parameters, content) = flow::reopened(path, &wanted, march, given)?;
+    // More iterations do not mean another residual.
+    let goal = &mut parameters.end().until_residual;
+    *goal = goal.or(content.until_residual);
+    Ok((parameters, Some((path.as_path(), content))))
 }
 
 /// Adds the state at rest to the perturbations that the linear mode returns.
@@ -123,7 +143,7 @@ pub(super) struct SteadyRun<'a, P: Parameters> {
     pub(super) parameters: &'a P,
     pub(super) files: &'a mut Transaction,
     pub(super) folder: Option<&'a Path>,
-    pub(super) from: Option<(&'a Path, Reopened<P>)>,
+    pub(super) from: Option<Origin<'a, P>>,
     pub(super) quiet: bool,
 }
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::bench::Parameters;
 use super::common::{Common, Failure, name_of};
 use super::output::{self, Transaction};
 use super::plates::{Flow, TABLE};
@@ -11,7 +12,7 @@ use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::progress::Progress;
 use super::report::Report;
 use super::steady;
-use crate::backend::{Backend, Precision};
+use crate::backend::Precision;
 use crate::bgk::steady::plates::{Drive, Resolution, plates};
 use crate::bgk::steady::{Case, Closure, Config, Nodes, Solution, Status, solve};
 use crate::bgk::{Cavity, Gas, Mach, Model, Shock, ShockProfile};
@@ -35,13 +36,6 @@ pub(super) struct ValidateArgs {
     quick: bool,
     #[command(flatten)]
     common: Common,
-}
-
-#[derive(Debug, Serialize)]
-struct Parameters {
-    quick: bool,
-    backend: Backend,
-    precision: Precision,
 }
 
 /// Rarefaction parameter, D, G, and the centre of the vortex: linearised BGK equation.

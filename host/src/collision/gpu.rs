@@ -190,21 +190,26 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             if stage > 0 {
                 self.evaluate()?;
             }
-            self.machine.launch(
-                self.cell_grid(),
-                kernels::runge_kutta_stage {
-                    start: &self.start,
-                    rate: &self.rate,
-                    control: &self.control,
-                    scales: &self.scales_there,
-                    f: &mut self.f,
-                    work: &mut self.work,
-                    keep,
-                },
-            )?;
+            self.stage(keep)?;
         }
         self.evaluate()?;
         self.record()
+    }
+
+    /// One stage of a time step, with the rate at the present state.
+    fn stage(&mut self, keep: f64) -> Result<()> {
+        self.machine.launch(
+            self.cell_grid(),
+            kernels::runge_kutta_stage {
+                start: &self.start,
+                rate: &self.rate,
+                control: &self.control,
+                scales: &self.scales_there,
+                f: &mut self.f,
+                work: &mut self.work,
+                keep,
+            },
+        )
     }
 
     fn record(&mut self) -> Result<()> {

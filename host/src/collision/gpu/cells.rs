@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use rarefy_kernels::Real;
 use rarefy_kernels::boltzmann::copy_values;
-use rarefy_kernels::collision as kernels;
 
 use super::{CELL_THREADS, MachineEngine, together, working_scale};
 use crate::collision::engine::stages;
@@ -82,18 +81,7 @@ impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {
             engine.begin()?;
             for &keep in stages(integrator) {
                 engine.evaluate()?;
-                engine.machine.launch(
-                    grid,
-                    kernels::runge_kutta_stage {
-                        start: &engine.start,
-                        rate: &engine.rate,
-                        control: &engine.control,
-                        scales: &engine.scales_there,
-                        f: &mut engine.f,
-                        work: &mut engine.work,
-                        keep,
-                    },
-                )?;
+                engine.stage(keep)?;
             }
             engine.machine.launch(
                 grid,
