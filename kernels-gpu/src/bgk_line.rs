@@ -386,7 +386,7 @@ impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
             }
             let z =
                 self.span
-                    .shift::<S, T, SLOPED, FORWARD>(t, post, self.fraction, self.curvature);
+                    .shift::<S, T, SLOPED>(t, post, self.fraction, self.curvature, FORWARD);
             if self.span.gives {
                 next.set_run(t, (to + k as u32 * shape.plane()) as usize, z);
             }

@@ -473,9 +473,14 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         } else {
             column.along_x
         };
+        let forward = if DIRECTION == 0 {
+            column.forward
+        } else {
+            DIRECTION > 0
+        };
         let mut k = 0;
         while k < M {
-            z[k] = span.shift_to::<S, T, SLOPED, DIRECTION>(t, z[k], a, c, column.forward);
+            z[k] = span.shift::<S, T, SLOPED>(t, z[k], a, c, forward);
             k += 1;
         }
 

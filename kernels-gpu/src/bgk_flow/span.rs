@@ -300,10 +300,11 @@ impl<const W: usize> Span<W> {
         values
     }
 
-    /// [`shift`](Self::shift) in a direction that is known when compiled, forward (1) or backward (-1), or is not (0).
+    /// The streamed values of the cells: `post` are the relaxed populations, `fraction` is what is left of the shift, `curvature` that times its
+    /// complement. Where the direction is known when compiled, nothing of it is left in the code.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn shift_to<S: Simt, T: Real, const SLOPED: bool, const DIRECTION: i32>(
+    pub(crate) fn shift<S: Simt, T: Real, const SLOPED: bool>(
         &self,
         t: &S,
         post: [T; W],
@@ -311,12 +312,7 @@ impl<const W: usize> Span<W> {
         curvature: T,
         forward: bool,
     ) -> [T; W] {
-        if DIRECTION > 0 {
-            return self.shift::<S, T, SLOPED, true>(t, post, fraction, curvature);
-        }
-        if DIRECTION < 0 {
-            return self.shift::<S, T, SLOPED, false>(t, post, fraction, curvature);
-        }
+        // In the order in which molecules meet the cells.
         let turned = |values: [T; W]| {
             let mut turned = values;
             let mut k = 0;
@@ -330,30 +326,15 @@ impl<const W: usize> Span<W> {
             }
             turned
         };
-        turned(self.shift::<S, T, SLOPED, true>(t, turned(post), fraction, curvature))
-    }
-
-    /// The streamed values of the cells: `post` are the relaxed populations, `fraction` is what is left of the shift, `curvature` that times its
-    /// complement.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn shift<S: Simt, T: Real, const SLOPED: bool, const FORWARD: bool>(
-        &self,
-        t: &S,
-        post: [T; W],
-        fraction: T,
-        curvature: T,
-    ) -> [T; W] {
-        // In the order in which molecules meet the cells.
-        let at = |k: usize| if FORWARD { k } else { W - 1 - k };
+        let post = turned(post);
         let mut out = [T::ZERO; W];
-        let mut before = t.shuffle(post[at(W - 1)], self.upstream);
+        let mut before = t.shuffle(post[W - 1], self.upstream);
         if SLOPED {
             let mut difference = [T::ZERO; W];
             let mut k = 0;
             while k < W {
-                difference[k] = post[at(k)] - before;
-                before = post[at(k)];
+                difference[k] = post[k] - before;
+                before = post[k];
                 k += 1;
             }
             let first = if self.flat { T::ZERO } else { difference[0] };
@@ -363,15 +344,15 @@ impl<const W: usize> Span<W> {
             while k < W {
                 let after = if k + 1 < W { difference[k + 1] } else { beyond };
                 let extra = limited(curvature, difference[k], after);
-                passes[k] = fraction.mul_add(post[at(k)], extra);
+                passes[k] = fraction.mul_add(post[k], extra);
                 k += 1;
             }
             if self.any_mixed() {
                 // Cells beyond a wall have no slopes.
                 let mut k = 0;
                 while k < W {
-                    if self.mixed(at(k)) {
-                        passes[k] = fraction * post[at(k)];
+                    if self.mixed(if forward { k } else { W - 1 - k }) {
+                        passes[k] = fraction * post[k];
                     }
                     k += 1;
                 }
@@ -379,19 +360,18 @@ impl<const W: usize> Span<W> {
             let mut enters = t.shuffle(passes[W - 1], self.upstream);
             let mut k = 0;
             while k < W {
-                out[at(k)] = post[at(k)] - passes[k] + enters;
+                out[k] = post[k] - passes[k] + enters;
                 enters = passes[k];
                 k += 1;
             }
         } else {
             let mut k = 0;
             while k < W {
-                let here = post[at(k)];
-                out[at(k)] = fraction.mul_add(before - here, here);
-                before = here;
+                out[k] = fraction.mul_add(before - post[k], post[k]);
+                before = post[k];
                 k += 1;
             }
         }
-        out
+        turned(out)
     }
 }
