@@ -7,7 +7,8 @@ use crate::bgk::exponential::exponential;
 use crate::bgk_flow::layout::{FlowShape, axis, ceiling, power_of_two, split};
 use crate::kernel;
 use crate::math::Real;
-use crate::simt::WARP;
+use crate::memory::InOut;
+use crate::simt::{Simt, WARP};
 
 /// Threads of a block of [`stream_line()`].
 pub const STREAM_THREADS: u32 = 256;
@@ -125,37 +126,14 @@ kernel! {
         let ix = t.block_idx() * cells + cell;
         let inside = ix < shape.nx;
         let place = if inside { ix } else { shape.nx - 1 };
-        let groups = ceiling(shape.count_m, COLLIDE_NODES as u32);
-        let items = shape.count_x * shape.count_y * groups;
-        let at = |pair: u32, m: u32| (pair * shape.count_m + m) * shape.plane() + place;
-        let load = |item: u32| {
-            let (pair, group) = split(item, groups);
-            let first = group * COLLIDE_NODES as u32;
-            let mut values = [T::ZERO; COLLIDE_NODES];
-            let mut k = 0;
-            while k < COLLIDE_NODES {
-                let m = first + k as u32;
-                if m < shape.count_m {
-                    values[k] = f.get(t, at(pair, m) as usize);
-                }
-                k += 1;
-            }
-            (pair, first, values)
-        };
+        let share = Share { f, shape: &shape, place, worker, workers };
         let pair_entry = |pair: u32, k: u32| {
             pairs.get_run::<2, _>(t, (pair * PAIR_LEN + k) as usize)
         };
         let of_m = |m: u32, k: u32| axes.get_run::<2, _>(t, (shape.axis_m(m) + k) as usize);
 
         let mut sums = [0.0; 3];
-        let mut item = worker;
-        let mut ahead = if item < items { load(item) } else { (0, 0, [T::ZERO; COLLIDE_NODES]) };
-        while item < items {
-            let (pair, first, values) = ahead;
-            item += workers;
-            if item < items {
-                ahead = load(item);
-            }
+        share.walk(t, |pair, first, values| {
             let (mut zeroth, mut second) = (T::ZERO, T::ZERO);
             let mut k = 0;
             while k < COLLIDE_NODES {
@@ -172,7 +150,7 @@ kernel! {
             sums[0] += zeroth;
             sums[1] += vx * zeroth;
             sums[2] += (vx * vx + vy * vy) * zeroth + second.to_f64();
-        }
+        });
         let warp_sum = |warp: u32, k: u32| warp * 3 * cells + k;
         let block_sum = |k: u32| (t.warps() * 3) * cells + k;
         let of_cell = |k: u32| (t.warps() * 3 + 3 + k) * cells + cell;
@@ -235,14 +213,7 @@ kernel! {
         let constant = |k: u32| T::from_f64(scratch.get(t, of_cell(k)));
         let (keep, amplitude, steep) = (constant(0), constant(1), constant(2));
         let (u, half) = (constant(3), constant(4));
-        let mut item = worker;
-        let mut ahead = if item < items { load(item) } else { (0, 0, [T::ZERO; COLLIDE_NODES]) };
-        while item < items {
-            let (pair, first, values) = ahead;
-            item += workers;
-            if item < items {
-                ahead = load(item);
-            }
+        share.walk(t, |pair, first, values| {
             let [vx, vy] = pair_entry(pair, 0);
             let [weight, _] = pair_entry(pair, 2);
             let c = vx - u;
@@ -262,10 +233,64 @@ kernel! {
                             maxwellian *= half;
                         }
                     }
-                    f.set(t, at(pair, m) as usize, keep.mul_add(values[k], maxwellian));
+                    let at = share.at(pair, m) as usize;
+                    f.set(t, at, keep.mul_add(values[k], maxwellian));
                 }
                 k += 1;
             }
+        });
+    }
+}
+
+/// The nodes of one cell that fall to one thread of a block of [`collide_line()`]: every `workers`-th group of the innermost axis, from `worker` on.
+struct Share<'a, T: Real> {
+    f: InOut<'a, T>,
+    shape: &'a FlowShape,
+    place: u32,
+    worker: u32,
+    workers: u32,
+}
+
+impl<T: Real> Share<'_, T> {
+    /// Place of a population of the cell.
+    #[inline(always)]
+    fn at(&self, pair: u32, m: u32) -> u32 {
+        (pair * self.shape.count_m + m) * self.shape.plane() + self.place
+    }
+
+    /// Visits all groups: number of the pair (v_x, v_y), the first innermost node, and the populations. The next group is under way meanwhile.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn walk<S: Simt>(&self, t: &S, mut visit: impl FnMut(u32, u32, [T; COLLIDE_NODES])) {
+        let count = self.shape.count_m;
+        let groups = ceiling(count, COLLIDE_NODES as u32);
+        let items = self.shape.count_x * self.shape.count_y * groups;
+        let load = |item: u32| {
+            let (pair, group) = split(item, groups);
+            let first = group * COLLIDE_NODES as u32;
+            let mut values = [T::ZERO; COLLIDE_NODES];
+            let mut k = 0;
+            while k < COLLIDE_NODES {
+                let m = first + k as u32;
+                if m < count {
+                    values[k] = self.f.get(t, self.at(pair, m) as usize);
+                }
+                k += 1;
+            }
+            (pair, first, values)
+        };
+        let mut item = self.worker;
+        if item >= items {
+            return;
+        }
+        let mut ahead = load(item);
+        while item < items {
+            let (pair, first, values) = ahead;
+            item += self.workers;
+            if item < items {
+                ahead = load(item);
+            }
+            visit(pair, first, values);
         }
     }
 }
