@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, measurement::WallTime};
 use rarefy::bgk::separate::{SeparateKernel, SeparateKernels, Sequential, time_copy};
-use rarefy::bgk::{Axis, Cavity, Problem, Scheme, Shock, Simulation, SimulationConfig};
+use rarefy::bgk::{Axis, Cavity, Problem, Scheme, Shock, Simulation, SimulationConfig, Storage};
 use rarefy::gpu::Device;
 use rarefy::{Backend, Precision};
 
@@ -90,6 +90,13 @@ fn cases() -> Vec<Case> {
     .collect()
 }
 
+/// How populations are computed and stored: name, bytes, precision, storage.
+const KINDS: [(&str, usize, Precision, Storage); 3] = [
+    ("f32", 4, Precision::F32, Storage::Full),
+    ("f64", 8, Precision::F64, Storage::Full),
+    ("16", 2, Precision::F32, Storage::Bits16),
+];
+
 fn config(case: &Case, scheme: Scheme, precision: Precision, backend: Backend) -> SimulationConfig {
     SimulationConfig {
         scheme,
@@ -137,13 +144,17 @@ fn main() {
 
     let mut group = criterion.benchmark_group("bgk");
     for case in &cases {
-        for precision in [Precision::F32, Precision::F64] {
+        for (kind, _, precision, storage) in KINDS {
             for (scheme, name) in [(Scheme::Upwind, "upwind"), (Scheme::VanLeer, "vanleer")] {
-                let what = format!("cuda {name} {precision}");
+                let what = format!("cuda {name} {kind}");
                 if device.is_none() || !passes_filter(&format!("bgk/{what}/{}", case.name)) {
                     continue;
                 }
-                match Simulation::new(config(case, scheme, precision, Backend::Cuda)) {
+                let config = SimulationConfig {
+                    storage,
+                    ..config(case, scheme, precision, Backend::Cuda)
+                };
+                match Simulation::new(config) {
                     Ok(mut simulation) => {
                         bench_steps(&mut group, &measured, case.name, &what, &mut simulation);
                     }
@@ -175,9 +186,9 @@ fn main() {
             } else {
                 "all cores"
             };
-            for precision in [Precision::F32, Precision::F64] {
+            for (kind, _, precision, storage) in KINDS {
                 for (scheme, name) in [(Scheme::Upwind, "upwind"), (Scheme::VanLeer, "vanleer")] {
-                    let what = format!("{cores} {name} {precision}");
+                    let what = format!("{cores} {name} {kind}");
                     if !passes_filter(&format!("bgk/{what}/{}", case.name)) {
                         continue;
                     }
@@ -186,7 +197,10 @@ fn main() {
                         bencher.iter_custom(|times| {
                             // A simulation lives in the pool that it is made in.
                             let steps = u32::try_from(times).unwrap_or(u32::MAX);
-                            let config = config(case, scheme, precision, Backend::Cpu);
+                            let config = SimulationConfig {
+                                storage,
+                                ..config(case, scheme, precision, Backend::Cpu)
+                            };
                             let time = pool
                                 .install(|| Simulation::new(config)?.time_steps(steps))
                                 .expect("steps");
@@ -220,11 +234,12 @@ fn report_fused(cases: &[Case], measured: &Measured, device: &Device) {
     println!("| case | scheme | us a step | cell updates/s | TB/s | of a copy |");
     println!("|---|---|---|---|---|---|");
     for case in cases {
-        for precision in [Precision::F32, Precision::F64] {
+        for (precision, bytes, ..) in KINDS {
             let count = updates(&case.problem);
-            let (bytes, copy) = match precision {
-                Precision::F32 => (4, time_copy::<_, f32>(device, count, 20)),
-                Precision::F64 => (8, time_copy::<_, f64>(device, count, 20)),
+            let copy = match bytes {
+                2 => time_copy::<_, f32>(device, count.div_ceil(2), 20),
+                4 => time_copy::<_, f32>(device, count, 20),
+                _ => time_copy::<_, f64>(device, count, 20),
             };
             let Ok(copy) = copy else { continue };
             for scheme in ["upwind", "vanleer"] {
@@ -252,7 +267,7 @@ fn report_cpu(cases: &[Option<Case>], measured: &Measured) {
     for case in cases.iter().flatten() {
         for cores in ["one core", "all cores"] {
             for scheme in ["upwind", "vanleer"] {
-                for (precision, bytes) in [(Precision::F32, 4), (Precision::F64, 8)] {
+                for (precision, bytes, ..) in KINDS {
                     let what = format!("{} {cores} {scheme} {precision}", case.name);
                     let Some(seconds) = measured.get(&what) else {
                         continue;
@@ -263,7 +278,7 @@ fn report_cpu(cases: &[Option<Case>], measured: &Measured) {
                         case.name,
                         seconds * 1e3,
                         count / seconds,
-                        2.0 * f64::from(bytes) * count / seconds / 1e9
+                        2.0 * bytes as f64 * count / seconds / 1e9
                     );
                 }
             }

@@ -5,8 +5,10 @@
 use crate::bgk_flow::layout::{FlowShape, Heat, PASS_SUMS_SHAKHOV, axis, ceiling, row, split};
 use crate::bgk_flow::pass::Pass;
 use crate::bgk_flow::span::{Span, span_tiles};
+use crate::bgk_flow::store::{Plain, Populations, Store, number};
 use crate::kernel;
 use crate::math::Real;
+use crate::memory::In;
 use crate::simt::{Simt, WARP};
 
 /// Threads of a block of the passes over a line.
@@ -54,7 +56,8 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        let store = Plain { f, next };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
         pass.line::<false, false>();
     }
 }
@@ -67,7 +70,8 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        let store = Plain { f, next };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
         pass.line::<true, false>();
     }
 }
@@ -78,7 +82,8 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        let store = Plain { f, next };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
         pass.line::<false, true>();
     }
 }
@@ -89,15 +94,16 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        let store = Plain { f, next };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
         pass.line::<true, true>();
     }
 }
 
-impl<S: Simt, T: Real> Pass<'_, S, T> {
+impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn line<const SLOPED: bool, const SHAKHOV: bool>(&self) {
+    pub(crate) fn line<const SLOPED: bool, const SHAKHOV: bool>(&self) {
         let Self { t, shape, .. } = *self;
         let tiles = line_tiles(shape.nx, size_of::<T>(), SLOPED);
         let (chunk, tile) = split(t.block_idx(), tiles);
@@ -132,7 +138,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         part: u32,
     ) {
         let shape = self.shape;
-        let mut walk = Walk::<S, T, W>::new::<SLOPED, SHAKHOV, FORWARD>(self, tile, jx);
+        let mut walk = Walk::<S, T, P, W>::new::<SLOPED, SHAKHOV, FORWARD>(self, tile, jx);
         let (first, end) = self.share(part, line_groups(shape));
         let (mut jy, group) = split(first, shape.count_m.div_ceil(LINE_NODES));
         let mut m = group * LINE_NODES;
@@ -173,7 +179,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// Adds the sums of the warps, which have the same cells, in the order of the warps.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn sum_line<const W: usize>(&self, walk: &Walk<'_, S, T, W>, chunk: u32) {
+    fn sum_line<const W: usize>(&self, walk: &Walk<'_, 'a, S, T, P, W>, chunk: u32) {
         let Self {
             t, shape, scratch, ..
         } = *self;
@@ -200,31 +206,51 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     }
 }
 
+#[inline(always)]
+fn product<T: Real, const W: usize>(a: &[T; W], b: &[T; W]) -> [T; W] {
+    let mut product = *a;
+    let mut w = 0;
+    while w < W {
+        product[w] *= b[w];
+        w += 1;
+    }
+    product
+}
+
+/// Populations of the cells of a thread before they are decoded.
+type Run<'a, T, P, const W: usize> = <<P as Store<'a, T>>::Read as Populations<T>>::Run<W>;
+
 /// What a thread keeps while it walks over its nodes.
-struct Walk<'a, S, T: Real, const W: usize> {
-    pass: &'a Pass<'a, S, T>,
+struct Walk<'p, 'a, S, T: Real, P, const W: usize> {
+    pass: &'p Pass<'a, S, T, P>,
     span: Span<W>,
     jx: u32,
     fraction: T,
     curvature: T,
     keep: [T; W],
     x: [T; W],
+    /// Factors along x of what populations in 16 bits deviate from, where they come from and in the cells themselves.
+    before: [T; W],
+    here: [T; W],
+    /// The random bits of the step.
+    seed: u32,
     heat: Option<[Heat<T>; W]>,
     /// What turns the innermost axis' argument into the unresolved part of |c|^2.
     unresolved: [T; W],
     sums: [[T; W]; PASS_SUMS_SHAKHOV as usize],
 }
 
-impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
+impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, T, P, W> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn new<const SLOPED: bool, const SHAKHOV: bool, const FORWARD: bool>(
-        pass: &'a Pass<'a, S, T>,
+        pass: &'p Pass<'a, S, T, P>,
         tile: u32,
         jx: u32,
     ) -> Self {
         let Pass {
             t,
+            store,
             tables,
             axes,
             shape,
@@ -252,6 +278,22 @@ impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
             x[k] = tables.get(t, (row * shape.columns() + column(k)) as usize);
             k += 1;
         }
+        let (mut before, mut here) = ([T::ZERO; W], [T::ZERO; W]);
+        if P::DEVIATIONS {
+            let mut k = 0;
+            while k < W {
+                let row = row::X + span.table_node(k, jx, shape);
+                let at = (row * shape.columns() + column(k)) as usize;
+                before[k] = store.before().get(t, at);
+                if !SHAKHOV {
+                    let give = row::HEAT * shape.columns() + column(k);
+                    x[k] *= tables.get(t, give as usize);
+                }
+                k += 1;
+            }
+            let own = (row::X + jx) * shape.columns() + span.gives_to();
+            here = tables.get_whole(t, own as usize);
+        }
         let heat = if SHAKHOV {
             let heat = |k: usize| {
                 let vx = of_x(span.table_node(k, jx, shape), axis::VELOCITY);
@@ -275,6 +317,9 @@ impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
             curvature: fraction * (T::ONE - fraction),
             keep: table(row::KEEP),
             x,
+            before,
+            here,
+            seed: store.seed(t),
             heat,
             unresolved: if SHAKHOV && shape.integrated > 0 {
                 table(shape.row_m() + 1)
@@ -292,13 +337,11 @@ impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
         ((jx * shape.count_y + jy) * shape.count_m + m) * shape.plane()
     }
 
-    /// Rows of the tables at the cells that these take from.
+    /// Rows of tables at the cells that these take from.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn table<const K: usize>(&self, row: impl Fn(usize) -> u32) -> [[T; W]; K] {
-        let Pass {
-            t, tables, shape, ..
-        } = *self.pass;
+    fn table<const K: usize>(&self, tables: In<'_, T>, row: impl Fn(usize) -> u32) -> [[T; W]; K] {
+        let Pass { t, shape, .. } = *self.pass;
         let span = &self.span;
         span.take(
             t,
@@ -311,24 +354,27 @@ impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
     /// The populations of the four nodes from m on; beyond the last, some others.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load(&self, jy: u32, m: u32) -> [[T; W]; LINE_NODES as usize] {
-        let Pass { t, f, shape, .. } = *self.pass;
+    fn load(&self, jy: u32, m: u32) -> [Run<'a, T, P, W>; LINE_NODES as usize] {
+        let Pass {
+            t, store, shape, ..
+        } = *self.pass;
         let span = &self.span;
         let node = |k: usize| {
             let node = m + k as u32;
             if node < shape.count_m { node } else { m }
         };
-        let mut values = span.take_once(
+        let mut runs = store.read().take(
             t,
-            f,
+            span,
             |k| self.base(self.jx, jy, node(k)) + span.first(),
             |k, w| self.base(span.node(w, self.jx, shape), jy, node(k)) + span.source(w),
         );
         if span.any_mixed() {
-            self.pass
-                .take_images(span, self.jx, jy, 0, node, &mut values);
+            <P::Read as Populations<T>>::before_decoding(&mut runs, |values| {
+                self.pass.take_images(span, self.jx, jy, 0, node, values);
+            });
         }
-        values
+        runs
     }
 
     /// Relaxes, shifts, writes and sums the populations of `M` nodes of one v_y.
@@ -338,18 +384,35 @@ impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
         &mut self,
         jy: u32,
         m: u32,
-        f: [[T; W]; M],
+        f: [Run<'a, T, P, W>; M],
     ) {
         let Pass {
             t,
+            store,
+            tables,
             axes,
             shape,
-            next,
             ..
         } = *self.pass;
         let vy = axes.get(t, (shape.axis_y(jy) + axis::VELOCITY) as usize);
-        let [y] = self.table(|_| shape.row_y() + jy);
-        let inner: [[T; W]; M] = self.table(|k| shape.row_m() + m + k as u32);
+        let [y] = self.table(tables, |_| shape.row_y() + jy);
+        // Populations in 16 bits need more factors than there are registers for at once.
+        let mut inner = [[T::ZERO; W]; M];
+        if !P::DEVIATIONS {
+            inner = self.table(tables, |k| shape.row_m() + m + k as u32);
+        }
+        // What populations in 16 bits deviate from: where they come from in the step before, and in the cells themselves in this one.
+        let (mut before, mut here) = ([T::ZERO; W], [T::ZERO; W]);
+        let own = |row: u32| -> [T; W] {
+            let at = row * shape.columns() + self.span.gives_to();
+            tables.get_whole(t, at as usize)
+        };
+        if P::DEVIATIONS {
+            let [y] = self.table(store.before(), |_| shape.row_y() + jy);
+            let y_here = own(shape.row_y() + jy);
+            before = product(&self.before, &y);
+            here = product(&self.here, &y_here);
+        }
         // The Maxwellian's share at the first two factors: a constant, and for Shakhov what goes with the unresolved |c|^2.
         let (mut constant, mut slope) = ([T::ZERO; W], [T::ZERO; W]);
         let mut w = 0;
@@ -373,6 +436,20 @@ impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
             } else {
                 T::ZERO
             };
+            let scales = store.scale(t, number(shape, [self.jx, jy, node]));
+            let mut maxwellian = [T::ZERO; W];
+            if P::DEVIATIONS {
+                [inner[k]] = self.table(tables, |_| shape.row_m() + node);
+                let [known] = self.table(store.before(), |_| shape.row_m() + node);
+                maxwellian = product(&before, &known);
+            }
+            let mut values = [<P::Read as Populations<T>>::values(
+                f[k], scales[0], maxwellian,
+            )];
+            if P::DEVIATIONS && self.span.any_mixed() {
+                self.pass
+                    .take_images(&self.span, self.jx, jy, 0, |_| node, &mut values);
+            }
             let mut post = [T::ZERO; W];
             let mut w = 0;
             while w < W {
@@ -381,14 +458,18 @@ impl<'a, S: Simt, T: Real, const W: usize> Walk<'a, S, T, W> {
                 } else {
                     constant[w]
                 };
-                post[w] = self.keep[w].mul_add(f[k][w], share * inner[k][w]);
+                post[w] = self.keep[w].mul_add(values[0][w], share * inner[k][w]);
                 w += 1;
             }
             let z =
                 self.span
                     .shift::<S, T, SLOPED>(t, post, self.fraction, self.curvature, FORWARD);
             if self.span.gives {
-                next.set_run(t, (to + k as u32 * shape.plane()) as usize, z);
+                if P::DEVIATIONS {
+                    maxwellian = product(&here, &own(shape.row_m() + node));
+                }
+                let at = to + k as u32 * shape.plane();
+                store.write(t, at, z, scales[1], maxwellian, self.seed);
             }
             let mut w = 0;
             while w < W {

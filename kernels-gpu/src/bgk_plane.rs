@@ -7,6 +7,7 @@ use crate::bgk_flow::layout::{
 };
 use crate::bgk_flow::pass::Pass;
 use crate::bgk_flow::span::{Span, folded_tiles};
+use crate::bgk_flow::store::{Plain, Populations, Store, number};
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::simt::{Simt, WARP};
@@ -67,7 +68,8 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
     shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        let store = Plain { f, next };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
         pass.plane::<false, false>();
     }
 }
@@ -81,7 +83,8 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
     shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        let store = Plain { f, next };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
         pass.plane::<true, false>();
     }
 }
@@ -92,7 +95,8 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
     shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        let store = Plain { f, next };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
         pass.plane::<false, true>();
     }
 }
@@ -103,15 +107,16 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
     shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, tables, axes, next, partial, scratch, shape: &shape, groups };
+        let store = Plain { f, next };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
         pass.plane::<true, true>();
     }
 }
 
-impl<S: Simt, T: Real> Pass<'_, S, T> {
+impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn plane<const SLOPED: bool, const SHAKHOV: bool>(&self) {
+    pub(crate) fn plane<const SLOPED: bool, const SHAKHOV: bool>(&self) {
         let shape = self.shape;
         let parts = ceiling(plane_groups(shape), self.groups);
         // All chunks of a tile follow each other, and find its tables in the L2 cache.
@@ -164,6 +169,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             forward,
             low: strip * rows,
             along_x: [a, a * (T::ONE - a)],
+            seed: self.store.seed(t),
         };
         self.groups::<SLOPED, SHAKHOV, DIRECTION, W>(&column, part);
         t.sync_threads();
@@ -320,8 +326,10 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         column: &Column<T, W>,
         nodes: &Nodes<T, W>,
         place: &Place,
-    ) -> [[T; W]; M] {
-        let Self { t, shape, f, .. } = *self;
+    ) -> [Run<'a, T, P, W>; M] {
+        let Self {
+            t, shape, store, ..
+        } = *self;
         let plane = shape.plane();
         let row = place.along_y.cell * shape.pitch;
         let base =
@@ -332,27 +340,19 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             let live = k == 0 || nodes.m + (k as u32) < shape.count_m;
             if live { k as u32 * plane } else { 0 }
         };
-        let mut values = span.take_once(
+        let mut runs = store.read().take(
             t,
-            f,
+            span,
             |k| base(column.jx) + span.first() + offset(k),
             |k, w| base(span.node(w, column.jx, shape)) + span.source(w) + offset(k),
         );
         if span.any_mixed() {
-            let node = |k: usize| {
-                let node = nodes.m + k as u32;
-                if node < shape.count_m { node } else { nodes.m }
-            };
-            self.take_images(
-                span,
-                column.jx,
-                place.jy,
-                place.along_y.cell,
-                node,
-                &mut values,
-            );
+            <P::Read as Populations<T>>::before_decoding(&mut runs, |values| {
+                let (jy, iy) = (place.jy, place.along_y.cell);
+                self.take_images(span, column.jx, jy, iy, |k| nodes.node(shape, k), values);
+            });
         }
-        values
+        runs
     }
 
     /// What the tables have for a row of the walk.
@@ -375,11 +375,16 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                 0 => row::KEEP,
                 1 => self.row_of_inner(),
                 2 => row::X + jx,
-                _ => shape.row_y() + place.jy,
+                3 => shape.row_y() + place.jy,
+                _ => row::HEAT,
             };
             row * shape.columns()
         };
-        let mut values = [[T::ZERO; W]; 4];
+        // For populations in 16 bits the factors of the step before too, and what relaxation gives.
+        let count = if P::DEVIATIONS && !SHAKHOV { 5 } else { 4 };
+        let before = self.store.before();
+        let mut values = [[T::ZERO; W]; 5];
+        let mut known = [[T::ZERO; W]; 4];
         if outside || span.straight {
             let from = if outside {
                 own()
@@ -387,8 +392,13 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                 span.first_column(iy)
             };
             let mut k = 0;
-            while k < 4 {
+            while k < count {
                 values[k] = self.tables.get_whole(t, (at(k, column.jx) + from) as usize);
+                k += 1;
+            }
+            k = 1;
+            while k < 4 && P::DEVIATIONS {
+                known[k] = before.get_whole(t, (at(k, column.jx) + from) as usize);
                 k += 1;
             }
         } else {
@@ -397,14 +407,19 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                 let jx = span.table_node(w, column.jx, shape);
                 let from = span.column(w, iy, shape);
                 let mut k = 0;
-                while k < 4 {
+                while k < count {
                     values[k][w] = self.tables.get(t, (at(k, jx) + from) as usize);
+                    k += 1;
+                }
+                k = 1;
+                while k < 4 && P::DEVIATIONS {
+                    known[k][w] = before.get(t, (at(k, jx) + from) as usize);
                     k += 1;
                 }
                 w += 1;
             }
         }
-        let [keep, steep, mut x, y] = values;
+        let [keep, steep, mut x, y, give] = values;
         let mut slope = [T::ZERO; W];
         let mut w = 0;
         while w < W && SHAKHOV {
@@ -424,8 +439,17 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             x[w] *= alpha;
             w += 1;
         }
-        // The product waits until it is needed, for the factors are still under way.
+        let [_, steep_before, x_before, y_before] = known;
+        // The products wait until they are needed, for the factors are still under way.
         Row {
+            iy,
+            jy: place.jy,
+            give,
+            before: Factors {
+                steep: steep_before,
+                x: x_before,
+                y: y_before,
+            },
             outside,
             mixed: if outside { 0 } else { face },
             keep,
@@ -445,17 +469,53 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         nodes: &mut Nodes<T, W>,
         s: u32,
         row: &Row<T, W>,
-        f: [[T; W]; M],
+        runs: [Run<'a, T, P, W>; M],
     ) {
-        let t = self.t;
+        let Self {
+            t, shape, store, ..
+        } = *self;
         let span = &column.span;
+        let rows = plane_rows(SHAKHOV);
+        let r = s.wrapping_sub(if SLOPED { 3 } else { 1 });
+        // What the populations that this step writes deviate from; it is asked for early.
+        let here = if P::DEVIATIONS && r < rows {
+            self.here(column, nodes, r, rows)
+        } else {
+            Factors::default()
+        };
+        let known = if P::DEVIATIONS {
+            self.maxwellians(nodes, &row.before)
+        } else {
+            [[T::ZERO; W]; M]
+        };
+        let mut f = [[T::ZERO; W]; M];
+        let mut k = 0;
+        while k < M {
+            let node = [column.jx, nodes.jy, nodes.node(shape, k)];
+            let [scale, _] = store.scale(t, number(shape, node));
+            f[k] = <P::Read as Populations<T>>::values(runs[k], scale, known[k]);
+            k += 1;
+        }
+        if P::DEVIATIONS && span.any_mixed() {
+            self.take_images(
+                span,
+                column.jx,
+                row.jy,
+                row.iy,
+                |k| nodes.node(shape, k),
+                &mut f,
+            );
+        }
         let factors = self.inner_factors(nodes, &row.steep);
         let mut z = [[T::ZERO; W]; M];
         let mut k = 0;
         while k < M {
             let mut w = 0;
             while w < W {
-                let constant = row.x[w] * row.y[w];
+                let mut constant = row.x[w] * row.y[w];
+                if P::DEVIATIONS && !SHAKHOV {
+                    constant *= row.give[w];
+                }
                 let share = if SHAKHOV {
                     row.slope[w].mul_add(nodes.argument[k], constant)
                 } else {
@@ -513,11 +573,64 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             k += 1;
         }
         nodes.image = row.mixed != 0;
-        let rows = plane_rows(SHAKHOV);
-        let r = s.wrapping_sub(if SLOPED { 3 } else { 1 });
         if r < rows {
-            self.give::<SHAKHOV, W>(column, nodes, r, out);
+            self.give::<SHAKHOV, W>(column, nodes, r, out, &here);
         }
+    }
+
+    /// Row of cells of the r-th row that a walk gives out.
+    #[inline(always)]
+    fn row_of<const W: usize>(
+        column: &Column<T, W>,
+        nodes: &Nodes<T, W>,
+        r: u32,
+        rows: u32,
+    ) -> u32 {
+        column.low + if nodes.up { r } else { rows - 1 - r }
+    }
+
+    /// The Maxwellian's factors in the cells of the r-th row that a walk gives out.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn here<const W: usize>(
+        &self,
+        column: &Column<T, W>,
+        nodes: &Nodes<T, W>,
+        r: u32,
+        rows: u32,
+    ) -> Factors<T, W> {
+        let Self {
+            t, shape, tables, ..
+        } = *self;
+        let iy = Self::row_of(column, nodes, r, rows);
+        let iy = if iy < shape.ny { iy } else { shape.ny - 1 };
+        let own = iy * shape.pitch + column.span.gives_to();
+        let of = |row: u32| tables.get_whole(t, (row * shape.columns() + own) as usize);
+        Factors {
+            steep: of(self.row_of_inner()),
+            x: of(row::X + column.jx),
+            y: of(shape.row_y() + nodes.jy),
+        }
+    }
+
+    /// The Maxwellian at the nodes.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn maxwellians<const W: usize>(
+        &self,
+        nodes: &Nodes<T, W>,
+        factors: &Factors<T, W>,
+    ) -> [[T; W]; M] {
+        let mut all = self.inner_factors(nodes, &factors.steep);
+        let mut k = 0;
+        while k < M {
+            let mut w = 0;
+            while w < W {
+                all[k][w] *= factors.x[w] * factors.y[w];
+                w += 1;
+            }
+            k += 1;
+        }
+        all
     }
 
     /// The row of the tables that the factors along the innermost axis are made of: the steepness, or the table of h.
@@ -590,24 +703,32 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         nodes: &Nodes<T, W>,
         r: u32,
         out: [[T; W]; M],
+        here: &Factors<T, W>,
     ) {
         let Self {
             t,
             shape,
-            next,
+            store,
             scratch,
             ..
         } = *self;
         let rows = plane_rows(SHAKHOV);
-        let row = if nodes.up { r } else { rows - 1 - r };
-        let iy = column.low + row;
+        let iy = Self::row_of(column, nodes, r, rows);
+        let row = iy - column.low;
         if column.span.gives && iy < shape.ny {
-            let node = (column.jx * shape.count_y + nodes.jy) * shape.count_m + nodes.m;
+            let node = number(shape, [column.jx, nodes.jy, nodes.m]);
             let to = node * shape.plane() + iy * shape.pitch + column.span.gives_to();
+            let maxwellians = if P::DEVIATIONS {
+                self.maxwellians(nodes, here)
+            } else {
+                [[T::ZERO; W]; M]
+            };
             let mut k = 0;
             while k < M {
                 if k == 0 || nodes.m + (k as u32) < shape.count_m {
-                    next.set_run(t, (to + k as u32 * shape.plane()) as usize, out[k]);
+                    let at = to + k as u32 * shape.plane();
+                    let [_, scale] = store.scale(t, node + k as u32);
+                    store.write(t, at, out[k], scale, maxwellians[k], column.seed);
                 }
                 k += 1;
             }
@@ -660,6 +781,8 @@ struct Column<T, const W: usize> {
     /// Lowest row of the tile.
     low: u32,
     along_x: [T; 2],
+    /// The random bits of the step.
+    seed: u32,
 }
 
 impl<T, const W: usize> Column<T, W> {
@@ -703,7 +826,33 @@ struct Row<T, const W: usize> {
     x: [T; W],
     y: [T; W],
     slope: [T; W],
+    /// Where the row's populations lie, and for those in 16 bits what relaxation gives and what they deviate from.
+    iy: u32,
+    jy: u32,
+    give: [T; W],
+    before: Factors<T, W>,
 }
+
+/// The steepness or the table of h, and the factors along x and y, of a Maxwellian.
+#[derive(Clone, Copy)]
+struct Factors<T, const W: usize> {
+    steep: [T; W],
+    x: [T; W],
+    y: [T; W],
+}
+
+impl<T: Real, const W: usize> Default for Factors<T, W> {
+    fn default() -> Self {
+        Self {
+            steep: [T::ZERO; W],
+            x: [T::ZERO; W],
+            y: [T::ZERO; W],
+        }
+    }
+}
+
+/// Populations of the cells of a thread before they are decoded.
+type Run<'a, T, P, const W: usize> = <<P as Store<'a, T>>::Read as Populations<T>>::Run<W>;
 
 /// Where a row of the walk takes from.
 struct Place {
@@ -712,6 +861,13 @@ struct Place {
 }
 
 impl<T, const W: usize> Nodes<T, W> {
+    /// The k-th of the nodes; beyond the last, the first.
+    #[inline(always)]
+    fn node(&self, shape: &FlowShape, k: usize) -> u32 {
+        let node = self.m + k as u32;
+        if node < shape.count_m { node } else { self.m }
+    }
+
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn place(&self, shape: &FlowShape, s: u32) -> Place {
         let q = if self.up {

@@ -197,7 +197,7 @@ fn mass(moments: &[Moments]) -> f64 {
 }
 
 /// Small problems that together have every kind of boundary, of velocity space and of model.
-fn assorted() -> Vec<(&'static str, Problem, f64)> {
+pub(crate) fn assorted() -> Vec<(&'static str, Problem, f64)> {
     let axis = |n| Axis::uniform(n, -4.4, 4.4).unwrap();
     let shakhov = Gas {
         model: Model::Shakhov,

@@ -3,6 +3,7 @@
 mod bgk;
 mod bgk_boltzmann;
 mod bgk_steady;
+mod bgk_storage;
 mod cli;
 mod collision;
 mod collision_backends;

@@ -4,6 +4,8 @@
 //! three small ones before the pass, which find what the walls send back. Populations alternate between two buffers, so two steps are recorded
 //! as a graph and replayed.
 
+mod stored;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,18 +13,21 @@ use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{
     self as kernels, EQUILIBRIUM_THREADS, EQUILIBRIUM_THREADS_OF_MANY, FACE_ROW_THREADS,
     FACE_THREADS, FACE_WIDTH, Faces, FlowShape, KEPT, PASS_SUMS_SHAKHOV, Relaxing, SPAN_LIMIT,
-    SUMS_SHAKHOV, axis, cells_both_ways, face, leaving, row,
+    SUMS_BGK, SUMS_SHAKHOV, axis, cells_both_ways, face, leaving, row,
 };
-use rarefy_kernels::bgk_line::{self, LINE_THREADS, line_groups, line_tiles};
-use rarefy_kernels::bgk_plane::{self, PLANE_THREADS, plane_groups, plane_tiles};
+use rarefy_kernels::bgk_line::{LINE_THREADS, line_groups, line_tiles};
+use rarefy_kernels::bgk_plane::{PLANE_THREADS, plane_groups, plane_tiles};
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
 use super::equilibrium::{fields, sums_of};
 use super::shift::Courant;
+use super::storage::node_scales;
 use super::{Boundary, DiscreteMaxwellian, Model, Moments, Problem, Scheme, State};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{bytes_of, check_device};
+use stored::{Arguments, FaceArguments, Kept, RowArguments};
+pub(super) use stored::{Plain, Rounded, Stored};
 
 /// Blocks of a pass that keep a large GPU busy for several rounds, so that the last one costs little.
 const PASS_BLOCKS: u32 = 3000;
@@ -47,7 +52,7 @@ fn later_steps(bytes: usize, problem: &Problem) -> Result<u32> {
     Ok(if bytes == 4 { 1 } else { 2 } + u32::from(coarse))
 }
 
-pub(super) struct MachineEngine<M: Machine, T: Real> {
+pub(super) struct MachineEngine<M: Machine, P: Stored> {
     machine: Arc<M>,
     name: String,
     problem: Problem,
@@ -57,16 +62,21 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     /// Groups of nodes of a block of the pass, and the blocks that share the groups of one v_x.
     groups: u32,
     parts: u32,
-    f: [M::Buffer<T>; 2],
+    f: [M::Buffer<P::Word>; 2],
     /// The buffer that holds the populations now.
     now: usize,
-    tables: M::Buffer<T>,
-    axes: M::Buffer<T>,
+    /// The tables of the coming step; of populations in 16 bits those for either buffer, of which the other ones are what they deviate from.
+    tables: [M::Buffer<P::Real>; 2],
+    /// The scales of populations in 16 bits, and the steps counted for their rounding.
+    scales: M::Buffer<P::Real>,
+    node_scales: Vec<[f32; 2]>,
+    clock: M::Buffer<u32>,
+    axes: M::Buffer<P::Real>,
     /// The same for populations that stand still.
-    still: M::Buffer<T>,
+    still: M::Buffer<P::Real>,
     nodes_weights: M::Buffer<f64>,
     state: M::Buffer<f64>,
-    partial: M::Buffer<T>,
+    partial: M::Buffer<P::Real>,
     faces: Faces,
     emissions: M::Buffer<f64>,
     face_partial: M::Buffer<f64>,
@@ -81,7 +91,7 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     warm: bool,
 }
 
-impl<M: Machine, T: Real> MachineEngine<M, T> {
+impl<M: Machine, P: Stored> MachineEngine<M, P> {
     pub(super) fn new(machine: M, name: String, problem: Problem, plan: StepPlan) -> Result<Self> {
         let space = problem.space;
         let velocity = &problem.velocity;
@@ -129,7 +139,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         } else {
             (line_groups(&shape), LINE_THREADS / 32)
         };
-        let blocks = count_x * pass_tiles::<T>(&shape, two, sloped);
+        let blocks = count_x * pass_tiles::<P::Real>(&shape, two, sloped);
         // A group for each warp of a block at least.
         let groups = all_groups
             .div_ceil(PASS_BLOCKS.div_ceil(blocks))
@@ -146,13 +156,14 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 velocity.nodes(),
                 space.cells()
             ),
-            bytes_of::<T>(2 * populations + partial as u64 + tables as u64)
+            bytes_of::<P::Word>(2 * populations.div_ceil(P::IN_A_WORD as u64))
+                .saturating_add(bytes_of::<P::Real>(partial as u64 + 2 * tables as u64))
                 .saturating_add(bytes_of::<f64>(plane as u64 * 16)),
-            "use fewer cells in space or velocity, a reduced velocity space, or f32",
+            "use fewer cells in space or velocity, a reduced velocity space, f32, or 16-bit storage",
         )?;
 
         let all = nodes(&problem);
-        let axes = |moving: bool| -> Vec<T> {
+        let axes = |moving: bool| -> Vec<P::Real> {
             let mut axes = Vec::with_capacity(shape.axis_entries() as usize);
             let mut axis_of = |nodes: &[f64], courant: &[Courant]| {
                 for (j, v) in nodes.iter().enumerate() {
@@ -181,7 +192,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 };
                 axes.extend([inner.mass, inner.energy, argument, log_weight]);
             }
-            axes.into_iter().map(T::from_f64).collect()
+            axes.into_iter().map(Real::from_f64).collect()
         };
         debug_assert_eq!(
             axes(true).len(),
@@ -204,6 +215,22 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         }
 
         let start = Start::new(&problem, &plan, &shape, &all)?;
+        let node_scales = if P::DEVIATIONS {
+            node_scales(&problem, &all)
+        } else {
+            vec![[1.0; 2]]
+        };
+        let scales: Vec<P::Real> = node_scales
+            .iter()
+            .flatten()
+            .map(|&scale| P::Real::from_f64(f64::from(scale)))
+            .collect();
+        // Nobody reads the second ones of populations as they are.
+        let second: &[P::Real] = if P::DEVIATIONS {
+            &start.tables
+        } else {
+            &start.tables[..1]
+        };
         let face_pairs = count_x * count_y;
         let face_tiles = shape
             .nx
@@ -217,7 +244,16 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             range: face_range,
             chunks: face_pairs.div_ceil(face_range),
         };
-        let buffer = || machine.allocate(populations as usize);
+        let buffer = || {
+            if P::DEVIATIONS {
+                machine.upload(&vec![
+                    P::Word::default();
+                    populations as usize / P::IN_A_WORD
+                ])
+            } else {
+                machine.allocate(populations as usize)
+            }
+        };
         let mut engine = Self {
             name,
             shape,
@@ -226,7 +262,10 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             parts,
             f: [buffer()?, buffer()?],
             now: 0,
-            tables: machine.upload(&start.tables)?,
+            tables: [machine.upload(&start.tables)?, machine.upload(second)?],
+            scales: machine.upload(&scales)?,
+            node_scales,
+            clock: machine.upload(&[0])?,
             axes: machine.upload(&axes(true))?,
             still: machine.upload(&axes(false))?,
             nodes_weights: machine.upload(&nodes_weights)?,
@@ -244,7 +283,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 (leaving::LEN * 2 * (shape.nx + shape.ny)) as usize
             ])?,
             units: start.units,
-            later_steps: later_steps(size_of::<T>(), &problem)?,
+            later_steps: later_steps(size_of::<P::Real>(), &problem)?,
             step: 0,
             graph: None,
             warm: false,
@@ -268,7 +307,14 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             steps: if conservative { steps } else { 0 },
             chunks,
             parts: self.parts,
+            deviations: u32::from(P::DEVIATIONS),
+            counts: 0,
         }
+    }
+
+    /// Which tables are those of the coming step.
+    fn fresh(&self) -> usize {
+        if P::DEVIATIONS { self.now } else { 0 }
     }
 
     /// Chunks of partial sums that a pass leaves.
@@ -287,6 +333,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
 
     fn equilibrium(&mut self, rule: Relaxing) -> Result<()> {
         let blocks = self.shape.plane() / 32;
+        let fresh = self.fresh();
         self.machine.launch(
             Grid {
                 blocks,
@@ -296,30 +343,35 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 partial: &self.partial,
                 axes: &self.nodes_weights,
                 state: &mut self.state,
-                tables: &mut self.tables,
+                tables: &mut self.tables[fresh],
+                clock: &mut self.clock,
                 shape: self.shape,
                 rule,
             },
         )
     }
 
-    /// The populations of the initial state, their sums, and the tables of the first step.
-    fn begin(&mut self) -> Result<()> {
+    /// Tables of the Maxwellians of the cells' sums alone.
+    fn maxwellians(&mut self) -> Result<()> {
         // A step without end leaves nothing of the populations and the whole of the Maxwellian.
         self.equilibrium(Relaxing {
             frequency: 1.0,
             ..self.relaxing(1e12, 0, FIRST_STEPS)
-        })?;
+        })
+    }
+
+    /// The populations of the initial state, their sums, and the tables of the first step.
+    fn begin(&mut self) -> Result<()> {
+        if P::DEVIATIONS {
+            // From these they deviate.
+            self.now = 1;
+            self.maxwellians()?;
+            self.now = 0;
+        }
+        self.maxwellians()?;
         // Both, for the second one's margins are read too before they are ever written.
         for f in &mut self.f {
-            self.machine.launch(
-                Grid::per_item((self.shape.plane() * self.shape.count_m) as usize, 128),
-                kernels::fill {
-                    tables: &self.tables,
-                    f,
-                    shape: self.shape,
-                },
-            )?;
+            P::fill(&*self.machine, &self.tables[0], f, self.shape)?;
         }
         self.sum_up()
     }
@@ -341,67 +393,62 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     fn pass(&mut self, still: bool, shape: FlowShape) -> Result<()> {
         let sloped = self.plan.scheme == Scheme::VanLeer;
         let two = self.problem.space.dimensions() == 2;
-        let blocks = pass_tiles::<T>(&shape, two, sloped) * self.chunks();
+        let blocks = pass_tiles::<P::Real>(&shape, two, sloped) * self.chunks();
+        let fresh = self.fresh();
+        let groups = self.groups;
         let [first, second] = &mut self.f;
         let (f, next) = if self.now == 0 {
             (&*first, second)
         } else {
             (&*second, first)
         };
-        let axes = if still { &self.still } else { &self.axes };
-        let (tables, partial) = (&self.tables, &mut self.partial);
-        let groups = self.groups;
-        macro_rules! launch {
-            ($wing:ident, $kernel:ident, $threads:ident) => {
-                self.machine.launch(
-                    Grid {
-                        blocks,
-                        threads: $threads,
-                    },
-                    $wing::$kernel {
-                        f,
-                        tables,
-                        axes,
-                        next,
-                        partial,
-                        shape,
-                        groups,
-                    },
-                )
-            };
-        }
-        let shakhov = shape.shakhov != 0;
-        if two {
-            match (sloped, shakhov) {
-                (true, true) => launch!(bgk_plane, plane_pass_van_leer_shakhov, PLANE_THREADS),
-                (true, false) => launch!(bgk_plane, plane_pass_van_leer, PLANE_THREADS),
-                (false, true) => launch!(bgk_plane, plane_pass_upwind_shakhov, PLANE_THREADS),
-                (false, false) => launch!(bgk_plane, plane_pass_upwind, PLANE_THREADS),
-            }
-        } else {
-            match (sloped, shakhov) {
-                (true, true) => launch!(bgk_line, line_pass_van_leer_shakhov, LINE_THREADS),
-                (true, false) => launch!(bgk_line, line_pass_van_leer, LINE_THREADS),
-                (false, true) => launch!(bgk_line, line_pass_upwind_shakhov, LINE_THREADS),
-                (false, false) => launch!(bgk_line, line_pass_upwind, LINE_THREADS),
-            }
-        }
+        let kept = Kept {
+            f,
+            before: &self.tables[1 - fresh],
+            scales: &self.scales,
+        };
+        let arguments = Arguments {
+            kept,
+            clock: &self.clock,
+            tables: &self.tables[fresh],
+            axes: if still { &self.still } else { &self.axes },
+            next,
+            partial: &mut self.partial,
+            shape,
+            groups,
+        };
+        P::pass(
+            &*self.machine,
+            [two, sloped, shape.shakhov != 0],
+            blocks,
+            arguments,
+        )
     }
 
     /// What leaves through the faces in the coming step, and what walls send back.
     fn look_at_faces(&mut self, seen: u32) -> Result<()> {
         let (shape, faces) = (self.shape, Faces { seen, ..self.faces });
+        let now = self.now;
+        let fresh = self.fresh();
+        let [first, second] = &mut self.tables;
+        let (tables, before) = if fresh == 0 {
+            (first, &*second)
+        } else {
+            (second, &*first)
+        };
+        let kept = || Kept {
+            f: &self.f[now],
+            before,
+            scales: &self.scales,
+        };
         if seen & 0b0011 != 0 {
-            self.machine.launch(
-                Grid {
-                    blocks: 2 * shape.ny,
-                    threads: FACE_THREADS,
-                },
-                kernels::faces_along_x {
-                    f: &self.f[self.now],
+            P::faces_along_x(
+                &*self.machine,
+                kept(),
+                FaceArguments {
                     axes: &self.axes,
                     emissions: &self.emissions,
-                    tables: &mut self.tables,
+                    tables: &mut *tables,
                     found: &mut self.found,
                     shape,
                     faces,
@@ -414,15 +461,13 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 .nx
                 .div_ceil(cells_both_ways(sloped))
                 .div_ceil(FACE_ROW_THREADS / 32);
-            self.machine.launch(
-                Grid {
-                    blocks: blocks * 2 * faces.chunks,
-                    threads: FACE_ROW_THREADS,
-                },
-                kernels::faces_along_y {
-                    f: &self.f[self.now],
+            P::faces_along_y(
+                &*self.machine,
+                kept(),
+                blocks * 2 * faces.chunks,
+                RowArguments {
                     axes: &self.axes,
-                    tables: &self.tables,
+                    tables: &*tables,
                     partial: &mut self.face_partial,
                     shape,
                     faces,
@@ -436,7 +481,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 kernels::finish_faces_along_y {
                     partial: &self.face_partial,
                     emissions: &self.emissions,
-                    tables: &mut self.tables,
+                    tables,
                     found: &mut self.found,
                     shape,
                     faces,
@@ -458,7 +503,10 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         self.look_at_faces(seen)?;
         self.pass(false, self.shape)?;
         self.now = 1 - self.now;
-        self.equilibrium(self.relaxing(self.plan.dt, self.chunks(), self.later_steps))
+        self.equilibrium(Relaxing {
+            counts: u32::from(P::DEVIATIONS),
+            ..self.relaxing(self.plan.dt, self.chunks(), self.later_steps)
+        })
     }
 
     /// Takes steps without looking at what passes the faces but where walls must know.
@@ -502,6 +550,61 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             .flat_map(|row| &row[..nx])
             .copied()
             .collect()
+    }
+
+    /// Entries of a set of tables.
+    fn table_entries(&self) -> usize {
+        self.shape.rows() as usize * self.shape.columns() as usize
+    }
+
+    /// The tables that the populations deviate from; none of populations as they are.
+    fn known(&self) -> Result<Vec<P::Real>> {
+        if !P::DEVIATIONS {
+            return Ok(Vec::new());
+        }
+        let mut known = vec![P::Real::ZERO; self.table_entries()];
+        self.machine
+            .read(&self.tables[1 - self.fresh()], &mut known)?;
+        Ok(known)
+    }
+
+    /// What the population at a place of a buffer deviates from, and its scale.
+    fn of_population(&self, known: &[P::Real], at: usize) -> (f64, [f32; 2]) {
+        let (plane, columns) = (self.shape.plane() as usize, self.shape.columns() as usize);
+        let (index, place) = (at / plane, at % plane);
+        let node = &self.nodes[index];
+        let of = |row: u32, k: usize| known[(row as usize + k) * columns + place].to_f64();
+        let shape = &self.shape;
+        let maxwellian =
+            of(row::X, node.jx) * of(shape.row_y(), node.jy) * of(shape.row_m(), node.m);
+        (maxwellian, self.node_scales[index])
+    }
+
+    /// The state of cells that hold these populations, from which Newton's method can start.
+    fn starting_sums(&self, padded: &[f64]) -> Vec<f64> {
+        let (plane, sums) = (self.shape.plane() as usize, self.shape.sums() as usize);
+        let mut state = vec![0.0; self.state_rows() * plane];
+        for (node, f) in self.nodes.iter().zip(padded.chunks_exact(plane)) {
+            let [vx, vy] = node.v;
+            for (place, f) in f.iter().enumerate() {
+                let mass = node.mass * f;
+                let energy = (vx * vx + vy * vy) * mass + node.energy * f;
+                for (k, part) in [mass, vx * mass, vy * mass, energy].into_iter().enumerate() {
+                    state[k * plane + place] += part;
+                }
+            }
+        }
+        for place in 0..plane {
+            let at = |k: usize| state[k * plane + place];
+            if at(0) > 0.0 {
+                let (ux, uy) = (at(1) / at(0), at(2) / at(0));
+                let uy = if self.shape.flow == 2 { uy } else { 0.0 };
+                let temperature = (at(3) / at(0) - ux * ux - uy * uy) / 1.5;
+                state[(sums + 2) * plane + place] = 1.0 / temperature;
+                state[(sums + 3) * plane + place] = temperature;
+            }
+        }
+        state
     }
 
     fn state_rows(&self) -> usize {
@@ -620,7 +723,7 @@ impl<T: Real> Start<T> {
     }
 }
 
-impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
+impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
     fn describe(&self) -> String {
         self.name.clone()
     }
@@ -651,13 +754,14 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
         self.equilibrium(rule)?;
         let rows = (SUMS_SHAKHOV + KEPT) as usize;
         let mut sums = self.machine.upload(&vec![0.0; rows * plane])?;
-        if own.shakhov == 0 {
-            // Heat terms of nothing.
-            let mut tables = vec![T::ZERO; own.rows() as usize * own.columns() as usize];
-            self.machine.read(&self.tables, &mut tables)?;
+        let fresh = self.fresh();
+        if own.shakhov == 0 && !P::DEVIATIONS {
+            // Heat terms of nothing; in 16 bits they stand there.
+            let mut tables = vec![P::Real::ZERO; own.rows() as usize * own.columns() as usize];
+            self.machine.read(&self.tables[fresh], &mut tables)?;
             let columns = own.columns() as usize;
-            tables[row::HEAT as usize * columns..row::X as usize * columns].fill(T::ZERO);
-            self.machine.write(&mut self.tables, &tables)?;
+            tables[row::HEAT as usize * columns..row::X as usize * columns].fill(P::Real::ZERO);
+            self.machine.write(&mut self.tables[fresh], &tables)?;
         }
         self.pass(true, wide)?;
         let chunks = self.chunks();
@@ -670,7 +774,8 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
                 partial: &self.partial,
                 axes: &self.nodes_weights,
                 state: &mut sums,
-                tables: &mut self.tables,
+                tables: &mut self.tables[fresh],
+                clock: &mut self.clock,
                 shape: wide,
                 rule: Relaxing {
                     conservative: 0,
@@ -681,7 +786,14 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
             },
         )?;
         let sums = self.read_state(&sums, rows)?;
-        let sums = self.compact(&sums[..SUMS_SHAKHOV as usize * plane]);
+        let mut sums = self.compact(&sums[..SUMS_SHAKHOV as usize * plane]);
+        if P::DEVIATIONS {
+            // Sums are taken before populations are rounded.
+            let rows = self.state_rows();
+            let state = self.compact(&self.read_state(&self.state, rows)?);
+            let own = SUMS_BGK as usize * self.problem.space.cells();
+            sums[..own].copy_from_slice(&state[..own]);
+        }
         self.equilibrium(self.relaxing(self.next_dt(), 0, 0))?;
         Ok(moments_of_sums(&self.problem, &sums))
     }
@@ -725,19 +837,18 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
 
     fn save(&mut self) -> Result<Saved> {
         let plane = self.shape.plane() as usize;
-        let mut padded = vec![T::ZERO; self.nodes.len() * plane];
-        self.machine.read(&self.f[self.now], &mut padded)?;
-        let (nx, pitch) = (self.shape.nx as usize, self.shape.pitch as usize);
-        let populations = padded
-            .chunks_exact(pitch)
-            .flat_map(|row| &row[..nx])
-            .map(|f| f.to_f64())
-            .collect();
+        let mut words = vec![P::Word::default(); self.nodes.len() * plane / P::IN_A_WORD];
+        self.machine.read(&self.f[self.now], &mut words)?;
+        let known = self.known()?;
+        let padded = P::populations(words, &|at| self.of_population(&known, at));
+        let populations = self.compact(&padded);
         let state = self.read_state(&self.state, self.state_rows())?;
+        let mut extra = self.compact(&state);
+        extra.extend(known.iter().map(|value| value.to_f64()));
         Ok(Saved {
             step: self.step,
             populations,
-            extra: self.compact(&state),
+            extra,
         })
     }
 
@@ -753,24 +864,45 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
                 })
                 .collect()
         };
-        let f: Vec<T> = padded(&saved.populations)
-            .into_iter()
-            .map(T::from_f64)
-            .collect();
-        if f.len() != self.nodes.len() * self.shape.plane() as usize {
+        let populations = padded(&saved.populations);
+        if populations.len() != self.nodes.len() * self.shape.plane() as usize {
             return Err(Error::input(
                 "the checkpoint is of another problem: it has another number of populations",
             ));
         }
-        self.machine.write(&mut self.f[self.now], &f)?;
         self.step = saved.step;
-        let state = padded(&saved.extra);
-        if state.len() == self.state_rows() * self.shape.plane() as usize {
-            self.machine.write(&mut self.state, &state)?;
+        self.machine.write(&mut self.clock, &[saved.step as u32])?;
+        let known = if P::DEVIATIONS {
+            self.table_entries()
+        } else {
+            0
+        };
+        let cells = self.shape.nx as usize * self.shape.ny as usize;
+        let same = saved.extra.len() == self.state_rows() * cells + known;
+        let (state, known) = saved
+            .extra
+            .split_at(saved.extra.len() - if same { known } else { 0 });
+        let before = 1 - self.fresh();
+        if P::DEVIATIONS && same {
+            let known: Vec<P::Real> = known.iter().map(|v| P::Real::from_f64(*v)).collect();
+            self.machine.write(&mut self.tables[before], &known)?;
+        } else if P::DEVIATIONS {
+            // Of another backend: they deviate from the Maxwellians of their own sums.
+            let sums = self.starting_sums(&populations);
+            self.machine.write(&mut self.state, &sums)?;
+            self.now = 1 - self.now;
+            self.maxwellians()?;
+            self.now = 1 - self.now;
+        }
+        let known = self.known()?;
+        let words = P::words(&populations, &|at| self.of_population(&known, at));
+        self.machine.write(&mut self.f[self.now], &words)?;
+        if same {
+            self.machine.write(&mut self.state, &padded(state))?;
             let rule = self.relaxing(self.next_dt(), 0, 0);
             self.equilibrium(rule)
         } else {
-            // Of another backend: the bits cannot be the same.
+            // The bits cannot be the same.
             self.sum_up()
         }
     }

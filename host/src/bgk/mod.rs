@@ -52,6 +52,7 @@ mod shift;
 mod shock;
 mod simulation;
 pub mod steady;
+mod storage;
 mod units;
 mod velocity;
 
@@ -65,5 +66,6 @@ pub use problem::{Problem, Space, State};
 pub use shift::{Courant, Scheme};
 pub use shock::{Mach, Shock, ShockExtremes, ShockPoint, ShockProfile};
 pub use simulation::{Checkpoint, Simulation, SimulationConfig};
+pub use storage::Storage;
 pub use units::{Species, Units};
 pub use velocity::{Axis, Inner, VelocitySpace};

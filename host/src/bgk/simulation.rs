@@ -1,14 +1,13 @@
 //! The time-dependent solver: one problem, any backend.
 
-use rarefy_kernels::Real;
 use serde::{Deserialize, Serialize};
 
-use super::cpu::CpuEngine;
+use super::cpu::{CpuEngine, Half};
 use super::engine::{Engine, Saved, StepPlan};
-use super::gpu::MachineEngine;
+use super::gpu::{MachineEngine, Plain, Rounded, Stored};
 use super::reference::Reference;
 use super::shift::Courant;
-use super::{FaceFlux, Moments, Problem, Scheme, State};
+use super::{FaceFlux, Moments, Problem, Scheme, State, Storage};
 use crate::backend::{Backend, Precision, Resolved};
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
@@ -28,6 +27,9 @@ pub struct SimulationConfig {
     pub relaxed: bool,
     /// Arithmetic and storage of the populations; densities, velocities and temperatures are computed in f64 either way.
     pub precision: Precision,
+    /// How the populations lie in memory between the steps.
+    #[serde(default, skip_serializing_if = "Storage::is_full")]
+    pub storage: Storage,
     /// Where to compute.
     pub backend: Backend,
 }
@@ -41,6 +43,7 @@ impl SimulationConfig {
             step,
             relaxed: true,
             precision: Precision::default(),
+            storage: Storage::default(),
             backend: Backend::default(),
         }
     }
@@ -48,9 +51,22 @@ impl SimulationConfig {
     /// Checks what the types alone do not.
     ///
     /// # Errors
-    /// Those of [`Problem::validate`]; a time step that is not positive, or in which the fastest molecules cross all of space.
+    /// Those of [`Problem::validate`]; a time step that is not positive, or in which the fastest molecules cross all of space; 16-bit storage in `f64`, or
+    /// by the scalar reference.
     pub fn validate(&self) -> Result<()> {
         self.problem.validate()?;
+        if self.storage == Storage::Bits16 {
+            if self.precision != Precision::F32 {
+                return Err(Error::input(
+                    "16-bit storage goes with arithmetic in f32, and f64 was asked for; use --precision f32, or --storage full",
+                ));
+            }
+            if self.backend == Backend::Reference {
+                return Err(Error::input(
+                    "the reference backend stores populations in 64 bits; for 16 take the cpu, cuda or emulator backend, or --storage full",
+                ));
+            }
+        }
         let Problem {
             space, velocity, ..
         } = &self.problem;
@@ -229,8 +245,13 @@ impl Simulation {
                 "the checkpoint holds a population that is not finite: {bad}"
             )));
         }
-        // Roundoff of the arithmetic is the most that the scheme, which is positive, can leave below zero.
-        if let Some(bad) = populations.iter().find(|&&f| f < -1e-6) {
+        // Roundoff of the arithmetic, or of the storage, is the most that the scheme, which is positive, can leave below zero.
+        let largest = populations.iter().fold(0.0_f64, |most, &f| most.max(f));
+        let least = match config.storage {
+            Storage::Full => -1e-6,
+            Storage::Bits16 => -1e-3 * largest,
+        };
+        if let Some(bad) = populations.iter().find(|&&f| f < least) {
             return Err(Error::input(format!(
                 "the checkpoint holds a negative population: {bad:e}; all must be at least 0"
             )));
@@ -377,30 +398,42 @@ fn engine(config: &SimulationConfig) -> Result<Box<dyn Engine>> {
     let (problem, plan) = (config.problem.clone(), config.plan());
     Ok(match (resolved, config.precision) {
         (Resolved::Reference, _) => Box::new(Reference::new(problem, plan)?),
-        (Resolved::Cpu, Precision::F32) => Box::new(CpuEngine::<f32>::new(name, problem, plan)?),
-        (Resolved::Cpu, Precision::F64) => Box::new(CpuEngine::<f64>::new(name, problem, plan)?),
-        (Resolved::Emulator, Precision::F32) => {
-            on_machine::<_, f32>(Emulator::default(), name, problem, plan)?
+        (Resolved::Cpu, precision) => match (precision, config.storage) {
+            (_, Storage::Bits16) => Box::new(CpuEngine::<f32, Half>::new(name, problem, plan)?),
+            (Precision::F32, _) => Box::new(CpuEngine::<f32, f32>::new(name, problem, plan)?),
+            (Precision::F64, _) => Box::new(CpuEngine::<f64, f64>::new(name, problem, plan)?),
+        },
+        (Resolved::Emulator, precision) => {
+            let kind = (precision, config.storage);
+            on_machine(Emulator::default(), name, problem, plan, kind)?
         }
-        (Resolved::Emulator, Precision::F64) => {
-            on_machine::<_, f64>(Emulator::default(), name, problem, plan)?
-        }
-        (Resolved::Cuda(device), Precision::F32) => {
-            on_machine::<_, f32>(device, name, problem, plan)?
-        }
-        (Resolved::Cuda(device), Precision::F64) => {
-            on_machine::<_, f64>(device, name, problem, plan)?
+        (Resolved::Cuda(device), precision) => {
+            let kind = (precision, config.storage);
+            on_machine(device, name, problem, plan, kind)?
         }
     })
 }
 
-fn on_machine<M: Machine + 'static, T: Real>(
+fn on_machine<M: Machine + 'static>(
     machine: M,
     name: String,
     problem: Problem,
     plan: StepPlan,
+    kind: (Precision, Storage),
 ) -> Result<Box<dyn Engine>> {
-    Ok(Box::new(MachineEngine::<M, T>::new(
-        machine, name, problem, plan,
-    )?))
+    fn boxed<M: Machine + 'static, P: Stored>(
+        machine: M,
+        name: String,
+        problem: Problem,
+        plan: StepPlan,
+    ) -> Result<Box<dyn Engine>> {
+        Ok(Box::new(MachineEngine::<M, P>::new(
+            machine, name, problem, plan,
+        )?))
+    }
+    match kind {
+        (_, Storage::Bits16) => boxed::<M, Rounded>(machine, name, problem, plan),
+        (Precision::F32, _) => boxed::<M, Plain<f32>>(machine, name, problem, plan),
+        (Precision::F64, _) => boxed::<M, Plain<f64>>(machine, name, problem, plan),
+    }
 }

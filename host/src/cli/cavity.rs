@@ -22,7 +22,7 @@ use super::vti::Image;
 use crate::backend::{Backend, Precision};
 use crate::bgk::steady::{Case, Nodes};
 use crate::bgk::{
-    Axis, Cavity, CavityResults, FaceFlux, Moments, Scheme, Simulation, SimulationConfig,
+    Axis, Cavity, CavityResults, FaceFlux, Moments, Scheme, Simulation, SimulationConfig, Storage,
 };
 use crate::error::{Error, Result};
 
@@ -108,6 +108,8 @@ struct CavityParameters {
     end: End,
     backend: Backend,
     precision: Precision,
+    #[serde(default)]
+    storage: Storage,
 }
 
 /// How the velocities of the steady mode are chosen.
@@ -192,6 +194,7 @@ impl CavityParameters {
             },
             backend: args.common.backend,
             precision: args.common.precision,
+            storage: args.march.storage,
         };
         parameters.dt = match args.march.dt {
             Some(dt) => dt,
@@ -248,6 +251,7 @@ impl CavityParameters {
             scheme: self.scheme,
             relaxed: false,
             precision: self.precision,
+            storage: self.storage,
             backend: self.backend,
             ..SimulationConfig::new(self.cavity()?.problem()?, self.dt)
         })

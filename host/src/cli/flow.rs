@@ -19,7 +19,9 @@ use super::common::{Common, Failure, count, finite, named, positive};
 use super::output::{self, Transaction};
 use super::progress::Progress;
 use super::report::Report;
-use crate::bgk::{Checkpoint, Gas, Model, Scheme, Simulation, SimulationConfig, Species, Units};
+use crate::bgk::{
+    Checkpoint, Gas, Model, Scheme, Simulation, SimulationConfig, Species, Storage, Units,
+};
 use crate::error::{Error, Result};
 
 /// Name of the checkpoint in the run's folder.
@@ -125,6 +127,10 @@ pub(super) struct MarchArgs {
     /// Sample Maxwellians as in the continuum, without exact moments on the velocity nodes
     #[arg(long)]
     pub(super) no_correction: bool,
+    /// Bits that a population takes in memory between two steps: those of --precision, or 16, as deviations from Maxwellians rounded at random (with
+    /// --precision f32, not by the reference)
+    #[arg(long, value_name = "BITS", default_value = "full", value_parser = named::<Storage>(&["full", "16"]))]
+    pub(super) storage: Storage,
     /// Time step in units of 1/nu0 [default: what is accurate]
     #[arg(long, value_name = "D", value_parser = positive, allow_negative_numbers = true)]
     pub(super) dt: Option<f64>,

@@ -21,7 +21,7 @@ use crate::bgk::boltzmann::{Collisions, Line, ShockStart, ShockWave};
 use crate::bgk::steady::Case;
 use crate::bgk::{
     FaceFlux, Mach, Model, Moments, Scheme, Shock, ShockProfile, Simulation, SimulationConfig,
-    Space, State,
+    Space, State, Storage,
 };
 use crate::collision::{Order, Scattering};
 use crate::error::{Error, Result};
@@ -114,6 +114,8 @@ struct ShockParameters {
     end: End,
     backend: Backend,
     precision: Precision,
+    #[serde(default)]
+    storage: Storage,
 }
 
 /// Cells for each l0, unless told otherwise.
@@ -192,6 +194,7 @@ impl ShockParameters {
             },
             backend: args.common.backend,
             precision: args.common.precision,
+            storage: args.march.storage,
         })
     }
 
@@ -210,6 +213,9 @@ impl ShockParameters {
         }
         if args.march.no_correction {
             return refuse("--no-correction");
+        }
+        if !args.march.storage.is_full() {
+            return refuse("--storage");
         }
         if args.gas.model != Model::Bgk {
             return refuse("--model");
@@ -265,6 +271,7 @@ impl ShockParameters {
             },
             backend: args.common.backend,
             precision: args.common.precision,
+            storage: args.march.storage,
         })
     }
 
@@ -293,6 +300,7 @@ impl ShockParameters {
         Ok(SimulationConfig {
             scheme: self.scheme,
             precision: self.precision,
+            storage: self.storage,
             backend: self.backend,
             ..SimulationConfig::new(self.shock().problem()?, self.dt)
         })

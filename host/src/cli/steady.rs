@@ -19,7 +19,7 @@ use crate::bgk::{FaceFlux, Moments, Scheme};
 use crate::error::Result;
 
 /// Flags that make no sense without steps in time.
-pub(super) const OF_TIME: [&str; 2] = ["dt", "no_correction"];
+pub(super) const OF_TIME: [&str; 3] = ["dt", "no_correction", "storage"];
 
 /// Iterations after which a run to a residual that does not come gives up.
 const MOST_ITERATIONS: u64 = 5000;

@@ -2,18 +2,19 @@
 
 use super::layout::{FlowShape, axis, ceiling};
 use super::span::Span;
+use super::store::Store;
 use super::walls::relaxed;
 use crate::math::Real;
 use crate::memory::{In, Out, Shared};
 use crate::simt::Simt;
 
 /// The arguments of a launch.
-pub(crate) struct Pass<'a, S, T: Real> {
+pub(crate) struct Pass<'a, S, T: Real, P> {
     pub(crate) t: &'a S,
-    pub(crate) f: In<'a, T>,
+    /// The populations that are read, and those that are written.
+    pub(crate) store: P,
     pub(crate) tables: In<'a, T>,
     pub(crate) axes: In<'a, T>,
-    pub(crate) next: Out<'a, T>,
     pub(crate) partial: Out<'a, T>,
     /// The sums of the warps of the block.
     pub(crate) scratch: Shared<'a, T>,
@@ -21,7 +22,7 @@ pub(crate) struct Pass<'a, S, T: Real> {
     pub(crate) groups: u32,
 }
 
-impl<S: Simt, T: Real> Pass<'_, S, T> {
+impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// Whether this v_x flies towards larger x.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -54,7 +55,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     ) {
         let Self {
             t,
-            f,
+            store,
             tables,
             axes,
             shape,
@@ -68,12 +69,12 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             let (w, k) = (bit / K as u32, bit % K as u32);
             let place = iy * shape.pitch + span.image(w);
             let nodes = [shape.count_x - 1 - jx, jy, node(k as usize)];
-            let value = relaxed(t, f, tables, axes, shape, nodes, place, place);
+            let value = relaxed(t, store.read(), tables, axes, shape, nodes, place, place);
             let mut i = 0;
             while i < W * K {
-                if i as u32 == bit {
-                    values[i % K][i / K] = value;
-                }
+                // A choice each time, of which no jump table can be made.
+                let here = &mut values[i % K][i / K];
+                *here = if i as u32 == bit { value } else { *here };
                 i += 1;
             }
         }

@@ -351,7 +351,8 @@ impl<const W: usize> Span<W> {
                 // Cells beyond a wall have no slopes.
                 let mut k = 0;
                 while k < W {
-                    if self.mixed(if forward { k } else { W - 1 - k }) {
+                    let (here, opposite) = (self.mixed(k), self.mixed(W - 1 - k));
+                    if if forward { here } else { opposite } {
                         passes[k] = fraction * post[k];
                     }
                     k += 1;

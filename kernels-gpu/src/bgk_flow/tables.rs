@@ -39,6 +39,10 @@ pub struct Relaxing {
     pub chunks: u32,
     /// Chunks of one v_x, which follow each other.
     pub parts: u32,
+    /// 1 for populations in 16 bits: the factors along v_x are then those of the Maxwellian alone, and what relaxation gives is in a row of its own.
+    pub deviations: u32,
+    /// 1 to count a step.
+    pub counts: u32,
 }
 
 /// What [`equilibrium()`] keeps for each cell after its sums: slopes b_x and b_y and steepness c of the conservative Maxwellian, and T.
@@ -78,9 +82,9 @@ kernel! {
     /// exponentials is f64, and these are taken in the precision of the tables, so that the Maxwellian's moments are right for the table as it is.
     /// **Cost**: reads the partial sums once; an exponential for each node of the axes and Newton step, twice as much to write the tables.
     /// **Order**: a warp adds every fourth or eighth chunk, and the warps' sums are added in turn: the same bits each time.
-    /// **No race**: lanes own places; shared memory is written by its owner and read by the block on either side of barriers.
+    /// **No race**: lanes own places; shared memory is written by its owner and read by the block on either side of barriers. One thread counts the steps.
     pub fn equilibrium<T: Real>(
-        t, partial: In<T>, axes: In<f64>, state: InOut<f64>, tables: InOut<T>; shape: FlowShape, rule: Relaxing,
+        t, partial: In<T>, axes: In<f64>, state: InOut<f64>, tables: InOut<T>, clock: InOut<u32>; shape: FlowShape, rule: Relaxing,
     ) for f32, f64
     shared { scratch: [f64; EQUILIBRIUM_SCRATCH] } {
         let place = t.block_idx() * WARP + t.lane();
@@ -219,7 +223,13 @@ kernel! {
             put(row::HEAT + 6, T::from_f64(ux));
             put(row::HEAT + 7, T::from_f64(uy));
         }
-        let scale = if shakhov { amplitude } else { amplitude * give };
+        if rule.deviations != 0 && !shakhov && t.warp() == 1 {
+            put(row::HEAT, T::from_f64(give));
+        }
+        if rule.counts != 0 && t.block_idx() == 0 && t.thread_idx() == 0 {
+            clock.set(t, 0, clock.get(t, 0).wrapping_add(1));
+        }
+        let scale = if shakhov || rule.deviations != 0 { amplitude } else { amplitude * give };
         let mut j = t.warp();
         while j < shape.count_x {
             let (v, weight) = node(t, axes, j);

@@ -8,9 +8,10 @@ use super::layout::{
     FACE_WIDTH, FlowShape, Heat, Lanes, axis, ceiling, cells_both_ways, entry, limited, row,
     source, split,
 };
+use super::store::Populations;
 use crate::kernel;
 use crate::math::Real;
-use crate::memory::{In, InOut, Out};
+use crate::memory::{In, InOut, Out, Shared};
 use crate::simt::{Simt, WARP};
 
 /// Threads of a block of [`faces_along_x()`] and [`finish_faces_along_y()`].
@@ -60,92 +61,7 @@ kernel! {
         t, f: In<T>, axes: In<T>, emissions: In<f64>, tables: InOut<T>, found: Out<f64>; shape: FlowShape, faces: Faces,
     ) for f32, f64
     shared { scratch: [f64; FACE_THREADS / WARP * 4] } {
-        let (side, iy) = split(t.block_idx(), shape.ny);
-        // The same for all threads of the block.
-        if (faces.seen >> side) & 1 == 0 {
-            return;
-        }
-        let mut sums = [0.0; 4];
-        let nodes = shape.count_x * shape.count_y * shape.count_m;
-        let mut index = t.thread_idx();
-        while index < nodes {
-            let (pair, m) = split(index, shape.count_m);
-            let (jx, jy) = split(pair, shape.count_y);
-            let of_x = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
-            let vx = of_x(axis::VELOCITY);
-            if (vx > T::ZERO) == (side == 1) {
-                let of_m = |k: u32| axes.get(t, (shape.axis_m(m) + k) as usize);
-                let vy = axes.get(t, (shape.axis_y(jy) + axis::VELOCITY) as usize);
-                let read = InOutTables(tables);
-                let post = |d: u32| {
-                    let d = if d < shape.nx { d } else { shape.nx - 1 };
-                    let ix = if side == 0 { d } else { shape.nx - 1 - d };
-                    let column = iy * shape.pitch + ix;
-                    relaxed(t, f, read, axes, &shape, [jx, jy, m], column, column)
-                };
-                let whole = of_x(axis::WHOLE).to_f64() as u32;
-                let fraction = of_x(axis::FRACTION);
-                let out = outflow(post, whole, fraction, faces.sloped != 0).to_f64();
-                let part = read.at(t, &shape, row::KEEP, shape.face_columns(side) + FACE_WIDTH * iy);
-                // What is mirrored has no slopes beyond the face.
-                let back = if part > T::ZERO {
-                    (part * outflow(post, whole, fraction, false)).to_f64()
-                } else {
-                    0.0
-                };
-                let (mass, energy) = (of_m(axis::VELOCITY).to_f64(), of_m(axis::WHOLE).to_f64());
-                let (vx, vy) = (vx.to_f64(), vy.to_f64());
-                let net = out - back;
-                sums[0] += mass * net;
-                sums[1] += vx * mass * (out + back);
-                sums[2] += vy * mass * net;
-                sums[3] += 0.5 * ((vx * vx + vy * vy) * mass + energy) * net;
-            }
-            index += t.block_dim();
-        }
-        let mut k = 0;
-        while k < 4 {
-            let mut sum = sums[k];
-            sum += t.shuffle_xor(sum, 16);
-            sum += t.shuffle_xor(sum, 8);
-            sum += t.shuffle_xor(sum, 4);
-            sum += t.shuffle_xor(sum, 2);
-            sum += t.shuffle_xor(sum, 1);
-            if t.lane() == 0 {
-                scratch.set(t, t.warp() * 4 + k as u32, sum);
-            }
-            k += 1;
-        }
-        t.sync_threads();
-        let total = |k: u32| {
-            let mut sum = 0.0;
-            let mut warp = 0;
-            while warp < t.warps() {
-                sum += scratch.get(t, warp * 4 + k);
-                warp += 1;
-            }
-            sum
-        };
-        let mut density = 1.0;
-        if (faces.walls >> side) & 1 != 0 {
-            let emitted = emission(&shape, side);
-            density = total(0) / emissions.get(t, emitted);
-            let column = (shape.face_columns(side) + FACE_WIDTH * iy) as usize;
-            let mut index = t.thread_idx();
-            while index < FACE_WIDTH * shape.count_x {
-                let (jx, copy) = (index / FACE_WIDTH, index % FACE_WIDTH);
-                let value = density * emissions.get(t, emitted + 1 + jx as usize);
-                let at = (row::X + jx) as usize * shape.columns() as usize + column;
-                tables.set(t, at + copy as usize, T::from_f64(value));
-                index += t.block_dim();
-            }
-        }
-        let k = t.thread_idx();
-        if k < leaving::LEN {
-            let value = if k == leaving::DENSITY { density } else { total(k - leaving::CARRIED) };
-            let at = (side * shape.ny + iy) * leaving::LEN + k;
-            found.set(t, at as usize, value);
-        }
+        near_columns(t, f, axes, emissions, tables, found, scratch, &shape, &faces);
     }
 }
 
@@ -159,9 +75,9 @@ kernel! {
         t, f: In<T>, axes: In<T>, tables: In<T>, partial: Out<f64>; shape: FlowShape, faces: Faces,
     ) for f32, f64 {
         if faces.sloped != 0 {
-            near_rows::<_, T, true>(t, f, axes, tables, partial, &shape, &faces);
+            near_rows::<_, _, _, true>(t, f, axes, tables, partial, &shape, &faces);
         } else {
-            near_rows::<_, T, false>(t, f, axes, tables, partial, &shape, &faces);
+            near_rows::<_, _, _, false>(t, f, axes, tables, partial, &shape, &faces);
         }
     }
 }
@@ -275,25 +191,24 @@ impl<T: Real> Tables<T> for InOutTables<'_, T> {
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[allow(clippy::too_many_arguments, reason = "what a population depends on")]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-pub(crate) fn relaxed<S: Simt, T: Real>(
+pub(crate) fn relaxed<S: Simt, T: Real, P: Populations<T>>(
     t: &S,
-    f: In<'_, T>,
+    f: P,
     tables: impl Tables<T>,
     axes: In<'_, T>,
     shape: &FlowShape,
-    [jx, jy, m]: [u32; 3],
+    node: [u32; 3],
     column: u32,
     place: u32,
 ) -> T {
-    let node = (jx * shape.count_y + jy) * shape.count_m + m;
-    let f = f.get(t, node as usize * shape.plane() as usize + place as usize);
-    relaxation(t, f, tables, axes, shape, [jx, jy, m], column)
+    let f = f.population(t, shape, node, place);
+    relaxation::<S, T, P>(t, f, tables, axes, shape, node, column)
 }
 
 /// What a column of the tables makes of the value `f` of a node.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn relaxation<S: Simt, T: Real>(
+fn relaxation<S: Simt, T: Real, P: Populations<T>>(
     t: &S,
     f: T,
     tables: impl Tables<T>,
@@ -313,6 +228,8 @@ fn relaxation<S: Simt, T: Real>(
             argument *= at(shape.row_m() + 1);
         }
         share *= beta.mul_add(argument, alpha);
+    } else if P::DEVIATIONS {
+        share *= at(row::HEAT);
     }
     at(row::KEEP).mul_add(f, share * at(shape.row_m() + m))
 }
@@ -336,9 +253,120 @@ fn outflow<T: Real>(at: impl Fn(u32) -> T, whole: u32, fraction: T, sloped: bool
 
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn near_rows<S: Simt, T: Real, const SLOPED: bool>(
+#[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
+pub(crate) fn near_columns<S: Simt, T: Real, P: Populations<T>>(
     t: &S,
-    f: In<'_, T>,
+    f: P,
+    axes: In<'_, T>,
+    emissions: In<'_, f64>,
+    tables: InOut<'_, T>,
+    found: Out<'_, f64>,
+    scratch: Shared<'_, f64>,
+    shape: &FlowShape,
+    faces: &Faces,
+) {
+    let (side, iy) = split(t.block_idx(), shape.ny);
+    // The same for all threads of the block.
+    if (faces.seen >> side) & 1 == 0 {
+        return;
+    }
+    let mut sums = [0.0; 4];
+    let nodes = shape.count_x * shape.count_y * shape.count_m;
+    let mut index = t.thread_idx();
+    while index < nodes {
+        let (pair, m) = split(index, shape.count_m);
+        let (jx, jy) = split(pair, shape.count_y);
+        let of_x = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
+        let vx = of_x(axis::VELOCITY);
+        if (vx > T::ZERO) == (side == 1) {
+            let of_m = |k: u32| axes.get(t, (shape.axis_m(m) + k) as usize);
+            let vy = axes.get(t, (shape.axis_y(jy) + axis::VELOCITY) as usize);
+            let read = InOutTables(tables);
+            let post = |d: u32| {
+                let d = if d < shape.nx { d } else { shape.nx - 1 };
+                let ix = if side == 0 { d } else { shape.nx - 1 - d };
+                let column = iy * shape.pitch + ix;
+                relaxed(t, f, read, axes, shape, [jx, jy, m], column, column)
+            };
+            let whole = of_x(axis::WHOLE).to_f64() as u32;
+            let fraction = of_x(axis::FRACTION);
+            let out = outflow(post, whole, fraction, faces.sloped != 0).to_f64();
+            let part = read.at(
+                t,
+                shape,
+                row::KEEP,
+                shape.face_columns(side) + FACE_WIDTH * iy,
+            );
+            // What is mirrored has no slopes beyond the face.
+            let back = if part > T::ZERO {
+                (part * outflow(post, whole, fraction, false)).to_f64()
+            } else {
+                0.0
+            };
+            let (mass, energy) = (of_m(axis::VELOCITY).to_f64(), of_m(axis::WHOLE).to_f64());
+            let (vx, vy) = (vx.to_f64(), vy.to_f64());
+            let net = out - back;
+            sums[0] += mass * net;
+            sums[1] += vx * mass * (out + back);
+            sums[2] += vy * mass * net;
+            sums[3] += 0.5 * ((vx * vx + vy * vy) * mass + energy) * net;
+        }
+        index += t.block_dim();
+    }
+    let mut k = 0;
+    while k < 4 {
+        let mut sum = sums[k];
+        sum += t.shuffle_xor(sum, 16);
+        sum += t.shuffle_xor(sum, 8);
+        sum += t.shuffle_xor(sum, 4);
+        sum += t.shuffle_xor(sum, 2);
+        sum += t.shuffle_xor(sum, 1);
+        if t.lane() == 0 {
+            scratch.set(t, t.warp() * 4 + k as u32, sum);
+        }
+        k += 1;
+    }
+    t.sync_threads();
+    let total = |k: u32| {
+        let mut sum = 0.0;
+        let mut warp = 0;
+        while warp < t.warps() {
+            sum += scratch.get(t, warp * 4 + k);
+            warp += 1;
+        }
+        sum
+    };
+    let mut density = 1.0;
+    if (faces.walls >> side) & 1 != 0 {
+        let emitted = emission(shape, side);
+        density = total(0) / emissions.get(t, emitted);
+        let column = (shape.face_columns(side) + FACE_WIDTH * iy) as usize;
+        let mut index = t.thread_idx();
+        while index < FACE_WIDTH * shape.count_x {
+            let (jx, copy) = (index / FACE_WIDTH, index % FACE_WIDTH);
+            let value = density * emissions.get(t, emitted + 1 + jx as usize);
+            let at = (row::X + jx) as usize * shape.columns() as usize + column;
+            tables.set(t, at + copy as usize, T::from_f64(value));
+            index += t.block_dim();
+        }
+    }
+    let k = t.thread_idx();
+    if k < leaving::LEN {
+        let value = if k == leaving::DENSITY {
+            density
+        } else {
+            total(k - leaving::CARRIED)
+        };
+        let at = (side * shape.ny + iy) * leaving::LEN + k;
+        found.set(t, at as usize, value);
+    }
+}
+
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(crate) fn near_rows<S: Simt, T: Real, P: Populations<T>, const SLOPED: bool>(
+    t: &S,
+    f: P,
     axes: In<'_, T>,
     tables: In<'_, T>,
     partial: Out<'_, f64>,
@@ -402,7 +430,8 @@ fn near_rows<S: Simt, T: Real, const SLOPED: bool>(
                     let post = if from.mirrored && from.face != 0 {
                         let image =
                             relaxed(t, f, tables, axes, shape, [jx_from, jy, m], place, place);
-                        relaxation(t, image, tables, axes, shape, [jx, jy, m], column)
+                        let node = [jx, jy, m];
+                        relaxation::<S, T, P>(t, image, tables, axes, shape, node, column)
                     } else {
                         relaxed(t, f, tables, axes, shape, [jx_from, jy, m], column, place)
                     };

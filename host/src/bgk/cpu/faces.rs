@@ -8,6 +8,7 @@ use super::super::{Boundary, DiscreteMaxwellian};
 use super::Layout;
 use super::pass::Step;
 use super::rows::outflow;
+use super::stored::Stored;
 use crate::error::Result;
 
 /// One face.
@@ -174,10 +175,10 @@ struct Leaving {
 }
 
 /// Finds what leaves through the faces along a direction, and from it what comes in. `known` are the faces along x, when this is y.
-pub(super) fn update<T: Real>(
+pub(super) fn update<T: Real, P: Stored<T>>(
     step: &Step<'_, T>,
     direction: usize,
-    f: &[T],
+    f: &[P],
     known: &[Face<T>],
     faces: &mut [Face<T>],
     fluxes: &mut [FaceFlux; 4],
@@ -253,11 +254,11 @@ pub(super) fn update<T: Real>(
 }
 
 #[allow(clippy::too_many_arguments, reason = "the parts of one sweep")]
-fn leaving<T: Real>(
+fn leaving<T: Real, P: Stored<T>>(
     step: &Step<'_, T>,
     direction: usize,
     side: usize,
-    f: &[T],
+    f: &[P],
     known: &[Face<T>],
     nodes: std::ops::Range<usize>,
     rows: usize,

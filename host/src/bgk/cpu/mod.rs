@@ -10,32 +10,40 @@
 mod faces;
 mod pass;
 mod rows;
+mod stored;
 
 use std::time::{Duration, Instant};
 
 use rarefy_kernels::Real;
+use rarefy_kernels::bgk_flow::seed;
 use rayon::prelude::*;
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, initial_populations, nodes};
 use super::equilibrium::{Relaxation, fields, relaxations, state, sum, sums_of};
 use super::shift::Courant;
-use super::{HeatTerm, Model, Moments, Problem, Scheme};
+use super::storage::node_scales;
+use super::{HeatTerm, Model, Moments, Problem, Scheme, State};
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 use faces::Face;
+pub(super) use stored::Half;
+use stored::Stored;
 
 /// Most chunks that the nodes are cut into.
 const CHUNKS: usize = 64;
 
 /// The time-dependent solver on all cores.
-pub(super) struct CpuEngine<T> {
+pub(super) struct CpuEngine<T, P> {
     name: String,
     layout: Layout<T>,
-    f: Vec<T>,
+    f: Vec<P>,
     /// Sums over the nodes, `[sum][cell]`.
     sums: Vec<f64>,
     relaxations: Vec<Relaxation>,
     tables: Tables<T>,
+    /// The tables that the populations deviate from, if they do, and the scales of the nodes.
+    before: Tables<T>,
+    scales: Vec<[f32; 2]>,
     faces: [Vec<Face<T>>; 2],
     /// Sums of each chunk, then scratch of each.
     partial: Vec<Vec<f64>>,
@@ -62,9 +70,10 @@ pub(super) struct Layout<T> {
 }
 
 /// The factors of each cell's Maxwellian, times what relaxation gives, and what else it needs, `[j][cell]`.
-#[derive(Default)]
 pub(super) struct Tables<T> {
     pub(super) keep: Vec<T>,
+    /// What relaxation gives, where it does not stand in the factors along x.
+    pub(super) give: Vec<T>,
     pub(super) x: Vec<T>,
     pub(super) y: Vec<T>,
     pub(super) inner: Vec<T>,
@@ -128,7 +137,32 @@ impl<T: Real> Layout<T> {
 }
 
 impl<T: Real> Tables<T> {
-    fn fill(&mut self, layout: &Layout<T>, relaxations: &[Relaxation]) {
+    fn empty() -> Self {
+        Self {
+            keep: Vec::new(),
+            give: Vec::new(),
+            x: Vec::new(),
+            y: Vec::new(),
+            inner: Vec::new(),
+        }
+    }
+
+    /// The Maxwellian of a node in a cell.
+    pub(super) fn maxwellian(&self, [jx, jy, m]: [usize; 3], cells: usize, cell: usize) -> T {
+        self.x[jx * cells + cell] * self.y[jy * cells + cell] * self.inner[m * cells + cell]
+    }
+
+    /// The products of its factors along x and y in all cells.
+    pub(super) fn multiply(&self, jx: usize, jy: usize, out: &mut [T]) {
+        let n = out.len();
+        let (x, y) = (&self.x[jx * n..][..n], &self.y[jy * n..][..n]);
+        for i in 0..n {
+            out[i] = x[i] * y[i];
+        }
+    }
+
+    /// `plain` are the factors of the Maxwellian alone, with what relaxation gives beside them.
+    fn fill(&mut self, layout: &Layout<T>, relaxations: &[Relaxation], plain: bool) {
         let cells = layout.cells();
         let space = &layout.problem.velocity;
         let row = |table: &mut Vec<T>,
@@ -145,6 +179,9 @@ impl<T: Real> Tables<T> {
                 });
         };
         row(&mut self.keep, 1, &|r, _| r.keep);
+        if plain {
+            row(&mut self.give, 1, &|r, _| r.give);
+        }
         let along = |nodes: &'_ [f64], weights: &'_ [f64], d: usize| {
             let (nodes, weights) = (nodes.to_vec(), weights.to_vec());
             move |r: &Relaxation, j: usize| {
@@ -157,7 +194,7 @@ impl<T: Real> Tables<T> {
         // BGK gives the same share of the Maxwellian at all nodes of a cell; Shakhov's factor comes later.
         let shakhov = layout.shakhov;
         row(&mut self.x, layout.shape[0], &|r, j| {
-            let share = if shakhov { 1.0 } else { r.give };
+            let share = if shakhov || plain { 1.0 } else { r.give };
             share * r.maxwellian.amplitude * x(r, j)
         });
         match space.axes().get(1) {
@@ -183,11 +220,11 @@ impl<T: Real> Tables<T> {
     }
 }
 
-impl<T: Real> CpuEngine<T> {
+impl<T: Real, P: Stored<T>> CpuEngine<T, P> {
     pub(super) fn new(name: String, problem: Problem, plan: StepPlan) -> Result<Self> {
         let layout = Layout::<T>::new(problem, plan);
         let (nodes, cells) = (layout.nodes.len(), layout.cells());
-        let needed = bytes_of::<T>((nodes * cells) as u64)
+        let needed = bytes_of::<P>((nodes * cells) as u64)
             .saturating_add(bytes_of::<f64>(
                 (cells * layout.sums * layout.chunks()) as u64,
             ))
@@ -200,29 +237,66 @@ impl<T: Real> CpuEngine<T> {
         )?;
         let f = initial_populations(&layout.problem)?;
         let faces = faces::prepare(&layout)?;
+        let scales = if P::DEVIATIONS {
+            node_scales(&layout.problem, &layout.nodes)
+        } else {
+            Vec::new()
+        };
         let mut engine = Self {
             name,
-            f: f.into_iter().map(T::from_f64).collect(),
+            f: Vec::new(),
             sums: vec![0.0; cells * layout.sums],
             relaxations: Vec::new(),
-            tables: Tables {
-                keep: Vec::new(),
-                x: Vec::new(),
-                y: Vec::new(),
-                inner: Vec::new(),
-            },
+            tables: Tables::empty(),
+            before: Tables::empty(),
+            scales,
             faces,
             partial: vec![vec![0.0; cells * layout.sums]; layout.chunks()],
             fluxes: Default::default(),
             step: 0,
             layout,
         };
-        engine.sum_up();
+        engine.take(&f)?;
         Ok(engine)
     }
 
+    /// Takes populations up, and sums them.
+    fn take(&mut self, populations: &[f64]) -> Result<()> {
+        let mut f: Vec<T> = populations.iter().map(|f| T::from_f64(*f)).collect();
+        self.sum_up(&mut f);
+        self.relaxations.clear();
+        if P::DEVIATIONS {
+            // They deviate from the Maxwellians of their own sums.
+            let layout = &self.layout;
+            self.relaxations =
+                relaxations(&layout.problem, &layout.plan, &self.sums, &[], self.step)?;
+            self.tables.fill(layout, &self.relaxations, true);
+        }
+        self.put(populations);
+        Ok(())
+    }
+
+    /// Stores populations, rounded to the nearest.
+    fn put(&mut self, populations: &[f64]) {
+        let cells = self.layout.cells();
+        self.f = populations
+            .par_iter()
+            .enumerate()
+            .map(|(at, &f)| P::of(f, || self.of_population(at / cells, at % cells)))
+            .collect();
+    }
+
+    /// What a population deviates from, and its scale.
+    fn of_population(&self, node: usize, cell: usize) -> (f64, [f32; 2]) {
+        let (tables, cells) = (&self.tables, self.layout.cells());
+        let n = &self.layout.nodes[node];
+        let of = |table: &[T], j: usize| table[j * cells + cell].to_f64();
+        let maxwellian = of(&tables.x, n.jx) * of(&tables.y, n.jy) * of(&tables.inner, n.m);
+        (maxwellian, self.scales[node])
+    }
+
     /// Cuts the populations at the chunks' bounds.
-    fn cut<'a>(layout: &Layout<T>, mut f: &'a mut [T]) -> Vec<&'a mut [T]> {
+    fn cut<'a, F>(layout: &Layout<T>, mut f: &'a mut [F]) -> Vec<&'a mut [F]> {
         let per_pair = layout.shape[2] * layout.cells();
         layout
             .bounds()
@@ -235,11 +309,11 @@ impl<T: Real> CpuEngine<T> {
             .collect()
     }
 
-    /// The sums of the populations as they are.
-    fn sum_up(&mut self) {
+    /// The sums of these populations.
+    fn sum_up(&mut self, f: &mut [T]) {
         let layout = &self.layout;
         let bounds = layout.bounds();
-        Self::cut(layout, &mut self.f)
+        Self::cut(layout, f)
             .into_par_iter()
             .zip(&mut self.partial)
             .enumerate()
@@ -271,7 +345,15 @@ impl<T: Real> CpuEngine<T> {
             &self.relaxations,
             self.step,
         )?;
-        self.tables.fill(layout, &self.relaxations);
+        if P::DEVIATIONS {
+            std::mem::swap(&mut self.tables, &mut self.before);
+        }
+        self.tables.fill(layout, &self.relaxations, P::DEVIATIONS);
+        let scales: Vec<[T; 2]> = self
+            .scales
+            .iter()
+            .map(|scale| scale.map(|s| T::from_f64(f64::from(s))))
+            .collect();
         let heat: Vec<[T; 8]> = if layout.shakhov {
             pass::heat_terms(&self.relaxations)
         } else {
@@ -280,6 +362,9 @@ impl<T: Real> CpuEngine<T> {
         let step = pass::Step {
             layout,
             tables: &self.tables,
+            before: &self.before,
+            scales: &scales,
+            seed: seed(self.step as u32),
             heat: &heat,
         };
         self.fluxes = Default::default();
@@ -309,7 +394,7 @@ impl<T: Real> CpuEngine<T> {
     }
 }
 
-impl<T: Real> Engine for CpuEngine<T> {
+impl<T: Real, P: Stored<T>> Engine for CpuEngine<T, P> {
     fn describe(&self) -> String {
         self.name.clone()
     }
@@ -327,7 +412,17 @@ impl<T: Real> Engine for CpuEngine<T> {
 
     fn moments(&mut self) -> Result<Vec<Moments>> {
         let states = fields(&self.layout.problem, &self.sums);
-        Ok(central_moments(&self.layout.problem, &self.f, &states))
+        let (problem, cells) = (&self.layout.problem, self.layout.cells());
+        let mut moments = central_moments(problem, &states, |node, cell| {
+            self.f[node * cells + cell].exactly(|| self.of_population(node, cell))
+        });
+        if P::DEVIATIONS {
+            // Sums are taken before populations are rounded.
+            for (moments, temperature) in moments.iter_mut().zip(&states[3]) {
+                moments.temperature = *temperature;
+            }
+        }
+        Ok(moments)
     }
 
     fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {
@@ -335,15 +430,25 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn save(&mut self) -> Result<Saved> {
-        // Newton's method starts from the last Maxwellians, whose parameters therefore belong to the state.
+        // Newton's method starts from the last Maxwellians, whose parameters therefore belong to the state; from all of them populations may deviate.
         let mut extra = self.sums.clone();
         for relaxation in &self.relaxations {
             let m = &relaxation.maxwellian;
             extra.extend([m.slope[0], m.slope[1], m.steepness]);
+            if P::DEVIATIONS {
+                let [ux, uy] = m.state.velocity;
+                extra.extend([m.amplitude, m.state.density, ux, uy, m.state.temperature]);
+            }
         }
+        let cells = self.layout.cells();
         Ok(Saved {
             step: self.step,
-            populations: self.f.iter().map(|f| f.to_f64()).collect(),
+            populations: self
+                .f
+                .iter()
+                .enumerate()
+                .map(|(at, f)| f.exactly(|| self.of_population(at / cells, at % cells)))
+                .collect(),
             extra,
         })
     }
@@ -355,28 +460,33 @@ impl<T: Real> Engine for CpuEngine<T> {
                 "the checkpoint is of another problem: it has another number of populations",
             ));
         }
-        for (f, saved) in self.f.iter_mut().zip(&saved.populations) {
-            *f = T::from_f64(*saved);
-        }
         self.step = saved.step;
-        if saved.extra.len() == sums || saved.extra.len() == sums + 3 * cells {
-            self.sums.copy_from_slice(&saved.extra[..sums]);
-        } else {
+        let each = if P::DEVIATIONS { 8 } else { 3 };
+        let begun = saved.extra.len() == sums + each * cells;
+        if !(begun || saved.extra.len() == sums && !P::DEVIATIONS) {
             // Of another backend: the bits cannot be the same.
-            self.sum_up();
-            return Ok(());
+            return self.take(&saved.populations);
         }
+        self.sums.copy_from_slice(&saved.extra[..sums]);
         let problem = &self.layout.problem;
         self.relaxations = saved.extra[sums..]
-            .chunks_exact(3)
+            .chunks_exact(each)
             .enumerate()
             .map(|(cell, m)| {
-                let mut maxwellian = super::DiscreteMaxwellian::sampled(
-                    &problem.velocity,
-                    state(problem, &self.sums, cell),
-                );
+                let before = match m {
+                    &[_, _, _, _, density, ux, uy, temperature] => State {
+                        density,
+                        velocity: [ux, uy],
+                        temperature,
+                    },
+                    _ => state(problem, &self.sums, cell),
+                };
+                let mut maxwellian = super::DiscreteMaxwellian::sampled(&problem.velocity, before);
                 maxwellian.slope = [m[0], m[1]];
                 maxwellian.steepness = m[2];
+                if let Some(amplitude) = m.get(3) {
+                    maxwellian.amplitude = *amplitude;
+                }
                 Relaxation {
                     maxwellian,
                     keep: 1.0,
@@ -385,6 +495,10 @@ impl<T: Real> Engine for CpuEngine<T> {
                 }
             })
             .collect();
+        if P::DEVIATIONS {
+            self.tables.fill(&self.layout, &self.relaxations, true);
+        }
+        self.put(&saved.populations);
         Ok(())
     }
 
@@ -395,11 +509,11 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 }
 
-/// All moments of populations `[node][cell]` whose density and mean velocity are known, taken about that velocity.
-pub(super) fn central_moments<T: Real>(
+/// All moments of populations `f(node, cell)` whose density and mean velocity are known, taken about that velocity.
+fn central_moments(
     problem: &Problem,
-    f: &[T],
     fields: &[Vec<f64>; 4],
+    f: impl Fn(usize, usize) -> f64 + Sync,
 ) -> Vec<Moments> {
     const BLOCK: usize = 256;
     let cells = problem.space.cells();
@@ -412,10 +526,9 @@ pub(super) fn central_moments<T: Real>(
             let range = block * BLOCK..((block + 1) * BLOCK).min(cells);
             let mut sums = vec![[0.0; 6]; range.len()];
             for (index, node) in nodes.iter().enumerate() {
-                let f = &f[index * cells..][range.clone()];
                 let (ux, uy) = (&ux[range.clone()], &uy[range.clone()]);
                 for (i, sums) in sums.iter_mut().enumerate() {
-                    let f = f[i].to_f64();
+                    let f = f(index, range.start + i);
                     let c = [node.v[0] - ux[i], node.v[1] - uy[i]];
                     let (mass, energy) = (node.mass * f, node.energy * f);
                     let square = (c[0] * c[0] + c[1] * c[1]) * mass + energy;

@@ -5,12 +5,17 @@ use rarefy_kernels::Real;
 use super::super::equilibrium::{Relaxation, sum};
 use super::faces::Face;
 use super::rows::{RowShift, gather, passing, relax, relax_shakhov, settle};
+use super::stored::{Known, Rounding, Stored};
 use super::{Layout, Tables};
 
 /// What all chunks of a step share.
 pub(super) struct Step<'a, T> {
     pub(super) layout: &'a Layout<T>,
     pub(super) tables: &'a Tables<T>,
+    /// The tables of the step before, the scales of the nodes, and the random bits of the step, for populations that deviate from the former.
+    pub(super) before: &'a Tables<T>,
+    pub(super) scales: &'a [[T; 2]],
+    pub(super) seed: u32,
     /// Shakhov's polynomial of each cell, with the Maxwellian's share in its constant, and the mean velocity:
     /// `p_0, p_x, p_y, q_0, q_x, q_y, u_x, u_y`.
     pub(super) heat: &'a [[T; 8]],
@@ -50,7 +55,7 @@ impl<T: Real> Step<'_, T> {
     }
 
     /// The relaxed population of one node and cell.
-    pub(super) fn relaxed(&self, f: &[T], node: usize, cell: usize) -> T {
+    pub(super) fn relaxed<P: Stored<T>>(&self, f: &[P], node: usize, cell: usize) -> T {
         let (layout, tables, cells) = (self.layout, self.tables, self.layout.cells());
         let n = &layout.nodes[node];
         let m = tables.x[n.jx * cells + cell]
@@ -59,10 +64,55 @@ impl<T: Real> Step<'_, T> {
         let share = if layout.shakhov {
             let (alpha, beta) = self.heat_factor(cell, T::from_f64(n.v[0]), T::from_f64(n.v[1]));
             alpha + beta * self.unresolved(cell) * layout.heat_argument[n.m]
+        } else if P::DEVIATIONS {
+            tables.give[cell]
         } else {
             T::ONE
         };
-        tables.keep[cell] * f[node * cells + cell] + m * share
+        let f = f[node * cells + cell].value(|| {
+            let maxwellian = self.before.maxwellian([n.jx, n.jy, n.m], cells, cell);
+            (maxwellian, self.scales[node])
+        });
+        tables.keep[cell] * f + m * share
+    }
+
+    /// What the populations of a node deviate from in the step before (0) or in this one (1), given the product of its factors along x and y.
+    #[inline(always)]
+    fn known<'a, P: Stored<T>>(
+        &'a self,
+        product: &'a [T],
+        now: usize,
+        node: usize,
+        m: usize,
+    ) -> Known<'a, T> {
+        if !P::DEVIATIONS {
+            return Known {
+                product: &[],
+                inner: &[],
+                scale: [T::ONE; 2],
+            };
+        }
+        let cells = self.layout.cells();
+        let tables = [self.before, self.tables][now];
+        Known {
+            product,
+            inner: &tables.inner[m * cells..][..cells],
+            scale: self.scales[node],
+        }
+    }
+
+    /// Where the random numbers of a node are found.
+    #[inline(always)]
+    fn rounding(&self, node: usize) -> Rounding {
+        let Layout { nx, ny, .. } = *self.layout;
+        // Rows of a GPU are whole warps long.
+        let distance = nx.next_multiple_of(32) / 2;
+        Rounding {
+            seed: self.seed,
+            first: (node * distance * ny) as u32,
+            distance: distance as u32,
+            nx,
+        }
     }
 
     /// The shift along x of a pair's rows.
@@ -82,19 +132,19 @@ impl<T: Real> Step<'_, T> {
 
 /// Compiles a function for the vector units that a processor may have, and calls the best.
 macro_rules! vectorised {
-    ($(#[$doc:meta])* pub(super) fn $name:ident<$T:ident: Real>($($arg:ident: $type:ty),* $(,)?) $body:block) => {
+    ($(#[$doc:meta])* pub(super) fn $name:ident<$T:ident: Real $(, $P:ident: $bound:path)?>($($arg:ident: $type:ty),* $(,)?) $body:block) => {
         $(#[$doc])*
-        pub(super) fn $name<$T: Real>($($arg: $type),*) {
+        pub(super) fn $name<$T: Real $(, $P: $bound)?>($($arg: $type),*) {
             #[inline(always)]
-            fn body<$T: Real>($($arg: $type),*) $body
+            fn body<$T: Real $(, $P: $bound)?>($($arg: $type),*) $body
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-                fn widest<$T: Real>($($arg: $type),*) {
+                fn widest<$T: Real $(, $P: $bound)?>($($arg: $type),*) {
                     body($($arg),*);
                 }
                 #[target_feature(enable = "avx2,fma")]
-                fn wide<$T: Real>($($arg: $type),*) {
+                fn wide<$T: Real $(, $P: $bound)?>($($arg: $type),*) {
                     body($($arg),*);
                 }
                 if is_x86_feature_detected!("avx512f")
@@ -118,10 +168,10 @@ macro_rules! vectorised {
 
 vectorised! {
     /// Relaxes, shifts and sums the populations of the pairs from `first` on, in place.
-    pub(super) fn run_chunk<T: Real>(
+    pub(super) fn run_chunk<T: Real, P: Stored<T>>(
         step: &Step<'_, T>,
         first: usize,
-        f: &mut [T],
+        f: &mut [P],
         faces: &[Vec<Face<T>>; 2],
         sums: &mut [f64],
     ) {
@@ -137,6 +187,10 @@ vectorised! {
         let mut leaving = vec![T::ZERO; nx];
         let mut products = vec![T::ZERO; cells];
         let mut factors = [vec![T::ZERO; cells], vec![T::ZERO; cells]];
+        // Of populations that deviate: their values, and products of factors of what they deviate from, in this step and the one before.
+        let deviating = if P::DEVIATIONS { cells } else { 0 };
+        let mut values = vec![T::ZERO; deviating];
+        let mut plain = [vec![T::ZERO; deviating], vec![T::ZERO; deviating]];
         let mut zeroth = vec![T::ZERO; cells];
         let mut second = vec![T::ZERO; cells];
         let inner = layout.problem.velocity.inner();
@@ -149,6 +203,16 @@ vectorised! {
             for i in 0..cells {
                 products[i] = x[i] * y[i];
             }
+            if P::DEVIATIONS {
+                let [before, now] = &mut plain;
+                step.before.multiply(jx, jy, before);
+                now.copy_from_slice(&products);
+                if !layout.shakhov {
+                    for i in 0..cells {
+                        products[i] *= step.tables.give[i];
+                    }
+                }
+            }
             if layout.shakhov {
                 let (vx, vy) = (T::from_f64(v[0]), T::from_f64(v[1]));
                 let [alpha, beta] = &mut factors;
@@ -160,9 +224,11 @@ vectorised! {
             zeroth.fill(T::ZERO);
             second.fill(T::ZERO);
             let along_x = step.shift_x(jx, &faces[0]);
-            for (m, f) in block.chunks_exact_mut(cells).enumerate() {
+            for (m, stored) in block.chunks_exact_mut(cells).enumerate() {
                 let node = pair * count_m + m;
                 let table = &step.tables.inner[m * cells..][..cells];
+                let known = |now: usize| step.known::<P>(&plain[now], now, node, m);
+                let f = P::open(stored, &mut values, known(0));
                 for iy in 0..ny {
                     let here = iy * nx..(iy + 1) * nx;
                     let inside = &mut row[pad_x..pad_x + nx];
@@ -191,6 +257,9 @@ vectorised! {
                 }
                 let weights = inner[m];
                 gather(&mut zeroth, &mut second, f, T::from_f64(weights.mass), T::from_f64(weights.energy));
+                if P::DEVIATIONS {
+                    P::close(stored, &values, known(1), step.rounding(node));
+                }
             }
             collect(layout, v, &zeroth, &second, sums);
         }
