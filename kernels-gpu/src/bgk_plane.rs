@@ -28,8 +28,11 @@ pub const fn plane_rows(shakhov: bool) -> u32 {
 }
 
 /// Nodes of the innermost axis that a thread walks over at once: g and h, or two.
-const PLANE_NODES: u32 = 2;
-const M: usize = PLANE_NODES as usize;
+pub const PLANE_NODES: u32 = 2;
+/// The same of [`plane_pass_upwind_deep()`].
+pub const PLANE_NODES_DEEP: u32 = 4;
+const FEW: usize = PLANE_NODES as usize;
+const MANY: usize = PLANE_NODES_DEEP as usize;
 
 /// Tiles of a plane of cells, one a block.
 #[inline(always)]
@@ -39,10 +42,10 @@ pub const fn plane_tiles(nx: u32, ny: u32, bytes: usize, sloped: bool, shakhov: 
     folded_tiles(nx, strips, plane_width(bytes), sloped)
 }
 
-/// Groups of nodes for one v_x.
+/// Groups of so many nodes for one v_x.
 #[inline(always)]
-pub const fn plane_groups(shape: &FlowShape) -> u32 {
-    shape.count_y * quotient(shape.count_m + PLANE_NODES - 1, PLANE_NODES)
+pub const fn plane_groups(shape: &FlowShape, nodes: u32) -> u32 {
+    shape.count_y * quotient(shape.count_m + nodes - 1, nodes)
 }
 
 /// Words of shared memory of a block: the sums of its warps.
@@ -70,7 +73,7 @@ kernel! {
     shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<false, false>();
+        pass.plane::<false, false, FEW>();
     }
 }
 
@@ -85,7 +88,7 @@ kernel! {
     shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<true, false>();
+        pass.plane::<true, false, FEW>();
     }
 }
 
@@ -97,7 +100,7 @@ kernel! {
     shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<false, true>();
+        pass.plane::<false, true, FEW>();
     }
 }
 
@@ -109,16 +112,31 @@ kernel! {
     shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<true, true>();
+        pass.plane::<true, true, FEW>();
+    }
+}
+
+kernel! {
+    /// [`plane_pass_upwind()`] for full velocity spaces with a multiple of four nodes along v_z, of which a thread takes four at once.
+    ///
+    /// What belongs to the cells of a row, the lookup of the tables, the products of their factors, the sums of the row, is shared by twice as many
+    /// populations. Only those of one row are under way.
+    pub fn plane_pass_upwind_deep<T: Real>(
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
+    ) for f32, f64
+    shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
+        let store = Plain { f, next };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        pass.plane::<false, false, MANY>();
     }
 }
 
 impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn plane<const SLOPED: bool, const SHAKHOV: bool>(&self) {
+    pub(crate) fn plane<const SLOPED: bool, const SHAKHOV: bool, const M: usize>(&self) {
         let shape = self.shape;
-        let parts = ceiling(plane_groups(shape), self.groups);
+        let parts = ceiling(plane_groups(shape, M as u32), self.groups);
         // All chunks of a tile follow each other, and find its tables in the L2 cache.
         let (tile, chunk) = split(self.t.block_idx(), shape.count_x * parts);
         let (jx, part) = split(chunk, parts);
@@ -126,20 +144,26 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         // Decided at compile time, so that no other width is compiled; and the direction only where registers and code allow to compile both.
         if const { plane_width(size_of::<T>()) == 4 } {
             if const { SHAKHOV } {
-                self.strip::<SLOPED, SHAKHOV, 0, 4>(chunk, tile, jx, part, forward);
+                self.strip::<SLOPED, SHAKHOV, 0, 4, M>(chunk, tile, jx, part, forward);
             } else if forward {
-                self.strip::<SLOPED, SHAKHOV, 1, 4>(chunk, tile, jx, part, forward);
+                self.strip::<SLOPED, SHAKHOV, 1, 4, M>(chunk, tile, jx, part, forward);
             } else {
-                self.strip::<SLOPED, SHAKHOV, -1, 4>(chunk, tile, jx, part, forward);
+                self.strip::<SLOPED, SHAKHOV, -1, 4, M>(chunk, tile, jx, part, forward);
             }
         } else {
-            self.strip::<SLOPED, SHAKHOV, 0, 2>(chunk, tile, jx, part, forward);
+            self.strip::<SLOPED, SHAKHOV, 0, 2, M>(chunk, tile, jx, part, forward);
         }
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn strip<const SLOPED: bool, const SHAKHOV: bool, const DIRECTION: i32, const W: usize>(
+    fn strip<
+        const SLOPED: bool,
+        const SHAKHOV: bool,
+        const DIRECTION: i32,
+        const W: usize,
+        const M: usize,
+    >(
         &self,
         chunk: u32,
         tile: u32,
@@ -171,7 +195,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             along_x: [a, a * (T::ONE - a)],
             seed: self.store.seed(t),
         };
-        self.groups::<SLOPED, SHAKHOV, DIRECTION, W>(&column, part);
+        self.groups::<SLOPED, SHAKHOV, DIRECTION, W, M>(&column, part);
         t.sync_threads();
         self.sum_plane(&column, chunk, rows);
     }
@@ -207,18 +231,24 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// The groups of nodes of this warp.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn groups<const SLOPED: bool, const SHAKHOV: bool, const DIRECTION: i32, const W: usize>(
+    fn groups<
+        const SLOPED: bool,
+        const SHAKHOV: bool,
+        const DIRECTION: i32,
+        const W: usize,
+        const M: usize,
+    >(
         &self,
         column: &Column<T, W>,
         part: u32,
     ) {
         let shape = self.shape;
-        let (mut item, end) = self.share(part, plane_groups(shape));
-        let (mut jy, group) = split(item, ceiling(shape.count_m, PLANE_NODES));
-        let mut m = group * PLANE_NODES;
+        let (mut item, end) = self.share(part, plane_groups(shape, M as u32));
+        let (mut jy, group) = split(item, ceiling(shape.count_m, M as u32));
+        let mut m = group * M as u32;
         while item < end {
-            self.march::<SLOPED, SHAKHOV, DIRECTION, W>(column, jy, m);
-            m += PLANE_NODES;
+            self.march::<SLOPED, SHAKHOV, DIRECTION, W, M>(column, jy, m);
+            m += M as u32;
             if m >= shape.count_m {
                 m = 0;
                 jy += 1;
@@ -230,7 +260,13 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// Walks down the rows with the `M` nodes of one v_y from m on.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn march<const SLOPED: bool, const SHAKHOV: bool, const DIRECTION: i32, const W: usize>(
+    fn march<
+        const SLOPED: bool,
+        const SHAKHOV: bool,
+        const DIRECTION: i32,
+        const W: usize,
+        const M: usize,
+    >(
         &self,
         column: &Column<T, W>,
         jy: u32,
@@ -250,7 +286,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         } else {
             (column.low + rows) as i32 - 1 + whole + lead
         };
-        let mut nodes = Nodes::<T, W> {
+        let mut nodes = Nodes::<T, W, M> {
             jy,
             m,
             up,
@@ -268,15 +304,17 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         };
         let mut k = 0;
         while k < M {
-            let node = m + k as u32;
-            let known = if node < shape.count_m { node } else { m };
-            let at = shape.axis_m(known);
+            let at = shape.axis_m(nodes.node(shape, k));
             let [mass, energy] = axes.get_run::<2, _>(t, at as usize);
             let [argument, log_weight] = axes.get_run::<2, _>(t, (at + axis::FRACTION) as usize);
-            // A node beyond the last counts for nothing.
-            let live = node < shape.count_m;
-            nodes.mass[k] = if live { mass } else { T::ZERO };
-            nodes.energy[k] = if live { energy } else { T::ZERO };
+            if M == MANY {
+                // Of a full space, whose weights are in the populations.
+                nodes.mass[k] = T::ONE;
+                nodes.energy[k] = argument;
+            } else if nodes.live(shape, k) {
+                nodes.mass[k] = mass;
+                nodes.energy[k] = energy;
+            }
             nodes.argument[k] = argument;
             nodes.log_weight[k] = log_weight;
             k += 1;
@@ -286,7 +324,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         let mut next = self.load(column, &nodes, &place);
         let mut ahead = self.look::<SHAKHOV, W>(column, &place);
         let mut s = 0;
-        if const { !SLOPED && !SHAKHOV && size_of::<T>() == 4 } {
+        if const { !SLOPED && !SHAKHOV && size_of::<T>() == 4 && M == FEW } {
             // The populations of two rows are under way, and what the tables have for one.
             place = nodes.place(shape, 1);
             let mut later = self.load(column, &nodes, &place);
@@ -300,7 +338,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
                     place = nodes.place(shape, s + 2);
                     later = self.load(column, &nodes, &place);
                 }
-                self.step::<SLOPED, SHAKHOV, DIRECTION, W>(column, &mut nodes, s, &row, f);
+                self.step::<SLOPED, SHAKHOV, DIRECTION, W, M>(column, &mut nodes, s, &row, f);
                 s += 1;
             }
         } else {
@@ -313,7 +351,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
                     next = self.load(column, &nodes, &place);
                     ahead = self.look::<SHAKHOV, W>(column, &place);
                 }
-                self.step::<SLOPED, SHAKHOV, DIRECTION, W>(column, &mut nodes, s - 1, &row, f);
+                self.step::<SLOPED, SHAKHOV, DIRECTION, W, M>(column, &mut nodes, s - 1, &row, f);
             }
         }
     }
@@ -321,10 +359,10 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// The populations that a row of the walk takes.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<const W: usize>(
+    fn load<const W: usize, const M: usize>(
         &self,
         column: &Column<T, W>,
-        nodes: &Nodes<T, W>,
+        nodes: &Nodes<T, W, M>,
         place: &Place,
     ) -> [Run<'a, T, P, W>; M] {
         let Self {
@@ -337,8 +375,11 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         let span = &column.span;
         // A node beyond the last has the population of the first, and counts for nothing.
         let offset = |k: usize| {
-            let live = k == 0 || nodes.m + (k as u32) < shape.count_m;
-            if live { k as u32 * plane } else { 0 }
+            if nodes.live(shape, k) {
+                k as u32 * plane
+            } else {
+                0
+            }
         };
         let mut runs = store.read().take(
             t,
@@ -463,10 +504,16 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// Relaxes a row of the walk, shifts it along x and y, and writes and sums what comes of it and the rows before.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn step<const SLOPED: bool, const SHAKHOV: bool, const DIRECTION: i32, const W: usize>(
+    fn step<
+        const SLOPED: bool,
+        const SHAKHOV: bool,
+        const DIRECTION: i32,
+        const W: usize,
+        const M: usize,
+    >(
         &self,
         column: &Column<T, W>,
-        nodes: &mut Nodes<T, W>,
+        nodes: &mut Nodes<T, W, M>,
         s: u32,
         row: &Row<T, W>,
         runs: [Run<'a, T, P, W>; M],
@@ -545,7 +592,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         }
 
         if row.mixed != 0 {
-            self.mix::<W>(column, nodes, row.mixed, &mut z);
+            self.mix::<W, M>(column, nodes, row.mixed, &mut z);
         }
 
         let [b, d] = nodes.along_y;
@@ -574,15 +621,15 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         }
         nodes.image = row.mixed != 0;
         if r < rows {
-            self.give::<SHAKHOV, W>(column, nodes, r, out, &here);
+            self.give::<SHAKHOV, W, M>(column, nodes, r, out, &here);
         }
     }
 
     /// Row of cells of the r-th row that a walk gives out.
     #[inline(always)]
-    fn row_of<const W: usize>(
+    fn row_of<const W: usize, const M: usize>(
         column: &Column<T, W>,
-        nodes: &Nodes<T, W>,
+        nodes: &Nodes<T, W, M>,
         r: u32,
         rows: u32,
     ) -> u32 {
@@ -592,10 +639,10 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// The Maxwellian's factors in the cells of the r-th row that a walk gives out.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn here<const W: usize>(
+    fn here<const W: usize, const M: usize>(
         &self,
         column: &Column<T, W>,
-        nodes: &Nodes<T, W>,
+        nodes: &Nodes<T, W, M>,
         r: u32,
         rows: u32,
     ) -> Factors<T, W> {
@@ -615,9 +662,9 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
 
     /// The Maxwellian at the nodes.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn maxwellians<const W: usize>(
+    fn maxwellians<const W: usize, const M: usize>(
         &self,
-        nodes: &Nodes<T, W>,
+        nodes: &Nodes<T, W, M>,
         factors: &Factors<T, W>,
     ) -> [[T; W]; M] {
         let mut all = self.inner_factors(nodes, &factors.steep);
@@ -645,11 +692,16 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
 
     /// The Maxwellian's factors along the innermost axis, from that row.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn inner_factors<const W: usize>(&self, nodes: &Nodes<T, W>, row: &[T; W]) -> [[T; W]; M] {
+    fn inner_factors<const W: usize, const M: usize>(
+        &self,
+        nodes: &Nodes<T, W, M>,
+        row: &[T; W],
+    ) -> [[T; W]; M] {
+        let mut factors = [[T::ONE; W]; M];
         if self.shape.integrated > 0 {
-            return [[T::ONE; W], *row];
+            factors[1] = *row;
+            return factors;
         }
-        let mut factors = [[T::ZERO; W]; M];
         let mut k = 0;
         while k < M {
             let mut w = 0;
@@ -666,10 +718,10 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// Makes of what a wall along y would mirror altogether what comes from it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn mix<const W: usize>(
+    fn mix<const W: usize, const M: usize>(
         &self,
         column: &Column<T, W>,
-        nodes: &Nodes<T, W>,
+        nodes: &Nodes<T, W, M>,
         face: u32,
         z: &mut [[T; W]; M],
     ) {
@@ -697,10 +749,10 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// Writes the r-th row that a walk gives out and adds it to the sums.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn give<const SHAKHOV: bool, const W: usize>(
+    fn give<const SHAKHOV: bool, const W: usize, const M: usize>(
         &self,
         column: &Column<T, W>,
-        nodes: &Nodes<T, W>,
+        nodes: &Nodes<T, W, M>,
         r: u32,
         out: [[T; W]; M],
         here: &Factors<T, W>,
@@ -725,7 +777,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             };
             let mut k = 0;
             while k < M {
-                if k == 0 || nodes.m + (k as u32) < shape.count_m {
+                if nodes.live(shape, k) {
                     let at = to + k as u32 * shape.plane();
                     let [_, scale] = store.scale(t, node + k as u32);
                     store.write(t, at, out[k], scale, maxwellians[k], column.seed);
@@ -794,7 +846,7 @@ impl<T, const W: usize> Column<T, W> {
 }
 
 /// A group of nodes on its way down the rows.
-struct Nodes<T, const W: usize> {
+struct Nodes<T, const W: usize, const M: usize> {
     jy: u32,
     m: u32,
     up: bool,
@@ -860,12 +912,21 @@ struct Place {
     jy: u32,
 }
 
-impl<T, const W: usize> Nodes<T, W> {
+impl<T, const W: usize, const M: usize> Nodes<T, W, M> {
+    /// Whether there is a k-th of the nodes. One beyond the last counts for nothing.
+    #[inline(always)]
+    fn live(&self, shape: &FlowShape, k: usize) -> bool {
+        M == MANY || k == 0 || self.m + (k as u32) < shape.count_m
+    }
+
     /// The k-th of the nodes; beyond the last, the first.
     #[inline(always)]
     fn node(&self, shape: &FlowShape, k: usize) -> u32 {
-        let node = self.m + k as u32;
-        if node < shape.count_m { node } else { self.m }
+        if self.live(shape, k) {
+            self.m + k as u32
+        } else {
+            self.m
+        }
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]

@@ -5,7 +5,7 @@
 use crate::bgk_flow::layout::FlowShape;
 use crate::bgk_flow::pass::Pass;
 use crate::bgk_flow::store::{Deviations, Rounded};
-use crate::bgk_plane::plane_scratch;
+use crate::bgk_plane::{PLANE_NODES, plane_scratch};
 use crate::kernel;
 
 kernel! {
@@ -17,7 +17,7 @@ kernel! {
     shared { scratch: [f32; plane_scratch(&shape, size_of::<f32>())] } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<false, false>();
+        pass.plane::<false, false, { PLANE_NODES as usize }>();
     }
 }
 
@@ -30,7 +30,7 @@ kernel! {
     shared { scratch: [f32; plane_scratch(&shape, size_of::<f32>())] } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<true, false>();
+        pass.plane::<true, false, { PLANE_NODES as usize }>();
     }
 }
 
@@ -43,7 +43,7 @@ kernel! {
     shared { scratch: [f32; plane_scratch(&shape, size_of::<f32>())] } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<false, true>();
+        pass.plane::<false, true, { PLANE_NODES as usize }>();
     }
 }
 
@@ -56,6 +56,6 @@ kernel! {
     shared { scratch: [f32; plane_scratch(&shape, size_of::<f32>())] } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<true, true>();
+        pass.plane::<true, true, { PLANE_NODES as usize }>();
     }
 }

@@ -318,7 +318,12 @@ pub(crate) fn assorted() -> Vec<(&'static str, Problem, f64)> {
                 square,
                 VelocitySpace::new(vec![axis(8), axis(9), axis(8)], 2).unwrap(),
                 Gas::default(),
-                box_of(still, still, still, wall(1.0, [0.3, 0.0], 1.0)),
+                box_of(
+                    still,
+                    wall(1.1, [0.0, 0.1], 0.6),
+                    wall(0.9, [0.0; 2], 0.4),
+                    wall(1.0, [0.3, 0.0], 1.0),
+                ),
                 lump,
             )
             .unwrap(),

@@ -16,7 +16,9 @@ use rarefy_kernels::bgk_flow::{
     SUMS_BGK, SUMS_SHAKHOV, axis, cells_both_ways, face, leaving, row,
 };
 use rarefy_kernels::bgk_line::{LINE_THREADS, line_groups, line_tiles};
-use rarefy_kernels::bgk_plane::{PLANE_THREADS, plane_groups, plane_tiles};
+use rarefy_kernels::bgk_plane::{
+    PLANE_NODES, PLANE_NODES_DEEP, PLANE_THREADS, plane_groups, plane_tiles,
+};
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
 use super::equilibrium::{fields, sums_of};
@@ -134,17 +136,19 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         };
         let two = space.dimensions() == 2;
         let sloped = plan.scheme == Scheme::VanLeer;
-        let (all_groups, warps) = if two {
-            (plane_groups(&shape), PLANE_THREADS / 32)
-        } else {
-            (line_groups(&shape), LINE_THREADS / 32)
-        };
+        let deep = P::deep(&shape, two, sloped);
+        let all_groups = groups_of(&shape, two, deep);
+        let warps = if two { PLANE_THREADS } else { LINE_THREADS } / 32;
         let blocks = count_x * pass_tiles::<P::Real>(&shape, two, sloped);
         // A group for each warp of a block at least.
-        let groups = all_groups
-            .div_ceil(PASS_BLOCKS.div_ceil(blocks))
-            .max(warps)
-            .min(all_groups);
+        let groups = all_groups.div_ceil(PASS_BLOCKS.div_ceil(blocks)).max(warps);
+        // The same for each warp, where a warp has few.
+        let groups = if deep {
+            groups.next_multiple_of(warps)
+        } else {
+            groups
+        }
+        .min(all_groups);
         let parts = all_groups.div_ceil(groups);
         let plane = shape.plane() as usize;
         let partial = (count_x * parts * PASS_SUMS_SHAKHOV) as usize * plane;
@@ -317,6 +321,19 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         if P::DEVIATIONS { self.now } else { 0 }
     }
 
+    /// Groups of nodes of a block, and the blocks that share those of one v_x, of a pass over this shape: one that is to take Shakhov's sums may take other
+    /// groups than the others do.
+    fn shares(&self, shape: &FlowShape) -> (u32, u32) {
+        let sloped = self.plan.scheme == Scheme::VanLeer;
+        let two = self.problem.space.dimensions() == 2;
+        let deep = |shape: &FlowShape| P::deep(shape, two, sloped);
+        if deep(shape) == deep(&self.shape) {
+            return (self.groups, self.parts);
+        }
+        let groups = self.groups * (PLANE_NODES_DEEP / PLANE_NODES);
+        (groups, groups_of(shape, two, false).div_ceil(groups))
+    }
+
     /// Chunks of partial sums that a pass leaves.
     fn chunks(&self) -> u32 {
         self.shape.count_x * self.parts
@@ -393,9 +410,9 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
     fn pass(&mut self, still: bool, shape: FlowShape) -> Result<()> {
         let sloped = self.plan.scheme == Scheme::VanLeer;
         let two = self.problem.space.dimensions() == 2;
-        let blocks = pass_tiles::<P::Real>(&shape, two, sloped) * self.chunks();
+        let (groups, parts) = self.shares(&shape);
+        let blocks = pass_tiles::<P::Real>(&shape, two, sloped) * shape.count_x * parts;
         let fresh = self.fresh();
-        let groups = self.groups;
         let [first, second] = &mut self.f;
         let (f, next) = if self.now == 0 {
             (&*first, second)
@@ -416,6 +433,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             partial: &mut self.partial,
             shape,
             groups,
+            deep: P::deep(&shape, two, sloped),
         };
         P::pass(
             &*self.machine,
@@ -612,6 +630,15 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
     }
 }
 
+/// Groups of nodes for one v_x, which a pass takes at once.
+fn groups_of(shape: &FlowShape, two: bool, deep: bool) -> u32 {
+    match (two, deep) {
+        (false, _) => line_groups(shape),
+        (true, false) => plane_groups(shape, PLANE_NODES),
+        (true, true) => plane_groups(shape, PLANE_NODES_DEEP),
+    }
+}
+
 /// Threads of the small kernel between the passes.
 const fn equilibrium_threads(blocks: u32) -> u32 {
     if blocks > 400 {
@@ -764,7 +791,8 @@ impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
             self.machine.write(&mut self.tables[fresh], &tables)?;
         }
         self.pass(true, wide)?;
-        let chunks = self.chunks();
+        let (_, parts) = self.shares(&wide);
+        let chunks = own.count_x * parts;
         self.machine.launch(
             Grid {
                 blocks: own.plane() / 32,
@@ -781,6 +809,7 @@ impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
                     conservative: 0,
                     steps: 0,
                     chunks,
+                    parts,
                     ..rule
                 },
             },

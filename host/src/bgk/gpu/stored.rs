@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use rarefy_kernels::bgk_flow::{self as kernels, FACE_ROW_THREADS, FACE_THREADS, Faces, FlowShape};
 use rarefy_kernels::bgk_line::{self, LINE_THREADS};
-use rarefy_kernels::bgk_plane::{self, PLANE_THREADS};
+use rarefy_kernels::bgk_plane::{self, PLANE_NODES_DEEP, PLANE_THREADS};
 use rarefy_kernels::{Element, Real, bgk_faces_16, bgk_line_16, bgk_plane_16};
 
 use super::super::storage::{decoded, nearest};
@@ -33,6 +33,10 @@ pub(in crate::bgk) trait Stored: Send + Sized + 'static {
     fn populations(words: Vec<Self::Word>, of: &Of<'_>) -> Vec<f64>;
     /// The same back.
     fn words(populations: &[f64], of: &Of<'_>) -> Vec<Self::Word>;
+    /// Whether there is a pass that takes more nodes at once.
+    fn deep(_shape: &FlowShape, _two: bool, _sloped: bool) -> bool {
+        false
+    }
     /// The pass: `[two dimensions, slopes, Shakhov]`.
     fn pass<M: Machine>(
         machine: &M,
@@ -76,6 +80,8 @@ pub(in crate::bgk) struct Arguments<'a, M: Machine, P: Stored> {
     pub(super) partial: &'a mut M::Buffer<P::Real>,
     pub(super) shape: FlowShape,
     pub(super) groups: u32,
+    /// Whether the pass is to take more nodes at once.
+    pub(super) deep: bool,
 }
 
 /// Arguments of the kernel of the left and right faces.
@@ -131,6 +137,11 @@ impl<T: Real + Default> Stored for Plain<T> {
     type Word = T;
     const IN_A_WORD: usize = 1;
 
+    fn deep(shape: &FlowShape, two: bool, sloped: bool) -> bool {
+        let full = shape.integrated == 0 && shape.count_m.is_multiple_of(PLANE_NODES_DEEP);
+        two && !sloped && full && shape.shakhov == 0
+    }
+
     fn fill<M: Machine>(
         machine: &M,
         tables: &M::Buffer<T>,
@@ -165,8 +176,26 @@ impl<T: Real + Default> Stored for Plain<T> {
             partial,
             shape,
             groups,
+            deep,
             ..
         } = arguments;
+        if deep {
+            return machine.launch(
+                Grid {
+                    blocks,
+                    threads: PLANE_THREADS,
+                },
+                bgk_plane::plane_pass_upwind_deep {
+                    f,
+                    tables,
+                    axes,
+                    next,
+                    partial,
+                    shape,
+                    groups,
+                },
+            );
+        }
         by_kind!(
             machine, kind, blocks, bgk_line, bgk_plane,
             { f, tables, axes, next, partial, shape, groups },
@@ -295,6 +324,7 @@ impl Stored for Rounded {
             partial,
             shape,
             groups,
+            ..
         } = arguments;
         by_kind!(
             machine, kind, blocks, bgk_line_16, bgk_plane_16,
