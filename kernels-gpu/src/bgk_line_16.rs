@@ -9,7 +9,7 @@ use crate::bgk_line::line_scratch;
 use crate::kernel;
 
 kernel! {
-    /// [`line_pass_upwind()`](crate::bgk_line::line_pass_upwind) with populations in 16 bits: twice four bytes less, and about 15 instructions more a population.
+    /// [`line_pass_upwind()`](crate::bgk_line::line_pass_upwind) with populations in 16 bits: 4 bytes for each and step, and about 15 instructions more.
     pub fn line_pass_upwind_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
         shape: FlowShape, groups: u32,

@@ -29,7 +29,7 @@ pub const fn plane_rows(shakhov: bool) -> u32 {
 
 /// Nodes of the innermost axis that a thread walks over at once: g and h, or two.
 pub const PLANE_NODES: u32 = 2;
-/// The same of [`plane_pass_upwind_deep()`].
+/// The same of the deep pass.
 pub const PLANE_NODES_DEEP: u32 = 4;
 const FEW: usize = PLANE_NODES as usize;
 const MANY: usize = PLANE_NODES_DEEP as usize;

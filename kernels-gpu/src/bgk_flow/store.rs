@@ -38,7 +38,7 @@ pub fn scales(largest: f64) -> [f32; 2] {
     [power_of_two(power + 112), UNIT * power_of_two(-power)]
 }
 
-/// The half-precision number nearest to `value` on the side that `noise` of [`CUT`] bits decides: a mean over all noises is `value`.
+/// The half-precision number nearest to `value` on the side that `noise` of 13 bits decides: a mean over all noises is `value`.
 #[inline(always)]
 pub fn encode(value: f32, noise: u32) -> u32 {
     let value = Real::max(Real::min(value, LARGEST), -LARGEST);
@@ -58,7 +58,7 @@ pub fn seed(step: u32) -> u32 {
     mixed(step.wrapping_mul(0x9e37_79b9))
 }
 
-/// What rounds the two neighbouring populations of a word: [`CUT`] bits each.
+/// What rounds the two neighbouring populations of a word: 13 bits each.
 #[inline(always)]
 pub fn noise(seed: u32, word: u32) -> [u32; 2] {
     let bits = mixed(word ^ seed);
