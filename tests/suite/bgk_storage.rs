@@ -174,17 +174,19 @@ fn a_run_may_go_on_on_another_backend() {
 fn the_command_stores_in_16_bits_and_says_where_it_cannot() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let common = [
-        "shock",
-        "--mach",
-        "2",
-        "--nx",
-        "80",
-        "--reduced",
-        "--json",
-        "--quiet",
-    ];
-    let with = |rest: &[&str]| [&common[..], rest].concat();
+    fn with<'a>(rest: &[&'a str]) -> Vec<&'a str> {
+        let common = [
+            "shock",
+            "--mach",
+            "2",
+            "--nx",
+            "80",
+            "--reduced",
+            "--json",
+            "--quiet",
+        ];
+        common.into_iter().chain(rest.iter().copied()).collect()
+    }
     let sixteen = ["--storage", "16", "--precision", "f32", "--backend", "cpu"];
     let whole = with(&[&sixteen[..], &["--steps", "40"]].concat());
     let whole = object(&done(folder, &whole));

@@ -208,8 +208,8 @@ vectorised! {
                 step.before.multiply(jx, jy, before);
                 now.copy_from_slice(&products);
                 if !layout.shakhov {
-                    for i in 0..cells {
-                        products[i] *= step.tables.give[i];
+                    for (product, give) in products.iter_mut().zip(&step.tables.give) {
+                        *product *= *give;
                     }
                 }
             }
