@@ -8,7 +8,7 @@ use crate::kernel;
 use crate::simt::WARP;
 
 kernel! {
-    /// [`faces_along_x()`](crate::bgk_flow::faces_along_x) of populations in 16 bits.
+    /// [`faces_along_x()`](crate::bgk_flow::faces_along_x()) of populations in 16 bits.
     pub fn faces_along_x_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, axes: In<f32>, emissions: In<f64>, tables: InOut<f32>, found: Out<f64>;
         shape: FlowShape, faces: Faces,
@@ -20,7 +20,7 @@ kernel! {
 }
 
 kernel! {
-    /// [`faces_along_y()`](crate::bgk_flow::faces_along_y) of populations in 16 bits.
+    /// [`faces_along_y()`](crate::bgk_flow::faces_along_y()) of populations in 16 bits.
     pub fn faces_along_y_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, axes: In<f32>, tables: In<f32>, partial: Out<f64>; shape: FlowShape, faces: Faces,
     ) {

@@ -9,7 +9,7 @@ use crate::bgk_plane::{PLANE_NODES, plane_scratch};
 use crate::kernel;
 
 kernel! {
-    /// [`plane_pass_upwind()`](crate::bgk_plane::plane_pass_upwind) with populations in 16 bits.
+    /// [`plane_pass_upwind()`](crate::bgk_plane::plane_pass_upwind()) with populations in 16 bits.
     pub fn plane_pass_upwind_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
         shape: FlowShape, groups: u32,
@@ -22,7 +22,7 @@ kernel! {
 }
 
 kernel! {
-    /// [`plane_pass_van_leer()`](crate::bgk_plane::plane_pass_van_leer) with populations in 16 bits.
+    /// [`plane_pass_van_leer()`](crate::bgk_plane::plane_pass_van_leer()) with populations in 16 bits.
     pub fn plane_pass_van_leer_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
         shape: FlowShape, groups: u32,
@@ -35,7 +35,7 @@ kernel! {
 }
 
 kernel! {
-    /// [`plane_pass_upwind_shakhov()`](crate::bgk_plane::plane_pass_upwind_shakhov) with populations in 16 bits.
+    /// [`plane_pass_upwind_shakhov()`](crate::bgk_plane::plane_pass_upwind_shakhov()) with populations in 16 bits.
     pub fn plane_pass_upwind_shakhov_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
         shape: FlowShape, groups: u32,
@@ -48,7 +48,7 @@ kernel! {
 }
 
 kernel! {
-    /// [`plane_pass_van_leer_shakhov()`](crate::bgk_plane::plane_pass_van_leer_shakhov) with populations in 16 bits.
+    /// [`plane_pass_van_leer_shakhov()`](crate::bgk_plane::plane_pass_van_leer_shakhov()) with populations in 16 bits.
     pub fn plane_pass_van_leer_shakhov_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
         shape: FlowShape, groups: u32,
