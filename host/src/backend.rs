@@ -22,6 +22,7 @@ use crate::gpu::ptx::capability_text;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Backend {
     /// The GPU if a driver and a device answer, else the CPU.
     #[default]
@@ -132,6 +133,7 @@ by_name!(Precision, "precision", "f32 or f64");
 
 /// Where a computation runs, decided, with the device open.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Resolved {
     /// A GPU.
     Cuda(Device),

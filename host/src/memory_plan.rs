@@ -23,6 +23,7 @@ use crate::machine::Limits;
 
 /// A kind of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Memory {
     /// Global memory of the GPU.
     Device,
@@ -94,6 +95,7 @@ pub fn check_host(what: &str, needed: u64, remedy: &str) -> Result<()> {
 
 /// Main memory, as far as the system says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
 pub struct HostMemory {
     /// Bytes of the computer, or of this process's control group where that is less.
     pub total: Option<u64>,

@@ -162,6 +162,7 @@ impl Cavity {
 
 /// Drag and flow rate of a cavity.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CavityResults {
     /// Drag coefficient D, from the momentum that the lid and the gas exchange: `D = -2 <P_xy> / U` at the wall.
     pub drag_wall: f64,

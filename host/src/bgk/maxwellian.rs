@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 /// [`DiscreteMaxwellian::conservative`] finds the A, b and c for which they do not (the least change of exponent that does it: the exponent stays a
 /// combination of the invariants). Either way M is a product of factors along the axes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DiscreteMaxwellian {
     /// The state that it stands for.
     pub state: State,
@@ -24,6 +25,7 @@ pub struct DiscreteMaxwellian {
 
 /// A Maxwellian as factors: the population of the node (j_x, j_y, m) is `x[j_x] y[j_y] inner[m]`, weights of the quadrature and A included.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Factors {
     /// Along v_x, with the amplitude.
     pub x: Vec<f64>,
@@ -240,6 +242,7 @@ impl DiscreteMaxwellian {
 /// With `g = (1-Pr) (8/5) q / (n T^2)` it is what the model adds to the Maxwellian. In the continuum it has no density, momentum and energy; on the
 /// nodes it has, by the error of the quadrature, unless [`HeatTerm::conservative`] takes them out with a multiple of M, c M and |c|^2 M.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct HeatTerm {
     /// `p_0`.
     pub constant: f64,

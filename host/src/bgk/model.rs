@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 /// The model in place of the collision integral.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Model {
     /// Bhatnagar, Gross and Krook, and Welander: relaxation to the local Maxwellian; the Prandtl number is 1.
     #[default]

@@ -51,6 +51,7 @@ impl Axis {
 
 /// Nodes and weights of a rule; the nodes ascend.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rule {
     /// Where the integrand is taken.
     pub nodes: Vec<f64>,

@@ -201,6 +201,7 @@ fn velocity_range(mach: Mach, cut: f64) -> [f64; 2] {
 
 /// A point of a shock's profile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ShockPoint {
     /// Position, from where the density is half-way between both sides.
     pub x: f64,
@@ -239,6 +240,7 @@ impl ShockPoint {
 
 /// Extremes of a shock's profile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ShockExtremes {
     /// The heat flux at its lowest.
     pub least_heat_flux: f64,
@@ -248,6 +250,7 @@ pub struct ShockExtremes {
 
 /// The profile of a shock wave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ShockProfile {
     /// Mach number.
     pub mach: Mach,

@@ -103,6 +103,7 @@ impl SimulationConfig {
 
 /// Everything that a run needs to go on to the same bits.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Checkpoint {
     /// The run's configuration.
     pub config: SimulationConfig,

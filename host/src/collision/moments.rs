@@ -7,6 +7,7 @@ use super::correction::sum;
 
 /// Moments of a distribution: sums over the cells times their volume h^3. Mass of a molecule and Boltzmann's constant are 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Moments {
     /// Number density n = int f.
     pub density: f64,

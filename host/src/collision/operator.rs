@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 /// How the inverse collision integral is summed. Both give the same result to roundoff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Method {
     /// The paper's sum, term by term: about N^8 operations for N cells along an axis.
     Direct,
@@ -29,6 +30,7 @@ pub enum Method {
 /// thermal speed to stay small. Exactly at equilibrium the corrected second order is the more accurate of the two up to about 28 cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
+#[non_exhaustive]
 pub enum Order {
     /// Piecewise constant f, as in the paper.
     #[default]
@@ -207,6 +209,7 @@ impl OperatorConfig {
 /// How the conservative correction went (eqs. 11-13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum CorrectionStatus {
     /// The loss was corrected, as in the paper.
     Loss,
@@ -220,6 +223,7 @@ pub enum CorrectionStatus {
 
 /// The correction that was applied, in the basis phi = (1, c_x, c_y, c_z, (c^2 - 3)/sqrt 6), c = (xi - u)/sqrt theta.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Correction {
     /// How it went.
     pub status: CorrectionStatus,
@@ -233,6 +237,7 @@ pub struct Correction {
 
 /// One evaluation of the collision integral, in physical units.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Evaluation {
     /// Inverse collision integral (gain) in each cell.
     pub gain: Vec<f64>,

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 /// Explicit time integrator. Each is a convex combination of Euler steps, so each keeps f >= 0 for the same step as Euler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Integrator {
     /// Euler, first order, one evaluation a step.
     Euler,
@@ -26,6 +27,7 @@ pub enum Integrator {
 /// When a relaxation is done.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Until {
     /// After so many steps.
     Steps(u64),
@@ -50,6 +52,7 @@ pub struct RelaxationConfig {
 
 /// One row of a relaxation's history: the state after `step` steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Record {
     /// Steps taken.
     pub step: u64,
@@ -63,6 +66,7 @@ pub struct Record {
 
 /// Everything that a run needs to go on to the same bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Checkpoint {
     /// The run's configuration, with the time step that was chosen.
     pub config: RelaxationConfig,

@@ -82,6 +82,7 @@ pub enum FaultKind {
 
 /// What a thread does with an element of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Access {
     /// It reads.
     Read,
@@ -93,6 +94,7 @@ pub enum Access {
 
 /// What a thread is doing while others wait for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Activity {
     /// It has left the kernel.
     Exited,
@@ -108,6 +110,7 @@ pub enum Activity {
 
 /// Which memory an access concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Memory {
     /// The view of global memory at this position, from 0, among the views that the kernel declares.
     Global {
@@ -123,6 +126,7 @@ pub enum Memory {
 
 /// The second thread that a fault is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OtherThread {
     /// Its block.
     pub block: u32,

@@ -5,6 +5,7 @@
 /// Threads of a block may run in any order between two barriers, so the results of a correct kernel are the
 /// same in all of them, to the bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ThreadOrder {
     /// From the first to the last.
     #[default]

@@ -20,6 +20,7 @@ pub struct Statistics {
 
 /// Accesses to one kind of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Accesses {
     /// Elements read.
     pub loads: u64,

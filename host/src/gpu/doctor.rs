@@ -20,6 +20,7 @@ use crate::memory_plan::{HostMemory, host_memory};
 
 /// The state of everything that rarefy needs.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct DoctorReport {
     /// Version of rarefy.
     pub version: String,
@@ -39,6 +40,7 @@ pub struct DoctorReport {
 
 /// The driver library.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct DriverReport {
     /// The name under which it was found.
     pub library: Option<String>,
@@ -52,6 +54,7 @@ pub struct DriverReport {
 
 /// A device and what was tried on it.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct DeviceReport {
     /// Its number in the driver's list: what `RAREFY_DEVICE` takes.
     pub ordinal: u32,
@@ -79,6 +82,7 @@ pub struct DeviceReport {
 
 /// The PTX that a device takes for a wing.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct VariantReport {
     /// The wing.
     pub wing: String,
@@ -92,6 +96,7 @@ pub struct VariantReport {
 
 /// Something that was tried.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Check {
     /// What.
     pub what: String,
@@ -113,6 +118,7 @@ impl Check {
 
 /// The PTX in this build.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct PtxReport {
     /// The compiler that it came from.
     pub toolchain: String,
@@ -124,6 +130,7 @@ pub struct PtxReport {
 
 /// A PTX module.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct ModuleReport {
     /// Whose kernels it holds.
     pub wing: String,
@@ -137,6 +144,7 @@ pub struct ModuleReport {
 
 /// The computer itself.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct HostReport {
     /// The processor's name.
     pub processor: Option<String>,

@@ -80,6 +80,7 @@ impl EnergyGrid {
 /// Weights w_i of the integral of sqrt(E) f over a cell, in cell units; also what the rates are divided by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Weights {
     /// w_i = sqrt(i - 1/2), the value at the centre, as in the paper: errors of order dE^(3/2).
     #[default]

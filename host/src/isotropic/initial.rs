@@ -70,6 +70,7 @@ pub fn two_temperature(grid: &EnergyGrid, first: f64, second: f64, share: f64) -
 ///
 /// Of [`Law::Saving`], whose equilibrium has no closed form, this is the gamma distribution of shape (1 + 2 lambda) / (1 - lambda).
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Equilibrium {
     /// The distribution.
     pub f: Vec<f64>,

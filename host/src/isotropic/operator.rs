@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 /// How two particles, or two agents, share what they have.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "law")]
+#[non_exhaustive]
 pub enum Law {
     /// A gas whose collision rate grows as |g n|^theta, the paper's kernel: theta = 0 has a constant collision frequency, theta = 1 are hard
     /// spheres.
@@ -100,6 +101,7 @@ impl fmt::Display for Law {
 /// How the coefficients of [`Law::Power`] are kept and summed. All give the same result to roundoff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Storage {
     /// Every coefficient, 2/3 M^3 of them, as in the paper.
     Full,
@@ -113,6 +115,7 @@ pub enum Storage {
 /// A time integrator; all are explicit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Integrator {
     /// First order, one evaluation a step.
     Euler,
@@ -254,6 +257,7 @@ impl OperatorConfig {
 
 /// One evaluation of the operator, in physical units.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rates {
     /// Gain N_i: the part of df/dt from collisions that lead into cell i, those that stay in it or exchange included.
     pub gain: Vec<f64>,

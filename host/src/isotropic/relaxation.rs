@@ -23,6 +23,7 @@ pub struct RelaxationConfig {
 
 /// One row of a relaxation's history.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Record {
     /// Steps taken.
     pub step: u64,
@@ -64,6 +65,7 @@ pub struct Relaxation {
 
 /// All that a [`Relaxation`] needs to go on to the same bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Checkpoint {
     /// What the run does.
     pub config: RelaxationConfig,

@@ -190,6 +190,7 @@ pub(super) fn shifts(config: &LineConfig) -> Result<Vec<Shift>> {
 
 /// The state of the line at one moment, in the middle of a step's collisions.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Look {
     /// Moments of the cells after streaming; stresses and heat fluxes are means of those before and after the collisions that follow.
     pub moments: Vec<Moments>,

@@ -59,6 +59,7 @@ use crate::machine::Machine;
 /// How what leaves a cell follows from what is in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Closure {
     /// What leaves is the mean of the cell: first order, positive.
     Upwind,
@@ -243,6 +244,7 @@ impl Config {
 
 /// What a boundary and the gas exchange at a face, and the gas there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Exchange {
     /// Mass that leaves the gas, net.
     pub mass: f64,
@@ -263,6 +265,7 @@ pub struct Exchange {
 /// How an iteration ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Status {
     /// The residual reached the tolerance.
     Converged,
@@ -274,6 +277,7 @@ pub enum Status {
 
 /// A steady flow; in the linear case all values are perturbations.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Solution {
     /// Moments of each cell, `[iy][ix]`.
     pub cells: Vec<Moments>,
@@ -291,6 +295,7 @@ pub struct Solution {
 
 /// An iteration, saved.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Saved {
     /// All unknowns.
     pub unknowns: Vec<f64>,

@@ -30,6 +30,7 @@ impl Default for Resolution {
 
 /// What drives the flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Drive {
     /// Plates that slide with -U/2 and U/2 along y.
     Couette(f64),

@@ -20,6 +20,7 @@ const CHUNK: usize = 1 << 28;
 
 /// A sum or a dot product, and over how many terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Total {
     /// The exact value; 0 over no terms.
     pub value: Decimal,
