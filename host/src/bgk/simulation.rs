@@ -192,6 +192,16 @@ pub struct Simulation {
     change: Change,
 }
 
+impl std::fmt::Debug for Simulation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Simulation")
+            .field("step", &self.step)
+            .field("time", &self.time())
+            .field("machine", &self.machine())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Simulation {
     /// Prepares a run from the problem's initial state.
     ///

@@ -8,6 +8,8 @@ mod fast;
 mod frequency;
 mod simd;
 
+use std::fmt;
+
 use super::{Method, Order};
 use direct::Direct;
 use fast::Fast;
@@ -21,6 +23,14 @@ pub struct CpuOperator<T> {
     n: usize,
     gain: Gain<T>,
     frequency: Frequency,
+}
+
+impl<T> fmt::Debug for CpuOperator<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CpuOperator")
+            .field("n", &self.n)
+            .finish_non_exhaustive()
+    }
 }
 
 enum Gain<T> {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use std::fmt;
 use std::time::Duration;
 
 use rarefy_kernels::collision::StepRule;
@@ -110,6 +111,17 @@ pub struct Relaxation {
     time: f64,
     history: Vec<Record>,
     last: Row,
+}
+
+impl fmt::Debug for Relaxation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Relaxation")
+            .field("config", &self.config)
+            .field("step", &self.step)
+            .field("time", &self.time)
+            .field("machine", &self.machine())
+            .finish_non_exhaustive()
+    }
 }
 
 /// Fraction of the largest stable step that a run takes when no step is given.
@@ -391,6 +403,15 @@ pub struct CollisionOperator {
     config: OperatorConfig,
     /// What evaluates many distributions, and for how many it was made.
     batch: Option<(usize, Box<dyn BatchEngine>)>,
+}
+
+impl fmt::Debug for CollisionOperator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CollisionOperator")
+            .field("config", &self.config)
+            .field("machine", &self.machine())
+            .finish_non_exhaustive()
+    }
 }
 
 impl CollisionOperator {

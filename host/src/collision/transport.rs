@@ -28,6 +28,7 @@
 //! ```
 
 use std::f64::consts::PI;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -156,6 +157,14 @@ pub struct Linearised {
     largest: f64,
     frequency: Vec<f64>,
     tangent: Option<Tangent>,
+}
+
+impl fmt::Debug for Linearised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Linearised")
+            .field("operator", &self.operator)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Linearised {

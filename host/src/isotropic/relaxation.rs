@@ -1,5 +1,6 @@
 //! Relaxation in time, one state or many at once.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,17 @@ pub struct Relaxation {
     step: u64,
     dt: f64,
     histories: Vec<Vec<Record>>,
+}
+
+impl fmt::Debug for Relaxation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Relaxation")
+            .field("config", &self.config)
+            .field("step", &self.step)
+            .field("time", &self.time())
+            .field("machine", &self.machine())
+            .finish_non_exhaustive()
+    }
 }
 
 /// All that a [`Relaxation`] needs to go on to the same bits.

@@ -1,5 +1,7 @@
 //! A line of gas between two streams: configuration, time loop, what is read off.
 
+use std::fmt;
+
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 
@@ -208,6 +210,16 @@ pub struct Line {
     nodes: Vec<Node>,
     step: u64,
     change: Change,
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Line")
+            .field("step", &self.step)
+            .field("time", &self.time())
+            .field("machine", &self.machine())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Line {

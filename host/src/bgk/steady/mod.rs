@@ -39,6 +39,7 @@ mod plan;
 pub mod plates;
 mod sweeps;
 
+use std::fmt;
 use std::time::Instant;
 
 use rarefy_kernels::Real;
@@ -323,6 +324,17 @@ pub struct Solver {
     residuals: Vec<f64>,
     least: (usize, f64),
     seconds: f64,
+}
+
+impl fmt::Debug for Solver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Solver")
+            .field("config", &self.config)
+            .field("iterations", &self.residuals.len())
+            .field("residual", &self.residuals.last())
+            .field("machine", &self.machine)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Solver {

@@ -1,5 +1,7 @@
 //! Sums on a machine that runs kernels.
 
+use std::fmt;
+
 use rarefy_kernels::Element;
 use rarefy_kernels::signed_digit::float::{self as kernels, Layout, flag};
 
@@ -129,6 +131,14 @@ pub struct MachineAccumulator<'m, M: Machine> {
     multiprocessors: u32,
     shared_bytes: usize,
     blocks: Option<u32>,
+}
+
+impl<M: Machine> fmt::Debug for MachineAccumulator<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MachineAccumulator")
+            .field("count", &self.sum.count())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'m, M: Machine> MachineAccumulator<'m, M> {

@@ -1,5 +1,7 @@
 //! Sums and dot products of packed integers on a machine that runs kernels: the launches.
 
+use std::fmt;
+
 use rarefy_kernels::Quad;
 use rarefy_kernels::signed_digit::packed::{
     self as kernels, Deal, EXTRA_LIMBS, LONG_THREADS, LongShape, MAX_ROWS, SHORT_PARTS,
@@ -118,6 +120,14 @@ pub struct Resident<M: Machine> {
     deal: Deal,
     columns: M::Buffer<u64>,
     blocks: u32,
+}
+
+impl<M: Machine> fmt::Debug for Resident<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resident")
+            .field("width", &self.deal.width)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<M: Machine> Resident<M> {
@@ -239,6 +249,15 @@ pub struct ResidentPair<M: Machine> {
     balanced: bool,
     parts: M::Buffer<u64>,
     blocks: u32,
+}
+
+impl<M: Machine> fmt::Debug for ResidentPair<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResidentPair")
+            .field("pairs", &self.pairs)
+            .field("width", &self.width)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<M: Machine> ResidentPair<M> {

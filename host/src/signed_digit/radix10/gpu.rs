@@ -1,5 +1,7 @@
 //! The paper's methods with a thread a digit: the launches.
 
+use std::fmt;
+
 use rarefy_kernels::signed_digit::packed::clear_columns;
 use rarefy_kernels::signed_digit::radix10::{self as kernels, CHAIN_THREADS, DIGIT_THREADS};
 
@@ -82,6 +84,15 @@ pub struct ResidentDigits<M: Machine> {
     columns: Columns<M>,
 }
 
+impl<M: Machine> fmt::Debug for ResidentDigits<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResidentDigits")
+            .field("count", &self.count)
+            .field("width", &self.width)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<M: Machine> ResidentDigits<M> {
     /// Copies numbers to the machine.
     ///
@@ -162,6 +173,15 @@ pub struct ResidentVectors<M: Machine> {
     pairs: usize,
     widths: [usize; 2],
     columns: Columns<M>,
+}
+
+impl<M: Machine> fmt::Debug for ResidentVectors<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResidentVectors")
+            .field("pairs", &self.pairs)
+            .field("widths", &self.widths)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<M: Machine> ResidentVectors<M> {
