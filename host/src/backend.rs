@@ -74,6 +74,9 @@ impl Backend {
     ///
     /// [`Auto`](Self::Auto) falls back to the CPU where no driver or device answers; [`Resolved::describe`] says which was taken.
     /// [`Cuda`](Self::Cuda) without a device is an error that says what was looked for.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] or [`Error::Driver`] if a GPU was asked for and none can be used; a RAREFY_DEVICE that names none.
     pub fn resolve(self) -> Result<Resolved> {
         match self {
             Self::Auto => match Device::open() {

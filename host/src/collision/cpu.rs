@@ -80,6 +80,9 @@ impl<T: CpuReal> CpuOperator<T> {
     }
 
     /// Computes the collision frequency alone.
+    ///
+    /// # Panics
+    /// If a slice does not have N^3 values.
     pub fn frequency(&self, f: &[f64], frequency: &mut [f64]) {
         assert_eq!(f.len(), self.n.pow(3), "one value of f per cell");
         assert_eq!(

@@ -143,6 +143,9 @@ impl<M: Machine> fmt::Debug for MachineAccumulator<'_, M> {
 
 impl<'m, M: Machine> MachineAccumulator<'m, M> {
     /// An empty sum on this machine.
+    ///
+    /// # Errors
+    /// A machine that does not answer.
     pub fn new(machine: &'m M) -> Result<Self> {
         let limits = machine.limits()?;
         Ok(Self {
@@ -164,6 +167,9 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
     }
 
     /// Adds the numbers of a buffer.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn add<T: Float>(&mut self, x: &M::Buffer<T>) -> Result<()> {
         self.launch::<T>(
             T::SUM,
@@ -174,6 +180,9 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
     }
 
     /// Adds the magnitudes of the numbers of a buffer.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn add_magnitudes<T: Float>(&mut self, x: &M::Buffer<T>) -> Result<()> {
         self.launch::<T>(
             T::SUM,
@@ -184,6 +193,9 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
     }
 
     /// Adds the products of the numbers of two buffers of one length, which may be the same.
+    ///
+    /// # Errors
+    /// Buffers of different lengths; a fault of the device.
     pub fn add_products<T: Float>(&mut self, x: &M::Buffer<T>, y: &M::Buffer<T>) -> Result<()> {
         let len = M::region(x).len;
         same_length(len, M::region(y).len)?;
@@ -260,6 +272,9 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
     }
 
     /// Waits for the machine and takes the sum.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn finish(mut self) -> Result<ExactAccumulator> {
         self.collect()?;
         Ok(self.sum)

@@ -132,6 +132,9 @@ impl<M: Machine> ResidentDigits<M> {
     }
 
     /// Starts the kernels of a sum.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn launch(&mut self, machine: &M, method: Method) -> Result<()> {
         let (count, width) = (self.count as u32, index("digits", self.width)?);
         match method {
@@ -160,6 +163,9 @@ impl<M: Machine> ResidentDigits<M> {
     }
 
     /// The sum.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn sum(&mut self, machine: &M, method: Method) -> Result<SignedDigits> {
         self.launch(machine, method)?;
         self.columns.read(machine)
@@ -242,6 +248,9 @@ impl<M: Machine> ResidentVectors<M> {
     }
 
     /// Starts the kernels of the dot product.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn launch(&mut self, machine: &M, rows: Rows) -> Result<()> {
         self.columns.clear(machine)?;
         let pairs = self.pairs as u32;
@@ -271,6 +280,9 @@ impl<M: Machine> ResidentVectors<M> {
     }
 
     /// The dot product.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn dot(&mut self, machine: &M, rows: Rows) -> Result<SignedDigits> {
         self.launch(machine, rows)?;
         self.columns.read(machine)
