@@ -102,7 +102,7 @@ impl SimulationConfig {
 }
 
 /// Everything that a run needs to go on to the same bits.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Checkpoint {
     /// The run's configuration.

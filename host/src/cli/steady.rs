@@ -154,7 +154,7 @@ impl<P: Parameters> SteadyRun<'_, P> {
         let Some((path, mut content)) = self.from.take() else {
             return Ok(());
         };
-        if let Some(warning) = content.elsewhere(solver.machine()) {
+        if let Some(warning) = content.elsewhere(&solver.machine()) {
             report.warn(warning);
         }
         solver.restore(Saved {
@@ -176,7 +176,7 @@ impl<P: Parameters> SteadyRun<'_, P> {
             ("values".to_owned(), saved.values),
             ("mixed".to_owned(), saved.mixed),
         ]);
-        let (machine, step) = (solver.machine().to_owned(), solver.residuals().len() as u64);
+        let (machine, step) = (solver.machine(), solver.residuals().len() as u64);
         flow::save(self.parameters, machine, step, arrays, self.files, folder).map(Some)
     }
 

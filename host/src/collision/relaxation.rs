@@ -51,6 +51,18 @@ pub struct RelaxationConfig {
     pub until: Until,
 }
 
+impl RelaxationConfig {
+    /// The second-order integrator with half of the largest stable step.
+    pub fn new(operator: OperatorConfig, until: Until) -> Self {
+        Self {
+            operator,
+            integrator: Integrator::default(),
+            step: None,
+            until,
+        }
+    }
+}
+
 /// One row of a relaxation's history: the state after `step` steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -152,8 +164,14 @@ impl Relaxation {
     /// Continues a run from a checkpoint.
     ///
     /// # Errors
-    /// As [`Relaxation::new`].
+    /// As [`Relaxation::new`]; a time that is none.
     pub fn resume(checkpoint: Checkpoint) -> Result<Self> {
+        if !(checkpoint.time.is_finite() && checkpoint.time >= 0.0) {
+            return Err(Error::input(format!(
+                "the checkpoint's time must be finite and at least 0; it is {}",
+                checkpoint.time
+            )));
+        }
         let operator = &checkpoint.config.operator;
         // A run of the fourth order goes on from whatever it has come to.
         let share = match operator.order {

@@ -9,7 +9,7 @@ use std::fmt;
 use std::fs;
 
 use rarefy_kernels::{Real, collision};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::device::{Device, Properties, variants};
 use super::driver::{self, CudaVersion, guard};
@@ -19,7 +19,7 @@ use crate::machine::{Element, Grid, Machine};
 use crate::memory_plan::{HostMemory, host_memory};
 
 /// The state of everything that rarefy needs.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DoctorReport {
     /// Version of rarefy.
@@ -39,7 +39,7 @@ pub struct DoctorReport {
 }
 
 /// The driver library.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DriverReport {
     /// The name under which it was found.
@@ -53,7 +53,7 @@ pub struct DriverReport {
 }
 
 /// A device and what was tried on it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DeviceReport {
     /// Its number in the driver's list: what `RAREFY_DEVICE` takes.
@@ -81,7 +81,7 @@ pub struct DeviceReport {
 }
 
 /// The PTX that a device takes for a wing.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct VariantReport {
     /// The wing.
@@ -95,7 +95,7 @@ pub struct VariantReport {
 }
 
 /// Something that was tried.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Check {
     /// What.
@@ -117,7 +117,7 @@ impl Check {
 }
 
 /// The PTX in this build.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PtxReport {
     /// The compiler that it came from.
@@ -129,7 +129,7 @@ pub struct PtxReport {
 }
 
 /// A PTX module.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModuleReport {
     /// Whose kernels it holds.
@@ -143,7 +143,7 @@ pub struct ModuleReport {
 }
 
 /// The computer itself.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HostReport {
     /// The processor's name.

@@ -222,6 +222,9 @@ impl OperatorConfig {
     }
 
     /// Checks that `f` is a distribution on the grid: of its size, finite, nonnegative, with some mass.
+    ///
+    /// # Errors
+    /// Values of another number, not finite, negative, zero everywhere or too large for their products.
     pub fn validate_distribution(&self, f: &[f64]) -> Result<()> {
         let cells = self.grid.cells();
         if f.len() != cells {
@@ -256,7 +259,7 @@ impl OperatorConfig {
 }
 
 /// One evaluation of the operator, in physical units.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Rates {
     /// Gain N_i: the part of df/dt from collisions that lead into cell i, those that stay in it or exchange included.

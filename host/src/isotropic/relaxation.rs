@@ -22,6 +22,18 @@ pub struct RelaxationConfig {
     pub every: u64,
 }
 
+impl RelaxationConfig {
+    /// The third-order integrator with half of the largest step that keeps f >= 0; every step is recorded.
+    pub fn new(operator: OperatorConfig) -> Self {
+        Self {
+            operator,
+            integrator: Integrator::default(),
+            step: None,
+            every: 1,
+        }
+    }
+}
+
 /// One row of a relaxation's history.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -237,7 +249,7 @@ impl Relaxation {
     /// A fault of the device; a state that is no longer finite, or whose collision frequency has outgrown the step.
     pub fn advance(&mut self, steps: u64) -> Result<()> {
         let every = self.config.every;
-        let end = self.step + steps;
+        let end = self.step.saturating_add(steps);
         while self.step < end {
             let left = end - self.step;
             let (records, each) = if left >= every {

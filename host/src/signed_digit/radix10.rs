@@ -221,7 +221,7 @@ pub(crate) fn dot_of_decimals(x: &[Decimal], y: &[Decimal]) -> Result<Decimal> {
         );
     }
     let digits = rows_of(DigitSet::PAPER, &columns, Rows::PerPlace);
-    Ok(Float::new(digits, 9 * low).to_decimal())
+    Ok(Float::of(digits, 9 * low).to_decimal())
 }
 
 /// Refuses a range of limbs whose digits do not fit into memory.

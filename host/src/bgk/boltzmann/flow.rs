@@ -4,6 +4,7 @@ use std::fmt;
 
 use rarefy_kernels::Real;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::super::engine::{Node, nodes};
 use super::super::simulation::Change;
@@ -20,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::machine::Machine;
 
 /// A line of gas between two streams, and how it is computed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LineConfig {
     /// Cells in space; one dimension.
     pub space: Space,
@@ -191,7 +192,7 @@ pub(super) fn shifts(config: &LineConfig) -> Result<Vec<Shift>> {
 }
 
 /// The state of the line at one moment, in the middle of a step's collisions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Look {
     /// Moments of the cells after streaming; stresses and heat fluxes are means of those before and after the collisions that follow.

@@ -71,7 +71,7 @@ pub enum Closure {
 }
 
 /// A steady problem: cells of any widths, velocities of any quadrature.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Case {
     /// 1 or 2.
     pub dimensions: usize,
@@ -244,7 +244,7 @@ impl Config {
 }
 
 /// What a boundary and the gas exchange at a face, and the gas there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Exchange {
     /// Mass that leaves the gas, net.
@@ -264,7 +264,7 @@ pub struct Exchange {
 }
 
 /// How an iteration ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Status {
@@ -277,7 +277,7 @@ pub enum Status {
 }
 
 /// A steady flow; in the linear case all values are perturbations.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Solution {
     /// Moments of each cell, `[iy][ix]`.
@@ -295,7 +295,7 @@ pub struct Solution {
 }
 
 /// An iteration, saved.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Saved {
     /// All unknowns.
@@ -376,9 +376,9 @@ impl Solver {
         })
     }
 
-    /// Where it computes.
-    pub fn machine(&self) -> &str {
-        &self.machine
+    /// The machine in words.
+    pub fn machine(&self) -> String {
+        self.machine.clone()
     }
 
     /// Residuals so far.
