@@ -37,6 +37,9 @@ pub struct Factors {
 
 impl Factors {
     /// The population of the node (j_x, j_y, m).
+    ///
+    /// # Panics
+    /// If there is no such node.
     pub fn population(&self, jx: usize, jy: usize, m: usize) -> f64 {
         self.x[jx] * self.y[jy] * self.inner[m]
     }

@@ -52,12 +52,18 @@ impl<T: CpuReal> CpuOperator<T> {
     }
 
     /// Computes the gain and the collision frequency of `f` in lattice units; all three hold n^3 values.
+    ///
+    /// # Panics
+    /// If a slice does not have N^3 values.
     pub fn gain_and_frequency(&self, f: &[f64], gain: &mut [f64], frequency: &mut [f64]) {
         self.gain(f, gain);
         self.frequency(f, frequency);
     }
 
     /// Computes the gain alone.
+    ///
+    /// # Panics
+    /// If a slice does not have N^3 values.
     pub fn gain(&self, f: &[f64], gain: &mut [f64]) {
         assert_eq!(f.len(), self.n.pow(3), "one value of f per cell");
         assert_eq!(gain.len(), f.len(), "one value of the gain per cell");

@@ -114,6 +114,9 @@ const MOST_CELLS: usize = 1 << 26;
 
 impl Case {
     /// Centres of the columns (0) or rows (1).
+    ///
+    /// # Panics
+    /// If the direction is neither.
     pub fn centres(&self, direction: usize) -> Vec<f64> {
         let mut low = self.origin[direction];
         let widths = self.widths[direction].iter();
