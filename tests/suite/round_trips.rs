@@ -100,6 +100,9 @@ fn the_collision_wing_comes_back() {
     resumed.advance(2).unwrap();
     assert_eq!(run.distribution().unwrap(), resumed.distribution().unwrap());
 
+    let bkw = collision::initial::Bkw::new(0.75).unwrap();
+    comes_back(&bkw);
+    refused(&bkw, "/k", json!(0.5));
     refused(&operator, "/grid/n", json!(2));
     refused(&operator, "/grid/max", json!(-6.0));
     refused(&operator, "/scattering", json!("vhs:2"));
