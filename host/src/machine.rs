@@ -3,14 +3,14 @@
 //! [`gpu::Device`](crate::gpu::Device) and [`emulator::Emulator`](crate::emulator::Emulator) are the two machines. Everything that
 //! launches kernels is generic over [`Machine`], so the same code runs on both.
 
-pub use rarefy_kernels::{DeviceMemory, Element, Kernel};
+pub use rarefy_kernels::{DeviceMemory, Element, Kernel, Real};
 
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
 /// How many blocks of how many threads a kernel is launched with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Grid {
     /// Blocks in the launch.
     pub blocks: u32,
@@ -54,7 +54,7 @@ impl Grid {
 }
 
 /// What a machine offers, for planning before anything is allocated.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// Shared memory that one block may use, opt-in included.
     pub shared_bytes_per_block: usize,

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::machine::Limits;
 
 /// A kind of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Memory {
     /// Global memory of the GPU.

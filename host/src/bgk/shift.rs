@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Axis, Space};
 
 /// How the fraction of a cell that molecules travel in a step is interpolated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Scheme {

@@ -357,7 +357,7 @@ impl Simulation {
     }
 
     /// Steps taken.
-    pub fn step(&self) -> u64 {
+    pub fn steps_taken(&self) -> u64 {
         self.step
     }
     /// Time reached.

@@ -247,7 +247,7 @@ pub(super) trait Run: Sized {
 
 impl Run for Simulation {
     fn step(&self) -> u64 {
-        self.step()
+        self.steps_taken()
     }
     fn time(&self) -> f64 {
         self.time()

@@ -127,7 +127,7 @@ fn octant_area(rho: u32, [p, q, r]: [u32; 3]) -> f64 {
 }
 
 /// All n that differ only in signs and in the order of components of equal parity: they share their coefficients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Orbit {
     /// |n|, the component whose parity stands alone first, the others descending.

@@ -10,7 +10,7 @@ use crate::backend::{Backend, Precision};
 use crate::error::{Error, Result};
 
 /// How the inverse collision integral is summed. Both give the same result to roundoff.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Method {
@@ -138,7 +138,10 @@ impl OperatorConfig {
     }
 
     /// Checks what the types alone do not.
-    pub(super) fn validate(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// A cross-section that is not positive and finite, or an exponent of the viscosity outside of 1/2 to 1.
+    pub fn validate(&self) -> Result<()> {
         if !(self.sigma_t.is_finite() && self.sigma_t > 0.0) {
             return Err(Error::input(format!(
                 "the cross-section sigma_T must be positive and finite; {} was given",
@@ -207,7 +210,7 @@ impl OperatorConfig {
 }
 
 /// How the conservative correction went (eqs. 11-13).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CorrectionStatus {

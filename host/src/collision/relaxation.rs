@@ -12,7 +12,7 @@ use super::{Correction, CorrectionStatus, Evaluation, Moments, OperatorConfig, O
 use crate::error::{Error, Result};
 
 /// Explicit time integrator. Each is a convex combination of Euler steps, so each keeps f >= 0 for the same step as Euler.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Integrator {
@@ -106,7 +106,7 @@ pub struct Checkpoint {
 /// let grid = VelocityGrid::new(8, -6.5, 6.5)?;
 /// let mut operator = OperatorConfig::new(grid);
 /// operator.backend = Backend::Cpu;
-/// let config = RelaxationConfig { operator, integrator: Integrator::Ssprk2, step: None, until: Until::Time(0.5) };
+/// let config = RelaxationConfig { integrator: Integrator::Ssprk3, ..RelaxationConfig::new(operator, Until::Time(0.5)) };
 /// let mut run = Relaxation::new(config, initial::TwoMaxwellians::default().sample(&grid))?;
 /// while !run.is_done() {
 ///     run.step()?;
@@ -378,6 +378,16 @@ impl Relaxation {
     /// The history so far; its first row is the initial state.
     pub fn history(&self) -> &[Record] {
         &self.history
+    }
+
+    /// Steps taken.
+    pub fn steps_taken(&self) -> u64 {
+        self.step
+    }
+
+    /// Time reached.
+    pub fn time(&self) -> f64 {
+        self.time
     }
 
     /// The step that the next [`Relaxation::step`] takes, but for a shorter last one.

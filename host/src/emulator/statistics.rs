@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::book::{ATOMIC, READ, WRITE};
 
 /// What the threads of one launch did, all together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Statistics {
     /// Accesses to global memory.
@@ -21,7 +21,7 @@ pub struct Statistics {
 }
 
 /// Accesses to one kind of memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Accesses {
     /// Elements read.

@@ -295,6 +295,7 @@ impl Histogram {
     }
 
     /// The same in units of the mean.
+    #[must_use]
     pub fn in_units_of_the_mean(&self) -> Self {
         let mean = self.mean();
         Self {

@@ -99,7 +99,7 @@ impl fmt::Display for Law {
 }
 
 /// How the coefficients of [`Law::Power`] are kept and summed. All give the same result to roundoff.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Storage {
@@ -113,7 +113,7 @@ pub enum Storage {
 }
 
 /// A time integrator; all are explicit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Integrator {
@@ -195,7 +195,11 @@ impl OperatorConfig {
             .collect()
     }
 
-    pub(super) fn validate(&self) -> Result<()> {
+    /// Checks what the types alone do not.
+    ///
+    /// # Errors
+    /// Parameters of the law out of range, or beyond the range of the precision; an uncorrected form of a law that has none.
+    pub fn validate(&self) -> Result<()> {
         self.law.validate()?;
         if let Law::Power { theta } = self.law {
             // The fastest collision is of two particles of the highest energy, with (2 sqrt(M))^theta in cell units.

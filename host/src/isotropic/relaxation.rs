@@ -55,12 +55,12 @@ pub struct Record {
 ///
 /// ```
 /// use rarefy::Backend;
-/// use rarefy::isotropic::{EnergyGrid, Integrator, Law, OperatorConfig, Relaxation, RelaxationConfig, initial};
+/// use rarefy::isotropic::{EnergyGrid, Law, OperatorConfig, Relaxation, RelaxationConfig, initial};
 ///
 /// let grid = EnergyGrid::new(64, 16.0)?;
 /// let mut operator = OperatorConfig::new(grid, Law::Power { theta: 0.0 });
 /// operator.backend = Backend::Cpu;
-/// let config = RelaxationConfig { operator, integrator: Integrator::Ssprk3, step: Some(0.1), every: 10 };
+/// let config = RelaxationConfig { step: Some(0.1), every: 10, ..RelaxationConfig::new(operator) };
 /// let mut run = Relaxation::new(config, &[initial::bkw(&grid, 0.7)])?;
 /// run.advance(50)?;
 /// let (first, last) = (run.history(0)[0], run.history(0)[5]);
@@ -276,6 +276,11 @@ impl Relaxation {
     /// The time step.
     pub fn time_step(&self) -> f64 {
         self.dt
+    }
+
+    /// Steps taken.
+    pub fn steps_taken(&self) -> u64 {
+        self.step
     }
 
     /// Time reached.

@@ -161,6 +161,7 @@ impl Decimal {
     }
 
     /// The magnitude.
+    #[must_use]
     pub fn abs(&self) -> Self {
         Self {
             negative: false,

@@ -47,7 +47,7 @@ pub const MAX_POINTS: usize = 1 << 24;
 pub const MAX_DIGITS: usize = 100_000;
 
 /// A sequence of real or complex decimal numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Signal {
     /// Real parts.
     pub re: Vec<Decimal>,
@@ -88,7 +88,7 @@ impl Signal {
 }
 
 /// What a transform gives, exactly: a sequence over a whole number.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Spectrum {
     /// The sequence times the divisor.
     pub scaled: Signal,

@@ -41,7 +41,7 @@ use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 
 /// How a group of numbers is summed (section IV).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
     /// One number after another is added, without a carry: k - 1 additions.
@@ -51,7 +51,7 @@ pub enum Method {
 }
 
 /// Which rows the column sums of the second method form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Rows {
     /// A row for each column, with all digits of its sum: d rows, as in the paper.

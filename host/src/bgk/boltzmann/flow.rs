@@ -363,7 +363,7 @@ impl Line {
     }
 
     /// Steps taken.
-    pub fn step(&self) -> u64 {
+    pub fn steps_taken(&self) -> u64 {
         self.step
     }
     /// Time reached.

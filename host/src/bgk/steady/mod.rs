@@ -58,7 +58,7 @@ use crate::error::{Error, Result};
 use crate::machine::Machine;
 
 /// How what leaves a cell follows from what is in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Closure {
@@ -229,7 +229,11 @@ impl Config {
         })
     }
 
-    fn validate(&self) -> Result<()> {
+    /// Checks what the types alone do not.
+    ///
+    /// # Errors
+    /// A tolerance outside of 0 to 1, or more than 32 earlier iterations.
+    pub fn validate(&self) -> Result<()> {
         let tolerance = self.tolerance();
         if !(tolerance > 0.0 && tolerance < 1.0) {
             return Err(Error::input(format!(
@@ -267,7 +271,7 @@ pub struct Exchange {
 }
 
 /// How an iteration ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Status {
@@ -516,6 +520,11 @@ impl Solver {
     /// The case.
     pub fn case(&self) -> &Case {
         &self.case
+    }
+
+    /// How it is solved.
+    pub fn config(&self) -> &Config {
+        &self.config
     }
 }
 

@@ -10,7 +10,7 @@ use crate::bgk::{Axis, Boundaries, Boundary, Gas, State, VelocitySpace, Wall};
 use crate::error::{Error, Result};
 
 /// Cells and velocities between plates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Resolution {
     /// Cells; they crowd towards the plates.
     pub cells: usize,

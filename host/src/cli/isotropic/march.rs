@@ -79,7 +79,7 @@ pub(super) fn start(
         done: 0,
         steps,
     };
-    march.to_the_end(common, report)
+    march.run_to_the_end(common, report)
 }
 
 /// Goes on from a checkpoint.
@@ -130,7 +130,7 @@ pub(super) fn go_on(
         done,
         steps,
     };
-    march.to_the_end(common, report)
+    march.run_to_the_end(common, report)
 }
 
 /// A run on its way.
@@ -181,7 +181,7 @@ impl March<'_> {
         }
     }
 
-    fn to_the_end(
+    fn run_to_the_end(
         mut self,
         common: &Common,
         mut report: Report,

@@ -20,7 +20,7 @@ const TASK_BYTES: usize = 1 << 18;
 const CHUNK: usize = 1 << 28;
 
 /// A sum or a dot product, and over how many terms.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Total {
     /// The exact value; 0 over no terms.

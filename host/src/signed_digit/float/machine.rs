@@ -122,6 +122,7 @@ enum Slot {
 /// assert_eq!(sum.round::<f64>(), 2e200);
 /// # Ok::<(), rarefy::Error>(())
 /// ```
+#[must_use = "the sum is known when `finish` has been called"]
 pub struct MachineAccumulator<'m, M: Machine> {
     machine: &'m M,
     /// Of `f32` and `f64`, sum and dot product; made when first used.
@@ -160,7 +161,6 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
     }
 
     /// The same with this many blocks in each launch, which changes the time but no bit of a result.
-    #[must_use]
     pub fn with_blocks(mut self, blocks: u32) -> Self {
         self.blocks = Some(blocks);
         self

@@ -10,7 +10,7 @@ use crate::signed_digit::decimal::Decimal;
 /// The set is closed under addition if every sum s of two digits keeps |s - b t| <= a - 1, which leaves room for a transfer from below. That asks for
 /// T <= a (the largest s that keeps t = 0), T >= b - a + 1 (the least s with t = 1) and a <= b - 1 (s = 2 a): so 2 a >= b + 1, and radix 10 needs the
 /// digits up to 6 at least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedSet")]
 pub struct DigitSet {
     radix: i32,
@@ -124,7 +124,7 @@ impl DigitSet {
 /// An integer in redundant signed digits.
 ///
 /// It has many forms; numbers of one value may differ here and are compared as [`Decimal`]s. Zero has one form only.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedDigits")]
 pub struct SignedDigits {
     set: DigitSet,
@@ -256,6 +256,7 @@ impl SignedDigits {
     }
 
     /// The number times -1: every digit times -1.
+    #[must_use]
     pub fn negated(&self) -> Self {
         Self {
             set: self.set,
@@ -264,6 +265,7 @@ impl SignedDigits {
     }
 
     /// The number times radix^`places`.
+    #[must_use]
     pub fn shifted(&self, places: usize) -> Self {
         let mut digits = vec![0; places];
         digits.extend_from_slice(&self.digits);

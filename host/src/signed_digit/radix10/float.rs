@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::signed_digit::decimal::{Decimal, MAX_EXPONENT};
 
 /// \[digits, exponent\]: the value is digits 10^exponent, exactly.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Float {
     digits: SignedDigits,
@@ -132,6 +132,7 @@ impl Float {
     }
 
     /// The number times -1.
+    #[must_use]
     pub fn negated(&self) -> Self {
         Self::of(self.digits.negated(), self.exponent)
     }
