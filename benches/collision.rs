@@ -60,9 +60,8 @@ fn operator(
 fn affordable(backend: Backend, method: Method) -> usize {
     match (backend, method) {
         (Backend::Cuda, Method::Fast) => 64,
-        (Backend::Cuda, Method::Direct) => 32,
-        (_, Method::Fast) => 32,
-        (_, Method::Direct) => 24,
+        (Backend::Cuda, _) | (_, Method::Fast) => 32,
+        _ => 24,
     }
 }
 

@@ -3,19 +3,14 @@
 //!     cargo run --release --example 01_relaxation
 
 use rarefy::collision::{
-    Integrator, OperatorConfig, Relaxation, RelaxationConfig, Until, VelocityGrid,
-    initial::TwoMaxwellians,
+    OperatorConfig, Relaxation, RelaxationConfig, Until, VelocityGrid, initial::TwoMaxwellians,
 };
 
 fn main() -> rarefy::Result<()> {
     let grid = VelocityGrid::new(16, -6.5, 6.5)?;
     let beams = TwoMaxwellians::default();
-    let config = RelaxationConfig {
-        operator: OperatorConfig::new(grid),
-        integrator: Integrator::Ssprk2,
-        step: None, // half of the largest step that keeps f >= 0
-        until: Until::Time(2.0),
-    };
+    // By default steps of half the largest that keeps f >= 0.
+    let config = RelaxationConfig::new(OperatorConfig::new(grid), Until::Time(2.0));
     let mut run = Relaxation::new(config, beams.sample(&grid))?;
     println!("on {}", run.machine());
     println!("  time     P_xx     P_yy          H");

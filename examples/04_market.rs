@@ -6,9 +6,7 @@
 
 use rarefy::Backend;
 use rarefy::isotropic::market::{Histogram, gini};
-use rarefy::isotropic::{
-    EnergyGrid, Integrator, Law, OperatorConfig, Relaxation, RelaxationConfig,
-};
+use rarefy::isotropic::{EnergyGrid, Law, OperatorConfig, Relaxation, RelaxationConfig};
 
 fn main() -> rarefy::Result<()> {
     let grid = EnergyGrid::new(256, 16.0)?;
@@ -17,10 +15,9 @@ fn main() -> rarefy::Result<()> {
         let mut operator = OperatorConfig::new(grid, law);
         operator.backend = Backend::Cpu;
         let config = RelaxationConfig {
-            operator,
-            integrator: Integrator::Ssprk3,
             step: Some(0.1), // encounters of an agent
             every: 10,
+            ..RelaxationConfig::new(operator)
         };
         let mut run = Relaxation::new(config, std::slice::from_ref(&agents))?;
         println!("{law}, on {}", run.machine());

@@ -19,9 +19,10 @@ use crate::gpu::Device;
 use crate::gpu::ptx::capability_text;
 
 /// Where a computation runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Backend {
     /// The GPU if a driver and a device answer, else the CPU.
     #[default]
@@ -37,7 +38,7 @@ pub enum Backend {
 }
 
 /// The arithmetic in which the bulk of a computation is done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
@@ -73,6 +74,9 @@ impl Backend {
     ///
     /// [`Auto`](Self::Auto) falls back to the CPU where no driver or device answers; [`Resolved::describe`] says which was taken.
     /// [`Cuda`](Self::Cuda) without a device is an error that says what was looked for.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] or [`Error::Driver`] if a GPU was asked for and none can be used; a RAREFY_DEVICE that names none.
     pub fn resolve(self) -> Result<Resolved> {
         match self {
             Self::Auto => match Device::open() {
@@ -132,6 +136,7 @@ by_name!(Precision, "precision", "f32 or f64");
 
 /// Where a computation runs, decided, with the device open.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Resolved {
     /// A GPU.
     Cuda(Device),

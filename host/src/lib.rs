@@ -40,11 +40,28 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `cli` | yes | the command `rarefy`, and the libraries that it reads, writes and plots with |
-//! | `ndarray` | by `cli` | exact sums over arrays and views of `ndarray` |
+//! | `ndarray` | by `cli` | distributions, fields and populations as views of `ndarray` 0.17 ([`VelocityGrid`](collision::VelocityGrid), [`Space`](bgk::Space), [`Problem`](bgk::Problem)); exact sums over arrays ([`ExactAccumulator`](signed_digit::float::ExactAccumulator)) |
+//! | `nalgebra` | yes | fields as views of `nalgebra` 0.35; exact sums over matrices and vectors |
 //! | `peers` | no | other libraries, for benches that compare with them; builds GMP, which takes a C compiler, `make` and `m4` |
+//!
+//! A program that only links the library does without the default: `rarefy = { version = "0.1", default-features = false }`.
 //!
 //! No CUDA is needed to build this crate or to run it on the CPU: the PTX of the kernels is embedded, and the driver is looked for
 //! at run time. Errors are one type, [`Error`]; bad input, a missing GPU or too little memory is an error, never a panic.
+//!
+//! # Conventions
+//!
+//! **Configurations**, which callers make, have public fields and a constructor with what has no default; the rest is assigned, or taken over with
+//! `..Config::new(...)`, which goes on to compile when a field is added. They are checked where a solver is made of them. **Results and
+//! checkpoints**, which callers read, are `#[non_exhaustive]`, and so are enums but for those that are closed by their meaning, such as [`Precision`].
+//!
+//! **Serde.** Configurations, results and checkpoints of the kinetic wings and exact numbers implement `Serialize` and `Deserialize`, without a
+//! feature. What is read is checked as what is constructed; numbers and names are those of the command's `run.json`.
+//!
+//! **Threads.** Configurations, results, tables and devices are `Send` and `Sync`. A solver with a state of its own is `Send` and computes through
+//! `&mut self`: one thread at a time. A [`Machine`](machine::Machine) may be shared.
+
+#![warn(missing_debug_implementations)]
 
 pub mod backend;
 pub mod bgk;
@@ -53,10 +70,16 @@ pub mod emulator;
 mod error;
 pub mod gpu;
 pub mod isotropic;
+#[allow(
+    missing_debug_implementations,
+    reason = "its batches hold buffers of a machine and nothing to print"
+)]
 pub mod longman;
 pub mod machine;
 pub mod memory_plan;
 pub mod signed_digit;
+#[cfg(any(feature = "nalgebra", feature = "ndarray"))]
+mod views;
 
 #[cfg(feature = "cli")]
 #[doc(hidden)]

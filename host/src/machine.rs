@@ -3,14 +3,14 @@
 //! [`gpu::Device`](crate::gpu::Device) and [`emulator::Emulator`](crate::emulator::Emulator) are the two machines. Everything that
 //! launches kernels is generic over [`Machine`], so the same code runs on both.
 
-pub use rarefy_kernels::{DeviceMemory, Element, Kernel};
+pub use rarefy_kernels::{DeviceMemory, Element, Kernel, Real};
 
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
 /// How many blocks of how many threads a kernel is launched with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Grid {
     /// Blocks in the launch.
     pub blocks: u32,
@@ -33,6 +33,9 @@ impl Grid {
     }
 
     /// Refuses a shape that no machine launches, naming the kernel.
+    ///
+    /// # Errors
+    /// A block that is not of 32, 64, ... 1024 threads; no blocks, or more than 2^31 - 1.
     pub fn check(self, kernel: &str) -> Result<()> {
         let Self { blocks, threads } = self;
         if threads == 0 || threads > 1024 || !threads.is_multiple_of(32) {
@@ -51,7 +54,7 @@ impl Grid {
 }
 
 /// What a machine offers, for planning before anything is allocated.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// Shared memory that one block may use, opt-in included.
     pub shared_bytes_per_block: usize,
@@ -68,24 +71,45 @@ pub struct Limits {
 /// A machine may be shared between threads, and its memory handed from one to another.
 pub trait Machine: DeviceMemory + Send + Sync {
     /// What the machine offers now.
+    ///
+    /// # Errors
+    /// A machine that does not answer.
     fn limits(&self) -> Result<Limits>;
     /// Memory for `len` elements, not initialised.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where it does not fit; a refusal of the machine.
     fn allocate<T: Element>(&self, len: usize) -> Result<Self::Buffer<T>>;
     /// A buffer that holds a copy of `data`.
+    ///
+    /// # Errors
+    /// As [`Machine::allocate`] and [`Machine::write`].
     fn upload<T: Element>(&self, data: &[T]) -> Result<Self::Buffer<T>> {
         let mut buffer = self.allocate(data.len())?;
         self.write(&mut buffer, data)?;
         Ok(buffer)
     }
     /// Replaces the contents of a buffer by data of the same length.
+    ///
+    /// # Errors
+    /// Data of another length; a refusal of the machine.
     fn write<T: Element>(&self, buffer: &mut Self::Buffer<T>, data: &[T]) -> Result<()>;
     /// Waits for earlier work and copies the contents of a buffer into `data`, of the same length.
+    ///
+    /// # Errors
+    /// Data of another length; a fault of an earlier launch; in the emulator elements that nobody wrote.
     fn read<T: Element>(&self, buffer: &Self::Buffer<T>, data: &mut [T]) -> Result<()>;
     /// Starts a kernel.
+    ///
+    /// # Errors
+    /// A shape that [`Grid::check`] refuses; a kernel that cannot be loaded; in the emulator the fault of a kernel, [`Error::Fault`].
     fn launch<K: Kernel<Self>>(&self, grid: Grid, kernel: K) -> Result<()>
     where
         Self: Sized;
     /// Waits until all earlier work is done.
+    ///
+    /// # Errors
+    /// A fault of an earlier launch.
     fn synchronize(&self) -> Result<()>;
 
     /// Work recorded once, to be run again at the cost of one launch.
@@ -93,13 +117,22 @@ pub trait Machine: DeviceMemory + Send + Sync {
     /// Records the launches that `work` makes, without running them; `None` on a machine that cannot record.
     ///
     /// Run the same launches once beforehand: kernels are not loaded while recording.
+    ///
+    /// # Errors
+    /// Those of `work`; what cannot be recorded.
     fn capture(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Self::Graph>> {
         let _ = work;
         Ok(None)
     }
     /// Starts recorded work.
+    ///
+    /// # Errors
+    /// A refusal of the machine.
     fn replay(&self, graph: &Self::Graph) -> Result<()>;
     /// How long the machine takes for what `work` starts.
+    ///
+    /// # Errors
+    /// Those of `work`; a refusal of the machine.
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
         self.synchronize()?;
         let start = Instant::now();

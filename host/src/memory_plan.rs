@@ -22,7 +22,8 @@ use crate::error::{Error, Result};
 use crate::machine::Limits;
 
 /// A kind of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Memory {
     /// Global memory of the GPU.
     Device,
@@ -48,7 +49,10 @@ pub const fn bytes_of<T>(len: u64) -> u64 {
     len.saturating_mul(size_of::<T>() as u64)
 }
 
-/// [`Error::Memory`] if more is needed than there is. `what` is the data, `remedy` what would make it fit.
+/// Checks that no more is needed than there is. `what` is the data, `remedy` what would make it fit.
+///
+/// # Errors
+/// [`Error::Memory`] where it does not fit.
 pub fn check_memory(
     what: &str,
     memory: Memory,
@@ -69,11 +73,17 @@ pub fn check_memory(
 }
 
 /// Checks global memory of a machine.
+///
+/// # Errors
+/// [`Error::Memory`] where it does not fit.
 pub fn check_device(limits: &Limits, what: &str, needed: u64, remedy: &str) -> Result<()> {
     check_memory(what, Memory::Device, needed, limits.free_bytes, remedy)
 }
 
 /// Checks shared memory of one block.
+///
+/// # Errors
+/// [`Error::Memory`] where it does not fit.
 pub fn check_shared(limits: &Limits, what: &str, needed: usize, remedy: &str) -> Result<()> {
     check_memory(
         what,
@@ -85,6 +95,9 @@ pub fn check_shared(limits: &Limits, what: &str, needed: usize, remedy: &str) ->
 }
 
 /// Checks main memory. Where the system does not say how much there is, everything passes.
+///
+/// # Errors
+/// [`Error::Memory`] where it does not fit.
 pub fn check_host(what: &str, needed: u64, remedy: &str) -> Result<()> {
     match host_memory().available {
         Some(available) => check_memory(what, Memory::Host, needed, available, remedy),
@@ -93,7 +106,8 @@ pub fn check_host(what: &str, needed: u64, remedy: &str) -> Result<()> {
 }
 
 /// Main memory, as far as the system says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub struct HostMemory {
     /// Bytes of the computer, or of this process's control group where that is less.
     pub total: Option<u64>,

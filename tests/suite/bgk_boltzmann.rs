@@ -146,15 +146,7 @@ fn a_wave_stands_between_streams_of_equal_fluxes() {
         .chain(config.ends.iter().map(|end| &end[..]))
         .map(|f| {
             let m = Moments::of(&velocity, |node| config.grid.volume() * f[node]);
-            ShockPoint {
-                x: 0.0,
-                density: m.density,
-                velocity: m.velocity[0],
-                temperature: m.temperature,
-                pxx: m.pressure[0],
-                heat_flux: m.heat_flux[0],
-            }
-            .fluxes()
+            ShockPoint::new(0.0, &m).fluxes()
         })
         .collect();
     for point in &points {

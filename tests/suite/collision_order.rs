@@ -215,13 +215,11 @@ fn traces_of_negative_values_are_small_and_do_no_harm() {
     // The second order makes none and takes none; the fourth takes no large ones.
     let mut second = config.clone();
     second.operator.order = Order::Second;
-    let refused = Relaxation::new(second, checkpoint.f.clone())
-        .err()
-        .expect("refused");
+    let refused = Relaxation::new(second, checkpoint.f.clone()).expect_err("refused");
     assert!(refused.is_input() && refused.to_string().contains("negative"));
     let mut wrong = checkpoint.f;
     wrong[0] = -0.01 * wrong.iter().copied().fold(0.0, f64::max);
-    let refused = Relaxation::new(config, wrong).err().expect("refused");
+    let refused = Relaxation::new(config, wrong).expect_err("refused");
     assert!(refused.to_string().contains("fourth order"), "{refused}");
 }
 

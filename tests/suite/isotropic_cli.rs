@@ -464,3 +464,62 @@ fn markets_that_are_none_are_refused() {
         refused(dir.path(), arguments, why);
     }
 }
+
+#[test]
+fn a_resumed_run_ends_on_the_same_bits() {
+    let dir = folder();
+    let run = |line: &str| -> Value {
+        let mut arguments: Vec<&str> = line.split_whitespace().collect();
+        arguments.extend(["--json", "--quiet"]);
+        object(&done(dir.path(), &arguments))
+    };
+    let case = "isotropic --cells 48 --theta 1 --init two-temperature:1,3 --every 4 --backend cpu";
+    run(&format!(
+        "{case} --steps 100 --checkpoint-every 30 --out whole"
+    ));
+    run(&format!(
+        "{case} --steps 32 --checkpoint-every 30 --out half"
+    ));
+    // The end may be another and be given anew; the rest comes from the file.
+    let resumed = run("isotropic --resume half/checkpoint.rarefy --steps 100 --out half --every 4");
+    assert_eq!(resumed["result"]["steps"], 100);
+    assert_eq!(resumed["parameters"]["init"], "two-temperature:1,3,0.5");
+    for file in ["f_final.npy", "f_initial.npy", "moments.csv"] {
+        let read = |folder: &str| fs::read(dir.path().join(folder).join(file)).unwrap();
+        assert!(read("whole") == read("half"), "{file} differs");
+    }
+    // A run that ended between two records goes on as well, by time too.
+    run(&format!(
+        "{case} --dt 0.01 --steps 42 --checkpoint-every 99 --out odd"
+    ));
+    let resumed = run("isotropic --resume odd/checkpoint.rarefy --until 0.505 --out odd");
+    assert_eq!(resumed["result"]["steps"], 51);
+    let table = fs::read_to_string(dir.path().join("odd/moments.csv")).unwrap();
+    assert_eq!(table.lines().count(), 1 + 15);
+
+    for (line, why) in [
+        ("--resume half/checkpoint.rarefy", "at step 100"),
+        ("--resume half/checkpoint.rarefy --until 0.1", "at step 100"),
+        (
+            "--resume half/checkpoint.rarefy --theta 0.5 --steps 200",
+            "contradicts",
+        ),
+        (
+            "--resume half/checkpoint.rarefy --vhs 1 --steps 200",
+            "contradicts",
+        ),
+        (
+            "--resume half/checkpoint.rarefy --init bkw:0.7 --steps 200",
+            "contradicts",
+        ),
+        (
+            "--resume half/checkpoint.rarefy --rates-only",
+            "cannot be used with",
+        ),
+        ("--resume half/moments.csv --steps 200", "not a checkpoint"),
+        ("--steps 9 --checkpoint-every 3", "--out"),
+    ] {
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        refused(dir.path(), &[&["isotropic"], &arguments[..]].concat(), why);
+    }
+}

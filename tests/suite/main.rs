@@ -20,6 +20,7 @@ mod longman_cli;
 mod longman_gpu;
 mod longman_paper;
 mod ptx;
+mod round_trips;
 mod signed_digit_decimal;
 mod signed_digit_dft;
 mod signed_digit_dft_cli;

@@ -1,6 +1,6 @@
 //! What may go to another thread, and what may be shared between threads: checked by the compiler.
 
-use rarefy::bgk::{self, steady};
+use rarefy::bgk::{self, boltzmann, steady};
 use rarefy::emulator::{self, Emulator, ThreadOrder};
 use rarefy::gpu::{self, Device};
 use rarefy::machine::{Grid, Limits, Machine};
@@ -29,7 +29,7 @@ fn public_types_go_to_other_threads() {
         collision::coefficients::OrbitTable, collision::coefficients::DirectLists, collision::coefficients::DirectTasks,
         collision::initial::TwoMaxwellians, collision::initial::Bkw, collision::transport::Study,
         isotropic::Moments, isotropic::EnergyGrid, isotropic::Weights, isotropic::OperatorConfig, isotropic::Rates,
-        isotropic::RelaxationConfig, isotropic::Record, isotropic::coefficients::Coefficients, isotropic::coefficients::PairTables,
+        isotropic::RelaxationConfig, isotropic::Record, isotropic::Checkpoint, isotropic::coefficients::Coefficients, isotropic::coefficients::PairTables,
         isotropic::market::TradeVolume, isotropic::market::Histogram, isotropic::initial::Equilibrium,
     }
     each! { shared:
@@ -37,7 +37,7 @@ fn public_types_go_to_other_threads() {
         bgk::FaceFlux, bgk::DiscreteMaxwellian, bgk::Model, bgk::Gas, bgk::Units, bgk::Species, bgk::Cavity, bgk::CavityResults,
         bgk::State, bgk::Space, bgk::Problem, bgk::Scheme, bgk::Courant, bgk::VelocitySpace, bgk::quadrature::Rule,
         bgk::separate::Sequential<f64>, steady::Case, steady::Config, steady::Exchange, steady::Solution, steady::Nodes,
-        steady::plates::Resolution, steady::plates::Drive,
+        steady::plates::Resolution, steady::plates::Drive, steady::Saved, steady::Status, boltzmann::LineConfig, boltzmann::ShockWave, boltzmann::Look,
     }
     each! { shared:
         longman::Integral, longman::Settings, longman::Boundaries, longman::Oscillator, longman::Task,
@@ -54,7 +54,7 @@ fn public_types_go_to_other_threads() {
     }
     // What has a state of its own on a machine is used by one thread at a time.
     each! { send:
-        collision::Relaxation, collision::CollisionOperator, collision::transport::Linearised, isotropic::Relaxation, bgk::Simulation, steady::Solver,
+        collision::Relaxation, collision::CollisionOperator, collision::transport::Linearised, isotropic::Relaxation, bgk::Simulation, boltzmann::Line, steady::Solver,
         emulator::Buffer<f32>, float::MachineAccumulator<'_, Emulator>, integer::Resident<Emulator>, integer::ResidentPair<Emulator>,
         radix10::ResidentDigits<Emulator>, radix10::ResidentVectors<Emulator>,
         bgk::separate::SeparateKernels<Device, f64>, bgk::separate::SeparateKernels<Emulator, f64>,

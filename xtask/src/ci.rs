@@ -20,7 +20,7 @@ struct Stage {
 
 const PACKAGES: &str = "packages";
 
-const STAGES: [Stage; 7] = [
+const STAGES: [Stage; 9] = [
     Stage {
         title: "format",
         arguments: &["fmt", "--all", "--check"],
@@ -46,6 +46,36 @@ const STAGES: [Stage; 7] = [
             "rarefy",
             "--no-default-features",
             "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        variables: &[],
+    },
+    Stage {
+        title: "lints with ndarray alone",
+        arguments: &[
+            "clippy",
+            "--package",
+            "rarefy",
+            "--no-default-features",
+            "--features",
+            "ndarray",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        variables: &[],
+    },
+    Stage {
+        title: "lints with nalgebra alone",
+        arguments: &[
+            "clippy",
+            "--package",
+            "rarefy",
+            "--no-default-features",
+            "--features",
+            "nalgebra",
             "--",
             "-D",
             "warnings",

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 /// The condition at one face of space.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Boundary {
     /// Molecules come in from a gas in equilibrium; those that leave are gone.
     Inflow(State),

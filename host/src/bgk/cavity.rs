@@ -106,6 +106,9 @@ impl Cavity {
     }
 
     /// Drag and flow rate of a flow in the cavity.
+    ///
+    /// # Panics
+    /// If the cavity has no cells, or there are fewer moments than cells.
     pub fn results(&self, moments: &[Moments], lid: &FaceFlux) -> CavityResults {
         let n = self.cells;
         let h = self.delta / n as f64;
@@ -137,11 +140,17 @@ impl Cavity {
     }
 
     /// Positions along the vertical centre line, and u_x/U there.
+    ///
+    /// # Panics
+    /// If the cavity has no cells, or there are fewer moments than cells.
     pub fn vertical(&self, moments: &[Moments]) -> (Vec<f64>, Vec<f64>) {
         self.centre_line(|i, j| moments[i * self.cells + j].velocity[0])
     }
 
     /// Positions along the horizontal centre line, and u_y/U there.
+    ///
+    /// # Panics
+    /// If the cavity has no cells, or there are fewer moments than cells.
     pub fn horizontal(&self, moments: &[Moments]) -> (Vec<f64>, Vec<f64>) {
         self.centre_line(|i, j| moments[j * self.cells + i].velocity[1])
     }
@@ -162,6 +171,7 @@ impl Cavity {
 
 /// Drag and flow rate of a cavity.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CavityResults {
     /// Drag coefficient D, from the momentum that the lid and the gas exchange: `D = -2 <P_xy> / U` at the wall.
     pub drag_wall: f64,

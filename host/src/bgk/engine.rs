@@ -10,6 +10,7 @@ use crate::error::Result;
 /// What the gas receives through a face of space, the mean over the face and over the last time step, per unit of area and time; not
 /// counted at planes of symmetry and periodic faces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FaceFlux {
     /// Mass; 0 to roundoff at a wall.
     pub mass: f64,

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 /// [`DiscreteMaxwellian::conservative`] finds the A, b and c for which they do not (the least change of exponent that does it: the exponent stays a
 /// combination of the invariants). Either way M is a product of factors along the axes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DiscreteMaxwellian {
     /// The state that it stands for.
     pub state: State,
@@ -24,6 +25,7 @@ pub struct DiscreteMaxwellian {
 
 /// A Maxwellian as factors: the population of the node (j_x, j_y, m) is `x[j_x] y[j_y] inner[m]`, weights of the quadrature and A included.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Factors {
     /// Along v_x, with the amplitude.
     pub x: Vec<f64>,
@@ -35,6 +37,9 @@ pub struct Factors {
 
 impl Factors {
     /// The population of the node (j_x, j_y, m).
+    ///
+    /// # Panics
+    /// If there is no such node.
     pub fn population(&self, jx: usize, jy: usize, m: usize) -> f64 {
         self.x[jx] * self.y[jy] * self.inner[m]
     }
@@ -240,20 +245,20 @@ impl DiscreteMaxwellian {
 /// With `g = (1-Pr) (8/5) q / (n T^2)` it is what the model adds to the Maxwellian. In the continuum it has no density, momentum and energy; on the
 /// nodes it has, by the error of the quadrature, unless [`HeatTerm::conservative`] takes them out with a multiple of M, c M and |c|^2 M.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct HeatTerm {
+pub(super) struct HeatTerm {
     /// `p_0`.
-    pub constant: f64,
+    pub(super) constant: f64,
     /// `p`.
-    pub linear: [f64; 2],
+    pub(super) linear: [f64; 2],
     /// `q_0`.
-    pub square: f64,
+    pub(super) square: f64,
     /// `q`.
-    pub cubic: [f64; 2],
+    pub(super) cubic: [f64; 2],
 }
 
 impl HeatTerm {
     /// The term as in the continuum.
-    pub fn sampled(g: [f64; 2], temperature: f64) -> Self {
+    pub(super) fn sampled(g: [f64; 2], temperature: f64) -> Self {
         Self {
             constant: 0.0,
             linear: g.map(|g| -2.5 * g),
@@ -263,7 +268,7 @@ impl HeatTerm {
     }
 
     /// The term without density, momentum and energy on the nodes, for a conservative Maxwellian.
-    pub fn conservative(
+    pub(super) fn conservative(
         space: &VelocitySpace,
         maxwellian: &DiscreteMaxwellian,
         g: [f64; 2],
@@ -340,7 +345,7 @@ impl HeatTerm {
     }
 
     /// The factor of M at the peculiar velocity c, with [`unresolved`] for the rest of |c|^2.
-    pub fn factor(&self, c: [f64; 2], unresolved: f64) -> f64 {
+    pub(super) fn factor(&self, c: [f64; 2], unresolved: f64) -> f64 {
         let square = c[0] * c[0] + c[1] * c[1] + unresolved;
         self.constant
             + self.linear[0] * c[0]
@@ -351,7 +356,7 @@ impl HeatTerm {
 
 /// What stands for the sum of the squares of the velocities other than v_x and v_y: v_z^2, or its mean over the axes that are integrated out, for g
 /// `<S> = K/(2c)` and for h `<S^2>/<S> = (K/2 + 1)/c`, with the steepness c of the Maxwellian.
-pub fn unresolved(space: &VelocitySpace, inner: Inner, steepness: f64) -> f64 {
+pub(super) fn unresolved(space: &VelocitySpace, inner: Inner, steepness: f64) -> f64 {
     let half = 0.5 * space.integrated() as f64;
     match (space.is_reduced(), inner.mass > 0.0) {
         (false, _) => inner.energy,
@@ -361,7 +366,7 @@ pub fn unresolved(space: &VelocitySpace, inner: Inner, steepness: f64) -> f64 {
 }
 
 /// The vector g of [`HeatTerm`] for a heat flux q and `share` in the place of (1-Pr): `share (8/5) q / (n T^2)`.
-pub fn heat_vector(state: &State, heat_flux: [f64; 2], share: f64) -> [f64; 2] {
+pub(super) fn heat_vector(state: &State, heat_flux: [f64; 2], share: f64) -> [f64; 2] {
     let factor = share * 1.6 / (state.density * state.temperature * state.temperature);
     heat_flux.map(|q| q * factor)
 }

@@ -7,6 +7,7 @@ use super::{State, VelocitySpace};
 /// Moments of a distribution, in the units of this module: `n = sum f`, `n u = sum v f`, `(3/2) n T = sum |c|^2 f`, `P_ij = sum c_i c_j f`,
 /// `q_i = (1/2) sum c_i |c|^2 f`, with c = v - u.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Moments {
     /// Density n.
     pub density: f64,

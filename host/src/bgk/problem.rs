@@ -87,7 +87,10 @@ impl TryFrom<UncheckedSpace> for Space {
         let x = [space.min[0], space.max[0]];
         match space.dimensions {
             1 => Self::line(space.cells[0], x),
-            _ => Self::rectangle(space.cells, x, [space.min[1], space.max[1]]),
+            2 => Self::rectangle(space.cells, x, [space.min[1], space.max[1]]),
+            dimensions => Err(Error::input(format!(
+                "space has one or two dimensions; {dimensions} were given"
+            ))),
         }
     }
 }
@@ -151,14 +154,23 @@ impl Space {
         self.cells[0] * self.cells[1]
     }
     /// Width of a cell along x (0) or y (1).
+    ///
+    /// # Panics
+    /// If the direction is neither.
     pub fn step(&self, direction: usize) -> f64 {
         (self.max[direction] - self.min[direction]) / self.cells[direction] as f64
     }
     /// Lower and upper end along x (0) or y (1).
+    ///
+    /// # Panics
+    /// If the direction is neither.
     pub fn bounds(&self, direction: usize) -> [f64; 2] {
         [self.min[direction], self.max[direction]]
     }
     /// Centre of the cells with index `i` along x (0) or y (1).
+    ///
+    /// # Panics
+    /// If the direction is neither.
     pub fn centre(&self, direction: usize, i: usize) -> f64 {
         self.min[direction] + (i as f64 + 0.5) * self.step(direction)
     }

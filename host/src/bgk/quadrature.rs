@@ -51,6 +51,7 @@ impl Axis {
 
 /// Nodes and weights of a rule; the nodes ascend.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rule {
     /// Where the integrand is taken.
     pub nodes: Vec<f64>,
@@ -78,6 +79,9 @@ impl Rule {
     }
 
     /// Gauss-Legendre: weight 1 on [-1, 1].
+    ///
+    /// # Errors
+    /// No nodes, or more than [`MAX_NODES`].
     pub fn legendre(n: usize) -> Result<Self> {
         check(n)?;
         // The recurrence is known in closed form.
@@ -89,6 +93,9 @@ impl Rule {
     }
 
     /// Gauss-Hermite: weight exp(-v^2) / sqrt(pi) on the whole axis.
+    ///
+    /// # Errors
+    /// No nodes, or more than [`MAX_NODES`].
     pub fn hermite(n: usize) -> Result<Self> {
         check(n)?;
         let off: Vec<f64> = (1..n).map(|k| (k as f64 / 2.0).sqrt()).collect();
@@ -96,6 +103,9 @@ impl Rule {
     }
 
     /// Half-range Gauss-Hermite: weight exp(-v^2) / sqrt(pi) on v > 0, so that the weights sum to 1/2.
+    ///
+    /// # Errors
+    /// No nodes, or more than [`MAX_NODES`].
     pub fn half_hermite(n: usize) -> Result<Self> {
         Self::graded_half_hermite(n, 1)
     }
@@ -104,6 +114,9 @@ impl Rule {
     ///
     /// Near a wall a distribution varies with the normal velocity like exp(-x / v), and molecules that graze the wall decide how fast
     /// a rule converges. With `n` nodes it integrates polynomials of `v` up to degree `(2n - 1) / grading` exactly.
+    ///
+    /// # Errors
+    /// No nodes, or more than [`MAX_NODES`]; a grading beyond 1 to 4.
     pub fn graded_half_hermite(n: usize, grading: u32) -> Result<Self> {
         check(n)?;
         if !(1..=4).contains(&grading) {
@@ -128,6 +141,9 @@ impl Rule {
     }
 
     /// Speeds in a plane: weight 2 c exp(-c^2) on c > 0, so that the weights sum to 1.
+    ///
+    /// # Errors
+    /// No nodes, or more than [`MAX_NODES`].
     pub fn radial(n: usize) -> Result<Self> {
         check(n)?;
         let reach = 8.5 + 0.06 * n as f64;

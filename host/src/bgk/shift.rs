@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::{Axis, Space};
 
 /// How the fraction of a cell that molecules travel in a step is interpolated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Scheme {
     /// First-order upwind, as in the paper (eq. 12).
     Upwind,
@@ -17,6 +18,7 @@ pub enum Scheme {
 
 /// The distance |v| dt in cells: whole cells and the fraction left over (eq. 15).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Courant {
     /// Whole cells, k.
     pub whole: usize,

@@ -201,6 +201,7 @@ fn velocity_range(mach: Mach, cut: f64) -> [f64; 2] {
 
 /// A point of a shock's profile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ShockPoint {
     /// Position, from where the density is half-way between both sides.
     pub x: f64,
@@ -217,6 +218,18 @@ pub struct ShockPoint {
 }
 
 impl ShockPoint {
+    /// The point at `x` with these moments.
+    pub fn new(x: f64, moments: &Moments) -> Self {
+        Self {
+            x,
+            density: moments.density,
+            velocity: moments.velocity[0],
+            temperature: moments.temperature,
+            pxx: moments.pressure[0],
+            heat_flux: moments.heat_flux[0],
+        }
+    }
+
     /// Mass, momentum and energy flux: `n u`, `n u^2 + P_xx` and `n u (u^2/2 + 3T/4) + u P_xx + q`.
     pub fn fluxes(&self) -> [f64; 3] {
         let Self {
@@ -239,6 +252,7 @@ impl ShockPoint {
 
 /// Extremes of a shock's profile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ShockExtremes {
     /// The heat flux at its lowest.
     pub least_heat_flux: f64,
@@ -248,6 +262,7 @@ pub struct ShockExtremes {
 
 /// The profile of a shock wave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ShockProfile {
     /// Mach number.
     pub mach: Mach,
@@ -261,8 +276,15 @@ impl ShockProfile {
     /// The profile of the moments of a line of cells.
     ///
     /// # Errors
-    /// A density that does not cross the mean of both sides.
+    /// Another number of moments than cells; a density that does not cross the mean of both sides.
     pub fn new(mach: Mach, space: &Space, moments: &[Moments]) -> Result<Self> {
+        if moments.len() != space.nx() {
+            return Err(Error::input(format!(
+                "a line of {} cells has as many moments; {} were given",
+                space.nx(),
+                moments.len()
+            )));
+        }
         let middle = 0.5 * (mach.upstream().density + mach.downstream().density);
         let x: Vec<f64> = (0..space.nx()).map(|i| space.centre(0, i)).collect();
         let n: Vec<f64> = moments.iter().map(|m| m.density).collect();
@@ -278,14 +300,7 @@ impl ShockProfile {
         let points = moments
             .iter()
             .zip(&x)
-            .map(|(m, x)| ShockPoint {
-                x: x - midpoint,
-                density: m.density,
-                velocity: m.velocity[0],
-                temperature: m.temperature,
-                pxx: m.pressure[0],
-                heat_flux: m.heat_flux[0],
-            })
+            .map(|(moments, x)| ShockPoint::new(x - midpoint, moments))
             .collect();
         Ok(Self {
             mach,
@@ -299,11 +314,11 @@ impl ShockProfile {
     /// The slope is that of the fourth-order polynomial through five cells, at its largest within the cells around the steepest.
     pub fn thickness(&self) -> f64 {
         let n: Vec<f64> = self.points.iter().map(|p| p.density).collect();
-        let step = self.step();
-        let jump = self.mach.downstream().density - self.mach.upstream().density;
         if n.len() < 7 {
             return f64::NAN;
         }
+        let step = self.step();
+        let jump = self.mach.downstream().density - self.mach.upstream().density;
         // Third-order accurate derivatives at the faces: (27 (n1 - n0) - (n2 - n-1)) / 24 h; a parabola through the largest three.
         let slopes: Vec<f64> = (2..n.len() - 1)
             .map(|i| (27.0 * (n[i] - n[i - 1]) - (n[i + 1] - n[i - 2])) / (24.0 * step))
@@ -412,8 +427,11 @@ impl ShockProfile {
         }
     }
 
-    /// Normalised density N and temperature TT, and the heat flux, at a position, by cubic interpolation.
+    /// Normalised density N and temperature TT, and the heat flux, at a position, by cubic interpolation; NaN of fewer than four cells.
     pub fn at(&self, x: f64) -> [f64; 3] {
+        if self.points.len() < 4 {
+            return [f64::NAN; 3];
+        }
         let (before, after) = (self.mach.upstream(), self.mach.downstream());
         let first = self.points[0].x;
         let place = ((x - first) / self.step()).max(0.0);

@@ -118,7 +118,8 @@ impl SimulationConfig {
 }
 
 /// Everything that a run needs to go on to the same bits.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Checkpoint {
     /// The run's configuration.
     pub config: SimulationConfig,
@@ -205,6 +206,16 @@ pub struct Simulation {
     config: SimulationConfig,
     step: u64,
     change: Change,
+}
+
+impl std::fmt::Debug for Simulation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Simulation")
+            .field("step", &self.step)
+            .field("time", &self.time())
+            .field("machine", &self.machine())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Simulation {
@@ -367,7 +378,7 @@ impl Simulation {
     }
 
     /// Steps taken.
-    pub fn step(&self) -> u64 {
+    pub fn steps_taken(&self) -> u64 {
         self.step
     }
     /// Time reached.

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 
 /// A monatomic gas whose viscosity is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Species {
     /// Helium.
     Helium,
@@ -46,6 +47,7 @@ impl Species {
 
 /// What the units of this module are in SI units, for a gas at a pressure and a temperature.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Units {
     /// l0, in m.
     pub length_m: f64,

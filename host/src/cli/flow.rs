@@ -4,28 +4,24 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::ArgMatches;
-use clap::parser::ValueSource;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::checkpoint::Content;
 use super::common::{Common, Failure, count, finite, named, positive};
-use super::output::{self, Transaction};
+use super::output::Transaction;
 use super::progress::Progress;
 use super::report::Report;
+use super::resume;
 use crate::bgk::{
     Checkpoint, Gas, Model, Scheme, Simulation, SimulationConfig, Species, Storage, Units,
 };
 use crate::error::{Error, Result};
 
-/// Name of the checkpoint in the run's folder.
-const FILE: &str = "checkpoint.rarefy";
 /// Steps between two looks at the residual.
 const LOOK: u64 = 50;
 /// Residual to which a run goes that is told no end.
@@ -257,7 +253,7 @@ pub(super) trait Run: Sized {
 
 impl Run for Simulation {
     fn step(&self) -> u64 {
-        self.step()
+        self.steps_taken()
     }
     fn time(&self) -> f64 {
         self.time()
@@ -368,7 +364,7 @@ pub(super) fn reopened<P: Parameters>(
     let content = Content::<Kept<P>>::read(path, P::COMMAND)?;
     let mut parameters = content.state.parameters.clone();
     let until_residual = parameters.end().until_residual;
-    refuse_contradictions(&value(&parameters), &value(wanted), given)?;
+    resume::refuse_contradictions(&parameters, wanted, &FREE, given)?;
     parameters.end().renew(march);
     let Content {
         version,
@@ -404,11 +400,7 @@ impl<P> Reopened<P> {
 
     /// A warning if the checkpoint was written by another program or on another machine.
     pub(super) fn elsewhere(&self, here: &str) -> Option<String> {
-        let there = &self.state.machine;
-        let (this, that) = (env!("CARGO_PKG_VERSION"), &self.version);
-        (here != there || this != that).then(|| {
-            format!("the checkpoint was written by rarefy {that} on {there}; with {this} on {here} the bits may differ")
-        })
+        resume::elsewhere(&self.version, &self.state.machine, here)
     }
 }
 
@@ -417,35 +409,8 @@ pub(super) fn parameters_of<P: Parameters>(path: &Path) -> Result<P> {
     Ok(Content::<Kept<P>>::read(path, P::COMMAND)?.state.parameters)
 }
 
-fn value(parameters: &impl Serialize) -> Value {
-    serde_json::to_value(parameters).expect("parameters are plain data")
-}
-
 /// Flags that a resumed run may give anew.
 const FREE: [&str; 3] = ["steps", "until-residual", "checkpoint-every"];
-
-fn refuse_contradictions(kept: &Value, wanted: &Value, given: &ArgMatches) -> Result<()> {
-    for id in given.ids() {
-        let flag = id.as_str().replace('_', "-");
-        if given.value_source(id.as_str()) != Some(ValueSource::CommandLine)
-            || FREE.contains(&flag.as_str())
-        {
-            continue;
-        }
-        let (Some(wanted), kept) = (wanted.get(&flag), kept.get(&flag)) else {
-            continue;
-        };
-        if Some(wanted) != kept {
-            let plain = |value: &Value| value.to_string().replace('"', "");
-            return Err(Error::input(format!(
-                "--{flag} {} contradicts the checkpoint, whose run has {}; leave it out, or start a new run",
-                plain(wanted),
-                kept.map_or_else(|| "none".into(), plain)
-            )));
-        }
-    }
-    Ok(())
-}
 
 /// How a run went.
 #[derive(Clone, Debug, Serialize)]
@@ -474,33 +439,9 @@ pub(super) fn folder(
     march: &MarchArgs,
     name: &str,
 ) -> std::result::Result<Option<PathBuf>, Failure> {
-    let folder = match (&common.out, &march.resume) {
-        (Some(out), _) => Some(out.clone()),
-        (None, _) if common.json => None,
-        (None, Some(checkpoint)) => Some(output::folder_of(checkpoint).to_path_buf()),
-        (None, None) => Some(PathBuf::from("rarefy-out").join(name)),
-    };
-    if let Some(folder) = &folder {
-        files.folder(folder)?;
-    } else if march.checkpoint_every.is_some() {
-        return Err(Failure::Usage(
-            "--checkpoint-every needs a folder for the checkpoint; give --out DIR".into(),
-        ));
-    }
-    Ok(folder)
-}
-
-/// Whether Ctrl-C was pressed. The second one does not wait for the work to end.
-pub(super) fn interruption() -> Arc<AtomicBool> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    // Without a handler Ctrl-C simply ends the process.
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            std::process::exit(1);
-        }
-    });
-    interrupted
+    let otherwise = Some(PathBuf::from("rarefy-out").join(name));
+    let resume = march.resume.as_deref();
+    resume::folder(files, common, resume, march.checkpoint_every, otherwise)
 }
 
 /// Writes a checkpoint into the folder of the run.
@@ -512,7 +453,7 @@ pub(super) fn save<P: Parameters>(
     files: &mut Transaction,
     folder: &Path,
 ) -> Result<PathBuf> {
-    let path = folder.join(FILE);
+    let path = folder.join(resume::FILE);
     let kept = Kept {
         parameters: parameters.clone(),
         machine,
@@ -522,17 +463,27 @@ pub(super) fn save<P: Parameters>(
     files.write_now(&path, &bytes).map(|()| path)
 }
 
-/// What an interrupted run says of how to go on.
-pub(super) fn stopped<P: Parameters>(after: &str, checkpoint: Option<&Path>) -> Failure {
-    let rest = match checkpoint {
-        Some(path) => format!(
-            "go on with: rarefy {} --resume {}",
-            P::COMMAND,
-            path.display()
-        ),
-        None => "nothing is saved, for there is no --out".into(),
-    };
-    Failure::Interrupted(format!("interrupted after {after}; {rest}"))
+/// The last residual that was at most half of the one before it in this row, and when.
+struct Fall {
+    step: u64,
+    residual: f64,
+}
+
+impl Fall {
+    fn from(step: u64) -> Self {
+        Self {
+            step,
+            residual: f64::INFINITY,
+        }
+    }
+
+    /// Notes a residual; steps since one was half of those before.
+    fn steps_without_half(&mut self, step: u64, residual: f64) -> u64 {
+        if residual <= 0.5 * self.residual {
+            *self = Self { step, residual };
+        }
+        step - self.step
+    }
 }
 
 /// Takes the steps of a run, with progress, checkpoints, and a stop at Ctrl-C.
@@ -545,7 +496,7 @@ pub(super) fn drive<P: Parameters>(
     report: &mut Report,
 ) -> std::result::Result<Course, Failure> {
     let end = *parameters.clone().end();
-    let interrupted = interruption();
+    let interrupted = resume::interruption();
     let save = |files: &mut Transaction, simulation: &mut P::Run, folder: &Path| {
         let (populations, extra) = simulation.save()?;
         let arrays = BTreeMap::from([
@@ -562,8 +513,7 @@ pub(super) fn drive<P: Parameters>(
     let mut residual = simulation.residual()?;
     let started = Instant::now();
     let reached = |residual: f64| end.until_residual.is_some_and(|until| residual <= until);
-    // The last residual that was half of the one before it, and when.
-    let mut halved = (first_step, f64::INFINITY);
+    let mut fall = Fall::from(first_step);
     let mut level = false;
     while simulation.step() < last_step && !reached(residual) && !level {
         if interrupted.load(Ordering::SeqCst) {
@@ -573,7 +523,7 @@ pub(super) fn drive<P: Parameters>(
                 None => None,
             };
             let after = format!("{} steps", simulation.step());
-            return Err(stopped::<P>(&after, path.as_deref()));
+            return Err(resume::stopped(P::COMMAND, &after, path.as_deref()));
         }
         // Looks fall on multiples of their distance, whatever the run was interrupted at.
         let now = simulation.step();
@@ -585,13 +535,11 @@ pub(super) fn drive<P: Parameters>(
         if simulation.step().is_multiple_of(LOOK) || simulation.step() == last_step {
             residual = simulation.residual()?;
             history.push((simulation.step(), simulation.time(), residual));
-            if residual <= 0.5 * halved.1 {
-                halved = (simulation.step(), residual);
-            }
+            let still = fall.steps_without_half(simulation.step(), residual);
             level = end.until_residual.is_some()
                 && simulation
                     .patience()
-                    .is_some_and(|patience| simulation.step() - halved.0 >= patience);
+                    .is_some_and(|patience| still >= patience);
         }
         if let (Some(every), Some(folder)) = (end.checkpoint_every, folder)
             && simulation.step().is_multiple_of(every)
@@ -644,4 +592,26 @@ pub(super) fn drive<P: Parameters>(
         history,
         spent,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_residual_that_no_longer_halves_has_levelled_off() {
+        let mut fall = Fall::from(50);
+        assert_eq!(fall.steps_without_half(100, 1.0), 0);
+        // It falls, but slowly, until it has halved.
+        assert_eq!(fall.steps_without_half(150, 0.8), 50);
+        assert_eq!(fall.steps_without_half(200, 0.6), 100);
+        assert_eq!(fall.steps_without_half(250, 0.5), 0);
+        // From here it is level, whatever its noise.
+        for (step, residual) in [(300, 0.4), (350, 0.26), (400, 0.9), (450, 0.3)] {
+            assert_eq!(fall.steps_without_half(step, residual), step - 250);
+        }
+        assert_eq!(fall.steps_without_half(500, 0.25), 0);
+        // What is no number is no fall.
+        assert_eq!(fall.steps_without_half(550, f64::NAN), 50);
+    }
 }

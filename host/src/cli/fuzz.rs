@@ -14,7 +14,7 @@ use super::digits::times::Times;
 use super::numbers::{Element, Kind, Numbers};
 use super::relax::state::Saved;
 use super::timings::Timings;
-use super::{Cli, common, dft, longman, market, npy};
+use super::{Cli, common, dft, isotropic, longman, market, npy};
 use crate::backend::{Precision, Resolved};
 use crate::longman::expression::Expression;
 use crate::signed_digit::decimal::{self, Decimal};
@@ -188,6 +188,15 @@ fn configurations() {
     }
 }
 
+/// The same checkpoint beside it with a checksum that is right.
+fn sealed(path: &Path, bytes: &[u8]) -> Option<PathBuf> {
+    let body = &bytes[..bytes.len().checked_sub(4)?];
+    let path = path.with_extension("sealed");
+    let sum = crc32fast::hash(body).to_le_bytes();
+    std::fs::write(&path, [body, &sum].concat()).expect("a file");
+    Some(path)
+}
+
 #[test]
 fn checkpoints() {
     let arrays = BTreeMap::from([("f".to_owned(), vec![1.0; 9]), ("g".to_owned(), vec![])]);
@@ -197,15 +206,21 @@ fn checkpoints() {
         if let Ok(content) = Content::<Value>::read(path, "relax") {
             assert_eq!(content.encode(), bytes);
         }
-        // The same with a checksum that is right.
-        if let Some(body) = bytes.len().checked_sub(4).map(|end| &bytes[..end]) {
-            let sum = crc32fast::hash(body).to_le_bytes();
-            let path = path.with_extension("sealed");
-            std::fs::write(&path, [body, &sum].concat()).expect("a file");
+        if let Some(path) = sealed(path, bytes) {
             let _ = Saved::read(&path);
             let _ = Content::<Value>::read(&path, "relax");
         }
     });
+    try_all(
+        "isotropic.rarefy",
+        &isotropic::state::example(),
+        |path, bytes| {
+            let _ = isotropic::state::Saved::read(path);
+            if let Some(path) = sealed(path, bytes) {
+                let _ = isotropic::state::Saved::read(&path);
+            }
+        },
+    );
     let sum = ExactAccumulator::sum(&[1e300, 0.1, -2.5]).to_bytes();
     try_all("sum", &sum, |_, bytes| {
         if let Ok(again) = ExactAccumulator::from_bytes(bytes) {
@@ -236,6 +251,7 @@ fn what_is_no_file() {
         assert!(market::read_histogram(path).is_err());
         assert!(dft::input::read(path).is_err());
         assert!(Saved::read(path).is_err());
+        assert!(isotropic::state::Saved::read(path).is_err());
         assert!(Times::read(path).is_err());
         assert!(Timings::read(path).is_err());
     }

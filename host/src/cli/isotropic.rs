@@ -1,34 +1,36 @@
 //! `rarefy isotropic`: relaxation in energy space.
 
+mod march;
 mod results;
+pub(super) mod state;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Instant;
 
+use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::common::{Common, Failure, count, finite, name_of, named, positive};
 use super::npy;
 use super::output::Transaction;
-use super::progress::Progress;
 use super::report::Report;
+use super::resume;
 use crate::backend::{Backend, Precision};
 use crate::error::{Error, Result};
 use crate::isotropic::{
-    EnergyGrid, Integrator, Law, OperatorConfig, Relaxation, RelaxationConfig, Storage, Weights,
-    initial, rates, spectrum,
+    EnergyGrid, Integrator, Law, OperatorConfig, Storage, Weights, initial, rates,
 };
-use results::{Outcome, Snapshot};
 
 const EXAMPLES: &str = "\
 Examples:
   rarefy isotropic --init bkw:0.6 --until 6                against an exact solution
   rarefy isotropic --cells 1024 --theta 1 --init delta:1   hard spheres from one energy
   rarefy isotropic --init f.npy --emax 16 --steps 200 --out run
-  rarefy isotropic --init f.npy --emax 16 --rates-only --out rates";
+  rarefy isotropic --init f.npy --emax 16 --rates-only --out rates
+  rarefy isotropic --resume run/checkpoint.rarefy --steps 500   go on where --checkpoint-every or Ctrl-C left it";
 
 /// Relax an isotropic distribution over energies: df/dt = N - nu f
 ///
@@ -61,7 +63,7 @@ pub(super) struct IsotropicArgs {
     /// Time steps [default: 100]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "until")]
     steps: Option<u64>,
-    /// Stop at this time; the step is shortened so that it is met
+    /// Stop at this time; the step is shortened so that it is met (a resumed run keeps its step and stops right after)
     #[arg(long, value_name = "TIME", value_parser = positive, allow_negative_numbers = true)]
     until: Option<f64>,
     /// Steps between two rows of moments.csv [default: 1 up to 1000 steps, else so many that there are about 1000 rows]
@@ -82,6 +84,12 @@ pub(super) struct IsotropicArgs {
     /// Also compute so many of the slowest decay rates of small departures from equilibrium
     #[arg(long, value_name = "COUNT", value_parser = count)]
     spectrum: Option<u64>,
+    /// Write checkpoint.rarefy at the first record after every N steps, and at the end
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "rates_only")]
+    checkpoint_every: Option<u64>,
+    /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
+    #[arg(long, value_name = "FILE", conflicts_with = "rates_only")]
+    resume: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
 }
@@ -162,6 +170,12 @@ impl fmt::Display for Init {
 }
 
 impl Init {
+    /// The initial state of a run that was checked before; the file of one may be gone by now.
+    fn of(text: &str) -> Self {
+        text.parse()
+            .unwrap_or_else(|_| Self::File(PathBuf::from(text)))
+    }
+
     fn sample(&self, config: &OperatorConfig, file: Option<Vec<f64>>) -> Result<Vec<f64>> {
         let grid = &config.grid;
         match *self {
@@ -199,19 +213,81 @@ struct Parameters {
     rates_only: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     spectrum: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checkpoint_every: Option<u64>,
     backend: Backend,
     precision: Precision,
 }
 
 impl Parameters {
-    /// What the flags say, the operator, and the initial distribution.
-    fn of(args: &IsotropicArgs) -> Result<(Self, OperatorConfig, Vec<f64>)> {
-        let law = match args.vhs {
+    /// What the flags say of a grid, whatever the initial state.
+    fn said(args: &IsotropicArgs, cells: usize, emax: f64) -> Self {
+        Self {
+            cells,
+            emax,
+            theta: match args.vhs {
+                Some(_) => None,
+                None => Some(args.theta.unwrap_or(0.0)),
+            },
+            vhs: args.vhs,
+            init: args.init.to_string(),
+            integrator: args.integrator,
+            dt: args.dt,
+            steps: args.steps,
+            until: args.until,
+            every: args.every,
+            storage: args.storage,
+            weights: args.weights,
+            uncorrected: args.uncorrected,
+            rates_only: args.rates_only,
+            spectrum: args.spectrum,
+            checkpoint_every: args.checkpoint_every,
+            backend: args.common.backend,
+            precision: args.common.precision,
+        }
+    }
+
+    /// Takes over what the flags of a resumed run say anew, and refuses what contradicts the checkpoint.
+    fn go_on(&mut self, args: &IsotropicArgs, given: &ArgMatches) -> Result<()> {
+        let wanted = Self::said(
+            args,
+            args.cells.unwrap_or_default(),
+            args.emax.unwrap_or_default(),
+        );
+        let free = ["steps", "until", "spectrum", "checkpoint-every"];
+        resume::refuse_contradictions(self, &wanted, &free, given)?;
+        if args.steps.is_some() || args.until.is_some() {
+            (self.steps, self.until) = (args.steps, args.until);
+        }
+        self.spectrum = args.spectrum.or(self.spectrum);
+        self.checkpoint_every = args.checkpoint_every.or(self.checkpoint_every);
+        Ok(())
+    }
+
+    fn law(&self) -> Law {
+        match self.vhs {
             Some(gamma) => Law::Isotropic { gamma },
             None => Law::Power {
-                theta: args.theta.unwrap_or(0.0),
+                theta: self.theta.unwrap_or(0.0),
             },
-        };
+        }
+    }
+
+    /// The library's operator.
+    fn operator(&self) -> Result<OperatorConfig> {
+        let grid = EnergyGrid::new(self.cells, self.emax)?;
+        Ok(OperatorConfig {
+            storage: self.storage,
+            weights: self.weights,
+            corrected: !self.uncorrected,
+            precision: self.precision,
+            backend: self.backend,
+            ..OperatorConfig::new(grid, self.law())
+        })
+    }
+
+    /// What the flags say, the operator, and the initial distribution.
+    fn of(args: &IsotropicArgs) -> Result<(Self, OperatorConfig, Vec<f64>)> {
         let file = match &args.init {
             Init::File(path) => {
                 let lengths = match args.cells {
@@ -235,16 +311,8 @@ impl Parameters {
         let cells = file
             .as_ref()
             .map_or(args.cells.unwrap_or(256), |values| values.len());
-        let grid = EnergyGrid::new(cells, emax)?;
-        let common = &args.common;
-        let config = OperatorConfig {
-            storage: args.storage,
-            weights: args.weights,
-            corrected: !args.uncorrected,
-            precision: common.precision,
-            backend: common.backend,
-            ..OperatorConfig::new(grid, law)
-        };
+        let parameters = Self::said(args, cells, emax);
+        let config = parameters.operator()?;
         let f = args.init.sample(&config, file)?;
         config
             .validate_distribution(&f)
@@ -252,29 +320,6 @@ impl Parameters {
                 Error::Input(text) => Error::input(format!("{}: {text}", args.init)),
                 other => other,
             })?;
-        let parameters = Self {
-            cells: grid.cells(),
-            emax,
-            theta: if args.vhs.is_none() {
-                Some(args.theta.unwrap_or(0.0))
-            } else {
-                None
-            },
-            vhs: args.vhs,
-            init: args.init.to_string(),
-            integrator: args.integrator,
-            dt: args.dt,
-            steps: args.steps,
-            until: args.until,
-            every: args.every,
-            storage: args.storage,
-            weights: args.weights,
-            uncorrected: args.uncorrected,
-            rates_only: args.rates_only,
-            spectrum: args.spectrum,
-            backend: common.backend,
-            precision: common.precision,
-        };
         Ok((parameters, config, f))
     }
 
@@ -303,21 +348,20 @@ impl Parameters {
 }
 
 /// Runs the command.
-pub(super) fn run(args: &IsotropicArgs) -> std::result::Result<(), Failure> {
+pub(super) fn run(args: &IsotropicArgs, given: &ArgMatches) -> std::result::Result<(), Failure> {
     let started = Instant::now();
-    let (parameters, config, f) = Parameters::of(args)?;
-    let mut files = Transaction::default();
-    if let Some(folder) = &args.common.out {
-        files.folder(folder)?;
+    if let Some(path) = &args.resume {
+        return march::go_on(args, path, given, started);
     }
+    let (parameters, config, f) = Parameters::of(args)?;
     let mut report = Report::new("isotropic", &parameters, started);
     if args.rates_only {
-        evaluate(args, &parameters, &config, &f, files, report)
+        evaluate(args, &parameters, &config, &f, report)
     } else {
         if let Init::File(_) = args.init {
             warn_of_the_end(&mut report, &config, &f);
         }
-        relax(args, &parameters, &config, f, files, report)
+        march::start(&args.common, &parameters, config, f, report)
     }
 }
 
@@ -341,9 +385,12 @@ fn evaluate(
     parameters: &Parameters,
     config: &OperatorConfig,
     f: &[f64],
-    mut files: Transaction,
     mut report: Report,
 ) -> std::result::Result<(), Failure> {
+    let mut files = Transaction::default();
+    if let Some(folder) = &args.common.out {
+        files.folder(folder)?;
+    }
     let begun = Instant::now();
     let (found, machine) = rates(config, f)?;
     let spent = begun.elapsed();
@@ -393,119 +440,5 @@ fn evaluate(
             ),
         ]
         .join("\n")
-    })
-}
-
-/// Steps between two records, if none are asked for: about 1000 records.
-fn default_every(steps: u64) -> u64 {
-    steps.div_ceil(1000).max(1)
-}
-
-/// A run in time.
-fn relax(
-    args: &IsotropicArgs,
-    parameters: &Parameters,
-    config: &OperatorConfig,
-    f: Vec<f64>,
-    mut files: Transaction,
-    mut report: Report,
-) -> std::result::Result<(), Failure> {
-    let begun = Instant::now();
-    let (step, steps) = match (args.until, args.dt) {
-        (Some(until), dt) => {
-            let dt = match dt {
-                Some(dt) => dt,
-                None => 0.5 * rates(config, &f)?.0.largest_step(),
-            };
-            let steps = (until / dt * (1.0 - 1e-12)).ceil().max(1.0);
-            if steps.is_nan() || steps > 1e15 {
-                return Err(Failure::Usage(format!(
-                    "time {until} by steps of {dt} takes too many steps"
-                )));
-            }
-            (Some(until / steps), steps as u64)
-        }
-        (None, dt) => (dt, args.steps.unwrap_or(100)),
-    };
-    let every = args.every.unwrap_or(default_every(steps)).min(steps);
-    let mut run = Relaxation::new(
-        RelaxationConfig {
-            operator: config.clone(),
-            integrator: args.integrator,
-            step,
-            every,
-        },
-        std::slice::from_ref(&f),
-    )?;
-    report.time("setup", begun.elapsed());
-
-    let stepping = Instant::now();
-    let mut progress = Progress::new("isotropic", args.common.quiet);
-    let mut snapshots = vec![Snapshot {
-        time: 0.0,
-        f: f.clone(),
-    }];
-    // States are shown at times that double, at records.
-    let shown: Vec<u64> = [32, 16, 8, 4, 2]
-        .iter()
-        .map(|part| steps / part / every * every)
-        .filter(|&at| at > 0)
-        .collect();
-    let mut done = 0;
-    while done < steps {
-        let next = shown.iter().copied().find(|&at| at > done).unwrap_or(steps);
-        // The host looks now and then, for the progress.
-        let part = (steps.div_ceil(100).div_ceil(every) * every).min(next - done);
-        run.advance(part)?;
-        done += part;
-        if done == next && done < steps {
-            snapshots.push(Snapshot {
-                time: run.time(),
-                f: run.distributions()?.remove(0),
-            });
-        }
-        let row = run.history(0).last().copied();
-        progress.update(done as f64 / steps as f64, || {
-            let entropy = row.map_or(f64::NAN, |row| row.moments.entropy);
-            format!("step {done}, t = {:.3}, H = {entropy:.6}", run.time())
-        });
-    }
-    progress.finish();
-    let spent = stepping.elapsed();
-    report.time("steps", spent);
-    report.time("step", spent.div_f64(steps as f64));
-    let end = run.distributions()?.remove(0);
-    snapshots.push(Snapshot {
-        time: run.time(),
-        f: end,
-    });
-    let rates = match args.spectrum {
-        None => None,
-        Some(count) => {
-            let m = run.history(0)[0].moments;
-            let mut rates = spectrum::decay_rates(config, m.number, m.energy)?;
-            rates.truncate(
-                usize::try_from(count)
-                    .unwrap_or(usize::MAX)
-                    .saturating_add(2),
-            );
-            Some(rates)
-        }
-    };
-    let outcome = Outcome {
-        parameters,
-        init: &args.init,
-        config,
-        run: &run,
-        snapshots: &snapshots,
-        decay_rates: rates,
-        steps,
-    };
-    outcome.report(&mut report);
-    if let Some(folder) = &args.common.out {
-        outcome.stage(&mut report, &mut files, folder)?;
-    }
-    report.finish(files, args.common.out.as_deref(), &args.common, |total| {
-        outcome.summary(args.common.out.as_deref(), spent, total)
     })
 }

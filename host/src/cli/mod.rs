@@ -41,6 +41,7 @@ mod progress;
 mod rates;
 mod relax;
 mod report;
+mod resume;
 mod shell;
 mod shock;
 mod steady;
@@ -107,7 +108,7 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Digits(args)), _) => digits::run(&args),
         (Some(Command::Sum(args)), _) => sum::run_sum(&args),
         (Some(Command::Dot(args)), _) => sum::run_dot(&args),
-        (Some(Command::Isotropic(args)), _) => isotropic::run(&args),
+        (Some(Command::Isotropic(args)), Some(sub)) => isotropic::run(&args, sub),
         (Some(Command::Market(args)), _) => market::run(&args),
         (Some(Command::Couette(args)), _) => couette::run(&args),
         (Some(Command::Fourier(args)), _) => fourier::run(&args),

@@ -6,22 +6,21 @@ pub(super) mod state;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use clap::ArgMatches;
-use clap::parser::ValueSource;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::json;
 
 use super::common::{
-    Common, Failure, Operator, OperatorArgs, cells, count, finite, name_of, named, positive,
+    Common, Failure, Operator, OperatorArgs, cells, count, finite, named, positive,
 };
 use super::distribution::{self, Init};
-use super::output::{self, Transaction};
+use super::output::Transaction;
 use super::progress::Progress;
 use super::report::Report;
+use super::resume;
 use crate::collision::{
     CorrectionStatus, Integrator, Relaxation, RelaxationConfig, Scattering, Until, VelocityGrid,
 };
@@ -224,44 +223,23 @@ impl Parameters {
 
     /// Takes over a new end, and refuses flags that say otherwise than the checkpoint.
     fn go_on(&mut self, args: &RelaxArgs, given: &ArgMatches) -> Result<()> {
-        let is_given = |id: &str| given.value_source(id) == Some(ValueSource::CommandLine);
-        let wanted = [
-            ("grid", args.grid.map(|v| v.to_string())),
-            ("vmin", args.vmin.map(|v| v.to_string())),
-            ("vmax", args.vmax.map(|v| v.to_string())),
-            ("model", args.model.map(|v| v.to_string())),
-            ("sigma_t", Some(args.operator.sigma_t.to_string())),
-            ("method", Some(name_of(&args.operator.method))),
-            ("order", Some(args.operator.order.to_string())),
-            (
-                "no_correction",
-                Some(args.operator.no_correction.to_string()),
-            ),
-            ("init", Some(args.init.to_string())),
-            ("integrator", Some(name_of(&args.integrator))),
-            ("dt", args.dt.map(|v| v.to_string())),
-            ("backend", Some(name_of(&args.common.backend))),
-            ("precision", Some(name_of(&args.common.precision))),
-        ];
-        let kept = serde_json::to_value(&*self).expect("parameters are plain data");
-        for (id, wanted) in wanted {
-            let Some(wanted) = wanted.filter(|_| is_given(id)) else {
-                continue;
-            };
-            let flag = id.replace('_', "-");
-            let same = match &kept[&flag] {
-                Value::String(text) => *text == wanted,
-                Value::Number(number) => number.as_f64() == wanted.parse().ok(),
-                Value::Bool(on) => on.to_string() == wanted,
-                _ => false,
-            };
-            if !same {
-                let kept = kept[&flag].to_string().replace('"', "");
-                return Err(Error::input(format!(
-                    "--{flag} {wanted} contradicts the checkpoint, whose run has {kept}; leave it out, or start a new run"
-                )));
-            }
-        }
+        let operator = &args.operator;
+        let wanted = json!({
+            "grid": args.grid,
+            "vmin": args.vmin,
+            "vmax": args.vmax,
+            "model": args.model,
+            "sigma-t": operator.sigma_t,
+            "method": operator.method,
+            "order": operator.order,
+            "no-correction": operator.no_correction,
+            "init": args.init.to_string(),
+            "integrator": args.integrator,
+            "dt": args.dt,
+            "backend": args.common.backend,
+            "precision": args.common.precision,
+        });
+        resume::refuse_contradictions(self, &wanted, &[], given)?;
         if args.steps.is_some() || args.until.is_some() {
             (self.steps, self.until) = (args.steps, args.until);
         }
@@ -292,19 +270,13 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     let grid = config.operator.grid;
 
     let mut files = Transaction::default();
-    let folder = match (&common.out, &args.resume) {
-        (Some(out), _) => Some(out.clone()),
-        (None, _) if common.json => None,
-        (None, Some(checkpoint)) => Some(output::folder_of(checkpoint).to_path_buf()),
-        (None, None) => Some(PathBuf::from("rarefy-out/relax")),
-    };
-    if let Some(folder) = &folder {
-        files.folder(folder)?;
-    } else if args.checkpoint_every.is_some() {
-        return Err(Failure::Usage(
-            "--checkpoint-every needs a folder for the checkpoint; give --out DIR".into(),
-        ));
-    }
+    let folder = resume::folder(
+        &mut files,
+        common,
+        args.resume.as_deref(),
+        args.checkpoint_every,
+        Some(PathBuf::from("rarefy-out/relax")),
+    )?;
 
     let (mut relaxation, mut state, warning) = match start {
         Start::Fresh(f) => {
@@ -318,10 +290,7 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
             let (checkpoint, state) = saved.split();
             let relaxation = Relaxation::resume(checkpoint)?;
             let here = relaxation.machine();
-            let this = env!("CARGO_PKG_VERSION");
-            let warning = (here != machine || version != this).then(|| {
-                format!("the checkpoint was written by rarefy {version} on {machine}; with {this} on {here} the bits may differ")
-            });
+            let warning = resume::elsewhere(&version, &machine, &here);
             (relaxation, state, warning)
         }
     };
@@ -331,18 +300,10 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     }
     report.time("setup", started.elapsed());
 
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    // The second Ctrl-C does not wait for the step to end. Without a handler Ctrl-C simply ends the process.
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            std::process::exit(1);
-        }
-    });
-
+    let interrupted = resume::interruption();
     let save =
         |files: &mut Transaction, relaxation: &mut Relaxation, state: &State, folder: &Path| {
-            let path = folder.join(state::FILE);
+            let path = folder.join(resume::FILE);
             let bytes = state::encode(&parameters, state, relaxation)?;
             files.write_now(&path, &bytes).map(|()| path)
         };
@@ -354,16 +315,12 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         if interrupted.load(Ordering::SeqCst) {
             progress.finish();
             let at = relaxation.history().last().map_or(0, |row| row.step);
-            let rest = match &folder {
-                Some(folder) => {
-                    let path = save(&mut files, &mut relaxation, &state, folder)?;
-                    format!("go on with: rarefy relax --resume {}", path.display())
-                }
-                None => "nothing is saved, for there is no --out".into(),
+            let path = match &folder {
+                Some(folder) => Some(save(&mut files, &mut relaxation, &state, folder)?),
+                None => None,
             };
-            return Err(Failure::Interrupted(format!(
-                "interrupted after {at} steps; {rest}"
-            )));
+            let after = format!("{at} steps");
+            return Err(resume::stopped("relax", &after, path.as_deref()));
         }
         if matches!(parameters.until(), Until::Equilibrium(_))
             && state::steps_without_fall(relaxation.history()) >= PATIENCE

@@ -371,8 +371,8 @@ enum March {
 impl flow::Run for March {
     fn step(&self) -> u64 {
         match self {
-            Self::Model(simulation) => simulation.step(),
-            Self::Boltzmann(line, _) => line.step(),
+            Self::Model(simulation) => simulation.steps_taken(),
+            Self::Boltzmann(line, _) => line.steps_taken(),
         }
     }
     fn time(&self) -> f64 {

@@ -13,6 +13,7 @@ use super::flow::{self, Course, End, MarchArgs, Parameters, Reopened};
 use super::output::Transaction;
 use super::progress::Progress;
 use super::report::Report;
+use super::resume;
 use crate::backend::{Backend, Precision};
 use crate::bgk::steady::{Case, Closure, Config, Saved, Solution, Solver, Status};
 use crate::bgk::{FaceFlux, Moments, Scheme};
@@ -153,7 +154,7 @@ impl<P: Parameters> SteadyRun<'_, P> {
         let Some((path, mut content)) = self.from.take() else {
             return Ok(());
         };
-        if let Some(warning) = content.elsewhere(solver.machine()) {
+        if let Some(warning) = content.elsewhere(&solver.machine()) {
             report.warn(warning);
         }
         solver.restore(Saved {
@@ -175,13 +176,13 @@ impl<P: Parameters> SteadyRun<'_, P> {
             ("values".to_owned(), saved.values),
             ("mixed".to_owned(), saved.mixed),
         ]);
-        let (machine, step) = (solver.machine().to_owned(), solver.residuals().len() as u64);
+        let (machine, step) = (solver.machine(), solver.residuals().len() as u64);
         flow::save(self.parameters, machine, step, arrays, self.files, folder).map(Some)
     }
 
     /// Iterates to the end, with progress, checkpoints, and a stop at Ctrl-C.
     fn iterate(&mut self, solver: &mut Solver, goal: f64) -> std::result::Result<Status, Failure> {
-        let interrupted = flow::interruption();
+        let interrupted = resume::interruption();
         let every = self.parameters.clone().end().checkpoint_every;
         let mut progress = Progress::new(P::COMMAND, self.quiet);
         loop {
@@ -193,7 +194,7 @@ impl<P: Parameters> SteadyRun<'_, P> {
                 progress.finish();
                 let path = self.save(solver)?;
                 let after = format!("{} iterations", solver.residuals().len());
-                return Err(flow::stopped::<P>(&after, path.as_deref()));
+                return Err(resume::stopped(P::COMMAND, &after, path.as_deref()));
             }
             advance(solver, goal, &mut progress)?;
             if every.is_some_and(|every| (solver.residuals().len() as u64).is_multiple_of(every)) {

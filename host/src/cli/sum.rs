@@ -430,7 +430,7 @@ impl Outcome {
         Self {
             count: sum.count(),
             value: Exact::Binary(sum),
-            machine: engine.describe().to_owned(),
+            machine: engine.machine(),
         }
     }
 }

@@ -127,7 +127,8 @@ fn octant_area(rho: u32, [p, q, r]: [u32; 3]) -> f64 {
 }
 
 /// All n that differ only in signs and in the order of components of equal parity: they share their coefficients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Orbit {
     /// |n|, the component whose parity stands alone first, the others descending.
     pub n: [u32; 3],
@@ -400,6 +401,7 @@ pub fn frequency_coefficients(n: usize, gamma: f64) -> Vec<f64> {
 /// The weights account for it, and for zero components, whose two signs coincide:
 /// omega times 2 for n_x > 0, times 1/2 for each zero among n_y and n_z. For n = 0 this is omega/4 on four equal products.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct DirectLists {
     /// Where the lists lie. `warps` is 1 and for whoever launches a kernel to choose.
     pub shape: DirectShape,
@@ -483,6 +485,7 @@ impl DirectLists {
 
 /// The blocks of a launch of the direct kernel.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct DirectTasks {
     /// `[i_x, j_x, n_x, slot]`, the most laborious first.
     pub tasks: Vec<[u32; 4]>,

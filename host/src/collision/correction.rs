@@ -29,6 +29,9 @@ const PIVOT_RATIO: f64 = 1e-10;
 impl Evaluation {
     /// Completes an evaluation from `gain` and `frequency` in lattice units, N^3 values each, as `f`: scales them to physical
     /// units and takes the difference, with the conservative correction if the configuration asks for it.
+    ///
+    /// # Panics
+    /// If there are fewer values than cells in one of the three.
     pub fn from_lattice(
         config: &OperatorConfig,
         f: &[f64],

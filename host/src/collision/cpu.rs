@@ -8,6 +8,8 @@ mod fast;
 mod frequency;
 mod simd;
 
+use std::fmt;
+
 use super::{Method, Order};
 use direct::Direct;
 use fast::Fast;
@@ -21,6 +23,14 @@ pub struct CpuOperator<T> {
     n: usize,
     gain: Gain<T>,
     frequency: Frequency,
+}
+
+impl<T> fmt::Debug for CpuOperator<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CpuOperator")
+            .field("n", &self.n)
+            .finish_non_exhaustive()
+    }
 }
 
 enum Gain<T> {
@@ -42,12 +52,18 @@ impl<T: CpuReal> CpuOperator<T> {
     }
 
     /// Computes the gain and the collision frequency of `f` in lattice units; all three hold n^3 values.
+    ///
+    /// # Panics
+    /// If a slice does not have N^3 values.
     pub fn gain_and_frequency(&self, f: &[f64], gain: &mut [f64], frequency: &mut [f64]) {
         self.gain(f, gain);
         self.frequency(f, frequency);
     }
 
     /// Computes the gain alone.
+    ///
+    /// # Panics
+    /// If a slice does not have N^3 values.
     pub fn gain(&self, f: &[f64], gain: &mut [f64]) {
         assert_eq!(f.len(), self.n.pow(3), "one value of f per cell");
         assert_eq!(gain.len(), f.len(), "one value of the gain per cell");
@@ -70,6 +86,9 @@ impl<T: CpuReal> CpuOperator<T> {
     }
 
     /// Computes the collision frequency alone.
+    ///
+    /// # Panics
+    /// If a slice does not have N^3 values.
     pub fn frequency(&self, f: &[f64], frequency: &mut [f64]) {
         assert_eq!(f.len(), self.n.pow(3), "one value of f per cell");
         assert_eq!(

@@ -87,8 +87,23 @@ impl TwoMaxwellians {
 /// f = (2 pi K)^(-3/2) exp(-v^2 / 2K) [(5K - 3) / 2K + (1 - K) v^2 / 2K^2],     dK/dt = sigma_T (1 - K) / 6.
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Bkw {
     k: f64,
+}
+
+/// A state as a file may describe it.
+#[derive(Deserialize)]
+struct Unchecked {
+    k: f64,
+}
+
+impl TryFrom<Unchecked> for Bkw {
+    type Error = Error;
+
+    fn try_from(state: Unchecked) -> Result<Self> {
+        Self::new(state.k)
+    }
 }
 
 impl Bkw {
@@ -112,6 +127,7 @@ impl Bkw {
     }
 
     /// The state after the time `t`, for the total cross-section `sigma_t`.
+    #[must_use]
     pub fn after(self, t: f64, sigma_t: f64) -> Self {
         Self {
             k: 1.0 - (1.0 - self.k) * (-sigma_t * t / 6.0).exp(),

@@ -7,6 +7,7 @@ use super::correction::sum;
 
 /// Moments of a distribution: sums over the cells times their volume h^3. Mass of a molecule and Boltzmann's constant are 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Moments {
     /// Number density n = int f.
     pub density: f64,
@@ -30,6 +31,9 @@ impl Moments {
     /// The moments of `f`, N^3 values on `grid`.
     ///
     /// Sums run along z, then y, then x, in this fixed order. Without mass, velocity and temperature are 0.
+    ///
+    /// # Panics
+    /// If there are fewer values than cells.
     pub fn of(grid: &VelocityGrid, f: &[f64]) -> Self {
         let volume = grid.volume();
         let [mass, px, py, pz, fourth, entropy] = sum(grid, |cell, [x, y, z]| {

@@ -10,8 +10,9 @@ use crate::backend::{Backend, Precision};
 use crate::error::{Error, Result};
 
 /// How the inverse collision integral is summed. Both give the same result to roundoff.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Method {
     /// The paper's sum, term by term: about N^8 operations for N cells along an axis.
     Direct,
@@ -29,6 +30,7 @@ pub enum Method {
 /// thermal speed to stay small. Exactly at equilibrium the corrected second order is the more accurate of the two up to about 28 cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8", into = "u8")]
+#[non_exhaustive]
 pub enum Order {
     /// Piecewise constant f, as in the paper.
     #[default]
@@ -136,7 +138,10 @@ impl OperatorConfig {
     }
 
     /// Checks what the types alone do not.
-    pub(super) fn validate(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// A cross-section that is not positive and finite, or an exponent of the viscosity outside of 1/2 to 1.
+    pub fn validate(&self) -> Result<()> {
         if !(self.sigma_t.is_finite() && self.sigma_t > 0.0) {
             return Err(Error::input(format!(
                 "the cross-section sigma_T must be positive and finite; {} was given",
@@ -205,8 +210,9 @@ impl OperatorConfig {
 }
 
 /// How the conservative correction went (eqs. 11-13).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum CorrectionStatus {
     /// The loss was corrected, as in the paper.
     Loss,
@@ -220,6 +226,7 @@ pub enum CorrectionStatus {
 
 /// The correction that was applied, in the basis phi = (1, c_x, c_y, c_z, (c^2 - 3)/sqrt 6), c = (xi - u)/sqrt theta.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Correction {
     /// How it went.
     pub status: CorrectionStatus,
@@ -227,12 +234,29 @@ pub struct Correction {
     pub delta: [f64; 5],
     /// Residuals after the correction, |sum I phi| / sum(loss |phi|), for the five invariants.
     pub residuals: [f64; 5],
-    /// Largest time step for which an explicit Euler step keeps f >= 0: 1 / max of nu (1 + delta.phi).
+    /// Largest time step for which an explicit Euler step keeps f >= 0: 1 / max of nu (1 + delta.phi); infinite where nothing can become negative.
+    #[serde(with = "infinite")]
     pub largest_step: f64,
 }
 
+/// A number that may be infinite; as an option in files, for JSON has no infinity.
+mod infinite {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        Some(*value)
+            .filter(|value| value.is_finite())
+            .serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
+    }
+}
+
 /// One evaluation of the collision integral, in physical units.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Evaluation {
     /// Inverse collision integral (gain) in each cell.
     pub gain: Vec<f64>,

@@ -8,6 +8,9 @@ use super::{Evaluation, OperatorConfig, Order};
 /// with the coefficients omega of the given order.
 ///
 /// `f` holds n^3 values. About n^8 operations: for n up to about 12.
+///
+/// # Panics
+/// If there are fewer values than cells.
 pub fn gain(n: usize, gamma: f64, order: Order, f: &[f64]) -> Vec<f64> {
     let table = OrbitTable::of(n, order);
     let speeds = speeds(n, gamma);
@@ -15,6 +18,9 @@ pub fn gain(n: usize, gamma: f64, order: Order, f: &[f64]) -> Vec<f64> {
 }
 
 /// The inverse collision integral of one cell i alone, in lattice units.
+///
+/// # Panics
+/// If there are fewer values than cells, or `i` is no cell.
 pub fn gain_at(n: usize, gamma: f64, order: Order, f: &[f64], i: [usize; 3]) -> f64 {
     cell_gain(&OrbitTable::of(n, order), &speeds(n, gamma), f, i)
 }
@@ -66,6 +72,9 @@ pub fn frequency(n: usize, gamma: f64, f: &[f64]) -> Vec<f64> {
 /// The collision integral of `f` in physical units, with the conservative correction if the configuration asks for it.
 ///
 /// Method, precision and backend of the configuration are not looked at.
+///
+/// # Panics
+/// If there are fewer values than cells.
 pub fn evaluate(config: &OperatorConfig, f: &[f64]) -> Evaluation {
     let n = config.grid.n();
     let gamma = config.scattering.gamma();

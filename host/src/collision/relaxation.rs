@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use std::fmt;
 use std::time::Duration;
 
 use rarefy_kernels::collision::StepRule;
@@ -11,8 +12,9 @@ use super::{Correction, CorrectionStatus, Evaluation, Moments, OperatorConfig, O
 use crate::error::{Error, Result};
 
 /// Explicit time integrator. Each is a convex combination of Euler steps, so each keeps f >= 0 for the same step as Euler.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Integrator {
     /// Euler, first order, one evaluation a step.
     Euler,
@@ -26,6 +28,7 @@ pub enum Integrator {
 /// When a relaxation is done.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Until {
     /// After so many steps.
     Steps(u64),
@@ -48,8 +51,21 @@ pub struct RelaxationConfig {
     pub until: Until,
 }
 
+impl RelaxationConfig {
+    /// The second-order integrator with half of the largest stable step.
+    pub fn new(operator: OperatorConfig, until: Until) -> Self {
+        Self {
+            operator,
+            integrator: Integrator::default(),
+            step: None,
+            until,
+        }
+    }
+}
+
 /// One row of a relaxation's history: the state after `step` steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Record {
     /// Steps taken.
     pub step: u64,
@@ -63,6 +79,7 @@ pub struct Record {
 
 /// Everything that a run needs to go on to the same bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Checkpoint {
     /// The run's configuration, with the time step that was chosen.
     pub config: RelaxationConfig,
@@ -89,7 +106,7 @@ pub struct Checkpoint {
 /// let grid = VelocityGrid::new(8, -6.5, 6.5)?;
 /// let mut operator = OperatorConfig::new(grid);
 /// operator.backend = Backend::Cpu;
-/// let config = RelaxationConfig { operator, integrator: Integrator::Ssprk2, step: None, until: Until::Time(0.5) };
+/// let config = RelaxationConfig { integrator: Integrator::Ssprk3, ..RelaxationConfig::new(operator, Until::Time(0.5)) };
 /// let mut run = Relaxation::new(config, initial::TwoMaxwellians::default().sample(&grid))?;
 /// while !run.is_done() {
 ///     run.step()?;
@@ -106,6 +123,17 @@ pub struct Relaxation {
     time: f64,
     history: Vec<Record>,
     last: Row,
+}
+
+impl fmt::Debug for Relaxation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Relaxation")
+            .field("config", &self.config)
+            .field("step", &self.step)
+            .field("time", &self.time)
+            .field("machine", &self.machine())
+            .finish_non_exhaustive()
+    }
 }
 
 /// Fraction of the largest stable step that a run takes when no step is given.
@@ -136,8 +164,14 @@ impl Relaxation {
     /// Continues a run from a checkpoint.
     ///
     /// # Errors
-    /// As [`Relaxation::new`].
+    /// As [`Relaxation::new`]; a time that is none.
     pub fn resume(checkpoint: Checkpoint) -> Result<Self> {
+        if !(checkpoint.time.is_finite() && checkpoint.time >= 0.0) {
+            return Err(Error::input(format!(
+                "the checkpoint's time must be finite and at least 0; it is {}",
+                checkpoint.time
+            )));
+        }
         let operator = &checkpoint.config.operator;
         // A run of the fourth order goes on from whatever it has come to.
         let share = match operator.order {
@@ -346,6 +380,16 @@ impl Relaxation {
         &self.history
     }
 
+    /// Steps taken.
+    pub fn steps_taken(&self) -> u64 {
+        self.step
+    }
+
+    /// Time reached.
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+
     /// The step that the next [`Relaxation::step`] takes, but for a shorter last one.
     pub fn time_step(&self) -> f64 {
         self.config
@@ -387,6 +431,15 @@ pub struct CollisionOperator {
     config: OperatorConfig,
     /// What evaluates many distributions, and for how many it was made.
     batch: Option<(usize, Box<dyn BatchEngine>)>,
+}
+
+impl fmt::Debug for CollisionOperator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CollisionOperator")
+            .field("config", &self.config)
+            .field("machine", &self.machine())
+            .finish_non_exhaustive()
+    }
 }
 
 impl CollisionOperator {

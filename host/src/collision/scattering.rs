@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 /// any speed).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
+#[non_exhaustive]
 pub enum Scattering {
     /// Hard spheres: gamma = 1.
     #[default]

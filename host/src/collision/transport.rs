@@ -28,6 +28,7 @@
 //! ```
 
 use std::f64::consts::PI;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,7 @@ const KRYLOV: usize = 80;
 /// A flux whose decay towards equilibrium is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Flux {
     /// Shear stress, phi = xi_x xi_y.
     Shear,
@@ -157,6 +159,14 @@ pub struct Linearised {
     tangent: Option<Tangent>,
 }
 
+impl fmt::Debug for Linearised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Linearised")
+            .field("operator", &self.operator)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Linearised {
     /// Linearises about `f`.
     ///
@@ -242,6 +252,7 @@ impl Linearised {
 
 /// A viscosity with what its solver says about it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Viscosity {
     /// The viscosity at temperature 1.
     pub value: f64,
@@ -308,6 +319,7 @@ pub fn viscosity(config: &OperatorConfig) -> Result<Viscosity> {
 
 /// The discrete operator at the exact solution of Bobylev, Krook and Wu.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct BkwError {
     /// |I - df/dt| / |df/dt| in L2.
     pub relative: f64,
@@ -348,6 +360,7 @@ pub fn equilibrium_error(config: &OperatorConfig) -> Result<f64> {
 
 /// Everything this module measures, on one grid.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Study {
     /// Cells along an axis.
     pub n: usize,

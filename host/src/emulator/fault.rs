@@ -81,7 +81,8 @@ pub enum FaultKind {
 }
 
 /// What a thread does with an element of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Access {
     /// It reads.
     Read,
@@ -92,7 +93,8 @@ pub enum Access {
 }
 
 /// What a thread is doing while others wait for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Activity {
     /// It has left the kernel.
     Exited,
@@ -107,7 +109,8 @@ pub enum Activity {
 }
 
 /// Which memory an access concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Memory {
     /// The view of global memory at this position, from 0, among the views that the kernel declares.
     Global {
@@ -122,7 +125,8 @@ pub enum Memory {
 }
 
 /// The second thread that a fault is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct OtherThread {
     /// Its block.
     pub block: u32,

@@ -40,12 +40,13 @@ impl<T: Element> Buffer<T> {
     }
 
     /// Elements in the buffer.
-    #[allow(
-        clippy::len_without_is_empty,
-        reason = "a buffer keeps the length that it was asked for"
-    )]
     pub fn len(&self) -> usize {
         self.data.len
+    }
+
+    /// Whether the buffer has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.data.len == 0
     }
 
     pub(super) fn region(&self) -> Region<T> {

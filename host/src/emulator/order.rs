@@ -1,10 +1,14 @@
 //! The order in which the emulator lets threads and blocks run.
 
+use serde::{Deserialize, Serialize};
+
 /// The order in which the emulator runs blocks, warps and threads.
 ///
 /// Threads of a block may run in any order between two barriers, so the results of a correct kernel are the
 /// same in all of them, to the bit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ThreadOrder {
     /// From the first to the last.
     #[default]

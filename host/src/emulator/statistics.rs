@@ -2,10 +2,12 @@
 
 use std::cell::Cell;
 
+use serde::{Deserialize, Serialize};
+
 use super::book::{ATOMIC, READ, WRITE};
 
 /// What the threads of one launch did, all together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Statistics {
     /// Accesses to global memory.
@@ -19,7 +21,8 @@ pub struct Statistics {
 }
 
 /// Accesses to one kind of memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Accesses {
     /// Elements read.
     pub loads: u64,

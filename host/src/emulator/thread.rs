@@ -1,6 +1,7 @@
 //! One emulated GPU thread.
 
 use std::cell::Cell;
+use std::fmt;
 use std::panic::Location;
 
 use corosensei::Yielder;
@@ -19,6 +20,14 @@ pub struct Thread<'a> {
     index: u32,
     /// Tick of the warp phase and index, as the book of accesses writes them.
     stamp: Cell<u64>,
+}
+
+impl fmt::Debug for Thread<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Thread")
+            .field("index", &self.index)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Set in a region's pointer to its records if the memory is shared; records are aligned, so the bit is free.

@@ -318,6 +318,9 @@ fn ordinal_from_environment() -> Result<Option<u32>> {
 
 impl Device {
     /// The first device that rarefy supports, or the one whose number the variable `RAREFY_DEVICE` holds.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] or [`Error::Driver`] where there is none that can be used; a RAREFY_DEVICE that names none.
     pub fn open() -> Result<Self> {
         match ordinal_from_environment()? {
             Some(ordinal) => Self::open_ordinal(ordinal),
@@ -326,6 +329,9 @@ impl Device {
     }
 
     /// The device with this number in the driver's list, which starts at 0.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] or [`Error::Driver`] where there is none that can be used.
     pub fn open_ordinal(ordinal: u32) -> Result<Self> {
         let probe = driver::usable()?;
         if ordinal >= probe.devices {
@@ -439,6 +445,9 @@ impl Device {
     ///
     /// Without this a kernel is loaded (and its PTX compiled) when it is launched first. A kernel must be loaded before it
     /// is recorded in a [graph](Self::capture).
+    ///
+    /// # Errors
+    /// A kernel that is not in the embedded PTX, or that the driver does not load.
     pub fn prepare(&self, entries: &[&'static str]) -> Result<()> {
         let mut state = self.inner.lock()?;
         state.refuse_in_recording("loading kernels")?;
@@ -462,6 +471,9 @@ impl Device {
     }
 
     /// Copies the contents of one buffer to another of the same length, on the device. A graph can hold it.
+    ///
+    /// # Errors
+    /// Buffers of different lengths, or of another device; a refusal of the driver.
     pub fn copy<T: Element>(
         &self,
         source: &DeviceBuffer<T>,

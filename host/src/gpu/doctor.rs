@@ -9,7 +9,7 @@ use std::fmt;
 use std::fs;
 
 use rarefy_kernels::{Real, collision};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::device::{Device, Properties, variants};
 use super::driver::{self, CudaVersion, guard};
@@ -19,7 +19,8 @@ use crate::machine::{Element, Grid, Machine};
 use crate::memory_plan::{HostMemory, host_memory};
 
 /// The state of everything that rarefy needs.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DoctorReport {
     /// Version of rarefy.
     pub version: String,
@@ -38,7 +39,8 @@ pub struct DoctorReport {
 }
 
 /// The driver library.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DriverReport {
     /// The name under which it was found.
     pub library: Option<String>,
@@ -51,7 +53,8 @@ pub struct DriverReport {
 }
 
 /// A device and what was tried on it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DeviceReport {
     /// Its number in the driver's list: what `RAREFY_DEVICE` takes.
     pub ordinal: u32,
@@ -78,7 +81,8 @@ pub struct DeviceReport {
 }
 
 /// The PTX that a device takes for a wing.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct VariantReport {
     /// The wing.
     pub wing: String,
@@ -91,7 +95,8 @@ pub struct VariantReport {
 }
 
 /// Something that was tried.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Check {
     /// What.
     pub what: String,
@@ -112,7 +117,8 @@ impl Check {
 }
 
 /// The PTX in this build.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PtxReport {
     /// The compiler that it came from.
     pub toolchain: String,
@@ -123,7 +129,8 @@ pub struct PtxReport {
 }
 
 /// A PTX module.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ModuleReport {
     /// Whose kernels it holds.
     pub wing: String,
@@ -136,7 +143,8 @@ pub struct ModuleReport {
 }
 
 /// The computer itself.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct HostReport {
     /// The processor's name.
     pub processor: Option<String>,

@@ -7,27 +7,64 @@
 use std::ffi::{c_int, c_uint};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::str::FromStr;
 use std::sync::OnceLock;
 
 use cudarc::driver::DriverError;
 use libloading::Library;
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, Result};
 
 /// A version of CUDA as the driver counts it: 13.0 is 13000.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CudaVersion(pub i32);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CudaVersion(pub(super) i32);
 
 impl fmt::Display for CudaVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.0 / 1000, self.0 % 1000 / 10)
+        write!(f, "{}.{}", self.major(), self.minor())
     }
 }
 
 impl Serialize for CudaVersion {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl FromStr for CudaVersion {
+    type Err = Error;
+
+    /// Reads `13.0`.
+    fn from_str(text: &str) -> Result<Self> {
+        let level = |text: &str| {
+            let (major, minor) = text.split_once('.')?;
+            let (major, minor) = (major.parse::<u16>().ok()?, minor.parse::<u8>().ok()?);
+            (minor < 100).then(|| 1000 * i32::from(major) + 10 * i32::from(minor))
+        };
+        level(text)
+            .map(Self)
+            .ok_or_else(|| Error::input(format!("'{text}' is no version of CUDA; 13.0 is one")))
+    }
+}
+
+impl<'de> Deserialize<'de> for CudaVersion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}
+
+impl CudaVersion {
+    /// The number before the point.
+    pub const fn major(self) -> i32 {
+        self.0 / 1000
+    }
+
+    /// The number after the point.
+    pub const fn minor(self) -> i32 {
+        self.0 % 1000 / 10
     }
 }
 

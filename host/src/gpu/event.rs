@@ -29,6 +29,9 @@ impl fmt::Debug for Event {
 
 impl Event {
     /// Puts the mark behind all work so far. An event may be recorded again, which moves it.
+    ///
+    /// # Errors
+    /// A refusal of the driver.
     pub fn record(&self) -> Result<()> {
         let action = "recording an event";
         let state = self.inner.lock()?;
@@ -40,6 +43,9 @@ impl Event {
     /// Waits for `stop`, and returns the milliseconds of device time from this mark to that one.
     ///
     /// Both must have been recorded. The resolution is half a microsecond.
+    ///
+    /// # Errors
+    /// Events that were not recorded; a refusal of the driver.
     pub fn elapsed_ms(&self, stop: &Self) -> Result<f32> {
         let action = "measuring time between events";
         if !Arc::ptr_eq(&self.inner, &stop.inner) {
@@ -68,6 +74,9 @@ impl Drop for Event {
 
 impl Device {
     /// A mark that is not in the order of work yet: [`Event::record`] puts it there.
+    ///
+    /// # Errors
+    /// A refusal of the driver.
     pub fn event(&self) -> Result<Event> {
         let _state = self.inner.lock()?;
         let handle = result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT)
@@ -81,6 +90,9 @@ impl Device {
     /// Device time that work takes: from the end of all earlier work to the end of what `work` starts.
     ///
     /// Time in which the device waits for the host to launch counts, so put enough work between the marks, or a graph.
+    ///
+    /// # Errors
+    /// Those of `work`; a refusal of the driver.
     pub fn time(&self, work: impl FnOnce() -> Result<()>) -> Result<Duration> {
         let (start, stop) = (self.event()?, self.event()?);
         start.record()?;

@@ -33,6 +33,9 @@ impl fmt::Debug for Graph {
 
 impl Graph {
     /// Starts everything that was recorded, in the recorded order, after all earlier work of the device.
+    ///
+    /// # Errors
+    /// A refusal of the driver.
     pub fn launch(&self) -> Result<()> {
         let action = "launching a graph";
         let state = self.inner.lock()?;
@@ -106,6 +109,9 @@ impl Device {
     ///
     /// A launch is recorded with the buffers and numbers that it has now: a time loop that exchanges two buffers records two
     /// steps.
+    ///
+    /// # Errors
+    /// Those of `work`; what cannot be recorded.
     pub fn capture(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<Graph> {
         let action = "recording a graph";
         {

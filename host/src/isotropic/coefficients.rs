@@ -293,7 +293,8 @@ fn graded(function: impl Fn(f64) -> f64, delta: f64) -> f64 {
 }
 
 /// Elements of the stored forms for `cells` cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[non_exhaustive]
 pub struct Counts {
     /// All (i, j, k).
     pub full: u64,

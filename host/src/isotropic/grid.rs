@@ -8,9 +8,25 @@ use crate::error::{Error, Result};
 
 /// M equal cells of energy from 0 to E_max; cell i (from 0) has its centre at (i + 1/2) dE.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct EnergyGrid {
     cells: usize,
     emax: f64,
+}
+
+/// A grid as a file may describe it.
+#[derive(Deserialize)]
+struct Unchecked {
+    cells: usize,
+    emax: f64,
+}
+
+impl TryFrom<Unchecked> for EnergyGrid {
+    type Error = Error;
+
+    fn try_from(grid: Unchecked) -> Result<Self> {
+        Self::new(grid.cells, grid.emax)
+    }
 }
 
 impl EnergyGrid {
@@ -78,8 +94,9 @@ impl EnergyGrid {
 }
 
 /// Weights w_i of the integral of sqrt(E) f over a cell, in cell units; also what the rates are divided by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Weights {
     /// w_i = sqrt(i - 1/2), the value at the centre, as in the paper: errors of order dE^(3/2).
     #[default]

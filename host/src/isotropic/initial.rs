@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use serde::{Deserialize, Serialize};
+
 use super::{EnergyGrid, Law, OperatorConfig};
 use crate::error::{Error, Result};
 
@@ -69,7 +71,8 @@ pub fn two_temperature(grid: &EnergyGrid, first: f64, second: f64, share: f64) -
 /// from the sums over the grid.
 ///
 /// Of [`Law::Saving`], whose equilibrium has no closed form, this is the gamma distribution of shape (1 + 2 lambda) / (1 - lambda).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Equilibrium {
     /// The distribution.
     pub f: Vec<f64>,

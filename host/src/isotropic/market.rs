@@ -4,6 +4,8 @@
 //! exp(-E/T), and the density of agents P(E) = 2^(5/2) pi sqrt(E) f(E), which relaxes to a gamma distribution of shape 3/2 with P(0) = 0. The
 //! area under f is not conserved; that under P is. For the other laws the state is the number of agents itself.
 
+use std::fmt;
+
 use rayon::prelude::*;
 
 use super::coefficients::{PairTables, rate_scale};
@@ -21,6 +23,14 @@ pub struct TradeVolume {
     table: Vec<f64>,
     scale: f64,
     measure: Vec<f64>,
+}
+
+impl fmt::Debug for TradeVolume {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TradeVolume")
+            .field("cells", &self.cells)
+            .finish_non_exhaustive()
+    }
 }
 
 impl TradeVolume {
@@ -285,6 +295,7 @@ impl Histogram {
     }
 
     /// The same in units of the mean.
+    #[must_use]
     pub fn in_units_of_the_mean(&self) -> Self {
         let mean = self.mean();
         Self {

@@ -6,6 +6,7 @@ use super::OperatorConfig;
 
 /// Moments of a distribution: integrals over the number of particles n_i = 2^(5/2) pi dE^(3/2) w_i f_i of each cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Moments {
     /// Number n.
     pub number: f64,

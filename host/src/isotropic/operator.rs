@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 /// How two particles, or two agents, share what they have.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "law")]
+#[non_exhaustive]
 pub enum Law {
     /// A gas whose collision rate grows as |g n|^theta, the paper's kernel: theta = 0 has a constant collision frequency, theta = 1 are hard
     /// spheres.
@@ -98,8 +99,9 @@ impl fmt::Display for Law {
 }
 
 /// How the coefficients of [`Law::Power`] are kept and summed. All give the same result to roundoff.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Storage {
     /// Every coefficient, 2/3 M^3 of them, as in the paper.
     Full,
@@ -111,8 +113,9 @@ pub enum Storage {
 }
 
 /// A time integrator; all are explicit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Integrator {
     /// First order, one evaluation a step.
     Euler,
@@ -192,7 +195,11 @@ impl OperatorConfig {
             .collect()
     }
 
-    pub(super) fn validate(&self) -> Result<()> {
+    /// Checks what the types alone do not.
+    ///
+    /// # Errors
+    /// Parameters of the law out of range, or beyond the range of the precision; an uncorrected form of a law that has none.
+    pub fn validate(&self) -> Result<()> {
         self.law.validate()?;
         if let Law::Power { theta } = self.law {
             // The fastest collision is of two particles of the highest energy, with (2 sqrt(M))^theta in cell units.
@@ -219,6 +226,9 @@ impl OperatorConfig {
     }
 
     /// Checks that `f` is a distribution on the grid: of its size, finite, nonnegative, with some mass.
+    ///
+    /// # Errors
+    /// Values of another number, not finite, negative, zero everywhere or too large for their products.
     pub fn validate_distribution(&self, f: &[f64]) -> Result<()> {
         let cells = self.grid.cells();
         if f.len() != cells {
@@ -253,7 +263,8 @@ impl OperatorConfig {
 }
 
 /// One evaluation of the operator, in physical units.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Rates {
     /// Gain N_i: the part of df/dt from collisions that lead into cell i, those that stay in it or exchange included.
     pub gain: Vec<f64>,

@@ -4,6 +4,9 @@ use super::coefficients::{PairTables, isotropic, reachable};
 use super::{Law, OperatorConfig, Rates};
 
 /// The operator at `f`, term by term.
+///
+/// # Panics
+/// If there are fewer values than cells.
 pub fn rates(config: &OperatorConfig, f: &[f64]) -> Rates {
     match config.law {
         Law::Power { theta } => {

@@ -1,5 +1,6 @@
 //! Relaxation in time, one state or many at once.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -21,8 +22,21 @@ pub struct RelaxationConfig {
     pub every: u64,
 }
 
+impl RelaxationConfig {
+    /// The third-order integrator with half of the largest step that keeps f >= 0; every step is recorded.
+    pub fn new(operator: OperatorConfig) -> Self {
+        Self {
+            operator,
+            integrator: Integrator::default(),
+            step: None,
+            every: 1,
+        }
+    }
+}
+
 /// One row of a relaxation's history.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Record {
     /// Steps taken.
     pub step: u64,
@@ -41,12 +55,12 @@ pub struct Record {
 ///
 /// ```
 /// use rarefy::Backend;
-/// use rarefy::isotropic::{EnergyGrid, Integrator, Law, OperatorConfig, Relaxation, RelaxationConfig, initial};
+/// use rarefy::isotropic::{EnergyGrid, Law, OperatorConfig, Relaxation, RelaxationConfig, initial};
 ///
 /// let grid = EnergyGrid::new(64, 16.0)?;
 /// let mut operator = OperatorConfig::new(grid, Law::Power { theta: 0.0 });
 /// operator.backend = Backend::Cpu;
-/// let config = RelaxationConfig { operator, integrator: Integrator::Ssprk3, step: Some(0.1), every: 10 };
+/// let config = RelaxationConfig { step: Some(0.1), every: 10, ..RelaxationConfig::new(operator) };
 /// let mut run = Relaxation::new(config, &[initial::bkw(&grid, 0.7)])?;
 /// run.advance(50)?;
 /// let (first, last) = (run.history(0)[0], run.history(0)[5]);
@@ -62,8 +76,20 @@ pub struct Relaxation {
     histories: Vec<Vec<Record>>,
 }
 
+impl fmt::Debug for Relaxation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Relaxation")
+            .field("config", &self.config)
+            .field("step", &self.step)
+            .field("time", &self.time())
+            .field("machine", &self.machine())
+            .finish_non_exhaustive()
+    }
+}
+
 /// All that a [`Relaxation`] needs to go on to the same bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Checkpoint {
     /// What the run does.
     pub config: RelaxationConfig,
@@ -223,7 +249,7 @@ impl Relaxation {
     /// A fault of the device; a state that is no longer finite, or whose collision frequency has outgrown the step.
     pub fn advance(&mut self, steps: u64) -> Result<()> {
         let every = self.config.every;
-        let end = self.step + steps;
+        let end = self.step.saturating_add(steps);
         while self.step < end {
             let left = end - self.step;
             let (records, each) = if left >= every {
@@ -250,6 +276,11 @@ impl Relaxation {
     /// The time step.
     pub fn time_step(&self) -> f64 {
         self.dt
+    }
+
+    /// Steps taken.
+    pub fn steps_taken(&self) -> u64 {
+        self.step
     }
 
     /// Time reached.

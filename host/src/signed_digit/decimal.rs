@@ -32,6 +32,8 @@ mod text;
 use std::cmp::Ordering;
 use std::ops::{Mul, Neg};
 
+use serde::{Deserialize, Serialize};
+
 pub(crate) use columns::Columns;
 pub use sum::{Total, dot, dot_text, sum, sum_text};
 pub(crate) use sum::{lines, numbers, same_length, tasks};
@@ -40,12 +42,13 @@ pub use text::MAX_EXPONENT;
 pub(crate) use text::parse_line;
 
 use super::integer::{DIGITS, RADIX};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A decimal number, exactly: sign, digits and exponent, of any length.
 ///
-/// Two numbers of the same value are equal, whatever they were written like. Zero has no sign.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+/// Two numbers of the same value are equal, whatever they were written like. Zero has no sign. Serde writes it as text, with every digit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Decimal {
     negative: bool,
     /// Digits of radix 10^9, the least first; no zero at either end.
@@ -146,7 +149,10 @@ impl Decimal {
         self.scale >= 0
     }
 
-    /// The sum, exactly; an error if the exponents are so far apart that its digits do not fit into memory.
+    /// The sum, exactly.
+    ///
+    /// # Errors
+    /// Exponents so far apart that the digits do not fit into memory.
     pub fn plus(&self, other: &Self) -> Result<Self> {
         let mut columns = Columns::default();
         columns.add(self)?;
@@ -155,6 +161,7 @@ impl Decimal {
     }
 
     /// The magnitude.
+    #[must_use]
     pub fn abs(&self) -> Self {
         Self {
             negative: false,
@@ -235,6 +242,20 @@ pub(crate) fn multiply_small(limbs: &mut Vec<u32>, factor: u64, term: u64) {
     while carry > 0 {
         limbs.push((carry % RADIX as u64) as u32);
         carry /= RADIX as u64;
+    }
+}
+
+impl TryFrom<String> for Decimal {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Decimal> for String {
+    fn from(number: Decimal) -> Self {
+        number.to_string()
     }
 }
 

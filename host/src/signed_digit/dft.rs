@@ -31,6 +31,7 @@ mod gpu;
 mod table;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::decimal::{Columns, Decimal};
 use super::integer::Integers;
@@ -46,7 +47,7 @@ pub const MAX_POINTS: usize = 1 << 24;
 pub const MAX_DIGITS: usize = 100_000;
 
 /// A sequence of real or complex decimal numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Signal {
     /// Real parts.
     pub re: Vec<Decimal>,
@@ -87,11 +88,11 @@ impl Signal {
 }
 
 /// What a transform gives, exactly: a sequence over a whole number.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Spectrum {
     /// The sequence times the divisor.
     pub scaled: Signal,
-    /// The divisor: the number of points.
+    /// The divisor: the number of points. Over 0 nothing has a value: rounded values are NaN.
     pub divisor: u64,
 }
 

@@ -243,6 +243,9 @@ impl Integers {
     }
 
     /// The exact sum.
+    ///
+    /// # Errors
+    /// A sum that does not fit into memory; a fault of the device.
     pub fn sum(&self, backend: &Resolved) -> Result<Decimal> {
         match backend {
             Resolved::Cpu => Ok(decimal(cpu::column_sums(self))),
@@ -253,6 +256,9 @@ impl Integers {
     }
 
     /// The exact dot product with as many other numbers.
+    ///
+    /// # Errors
+    /// Vectors of different lengths; a sum that does not fit into memory; a fault of the device.
     pub fn dot(&self, other: &Self, backend: &Resolved) -> Result<Decimal> {
         same_length(self.len, other.len)?;
         match backend {

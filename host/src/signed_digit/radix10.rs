@@ -41,7 +41,8 @@ use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 
 /// How a group of numbers is summed (section IV).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Method {
     /// One number after another is added, without a carry: k - 1 additions.
     First,
@@ -50,7 +51,8 @@ pub enum Method {
 }
 
 /// Which rows the column sums of the second method form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Rows {
     /// A row for each column, with all digits of its sum: d rows, as in the paper.
     PerColumn,
@@ -219,7 +221,7 @@ pub(crate) fn dot_of_decimals(x: &[Decimal], y: &[Decimal]) -> Result<Decimal> {
         );
     }
     let digits = rows_of(DigitSet::PAPER, &columns, Rows::PerPlace);
-    Ok(Float::new(digits, 9 * low).to_decimal())
+    Ok(Float::of(digits, 9 * low).to_decimal())
 }
 
 /// Refuses a range of limbs whose digits do not fit into memory.

@@ -1,7 +1,10 @@
 //! A line of gas between two streams: configuration, time loop, what is read off.
 
+use std::fmt;
+
 use rarefy_kernels::Real;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::super::engine::{Node, nodes};
 use super::super::simulation::Change;
@@ -18,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::machine::Machine;
 
 /// A line of gas between two streams, and how it is computed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LineConfig {
     /// Cells in space; one dimension.
     pub space: Space,
@@ -189,7 +192,8 @@ pub(super) fn shifts(config: &LineConfig) -> Result<Vec<Shift>> {
 }
 
 /// The state of the line at one moment, in the middle of a step's collisions.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Look {
     /// Moments of the cells after streaming; stresses and heat fluxes are means of those before and after the collisions that follow.
     pub moments: Vec<Moments>,
@@ -207,6 +211,16 @@ pub struct Line {
     nodes: Vec<Node>,
     step: u64,
     change: Change,
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Line")
+            .field("step", &self.step)
+            .field("time", &self.time())
+            .field("machine", &self.machine())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Line {
@@ -349,7 +363,7 @@ impl Line {
     }
 
     /// Steps taken.
-    pub fn step(&self) -> u64 {
+    pub fn steps_taken(&self) -> u64 {
         self.step
     }
     /// Time reached.

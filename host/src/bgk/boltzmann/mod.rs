@@ -54,8 +54,9 @@ pub fn cross_section(scattering: Scattering) -> f64 {
 }
 
 /// What stands on the right of the kinetic equation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Collisions {
     /// The relaxation model of a [`Gas`](super::Gas).
     #[default]

@@ -56,6 +56,7 @@ pub struct ShockWave {
 
 /// What was found while a wave was prepared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ShockStart {
     /// The thickness of the wave by the method of Mott-Smith (1951) with the moment of v_x^2, from which the run starts.
     pub mott_smith_thickness: f64,

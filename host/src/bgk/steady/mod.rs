@@ -39,6 +39,7 @@ mod plan;
 pub mod plates;
 mod sweeps;
 
+use std::fmt;
 use std::time::Instant;
 
 use rarefy_kernels::Real;
@@ -57,8 +58,9 @@ use crate::error::{Error, Result};
 use crate::machine::Machine;
 
 /// How what leaves a cell follows from what is in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Closure {
     /// What leaves is the mean of the cell: first order, positive.
     Upwind,
@@ -69,7 +71,7 @@ pub enum Closure {
 }
 
 /// A steady problem: cells of any widths, velocities of any quadrature.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Case {
     /// 1 or 2.
     pub dimensions: usize,
@@ -112,6 +114,9 @@ const MOST_CELLS: usize = 1 << 26;
 
 impl Case {
     /// Centres of the columns (0) or rows (1).
+    ///
+    /// # Panics
+    /// If the direction is neither.
     pub fn centres(&self, direction: usize) -> Vec<f64> {
         let mut low = self.origin[direction];
         let widths = self.widths[direction].iter();
@@ -224,7 +229,11 @@ impl Config {
         })
     }
 
-    fn validate(&self) -> Result<()> {
+    /// Checks what the types alone do not.
+    ///
+    /// # Errors
+    /// A tolerance outside of 0 to 1, or more than 32 earlier iterations.
+    pub fn validate(&self) -> Result<()> {
         let tolerance = self.tolerance();
         if !(tolerance > 0.0 && tolerance < 1.0) {
             return Err(Error::input(format!(
@@ -242,7 +251,8 @@ impl Config {
 }
 
 /// What a boundary and the gas exchange at a face, and the gas there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Exchange {
     /// Mass that leaves the gas, net.
     pub mass: f64,
@@ -261,8 +271,9 @@ pub struct Exchange {
 }
 
 /// How an iteration ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Status {
     /// The residual reached the tolerance.
     Converged,
@@ -273,7 +284,8 @@ pub enum Status {
 }
 
 /// A steady flow; in the linear case all values are perturbations.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Solution {
     /// Moments of each cell, `[iy][ix]`.
     pub cells: Vec<Moments>,
@@ -290,7 +302,8 @@ pub struct Solution {
 }
 
 /// An iteration, saved.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Saved {
     /// All unknowns.
     pub unknowns: Vec<f64>,
@@ -318,6 +331,17 @@ pub struct Solver {
     residuals: Vec<f64>,
     least: (usize, f64),
     seconds: f64,
+}
+
+impl fmt::Debug for Solver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Solver")
+            .field("config", &self.config)
+            .field("iterations", &self.residuals.len())
+            .field("residual", &self.residuals.last())
+            .field("machine", &self.machine)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Solver {
@@ -359,9 +383,9 @@ impl Solver {
         })
     }
 
-    /// Where it computes.
-    pub fn machine(&self) -> &str {
-        &self.machine
+    /// The machine in words.
+    pub fn machine(&self) -> String {
+        self.machine.clone()
     }
 
     /// Residuals so far.
@@ -496,6 +520,11 @@ impl Solver {
     /// The case.
     pub fn case(&self) -> &Case {
         &self.case
+    }
+
+    /// How it is solved.
+    pub fn config(&self) -> &Config {
+        &self.config
     }
 }
 

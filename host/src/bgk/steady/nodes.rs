@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use serde::{Deserialize, Serialize};
+
 use crate::bgk::VelocitySpace;
 use crate::bgk::quadrature::Rule;
 use crate::error::{Error, Result};
@@ -10,11 +12,49 @@ use crate::error::{Error, Result};
 ///
 /// Components that the nodes do not have are integrated out (C. K. Chu 1965): beside the distribution itself, the second moment
 /// over the missing components is kept.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Nodes {
     pub(super) dimensions: usize,
     pub(super) velocities: Vec<[f64; 3]>,
     pub(super) measures: Vec<f64>,
+}
+
+/// Nodes as a file may describe them.
+#[derive(Deserialize)]
+struct Unchecked {
+    dimensions: usize,
+    velocities: Vec<[f64; 3]>,
+    measures: Vec<f64>,
+}
+
+impl TryFrom<Unchecked> for Nodes {
+    type Error = Error;
+
+    fn try_from(nodes: Unchecked) -> Result<Self> {
+        let Unchecked {
+            dimensions,
+            velocities,
+            measures,
+        } = nodes;
+        let complete = (1..=3).contains(&dimensions)
+            && !velocities.is_empty()
+            && velocities.len() == measures.len();
+        let finite = velocities.iter().all(|v| {
+            v.iter().all(|part| part.is_finite())
+                && v.iter().skip(dimensions).all(|&part| part == 0.0)
+        });
+        if !(complete && finite && measures.iter().all(|w| w.is_finite() && *w > 0.0)) {
+            return Err(Error::input(
+                "discrete velocities have one to three finite components and a positive volume each",
+            ));
+        }
+        Ok(Self {
+            dimensions,
+            velocities,
+            measures,
+        })
+    }
 }
 
 impl Nodes {
@@ -44,6 +84,9 @@ impl Nodes {
     /// Directions in a plane at the midpoints of equal angles, with Gauss speeds.
     ///
     /// Where the gas is so thin that the corners of an enclosure can be seen from afar, what counts is the number of directions.
+    ///
+    /// # Errors
+    /// Fewer than 2 angles or 3 speeds, or more speeds than a rule has.
     pub fn polar(angles_of_quadrant: usize, speeds: usize) -> Result<Self> {
         if angles_of_quadrant < 2 || speeds < 3 {
             return Err(Error::input(format!(

@@ -3,12 +3,14 @@
 //! The plates stand at x = -delta/2 and delta/2, so that delta is their distance in units of l0. In Couette flow they slide along y with -U/2 and
 //! U/2; in the Fourier problem their temperatures are 1 + dT/2 on the left and 1 - dT/2 on the right.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Case, Nodes};
 use crate::bgk::{Axis, Boundaries, Boundary, Gas, State, VelocitySpace, Wall};
 use crate::error::{Error, Result};
 
 /// Cells and velocities between plates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Resolution {
     /// Cells; they crowd towards the plates.
     pub cells: usize,
@@ -29,7 +31,9 @@ impl Default for Resolution {
 }
 
 /// What drives the flow.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Drive {
     /// Plates that slide with -U/2 and U/2 along y.
     Couette(f64),

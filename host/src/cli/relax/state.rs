@@ -13,9 +13,6 @@ use crate::collision::{
 };
 use crate::error::{Error, Result};
 
-/// Name of the checkpoint in the output folder.
-pub(super) const FILE: &str = "checkpoint.rarefy";
-
 /// Most cross-sections kept; when there are more, every other one goes.
 const KEPT: usize = 128;
 

@@ -1,5 +1,6 @@
 //! Distributions of many cells that stay in the memory of a machine while collisions change them.
 
+use std::fmt;
 use std::sync::Arc;
 
 use rarefy_kernels::Real;
@@ -18,6 +19,14 @@ use crate::machine::{Grid, Machine};
 pub struct CellCollisions<M: Machine, T: Real> {
     engine: MachineEngine<M, T>,
     cells: u32,
+}
+
+impl<M: Machine, T: Real> fmt::Debug for CellCollisions<M, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CellCollisions")
+            .field("cells", &self.cells)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {

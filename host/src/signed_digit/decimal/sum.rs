@@ -2,6 +2,7 @@
 
 use memchr::memchr;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::super::integer::{DIGITS, Integers, Resident, TextLines};
 use super::super::radix10;
@@ -19,7 +20,8 @@ const TASK_BYTES: usize = 1 << 18;
 const CHUNK: usize = 1 << 28;
 
 /// A sum or a dot product, and over how many terms.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Total {
     /// The exact value; 0 over no terms.
     pub value: Decimal,

@@ -4,6 +4,8 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{AddAssign, SubAssign};
 
+#[cfg(feature = "nalgebra")]
+use nalgebra::{Dim, Matrix, RawStorage, Scalar};
 #[cfg(feature = "ndarray")]
 use ndarray::{ArrayRef, Dimension};
 use rayon::prelude::*;
@@ -117,6 +119,9 @@ impl ExactAccumulator {
     }
 
     /// The dot product of two slices of one length, on all cores.
+    ///
+    /// # Errors
+    /// Slices of different lengths.
     pub fn dot<T: Float>(x: &[T], y: &[T]) -> Result<Self> {
         let mut sum = Self::new();
         sum.add_products(x, y)?;
@@ -163,6 +168,9 @@ impl ExactAccumulator {
     }
 
     /// Adds the products of the numbers of two slices of one length.
+    ///
+    /// # Errors
+    /// Slices of different lengths.
     pub fn add_products<T: Float>(&mut self, x: &[T], y: &[T]) -> Result<()> {
         same_length(x.len(), y.len())?;
         self.in_tasks(x.len(), |range, sum| {
@@ -178,7 +186,7 @@ impl ExactAccumulator {
         });
     }
 
-    /// Adds the numbers of an array, or of a view of one, in whatever layout.
+    /// Adds the numbers of an array of `ndarray`, or of a view of one, in whatever layout. Takes the feature `ndarray`.
     ///
     /// ```
     /// use ndarray::array;
@@ -198,7 +206,21 @@ impl ExactAccumulator {
         }
     }
 
-    /// Adds the products of the numbers at equal places of two arrays of one shape.
+    /// Adds the products of the numbers at equal places of two arrays of one shape: their dot product. Takes the feature `ndarray`.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use rarefy::signed_digit::float::ExactAccumulator;
+    ///
+    /// let (x, y) = (array![1e200, 1.0, 1e200], array![1e-50, 0.25, -1e-50]);
+    /// let mut sum = ExactAccumulator::new();
+    /// sum.add_array_products(&x, &y)?;
+    /// assert_eq!(sum.round::<f64>(), 0.25);
+    /// # Ok::<(), rarefy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Arrays of different shapes.
     #[cfg(feature = "ndarray")]
     pub fn add_array_products<T: Float, D: Dimension>(
         &mut self,
@@ -214,6 +236,73 @@ impl ExactAccumulator {
         }
         if let (Some(x), Some(y)) = (x.as_slice(), y.as_slice()) {
             return self.add_products(x, y);
+        }
+        for (x, y) in x.iter().zip(y.iter()) {
+            self.add_product(*x, *y);
+        }
+        Ok(())
+    }
+
+    /// Adds the numbers of a matrix or vector of `nalgebra`, or of a view of one, in whatever layout. Takes the feature `nalgebra`.
+    ///
+    /// ```
+    /// use nalgebra::{Matrix2, Vector2};
+    /// use rarefy::signed_digit::float::ExactAccumulator;
+    ///
+    /// let x = Matrix2::new(1.0, 1e100, -1e100, 3.0);
+    /// let mut sum = ExactAccumulator::new();
+    /// sum.add_matrix(&x);
+    /// sum.add_matrix(&x.row(0));
+    /// sum.add_matrix(&Vector2::new(-1e100, 0.0));
+    /// assert_eq!(sum.round::<f64>(), 5.0);
+    /// ```
+    #[cfg(feature = "nalgebra")]
+    pub fn add_matrix<T, R, C, S>(&mut self, x: &Matrix<T, R, C, S>)
+    where
+        T: Float + Scalar,
+        R: Dim,
+        C: Dim,
+        S: RawStorage<T, R, C>,
+    {
+        self.add_all(x.iter().copied());
+    }
+
+    /// Adds the products of the numbers at equal places of two matrices or vectors of one shape: their dot product. Takes the feature `nalgebra`.
+    ///
+    /// ```
+    /// use nalgebra::Vector3;
+    /// use rarefy::signed_digit::float::ExactAccumulator;
+    ///
+    /// let (x, y) = (Vector3::new(1e200, 1.0, 1e200), Vector3::new(1e-50, 0.25, -1e-50));
+    /// let mut sum = ExactAccumulator::new();
+    /// sum.add_matrix_products(&x, &y)?;
+    /// assert_eq!(sum.round::<f64>(), 0.25);
+    /// # Ok::<(), rarefy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Matrices of different shapes.
+    #[cfg(feature = "nalgebra")]
+    pub fn add_matrix_products<T, R1, C1, S1, R2, C2, S2>(
+        &mut self,
+        x: &Matrix<T, R1, C1, S1>,
+        y: &Matrix<T, R2, C2, S2>,
+    ) -> Result<()>
+    where
+        T: Float + Scalar,
+        R1: Dim,
+        C1: Dim,
+        S1: RawStorage<T, R1, C1>,
+        R2: Dim,
+        C2: Dim,
+        S2: RawStorage<T, R2, C2>,
+    {
+        if x.shape() != y.shape() {
+            return Err(Error::input(format!(
+                "a dot product needs two matrices of one shape; these have {:?} and {:?}",
+                x.shape(),
+                y.shape()
+            )));
         }
         for (x, y) in x.iter().zip(y.iter()) {
             self.add_product(*x, *y);
@@ -402,6 +491,9 @@ impl ExactAccumulator {
     }
 
     /// The accumulator that [`to_bytes`](Self::to_bytes) saved.
+    ///
+    /// # Errors
+    /// Bytes that are no saved sum.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let wrong =
             |what: &str| Error::input(format!("these bytes are no saved exact sum: {what}"));

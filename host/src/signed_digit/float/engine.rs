@@ -57,6 +57,9 @@ enum Operation<'a, T> {
 
 impl ExactEngine {
     /// Opens the machine that the backend names.
+    ///
+    /// # Errors
+    /// A backend that is not there.
     pub fn new(backend: Backend) -> Result<Self> {
         let resolved = backend.resolve()?;
         Ok(Self {
@@ -78,27 +81,39 @@ impl ExactEngine {
         self
     }
 
-    /// What messages call the machine.
-    pub fn describe(&self) -> &str {
-        &self.name
+    /// The machine in words, for example `CPU, 2 threads`.
+    pub fn machine(&self) -> String {
+        self.name.clone()
     }
 
     /// The exact sum of a slice.
+    ///
+    /// # Errors
+    /// A fault of the device, or too little memory there.
     pub fn sum<T: Float>(&self, x: &[T]) -> Result<ExactAccumulator> {
         self.run(x, Operation::Sum)
     }
 
     /// The exact sum of the magnitudes of a slice.
+    ///
+    /// # Errors
+    /// A fault of the device, or too little memory there.
     pub fn magnitude_sum<T: Float>(&self, x: &[T]) -> Result<ExactAccumulator> {
         self.run(x, Operation::Magnitudes)
     }
 
     /// The exact sum of the squares of a slice; its [`sqrt`](super::ExactValue::sqrt) is the norm.
+    ///
+    /// # Errors
+    /// A fault of the device, or too little memory there.
     pub fn sum_of_squares<T: Float>(&self, x: &[T]) -> Result<ExactAccumulator> {
         self.run(x, Operation::Squares)
     }
 
     /// The exact dot product of two slices of one length.
+    ///
+    /// # Errors
+    /// Slices of different lengths; a fault of the device, or too little memory there.
     pub fn dot<T: Float>(&self, x: &[T], y: &[T]) -> Result<ExactAccumulator> {
         same_length(x.len(), y.len())?;
         self.run(x, Operation::Products(y))

@@ -1,5 +1,7 @@
 //! Sums on a machine that runs kernels.
 
+use std::fmt;
+
 use rarefy_kernels::Element;
 use rarefy_kernels::signed_digit::float::{self as kernels, Layout, flag};
 
@@ -120,6 +122,7 @@ enum Slot {
 /// assert_eq!(sum.round::<f64>(), 2e200);
 /// # Ok::<(), rarefy::Error>(())
 /// ```
+#[must_use = "the sum is known when `finish` has been called"]
 pub struct MachineAccumulator<'m, M: Machine> {
     machine: &'m M,
     /// Of `f32` and `f64`, sum and dot product; made when first used.
@@ -131,8 +134,19 @@ pub struct MachineAccumulator<'m, M: Machine> {
     blocks: Option<u32>,
 }
 
+impl<M: Machine> fmt::Debug for MachineAccumulator<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MachineAccumulator")
+            .field("count", &self.sum.count())
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'m, M: Machine> MachineAccumulator<'m, M> {
     /// An empty sum on this machine.
+    ///
+    /// # Errors
+    /// A machine that does not answer.
     pub fn new(machine: &'m M) -> Result<Self> {
         let limits = machine.limits()?;
         Ok(Self {
@@ -147,13 +161,15 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
     }
 
     /// The same with this many blocks in each launch, which changes the time but no bit of a result.
-    #[must_use]
     pub fn with_blocks(mut self, blocks: u32) -> Self {
         self.blocks = Some(blocks);
         self
     }
 
     /// Adds the numbers of a buffer.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn add<T: Float>(&mut self, x: &M::Buffer<T>) -> Result<()> {
         self.launch::<T>(
             T::SUM,
@@ -164,6 +180,9 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
     }
 
     /// Adds the magnitudes of the numbers of a buffer.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn add_magnitudes<T: Float>(&mut self, x: &M::Buffer<T>) -> Result<()> {
         self.launch::<T>(
             T::SUM,
@@ -174,6 +193,9 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
     }
 
     /// Adds the products of the numbers of two buffers of one length, which may be the same.
+    ///
+    /// # Errors
+    /// Buffers of different lengths; a fault of the device.
     pub fn add_products<T: Float>(&mut self, x: &M::Buffer<T>, y: &M::Buffer<T>) -> Result<()> {
         let len = M::region(x).len;
         same_length(len, M::region(y).len)?;
@@ -250,6 +272,9 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
     }
 
     /// Waits for the machine and takes the sum.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn finish(mut self) -> Result<ExactAccumulator> {
         self.collect()?;
         Ok(self.sum)

@@ -73,6 +73,9 @@ pub fn exact_sum<T: Float>(x: &[T]) -> T {
 }
 
 /// The dot product of two slices of one length, rounded once to their own type. Uses all cores for long slices.
+///
+/// # Errors
+/// Slices of different lengths.
 pub fn exact_dot<T: Float>(x: &[T], y: &[T]) -> Result<T> {
     Ok(ExactAccumulator::dot(x, y)?.round())
 }

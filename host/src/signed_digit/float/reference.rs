@@ -27,6 +27,9 @@ pub fn magnitude_sum<T: Float>(x: &[T]) -> ExactAccumulator {
 }
 
 /// The exact dot product of two slices of one length, one product after the other.
+///
+/// # Errors
+/// Slices of different lengths.
 pub fn dot<T: Float>(x: &[T], y: &[T]) -> Result<ExactAccumulator> {
     same_length(x.len(), y.len())?;
     let mut sum = LongNumber::new();

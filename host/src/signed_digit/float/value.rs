@@ -136,6 +136,7 @@ impl ExactValue {
     }
 
     /// The value divided by a count; its rounding is that of the exact quotient. Division of 0 by 0 is NaN.
+    #[must_use]
     pub fn divided_by(&self, divisor: u64) -> Self {
         if self.kind != Kind::Finite {
             return self.clone();

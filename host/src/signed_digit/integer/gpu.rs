@@ -1,5 +1,7 @@
 //! Sums and dot products of packed integers on a machine that runs kernels: the launches.
 
+use std::fmt;
+
 use rarefy_kernels::Quad;
 use rarefy_kernels::signed_digit::packed::{
     self as kernels, Deal, EXTRA_LIMBS, LONG_THREADS, LongShape, MAX_ROWS, SHORT_PARTS,
@@ -120,6 +122,14 @@ pub struct Resident<M: Machine> {
     blocks: u32,
 }
 
+impl<M: Machine> fmt::Debug for Resident<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resident")
+            .field("width", &self.deal.width)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<M: Machine> Resident<M> {
     /// Copies integers to the machine.
     ///
@@ -161,8 +171,18 @@ impl<M: Machine> Resident<M> {
     /// Copies a text with one integer a line, and packs its digits there; `None` if a line is no integer.
     ///
     /// # Errors
-    /// Where it does not fit, or has more than 2^32 limbs.
+    /// Where it does not fit, or has more than 2^32 limbs; lines that reach beyond the text.
     pub fn from_text(machine: &M, text: &[u8], lines: &TextLines) -> Result<Option<Self>> {
+        // Kernels look at the text where the lines say.
+        if lines
+            .end
+            .last()
+            .is_some_and(|&end| end as usize > text.len())
+        {
+            return Err(Error::input(
+                "the lines are those of another text, which is longer",
+            ));
+        }
         let width = lines.width();
         let quads = (lines.len() as u64)
             .saturating_mul(width as u64)
@@ -196,6 +216,9 @@ impl<M: Machine> Resident<M> {
     }
 
     /// Starts the kernels of the sum.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn launch(&mut self, machine: &M) -> Result<()> {
         clear(machine, &mut self.columns, self.deal.width as usize)?;
         if self.deal.quads == 0 {
@@ -215,6 +238,9 @@ impl<M: Machine> Resident<M> {
     }
 
     /// The sum.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn sum(&mut self, machine: &M) -> Result<Decimal> {
         let mut columns = Columns::default();
         self.add_to(machine, &mut columns)?;
@@ -239,6 +265,15 @@ pub struct ResidentPair<M: Machine> {
     balanced: bool,
     parts: M::Buffer<u64>,
     blocks: u32,
+}
+
+impl<M: Machine> fmt::Debug for ResidentPair<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResidentPair")
+            .field("pairs", &self.pairs)
+            .field("width", &self.width)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<M: Machine> ResidentPair<M> {
@@ -268,6 +303,9 @@ impl<M: Machine> ResidentPair<M> {
     }
 
     /// Starts the kernels of the dot product.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn launch(&mut self, machine: &M) -> Result<()> {
         clear(machine, &mut self.parts, parts_of(self.width))?;
         if self.pairs == 0 {
@@ -311,6 +349,9 @@ impl<M: Machine> ResidentPair<M> {
     }
 
     /// The dot product.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn dot(&mut self, machine: &M) -> Result<Decimal> {
         let mut columns = Columns::default();
         self.add_to(machine, &mut columns)?;

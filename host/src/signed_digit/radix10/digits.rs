@@ -1,5 +1,7 @@
 //! Sets of digits, and numbers written with them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::signed_digit::decimal::Decimal;
 
@@ -8,11 +10,28 @@ use crate::signed_digit::decimal::Decimal;
 /// The set is closed under addition if every sum s of two digits keeps |s - b t| <= a - 1, which leaves room for a transfer from below. That asks for
 /// T <= a (the largest s that keeps t = 0), T >= b - a + 1 (the least s with t = 1) and a <= b - 1 (s = 2 a): so 2 a >= b + 1, and radix 10 needs the
 /// digits up to 6 at least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "UncheckedSet")]
 pub struct DigitSet {
     radix: i32,
     largest: i32,
     threshold: i32,
+}
+
+/// A set of digits as a file may describe it.
+#[derive(Deserialize)]
+struct UncheckedSet {
+    radix: i32,
+    largest: i32,
+    threshold: i32,
+}
+
+impl TryFrom<UncheckedSet> for DigitSet {
+    type Error = Error;
+
+    fn try_from(set: UncheckedSet) -> Result<Self> {
+        Self::new(set.radix, set.largest, set.threshold)
+    }
 }
 
 impl DigitSet {
@@ -105,11 +124,27 @@ impl DigitSet {
 /// An integer in redundant signed digits.
 ///
 /// It has many forms; numbers of one value may differ here and are compared as [`Decimal`]s. Zero has one form only.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "UncheckedDigits")]
 pub struct SignedDigits {
     set: DigitSet,
     /// The least first; no zero at the upper end.
     digits: Vec<i8>,
+}
+
+/// A number as a file may describe it.
+#[derive(Deserialize)]
+struct UncheckedDigits {
+    set: DigitSet,
+    digits: Vec<i8>,
+}
+
+impl TryFrom<UncheckedDigits> for SignedDigits {
+    type Error = Error;
+
+    fn try_from(number: UncheckedDigits) -> Result<Self> {
+        Self::new(number.set, number.digits)
+    }
 }
 
 fn trim(digits: &mut Vec<i8>) {
@@ -221,6 +256,7 @@ impl SignedDigits {
     }
 
     /// The number times -1: every digit times -1.
+    #[must_use]
     pub fn negated(&self) -> Self {
         Self {
             set: self.set,
@@ -229,6 +265,7 @@ impl SignedDigits {
     }
 
     /// The number times radix^`places`.
+    #[must_use]
     pub fn shifted(&self, places: usize) -> Self {
         let mut digits = vec![0; places];
         digits.extend_from_slice(&self.digits);

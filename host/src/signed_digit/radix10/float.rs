@@ -1,27 +1,65 @@
 //! The floating-point signed-digit format: digits and an exponent (eq. 11).
 
+use serde::{Deserialize, Serialize};
+
 use super::digits::{decimal_of, ordinary_digits};
 use super::{DigitSet, Method, Rows, SignedDigits, check_budget, sum};
 use crate::backend::Resolved;
-use crate::error::Result;
-use crate::signed_digit::decimal::Decimal;
+use crate::error::{Error, Result};
+use crate::signed_digit::decimal::{Decimal, MAX_EXPONENT};
 
 /// \[digits, exponent\]: the value is digits 10^exponent, exactly.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Float {
     digits: SignedDigits,
     exponent: i64,
 }
 
+/// A number as a file may describe it.
+#[derive(Deserialize)]
+struct Unchecked {
+    digits: SignedDigits,
+    exponent: i64,
+}
+
+impl TryFrom<Unchecked> for Float {
+    type Error = Error;
+
+    fn try_from(number: Unchecked) -> Result<Self> {
+        Self::new(number.digits, number.exponent)
+    }
+}
+
 impl Float {
     /// From digits of radix 10 and an exponent.
-    pub fn new(digits: SignedDigits, exponent: i64) -> Self {
+    ///
+    /// # Errors
+    /// Digits of another radix, or an exponent beyond +-2 [`MAX_EXPONENT`].
+    pub fn new(digits: SignedDigits, exponent: i64) -> Result<Self> {
+        if digits.set().radix() != 10 {
+            return Err(Error::input(format!(
+                "a number with an exponent has digits of radix 10; these are of radix {}",
+                digits.set().radix()
+            )));
+        }
+        if exponent.unsigned_abs() > 2 * MAX_EXPONENT.unsigned_abs() {
+            return Err(Error::input(format!(
+                "the exponent {exponent} is beyond +-{}",
+                2 * MAX_EXPONENT
+            )));
+        }
+        Ok(Self::of(digits, exponent))
+    }
+
+    /// The same of digits and exponents that are known to be right.
+    pub(super) fn of(digits: SignedDigits, exponent: i64) -> Self {
         Self { digits, exponent }
     }
 
     /// Zero.
     pub fn zero() -> Self {
-        Self::new(SignedDigits::zero(DigitSet::PAPER), 0)
+        Self::of(SignedDigits::zero(DigitSet::PAPER), 0)
     }
 
     /// From a decimal number.
@@ -29,7 +67,7 @@ impl Float {
         let ordinary = ordinary_digits(number);
         // Ordinary digits of radix 10 are digits of that radix.
         match SignedDigits::from_ordinary(DigitSet::PAPER, number.is_negative(), &ordinary) {
-            Ok(digits) => Self::new(digits, 9 * number.scale()),
+            Ok(digits) => Self::of(digits, 9 * number.scale()),
             Err(_) => Self::zero(),
         }
     }
@@ -79,20 +117,24 @@ impl Float {
         let exponent = self.exponent.min(other.exponent);
         check_distance(self.exponent.max(other.exponent) - exponent)?;
         let digits = self.lowered(exponent).plus(&other.lowered(exponent))?;
-        Ok(Self::new(digits, exponent))
+        Ok(Self::of(digits, exponent))
     }
 
     /// The product (eq. 13).
+    ///
+    /// # Errors
+    /// An exponent that no number may have.
     pub fn times(&self, other: &Self) -> Result<Self> {
-        Ok(Self::new(
+        Self::new(
             self.digits.times(&other.digits)?,
             self.exponent + other.exponent,
-        ))
+        )
     }
 
     /// The number times -1.
+    #[must_use]
     pub fn negated(&self) -> Self {
-        Self::new(self.digits.negated(), self.exponent)
+        Self::of(self.digits.negated(), self.exponent)
     }
 
     /// The sum of a group of numbers (eqs. 8 and 9), aligned to the least exponent and summed by a method.
@@ -101,7 +143,7 @@ impl Float {
     /// As [`plus`](Self::plus) and [`sum`].
     pub fn sum(numbers: &[Self], method: Method, backend: &Resolved) -> Result<Self> {
         let (exponent, aligned) = aligned(numbers)?;
-        Ok(Self::new(sum(&aligned, method, backend)?, exponent))
+        Ok(Self::of(sum(&aligned, method, backend)?, exponent))
     }
 
     /// The dot product of two vectors: products, then the sum of those, by column sums and rows.
@@ -111,7 +153,7 @@ impl Float {
     pub fn dot(x: &[Self], y: &[Self], rows: Rows, backend: &Resolved) -> Result<Self> {
         let (x_exponent, x) = aligned(x)?;
         let (y_exponent, y) = aligned(y)?;
-        Ok(Self::new(
+        Ok(Self::of(
             super::dot(&x, &y, rows, backend)?,
             x_exponent + y_exponent,
         ))

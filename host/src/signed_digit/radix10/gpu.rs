@@ -1,5 +1,7 @@
 //! The paper's methods with a thread a digit: the launches.
 
+use std::fmt;
+
 use rarefy_kernels::signed_digit::packed::clear_columns;
 use rarefy_kernels::signed_digit::radix10::{self as kernels, CHAIN_THREADS, DIGIT_THREADS};
 
@@ -82,6 +84,15 @@ pub struct ResidentDigits<M: Machine> {
     columns: Columns<M>,
 }
 
+impl<M: Machine> fmt::Debug for ResidentDigits<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResidentDigits")
+            .field("count", &self.count)
+            .field("width", &self.width)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<M: Machine> ResidentDigits<M> {
     /// Copies numbers to the machine.
     ///
@@ -121,6 +132,9 @@ impl<M: Machine> ResidentDigits<M> {
     }
 
     /// Starts the kernels of a sum.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn launch(&mut self, machine: &M, method: Method) -> Result<()> {
         let (count, width) = (self.count as u32, index("digits", self.width)?);
         match method {
@@ -149,6 +163,9 @@ impl<M: Machine> ResidentDigits<M> {
     }
 
     /// The sum.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn sum(&mut self, machine: &M, method: Method) -> Result<SignedDigits> {
         self.launch(machine, method)?;
         self.columns.read(machine)
@@ -162,6 +179,15 @@ pub struct ResidentVectors<M: Machine> {
     pairs: usize,
     widths: [usize; 2],
     columns: Columns<M>,
+}
+
+impl<M: Machine> fmt::Debug for ResidentVectors<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResidentVectors")
+            .field("pairs", &self.pairs)
+            .field("widths", &self.widths)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<M: Machine> ResidentVectors<M> {
@@ -222,6 +248,9 @@ impl<M: Machine> ResidentVectors<M> {
     }
 
     /// Starts the kernels of the dot product.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn launch(&mut self, machine: &M, rows: Rows) -> Result<()> {
         self.columns.clear(machine)?;
         let pairs = self.pairs as u32;
@@ -251,6 +280,9 @@ impl<M: Machine> ResidentVectors<M> {
     }
 
     /// The dot product.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn dot(&mut self, machine: &M, rows: Rows) -> Result<SignedDigits> {
         self.launch(machine, rows)?;
         self.columns.read(machine)

@@ -1,0 +1,259 @@
+//! `rarefy isotropic` in time: the loop over the steps, with progress, checkpoints, and a stop at Ctrl-C.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use clap::ArgMatches;
+
+use super::results::{Outcome, Snapshot};
+use super::state::{self, Saved};
+use super::{Init, IsotropicArgs, Parameters};
+use crate::cli::common::{Common, Failure};
+use crate::cli::output::Transaction;
+use crate::cli::progress::Progress;
+use crate::cli::report::Report;
+use crate::cli::resume;
+use crate::error::{Error, Result};
+use crate::isotropic::{OperatorConfig, Relaxation, RelaxationConfig, rates, spectrum};
+
+/// Steps of a run that is told no end.
+const STEPS: u64 = 100;
+
+/// Steps between two records, if none are asked for: about 1000 records.
+fn default_every(steps: u64) -> u64 {
+    steps.div_ceil(1000).max(1)
+}
+
+/// Steps of this length to a time.
+fn steps_to(until: f64, step: f64) -> Result<u64> {
+    let steps = (until / step * (1.0 - 1e-12)).ceil().max(1.0);
+    if steps.is_nan() || steps > 1e15 {
+        return Err(Error::input(format!(
+            "time {until} by steps of {step} takes too many steps"
+        )));
+    }
+    Ok(steps as u64)
+}
+
+/// Runs from an initial state.
+pub(super) fn start(
+    common: &Common,
+    parameters: &Parameters,
+    config: OperatorConfig,
+    f: Vec<f64>,
+    mut report: Report,
+) -> std::result::Result<(), Failure> {
+    let begun = Instant::now();
+    let mut files = Transaction::default();
+    let every = parameters.checkpoint_every;
+    let folder = resume::folder(&mut files, common, None, every, None)?;
+    let (step, steps) = match (parameters.until, parameters.dt) {
+        (Some(until), dt) => {
+            let dt = match dt {
+                Some(dt) => dt,
+                None => 0.5 * rates(&config, &f)?.0.largest_step(),
+            };
+            let steps = steps_to(until, dt)?;
+            (Some(until / steps as f64), steps)
+        }
+        (None, dt) => (dt, parameters.steps.unwrap_or(STEPS)),
+    };
+    let every = parameters.every.unwrap_or(default_every(steps)).min(steps);
+    let run = Relaxation::new(
+        RelaxationConfig {
+            operator: config,
+            integrator: parameters.integrator,
+            step,
+            every,
+        },
+        std::slice::from_ref(&f),
+    )?;
+    report.time("setup", begun.elapsed());
+    let march = March {
+        parameters,
+        files,
+        folder,
+        run,
+        snapshots: vec![Snapshot { time: 0.0, f }],
+        done: 0,
+        steps,
+    };
+    march.run_to_the_end(common, report)
+}
+
+/// Goes on from a checkpoint.
+pub(super) fn go_on(
+    args: &IsotropicArgs,
+    path: &Path,
+    given: &ArgMatches,
+    started: Instant,
+) -> std::result::Result<(), Failure> {
+    let Saved {
+        mut parameters,
+        version,
+        machine,
+        checkpoint,
+        snapshots,
+    } = Saved::read(path)?;
+    parameters.go_on(args, given)?;
+    let done = checkpoint.step;
+    let steps = match parameters.until {
+        Some(until) => steps_to(until, checkpoint.time_step)?,
+        None => parameters.steps.unwrap_or(STEPS),
+    };
+    if steps <= done {
+        return Err(Error::file(
+            path,
+            format!(
+                "the checkpoint is at step {done} and the run ends at step {steps}; give a later --steps or --until"
+            ),
+        )
+        .into());
+    }
+    let common = &args.common;
+    let mut files = Transaction::default();
+    let every = parameters.checkpoint_every;
+    let folder = resume::folder(&mut files, common, Some(path), every, None)?;
+    let mut report = Report::new("isotropic", &parameters, started);
+    let run = Relaxation::resume(checkpoint)?;
+    if let Some(warning) = resume::elsewhere(&version, &machine, &run.machine()) {
+        report.warn(warning);
+    }
+    report.time("setup", started.elapsed());
+    let march = March {
+        parameters: &parameters,
+        files,
+        folder,
+        run,
+        snapshots,
+        done,
+        steps,
+    };
+    march.run_to_the_end(common, report)
+}
+
+/// A run on its way.
+struct March<'a> {
+    parameters: &'a Parameters,
+    files: Transaction,
+    folder: Option<PathBuf>,
+    run: Relaxation,
+    /// States at times that double, the initial one first.
+    snapshots: Vec<Snapshot>,
+    /// Steps taken.
+    done: u64,
+    /// Steps in all.
+    steps: u64,
+}
+
+impl March<'_> {
+    fn save(&mut self) -> Result<Option<PathBuf>> {
+        let Some(folder) = &self.folder else {
+            return Ok(None);
+        };
+        let path = folder.join(resume::FILE);
+        let bytes = state::encode(self.parameters, &mut self.run, &self.snapshots)?;
+        self.files.write_now(&path, &bytes).map(|()| Some(path))
+    }
+
+    fn snapshot(&mut self) -> Result<()> {
+        let time = self.run.time();
+        let f = self.run.distributions()?.remove(0);
+        self.snapshots.push(Snapshot { time, f });
+        Ok(())
+    }
+
+    /// Steps to take at once: to the next record at which something is due. The host looks now and then, for the progress.
+    fn part(&self, shown: &[u64]) -> u64 {
+        let (done, steps) = (self.done, self.steps);
+        let every = self.run.config().every;
+        let record_at = |step: u64| step.div_ceil(every) * every;
+        let next = shown.iter().copied().find(|&at| at > done);
+        let mut part = record_at(steps.div_ceil(100)).min(next.unwrap_or(steps) - done);
+        if let Some(due) = self.parameters.checkpoint_every {
+            part = part.min(record_at((done / due + 1).saturating_mul(due)) - done);
+        }
+        // A run that ended between two records takes up their places again.
+        match done % every {
+            0 => part,
+            past => part.min(every - past),
+        }
+    }
+
+    fn run_to_the_end(
+        mut self,
+        common: &Common,
+        mut report: Report,
+    ) -> std::result::Result<(), Failure> {
+        let stepping = Instant::now();
+        let interrupted = resume::interruption();
+        let mut progress = Progress::new("isotropic", common.quiet);
+        let (first, steps) = (self.done, self.steps);
+        let every = self.run.config().every;
+        // States are shown at times that double, at records.
+        let shown: Vec<u64> = [32, 16, 8, 4, 2]
+            .iter()
+            .map(|part| steps / part / every * every)
+            .collect();
+        while self.done < steps {
+            if interrupted.load(Ordering::SeqCst) {
+                progress.finish();
+                let after = format!("{} steps", self.done);
+                let path = self.save()?;
+                return Err(resume::stopped("isotropic", &after, path.as_deref()));
+            }
+            let part = self.part(&shown);
+            self.run.advance(part)?;
+            let before = self.done;
+            self.done += part;
+            let done = self.done;
+            if done < steps && shown.contains(&done) {
+                self.snapshot()?;
+            }
+            let due = self.parameters.checkpoint_every;
+            if due.is_some_and(|due| done / due > before / due || done == steps) {
+                self.save()?;
+            }
+            let row = self.run.history(0).last().copied();
+            progress.update(done as f64 / steps as f64, || {
+                let entropy = row.map_or(f64::NAN, |row| row.moments.entropy);
+                format!("step {done}, t = {:.3}, H = {entropy:.6}", self.run.time())
+            });
+        }
+        progress.finish();
+        let spent = stepping.elapsed();
+        report.time("steps", spent);
+        report.time("step", spent.div_f64((steps - first) as f64));
+        self.snapshot()?;
+
+        let config = self.run.config().operator.clone();
+        let rates = match self.parameters.spectrum {
+            None => None,
+            Some(count) => {
+                let m = self.run.history(0)[0].moments;
+                let mut rates = spectrum::decay_rates(&config, m.number, m.energy)?;
+                let count = usize::try_from(count).unwrap_or(usize::MAX);
+                rates.truncate(count.saturating_add(2));
+                Some(rates)
+            }
+        };
+        let outcome = Outcome {
+            parameters: self.parameters,
+            init: &Init::of(&self.parameters.init),
+            config: &config,
+            run: &self.run,
+            snapshots: &self.snapshots,
+            decay_rates: rates,
+            steps,
+        };
+        outcome.report(&mut report);
+        let folder = self.folder.as_deref();
+        if let Some(folder) = folder {
+            outcome.stage(&mut report, &mut self.files, folder)?;
+        }
+        report.finish(self.files, folder, common, |total| {
+            outcome.summary(folder, spent, total)
+        })
+    }
+}

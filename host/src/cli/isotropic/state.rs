@@ -1,0 +1,170 @@
+//! How an isotropic relaxation goes into a checkpoint and back.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::Parameters;
+use super::results::Snapshot;
+use crate::cli::checkpoint::Content;
+use crate::error::{Error, Result};
+use crate::isotropic::{Checkpoint, Moments, Record, Relaxation, RelaxationConfig};
+
+/// Numbers of a row of the history.
+const COLUMNS: usize = 9;
+
+fn row_of(record: &Record) -> [f64; COLUMNS] {
+    let m = &record.moments;
+    [
+        record.step as f64,
+        record.time,
+        m.number,
+        m.energy,
+        m.second,
+        m.third,
+        m.entropy,
+        m.minimum,
+        record.largest_frequency,
+    ]
+}
+
+fn record_of(row: &[f64]) -> Record {
+    Record {
+        step: row[0] as u64,
+        time: row[1],
+        moments: Moments {
+            number: row[2],
+            energy: row[3],
+            second: row[4],
+            third: row[5],
+            entropy: row[6],
+            minimum: row[7],
+        },
+        largest_frequency: row[8],
+    }
+}
+
+/// Header of the checkpoint.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    parameters: Parameters,
+    config: RelaxationConfig,
+    machine: String,
+    time_step: f64,
+    step: u64,
+    rows: usize,
+    snapshots: usize,
+}
+
+/// The bytes of a checkpoint file.
+pub(super) fn encode(
+    parameters: &Parameters,
+    run: &mut Relaxation,
+    snapshots: &[Snapshot],
+) -> Result<Vec<u8>> {
+    let Checkpoint {
+        config,
+        time_step,
+        step,
+        states,
+        histories,
+    } = run.checkpoint()?;
+    let history: Vec<f64> = histories.iter().flatten().flat_map(row_of).collect();
+    let header = Header {
+        parameters: parameters.clone(),
+        config,
+        machine: run.machine(),
+        time_step,
+        step,
+        rows: history.len() / COLUMNS,
+        snapshots: snapshots.len(),
+    };
+    let arrays = BTreeMap::from([
+        ("f".into(), states.concat()),
+        ("history".into(), history),
+        ("times".into(), snapshots.iter().map(|s| s.time).collect()),
+        (
+            "snapshots".into(),
+            snapshots.iter().flat_map(|s| s.f.iter().copied()).collect(),
+        ),
+    ]);
+    Ok(Content::new("isotropic", header, arrays).encode())
+}
+
+/// A checkpoint file, read and checked.
+pub(in crate::cli) struct Saved {
+    pub(super) parameters: Parameters,
+    pub(super) version: String,
+    pub(super) machine: String,
+    pub(super) checkpoint: Checkpoint,
+    pub(super) snapshots: Vec<Snapshot>,
+}
+
+impl Saved {
+    pub(in crate::cli) fn read(path: &Path) -> Result<Self> {
+        let mut content = Content::<Header>::read(path, "isotropic")?;
+        // The header's grid has not been through EnergyGrid::new.
+        let operator = content.state.parameters.operator()?;
+        if operator != content.state.config.operator {
+            return Err(Error::file(
+                path,
+                "the checkpoint contradicts itself: two operators",
+            ));
+        }
+        let cells = operator.grid.cells();
+        let (rows, shown) = (content.state.rows, content.state.snapshots);
+        let f = content.take(path, "f", cells)?;
+        let history = content.take(path, "history", rows.saturating_mul(COLUMNS))?;
+        let times = content.take(path, "times", shown)?;
+        let states = content.take(path, "snapshots", shown.saturating_mul(cells))?;
+        let header = content.state;
+        if rows == 0 || shown == 0 || header.parameters.checkpoint_every == Some(0) {
+            return Err(Error::file(
+                path,
+                "the checkpoint lacks its initial state or its steps between two checkpoints",
+            ));
+        }
+        Ok(Self {
+            parameters: header.parameters,
+            version: content.version,
+            machine: header.machine,
+            checkpoint: Checkpoint {
+                config: header.config,
+                time_step: header.time_step,
+                step: header.step,
+                states: vec![f],
+                histories: vec![history.chunks_exact(COLUMNS).map(record_of).collect()],
+            },
+            snapshots: times
+                .into_iter()
+                .zip(states.chunks_exact(cells))
+                .map(|(time, f)| Snapshot {
+                    time,
+                    f: f.to_vec(),
+                })
+                .collect(),
+        })
+    }
+}
+
+/// The checkpoint of a small run.
+#[cfg(test)]
+pub(in crate::cli) fn example() -> Vec<u8> {
+    let parameters: Parameters = serde_json::from_value(serde_json::json!({
+        "cells": 8, "emax": 8.0, "theta": 0.0, "init": "bkw:0.6", "integrator": "euler", "steps": 2, "storage": "pairs",
+        "weights": "center", "uncorrected": false, "rates-only": false, "backend": "reference", "precision": "f64",
+    }))
+    .expect("parameters");
+    let operator = parameters.operator().expect("an operator");
+    let f = crate::isotropic::initial::bkw(&operator.grid, 0.6);
+    let config = RelaxationConfig {
+        operator,
+        integrator: parameters.integrator,
+        step: None,
+        every: 1,
+    };
+    let mut run = Relaxation::new(config, std::slice::from_ref(&f)).expect("a run");
+    run.advance(2).expect("steps");
+    encode(&parameters, &mut run, &[Snapshot { time: 0.0, f }]).expect("a checkpoint")
+}

@@ -1,0 +1,104 @@
+//! What the commands share that can be interrupted and gone on with.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::common::{Common, Failure};
+use super::output::{self, Transaction};
+use crate::error::{Error, Result};
+
+/// Name of the checkpoint in the run's folder.
+pub(super) const FILE: &str = "checkpoint.rarefy";
+
+/// Whether Ctrl-C was pressed. The second one does not wait for the work to end.
+pub(super) fn interruption() -> Arc<AtomicBool> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    // Without a handler Ctrl-C simply ends the process.
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::SeqCst) {
+            std::process::exit(1);
+        }
+    });
+    interrupted
+}
+
+/// What an interrupted run says of how to go on.
+pub(super) fn stopped(command: &str, after: &str, checkpoint: Option<&Path>) -> Failure {
+    let rest = match checkpoint {
+        Some(path) => format!("go on with: rarefy {command} --resume {}", path.display()),
+        None => "nothing is saved, for there is no --out".into(),
+    };
+    Failure::Interrupted(format!("interrupted after {after}; {rest}"))
+}
+
+/// A warning if a checkpoint was written by another program or on another machine.
+pub(super) fn elsewhere(version: &str, there: &str, here: &str) -> Option<String> {
+    let this = env!("CARGO_PKG_VERSION");
+    (here != there || this != version).then(|| {
+        format!("the checkpoint was written by rarefy {version} on {there}; with {this} on {here} the bits may differ")
+    })
+}
+
+/// Refuses a flag on the command line that says otherwise than the checkpoint; flags in `free` may. Both values are objects by the
+/// names of the flags.
+pub(super) fn refuse_contradictions(
+    kept: &impl Serialize,
+    wanted: &impl Serialize,
+    free: &[&str],
+    given: &ArgMatches,
+) -> Result<()> {
+    let kept = serde_json::to_value(kept).expect("parameters are plain data");
+    let wanted = serde_json::to_value(wanted).expect("parameters are plain data");
+    for id in given.ids() {
+        let flag = id.as_str().replace('_', "-");
+        if given.value_source(id.as_str()) != Some(ValueSource::CommandLine)
+            || free.contains(&flag.as_str())
+        {
+            continue;
+        }
+        let (Some(wanted), kept) = (wanted.get(&flag), kept.get(&flag)) else {
+            continue;
+        };
+        if Some(wanted) != kept {
+            let plain = |value: &Value| value.to_string().replace('"', "");
+            return Err(Error::input(format!(
+                "--{flag} {} contradicts the checkpoint, whose run has {}; leave it out, or start a new run",
+                plain(wanted),
+                kept.map_or_else(|| "none".into(), plain)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Where a run's files go: `--out`, else beside its checkpoint, else `otherwise`; nowhere with `--json` alone. The folder is checked for
+/// being writable.
+pub(super) fn folder(
+    files: &mut Transaction,
+    common: &Common,
+    resume: Option<&Path>,
+    checkpoint_every: Option<u64>,
+    otherwise: Option<PathBuf>,
+) -> std::result::Result<Option<PathBuf>, Failure> {
+    let folder = match (&common.out, resume) {
+        (Some(out), _) => Some(out.clone()),
+        (None, _) if common.json => None,
+        (None, Some(checkpoint)) => Some(output::folder_of(checkpoint).to_path_buf()),
+        (None, None) => otherwise,
+    };
+    if let Some(folder) = &folder {
+        files.folder(folder)?;
+    } else if checkpoint_every.is_some() {
+        return Err(Failure::Usage(
+            "--checkpoint-every needs a folder for the checkpoint; give --out DIR".into(),
+        ));
+    }
+    Ok(folder)
+}
