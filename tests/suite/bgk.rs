@@ -364,16 +364,6 @@ fn assorted() -> Vec<(&'static str, Problem, f64)> {
     ]
 }
 
-/// Whether a backend computes a problem: the kernels know no walls that accommodate in part where a plane has slopes.
-fn computes(backend: Backend, problem: &Problem, scheme: Scheme) -> bool {
-    let b = problem.boundaries;
-    let partly = [b.left, b.right, b.bottom, b.top].iter().any(|face| {
-        matches!(face, Boundary::Wall(wall) if wall.accommodation > 0.0 && wall.accommodation < 1.0)
-    });
-    let sloped_plane = problem.space.dimensions() == 2 && scheme == Scheme::VanLeer;
-    !(partly && sloped_plane) || matches!(backend, Backend::Reference | Backend::Cpu)
-}
-
 #[test]
 fn all_backends_agree_on_every_kind_of_problem() {
     for (name, problem, dt) in assorted() {
@@ -395,9 +385,6 @@ fn all_backends_agree_on_every_kind_of_problem() {
             };
             let (expected, fluxes) = run(Backend::Reference, Precision::F64);
             for backend in backends() {
-                if !computes(backend, &problem, scheme) {
-                    continue;
-                }
                 for (precision, tolerance) in precisions(backend) {
                     let (found, found_fluxes) = run(backend, precision);
                     let tolerance = 10.0 * tolerance;
@@ -454,9 +441,6 @@ fn closed_vessels_keep_their_mass_at_any_courant_number() {
             }
             for scheme in [Scheme::Upwind, Scheme::VanLeer] {
                 for backend in backends() {
-                    if !computes(backend, &problem, scheme) {
-                        continue;
-                    }
                     let config = SimulationConfig {
                         scheme,
                         backend,

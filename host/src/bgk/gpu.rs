@@ -99,16 +99,12 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 space.nx()
             )));
         }
-        let sloped_plane = problem.space.dimensions() == 2 && plan.scheme == Scheme::VanLeer;
         let kind = |boundary: Boundary| match boundary {
-            Boundary::Wall(wall) if wall.accommodation == 0.0 => Ok(face::MIRROR),
-            Boundary::Wall(wall) if wall.accommodation < 1.0 && sloped_plane => Err(Error::input(
-                "in a plane with slopes, walls that accommodate in part (between 0 and 1) are computed by the cpu and reference backends only; take them, or --scheme upwind",
-            )),
-            Boundary::Wall(wall) if wall.accommodation < 1.0 => Ok(face::MIXED),
-            Boundary::Wall(_) | Boundary::Inflow(_) => Ok(face::TABLE),
-            Boundary::Specular => Ok(face::MIRROR),
-            Boundary::Periodic => Ok(face::PERIODIC),
+            Boundary::Wall(wall) if wall.accommodation == 0.0 => face::MIRROR,
+            Boundary::Wall(wall) if wall.accommodation < 1.0 => face::MIXED,
+            Boundary::Wall(_) | Boundary::Inflow(_) => face::TABLE,
+            Boundary::Specular => face::MIRROR,
+            Boundary::Periodic => face::PERIODIC,
         };
         let b = problem.boundaries;
         let shape = FlowShape {
@@ -121,10 +117,10 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             integrated: velocity.integrated() as u32,
             flow: velocity.flow() as u32,
             shakhov: u32::from(problem.gas.model == Model::Shakhov),
-            left: kind(b.left)?,
-            right: kind(b.right)?,
-            bottom: kind(b.bottom)?,
-            top: kind(b.top)?,
+            left: kind(b.left),
+            right: kind(b.right),
+            bottom: kind(b.bottom),
+            top: kind(b.top),
         };
         let two = space.dimensions() == 2;
         let sloped = plan.scheme == Scheme::VanLeer;

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use rarefy_kernels::longman::decide::FarOut;
+use rarefy_kernels::longman::functions::Functions;
 
+use super::expression::Evaluator;
 use super::oscillator::{DIVISIONS, Oscillator, PhaseTable, Start};
-use super::quadrature::{Estimate, Kronrod, Node, quadpack_error, tanh_sinh};
+use super::quadrature::{Estimate, Kronrod, Node, UNBOUNDED, has_pole, quadpack_error, tanh_sinh};
 
 /// Values are nearer to the integrand's than this in units of its magnitude.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +20,42 @@ pub(super) struct Accuracy {
     pub(super) absolute: f64,
     /// Unit of roundoff of x.
     pub(super) roundoff: f64,
+    /// Whether the roundoff of the integrand is looked at in every node of an area, not in its middle alone.
+    pub(super) thorough: bool,
+}
+
+/// A function of x that may know how far off its values are.
+pub(super) trait Function {
+    /// The value at x.
+    fn at(&mut self, x: f64) -> f64;
+    /// The value at x, and a bound on its roundoff; 0 where nothing is known of it.
+    fn with_error(&mut self, x: f64) -> (f64, f64);
+    /// Whether anything is known of it.
+    fn knows_errors(&self) -> bool;
+}
+
+impl<F: FnMut(f64) -> f64> Function for F {
+    fn at(&mut self, x: f64) -> f64 {
+        self(x)
+    }
+    fn with_error(&mut self, x: f64) -> (f64, f64) {
+        (self(x), 0.0)
+    }
+    fn knows_errors(&self) -> bool {
+        false
+    }
+}
+
+impl<T: Functions> Function for Evaluator<'_, T> {
+    fn at(&mut self, x: f64) -> f64 {
+        self.at(x)
+    }
+    fn with_error(&mut self, x: f64) -> (f64, f64) {
+        self.with_error(x)
+    }
+    fn knows_errors(&self) -> bool {
+        true
+    }
 }
 
 /// One area with what is known of its error.
@@ -30,7 +68,7 @@ pub(super) struct Area {
     pub(super) noise: f64,
     /// Error that rounding its abscissas makes.
     pub(super) slope: f64,
-    /// Error that an absolute error of the integrand makes.
+    /// Error that an absolute error of the integrand makes, and its roundoff where that is more than `noise`.
     pub(super) floor: f64,
     /// Level of division that it was computed with.
     pub(super) level: usize,
@@ -48,8 +86,8 @@ pub(super) trait Areas {
     fn roundoff(&self) -> f64;
     /// How far out an area lies, in units of its width.
     fn distance(&self, k: usize) -> f64;
-    /// Whether the integrand vanishes far out, where that can be seen.
-    fn vanishes(&mut self) -> Option<bool> {
+    /// Whether the integrand vanishes far out, where that can be seen; areas below `negligible` are nothing.
+    fn vanishes(&mut self, _negligible: f64) -> Option<bool> {
         None
     }
     /// The head, computed to this relative accuracy.
@@ -80,7 +118,7 @@ pub(super) enum Exponent {
     Given(f64),
 }
 
-impl<'a, G: FnMut(f64) -> f64> Oscillating<'a, G> {
+impl<'a, G: Function> Oscillating<'a, G> {
     pub(super) fn new(
         amplitude: &'a mut G,
         (oscillator, omega): (Oscillator, f64),
@@ -123,7 +161,7 @@ impl<'a, G: FnMut(f64) -> f64> Oscillating<'a, G> {
     }
 }
 
-impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
+impl<G: Function> Areas for Oscillating<'_, G> {
     fn roundoff(&self) -> f64 {
         self.accuracy.roundoff
     }
@@ -132,12 +170,13 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
         distance(&self.zeros, k)
     }
 
-    fn vanishes(&mut self) -> Option<bool> {
+    fn vanishes(&mut self, negligible: f64) -> Option<bool> {
         if self.accuracy.absolute > 0.0 {
             return None;
         }
         let last = self.zeros.last().copied().unwrap_or(1.0) / self.omega;
-        vanishes(self.amplitude, self.table.oscillator, last)
+        let noise = negligible * self.omega;
+        vanishes(self.amplitude, self.table.oscillator, last, noise)
     }
 
     fn head(&mut self, tolerance: f64) -> Area {
@@ -161,25 +200,33 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
         let end = first / omega;
         // Rounding x where the amplitude changes fast at the lower end.
         let step = width / omega / 1024.0;
-        let change = (amplitude(lower + step) / amplitude(lower)).ln().abs();
+        let change = (amplitude.at(lower + step) / amplitude.at(lower))
+            .ln()
+            .abs();
         let slope = 0.5 * self.accuracy.roundoff * (lower / step) * change;
-        let mut f = |node: Node| {
-            // Near the lower end x = a + d, near the upper one x = x_1 - d.
-            let x = if node.below <= node.above {
+        // Near the lower end x = a + d, near the upper one x = x_1 - d.
+        let place = |node: Node| {
+            if node.below <= node.above {
                 lower + node.below / omega
             } else {
                 end - node.above / omega
-            };
-            amplitude(x) * table.head(start, first, node) / omega
+            }
         };
+        let mut f = |node: Node| amplitude.at(place(node)) * table.head(start, first, node) / omega;
         let estimate = head_of(&mut f, width, tolerance, self.exponent, lower == 0.0);
+        let known = amplitude.knows_errors();
+        let rounding = head_rounding(known, width, |node| {
+            let (value, error) = amplitude.with_error(place(node));
+            let factor = (table.head(start, first, node) / omega).abs();
+            (factor * value.abs(), factor * error)
+        });
         Area {
             slope: if lower > 0.0 && slope.is_finite() {
                 slope * estimate.magnitude
             } else {
                 0.0
             },
-            ..noisy(estimate, width / omega, self.accuracy, 0.0)
+            ..noisy(estimate, width / omega, self.accuracy, 0.0).rounded(rounding)
         }
     }
 
@@ -198,13 +245,32 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
         let (origin, width) = (low / self.omega, phase / self.omega);
         let index = self.offset + k;
         let (table, amplitude) = (&self.table, &mut self.amplitude);
-        let sum = kronrod_sum(&table.kronrod, panels, width, |panel, node, part| {
+        let mut rounding = Rounding::new(&table.kronrod, panels, self.accuracy);
+        let mut gaps = Gaps::new();
+        let (mut last, mut first) = (0.0, [(0.0, 0.0); 3]);
+        let mut sum = kronrod_sum(&table.kronrod, panels, width, |panel, node, part| {
             let osc = sign * table.value(index, (low, high), level, panel, node);
-            amplitude(origin + part * width) * osc
+            let value = rounding.at(*amplitude, node, osc, origin + part * width);
+            gaps.look(value, if node == 0 { osc } else { 0.0 });
+            if let (0, Some(place)) = (panel, first.get_mut(node)) {
+                *place = (value, osc);
+            }
+            last = osc;
+            osc * value
         });
+        // The first node of the next area, which may be one panel.
+        let nodes = &table.kronrod.rule.nodes;
+        let gap = nodes.last().map_or(0.0, |last| 0.5 * (1.0 - last)) * width;
+        gaps.look(amplitude.at(origin + width + gap), last);
+        if k == 0 {
+            // The head ends with the boundary itself.
+            gaps.before = [first[2].0, first[1].0, first[0].0];
+            gaps.look(amplitude.at(origin), first[0].1);
+        }
+        sum.error += gaps.missed * 2.0 * gap;
         Area {
             level,
-            ..noisy(sum, width, self.accuracy, 0.0)
+            ..noisy(sum, width, self.accuracy, 0.0).rounded(rounding.of(width))
         }
     }
 }
@@ -214,21 +280,40 @@ const DECADES: [i32; 6] = [0, 6, 12, 24, 48, 96];
 
 /// Whether g(x) osc(omega x) goes to zero, from g many decades beyond `last`: a constant below a visible decay shows there, and nowhere else as
 /// surely. None where g is no number so far out.
-fn vanishes(g: &mut impl FnMut(f64) -> f64, oscillator: Oscillator, last: f64) -> Option<bool> {
+///
+/// Nor is a value of use that is nothing but roundoff, unless it is below `noise`.
+fn vanishes(g: &mut impl Function, oscillator: Oscillator, last: f64, noise: f64) -> Option<bool> {
     // Bessel functions fall like x^-1/2 themselves.
     let own = match oscillator {
         Oscillator::BesselJ(_) => 0.5,
         Oscillator::Cos | Oscillator::Sin => 0.0,
     };
+    let mut size = |decades: f64| {
+        let (value, error) = g.with_error(last * 10f64.powf(decades));
+        let size = value.abs();
+        let known = size.is_finite() && error <= noise.max(0.01 * size);
+        known.then(|| size * 10f64.powf(-own * decades))
+    };
     let mut far = FarOut::NEW;
     for decades in DECADES {
-        let size = g(last * 10f64.powi(decades)).abs();
-        if !size.is_finite() {
-            break;
+        match size(f64::from(decades)) {
+            Some(size) => far.look(size),
+            None => break,
         }
-        far.look(size * 10f64.powf(-own * f64::from(decades)));
     }
-    far.vanishes()
+    far.vanishes().or_else(|| {
+        // As far as it goes, where a constant shows in ratios that rise to 1; other amplitudes may still do anything.
+        let reach = (1..=32).rev().map(|quarters| 0.25 * f64::from(quarters));
+        let mut looks = reach.filter_map(|reach| {
+            let sizes = [0.25, 0.5, 1.0].map(|part| size(part * reach));
+            match sizes {
+                [Some(near), Some(middle), Some(far)] => Some((middle / near, far / middle)),
+                _ => None,
+            }
+        });
+        let (before, ratio) = looks.next()?;
+        (ratio > 0.5 && ratio < 1.0001 && ratio > before * 1.0001).then_some(false)
+    })
 }
 
 /// f(x) from a on, between given boundaries.
@@ -241,7 +326,7 @@ pub(super) struct Plain<'a, F> {
     pub(super) exponent: Exponent,
 }
 
-impl<F: FnMut(f64) -> f64> Areas for Plain<'_, F> {
+impl<F: Function> Areas for Plain<'_, F> {
     fn roundoff(&self) -> f64 {
         self.accuracy.roundoff
     }
@@ -258,26 +343,22 @@ impl<F: FnMut(f64) -> f64> Areas for Plain<'_, F> {
         if first <= lower {
             return Area::default();
         }
-        let mut f = |node: Node| {
-            integrand(if node.below <= node.above {
+        let width = first - lower;
+        let place = |node: Node| {
+            if node.below <= node.above {
                 lower + node.below
             } else {
                 first - node.above
-            })
+            }
         };
-        let estimate = head_of(
-            &mut f,
-            first - lower,
-            tolerance,
-            self.exponent,
-            lower == 0.0,
-        );
-        noisy(
-            estimate,
-            first - lower,
-            self.accuracy,
-            first.abs() / (first - lower),
-        )
+        let mut f = |node: Node| integrand.at(place(node));
+        let estimate = head_of(&mut f, width, tolerance, self.exponent, lower == 0.0);
+        let known = integrand.knows_errors();
+        let rounding = head_rounding(known, width, |node| {
+            let (value, error) = integrand.with_error(place(node));
+            (value.abs(), error)
+        });
+        noisy(estimate, width, self.accuracy, first.abs() / width).rounded(rounding)
     }
 
     fn area(&mut self, k: usize, level: usize) -> Area {
@@ -286,12 +367,14 @@ impl<F: FnMut(f64) -> f64> Areas for Plain<'_, F> {
             _ => return Area::default(),
         };
         let (width, integrand) = (high - low, &mut self.integrand);
-        let sum = kronrod_sum(&self.kronrod, DIVISIONS[level], width, |_, _, part| {
-            integrand(low + part * width)
+        let panels = DIVISIONS[level];
+        let mut rounding = Rounding::new(&self.kronrod, panels, self.accuracy);
+        let sum = kronrod_sum(&self.kronrod, panels, width, |_, node, part| {
+            rounding.at(*integrand, node, 1.0, low + part * width)
         });
         Area {
             level,
-            ..noisy(sum, width, self.accuracy, high.abs() / width)
+            ..noisy(sum, width, self.accuracy, high.abs() / width).rounded(rounding.of(width))
         }
     }
 }
@@ -323,6 +406,124 @@ fn noisy(sum: Estimate, width: f64, accuracy: Accuracy, cycles: f64) -> Area {
     }
 }
 
+impl Area {
+    /// With the roundoff of the integrand's values, where that is more than what is assumed of any integrand.
+    fn rounded(mut self, rounding: f64) -> Self {
+        let more = (rounding - self.noise).max(0.0);
+        self.floor += if more < UNBOUNDED { more } else { UNBOUNDED };
+        self
+    }
+}
+
+/// Steps of an amplitude between the last node of a panel and the first of the next one, where no rule sees them: a change there that is
+/// larger than those between the nodes before.
+struct Gaps {
+    before: [f64; 3],
+    /// Sum of the steps times the oscillation.
+    missed: f64,
+}
+
+impl Gaps {
+    const fn new() -> Self {
+        Self {
+            before: [f64::NAN; 3],
+            missed: 0.0,
+        }
+    }
+
+    /// The amplitude at the next node; `oscillation` is 0 where no gap lies before it.
+    fn look(&mut self, value: f64, oscillation: f64) {
+        let [a, b, c] = self.before;
+        let step = (value - c).abs();
+        if oscillation != 0.0 && step > (c - b).abs().max(0.5 * (b - a).abs()) {
+            self.missed += step * oscillation.abs();
+        }
+        self.before = [b, c, value];
+    }
+}
+
+/// The roundoff of an integrand's values in an area.
+struct Rounding<'a> {
+    weights: &'a [f64],
+    panels: usize,
+    thorough: bool,
+    sum: f64,
+}
+
+impl<'a> Rounding<'a> {
+    fn new(kronrod: &'a Kronrod, panels: usize, accuracy: Accuracy) -> Self {
+        Self {
+            weights: &kronrod.rule.weights,
+            panels,
+            thorough: accuracy.thorough,
+            sum: 0.0,
+        }
+    }
+
+    /// The value of `f` at x, which is node number `node` of a panel and is multiplied by `factor`.
+    fn at(&mut self, f: &mut impl Function, node: usize, factor: f64, x: f64) -> f64 {
+        // The weights of a rule sum up to 2.
+        let weight = match (self.thorough, node == self.weights.len() / 2) {
+            (true, _) => self.weights[node],
+            (false, true) => 2.0,
+            (false, false) => return f.at(x),
+        };
+        let (value, error) = f.with_error(x);
+        self.sum += weight * factor.abs() * error;
+        value
+    }
+
+    /// Integral of the error over a range of this width.
+    fn of(&self, width: f64) -> f64 {
+        0.5 * width / self.panels as f64 * self.sum
+    }
+}
+
+/// The roundoff of an integrand's values in a head, whose `f` gives magnitudes and, if it knows them, `errors`: by the trapezoidal rule after the substitution of tanh-sinh.
+///
+/// Towards the lower end, where cancellation may leave nothing but roundoff, f is between 0 and four times what a power of the distance, -0.9 or what it was
+/// before, makes of its last value with digits.
+fn head_rounding(errors: bool, width: f64, mut f: impl FnMut(Node) -> (f64, f64)) -> f64 {
+    const STEP: f64 = 0.25;
+    if !errors {
+        return 0.0;
+    }
+    let (mut sum, mut known) = (0.0, [(f64::NAN, 0.0); 2]);
+    for j in -14..=24 {
+        let t = -STEP * f64::from(j);
+        let u = std::f64::consts::PI * t.abs().sinh();
+        let near = (-u).exp() / (1.0 + (-u).exp());
+        let weight = STEP * std::f64::consts::PI * t.cosh() * near * (1.0 - near) * width;
+        let (below, above) = if t < 0.0 {
+            (near * width, (1.0 - near) * width)
+        } else {
+            ((1.0 - near) * width, near * width)
+        };
+        let (size, mut error) = f(Node {
+            below,
+            above,
+            place: usize::MAX,
+        });
+        if size.is_nan() || size == f64::INFINITY {
+            // What the quadrature leaves out it accounts for.
+            continue;
+        }
+        if error <= 0.1 * size {
+            known = [(below, size), known[0]];
+        } else {
+            let [(here, last), (before, earlier)] = known;
+            let slope = (last / earlier).ln() / (before / here).ln();
+            let power = if slope > 0.85 { slope + 0.1 } else { 0.9 };
+            if power < 1.0 && last > 0.0 {
+                error = error.min(size + 4.0 * last * (here / below).powf(power));
+            }
+        }
+        sum += weight * error;
+    }
+    // Bumps as narrow as the steps are seen to half their size.
+    2.0 * sum
+}
+
 /// Kronrod sum over a range in equal panels; `f` is given the panel, the node, and the part of the range below the node.
 fn kronrod_sum(
     kronrod: &Kronrod,
@@ -330,11 +531,7 @@ fn kronrod_sum(
     width: f64,
     mut f: impl FnMut(usize, usize, f64) -> f64,
 ) -> Estimate {
-    let Rule3 {
-        nodes,
-        weights,
-        gauss,
-    } = Rule3::of(kronrod);
+    let (nodes, weights, gauss) = (&kronrod.rule.nodes, &kronrod.rule.weights, &kronrod.gauss);
     let scale = 0.5 * width / panels as f64;
     let mut values = vec![0.0; nodes.len()];
     let mut total = Estimate::default();
@@ -347,35 +544,27 @@ fn kronrod_sum(
             coarse += gauss[node] * *value;
             magnitude += weights[node] * value.abs();
         }
+        if has_pole(&values) {
+            return Estimate {
+                value: total.value,
+                error: UNBOUNDED,
+                magnitude: total.magnitude + scale * magnitude,
+            };
+        }
         let mean = 0.5 * fine;
         let terms = values.iter().zip(weights);
         let deviation: f64 = terms.map(|(value, w)| w * (value - mean).abs()).sum();
         total.value += scale * fine;
         total.magnitude += scale * magnitude;
-        total.error += quadpack_error(
+        let difference = quadpack_error(
             scale * coarse,
             scale * fine,
             scale * magnitude,
             scale * deviation,
         );
+        total.error += difference.max(scale * kronrod.smoothness(&values));
     }
     total
-}
-
-struct Rule3<'a> {
-    nodes: &'a [f64],
-    weights: &'a [f64],
-    gauss: &'a [f64],
-}
-
-impl<'a> Rule3<'a> {
-    fn of(kronrod: &'a Kronrod) -> Self {
-        Self {
-            nodes: &kronrod.rule.nodes,
-            weights: &kronrod.rule.weights,
-            gauss: &kronrod.gauss,
-        }
-    }
 }
 
 /// Nearest distance from a singular end at which f is evaluated under the substitution below.

@@ -8,26 +8,37 @@
 //!    result with the smallest estimate is taken, if no other one that believes itself as good contradicts it.
 
 use rarefy_kernels::longman::{Accelerator, Status};
+use serde::{Serialize, Serializer};
 
 use super::accelerate::{
     Weights, differences, levin_u, limit, remainder_bound, weighted, wynn_epsilon,
 };
 use super::areas::{Area, Areas};
 use super::oscillator::DIVISIONS;
+use super::quadrature::UNBOUNDED;
 
 /// An integral: its value and how far it can be believed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+///
+/// Written by serde as a row of the command's results: status and accelerator by their names.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Integral {
     /// The value; not a number where there is none.
     pub value: f64,
     /// Estimate of the absolute error.
     pub error: f64,
     /// What became of the integral.
+    #[serde(serialize_with = "by_name")]
     pub status: Status,
     /// What summed the areas.
+    #[serde(serialize_with = "by_name")]
     pub accelerator: Accelerator,
     /// (|head| + sum c_k V_k)/|value|: the relative error that can be attained is this times the machine epsilon.
     pub condition: f64,
+}
+
+/// As text.
+fn by_name<S: Serializer>(what: &impl std::fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(what)
 }
 
 impl Integral {
@@ -162,7 +173,9 @@ impl Computed {
         for k in 0..self.areas.len() {
             for level in 1..DIVISIONS.len() {
                 let old = self.areas[k];
-                if old.truncation <= share.max(floor).max(0.5 * old.noise) || old.level >= level {
+                let enough = old.truncation <= share.max(floor).max(0.5 * old.noise);
+                // A pole does not go away.
+                if enough || old.truncation >= UNBOUNDED || old.level >= level {
                     break;
                 }
                 let mut new = source.area(k, level);
@@ -202,8 +215,9 @@ impl Computed {
 
     /// Whether the areas fall to zero: seen far out where the amplitude is known there, else guessed from the areas.
     fn vanishes(&self, source: &mut dyn Areas, v: &[f64], p: usize) -> bool {
+        let negligible = 1e-3 * source.roundoff() * self.scale();
         source
-            .vanishes()
+            .vanishes(negligible)
             .unwrap_or_else(|| !self.levels_off(source, v, p))
     }
 
@@ -263,16 +277,18 @@ impl Computed {
         let mut candidates: Vec<Candidate> = Vec::new();
         let mut skips = [p, count / 4, count / 3, count / 2].map(|skip| skip.max(p));
         skips.sort_unstable();
+        // Areas that grow first are none of the theory by which a change shows the error.
+        let caution = if p > 0 { 100.0 } else { 1.0 };
         for (i, &skip) in skips.iter().enumerate() {
             if i > 0 && skips[i - 1] == skip || count - skip < 4 {
                 continue;
             }
-            candidates.extend(self.linear(skip, v));
+            candidates.extend(self.linear(skip, v, caution));
             // Fewer areas carry less noise.
             if i == 0 {
                 for fewer in [count / 2, 3 * count / 4] {
                     if fewer >= skip + LEAST {
-                        candidates.extend(self.linear(skip, &v[..fewer]));
+                        candidates.extend(self.linear(skip, &v[..fewer], caution));
                     }
                 }
             }
@@ -313,8 +329,8 @@ impl Computed {
         )
     }
 
-    /// Euler and Cohen-Villegas-Zagier after `skip` areas.
-    fn linear(&self, skip: usize, v: &[f64]) -> [Candidate; 2] {
+    /// Euler and Cohen-Villegas-Zagier after `skip` areas; their estimates are multiplied by `caution`.
+    fn linear(&self, skip: usize, v: &[f64], caution: f64) -> [Candidate; 2] {
         let tables = Weights::get();
         let (tail, areas) = (&v[skip..], &self.areas[skip..]);
         let n = tail.len();
@@ -329,7 +345,7 @@ impl Computed {
                 accelerator,
                 areas: v.len(),
                 value: value + sign * sum,
-                error: error + bound.max(part * change) + errors.sum::<f64>(),
+                error: error + caution * bound.max(part * change) + errors.sum::<f64>(),
                 magnitude: magnitude + magnitudes.sum::<f64>(),
             }
         };

@@ -66,9 +66,34 @@ pub struct Kronrod {
     pub rule: Rule,
     /// The weights of Gauss at the same nodes; 0 at the added ones.
     pub gauss: Vec<f64>,
+    /// For each node what its value adds to the last six Legendre coefficients that the rule gives, the highest first; see [`smoothness`](Self::smoothness).
+    tail: Vec<[f64; 6]>,
 }
 
 impl Kronrod {
+    /// The error for a range of width 2 that the decay of the last Legendre coefficients of the `values` at the nodes lets expect.
+    ///
+    /// The sums of Gauss and Kronrod differ by one number, which is small by accident where a step or a kink lies at some places. Six coefficients are not:
+    /// of a smooth integrand they fall, and are continued to the degree at which the rule is no longer exact; of one with a step they stay as large.
+    pub fn smoothness(&self, values: &[f64]) -> f64 {
+        let mut coefficients = [0.0_f64; 6];
+        let mut largest = 0.0_f64;
+        for (tail, value) in self.tail.iter().zip(values) {
+            largest = largest.max(value.abs());
+            for (sum, weight) in coefficients.iter_mut().zip(tail) {
+                *sum += weight * value;
+            }
+        }
+        // By pairs, as an even or odd integrand has only every second one.
+        let [a, b, c, d, e, f] = coefficients.map(f64::abs);
+        let (last, middle, first) = (a.max(b), c.max(d), e.max(f));
+        if last <= 16.0 * f64::EPSILON * largest {
+            return 0.0;
+        }
+        let fall = (last / middle).max(middle / first).min(1.0);
+        8.0 * last * fall.powi(6)
+    }
+
     /// The rule that extends `points` Gauss points. Computed once for each number of points.
     pub fn new(points: usize) -> Arc<Self> {
         static KNOWN: OnceLock<Mutex<HashMap<usize, Arc<Kronrod>>>> = OnceLock::new();
@@ -105,7 +130,19 @@ impl Kronrod {
         for weight in &mut rule.weights {
             *weight *= 2.0 / sum;
         }
+        // Products of two polynomials up to this degree are integrated exactly.
+        let highest = (3 * points).div_ceil(2);
+        let tail = rule.nodes.iter().zip(&rule.weights);
+        let tail = tail.map(|(&node, weight)| {
+            std::array::from_fn(|j| match highest.checked_sub(j) {
+                Some(degree) if degree >= 1 => {
+                    (degree as f64 + 0.5) * weight * legendre(degree, node).0
+                }
+                _ => 0.0,
+            })
+        });
         Self {
+            tail: tail.collect(),
             rule,
             gauss: weights,
         }
@@ -224,6 +261,30 @@ pub fn quadpack_error(gauss: f64, kronrod: f64, magnitude: f64, deviation: f64) 
     }
 }
 
+/// Largest error that is told: of values of which nothing is known.
+pub(super) const UNBOUNDED: f64 = 1e300;
+
+/// Whether values at ascending nodes change their sign through infinity: between two that are twice as large as those beyond them, where a zero has
+/// smaller ones. Values below a thousandth of the largest may be roundoff.
+pub(super) fn has_pole(values: &[f64]) -> bool {
+    let (least, largest) = values
+        .iter()
+        .filter(|value| value.is_finite())
+        .fold((0.0_f64, 0.0_f64), |(low, high), v| {
+            (low.min(*v), high.max(*v))
+        });
+    // Most integrands have one sign between zeros of the oscillation.
+    let noise = 1e-3 * largest.max(-least);
+    if largest <= noise || -least <= noise {
+        return false;
+    }
+    values.windows(4).any(|four| {
+        let [a, b, c, d] = [four[0], four[1], four[2], four[3]];
+        let steep = b.abs() > 1.5 * a.abs() && c.abs() > 1.5 * d.abs();
+        b * c < 0.0 && steep && b.abs().min(c.abs()) > noise
+    })
+}
+
 /// A value, the error that it is thought to have, and the integral of the magnitude.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
@@ -317,13 +378,15 @@ impl TanhSinh {
 pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) -> Estimate {
     let table = TanhSinh::get();
     let (mut sum, mut magnitude) = (0.0_f64, 0.0_f64);
-    let mut previous = [f64::NAN; 2];
+    let mut previous = [f64::NAN; 3];
     let mut estimate = Estimate::default();
     // Distance from which on each end is cut off, because f is not finite nearer to it.
     let mut cut = [0.0_f64; 2];
     // Nearest distances that count.
     let mut nearest = [width; 2];
     let mut first = 0;
+    // Side, distance from its end (negative at the upper one, so that both ascend), and the value there.
+    let mut seen: Vec<(usize, f64, f64)> = Vec::new();
     for (level, points) in table.levels.iter().enumerate() {
         let step = 0.5_f64.powi(level as i32);
         let (mut part, mut part_magnitude) = (0.0, 0.0);
@@ -336,6 +399,7 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
                 }
                 let value = f(Node::new(near, width, side, 2 * place + side));
                 if value.is_finite() {
+                    seen.push((side, if side == 0 { near } else { -near }, value));
                     part += weight * value;
                     part_magnitude += weight * value.abs();
                     *nearest = nearest.min(near);
@@ -355,15 +419,21 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
         magnitude += part_magnitude;
         let value = sum * step * width;
         let roundoff = f64::EPSILON * magnitude * step * width;
-        let [older, last] = previous;
+        let [oldest, older, last] = previous;
         let change = (value - last).abs();
         let older_change = (last - older).abs();
+        let oldest_change = (older - oldest).abs();
+        // Digits that do not double are those of a step or a kink; then one change may be small by accident.
+        let size = magnitude * step * width;
+        let slow = older_change / size > (oldest_change / size).powf(1.35);
         // The digits double with each level; the error of this value is less than the square of the last relative change, but not
         // believed to be less than a tenth of what a merely linear convergence would leave.
         let error = if level < 2 {
             f64::INFINITY
         } else if change <= roundoff {
             roundoff
+        } else if slow {
+            change.max(older_change * (older_change / oldest_change).min(1.0))
         } else if change < older_change {
             let rate = change / older_change;
             (change * rate).max(roundoff)
@@ -384,7 +454,14 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
         if level >= 3 && (settled || change <= roundoff) {
             break;
         }
-        previous = [last, value];
+        previous = [older, last, value];
+    }
+    if seen.iter().any(|seen| seen.2 > 0.0) && seen.iter().any(|seen| seen.2 < 0.0) {
+        seen.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let values: Vec<f64> = seen.iter().map(|seen| seen.2).collect();
+        if has_pole(&values) {
+            estimate.error = UNBOUNDED;
+        }
     }
     estimate
 }

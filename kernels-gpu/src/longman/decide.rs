@@ -18,7 +18,9 @@
 
 use super::functions::Functions;
 use super::integrand::{Damped, Integrand, PowerDamped, Rational, Sommerfeld};
-use super::program::{Column, ProgramShape, SharedCode, no_special, run};
+use super::program::{
+    Column, ProgramShape, SharedCode, Slots, no_special, no_special_error, run, run_with_errors,
+};
 use super::status::{Accelerator, Status};
 use crate::kernel;
 use crate::math::Real;
@@ -217,7 +219,7 @@ impl<T: Real> Head<T> {
         nodes: Shared<'_, Quad<T>>,
         count: u32,
         scale: T,
-        amplitude: &mut impl FnMut(T) -> T,
+        amplitude: &mut impl Amplitude<T>,
     ) -> Self {
         let number = |value: f64| T::from_f64(value);
         let (mut value, mut magnitude, mut cut) = (T::ZERO, T::ZERO, T::ZERO);
@@ -229,7 +231,7 @@ impl<T: Real> Head<T> {
             let mut sum = T::ZERO;
             while j < end {
                 let Quad([s, weight, ..]) = nodes.get(t, j);
-                let term = weight * amplitude(s * scale);
+                let term = weight * amplitude.value(s * scale);
                 sum += term;
                 magnitude += term.abs();
                 if j == 0 {
@@ -279,7 +281,37 @@ fn three_halves<T: Real>(x: T) -> T {
     x * x.sqrt()
 }
 
-/// One integral with amplitude `amplitude(x)`, at `x = s scale`.
+/// An amplitude with what is known of its errors.
+pub trait Amplitude<T: Real> {
+    /// Whether [`with_error`](Self::with_error) knows errors.
+    const ERRORS: bool;
+    /// g(x).
+    fn value(&mut self, x: T) -> T;
+    /// g(x) and a bound on its roundoff; 0 where nothing is known.
+    fn with_error(&mut self, x: T) -> (T, T);
+}
+
+/// An [`Integrand`] as amplitude.
+struct Named<I>(I);
+
+impl<T: Real, I: Integrand<T>> Amplitude<T> for Named<I> {
+    const ERRORS: bool = I::ERRORS;
+    #[inline(always)]
+    fn value(&mut self, x: T) -> T {
+        self.0.amplitude(x)
+    }
+    #[inline(always)]
+    fn with_error(&mut self, x: T) -> (T, T) {
+        let error = if I::ERRORS {
+            self.0.amplitude_error(x)
+        } else {
+            T::ZERO
+        };
+        (self.0.amplitude(x), error)
+    }
+}
+
+/// One integral with amplitude g(x), at `x = s scale`.
 ///
 /// Every comparison that decides for a result is false where a NaN is involved, so that such an integral stays undecided.
 #[inline(always)]
@@ -289,7 +321,7 @@ pub fn judge<T: Real, S: Simt>(
     table: Table<'_, T>,
     rule: &BatchRule,
     scale: T,
-    mut amplitude: impl FnMut(T) -> T,
+    mut amplitude: impl Amplitude<T>,
 ) -> Verdict<T> {
     let number = |value: f64| T::from_f64(value);
 
@@ -320,7 +352,7 @@ pub fn judge<T: Real, S: Simt>(
             let mut g = 0;
             while g < PANEL_NODES {
                 let Quad([s, weight, embedded, _]) = table.nodes.get(t, at);
-                let f = amplitude(s * scale);
+                let f = amplitude.value(s * scale);
                 sum = weight.mul_add(f, sum);
                 gauss = embedded.mul_add(f, gauss);
                 magnitude += (weight * f).abs();
@@ -396,6 +428,8 @@ pub fn judge<T: Real, S: Simt>(
     let mut least = infinity;
     let mut accelerator = Accelerator::None;
     let mut allowed = false;
+    // The candidate that is taken; beyond all of them where the areas are summed as they are.
+    let mut chosen = CANDIDATES as u32;
     if counts + 2 <= rule.areas {
         tail = direct;
         least = T::ZERO;
@@ -420,6 +454,7 @@ pub fn judge<T: Real, S: Simt>(
             if estimates[c] < least {
                 least = estimates[c];
                 tail = value[c];
+                chosen = c as u32;
                 accelerator = if c & 1 == 0 {
                     Accelerator::Euler
                 } else {
@@ -440,8 +475,15 @@ pub fn judge<T: Real, S: Simt>(
             c += 1;
         }
     }
-    if rule.looks != 0 && allowed {
-        allowed = vanishes(rule, scale, &mut amplitude);
+    if allowed {
+        let noise = number(1e-3) * T::EPSILON * magnitudes;
+        let probed = probe(t, table, rule, scale, chosen, noise, &mut amplitude);
+        allowed = probed.vanishes;
+        // Whether it is larger or no number.
+        let within = probed.error <= floor;
+        if !within {
+            floor = probed.error;
+        }
     }
 
     let sum = fine + tail;
@@ -535,27 +577,135 @@ impl<T: Real> FarOut<T> {
     }
 }
 
-/// Whether the integrand goes to zero, from the amplitude far out. False where that is no number, so that the CPU decides.
+/// What [`probe`] has seen.
+#[derive(Clone, Copy)]
+struct Probed<T> {
+    /// Error of the sum that the amplitude's own roundoff makes.
+    error: T,
+    /// Whether the integrand goes to zero. False where that is not seen, so that the CPU decides.
+    vanishes: bool,
+}
+
+/// Looks at the errors of the amplitude, and at the amplitude far out, by one loop, so that its code stands here once.
+///
+/// The errors are looked at in some nodes of the head, from the largest s down, and in the middle of each panel, and summed with the weights of the
+/// candidate `chosen`. Where near 0 nothing but roundoff is left, the amplitude is between 0 and four times what a power -7/8 of x makes of its last value with
+/// digits. Values far out that are less than `noise` are nothing.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn vanishes<T: Real>(rule: &BatchRule, scale: T, amplitude: &mut impl FnMut(T) -> T) -> bool {
-    let mut far = FarOut::NEW;
+fn probe<T: Real, S: Simt, A: Amplitude<T>>(
+    t: &S,
+    table: Table<'_, T>,
+    rule: &BatchRule,
+    scale: T,
+    chosen: u32,
+    noise: T,
+    amplitude: &mut A,
+) -> Probed<T> {
+    let number = |value: f64| T::from_f64(value);
+    // Every stride-th of the sums of the head; its nodes are a quarter of a unit of the exponent of an exponent apart.
+    let stride = if size_of::<T>() == 8 { 4 } else { 2 };
+    let (head, panels) = if A::ERRORS {
+        (rule.head / stride, rule.panels)
+    } else {
+        (0, 0)
+    };
+    let each = rule.head / HEAD_SUMS;
     // 0, 6, 12, 24, 48, 96 decades; in f32 the first four are numbers.
-    let most = if size_of::<T>() == 8 { 1e97 } else { 1e25 };
+    let looks = match (rule.looks, size_of::<T>()) {
+        (0, _) => 0,
+        (_, 8) => 6,
+        _ => 4,
+    };
+    let (mut error, mut finite) = (T::ZERO, true);
+    // The last value that had digits, and where.
+    let (mut known, mut place) = (T::ZERO, T::ZERO);
+    let (mut area, mut left) = (0, T::ZERO);
     let (mut beyond, mut factor, mut own) = (1.0, 1e6, 1.0);
-    let mut finite = true;
-    while beyond < most {
-        let size = amplitude(T::from_f64(rule.last * beyond) * scale).abs();
-        finite = finite && size < T::ONE / T::ZERO;
-        far.look(size * T::from_f64(own));
-        beyond *= factor;
-        // A Bessel function falls like x^-1/2 itself.
-        if rule.bessel != 0 {
-            own = Real::sqrt(1.0 / beyond);
+    let mut far = FarOut::NEW;
+    // Rows of the head's sums from the last node down.
+    let (mut row, mut sum) = (each, 0);
+    let mut j = 0;
+    while j < head + panels + looks {
+        let (x, mut weight) = if j < head {
+            if sum == 0 {
+                sum = HEAD_SUMS;
+                row -= 1;
+            }
+            sum -= stride;
+            let Quad([s, weight, ..]) = table.head.get(t, sum * each + row);
+            // Bumps as narrow as the steps are seen to half their size.
+            (s * scale, weight.abs() * number(2.0 * f64::from(stride)))
+        } else if j < head + panels {
+            if left <= T::ZERO {
+                let Quad([_, _, panels, _]) = table.rows.get(t, area * ROW_QUADS + 5);
+                left = panels;
+                area += 1;
+            }
+            left -= T::ONE;
+            let middle = (j - head) * PANEL_NODES + PANEL_NODES / 2;
+            let Quad([s, weight, ..]) = table.nodes.get(t, middle);
+            // The weight of the middle is a tenth of all of them.
+            let weight = weight.abs() * number(10.0);
+            (s * scale, weight * weight_of(t, table, area - 1, chosen))
+        } else {
+            (number(rule.last * beyond) * scale, T::ZERO)
+        };
+        let (value, mut off) = amplitude.with_error(x);
+        let size = value.abs();
+        if j < head {
+            if size >= number(10.0) * off {
+                (known, place) = (size, x);
+            } else {
+                let nearer = place / x;
+                let eighth = nearer.sqrt().sqrt().sqrt();
+                off = off.min(size + number(4.0) * known * nearer / eighth);
+            }
+            // Nodes that fill the head up have no weight.
+            if weight <= T::ZERO {
+                off = T::ZERO;
+                weight = T::ZERO;
+            }
         }
-        factor = beyond;
+        error = weight.mul_add(off, error);
+        if j >= head + panels {
+            // Where a value is roundoff it says nothing of what the amplitude does.
+            let seen = off <= number(0.01) * size || off <= noise;
+            finite = finite && seen && size < T::ONE / T::ZERO;
+            far.look(size * number(own));
+            beyond *= factor;
+            // A Bessel function falls like x^-1/2 itself.
+            if rule.bessel != 0 {
+                own = Real::sqrt(1.0 / beyond);
+            }
+            factor = beyond;
+        }
+        j += 1;
     }
-    finite && far.vanishes() == Some(true)
+    Probed {
+        error,
+        vanishes: looks == 0 || finite && far.vanishes() == Some(true),
+    }
+}
+
+/// The magnitude of an area's weight in a candidate, 1 beyond all of them.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn weight_of<T: Real, S: Simt>(t: &S, table: Table<'_, T>, area: u32, candidate: u32) -> T {
+    if candidate >= CANDIDATES as u32 {
+        return T::ONE;
+    }
+    let Quad([w0, w1, w2, w3]) = table.rows.get(t, area * ROW_QUADS + candidate / 4);
+    let (low, high) = if candidate & 1 == 0 {
+        (w0, w2)
+    } else {
+        (w1, w3)
+    };
+    if candidate & 2 == 0 {
+        low.abs()
+    } else {
+        high.abs()
+    }
 }
 
 /// Where the verdicts of a launch go.
@@ -598,7 +748,7 @@ pub fn decide<I: Integrand<T>, T: Real, S: Simt>(
     if index < rule.integrals as usize {
         let scale = T::ONE / frequencies.get(t, index);
         let integrand = I::new(|k| parameters.get(t, k as usize * rule.integrals as usize + index));
-        let verdict = judge(t, table, &rule, scale, |x| integrand.amplitude(x));
+        let verdict = judge(t, table, &rule, scale, Named(integrand));
         verdicts.set(t, index, verdict);
     }
 }
@@ -701,6 +851,46 @@ struct Interpreted<'a, T: Real> {
     slots: Shared<'a, T>,
 }
 
+/// A program with its slots, and the errors of what they hold, which lie behind all slots of the block.
+struct Programmed<'a, 'm, S: Simt, T: Functions> {
+    code: SharedCode<'a, 'm, S>,
+    shape: ProgramShape,
+    slots: Column<'a, 'm, S, T>,
+    errors: Column<'a, 'm, S, T>,
+}
+
+impl<T: Functions, S: Simt> Amplitude<T> for Programmed<'_, '_, S, T> {
+    const ERRORS: bool = true;
+
+    #[inline(always)]
+    fn value(&mut self, x: T) -> T {
+        let shape = self.shape;
+        self.slots.set(0, x);
+        let body = (shape.prologue, shape.length);
+        run(&self.code, body, &mut self.slots, &no_special);
+        self.slots.get(shape.result)
+    }
+
+    #[inline(always)]
+    fn with_error(&mut self, x: T) -> (T, T) {
+        let shape = self.shape;
+        self.slots.set(0, x);
+        // The node in phase, the frequency, and their quotient are rounded.
+        self.errors.set(0, T::from_f64(1.5) * T::EPSILON * x.abs());
+        let body = (shape.prologue, shape.length);
+        let (slots, errors) = (&mut self.slots, &mut self.errors);
+        run_with_errors(
+            &self.code,
+            body,
+            slots,
+            errors,
+            &no_special,
+            &no_special_error,
+        );
+        (slots.get(shape.result), errors.get(shape.result))
+    }
+}
+
 /// The body of the interpreting kernels: the amplitude is a program.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -722,6 +912,7 @@ fn interpret<T: Functions, S: Simt>(
     if index >= rule.integrals as usize {
         return;
     }
+    let half = T::from_f64(0.5) * T::EPSILON;
     let code = SharedCode {
         t,
         words: views.words,
@@ -732,32 +923,57 @@ fn interpret<T: Functions, S: Simt>(
         threads: t.block_dim(),
         column: t.thread_idx(),
     };
-    use super::program::Slots;
+    let mut errors = Column {
+        memory: views.slots,
+        column: shape.slots * t.block_dim() + t.thread_idx(),
+        ..slots
+    };
     let mut k = 0;
     while k < shape.parameters {
         let at = k as usize * rule.integrals as usize + index;
-        slots.set(1 + k, views.parameters.get(t, at));
+        let parameter = views.parameters.get(t, at);
+        slots.set(1 + k, parameter);
+        // Numbers of f64, rounded.
+        let rounded = if size_of::<T>() == 8 {
+            T::ZERO
+        } else {
+            half * parameter.abs()
+        };
+        errors.set(1 + k, rounded);
         k += 1;
     }
     k = 0;
     while k < shape.constants {
-        slots.set(1 + shape.parameters + k, views.constants.get(t, k as usize));
+        let constant = views.constants.get(t, k as usize);
+        slots.set(1 + shape.parameters + k, constant);
+        let error = views.constants.get(t, (shape.constants + k) as usize);
+        errors.set(1 + shape.parameters + k, error);
         k += 1;
     }
-    run(&code, 0, shape.prologue, &mut slots, &no_special);
+    let prologue = (0, shape.prologue);
+    run_with_errors(
+        &code,
+        prologue,
+        &mut slots,
+        &mut errors,
+        &no_special,
+        &no_special_error,
+    );
     let scale = T::ONE / views.frequencies.get(t, index);
-    let verdict = judge(t, table, &rule, scale, |x| {
-        slots.set(0, x);
-        run(&code, shape.prologue, shape.length, &mut slots, &no_special);
-        slots.get(shape.result)
-    });
-    verdicts.set(t, index, verdict);
+    let program = Programmed {
+        code,
+        shape,
+        slots,
+        errors,
+    };
+    verdicts.set(t, index, judge(t, table, &rule, scale, program));
 }
 
 kernel! {
     /// [`integrate_damped()`] with an amplitude, or a whole integrand, that is interpreted; see [`program`](super::program).
     ///
-    /// The instructions are in shared memory too, and the slots of each thread, of which no other thread reads.
+    /// The instructions are in shared memory too, and the slots of each thread with their errors, of which no other thread reads. Errors are run for
+    /// some 75 of the 670 nodes of 32 areas.
     pub fn integrate_program_f32(
         t, head: In<Quad<f32>>, nodes: In<Quad<f32>>, rows: In<Quad<f32>>, code: In<u32>, constants: In<f32>,
         frequencies: In<f32>, parameters: In<f32>, values: Out<f32>, errors: Out<f32>, conditions: Out<f32>, codes: Out<u32>;
@@ -766,7 +982,7 @@ kernel! {
     shared {
         table_head: [Quad<f32>; rule.head], table_nodes: [Quad<f32>; rule.panels * PANEL_NODES],
         table_rows: [Quad<f32>; rule.areas * ROW_QUADS], words: [u32; shape.length],
-        slots: [f32; shape.slots * BATCH_THREADS],
+        slots: [f32; 2 * shape.slots * BATCH_THREADS],
     } {
         let table = Table { head: table_head, nodes: table_nodes, rows: table_rows };
         table.stage(t, &rule, head, nodes, rows);
@@ -785,7 +1001,7 @@ kernel! {
     shared {
         table_head: [Quad<f64>; rule.head], table_nodes: [Quad<f64>; rule.panels * PANEL_NODES],
         table_rows: [Quad<f64>; rule.areas * ROW_QUADS], words: [u32; shape.length],
-        slots: [f64; shape.slots * BATCH_THREADS],
+        slots: [f64; 2 * shape.slots * BATCH_THREADS],
     } {
         let table = Table { head: table_head, nodes: table_nodes, rows: table_rows };
         table.stage(t, &rule, head, nodes, rows);
