@@ -458,7 +458,8 @@ fn the_roundoff_of_an_amplitude_is_part_of_the_estimate() {
                         assert!(error <= rtol * exact.abs(), "{what}, exact {exact:e}");
                     } else {
                         assert_eq!(found.status, Status::NotConverged, "{what}");
-                        assert!(rtol < 1e-5, "{what}");
+                        // Bounds are those of the worst case, times the condition.
+                        assert!(rtol < 1e-5 || row[1] - row[0] < 1e-5, "{what}");
                     }
                 }
                 // What cancels far out: 1/2 p^2/x has no digits at 1e8.
