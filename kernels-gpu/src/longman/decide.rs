@@ -667,7 +667,10 @@ fn probe<T: Real, S: Simt, A: Amplitude<T>>(
                 weight = T::ZERO;
             }
         }
-        error = weight.mul_add(off, error);
+        // Far out, where nothing has a weight, the bound may be no number.
+        if weight > T::ZERO {
+            error = weight.mul_add(off, error);
+        }
         if j >= head + panels {
             // Where a value is roundoff it says nothing of what the amplitude does.
             // A zero without any bound is one that numbers too large to be numbers left.
