@@ -7,7 +7,7 @@ use rarefy_kernels::longman::functions::Functions;
 
 use super::expression::Evaluator;
 use super::oscillator::{DIVISIONS, Oscillator, PhaseTable, Start};
-use super::quadrature::{Estimate, Kronrod, Node, UNBOUNDED, has_pole, quadpack_error, tanh_sinh};
+use super::quadrature::{Estimate, Kronrod, Node, has_pole, quadpack_error, tanh_sinh};
 
 /// Values are nearer to the integrand's than this in units of its magnitude.
 #[derive(Clone, Copy, Debug)]
@@ -261,11 +261,13 @@ impl<G: Function> Areas for Oscillating<'_, G> {
         // The first node of the next area, which may be one panel.
         let nodes = &table.kronrod.rule.nodes;
         let gap = nodes.last().map_or(0.0, |last| 0.5 * (1.0 - last)) * width;
-        gaps.look(amplitude.at(origin + width + gap), last);
+        // There the oscillation is larger than at the last node of a narrow panel.
+        let beyond = amplitude.at(origin + width + gap);
+        gaps.look_beyond(beyond, panels as f64 * last, panels as f64);
         if k == 0 {
             // The head ends with the boundary itself.
             gaps.before = [first[2].0, first[1].0, first[0].0];
-            gaps.look(amplitude.at(origin), first[0].1);
+            gaps.look_beyond(amplitude.at(origin), first[0].1, 1.0);
         }
         sum.error += gaps.missed * 2.0 * gap;
         Area {
@@ -291,7 +293,9 @@ fn vanishes(g: &mut impl Function, oscillator: Oscillator, last: f64, noise: f64
     let mut size = |decades: f64| {
         let (value, error) = g.with_error(last * 10f64.powf(decades));
         let size = value.abs();
-        let known = size.is_finite() && error <= noise.max(0.01 * size);
+        // A zero without any bound is one that numbers too large to be numbers left.
+        let overflow = size == 0.0 && error == f64::INFINITY;
+        let known = size.is_finite() && (overflow || error <= noise.max(0.01 * size));
         known.then(|| size * 10f64.powf(-own * decades))
     };
     let mut far = FarOut::NEW;
@@ -302,17 +306,18 @@ fn vanishes(g: &mut impl Function, oscillator: Oscillator, last: f64, noise: f64
         }
     }
     far.vanishes().or_else(|| {
-        // As far as it goes, where a constant shows in ratios that rise to 1; other amplitudes may still do anything.
+        // As far as it goes. A constant below shows where the fall by decades all but ends; other amplitudes may still do anything.
         let reach = (1..=32).rev().map(|quarters| 0.25 * f64::from(quarters));
         let mut looks = reach.filter_map(|reach| {
-            let sizes = [0.25, 0.5, 1.0].map(|part| size(part * reach));
-            match sizes {
-                [Some(near), Some(middle), Some(far)] => Some((middle / near, far / middle)),
-                _ => None,
-            }
+            let places = [0.25 * reach, 0.5 * reach, reach - 0.25, reach];
+            let [Some(near), Some(middle), Some(before), Some(end)] = places.map(&mut size) else {
+                return None;
+            };
+            let fall = (near / middle).ln() / (0.25 * reach);
+            Some((end, fall, (before / end).ln() / 0.25))
         });
-        let (before, ratio) = looks.next()?;
-        (ratio > 0.5 && ratio < 1.0001 && ratio > before * 1.0001).then_some(false)
+        let (end, fall, last) = looks.next()?;
+        (end > 0.0 && fall > 0.0 && last.abs() < 0.2 * fall).then_some(false)
     })
 }
 
@@ -433,12 +438,20 @@ impl Gaps {
 
     /// The amplitude at the next node; `oscillation` is 0 where no gap lies before it.
     fn look(&mut self, value: f64, oscillation: f64) {
+        if oscillation != 0.0 {
+            self.look_beyond(value, oscillation, 1.0);
+        }
+        let [_, b, c] = self.before;
+        self.before = [b, c, value];
+    }
+
+    /// The amplitude beyond a gap that is up to `wider` times as wide as those between panels are.
+    fn look_beyond(&mut self, value: f64, oscillation: f64, wider: f64) {
         let [a, b, c] = self.before;
         let step = (value - c).abs();
-        if oscillation != 0.0 && step > (c - b).abs().max(0.5 * (b - a).abs()) {
+        if step > wider * (c - b).abs().max(0.5 * (b - a).abs()) {
             self.missed += step * oscillation.abs();
         }
-        self.before = [b, c, value];
     }
 }
 
@@ -478,6 +491,9 @@ impl<'a> Rounding<'a> {
         0.5 * width / self.panels as f64 * self.sum
     }
 }
+
+/// Largest error that is told: of values of which nothing is known.
+const UNBOUNDED: f64 = 1e300;
 
 /// The roundoff of an integrand's values in a head, whose `f` gives magnitudes and, if it knows them, `errors`: by the trapezoidal rule after the substitution of tanh-sinh.
 ///
@@ -544,13 +560,6 @@ fn kronrod_sum(
             coarse += gauss[node] * *value;
             magnitude += weights[node] * value.abs();
         }
-        if has_pole(&values) {
-            return Estimate {
-                value: total.value,
-                error: UNBOUNDED,
-                magnitude: total.magnitude + scale * magnitude,
-            };
-        }
         let mean = 0.5 * fine;
         let terms = values.iter().zip(weights);
         let deviation: f64 = terms.map(|(value, w)| w * (value - mean).abs()).sum();
@@ -563,6 +572,9 @@ fn kronrod_sum(
             scale * deviation,
         );
         total.error += difference.max(scale * kronrod.smoothness(&values));
+        if has_pole(&values) {
+            total.error += 10.0 * scale * magnitude;
+        }
     }
     total
 }

@@ -15,7 +15,6 @@ use super::accelerate::{
 };
 use super::areas::{Area, Areas};
 use super::oscillator::DIVISIONS;
-use super::quadrature::UNBOUNDED;
 
 /// An integral: its value and how far it can be believed.
 ///
@@ -173,9 +172,7 @@ impl Computed {
         for k in 0..self.areas.len() {
             for level in 1..DIVISIONS.len() {
                 let old = self.areas[k];
-                let enough = old.truncation <= share.max(floor).max(0.5 * old.noise);
-                // A pole does not go away.
-                if enough || old.truncation >= UNBOUNDED || old.level >= level {
+                if old.truncation <= share.max(floor).max(0.5 * old.noise) || old.level >= level {
                     break;
                 }
                 let mut new = source.area(k, level);

@@ -261,9 +261,6 @@ pub fn quadpack_error(gauss: f64, kronrod: f64, magnitude: f64, deviation: f64) 
     }
 }
 
-/// Largest error that is told: of values of which nothing is known.
-pub(super) const UNBOUNDED: f64 = 1e300;
-
 /// Whether values at ascending nodes change their sign through infinity: between two that are twice as large as those beyond them, where a zero has
 /// smaller ones. Values below a thousandth of the largest may be roundoff.
 pub(super) fn has_pole(values: &[f64]) -> bool {
@@ -425,7 +422,8 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
         let oldest_change = (older - oldest).abs();
         // Digits that do not double are those of a step or a kink; then one change may be small by accident.
         let size = magnitude * step * width;
-        let slow = older_change / size > (oldest_change / size).powf(1.35);
+        let doubled = (0.1 * oldest_change).min(size * (oldest_change / size).powf(1.35));
+        let slow = change > 1e-12 * size && older_change > doubled;
         // The digits double with each level; the error of this value is less than the square of the last relative change, but not
         // believed to be less than a tenth of what a merely linear convergence would leave.
         let error = if level < 2 {
@@ -460,7 +458,7 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
         seen.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let values: Vec<f64> = seen.iter().map(|seen| seen.2).collect();
         if has_pole(&values) {
-            estimate.error = UNBOUNDED;
+            estimate.error += 10.0 * estimate.magnitude;
         }
     }
     estimate

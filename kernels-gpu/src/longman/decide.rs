@@ -667,11 +667,17 @@ fn probe<T: Real, S: Simt, A: Amplitude<T>>(
                 weight = T::ZERO;
             }
         }
-        error = weight.mul_add(off, error);
+        // Far out, where nothing has a weight, the bound may be no number.
+        if weight > T::ZERO {
+            error = weight.mul_add(off, error);
+        }
         if j >= head + panels {
             // Where a value is roundoff it says nothing of what the amplitude does.
-            let seen = off <= number(0.01) * size || off <= noise;
-            finite = finite && seen && size < T::ONE / T::ZERO;
+            // A zero without any bound is one that numbers too large to be numbers left.
+            let infinity = T::ONE / T::ZERO;
+            let bounded = off < infinity;
+            let seen = off <= number(0.01) * size || off <= noise || (!bounded && size <= T::ZERO);
+            finite = finite && seen && size < infinity;
             far.look(size * number(own));
             beyond *= factor;
             // A Bessel function falls like x^-1/2 itself.

@@ -261,7 +261,7 @@ impl Times {
             ("one core f64", "one core, f64"),
             ("warp f64 with transfers", "GPU, f64"),
             ("warp f32 with transfers", "GPU, f32"),
-            ("warp f32 hardware with transfers", "GPU, f32, hardware"),
+            ("warp f32 hardware with transfers", "GPU, f32, SFU"),
         ];
         let mut curves = self.curves(&drawn, 16, true);
         for (label, colour, seconds) in [
