@@ -121,7 +121,7 @@ impl Computed {
         if !self.finite() {
             return Integral::without_value(Status::NotFinite);
         }
-        self.refine(source, demand);
+        let rough = self.refine(source, demand);
         if !self.finite() {
             return Integral::without_value(Status::NotFinite);
         }
@@ -130,7 +130,11 @@ impl Computed {
         let negligible = v.iter().rev().take_while(|v| **v <= NEGLIGIBLE * total);
         let negligible = negligible.count();
         if negligible >= 2 {
-            return self.direct(v.len() - negligible, demand);
+            // What has died away may still come back.
+            return match source.vanishes(self.nothing(source)) {
+                Some(false) => Integral::without_value(Status::PremiseViolated),
+                _ => self.direct(v.len() - negligible, demand),
+            };
         }
         // Values with an absolute error have nothing to say below it.
         let drowned = |k: &usize| v[*k] <= 4.0 * self.areas[*k].floor;
@@ -139,7 +143,7 @@ impl Computed {
             return self.direct(v.len() - drowned, demand);
         }
         match self.premise(&v) {
-            Some(p) if self.vanishes(source, &v, p) => self.accelerated(p, &v, demand),
+            Some(p) if self.vanishes(source, &v, p) => self.accelerated(p, rough, &v, demand),
             _ => Integral::without_value(Status::PremiseViolated),
         }
     }
@@ -160,19 +164,22 @@ impl Computed {
         2.0 * f64::EPSILON * (self.head.value.abs() + 2.0 * largest.fold(0.0, f64::max))
     }
 
-    /// Divides the areas whose quadrature error is above their noise, above roundoff, and above their share of the tolerance.
-    fn refine(&mut self, source: &mut dyn Areas, demand: &Demand) {
+    /// Divides the areas whose quadrature error is above their noise, above roundoff, and above their share of the tolerance. Returns the number of areas up to
+    /// the last one that stays so: where the integrand has a step or a kink, and the areas before are none of the same law as those beyond.
+    fn refine(&mut self, source: &mut dyn Areas, demand: &Demand) -> usize {
         let count = self.areas.len() as f64;
         let values: Vec<f64> = self.areas.iter().map(|a| a.value.abs()).collect();
         let sign = self.areas.first().map_or(1.0, |a| a.value.signum());
         let guess = self.head.value + sign * weighted(Weights::get().euler(values.len()), &values);
         // A guess that cancels must not ask for what cannot be had.
-        let share = 0.01 * demand.tolerance(guess) / count;
+        let share = 0.1 * demand.tolerance(guess) / count;
         let floor = demand.accuracy.max(f64::EPSILON) * self.scale() / count;
+        let unsettled =
+            |area: &Area| area.truncation > share.max(floor).max(0.5 * (area.noise + area.floor));
         for k in 0..self.areas.len() {
             for level in 1..DIVISIONS.len() {
                 let old = self.areas[k];
-                if old.truncation <= share.max(floor).max(0.5 * old.noise) || old.level >= level {
+                if !unsettled(&old) || old.level >= level {
                     break;
                 }
                 let mut new = source.area(k, level);
@@ -185,6 +192,7 @@ impl Computed {
                 self.areas[k] = new;
             }
         }
+        self.areas.iter().rposition(unsettled).map_or(0, |k| k + 1)
     }
 
     /// The first area from which the premise holds.
@@ -212,10 +220,14 @@ impl Computed {
 
     /// Whether the areas fall to zero: seen far out where the amplitude is known there, else guessed from the areas.
     fn vanishes(&self, source: &mut dyn Areas, v: &[f64], p: usize) -> bool {
-        let negligible = 1e-3 * source.roundoff() * self.scale();
         source
-            .vanishes(negligible)
+            .vanishes(self.nothing(source))
             .unwrap_or_else(|| !self.levels_off(source, v, p))
+    }
+
+    /// Areas far out that are below this are nothing.
+    fn nothing(&self, source: &dyn Areas) -> f64 {
+        1e-3 * source.roundoff() * self.scale()
     }
 
     /// Whether the areas fall to a constant above zero, where the integral diverges though they fall: they no longer fall in the second half, or
@@ -269,13 +281,16 @@ impl Computed {
         }
     }
 
-    fn accelerated(&self, p: usize, v: &[f64], demand: &Demand) -> Integral {
+    /// The verdict where the areas alternate and fall from `p` on, and are smooth beyond `rough`.
+    fn accelerated(&self, p: usize, rough: usize, v: &[f64], demand: &Demand) -> Integral {
         let count = v.len();
         let mut candidates: Vec<Candidate> = Vec::new();
+        // Areas that grow first are none of the theory by which a change shows the error, nor are those about a step.
+        let smooth = count - rough >= LEAST.max(count / 4);
+        let caution = if p > 0 || !smooth { 100.0 } else { 1.0 };
+        let p = if smooth { p.max(rough) } else { p };
         let mut skips = [p, count / 4, count / 3, count / 2].map(|skip| skip.max(p));
         skips.sort_unstable();
-        // Areas that grow first are none of the theory by which a change shows the error.
-        let caution = if p > 0 { 100.0 } else { 1.0 };
         for (i, &skip) in skips.iter().enumerate() {
             if i > 0 && skips[i - 1] == skip || count - skip < 4 {
                 continue;
@@ -328,38 +343,42 @@ impl Computed {
 
     /// Euler and Cohen-Villegas-Zagier after `skip` areas; their estimates are multiplied by `caution`.
     fn linear(&self, skip: usize, v: &[f64], caution: f64) -> [Candidate; 2] {
-        let tables = Weights::get();
         let (tail, areas) = (&v[skip..], &self.areas[skip..]);
         let n = tail.len();
         let (value, error, magnitude) = self.beginning(skip);
         let sign = areas.first().map_or(1.0, |a| a.value.signum());
-        let candidate = |accelerator, weights: &[f64], before: &[f64], bound: f64, part: f64| {
-            let sum = weighted(weights, tail);
-            let change = (sum - weighted(before, tail)).abs();
-            let errors = weights.iter().zip(areas).map(|(c, a)| c * a.error());
-            let magnitudes = weights.iter().zip(tail).map(|(c, v)| c * v);
-            Candidate {
-                accelerator,
-                areas: v.len(),
-                value: value + sign * sum,
-                error: error + caution * bound.max(part * change) + errors.sum::<f64>(),
-                magnitude: magnitude + magnitudes.sum::<f64>(),
-            }
-        };
+        let candidate =
+            |accelerator, weights: fn(usize) -> &'static [f64], fewer, bound: f64, part: f64| {
+                let sums =
+                    [n, n - fewer, n.saturating_sub(2 * fewer)].map(|n| weighted(weights(n), tail));
+                let [change, before] = [sums[0] - sums[1], sums[1] - sums[2]].map(f64::abs);
+                // A change tells more than the error where each is less than the one before by as much as the theory promises.
+                let part = part.max((change / before).min(1.0));
+                let weights = weights(n);
+                let errors = weights.iter().zip(areas).map(|(c, a)| c * a.error());
+                let magnitudes = weights.iter().zip(tail).map(|(c, v)| c * v);
+                Candidate {
+                    accelerator,
+                    areas: v.len(),
+                    value: value + sign * sums[0],
+                    error: error + caution * bound.max(part * change) + errors.sum::<f64>(),
+                    magnitude: magnitude + magnitudes.sum::<f64>(),
+                }
+            };
         let bound = remainder_bound(&differences(tail));
         let cvz_bound = 2.0 * tail[0] * (3.0 + 8f64.sqrt()).powi(-(n as i32));
         [
             candidate(
                 Accelerator::Euler,
-                tables.euler(n),
-                tables.euler(n - 2),
+                |n| Weights::get().euler(n),
+                2,
                 bound,
                 0.25,
             ),
             candidate(
                 Accelerator::Cvz,
-                tables.cvz(n),
-                tables.cvz(n - 3),
+                |n| Weights::get().cvz(n),
+                3,
                 cvz_bound,
                 0.05,
             ),

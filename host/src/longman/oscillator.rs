@@ -241,6 +241,14 @@ impl PhaseTable {
         local_bessel(nu, low, theta)
     }
 
+    /// Value just outside the area between the zeros `low` and `high`, below which lies this part of it, like [`value`](Self::value).
+    pub(super) fn beyond(&self, (low, high): (f64, f64), part: f64) -> f64 {
+        match self.oscillator {
+            Oscillator::Cos | Oscillator::Sin => (PI * part.min(1.0 - part)).sin(),
+            Oscillator::BesselJ(nu) => local_bessel(nu, low, part * (high - low)),
+        }
+    }
+
     /// Sign of the oscillator after the zero `low`; 1 for Bessel functions, whose values have theirs.
     pub(super) fn sign(&self, low: f64) -> f64 {
         let parity = match self.oscillator {

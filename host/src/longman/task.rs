@@ -9,6 +9,7 @@ use rarefy_kernels::longman::functions::Functions;
 use rayon::prelude::*;
 use serde::{Serialize, Serializer};
 
+use super::areas::Farsighted;
 use super::driver::Integral;
 use super::expression::{Evaluator, Expression, Program};
 use super::family::{DOUBLE_FOURIER, Family};
@@ -182,6 +183,14 @@ impl Quantity {
 
     fn evaluator<T: Functions>(&self, row: &[f64]) -> Result<Evaluator<'_, T>> {
         Evaluator::new(&self.program, &self.parameters(row))
+    }
+
+    fn farsighted<T: Functions>(&self, row: &[f64]) -> Result<Farsighted<'_, T>> {
+        let parameters = self.parameters(row);
+        Ok(Farsighted {
+            near: Evaluator::new(&self.program, &parameters)?,
+            far: Evaluator::new(&self.program, &parameters)?,
+        })
     }
 
     /// The value of a quantity that does not depend on x.
@@ -395,7 +404,7 @@ impl Task {
             } => {
                 let omega = frequency.value(values)?;
                 let oscillator = kind.oscillator(values)?;
-                let g = amplitude.evaluator::<T>(values)?;
+                let g = amplitude.farsighted::<T>(values)?;
                 let settings = with(amplitude, oscillator.epsilons());
                 oscillating(g, oscillator, omega, lower, &settings)
             }
@@ -442,7 +451,7 @@ impl Task {
                 integrand,
                 boundaries,
             } => {
-                let f = integrand.evaluator::<T>(values)?;
+                let f = integrand.farsighted::<T>(values)?;
                 between(f, lower, boundaries, &with(integrand, 4.0))
             }
             Form::DoubleFourier {

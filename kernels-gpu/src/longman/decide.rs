@@ -548,8 +548,9 @@ impl<T: Real> FarOut<T> {
     pub fn look(&mut self, size: T) {
         if self.looks == 0 {
             self.first = size;
-        } else if self.looks <= 2 && size <= T::from_f64(1e-14) * self.first {
-            self.gone = true;
+        } else {
+            let nothing = size <= T::from_f64(1e-14) * self.first;
+            self.gone = nothing && (self.gone || self.looks <= 2);
         }
         if self.looks >= 2 {
             let ratio = if size > T::ZERO {

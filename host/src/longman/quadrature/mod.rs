@@ -1,8 +1,11 @@
 //! Quadrature: Gauss and Kronrod rules of any order, and tanh-sinh for ranges with singular ends.
 
 use std::collections::HashMap;
-use std::f64::consts::FRAC_PI_2;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+mod tanh_sinh;
+
+pub use tanh_sinh::{Node, tanh_sinh, tanh_sinh_nodes};
 
 /// Fewest and most Gauss points.
 pub const GAUSS_POINTS: std::ops::RangeInclusive<usize> = 2..=64;
@@ -66,32 +69,69 @@ pub struct Kronrod {
     pub rule: Rule,
     /// The weights of Gauss at the same nodes; 0 at the added ones.
     pub gauss: Vec<f64>,
-    /// For each node what its value adds to the last six Legendre coefficients that the rule gives, the highest first; see [`smoothness`](Self::smoothness).
-    tail: Vec<[f64; 6]>,
+    /// For each degree, from the highest one down, what the value at each node adds to the Legendre coefficient.
+    coefficients: Vec<Vec<f64>>,
+    /// What the value at each node adds to that of the polynomial through all of them at the mirror image of the last node in the upper end.
+    beyond: Vec<f64>,
 }
 
 impl Kronrod {
-    /// The error for a range of width 2 that the decay of the last Legendre coefficients of the `values` at the nodes lets expect.
+    /// The error for a range of width 2 that the decay of the Legendre coefficients of the `values` at the nodes lets expect.
     ///
-    /// The sums of Gauss and Kronrod differ by one number, which is small by accident where a step or a kink lies at some places. Six coefficients are not:
-    /// of a smooth integrand they fall, and are continued to the degree at which the rule is no longer exact; of one with a step they stay as large.
+    /// The sums of Gauss and Kronrod differ by one number, which is small by accident where a step or a kink lies at some places. The upper third of the
+    /// coefficients is not: of a smooth integrand they are smaller than those of the middle third, at a rate that is continued to the degree at which the rule is
+    /// no longer exact; of one with a step they stay as large. Wherever it lies, over a third of the degrees their phase turns
+    /// far enough that not all of them pass through zero.
     pub fn smoothness(&self, values: &[f64]) -> f64 {
-        let mut coefficients = [0.0_f64; 6];
-        let mut largest = 0.0_f64;
-        for (tail, value) in self.tail.iter().zip(values) {
-            largest = largest.max(value.abs());
-            for (sum, weight) in coefficients.iter_mut().zip(tail) {
-                *sum += weight * value;
-            }
-        }
-        // By pairs, as an even or odd integrand has only every second one.
-        let [a, b, c, d, e, f] = coefficients.map(f64::abs);
-        let (last, middle, first) = (a.max(b), c.max(d), e.max(f));
+        let largest = values.iter().fold(0.0_f64, |m, value| m.max(value.abs()));
+        let size = |weights: &Vec<f64>| {
+            let terms = weights.iter().zip(values);
+            terms
+                .map(|(weight, value)| weight * value)
+                .sum::<f64>()
+                .abs()
+        };
+        let (upper, middle) = self.coefficients.split_at(self.coefficients.len() / 2);
+        let last = upper.iter().map(size).fold(0.0, f64::max);
         if last <= 16.0 * f64::EPSILON * largest {
             return 0.0;
         }
-        let fall = (last / middle).max(middle / first).min(1.0);
-        8.0 * last * fall.powi(6)
+        let before = middle.iter().map(size).fold(0.0, f64::max);
+        // Three thirds and more lie between the last one and the degree where errors begin.
+        8.0 * last * (last / before).min(1.0).powi(3)
+    }
+
+    /// The value of the polynomial through the `values` at the nodes as far beyond the upper end as the last node is before it.
+    pub fn beyond(&self, values: &[f64]) -> f64 {
+        let terms = self.beyond.iter().zip(values);
+        terms.map(|(weight, value)| weight * value).sum()
+    }
+
+    /// The same beyond the lower end.
+    pub fn before(&self, values: &[f64]) -> f64 {
+        let terms = self.beyond.iter().zip(values.iter().rev());
+        terms.map(|(weight, value)| weight * value).sum()
+    }
+
+    /// Distance of the last node from the upper end.
+    pub fn margin(&self) -> f64 {
+        self.rule.nodes.last().map_or(0.0, |last| 1.0 - last)
+    }
+
+    /// By how much errors of the values may be larger in [`beyond`](Self::beyond).
+    pub fn amplification(&self) -> f64 {
+        self.beyond.iter().map(|weight| weight.abs()).sum()
+    }
+
+    /// The error for a range of width 2 where the values next to its ends differ by as much as `steps` in sum from what the polynomial through those inside makes
+    /// of them.
+    ///
+    /// Where an integrand has a step, the polynomial through the nodes shows it beyond both ends: the error is at most 0.34 of the sum, wherever the step
+    /// lies, between the last node and the end too. For a kink it is up to 0.42, 0.68, 0.96, 1.4 with 4, 7, 10, 15 Gauss points. Of a smooth integrand the sum is
+    /// the error of interpolation, 4e-14 for a half cycle of a sine under 15 nodes.
+    pub fn unseen(&self, steps: f64) -> f64 {
+        let points = (self.rule.nodes.len() / 2) as f64;
+        0.15 * points.max(4.0) * steps
     }
 
     /// The rule that extends `points` Gauss points. Computed once for each number of points.
@@ -132,17 +172,32 @@ impl Kronrod {
         }
         // Products of two polynomials up to this degree are integrated exactly.
         let highest = (3 * points).div_ceil(2);
-        let tail = rule.nodes.iter().zip(&rule.weights);
-        let tail = tail.map(|(&node, weight)| {
-            std::array::from_fn(|j| match highest.checked_sub(j) {
-                Some(degree) if degree >= 1 => {
-                    (degree as f64 + 0.5) * weight * legendre(degree, node).0
-                }
-                _ => 0.0,
-            })
+        let third = ((highest + 1) / 3).max(2);
+        let coefficients = (0..2 * third).map(|below| {
+            let degree = highest - below;
+            let nodes = rule.nodes.iter().zip(&rule.weights);
+            let weight = |(&node, weight)| {
+                let value = if degree == 0 {
+                    1.0
+                } else {
+                    legendre(degree, node).0
+                };
+                (degree as f64 + 0.5) * weight * value
+            };
+            nodes.map(weight).collect()
         });
+        let coefficients = coefficients.collect();
+        let mirrored = 2.0 - rule.nodes.last().copied().unwrap_or(1.0);
+        let beyond = (0..count).map(|j| {
+            let others = (0..count).filter(|k| *k != j);
+            others
+                .map(|k| (mirrored - rule.nodes[k]) / (rule.nodes[j] - rule.nodes[k]))
+                .product()
+        });
+        let beyond = beyond.collect();
         Self {
-            tail: tail.collect(),
+            coefficients,
+            beyond,
             rule,
             gauss: weights,
         }
@@ -293,191 +348,6 @@ pub struct Estimate {
     pub magnitude: f64,
 }
 
-/// Abscissas of tanh-sinh: the distance from the nearer end in units of the width, and the weight times dx/dt in the same units.
-#[derive(Debug)]
-struct TanhSinh {
-    /// For each level the new points t > 0 (level 0: t = 0 too).
-    levels: Vec<Vec<(f64, f64)>>,
-}
-
-/// Levels of tanh-sinh; the step of level l is 2^-l.
-const LEVELS: usize = 9;
-
-/// A node of [`tanh_sinh`]: its distances from both ends of the range.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Node {
-    /// Distance from the lower end; exact if it is the smaller one.
-    pub below: f64,
-    /// Distance from the upper end; exact if it is the smaller one.
-    pub above: f64,
-    /// Its place among the nodes of [`tanh_sinh_nodes`].
-    pub place: usize,
-}
-
-impl Node {
-    fn new(near: f64, width: f64, side: usize, place: usize) -> Self {
-        let (below, above) = if side == 0 {
-            (near, width - near)
-        } else {
-            (width - near, near)
-        };
-        Self {
-            below,
-            above,
-            place,
-        }
-    }
-}
-
-/// The nodes of the first levels in a range of this width, in the order of their places.
-pub fn tanh_sinh_nodes(width: f64, levels: usize) -> Vec<Node> {
-    let points = TanhSinh::get().levels.iter().take(levels).flatten();
-    points
-        .enumerate()
-        .flat_map(|(i, &(distance, _))| {
-            [0, 1].map(|side| Node::new(distance * width, width, side, 2 * i + side))
-        })
-        .collect()
-}
-
-impl TanhSinh {
-    fn get() -> &'static Self {
-        static TABLE: OnceLock<TanhSinh> = OnceLock::new();
-        TABLE.get_or_init(|| {
-            let levels = (0..LEVELS).map(|level| {
-                let step = 0.5_f64.powi(level as i32);
-                let (first, stride) = if level == 0 { (0, 1) } else { (1, 2) };
-                (first..)
-                    .step_by(stride)
-                    .map(|k| f64::from(k) * step)
-                    .map(|t| {
-                        // The distance from the end: 1/(1 + e^(pi sinh t)).
-                        let u = FRAC_PI_2 * t.sinh();
-                        let distance = (-2.0 * u).exp() / (1.0 + (-2.0 * u).exp());
-                        let weight = FRAC_PI_2 * t.cosh() * 2.0 * distance * (1.0 - distance);
-                        (distance, weight)
-                    })
-                    .take_while(|(distance, _)| *distance > 1e-300)
-                    .collect()
-            });
-            TanhSinh {
-                levels: levels.collect(),
-            }
-        })
-    }
-}
-
-/// Integral of `f` over a range of this width by tanh-sinh, the step halved until the value settles to `tolerance` of its magnitude.
-///
-/// Values that are not finite are dropped at
-/// the last nodes of either end, as an endpoint may be singular; elsewhere they make the value not finite. What is cut off
-/// is added to the error.
-pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) -> Estimate {
-    let table = TanhSinh::get();
-    let (mut sum, mut magnitude) = (0.0_f64, 0.0_f64);
-    let mut previous = [f64::NAN; 3];
-    let mut estimate = Estimate::default();
-    // Distance from which on each end is cut off, because f is not finite nearer to it.
-    let mut cut = [0.0_f64; 2];
-    // Nearest distances that count.
-    let mut nearest = [width; 2];
-    let mut first = 0;
-    // Side, distance from its end (negative at the upper one, so that both ascend), and the value there.
-    let mut seen: Vec<(usize, f64, f64)> = Vec::new();
-    for (level, points) in table.levels.iter().enumerate() {
-        let step = 0.5_f64.powi(level as i32);
-        let (mut part, mut part_magnitude) = (0.0, 0.0);
-        for (place, &(distance, weight)) in (first..).zip(points) {
-            let near = distance * width;
-            let sides = if level == 0 && distance == 0.5 { 1 } else { 2 };
-            for (side, (cut, nearest)) in cut.iter_mut().zip(&mut nearest).enumerate().take(sides) {
-                if near <= *cut {
-                    continue;
-                }
-                let value = f(Node::new(near, width, side, 2 * place + side));
-                if value.is_finite() {
-                    seen.push((side, if side == 0 { near } else { -near }, value));
-                    part += weight * value;
-                    part_magnitude += weight * value.abs();
-                    *nearest = nearest.min(near);
-                } else if distance < 1e-8 {
-                    *cut = near;
-                } else {
-                    return Estimate {
-                        value: f64::NAN,
-                        error: f64::INFINITY,
-                        magnitude: f64::INFINITY,
-                    };
-                }
-            }
-        }
-        first += points.len();
-        sum += part;
-        magnitude += part_magnitude;
-        let value = sum * step * width;
-        let roundoff = f64::EPSILON * magnitude * step * width;
-        let [oldest, older, last] = previous;
-        let change = (value - last).abs();
-        let older_change = (last - older).abs();
-        let oldest_change = (older - oldest).abs();
-        // Digits that do not double are those of a step or a kink; then one change may be small by accident.
-        let size = magnitude * step * width;
-        let doubled = (0.1 * oldest_change).min(size * (oldest_change / size).powf(1.35));
-        let slow = change > 1e-12 * size && older_change > doubled;
-        // The digits double with each level; the error of this value is less than the square of the last relative change, but not
-        // believed to be less than a tenth of what a merely linear convergence would leave.
-        let error = if level < 2 {
-            f64::INFINITY
-        } else if change <= roundoff {
-            roundoff
-        } else if slow {
-            change.max(older_change * (older_change / oldest_change).min(1.0))
-        } else if change < older_change {
-            let rate = change / older_change;
-            (change * rate).max(roundoff)
-        } else {
-            change
-        };
-        let end = ends(f, width, &nearest);
-        estimate = Estimate {
-            value,
-            error: error + end,
-            magnitude: magnitude * step * width,
-        };
-        // Two levels may agree by accident: the likelier, the looser the tolerance. Then the change before must be what the square of the
-        // digits promises.
-        let steady =
-            tolerance < 1e-12 || older_change <= 0.1 * tolerance.sqrt() * estimate.magnitude;
-        let settled = steady && change <= tolerance * estimate.magnitude;
-        if level >= 3 && (settled || change <= roundoff) {
-            break;
-        }
-        previous = [older, last, value];
-    }
-    if seen.iter().any(|seen| seen.2 > 0.0) && seen.iter().any(|seen| seen.2 < 0.0) {
-        seen.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let values: Vec<f64> = seen.iter().map(|seen| seen.2).collect();
-        if has_pole(&values) {
-            estimate.error += 10.0 * estimate.magnitude;
-        }
-    }
-    estimate
-}
-
-/// What lies between the ends and the last nodes, if f behaves as a power there: the integral of d^-p up to d is d f(d)/(1-p).
-fn ends(f: &mut impl FnMut(Node) -> f64, width: f64, nearest: &[f64; 2]) -> f64 {
-    let mut missing = 0.0;
-    for (side, &near) in nearest.iter().enumerate() {
-        let mut area = |near: f64| f(Node::new(near, width, side, usize::MAX)).abs() * near;
-        let (here, further) = (area(near), area(16.0 * near));
-        if here.is_finite() && further.is_finite() && here > 0.0 {
-            let power = (further / here).ln() / 16f64.ln();
-            missing += here / power.max(1e-3);
-        }
-    }
-    missing
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -526,41 +396,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn tanh_sinh_integrates_singular_ends_and_tells_its_error() {
-        type Case = (&'static str, f64, fn(f64, f64) -> f64, f64);
-        let cases: [Case; 6] = [
-            ("x^-1/2", 1.0, |x, _| 1.0 / x.sqrt(), 2.0),
-            ("x^-0.9", 1.0, |x, _| x.powf(-0.9), 10.0),
-            ("ln x", 2.0, |x, _| x.ln(), 2.0 * 2f64.ln() - 2.0),
-            ("exp", 3.0, |x, _| x.exp(), 3f64.exp() - 1.0),
-            (
-                "both ends",
-                1.0,
-                |x, y| 1.0 / (x * y).sqrt(),
-                std::f64::consts::PI,
-            ),
-            ("steep", 40.0, |x, _| (-20.0 * x).exp(), 0.05),
-        ];
-        for (name, width, f, right) in cases {
-            let found = tanh_sinh(width, 1e-15, &mut |node| f(node.below, node.above));
-            let error = (found.value - right).abs();
-            assert!(error <= 4e-15 * right.abs(), "{name}: {error:e}");
-            assert!(
-                found.error < 1e-13 * right.abs(),
-                "{name}: {:e}",
-                found.error
-            );
-        }
-        // 1e-300^0.03 = 0.1%: honest about what no f64 can resolve.
-        let found = tanh_sinh(1.0, 1e-15, &mut |node| node.below.powf(-0.97));
-        let error = (found.value - 1.0 / 0.03).abs();
-        assert!(
-            error < found.error && found.error < 1e-6,
-            "{error:e} {:e}",
-            found.error
-        );
     }
 }
