@@ -320,7 +320,7 @@ impl Computed {
         let error = candidates
             .iter()
             .filter(|other| other.areas == count && is_linear(other.accelerator))
-            .map(|other| (best.value - other.value).abs() - other.error)
+            .map(|other| (best.value - other.value).abs() - other.claim)
             .fold(best.error, f64::max);
         Integral {
             value: best.value,
@@ -352,16 +352,25 @@ impl Computed {
                 let sums =
                     [n, n - fewer, n.saturating_sub(2 * fewer)].map(|n| weighted(weights(n), tail));
                 let [change, before] = [sums[0] - sums[1], sums[1] - sums[2]].map(f64::abs);
-                // A change tells more than the error where each is less than the one before by as much as the theory promises.
-                let part = part.max((change / before).min(1.0));
+                // What is left of a geometric sequence of changes, but no less than the part of the last one that the theory promises.
+                let rate = change / before;
+                let left = if rate < 0.9 {
+                    rate / (1.0 - rate)
+                } else {
+                    10.0
+                };
+                let remainder = bound.max(part.max(left) * change);
+                let least = bound.max(part * change);
                 let weights = weights(n);
                 let errors = weights.iter().zip(areas).map(|(c, a)| c * a.error());
+                let error = error + errors.sum::<f64>();
                 let magnitudes = weights.iter().zip(tail).map(|(c, v)| c * v);
                 Candidate {
                     accelerator,
                     areas: v.len(),
                     value: value + sign * sums[0],
-                    error: error + caution * bound.max(part * change) + errors.sum::<f64>(),
+                    error: error + caution * remainder,
+                    claim: error + caution * least,
                     magnitude: magnitude + magnitudes.sum::<f64>(),
                 }
             };
@@ -401,6 +410,7 @@ impl Computed {
             areas: v.len(),
             value: value + sign * sum.value,
             error: error + errors + 4.0 * sum.error,
+            claim: error + errors + 4.0 * sum.error,
             magnitude: magnitude + tail.iter().sum::<f64>(),
         })
     }
@@ -417,6 +427,8 @@ struct Candidate {
     areas: usize,
     value: f64,
     error: f64,
+    /// The error if the sum converges as the theory promises: what another candidate must not contradict.
+    claim: f64,
     magnitude: f64,
 }
 
