@@ -282,7 +282,9 @@ impl<G: Function> Areas for Oscillating<'_, G> {
                     osc * rounding.at(*amplitude, node, osc, x)
                 }
                 Place::Beyond if x < lower => f64::NAN,
-                Place::Beyond => sign * table.beyond((low, high), part) * amplitude.at(x),
+                Place::Beyond => {
+                    sign * table.beyond(index, (low, high), level, part) * amplitude.at(x)
+                }
             }
         });
         Area {

@@ -172,7 +172,7 @@ impl Computed {
         let sign = self.areas.first().map_or(1.0, |a| a.value.signum());
         let guess = self.head.value + sign * weighted(Weights::get().euler(values.len()), &values);
         // A guess that cancels must not ask for what cannot be had.
-        let share = 0.1 * demand.tolerance(guess) / count;
+        let share = 0.03 * demand.tolerance(guess) / count;
         let floor = demand.accuracy.max(f64::EPSILON) * self.scale() / count;
         let unsettled =
             |area: &Area| area.truncation > share.max(floor).max(0.5 * (area.noise + area.floor));
@@ -352,18 +352,20 @@ impl Computed {
                 let sums =
                     [n, n - fewer, n.saturating_sub(2 * fewer)].map(|n| weighted(weights(n), tail));
                 let [change, before] = [sums[0] - sums[1], sums[1] - sums[2]].map(f64::abs);
-                // What is left of a geometric sequence of changes, but no less than the part of the last one that the theory promises.
+                let weights = weights(n);
+                let errors = weights.iter().zip(areas).map(|(c, a)| c * a.error());
+                let errors = errors.sum::<f64>();
+                // What is left of a geometric sequence of changes, but no less than the part of the last one that the theory promises. Changes
+                // within the areas' errors are none.
                 let rate = change / before;
                 let left = if rate < 0.9 {
                     rate / (1.0 - rate)
                 } else {
                     10.0
                 };
-                let remainder = bound.max(part.max(left) * change);
                 let least = bound.max(part * change);
-                let weights = weights(n);
-                let errors = weights.iter().zip(areas).map(|(c, a)| c * a.error());
-                let error = error + errors.sum::<f64>();
+                let remainder = least.max(left * (change - errors));
+                let error = error + errors;
                 let magnitudes = weights.iter().zip(tail).map(|(c, v)| c * v);
                 Candidate {
                     accelerator,

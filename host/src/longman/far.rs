@@ -181,3 +181,52 @@ fn levels(looks: &[Size], nothing: f64) -> bool {
         pair.iter().all(sharp) && pair[1].value / pair[0].value > 0.97 - noise
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks at A r^-jp + c with roundoff that grows like the phase.
+    fn looks(size: impl Fn(f64) -> f64) -> Vec<Size> {
+        (0..LOOKS as i32)
+            .map(|j| {
+                let distance = 10f64.powf(STEP * f64::from(j));
+                let value = size(distance).abs();
+                Size {
+                    value,
+                    error: 1e-14 * distance * value,
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn constants_below_powers_are_told_from_slow_powers() {
+        for constant in [1e-2, -1e-2, 1e-5, -1e-5, 1e-8, -1e-8] {
+            for power in [0.3, 0.5, 1.0, 3.0] {
+                let sizes = looks(|x| x.powf(-power) + constant);
+                assert!(levels(&sizes, 1e-18), "{constant:e} {power}");
+            }
+            let sizes = looks(|x| (-x).exp() + constant);
+            assert!(levels(&sizes, 1e-18), "{constant:e}");
+            let sizes = looks(|x| 1.0 / x + constant * x.powf(0.1));
+            assert!(
+                levels(&sizes, 1e-18) || grows(&sizes, 1e-18),
+                "{constant:e}"
+            );
+        }
+        let vanishing: [fn(f64) -> f64; 7] = [
+            |x| x.powf(-0.05),
+            |x| x.powf(-0.5),
+            |x| 1.0 / x,
+            |x| (-x).exp(),
+            |x| 1e-3 * x.powf(-0.2) + 1.0 / x,
+            |x| x.powf(-0.5) - 1e-4 * x.powf(-0.25),
+            |x| 1.0 / (10.0 + x).ln(),
+        ];
+        for (i, size) in vanishing.into_iter().enumerate() {
+            let sizes = looks(size);
+            assert!(!levels(&sizes, 1e-18) && !grows(&sizes, 1e-18), "{i}");
+        }
+    }
+}

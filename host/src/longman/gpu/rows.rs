@@ -192,13 +192,32 @@ impl Tables {
     pub(super) fn new(config: &BatchConfig, epsilon: f64) -> Self {
         let (start, bounds) = boundaries(&config.oscillation, config.areas);
         let kronrod = Kronrod::new(7);
+        // The nodes of the rule between their mirror images in both ends, where the polynomial through them is compared with the values.
+        let outside = 1.0 + kronrod.margin();
+        let between = |first: f64, inside: &[f64], last: f64| -> Vec<f64> {
+            [&[first], inside, &[last]].concat()
+        };
+        let extended = Rule {
+            nodes: between(-outside, &kronrod.rule.nodes, outside),
+            weights: between(0.0, &kronrod.rule.weights, 0.0),
+        };
+        let (weights, gauss) = (&extended.weights, between(0.0, &kronrod.gauss, 0.0));
+        let difference: Vec<f64> = kronrod
+            .differences()
+            .map(|weight| kronrod.unseen(weight))
+            .collect();
+        let difference = between(-kronrod.unseen(1.0), &difference, -kronrod.unseen(1.0));
         let mut nodes = Vec::with_capacity(config.areas * PANEL_NODES as usize);
         for k in 0..config.areas {
-            let area = area_nodes(&config.oscillation, &bounds, k, panels(k), &kronrod.rule);
+            let area = area_nodes(&config.oscillation, &bounds, k, panels(k), &extended);
             for (j, (s, factor)) in area.into_iter().enumerate() {
                 let j = j % PANEL_NODES as usize;
-                let weights = [kronrod.rule.weights[j], kronrod.gauss[j]];
-                nodes.push(Quad([s, factor * weights[0], factor * weights[1], 0.0]));
+                nodes.push(Quad([
+                    s,
+                    factor * weights[j],
+                    factor * gauss[j],
+                    factor * difference[j],
+                ]));
             }
         }
         let head = head(&config.oscillation, start, bounds[0], epsilon);
