@@ -8,7 +8,7 @@ use super::expression::Evaluator;
 use super::far::{amplitude_vanishes, integrand_vanishes};
 use super::head::{head_of, head_rounding};
 use super::oscillator::{DIVISIONS, Oscillator, PhaseTable, Start};
-use super::panels::{Place, Rounding, kronrod_sum};
+use super::panels::{Place, Rounding, kronrod_sum, resolved};
 use super::quadrature::{Estimate, Kronrod, Node};
 
 /// Values are nearer to the integrand's than this in units of its magnitude.
@@ -107,6 +107,9 @@ impl Area {
     }
 }
 
+/// Level of an area that is divided where it is not smooth.
+pub(super) const RESOLVED: usize = DIVISIONS.len();
+
 /// A head and areas in an order; the sum of all of them is the integral.
 pub(super) trait Areas {
     /// Unit of roundoff of the abscissas.
@@ -121,6 +124,8 @@ pub(super) trait Areas {
     fn head(&mut self, tolerance: f64) -> Area;
     /// An area, divided into `DIVISIONS[level]` panels.
     fn area(&mut self, k: usize, level: usize) -> Area;
+    /// An area that the most panels do not resolve to within `target`, divided where it is not smooth.
+    fn resolve(&mut self, k: usize, area: Area, target: f64) -> Area;
 }
 
 /// g(x) osc(omega x) from a on.
@@ -264,11 +269,7 @@ impl<G: Function> Areas for Oscillating<'_, G> {
         };
         let panels = DIVISIONS[level];
         let sign = self.table.sign(low);
-        let phase = match self.table.oscillator {
-            // Of zeros far out the difference is coarse.
-            Oscillator::Cos | Oscillator::Sin => std::f64::consts::PI,
-            Oscillator::BesselJ(_) => high - low,
-        };
+        let phase = self.table.phase((low, high));
         let (origin, width) = (low / self.omega, phase / self.omega);
         let index = self.offset + k;
         let (table, amplitude) = (&self.table, &mut self.amplitude);
@@ -291,6 +292,26 @@ impl<G: Function> Areas for Oscillating<'_, G> {
             level,
             ..noisy(sum, width, self.accuracy, 0.0).rounded(rounding.of(width))
         }
+    }
+
+    fn resolve(&mut self, k: usize, area: Area, target: f64) -> Area {
+        let (low, high) = match (self.zeros.get(k), self.zeros.get(k + 1)) {
+            (Some(&low), Some(&high)) => (low, high),
+            _ => return area,
+        };
+        let (table, lower) = (&self.table, self.lower);
+        let sign = table.sign(low);
+        let phase = table.phase((low, high));
+        let (origin, width) = (low / self.omega, phase / self.omega);
+        let amplitude = &mut self.amplitude;
+        let sum = resolved(&table.kronrod, width, self.accuracy, target, |part| {
+            let x = origin + part * width;
+            if x < lower {
+                return f64::NAN;
+            }
+            sign * table.at((low, high), part) * amplitude.at(x)
+        });
+        area.resolved(sum)
     }
 }
 
@@ -369,6 +390,19 @@ impl<F: Function> Areas for Plain<'_, F> {
             ..noisy(sum, width, self.accuracy, high.abs() / width).rounded(rounding.of(width))
         }
     }
+
+    fn resolve(&mut self, k: usize, area: Area, target: f64) -> Area {
+        let (low, high) = match (self.boundaries.get(k), self.boundaries.get(k + 1)) {
+            (Some(&low), Some(&high)) => (low, high),
+            _ => return area,
+        };
+        let (lower, width, integrand) = (self.lower, high - low, &mut self.integrand);
+        let sum = resolved(&self.kronrod, width, self.accuracy, target, |part| {
+            let x = low + part * width;
+            if x < lower { f64::NAN } else { integrand.at(x) }
+        });
+        area.resolved(sum)
+    }
 }
 
 fn distance(boundaries: &[f64], k: usize) -> f64 {
@@ -399,6 +433,16 @@ fn noisy(sum: Estimate, width: f64, accuracy: Accuracy, cycles: f64) -> Area {
 }
 
 impl Area {
+    /// With another quadrature.
+    fn resolved(self, sum: Estimate) -> Self {
+        Self {
+            value: sum.value,
+            truncation: sum.error,
+            level: RESOLVED,
+            ..self
+        }
+    }
+
     /// With the roundoff of the integrand's values, where that is more than what is assumed of any integrand.
     fn rounded(mut self, rounding: f64) -> Self {
         let more = (rounding - self.noise).max(0.0);

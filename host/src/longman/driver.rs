@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use super::accelerate::{
     Weights, differences, levin_u, limit, remainder_bound, weighted, wynn_epsilon,
 };
-use super::areas::{Area, Areas};
+use super::areas::{Area, Areas, RESOLVED};
 use super::oscillator::DIVISIONS;
 
 /// An integral: its value and how far it can be believed.
@@ -165,7 +165,7 @@ impl Computed {
     }
 
     /// Divides the areas whose quadrature error is above their noise, above roundoff, and above their share of the tolerance. Returns the number of areas up to
-    /// the last one that stays so: where the integrand has a step or a kink, and the areas before are none of the same law as those beyond.
+    /// the last one that equal panels do not resolve: there the integrand has a step or a kink, and the areas before are none of the same law as those beyond.
     fn refine(&mut self, source: &mut dyn Areas, demand: &Demand) -> usize {
         let count = self.areas.len() as f64;
         let values: Vec<f64> = self.areas.iter().map(|a| a.value.abs()).collect();
@@ -191,8 +191,13 @@ impl Computed {
                 }
                 self.areas[k] = new;
             }
+            let area = self.areas[k];
+            if unsettled(&area) && area.level < RESOLVED {
+                self.areas[k] = source.resolve(k, area, share.max(floor));
+            }
         }
-        self.areas.iter().rposition(unsettled).map_or(0, |k| k + 1)
+        let rough = |area: &Area| area.level == RESOLVED || unsettled(area);
+        self.areas.iter().rposition(rough).map_or(0, |k| k + 1)
     }
 
     /// The first area from which the premise holds.
@@ -347,6 +352,9 @@ impl Computed {
         let n = tail.len();
         let (value, error, magnitude) = self.beginning(skip);
         let sign = areas.first().map_or(1.0, |a| a.value.signum());
+        let differences = differences(tail);
+        let noise = areas.iter().map(Area::error).fold(0.0, f64::max);
+        let stalled = STALLED * stall(&differences, noise);
         let candidate =
             |accelerator, weights: fn(usize) -> &'static [f64], fewer, bound: f64, part: f64| {
                 let sums =
@@ -364,7 +372,7 @@ impl Computed {
                     10.0
                 };
                 let least = bound.max(part * change);
-                let remainder = least.max(left * (change - errors));
+                let remainder = least.max(left * (change - errors)).max(stalled);
                 let error = error + errors;
                 let magnitudes = weights.iter().zip(tail).map(|(c, v)| c * v);
                 Candidate {
@@ -376,7 +384,7 @@ impl Computed {
                     magnitude: magnitude + magnitudes.sum::<f64>(),
                 }
             };
-        let bound = remainder_bound(&differences(tail));
+        let bound = remainder_bound(&differences);
         let cvz_bound = 2.0 * tail[0] * (3.0 + 8f64.sqrt()).powi(-(n as i32));
         [
             candidate(
@@ -415,6 +423,27 @@ impl Computed {
             claim: error + errors + 4.0 * sum.error,
             magnitude: magnitude + tail.iter().sum::<f64>(),
         })
+    }
+}
+
+/// Largest error of an accelerated sum in units of the part of its areas that does not alternate: the sum of that part itself, of which nothing is known.
+const STALLED: f64 = 100.0;
+
+/// The part of the areas that does not alternate, as that of a ripple at a multiple of the frequency: their differences, over the powers of 2, fall by at
+/// least one half from order to order, and end at that part. 0 where it is within the `noise` of the areas.
+fn stall(differences: &[f64], noise: f64) -> f64 {
+    /// Orders over which they must have fallen to a quarter.
+    const ORDERS: usize = 6;
+    let size = |order: usize| 0.5_f64.powi(order as i32) * differences[order].abs();
+    // By pairs, as one may be small by accident.
+    let pair = |order: usize| size(order).max(size(order - 1));
+    let Some(last) = differences.len().checked_sub(1) else {
+        return 0.0;
+    };
+    if last <= ORDERS || pair(last) <= noise || 4.0 * pair(last) <= pair(last - ORDERS) {
+        0.0
+    } else {
+        pair(last)
     }
 }
 

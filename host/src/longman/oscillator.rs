@@ -259,16 +259,28 @@ impl PhaseTable {
         level: usize,
         part: f64,
     ) -> f64 {
-        match (self.oscillator, self.outside.get(index)) {
-            (Oscillator::Cos | Oscillator::Sin, _) => (PI * part.min(1.0 - part)).sin(),
-            (_, Some([before, after])) if level == 0 && self.zeros.get(index) == Some(&low) => {
-                if part < 0.5 {
-                    *before
-                } else {
-                    *after
-                }
+        match self.outside.get(index) {
+            Some([before, after]) if level == 0 && self.zeros.get(index) == Some(&low) => {
+                if part < 0.5 { *before } else { *after }
             }
-            (Oscillator::BesselJ(nu), _) => local_bessel(nu, low, part * (high - low)),
+            _ => self.at((low, high), part),
+        }
+    }
+
+    /// Value anywhere in the area between the zeros `low` and `high`, or next to it.
+    pub(super) fn at(&self, (low, high): (f64, f64), part: f64) -> f64 {
+        match self.oscillator {
+            Oscillator::Cos | Oscillator::Sin => (PI * part.min(1.0 - part)).sin(),
+            Oscillator::BesselJ(nu) => local_bessel(nu, low, part * (high - low)),
+        }
+    }
+
+    /// Width of the area between two zeros.
+    pub(super) fn phase(&self, (low, high): (f64, f64)) -> f64 {
+        match self.oscillator {
+            // Of zeros far out the difference is coarse.
+            Oscillator::Cos | Oscillator::Sin => PI,
+            Oscillator::BesselJ(_) => high - low,
         }
     }
 

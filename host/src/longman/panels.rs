@@ -127,3 +127,56 @@ pub(super) fn kronrod_sum(
     total.error += scale * kronrod.unseen(steps);
     total
 }
+
+/// Bisections of an area at most, each of which halves what a step leaves, and those that may be in vain.
+const BISECTIONS: usize = 64;
+const VAIN: usize = 4;
+
+/// The same over a range that 8 panels do not resolve: the worst panel is bisected until the error is within `target`. So steps and kinks are found; poles are
+/// not, nor does noise become less. `f` is given the part of the range below.
+pub(super) fn resolved(
+    kronrod: &Kronrod,
+    width: f64,
+    accuracy: Accuracy,
+    target: f64,
+    mut f: impl FnMut(f64) -> f64,
+) -> Estimate {
+    let mut piece = |from: f64, part: f64| {
+        let sum = kronrod_sum(kronrod, (1, part * width), accuracy, |_, below| {
+            f(from + below * part)
+        });
+        (from, part, sum)
+    };
+    let mut pieces: Vec<(f64, f64, Estimate)> =
+        (0..8).map(|i| piece(0.125 * f64::from(i), 0.125)).collect();
+    let mut vain = 0;
+    for _ in 0..BISECTIONS {
+        let total: f64 = pieces.iter().map(|(.., sum)| sum.error).sum();
+        let largest =
+            |(i, a): (usize, f64), (j, b): (usize, f64)| if b > a { (j, b) } else { (i, a) };
+        let errors = pieces.iter().map(|(.., sum)| sum.error).enumerate();
+        let Some((worst, error)) = errors.reduce(largest) else {
+            break;
+        };
+        if total.is_nan() || total <= target || vain > VAIN {
+            break;
+        }
+        let (from, part, _) = pieces.swap_remove(worst);
+        let halves = [
+            piece(from, 0.5 * part),
+            piece(from + 0.5 * part, 0.5 * part),
+        ];
+        let left: f64 = halves.iter().map(|(.., sum)| sum.error).sum();
+        vain += usize::from(left > 0.75 * error);
+        pieces.extend(halves);
+    }
+    // In one order, whatever was bisected first.
+    pieces.sort_by(|a, b| a.0.total_cmp(&b.0));
+    pieces
+        .iter()
+        .fold(Estimate::default(), |all, (.., sum)| Estimate {
+            value: all.value + sum.value,
+            error: all.error + sum.error,
+            magnitude: all.magnitude + sum.magnitude,
+        })
+}
