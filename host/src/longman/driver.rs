@@ -292,7 +292,7 @@ impl Computed {
         let mut candidates: Vec<Candidate> = Vec::new();
         // Areas that grow first are none of the theory by which a change shows the error, nor are those about a step.
         let smooth = count - rough >= LEAST.max(count / 4);
-        let caution = if p > 0 || !smooth { 100.0 } else { 1.0 };
+        let caution = if p > 0 || !smooth { 4.0 } else { 1.0 };
         let p = if smooth { p.max(rough) } else { p };
         let mut skips = [p, count / 4, count / 3, count / 2].map(|skip| skip.max(p));
         skips.sort_unstable();
