@@ -86,6 +86,8 @@ fn main() {
     let measured = Measured::default();
     let mut group = criterion.benchmark_group("longman");
     cpu(&mut group, &measured);
+    #[cfg(feature = "peers")]
+    libraries::run(&mut group, &measured);
     match Device::open() {
         Ok(device) => {
             fixed::<f32>(&mut group, &measured, &device);
@@ -143,6 +145,98 @@ fn cpu(group: &mut BenchmarkGroup<'_, WallTime>, measured: &Measured) {
         }
         Ok(start.elapsed())
     });
+}
+
+/// Boost's Ooura quadrature and GSL's qawf on this machine, where a C++ compiler and their headers are: on Debian the packages g++, libboost-dev and
+/// libgsl-dev.
+#[cfg(feature = "peers")]
+mod libraries {
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+
+    /// Integrals of so many pairs of lambda and omega; how many failed.
+    type Integrate = unsafe extern "C" fn(*const f64, *const f64, usize, f64, *mut f64) -> i32;
+
+    const COUNT: usize = 1000;
+
+    /// The library, compiled with a definition and arguments for the linker.
+    fn compile(folder: &Path, name: &str, link: &[&str]) -> Result<libloading::Library, String> {
+        let source = folder.join("peers.cpp");
+        std::fs::write(&source, include_str!("longman_peers.cpp")).map_err(|e| e.to_string())?;
+        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+        let made = folder.join(format!("lib{name}.so"));
+        let done = Command::new(&compiler)
+            .args(["-O3", "-march=native", "-std=c++17", "-shared", "-fPIC"])
+            .arg(format!("-D{name}"))
+            .arg(&source)
+            .arg("-o")
+            .arg(&made)
+            .args(link)
+            .output()
+            .map_err(|error| format!("the compiler {compiler}: {error}"))?;
+        if !done.status.success() {
+            let text = String::from_utf8_lossy(&done.stderr);
+            let error = text.lines().find(|line| line.contains("error"));
+            return Err(error.unwrap_or("the compiler failed").to_owned());
+        }
+        // SAFETY: the file was just made from the source beside this one, which runs nothing when it is loaded.
+        unsafe { libloading::Library::new(&made) }.map_err(|error| error.to_string())
+    }
+
+    pub(super) fn run(group: &mut BenchmarkGroup<'_, WallTime>, measured: &Measured) {
+        let folder = match tempfile::tempdir() {
+            Ok(folder) => folder,
+            Err(error) => return println!("skipped: Boost, GSL: {error}"),
+        };
+        let (lambda, omega) = parameters::<f64>(COUNT);
+        for (name, what, link, tolerances) in [
+            ("BOOST", "Boost ooura_fourier_cos", &[][..], &[1e-10][..]),
+            (
+                "GSL",
+                "GSL qawf",
+                &["-lgsl", "-lgslcblas", "-lm"],
+                &[1e-10, 1e-14],
+            ),
+        ] {
+            let library = match compile(folder.path(), name, link) {
+                Ok(library) => library,
+                Err(error) => {
+                    println!("skipped: {what}: {error}");
+                    continue;
+                }
+            };
+            // SAFETY: both variants of the source declare the function with this signature.
+            let integrate = match unsafe { library.get::<Integrate>(b"integrate") } {
+                Ok(integrate) => integrate,
+                Err(error) => {
+                    println!("skipped: {what}: {error}");
+                    continue;
+                }
+            };
+            for &tolerance in tolerances {
+                let mut values = vec![0.0; COUNT];
+                let mut failed = 0;
+                let row = format!("{what}, tolerance {tolerance:e}");
+                measure(group, measured, (&row, 0, COUNT), |repetitions| {
+                    let start = Instant::now();
+                    for _ in 0..repetitions {
+                        let (l, w) = (lambda.as_ptr(), omega.as_ptr());
+                        // SAFETY: the three arrays have COUNT elements.
+                        failed = unsafe { integrate(l, w, COUNT, tolerance, values.as_mut_ptr()) };
+                    }
+                    Ok(start.elapsed())
+                });
+                let worst = values.iter().zip(lambda.iter().zip(&omega));
+                let worst = worst.map(|(value, (l, w))| (value * (l * l + w * w) / l - 1.0).abs());
+                println!(
+                    "{row}: largest relative error {:.1e}, {failed} of {COUNT} failed",
+                    worst.fold(0.0, f64::max)
+                );
+            }
+        }
+    }
 }
 
 fn modes<T: Real>() -> &'static [(Functions, &'static str)] {
@@ -313,6 +407,9 @@ fn peers(measured: &Measured) {
         println!("| {name} | {time} | {error} |");
     }
     for (what, areas, count, error) in [
+        ("Boost ooura_fourier_cos, tolerance 1e-10", 0, 1000, ""),
+        ("GSL qawf, tolerance 1e-10", 0, 1000, ""),
+        ("GSL qawf, tolerance 1e-14", 0, 1000, ""),
         ("one core f64", 16, 50_000, ""),
         (
             "one core f64 with error estimate",

@@ -101,6 +101,8 @@ mod texts {
     struct Bgk;
     #[doc = include_str!("../../docs/bgk-steady.md")]
     struct BgkSteady;
+    #[doc = include_str!("../../docs/longman.md")]
+    struct Longman;
     #[doc = include_str!("../../docs/signed-digit.md")]
     struct SignedDigit;
     #[doc = include_str!("../../docs/emulator.md")]

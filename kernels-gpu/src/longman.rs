@@ -16,13 +16,16 @@
 //! | `differences` | the paper's kernel: one block an integral, the table of differences in shared memory |
 //! | `warp` | the same by shuffles: a part of a warp an integral, no table |
 //! | `table` | sums over a table that contains the oscillation, one thread an integral |
-//! | `decide` | the same with an error estimate and a verdict for each integral |
+//! | `decide` | the same with an error estimate and a verdict for each integral: `head`, `judge` and `probe` are its parts |
 
 pub mod decide;
 mod differences;
 pub mod elementary;
 pub mod functions;
+mod head;
 mod integrand;
+mod judge;
+mod probe;
 pub mod program;
 pub mod status;
 mod table;

@@ -7,6 +7,7 @@ use std::process::Output;
 use serde_json::Value;
 
 use crate::command::{self, text};
+use crate::longman::{airy_zeros, cases};
 
 fn longman<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     [&["longman"], arguments].concat()
@@ -387,6 +388,160 @@ fn wrong_usage_is_refused_in_one_line() {
     );
     assert!(text(&output.stderr).contains("the input has no rows"));
     assert!(results(&dir.path().join("r.csv")).is_empty());
+}
+
+/// Every public case by the command, in both precisions: right, or honest.
+#[test]
+fn every_public_case_by_the_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let text_of = |numbers: Vec<f64>| {
+        let lines: Vec<String> = numbers.iter().map(f64::to_string).collect();
+        lines.join("\n")
+    };
+    let zeros = (0..70).map(|k| ((f64::from(k) + 0.5) * std::f64::consts::PI).sqrt());
+    fs::write(dir.path().join("squares.txt"), text_of(zeros.collect())).unwrap();
+    fs::write(dir.path().join("airy.txt"), text_of(airy_zeros(70))).unwrap();
+    let pi = std::f64::consts::PI.to_string();
+    for case in cases() {
+        let nu = match &case.parameters.get("nu") {
+            Some(Value::String(nu)) => nu.clone(),
+            Some(nu) => nu.to_string(),
+            None => "0".into(),
+        };
+        let bessel = format!("bessel:{nu}");
+        let oscillating = |amplitude: &str, oscillator: &str, frequency: &str| {
+            [
+                "--amplitude",
+                amplitude,
+                "--oscillator",
+                oscillator,
+                "--frequency",
+                frequency,
+            ]
+            .map(str::to_owned)
+            .to_vec()
+        };
+        let whole = |integrand: &str, more: [&str; 2]| {
+            ["--integrand", integrand, more[0], more[1]]
+                .map(str::to_owned)
+                .to_vec()
+        };
+        let mut arguments = match case.family.as_str() {
+            "exp(-l*x)*cos(w*x)" => oscillating("exp(-l*x)", "cos", "w"),
+            "exp(-x)*cos(0*x)" => oscillating("exp(-l*x)", "cos", "w"),
+            "exp(-l*x)*sin(w*x)" => oscillating("exp(-l*x)", "sin", "w"),
+            "x^(-p)*cos(w*x)" => oscillating("x^(-p)", "cos", "w"),
+            "x^(-p)*sin(w*x)" => oscillating("x^(-p)", "sin", "w"),
+            "x^mu*exp(-l*x)*J_nu(b*x)" => oscillating("x^mu*exp(-l*x)", &bessel, "b"),
+            "x*exp(-p*x)*J_0(xi*x)" => oscillating("x*exp(-p*x)", &bessel, "xi"),
+            "x*exp(-p*x^2)*J_0(xi*x)" => oscillating("x*exp(-p*x^2)", &bessel, "xi"),
+            "x/(x^2+p^2)*J_0(xi*x)" => oscillating("x/(x^2+p^2)", &bessel, "xi"),
+            "x/sqrt(x^2+p^2)*J_0(xi*x)" => oscillating("x/sqrt(x^2+p^2)", &bessel, "xi"),
+            "exp(-p*x)*J_1(xi*x)" => oscillating("exp(-p*x)", &bessel, "xi"),
+            "x^2/(x^2+p^2)*J_1(xi*x)" => oscillating("x^2/(x^2+p^2)", &bessel, "xi"),
+            "x/u*exp(-u*z)*J_0(rho*x), u=sqrt(x^2+k^2)" => {
+                oscillating("x/sqrt(x^2+k^2)*exp(-sqrt(x^2+k^2)*z)", &bessel, "rho")
+            }
+            "cos(w*x)/(x^2+p^2)" => oscillating("1/(x^2+p^2)", "cos", "w"),
+            "x*sin(w*x)/(x^2+p^2)" => oscillating("x/(x^2+p^2)", "sin", "w"),
+            "sin(x)*ln(1+1/x)" => oscillating("log1p(1/x)", "sin", "1"),
+            "J_0(x), a=5" => oscillating("1", &bessel, "1"),
+            "cos(x)" => oscillating("1", "cos", "w"),
+            "exp(0.1*x)*cos(x)" => oscillating("exp(0.1*x)", "cos", "w"),
+            "cos(x^2)" => whole("cos(x^2)", ["--zeros-file", "squares.txt"]),
+            "Ai(-x)" => whole("airy(-x)", ["--zeros-file", "airy.txt"]),
+            "(sin(x)/x)^2, boundaries k*pi" => whole("(sin(x)/x)^2", ["--half-period", &pi]),
+            "exp(-0.01*x), boundaries k*pi" => whole("exp(-0.01*x)", ["--half-period", &pi]),
+            family if family.starts_with("(1/(2*pi)) double") => [
+                "--family",
+                "double-fourier",
+                "--amplitude",
+                "(1+x^2+y^2)^(-1.5)",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            family => panic!("{}: no integrand for {family}", case.id),
+        };
+        for (name, value) in &case.parameters {
+            let value = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            if name != "nu" {
+                arguments.extend(["--param".to_owned(), format!("{name}={value}")]);
+            }
+        }
+        arguments.extend(["--lower".to_owned(), case.lower.to_string()]);
+        for (precision, rtol) in [("f64", 1e-10), ("f32", 1e-5)] {
+            let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            arguments.extend([
+                "--backend",
+                "cpu",
+                "--precision",
+                precision,
+                "--output",
+                "r.csv",
+            ]);
+            done(dir.path(), &arguments);
+            let (value, error, status, ..) = results(&dir.path().join("r.csv")).remove(0);
+            let what = format!("{} {precision}: {value} {error} {status}", case.id);
+            match (case.exact, status.as_str()) {
+                (Some(exact), "OK") => {
+                    assert!(
+                        (value - exact).abs() <= error.min(rtol * exact.abs()),
+                        "{what}"
+                    )
+                }
+                (Some(exact), "NOT_CONVERGED") => {
+                    // Small differences of large areas.
+                    assert!(
+                        ["expcos-3", "hankel-1"].contains(&case.id.as_str()),
+                        "{what}"
+                    );
+                    assert!((value - exact).abs() <= error, "{what}");
+                }
+                (None, status) => assert_eq!(status, case.expect, "{what}"),
+                _ => panic!("{what}"),
+            }
+        }
+    }
+}
+
+/// The paper's figures from what the bench printed.
+#[test]
+fn the_papers_figures_are_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let table = "| | N | M = 1 | M = 5 | M = 50000 |\n|---|---|---|---|---|\n| one core f64 | 16 | 2 | 4 | 25000 |\n\
+                 | warp f32 hardware with transfers | 16 | 29 | 30 | 83 |\n| table f32 hardware | 16 | 3 | 3 | 45 |\n";
+    fs::write(dir.path().join("bench.txt"), table).unwrap();
+    fs::write(dir.path().join("other.txt"), "nothing").unwrap();
+    done(
+        dir.path(),
+        &["--timings", "bench.txt", "--out", "figures", "--quiet"],
+    );
+    for name in [
+        "figure_7_8.png",
+        "figure_10_12_13.png",
+        "figure_11.png",
+        "times.csv",
+        "run.json",
+    ] {
+        assert!(dir.path().join("figures").join(name).exists(), "{name}");
+    }
+    let text = fs::read_to_string(dir.path().join("figures/figure_11.csv")).unwrap();
+    assert!(
+        text.starts_with("areas,bound,f32_hardware,f32_software,f64\n1,"),
+        "{text}"
+    );
+    refused(
+        dir.path(),
+        &["--timings", "bench.txt"],
+        "--out DIR is needed",
+    );
+    refused(
+        dir.path(),
+        &["--timings", "other.txt", "--out", "figures"],
+        "holds no times of integrals",
+    );
 }
 
 #[test]

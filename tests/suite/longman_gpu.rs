@@ -495,12 +495,18 @@ fn every_row_gets_its_answer<M: Machine>(machine: &M, precision: Precision, rtol
     let found = task
         .integrate_with(machine, &lower, values.as_flattened(), &settings, precision)
         .expect("answers");
+    // At 1e-3 what f32 leaves is computed in f64.
+    let ill_conditioned = if rtol < 1e-6 {
+        Status::NotConverged
+    } else {
+        Status::Ok
+    };
     let right = [
         Status::Ok,
         Status::Ok,
         Status::InvalidArgument,
         Status::PremiseViolated,
-        Status::NotConverged,
+        ill_conditioned,
         Status::Ok,
     ];
     assert_eq!(found.iter().map(|i| i.status).collect::<Vec<_>>(), right);

@@ -72,6 +72,18 @@ const EVIDENCE: &[Evidence] = &[
         takes: &[("timings.png", "figures/timings.png")],
     },
     Evidence {
+        name: "longman",
+        arguments: &["longman", "--timings", "docs/benchmarks/longman-h200.txt"],
+        takes: &[
+            ("times.csv", "longman/times.csv"),
+            ("figure_7_8.png", "longman/figure_7_8.png"),
+            ("figure_9.png", "longman/figure_9.png"),
+            ("figure_10_12_13.png", "longman/figure_10_12_13.png"),
+            ("figure_11.csv", "longman/figure_11.csv"),
+            ("figure_11.png", "longman/figure_11.png"),
+        ],
+    },
+    Evidence {
         name: "digits",
         arguments: &[
             "digits",

@@ -1,5 +1,7 @@
 //! `rarefy longman`: many infinite integrals of oscillating functions.
 
+mod figures;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -126,6 +128,9 @@ pub(super) struct LongmanArgs {
     /// Try Levin's u transformation and Wynn's epsilon algorithm too
     #[arg(long, help_heading = "Method")]
     nonlinear: bool,
+    /// What `cargo bench --bench longman` printed: instead of integrals, draws the paper's figures of errors and times into --out
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["family", "amplitude", "samples", "integrand", "input", "output"])]
+    timings: Option<PathBuf>,
     /// Where to write the table of results [default: results.csv in --out]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -269,6 +274,9 @@ struct Rows {
 pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
     let common = &args.common;
+    if let Some(path) = &args.timings {
+        return draw(path, common, begun);
+    }
     let settings = settings(args)?;
     let given = given_parameters(args)?;
     let header = match &args.input {
@@ -329,6 +337,37 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     }
     report.finish(files, common.out.as_deref(), common, |total| {
         outcome.summary(&title(args), spent, total)
+    })
+}
+
+/// The paper's figures, from the times of the bench.
+fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(), Failure> {
+    let Some(folder) = &common.out else {
+        return Err(Failure::Usage(
+            "--timings draws plots: --out DIR is needed".into(),
+        ));
+    };
+    let times = figures::Times::read(path)?;
+    let mut files = Transaction::default();
+    files.folder(folder)?;
+    let machine = common.backend.resolve()?;
+    let parameters = json!({ "timings": path.display().to_string(), "backend": common.backend });
+    let mut report = Report::new("longman", &parameters, begun);
+    report.set("machine", machine.describe());
+    let errors = figures::Precisions::new(&machine)?;
+    let mut names = Vec::new();
+    let mut stage = |name: &str, bytes: Vec<u8>| {
+        names.push(name.to_owned());
+        report.stage(&mut files, &folder.join(name), &bytes)
+    };
+    stage("times.csv", times.table()?)?;
+    stage("figure_11.csv", errors.table()?)?;
+    stage("figure_11.png", errors.figure().png()?)?;
+    for (name, figure) in times.figures() {
+        stage(name, figure.png()?)?;
+    }
+    report.finish(files, Some(folder), common, |total| {
+        format!("{} ({:.2} s)", names.join(", "), total.as_secs_f64())
     })
 }
 

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
-use rarefy_kernels::longman::decide::FarOut;
+use rarefy_kernels::longman::functions::Functions;
 
+use super::expression::Evaluator;
+use super::far::{amplitude_vanishes, integrand_vanishes};
+use super::head::{head_of, head_rounding};
 use super::oscillator::{DIVISIONS, Oscillator, PhaseTable, Start};
-use super::quadrature::{Estimate, Kronrod, Node, quadpack_error, tanh_sinh};
+use super::panels::{Place, Rounding, kronrod_sum, resolved};
+use super::quadrature::{Estimate, Kronrod, Node};
 
 /// Values are nearer to the integrand's than this in units of its magnitude.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +22,67 @@ pub(super) struct Accuracy {
     pub(super) absolute: f64,
     /// Unit of roundoff of x.
     pub(super) roundoff: f64,
+    /// Whether the roundoff of the integrand is looked at in every node of an area, not in its middle alone.
+    pub(super) thorough: bool,
+}
+
+/// A function of x that may know how far off its values are.
+pub(super) trait Function {
+    /// The value at x.
+    fn at(&mut self, x: f64) -> f64;
+    /// The value at x, and a bound on its roundoff; 0 where nothing is known of it.
+    fn with_error(&mut self, x: f64) -> (f64, f64);
+    /// Whether anything is known of it.
+    fn knows_errors(&self) -> bool;
+    /// The value and the bound far beyond the areas, with all digits that can be had.
+    fn far(&mut self, x: f64) -> (f64, f64) {
+        self.with_error(x)
+    }
+}
+
+impl<F: FnMut(f64) -> f64> Function for F {
+    fn at(&mut self, x: f64) -> f64 {
+        self(x)
+    }
+    fn with_error(&mut self, x: f64) -> (f64, f64) {
+        (self(x), 0.0)
+    }
+    fn knows_errors(&self) -> bool {
+        false
+    }
+}
+
+impl<T: Functions> Function for Evaluator<'_, T> {
+    fn at(&mut self, x: f64) -> f64 {
+        self.at(x)
+    }
+    fn with_error(&mut self, x: f64) -> (f64, f64) {
+        self.with_error(x)
+    }
+    fn knows_errors(&self) -> bool {
+        true
+    }
+}
+
+/// A program in the arithmetic of `near`, and one in `f64` for what is far out.
+pub(super) struct Farsighted<'a, T> {
+    pub(super) near: Evaluator<'a, T>,
+    pub(super) far: Evaluator<'a, f64>,
+}
+
+impl<T: Functions> Function for Farsighted<'_, T> {
+    fn at(&mut self, x: f64) -> f64 {
+        self.near.at(x)
+    }
+    fn with_error(&mut self, x: f64) -> (f64, f64) {
+        self.near.with_error(x)
+    }
+    fn knows_errors(&self) -> bool {
+        true
+    }
+    fn far(&mut self, x: f64) -> (f64, f64) {
+        self.far.with_error(x)
+    }
 }
 
 /// One area with what is known of its error.
@@ -30,7 +95,7 @@ pub(super) struct Area {
     pub(super) noise: f64,
     /// Error that rounding its abscissas makes.
     pub(super) slope: f64,
-    /// Error that an absolute error of the integrand makes.
+    /// Error that an absolute error of the integrand makes, and its roundoff where that is more than `noise`.
     pub(super) floor: f64,
     /// Level of division that it was computed with.
     pub(super) level: usize,
@@ -42,20 +107,25 @@ impl Area {
     }
 }
 
+/// Level of an area that is divided where it is not smooth.
+pub(super) const RESOLVED: usize = DIVISIONS.len();
+
 /// A head and areas in an order; the sum of all of them is the integral.
 pub(super) trait Areas {
     /// Unit of roundoff of the abscissas.
     fn roundoff(&self) -> f64;
     /// How far out an area lies, in units of its width.
     fn distance(&self, k: usize) -> f64;
-    /// Whether the integrand vanishes far out, where that can be seen.
-    fn vanishes(&mut self) -> Option<bool> {
+    /// Whether the integrand vanishes far out, where that can be seen; areas below `negligible` are nothing.
+    fn vanishes(&mut self, _negligible: f64) -> Option<bool> {
         None
     }
     /// The head, computed to this relative accuracy.
     fn head(&mut self, tolerance: f64) -> Area;
     /// An area, divided into `DIVISIONS[level]` panels.
     fn area(&mut self, k: usize, level: usize) -> Area;
+    /// An area that the most panels do not resolve to within `target`, divided where it is not smooth.
+    fn resolve(&mut self, k: usize, area: Area, target: f64) -> Area;
 }
 
 /// g(x) osc(omega x) from a on.
@@ -80,7 +150,7 @@ pub(super) enum Exponent {
     Given(f64),
 }
 
-impl<'a, G: FnMut(f64) -> f64> Oscillating<'a, G> {
+impl<'a, G: Function> Oscillating<'a, G> {
     pub(super) fn new(
         amplitude: &'a mut G,
         (oscillator, omega): (Oscillator, f64),
@@ -123,7 +193,7 @@ impl<'a, G: FnMut(f64) -> f64> Oscillating<'a, G> {
     }
 }
 
-impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
+impl<G: Function> Areas for Oscillating<'_, G> {
     fn roundoff(&self) -> f64 {
         self.accuracy.roundoff
     }
@@ -132,12 +202,13 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
         distance(&self.zeros, k)
     }
 
-    fn vanishes(&mut self) -> Option<bool> {
+    fn vanishes(&mut self, negligible: f64) -> Option<bool> {
         if self.accuracy.absolute > 0.0 {
             return None;
         }
         let last = self.zeros.last().copied().unwrap_or(1.0) / self.omega;
-        vanishes(self.amplitude, self.table.oscillator, last)
+        let noise = negligible * self.omega;
+        amplitude_vanishes(self.amplitude, self.table.oscillator, last, noise)
     }
 
     fn head(&mut self, tolerance: f64) -> Area {
@@ -161,25 +232,33 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
         let end = first / omega;
         // Rounding x where the amplitude changes fast at the lower end.
         let step = width / omega / 1024.0;
-        let change = (amplitude(lower + step) / amplitude(lower)).ln().abs();
+        let change = (amplitude.at(lower + step) / amplitude.at(lower))
+            .ln()
+            .abs();
         let slope = 0.5 * self.accuracy.roundoff * (lower / step) * change;
-        let mut f = |node: Node| {
-            // Near the lower end x = a + d, near the upper one x = x_1 - d.
-            let x = if node.below <= node.above {
+        // Near the lower end x = a + d, near the upper one x = x_1 - d.
+        let place = |node: Node| {
+            if node.below <= node.above {
                 lower + node.below / omega
             } else {
                 end - node.above / omega
-            };
-            amplitude(x) * table.head(start, first, node) / omega
+            }
         };
+        let mut f = |node: Node| amplitude.at(place(node)) * table.head(start, first, node) / omega;
         let estimate = head_of(&mut f, width, tolerance, self.exponent, lower == 0.0);
+        let known = amplitude.knows_errors();
+        let rounding = head_rounding(known, width, |node| {
+            let (value, error) = amplitude.with_error(place(node));
+            let factor = (table.head(start, first, node) / omega).abs();
+            (factor * value.abs(), factor * error)
+        });
         Area {
             slope: if lower > 0.0 && slope.is_finite() {
                 slope * estimate.magnitude
             } else {
                 0.0
             },
-            ..noisy(estimate, width / omega, self.accuracy, 0.0)
+            ..noisy(estimate, width / omega, self.accuracy, 0.0).rounded(rounding)
         }
     }
 
@@ -190,45 +269,50 @@ impl<G: FnMut(f64) -> f64> Areas for Oscillating<'_, G> {
         };
         let panels = DIVISIONS[level];
         let sign = self.table.sign(low);
-        let phase = match self.table.oscillator {
-            // Of zeros far out the difference is coarse.
-            Oscillator::Cos | Oscillator::Sin => std::f64::consts::PI,
-            Oscillator::BesselJ(_) => high - low,
-        };
+        let phase = self.table.phase((low, high));
         let (origin, width) = (low / self.omega, phase / self.omega);
         let index = self.offset + k;
         let (table, amplitude) = (&self.table, &mut self.amplitude);
-        let sum = kronrod_sum(&table.kronrod, panels, width, |panel, node, part| {
-            let osc = sign * table.value(index, (low, high), level, panel, node);
-            amplitude(origin + part * width) * osc
+        let mut rounding = Rounding::new(&table.kronrod, panels, self.accuracy);
+        let (lower, accuracy) = (self.lower, self.accuracy);
+        let sum = kronrod_sum(&table.kronrod, (panels, width), accuracy, |place, part| {
+            let x = origin + part * width;
+            match place {
+                Place::Node { panel, node } => {
+                    let osc = sign * table.value(index, (low, high), level, panel, node);
+                    osc * rounding.at(*amplitude, node, osc, x)
+                }
+                Place::Beyond if x < lower => f64::NAN,
+                Place::Beyond => {
+                    sign * table.beyond(index, (low, high), level, part) * amplitude.at(x)
+                }
+            }
         });
         Area {
             level,
-            ..noisy(sum, width, self.accuracy, 0.0)
+            ..noisy(sum, width, self.accuracy, 0.0).rounded(rounding.of(width))
         }
     }
-}
 
-/// Decades beyond the last area at which kernels and the CPU look whether the amplitude vanishes; those of `f32` end sooner.
-const DECADES: [i32; 6] = [0, 6, 12, 24, 48, 96];
-
-/// Whether g(x) osc(omega x) goes to zero, from g many decades beyond `last`: a constant below a visible decay shows there, and nowhere else as
-/// surely. None where g is no number so far out.
-fn vanishes(g: &mut impl FnMut(f64) -> f64, oscillator: Oscillator, last: f64) -> Option<bool> {
-    // Bessel functions fall like x^-1/2 themselves.
-    let own = match oscillator {
-        Oscillator::BesselJ(_) => 0.5,
-        Oscillator::Cos | Oscillator::Sin => 0.0,
-    };
-    let mut far = FarOut::NEW;
-    for decades in DECADES {
-        let size = g(last * 10f64.powi(decades)).abs();
-        if !size.is_finite() {
-            break;
-        }
-        far.look(size * 10f64.powf(-own * f64::from(decades)));
+    fn resolve(&mut self, k: usize, area: Area, target: f64) -> Area {
+        let (low, high) = match (self.zeros.get(k), self.zeros.get(k + 1)) {
+            (Some(&low), Some(&high)) => (low, high),
+            _ => return area,
+        };
+        let (table, lower) = (&self.table, self.lower);
+        let sign = table.sign(low);
+        let phase = table.phase((low, high));
+        let (origin, width) = (low / self.omega, phase / self.omega);
+        let amplitude = &mut self.amplitude;
+        let sum = resolved(&table.kronrod, width, self.accuracy, target, |part| {
+            let x = origin + part * width;
+            if x < lower {
+                return f64::NAN;
+            }
+            sign * table.at((low, high), part) * amplitude.at(x)
+        });
+        area.resolved(sum)
     }
-    far.vanishes()
 }
 
 /// f(x) from a on, between given boundaries.
@@ -241,13 +325,21 @@ pub(super) struct Plain<'a, F> {
     pub(super) exponent: Exponent,
 }
 
-impl<F: FnMut(f64) -> f64> Areas for Plain<'_, F> {
+impl<F: Function> Areas for Plain<'_, F> {
     fn roundoff(&self) -> f64 {
         self.accuracy.roundoff
     }
 
     fn distance(&self, k: usize) -> f64 {
         distance(&self.boundaries, k)
+    }
+
+    fn vanishes(&mut self, negligible: f64) -> Option<bool> {
+        if self.accuracy.absolute > 0.0 {
+            return None;
+        }
+        let range = (self.lower, &self.boundaries[..]);
+        integrand_vanishes(self.integrand, range, negligible)
     }
 
     fn head(&mut self, tolerance: f64) -> Area {
@@ -258,26 +350,22 @@ impl<F: FnMut(f64) -> f64> Areas for Plain<'_, F> {
         if first <= lower {
             return Area::default();
         }
-        let mut f = |node: Node| {
-            integrand(if node.below <= node.above {
+        let width = first - lower;
+        let place = |node: Node| {
+            if node.below <= node.above {
                 lower + node.below
             } else {
                 first - node.above
-            })
+            }
         };
-        let estimate = head_of(
-            &mut f,
-            first - lower,
-            tolerance,
-            self.exponent,
-            lower == 0.0,
-        );
-        noisy(
-            estimate,
-            first - lower,
-            self.accuracy,
-            first.abs() / (first - lower),
-        )
+        let mut f = |node: Node| integrand.at(place(node));
+        let estimate = head_of(&mut f, width, tolerance, self.exponent, lower == 0.0);
+        let known = integrand.knows_errors();
+        let rounding = head_rounding(known, width, |node| {
+            let (value, error) = integrand.with_error(place(node));
+            (value.abs(), error)
+        });
+        noisy(estimate, width, self.accuracy, first.abs() / width).rounded(rounding)
     }
 
     fn area(&mut self, k: usize, level: usize) -> Area {
@@ -286,13 +374,34 @@ impl<F: FnMut(f64) -> f64> Areas for Plain<'_, F> {
             _ => return Area::default(),
         };
         let (width, integrand) = (high - low, &mut self.integrand);
-        let sum = kronrod_sum(&self.kronrod, DIVISIONS[level], width, |_, _, part| {
-            integrand(low + part * width)
+        let panels = DIVISIONS[level];
+        let mut rounding = Rounding::new(&self.kronrod, panels, self.accuracy);
+        let (lower, accuracy) = (self.lower, self.accuracy);
+        let sum = kronrod_sum(&self.kronrod, (panels, width), accuracy, |place, part| {
+            let x = low + part * width;
+            match place {
+                Place::Node { node, .. } => rounding.at(*integrand, node, 1.0, x),
+                Place::Beyond if x < lower => f64::NAN,
+                Place::Beyond => integrand.at(x),
+            }
         });
         Area {
             level,
-            ..noisy(sum, width, self.accuracy, high.abs() / width)
+            ..noisy(sum, width, self.accuracy, high.abs() / width).rounded(rounding.of(width))
         }
+    }
+
+    fn resolve(&mut self, k: usize, area: Area, target: f64) -> Area {
+        let (low, high) = match (self.boundaries.get(k), self.boundaries.get(k + 1)) {
+            (Some(&low), Some(&high)) => (low, high),
+            _ => return area,
+        };
+        let (lower, width, integrand) = (self.lower, high - low, &mut self.integrand);
+        let sum = resolved(&self.kronrod, width, self.accuracy, target, |part| {
+            let x = low + part * width;
+            if x < lower { f64::NAN } else { integrand.at(x) }
+        });
+        area.resolved(sum)
     }
 }
 
@@ -323,119 +432,24 @@ fn noisy(sum: Estimate, width: f64, accuracy: Accuracy, cycles: f64) -> Area {
     }
 }
 
-/// Kronrod sum over a range in equal panels; `f` is given the panel, the node, and the part of the range below the node.
-fn kronrod_sum(
-    kronrod: &Kronrod,
-    panels: usize,
-    width: f64,
-    mut f: impl FnMut(usize, usize, f64) -> f64,
-) -> Estimate {
-    let Rule3 {
-        nodes,
-        weights,
-        gauss,
-    } = Rule3::of(kronrod);
-    let scale = 0.5 * width / panels as f64;
-    let mut values = vec![0.0; nodes.len()];
-    let mut total = Estimate::default();
-    for panel in 0..panels {
-        let (mut fine, mut coarse, mut magnitude) = (0.0, 0.0, 0.0);
-        for (node, value) in values.iter_mut().enumerate() {
-            let part = (panel as f64 + 0.5 * (1.0 + nodes[node])) / panels as f64;
-            *value = f(panel, node, part);
-            fine += weights[node] * *value;
-            coarse += gauss[node] * *value;
-            magnitude += weights[node] * value.abs();
-        }
-        let mean = 0.5 * fine;
-        let terms = values.iter().zip(weights);
-        let deviation: f64 = terms.map(|(value, w)| w * (value - mean).abs()).sum();
-        total.value += scale * fine;
-        total.magnitude += scale * magnitude;
-        total.error += quadpack_error(
-            scale * coarse,
-            scale * fine,
-            scale * magnitude,
-            scale * deviation,
-        );
-    }
-    total
-}
-
-struct Rule3<'a> {
-    nodes: &'a [f64],
-    weights: &'a [f64],
-    gauss: &'a [f64],
-}
-
-impl<'a> Rule3<'a> {
-    fn of(kronrod: &'a Kronrod) -> Self {
+impl Area {
+    /// With another quadrature.
+    fn resolved(self, sum: Estimate) -> Self {
         Self {
-            nodes: &kronrod.rule.nodes,
-            weights: &kronrod.rule.weights,
-            gauss: &kronrod.gauss,
+            value: sum.value,
+            truncation: sum.error,
+            level: RESOLVED,
+            ..self
         }
     }
-}
 
-/// Nearest distance from a singular end at which f is evaluated under the substitution below.
-const NEAREST: f64 = 1e-280;
-
-/// Integral over the head. Where f ~ d^-p at its lower end with p > 1/2, the distance d is replaced by t^(1/(1-p)), which leaves an
-/// integrand without the singularity; without it nothing nearer than 1e-300 would count, which for p = 0.97 is 1e-9 of the integral.
-fn head_of(
-    f: &mut impl FnMut(Node) -> f64,
-    width: f64,
-    tolerance: f64,
-    exponent: Exponent,
-    from_zero: bool,
-) -> Estimate {
-    let at = |f: &mut dyn FnMut(Node) -> f64, below: f64| {
-        f(Node {
-            below,
-            above: width - below,
-            place: usize::MAX,
-        })
-    };
-    let p = match exponent {
-        Exponent::Given(p) => p,
-        Exponent::Auto if from_zero => power_at_zero(&mut |d| at(f, d * width)),
-        Exponent::Auto => 0.0,
-    };
-    if p <= 0.5 {
-        return tanh_sinh(width, tolerance, f);
-    }
-    let rest = 1.0 - p;
-    tanh_sinh(width.powf(rest), tolerance, &mut |node: Node| {
-        // Near the upper end the distance from it decides: 1 - (1 - u)^(1/rest), u the part above.
-        let total = node.below + node.above;
-        let node = if node.below <= node.above {
-            let below = node.below.powf(1.0 / rest).max(NEAREST * width);
-            Node {
-                below,
-                above: width - below,
-                place: usize::MAX,
-            }
-        } else {
-            let above = -width * ((-node.above / total).ln_1p() / rest).exp_m1();
-            Node {
-                below: width - above,
-                above,
-                place: usize::MAX,
-            }
-        };
-        f(node) * node.below.powf(p) / rest
-    })
-}
-
-/// p if f ~ d^-p over a hundred decades near 0, else 0.
-fn power_at_zero(f: &mut impl FnMut(f64) -> f64) -> f64 {
-    let [a, b, c] = [1e-250, 1e-200, 1e-150].map(|d| f(d).abs().ln());
-    let decades = 50.0 * std::f64::consts::LN_10;
-    let (near, far) = ((a - b) / decades, (b - c) / decades);
-    if (near - far).abs() < 1e-12 && near > 0.5 && near < 1.0 - 1e-4 {
-        near
-    } else {
-        0.0
+    /// With the roundoff of the integrand's values, where that is more than what is assumed of any integrand.
+    fn rounded(mut self, rounding: f64) -> Self {
+        let more = (rounding - self.noise).max(0.0);
+        self.floor += if more < UNBOUNDED { more } else { UNBOUNDED };
+        self
     }
 }
+
+/// Largest error that is told: of values of which nothing is known.
+const UNBOUNDED: f64 = 1e300;

@@ -8,26 +8,36 @@
 //!    result with the smallest estimate is taken, if no other one that believes itself as good contradicts it.
 
 use rarefy_kernels::longman::{Accelerator, Status};
+use serde::{Serialize, Serializer};
 
 use super::accelerate::{
     Weights, differences, levin_u, limit, remainder_bound, weighted, wynn_epsilon,
 };
-use super::areas::{Area, Areas};
+use super::areas::{Area, Areas, RESOLVED};
 use super::oscillator::DIVISIONS;
 
 /// An integral: its value and how far it can be believed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+///
+/// Written by serde as a row of the command's results: status and accelerator by their names.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Integral {
     /// The value; not a number where there is none.
     pub value: f64,
     /// Estimate of the absolute error.
     pub error: f64,
     /// What became of the integral.
+    #[serde(serialize_with = "by_name")]
     pub status: Status,
     /// What summed the areas.
+    #[serde(serialize_with = "by_name")]
     pub accelerator: Accelerator,
     /// (|head| + sum c_k V_k)/|value|: the relative error that can be attained is this times the machine epsilon.
     pub condition: f64,
+}
+
+/// As text.
+fn by_name<S: Serializer>(what: &impl std::fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(what)
 }
 
 impl Integral {
@@ -111,7 +121,7 @@ impl Computed {
         if !self.finite() {
             return Integral::without_value(Status::NotFinite);
         }
-        self.refine(source, demand);
+        let rough = self.refine(source, demand);
         if !self.finite() {
             return Integral::without_value(Status::NotFinite);
         }
@@ -120,7 +130,11 @@ impl Computed {
         let negligible = v.iter().rev().take_while(|v| **v <= NEGLIGIBLE * total);
         let negligible = negligible.count();
         if negligible >= 2 {
-            return self.direct(v.len() - negligible, demand);
+            // What has died away may still come back.
+            return match source.vanishes(self.nothing(source)) {
+                Some(false) => Integral::without_value(Status::PremiseViolated),
+                _ => self.direct(v.len() - negligible, demand),
+            };
         }
         // Values with an absolute error have nothing to say below it.
         let drowned = |k: &usize| v[*k] <= 4.0 * self.areas[*k].floor;
@@ -129,7 +143,7 @@ impl Computed {
             return self.direct(v.len() - drowned, demand);
         }
         match self.premise(&v) {
-            Some(p) if self.vanishes(source, &v, p) => self.accelerated(p, &v, demand),
+            Some(p) if self.vanishes(source, &v, p) => self.accelerated(p, rough, &v, demand),
             _ => Integral::without_value(Status::PremiseViolated),
         }
     }
@@ -150,19 +164,22 @@ impl Computed {
         2.0 * f64::EPSILON * (self.head.value.abs() + 2.0 * largest.fold(0.0, f64::max))
     }
 
-    /// Divides the areas whose quadrature error is above their noise, above roundoff, and above their share of the tolerance.
-    fn refine(&mut self, source: &mut dyn Areas, demand: &Demand) {
+    /// Divides the areas whose quadrature error is above their noise, above roundoff, and above their share of the tolerance. Returns the number of areas up to
+    /// the last one that equal panels do not resolve: there the integrand has a step or a kink, and the areas before are none of the same law as those beyond.
+    fn refine(&mut self, source: &mut dyn Areas, demand: &Demand) -> usize {
         let count = self.areas.len() as f64;
         let values: Vec<f64> = self.areas.iter().map(|a| a.value.abs()).collect();
         let sign = self.areas.first().map_or(1.0, |a| a.value.signum());
         let guess = self.head.value + sign * weighted(Weights::get().euler(values.len()), &values);
         // A guess that cancels must not ask for what cannot be had.
-        let share = 0.01 * demand.tolerance(guess) / count;
+        let share = 0.03 * demand.tolerance(guess) / count;
         let floor = demand.accuracy.max(f64::EPSILON) * self.scale() / count;
+        let unsettled =
+            |area: &Area| area.truncation > share.max(floor).max(0.5 * (area.noise + area.floor));
         for k in 0..self.areas.len() {
             for level in 1..DIVISIONS.len() {
                 let old = self.areas[k];
-                if old.truncation <= share.max(floor).max(0.5 * old.noise) || old.level >= level {
+                if !unsettled(&old) || old.level >= level {
                     break;
                 }
                 let mut new = source.area(k, level);
@@ -174,7 +191,13 @@ impl Computed {
                 }
                 self.areas[k] = new;
             }
+            let area = self.areas[k];
+            if unsettled(&area) && area.level < RESOLVED {
+                self.areas[k] = source.resolve(k, area, share.max(floor));
+            }
         }
+        let rough = |area: &Area| area.level == RESOLVED || unsettled(area);
+        self.areas.iter().rposition(rough).map_or(0, |k| k + 1)
     }
 
     /// The first area from which the premise holds.
@@ -203,8 +226,13 @@ impl Computed {
     /// Whether the areas fall to zero: seen far out where the amplitude is known there, else guessed from the areas.
     fn vanishes(&self, source: &mut dyn Areas, v: &[f64], p: usize) -> bool {
         source
-            .vanishes()
+            .vanishes(self.nothing(source))
             .unwrap_or_else(|| !self.levels_off(source, v, p))
+    }
+
+    /// Areas far out that are below this are nothing.
+    fn nothing(&self, source: &dyn Areas) -> f64 {
+        1e-3 * source.roundoff() * self.scale()
     }
 
     /// Whether the areas fall to a constant above zero, where the integral diverges though they fall: they no longer fall in the second half, or
@@ -258,21 +286,26 @@ impl Computed {
         }
     }
 
-    fn accelerated(&self, p: usize, v: &[f64], demand: &Demand) -> Integral {
+    /// The verdict where the areas alternate and fall from `p` on, and are smooth beyond `rough`.
+    fn accelerated(&self, p: usize, rough: usize, v: &[f64], demand: &Demand) -> Integral {
         let count = v.len();
         let mut candidates: Vec<Candidate> = Vec::new();
+        // Areas that grow first are none of the theory by which a change shows the error, nor are those about a step.
+        let smooth = count - rough >= LEAST.max(count / 4);
+        let caution = if p > 0 || !smooth { 4.0 } else { 1.0 };
+        let p = if smooth { p.max(rough) } else { p };
         let mut skips = [p, count / 4, count / 3, count / 2].map(|skip| skip.max(p));
         skips.sort_unstable();
         for (i, &skip) in skips.iter().enumerate() {
             if i > 0 && skips[i - 1] == skip || count - skip < 4 {
                 continue;
             }
-            candidates.extend(self.linear(skip, v));
+            candidates.extend(self.linear(skip, v, caution));
             // Fewer areas carry less noise.
             if i == 0 {
                 for fewer in [count / 2, 3 * count / 4] {
                     if fewer >= skip + LEAST {
-                        candidates.extend(self.linear(skip, &v[..fewer]));
+                        candidates.extend(self.linear(skip, &v[..fewer], caution));
                     }
                 }
             }
@@ -292,7 +325,7 @@ impl Computed {
         let error = candidates
             .iter()
             .filter(|other| other.areas == count && is_linear(other.accelerator))
-            .map(|other| (best.value - other.value).abs() - other.error)
+            .map(|other| (best.value - other.value).abs() - other.claim)
             .fold(best.error, f64::max);
         Integral {
             value: best.value,
@@ -313,40 +346,58 @@ impl Computed {
         )
     }
 
-    /// Euler and Cohen-Villegas-Zagier after `skip` areas.
-    fn linear(&self, skip: usize, v: &[f64]) -> [Candidate; 2] {
-        let tables = Weights::get();
+    /// Euler and Cohen-Villegas-Zagier after `skip` areas; their estimates are multiplied by `caution`.
+    fn linear(&self, skip: usize, v: &[f64], caution: f64) -> [Candidate; 2] {
         let (tail, areas) = (&v[skip..], &self.areas[skip..]);
         let n = tail.len();
         let (value, error, magnitude) = self.beginning(skip);
         let sign = areas.first().map_or(1.0, |a| a.value.signum());
-        let candidate = |accelerator, weights: &[f64], before: &[f64], bound: f64, part: f64| {
-            let sum = weighted(weights, tail);
-            let change = (sum - weighted(before, tail)).abs();
-            let errors = weights.iter().zip(areas).map(|(c, a)| c * a.error());
-            let magnitudes = weights.iter().zip(tail).map(|(c, v)| c * v);
-            Candidate {
-                accelerator,
-                areas: v.len(),
-                value: value + sign * sum,
-                error: error + bound.max(part * change) + errors.sum::<f64>(),
-                magnitude: magnitude + magnitudes.sum::<f64>(),
-            }
-        };
-        let bound = remainder_bound(&differences(tail));
+        let differences = differences(tail);
+        let noise = areas.iter().map(Area::error).fold(0.0, f64::max);
+        let stalled = STALLED * stall(&differences, noise);
+        let candidate =
+            |accelerator, weights: fn(usize) -> &'static [f64], fewer, bound: f64, part: f64| {
+                let sums =
+                    [n, n - fewer, n.saturating_sub(2 * fewer)].map(|n| weighted(weights(n), tail));
+                let [change, before] = [sums[0] - sums[1], sums[1] - sums[2]].map(f64::abs);
+                let weights = weights(n);
+                let errors = weights.iter().zip(areas).map(|(c, a)| c * a.error());
+                let errors = errors.sum::<f64>();
+                // What is left of a geometric sequence of changes, but no less than the part of the last one that the theory promises. Changes
+                // within the areas' errors are none.
+                let rate = change / before;
+                let left = if rate < 0.9 {
+                    rate / (1.0 - rate)
+                } else {
+                    10.0
+                };
+                let least = bound.max(part * change);
+                let remainder = least.max(left * (change - errors)).max(stalled);
+                let error = error + errors;
+                let magnitudes = weights.iter().zip(tail).map(|(c, v)| c * v);
+                Candidate {
+                    accelerator,
+                    areas: v.len(),
+                    value: value + sign * sums[0],
+                    error: error + caution * remainder,
+                    claim: error + caution * least,
+                    magnitude: magnitude + magnitudes.sum::<f64>(),
+                }
+            };
+        let bound = remainder_bound(&differences);
         let cvz_bound = 2.0 * tail[0] * (3.0 + 8f64.sqrt()).powi(-(n as i32));
         [
             candidate(
                 Accelerator::Euler,
-                tables.euler(n),
-                tables.euler(n - 2),
+                |n| Weights::get().euler(n),
+                2,
                 bound,
                 0.25,
             ),
             candidate(
                 Accelerator::Cvz,
-                tables.cvz(n),
-                tables.cvz(n - 3),
+                |n| Weights::get().cvz(n),
+                3,
                 cvz_bound,
                 0.05,
             ),
@@ -369,8 +420,30 @@ impl Computed {
             areas: v.len(),
             value: value + sign * sum.value,
             error: error + errors + 4.0 * sum.error,
+            claim: error + errors + 4.0 * sum.error,
             magnitude: magnitude + tail.iter().sum::<f64>(),
         })
+    }
+}
+
+/// Largest error of an accelerated sum in units of the part of its areas that does not alternate: the sum of that part itself, of which nothing is known.
+const STALLED: f64 = 100.0;
+
+/// The part of the areas that does not alternate, as that of a ripple at a multiple of the frequency: their differences, over the powers of 2, fall by at
+/// least one half from order to order, and end at that part. 0 where it is within the `noise` of the areas.
+fn stall(differences: &[f64], noise: f64) -> f64 {
+    /// Orders over which they must have fallen to a quarter.
+    const ORDERS: usize = 6;
+    let size = |order: usize| 0.5_f64.powi(order as i32) * differences[order].abs();
+    // By pairs, as one may be small by accident.
+    let pair = |order: usize| size(order).max(size(order - 1));
+    let Some(last) = differences.len().checked_sub(1) else {
+        return 0.0;
+    };
+    if last <= ORDERS || pair(last) <= noise || 4.0 * pair(last) <= pair(last - ORDERS) {
+        0.0
+    } else {
+        pair(last)
     }
 }
 
@@ -385,6 +458,8 @@ struct Candidate {
     areas: usize,
     value: f64,
     error: f64,
+    /// The error if the sum converges as the theory promises: what another candidate must not contradict.
+    claim: f64,
     magnitude: f64,
 }
 

@@ -1,8 +1,9 @@
 //! One integral: what is asked, and the calls that answer it.
 
 use rarefy_kernels::longman::Status;
+use serde::{Deserialize, Serialize};
 
-use super::areas::{Accuracy, Exponent, Oscillating, Plain};
+use super::areas::{Accuracy, Exponent, Function, Oscillating, Plain};
 use super::driver::{Computed, Demand, Integral};
 use super::oscillator::Oscillator;
 use super::quadrature::{GAUSS_POINTS, Kronrod};
@@ -16,7 +17,8 @@ pub const AREAS: std::ops::RangeInclusive<usize> = 8..=64;
 pub(super) const MOST_PHASE: f64 = 1e13;
 
 /// How an integral is computed, and when its value is good enough.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Settings {
     /// Areas that are computed; by default 32, and 64 where those do not lead to the tolerance.
     pub areas: Option<usize>,
@@ -122,6 +124,11 @@ impl Settings {
         }
     }
 
+    /// Whether roundoff is so near the tolerance that cancellation in some node of an area could exceed it.
+    fn thorough(&self) -> bool {
+        self.rtol < 1e5 * self.roundoff
+    }
+
     fn exponent(&self) -> Exponent {
         self.head_exponent.map_or(Exponent::Auto, Exponent::Given)
     }
@@ -145,7 +152,8 @@ impl Settings {
 }
 
 /// Points between which an integral alternates in sign.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Boundaries {
     /// These, ascending; those not beyond the lower limit are passed over.
     Points(Vec<f64>),
@@ -203,7 +211,18 @@ impl Boundaries {
 /// # Ok::<(), rarefy::Error>(())
 /// ```
 pub fn integrate_oscillating(
-    mut amplitude: impl FnMut(f64) -> f64,
+    amplitude: impl FnMut(f64) -> f64,
+    oscillator: Oscillator,
+    omega: f64,
+    lower: f64,
+    settings: &Settings,
+) -> Result<Integral> {
+    oscillating(amplitude, oscillator, omega, lower, settings)
+}
+
+/// The same of an amplitude that may know its errors.
+pub(super) fn oscillating(
+    mut amplitude: impl Function,
     oscillator: Oscillator,
     omega: f64,
     lower: f64,
@@ -231,6 +250,7 @@ pub fn integrate_oscillating(
         argument: 0.0,
         absolute: settings.absolute_accuracy,
         roundoff: settings.roundoff,
+        thorough: settings.thorough(),
     };
     let mut source = Oscillating::new(
         &mut amplitude,
@@ -270,7 +290,17 @@ pub fn integrate_oscillating(
 /// # Ok::<(), rarefy::Error>(())
 /// ```
 pub fn integrate_between(
-    mut integrand: impl FnMut(f64) -> f64,
+    integrand: impl FnMut(f64) -> f64,
+    lower: f64,
+    boundaries: &Boundaries,
+    settings: &Settings,
+) -> Result<Integral> {
+    between(integrand, lower, boundaries, settings)
+}
+
+/// The same of an integrand that may know its errors.
+pub(super) fn between(
+    mut integrand: impl Function,
     lower: f64,
     boundaries: &Boundaries,
     settings: &Settings,
@@ -300,6 +330,7 @@ pub fn integrate_between(
             argument: 0.25 * std::f64::consts::PI * settings.roundoff,
             absolute: settings.absolute_accuracy,
             roundoff: settings.roundoff,
+            thorough: settings.thorough(),
         },
         exponent: settings.exponent(),
     };

@@ -45,11 +45,11 @@ pub(super) fn integrate<M: Machine>(
             Precision::F64 => judge::<M, f64>(task, machine, &group, values, settings)?,
             Precision::F32 => judge::<M, f32>(task, machine, &group, values, settings)?,
         };
-        // More areas may still lead to a value.
+        // More areas may still lead to a value, or f64.
         let more = settings.areas.is_none();
         let known = |verdict: &Option<Verdict>| {
             verdict
-                .filter(|v| v.status == Status::Ok || !more)
+                .filter(|v| v.status == Status::Ok || !(more || precision == Precision::F32))
                 .filter(|v| precision == Precision::F64 || v.value.abs() >= LEAST_SINGLE)
                 .map(|verdict| Integral {
                     value: verdict.value,
@@ -167,7 +167,7 @@ fn kernel_of<'a>(
         Some("sommerfeld") => (Amplitude::Sommerfeld, vec![Named("k"), Named("z")]),
         Some("rational-cos") => (Amplitude::Rational, vec![Named("p"), Fixed(0.0)]),
         Some("rational-sin") => (Amplitude::Rational, vec![Named("p"), Fixed(1.0)]),
-        _ if amplitude.program.runs_on_a_device() => {
+        _ if amplitude.program.runs_on_a_device() && !amplitude.program.may_have_steps() => {
             (Amplitude::Program(&amplitude.program), Vec::new())
         }
         _ => return None,

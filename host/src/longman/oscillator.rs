@@ -132,6 +132,8 @@ pub(super) struct PhaseTable {
     /// For a Bessel function: its zeros, its values at the nodes of each area, and those of the head [0, z_1].
     zeros: Vec<f64>,
     areas: Vec<Vec<f64>>,
+    /// And those just outside each area; see [`beyond`](Self::beyond).
+    outside: Vec<[f64; 2]>,
     head: Vec<f64>,
 }
 
@@ -193,6 +195,7 @@ impl PhaseTable {
             local,
             zeros: Vec::new(),
             areas: Vec::new(),
+            outside: Vec::new(),
             head: Vec::new(),
         };
         if let Oscillator::BesselJ(nu) = oscillator {
@@ -207,6 +210,12 @@ impl PhaseTable {
                         .collect()
                 })
                 .collect();
+            let margin = 0.5 * table.kronrod.margin();
+            let outside = |ends: &[f64]| {
+                [-margin, 1.0 + margin]
+                    .map(|part| local_bessel(nu, ends[0], part * (ends[1] - ends[0])))
+            };
+            table.outside = table.zeros.windows(2).map(outside).collect();
             let first = table.zeros.first().copied().unwrap_or(1.0);
             table.head = tanh_sinh_nodes(first, HEAD_LEVELS)
                 .iter()
@@ -239,6 +248,40 @@ impl PhaseTable {
         let t = self.kronrod.rule.nodes[node];
         let theta = (high - low) * (panel as f64 + 0.5 * (1.0 + t)) / DIVISIONS[level] as f64;
         local_bessel(nu, low, theta)
+    }
+
+    /// Value just outside area number `index`, between the zeros `low` and `high`, as far from its ends as the nodes next to them are inside; `part` of the area lies
+    /// below. Otherwise like [`value`](Self::value).
+    pub(super) fn beyond(
+        &self,
+        index: usize,
+        (low, high): (f64, f64),
+        level: usize,
+        part: f64,
+    ) -> f64 {
+        match self.outside.get(index) {
+            Some([before, after]) if level == 0 && self.zeros.get(index) == Some(&low) => {
+                if part < 0.5 { *before } else { *after }
+            }
+            _ => self.at((low, high), part),
+        }
+    }
+
+    /// Value anywhere in the area between the zeros `low` and `high`, or next to it.
+    pub(super) fn at(&self, (low, high): (f64, f64), part: f64) -> f64 {
+        match self.oscillator {
+            Oscillator::Cos | Oscillator::Sin => (PI * part.min(1.0 - part)).sin(),
+            Oscillator::BesselJ(nu) => local_bessel(nu, low, part * (high - low)),
+        }
+    }
+
+    /// Width of the area between two zeros.
+    pub(super) fn phase(&self, (low, high): (f64, f64)) -> f64 {
+        match self.oscillator {
+            // Of zeros far out the difference is coarse.
+            Oscillator::Cos | Oscillator::Sin => PI,
+            Oscillator::BesselJ(_) => high - low,
+        }
     }
 
     /// Sign of the oscillator after the zero `low`; 1 for Bessel functions, whose values have theirs.

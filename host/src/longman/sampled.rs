@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use serde::Serialize;
+
 use crate::error::{Error, Result};
 
 /// A cubic spline through points (x, g), twice continuously differentiable, its third derivative continuous at the second and the last but one
@@ -17,7 +19,7 @@ use crate::error::{Error, Result};
 /// assert!(spline.at(5.1).is_nan());
 /// # Ok::<(), rarefy::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Spline {
     x: Vec<f64>,
     g: Vec<f64>,
@@ -125,7 +127,7 @@ fn curvature(x: &[f64], g: &[f64]) -> Vec<f64> {
 /// assert!(series.accuracy() < 1e-11);
 /// # Ok::<(), rarefy::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Chebyshev {
     coefficients: Vec<f64>,
     scale: f64,
@@ -212,14 +214,15 @@ impl Chebyshev {
 /// assert!((found.value - 0.1).abs() <= found.error);
 /// # Ok::<(), rarefy::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Samples {
     between: Between,
     accuracy: f64,
     reach: f64,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
 enum Between {
     Cubic(Spline),
     Chebyshev(Chebyshev),

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use rarefy_kernels::longman::Status;
 use rarefy_kernels::longman::functions::Functions;
 use rayon::prelude::*;
+use serde::{Serialize, Serializer};
 
+use super::areas::Farsighted;
 use super::driver::Integral;
 use super::expression::{Evaluator, Expression, Program};
 use super::family::{DOUBLE_FOURIER, Family};
 use super::integrate::{
-    AREAS, Boundaries, MOST_PHASE, Settings, integrate_between, integrate_oscillating,
+    AREAS, Boundaries, MOST_PHASE, Settings, between, integrate_oscillating, oscillating,
 };
 use super::launch;
 use super::oscillator::Oscillator;
@@ -67,13 +69,53 @@ pub(super) enum Form {
 /// Below, integrands in `f32` may have lost digits to the least number, or all of them; they are computed in `f64`.
 pub(super) const LEAST_SINGLE: f64 = 1e-30;
 
-/// The form of many integrals.
+/// What a task was made of.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case", untagged)]
+enum Source {
+    Oscillating {
+        amplitude: String,
+        oscillator: String,
+        frequency: String,
+    },
+    Sampled {
+        #[serde(serialize_with = "shared")]
+        samples: Arc<Samples>,
+        oscillator: String,
+        frequency: String,
+    },
+    Whole {
+        integrand: String,
+        boundaries: Boundaries,
+    },
+    Family {
+        family: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        amplitude: Option<String>,
+    },
+}
+
+fn shared<S: Serializer>(
+    samples: &Arc<Samples>,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    samples.serialize(serializer)
+}
+
+/// The form of many integrals. Written by serde as the texts that it was made of.
 #[derive(Clone, Debug)]
 pub struct Task {
+    source: Source,
     pub(super) form: Form,
     names: Vec<String>,
     /// The family that it is, if that has kernels of its own.
     pub(super) family: Option<&'static str>,
+}
+
+impl Serialize for Task {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        self.source.serialize(serializer)
+    }
 }
 
 /// Collects the names of parameters while the parts of a form are compiled.
@@ -143,6 +185,14 @@ impl Quantity {
         Evaluator::new(&self.program, &self.parameters(row))
     }
 
+    fn farsighted<T: Functions>(&self, row: &[f64]) -> Result<Farsighted<'_, T>> {
+        let parameters = self.parameters(row);
+        Ok(Farsighted {
+            near: Evaluator::new(&self.program, &parameters)?,
+            far: Evaluator::new(&self.program, &parameters)?,
+        })
+    }
+
     /// The value of a quantity that does not depend on x.
     pub(super) fn value(&self, row: &[f64]) -> Result<f64> {
         // Most are parameters themselves.
@@ -169,10 +219,16 @@ impl Task {
             known,
             names: Vec::new(),
         };
+        let source = Source::Oscillating {
+            amplitude: amplitude.to_owned(),
+            oscillator: oscillator.to_owned(),
+            frequency: frequency.to_owned(),
+        };
         let amplitude = names.quantity(amplitude, true)?;
         let kind = names.kind(oscillator)?;
         let frequency = names.quantity(frequency, false)?;
         let task = Self {
+            source,
             form: Form::Oscillating {
                 amplitude,
                 kind,
@@ -196,11 +252,18 @@ impl Task {
             known,
             names: Vec::new(),
         };
+        let amplitude = Arc::new(amplitude);
+        let source = Source::Sampled {
+            samples: Arc::clone(&amplitude),
+            oscillator: oscillator.to_owned(),
+            frequency: frequency.to_owned(),
+        };
         let kind = names.kind(oscillator)?;
         let frequency = names.quantity(frequency, false)?;
         Ok(Self {
+            source,
             form: Form::Sampled {
-                amplitude: Arc::new(amplitude),
+                amplitude,
                 kind,
                 frequency,
             },
@@ -216,6 +279,10 @@ impl Task {
             names: Vec::new(),
         };
         Ok(Self {
+            source: Source::Whole {
+                integrand: integrand.to_owned(),
+                boundaries: boundaries.clone(),
+            },
             form: Form::Whole {
                 integrand: names.quantity(integrand, true)?,
                 boundaries,
@@ -243,9 +310,14 @@ impl Task {
                 )));
             }
         };
+        let source = Source::Family {
+            family: family.name,
+            amplitude: function.map(str::to_owned),
+        };
         if family.name != DOUBLE_FOURIER {
             let mut task =
                 Self::oscillating(&amplitude, family.oscillator, family.frequency, known)?;
+            task.source = source;
             task.family = function.is_none().then_some(family.name);
             return Ok(task);
         }
@@ -257,6 +329,7 @@ impl Task {
         let xi = names.quantity("xi", false)?;
         let eta = names.quantity("eta", false)?;
         Ok(Self {
+            source,
             form: Form::DoubleFourier {
                 function,
                 y: 0,
@@ -276,8 +349,8 @@ impl Task {
         }
     }
 
-    /// One integral, from `lower` on, with these values of the parameters. The integrand is evaluated in the given precision; sums are in
-    /// `f64` always, and so are integrals below 1e-30, which `f32` has no room for.
+    /// One integral, from `lower` on, with these values of the parameters. The integrand is evaluated in the given precision, sums are in `f64` always. What
+    /// is not OK with an integrand in `f32`, because that cancels or has no room for its numbers, is computed in `f64`.
     pub fn integrate(
         &self,
         lower: f64,
@@ -289,10 +362,14 @@ impl Task {
             Precision::F64 => self.integrate_in::<f64>(lower, values, settings),
             Precision::F32 => {
                 let found = self.integrate_in::<f32>(lower, values, settings)?;
-                if found.value.abs() < LEAST_SINGLE {
-                    self.integrate_in::<f64>(lower, values, settings)
-                } else {
+                let settled = match found.status {
+                    Status::Ok => found.value.abs() >= LEAST_SINGLE,
+                    status => status == Status::InvalidArgument,
+                };
+                if settled {
                     Ok(found)
+                } else {
+                    self.integrate_in::<f64>(lower, values, settings)
                 }
             }
         }
@@ -327,9 +404,9 @@ impl Task {
             } => {
                 let omega = frequency.value(values)?;
                 let oscillator = kind.oscillator(values)?;
-                let mut g = amplitude.evaluator::<T>(values)?;
+                let g = amplitude.farsighted::<T>(values)?;
                 let settings = with(amplitude, oscillator.epsilons());
-                integrate_oscillating(|x| g.at(x), oscillator, omega, lower, &settings)
+                oscillating(g, oscillator, omega, lower, &settings)
             }
             Form::Sampled {
                 amplitude,
@@ -374,8 +451,8 @@ impl Task {
                 integrand,
                 boundaries,
             } => {
-                let mut f = integrand.evaluator::<T>(values)?;
-                integrate_between(|x| f.at(x), lower, boundaries, &with(integrand, 4.0))
+                let f = integrand.farsighted::<T>(values)?;
+                between(f, lower, boundaries, &with(integrand, 4.0))
             }
             Form::DoubleFourier {
                 function,
@@ -507,8 +584,8 @@ fn double_fourier<T: Functions>(
     let at = |y_value: f64, settings: &Settings| {
         let mut row = row.to_vec();
         row[y] = y_value;
-        let mut f = function.evaluator::<T>(&row)?;
-        integrate_oscillating(|x| f.at(x), Oscillator::Cos, xi, 0.0, settings)
+        let f = function.evaluator::<T>(&row)?;
+        oscillating(f, Oscillator::Cos, xi, 0.0, settings)
     };
     let strict = Settings {
         rtol: (0.01 * outer.rtol).max(1e-13),

@@ -39,6 +39,16 @@ pub trait Integrand<T: Real>: Copy {
     fn new(parameter: impl Fn(u32) -> T) -> Self;
     /// g(x), for finite x above the lower limit. A value that is not finite makes the integral not finite, never wrong.
     fn amplitude(&self, x: T) -> T;
+
+    /// Whether g is known to have no steps, kinks or narrow fronts. If not, two more nodes of each panel show them.
+    const SMOOTH: bool = false;
+    /// Whether [`amplitude_error`](Self::amplitude_error) knows more than the accuracy that is told with a launch.
+    const ERRORS: bool = false;
+    /// A bound on the error that roundoff makes in g(x); for amplitudes that cancel, or are powers and exponentials of large numbers.
+    #[inline(always)]
+    fn amplitude_error(&self, _x: T) -> T {
+        T::ZERO
+    }
 }
 
 /// `e^(-lambda x)`: parameter lambda.
@@ -57,6 +67,7 @@ impl<T: Copy, F> Copy for Damped<T, F> {}
 
 impl<T: Real, F: Elementary> Integrand<T> for Damped<T, F> {
     const PARAMETERS: u32 = 1;
+    const SMOOTH: bool = true;
     #[inline(always)]
     fn new(parameter: impl Fn(u32) -> T) -> Self {
         Self {
@@ -79,6 +90,7 @@ pub struct PowerDamped<T> {
 
 impl<T: Real> Integrand<T> for PowerDamped<T> {
     const PARAMETERS: u32 = 2;
+    const SMOOTH: bool = true;
     #[inline(always)]
     fn new(parameter: impl Fn(u32) -> T) -> Self {
         Self {
@@ -89,6 +101,13 @@ impl<T: Real> Integrand<T> for PowerDamped<T> {
     #[inline(always)]
     fn amplitude(&self, x: T) -> T {
         Software::exp(self.power.mul_add(x.ln(), self.rate * x))
+    }
+    const ERRORS: bool = true;
+    /// The exponent is a difference of what may be large, rounded like its parts.
+    #[inline(always)]
+    fn amplitude_error(&self, x: T) -> T {
+        let parts = (self.power * x.ln()).abs() + (self.rate * x).abs();
+        T::from_f64(2.0) * T::EPSILON * parts * self.amplitude(x)
     }
 }
 
@@ -101,6 +120,7 @@ pub struct Sommerfeld<T> {
 
 impl<T: Real> Integrand<T> for Sommerfeld<T> {
     const PARAMETERS: u32 = 2;
+    const SMOOTH: bool = true;
     #[inline(always)]
     fn new(parameter: impl Fn(u32) -> T) -> Self {
         let k = parameter(0);
@@ -125,6 +145,7 @@ pub struct Rational<T> {
 
 impl<T: Real> Integrand<T> for Rational<T> {
     const PARAMETERS: u32 = 2;
+    const SMOOTH: bool = true;
     #[inline(always)]
     fn new(parameter: impl Fn(u32) -> T) -> Self {
         let p = parameter(0);

@@ -144,6 +144,20 @@ impl Program {
     pub fn runs_on_a_device(&self) -> bool {
         !self.special
     }
+
+    /// Whether it may have steps or kinks, which the fixed rules of kernels may overlook.
+    pub fn may_have_steps(&self) -> bool {
+        const STEPS: [Operation; 5] = [
+            Operation::Sign,
+            Operation::Floor,
+            Operation::Magnitude,
+            Operation::Minimum,
+            Operation::Maximum,
+        ];
+        let body = self.code.get(self.shape.prologue as usize..);
+        let steps = |word: &u32| STEPS.iter().any(|step| step.code() == word & 0xFF);
+        body.unwrap_or_default().iter().any(steps)
+    }
 }
 
 /// What a special function adds to the error of a value, in units of the machine epsilon.

@@ -1,9 +1,9 @@
 //! Programs on the CPU.
 
 use rarefy_kernels::longman::functions::Functions;
-use rarefy_kernels::longman::program::{Code, Slots, run};
+use rarefy_kernels::longman::program::{Bounded, Code, Slots, run, run_with_errors};
 
-use super::{Program, special_operation};
+use super::{Program, special_error, special_operation};
 use crate::error::{Error, Result};
 
 /// A program with the parameters of one integral, ready to be evaluated. `T` is the arithmetic that it is computed in.
@@ -11,6 +11,8 @@ use crate::error::{Error, Result};
 pub struct Evaluator<'a, T> {
     program: &'a Program,
     slots: Memory<T>,
+    /// Bounds on the errors of the slots.
+    errors: Memory<T>,
 }
 
 #[derive(Clone, Debug)]
@@ -49,37 +51,90 @@ impl<'a, T: Functions> Evaluator<'a, T> {
             )));
         }
         let mut slots = Memory(vec![T::ZERO; shape.slots as usize]);
+        let mut errors = slots.clone();
         for (slot, &value) in (1..).zip(parameters.iter().chain(program.constants())) {
-            slots.set(slot, T::from_f64(value));
+            let rounded = T::from_f64(value);
+            slots.set(slot, rounded);
+            errors.set(slot, T::from_f64((rounded.to_f64() - value).abs()));
         }
-        let mut evaluator = Self { program, slots };
-        evaluator.run(0, shape.prologue);
+        let mut evaluator = Self {
+            program,
+            slots,
+            errors,
+        };
+        evaluator.run_with_errors(0, shape.prologue);
         Ok(evaluator)
     }
 
     /// The value at x.
     pub fn at(&mut self, x: f64) -> f64 {
         let shape = self.program.shape();
-        // Numbers too small to have all digits would not be those that the weights belong to.
-        let small = T::NAME == "f32" && x.abs() < f64::from(f32::MIN_POSITIVE);
-        self.slots
-            .set(0, if small { T::ZERO } else { T::from_f64(x) });
-        self.run(shape.prologue, shape.length);
-        self.slots.get(shape.result).to_f64()
-    }
-
-    fn run(&mut self, begin: u32, end: u32) {
-        let special = |operation: u32, a: T, b: T| {
-            T::from_f64(special_operation(operation, a.to_f64(), b.to_f64()))
-        };
+        self.slots.set(0, argument(x));
         run(
             &Words(self.program.code()),
-            begin,
-            end,
+            (shape.prologue, shape.length),
             &mut self.slots,
             &special,
         );
+        self.slots.get(shape.result).to_f64()
     }
+
+    /// The value at x, and a bound on what rounding makes of it: x, parameters and constants where they are rounded, and every operation.
+    ///
+    /// ```
+    /// use rarefy::longman::expression::{Evaluator, Program};
+    ///
+    /// // What is left of two numbers near 1 has the error of both.
+    /// let program = Program::parse("1 - cos(x)")?;
+    /// let mut evaluator = Evaluator::<f64>::new(&program, &[])?;
+    /// let (value, error) = evaluator.with_error(1e-6);
+    /// assert!((value - 5e-13).abs() <= error && error < 1e-15);
+    /// # Ok::<(), rarefy::Error>(())
+    /// ```
+    pub fn with_error(&mut self, x: f64) -> (f64, f64) {
+        let shape = self.program.shape();
+        let rounded = argument::<T>(x);
+        self.slots.set(0, rounded);
+        let half = T::from_f64(0.5) * T::EPSILON;
+        self.errors.set(0, half * rounded.abs());
+        self.run_with_errors(shape.prologue, shape.length);
+        let error = self.errors.get(shape.result).to_f64();
+        let known = if error.is_nan() { f64::INFINITY } else { error };
+        (self.slots.get(shape.result).to_f64(), known)
+    }
+
+    fn run_with_errors(&mut self, begin: u32, end: u32) {
+        let errors = |operation: u32, a: Bounded<T>, b: Bounded<T>, f: T| {
+            let wide = |x: Bounded<T>| Bounded {
+                value: x.value.to_f64(),
+                error: x.error.to_f64(),
+            };
+            let inherited = special_error(operation, wide(a), wide(b), f.to_f64());
+            T::from_f64(inherited) + T::EPSILON * f.abs()
+        };
+        run_with_errors(
+            &Words(self.program.code()),
+            (begin, end),
+            &mut self.slots,
+            &mut self.errors,
+            &special,
+            &errors,
+        );
+    }
+}
+
+/// x in the arithmetic of a program.
+fn argument<T: Functions>(x: f64) -> T {
+    // Numbers too small to have all digits would not be those that the weights belong to.
+    if T::NAME == "f32" && x.abs() < f64::from(f32::MIN_POSITIVE) {
+        T::ZERO
+    } else {
+        T::from_f64(x)
+    }
+}
+
+fn special<T: Functions>(operation: u32, a: T, b: T) -> T {
+    T::from_f64(special_operation(operation, a.to_f64(), b.to_f64()))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ mod evaluate;
 
 use std::collections::HashMap;
 
-use rarefy_kernels::longman::program::{Operation, no_special};
+use rarefy_kernels::longman::program::{Bounded, Operation, no_special, no_special_error};
 
 pub use compile::Program;
 pub use evaluate::Evaluator;
@@ -247,16 +247,23 @@ impl Graph {
     }
 }
 
+/// The numbers of the operations of the host, as patterns.
+mod codes {
+    use super::Operation;
+
+    pub(super) const J: u32 = Operation::BesselJ as u32;
+    pub(super) const Y: u32 = Operation::BesselY as u32;
+    pub(super) const I: u32 = Operation::BesselI as u32;
+    pub(super) const K: u32 = Operation::BesselK as u32;
+    pub(super) const AI: u32 = Operation::AiryAi as u32;
+    pub(super) const ERF: u32 = Operation::Erf as u32;
+    pub(super) const ERFC: u32 = Operation::Erfc as u32;
+    pub(super) const GAMMA: u32 = Operation::Gamma as u32;
+}
+
 /// The operations of the host, special functions among them.
 fn special_operation(operation: u32, a: f64, b: f64) -> f64 {
-    const J: u32 = Operation::BesselJ as u32;
-    const Y: u32 = Operation::BesselY as u32;
-    const I: u32 = Operation::BesselI as u32;
-    const K: u32 = Operation::BesselK as u32;
-    const AI: u32 = Operation::AiryAi as u32;
-    const ERF: u32 = Operation::Erf as u32;
-    const ERFC: u32 = Operation::Erfc as u32;
-    const GAMMA: u32 = Operation::Gamma as u32;
+    use codes::*;
     match operation {
         J => special::bessel_j(a, b),
         Y => special::bessel_y(a, b),
@@ -267,6 +274,74 @@ fn special_operation(operation: u32, a: f64, b: f64) -> f64 {
         ERFC => libm::erfc(a),
         GAMMA => libm::tgamma(a),
         _ => no_special(operation, a, b),
+    }
+}
+
+/// Error of a special function: those of its arguments by a bound on the derivative, and its own, without the rounding of the result.
+fn special_error(operation: u32, a: Bounded<f64>, b: Bounded<f64>, f: f64) -> f64 {
+    use codes::*;
+    let (
+        Bounded {
+            value: a,
+            error: da,
+        },
+        Bounded {
+            value: b,
+            error: db,
+        },
+    ) = (a, b);
+    let (unit, amos) = (
+        special::BESSEL_EPSILONS * f64::EPSILON,
+        special::AMOS_EPSILONS * f64::EPSILON,
+    );
+    let size = f.abs();
+    // An order that is rounded is a parameter; by what it changes the function is bounded by the logarithm of the argument.
+    let order = if da > 0.0 {
+        da * (1.0 + b.abs().ln().abs()) * (1.0 + size)
+    } else {
+        0.0
+    };
+    // f'(x) = nu/x f(x) -+ f_(nu+1)(x)
+    let by_order = |next: f64| {
+        let steep = if db > 0.0 {
+            db * a.abs() / (b.abs() - db).max(0.0) * size
+        } else {
+            0.0
+        };
+        order + steep + db * next.abs()
+    };
+    // Where a function oscillates its error is that of its amplitude.
+    let amplitude = |b: f64| size.max((std::f64::consts::FRAC_2_PI / b.abs()).sqrt().min(1.0));
+    let slope = std::f64::consts::FRAC_2_SQRT_PI * (-(a.abs() - da).max(0.0).powi(2)).exp();
+    match operation {
+        J if b.abs() < a => by_order(1.0) + unit * size,
+        J => by_order(1.0) + unit * amplitude(b),
+        Y => by_order(special::bessel_y(a + 1.0, b)) + amos * amplitude(b),
+        I => by_order(f) + amos * size,
+        K => by_order(special::bessel_k(a + 1.0, b)) + amos * size,
+        AI if a > 0.0 => (da * (1.0 + a.sqrt()) + (unit + f64::EPSILON * a * a.sqrt())) * size,
+        AI => {
+            let root = (1.0 + a.abs()).sqrt().sqrt();
+            da * root + (unit + f64::EPSILON * a.abs() * a.abs().sqrt()) / root
+        }
+        ERF => da * slope + 2.0 * f64::EPSILON * size,
+        ERFC => da * slope + (unit + 2.0 * f64::EPSILON * a * a) * size,
+        GAMMA => {
+            let pole = if a < 0.5 { (a - a.round()).abs() } else { a };
+            da * (2.0 + (2.0 + a.abs()).ln() + 1.0 / (pole - da).max(0.0)) * size + unit * size
+        }
+        _ => no_special_error(
+            operation,
+            Bounded {
+                value: a,
+                error: da,
+            },
+            Bounded {
+                value: b,
+                error: db,
+            },
+            f,
+        ),
     }
 }
 

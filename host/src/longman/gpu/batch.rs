@@ -453,16 +453,17 @@ impl<M: Machine, T: Interpret> Interpreted<M, T> {
             &machine.limits()?,
             "the table and the slots of the expression",
             table as usize * size_of::<Quad<T>>()
-                + (shape.slots * BATCH_THREADS) as usize * size_of::<T>()
+                + (2 * shape.slots * BATCH_THREADS) as usize * size_of::<T>()
                 + shape.length as usize * size_of::<u32>()
                 + 64,
             "use fewer areas or a shorter expression",
         )?;
-        let mut constants: Vec<T> = program
-            .constants()
-            .iter()
-            .map(|c| T::from_f64(*c))
-            .collect();
+        // The constants, and then by what each is off where it is rounded.
+        let rounded = |c: &f64| T::from_f64(*c);
+        let off = |c: &f64| T::from_f64((rounded(c).to_f64() - c).abs());
+        let numbers = program.constants();
+        let mut constants: Vec<T> = numbers.iter().map(rounded).collect();
+        constants.extend(numbers.iter().map(off));
         constants.resize(constants.len().max(1), T::ZERO);
         let mut code = program.code().to_vec();
         code.resize(code.len().max(1), 0);

@@ -16,11 +16,15 @@ const fn panels(k: usize) -> usize {
     if k < 2 { 2 } else { 1 }
 }
 
+/// By how much the differences beyond a panel are multiplied, so that what a step makes of them covers its error, 0.34 of them: expressions with kinks are
+/// left to the CPU, which covers those too.
+const COVER: f64 = 0.4;
+
 /// Step of tanh-sinh in the heads of tables, and the furthest node: the least one is 1e-275 of the width, and in single precision 1e-29, so that
 /// it stays a number when it is divided by a frequency.
 const fn head_steps(epsilon: f64) -> (f64, f64) {
     if epsilon < 1e-10 {
-        (0.0625, 6.0)
+        (0.05, 6.0)
     } else {
         (0.125, 3.75)
     }
@@ -192,13 +196,29 @@ impl Tables {
     pub(super) fn new(config: &BatchConfig, epsilon: f64) -> Self {
         let (start, bounds) = boundaries(&config.oscillation, config.areas);
         let kronrod = Kronrod::new(7);
+        // The nodes of the rule between their mirror images in both ends, where the polynomial through them is compared with the values.
+        let outside = 1.0 + kronrod.margin();
+        let between = |first: f64, inside: &[f64], last: f64| -> Vec<f64> {
+            [&[first], inside, &[last]].concat()
+        };
+        let extended = Rule {
+            nodes: between(-outside, &kronrod.rule.nodes, outside),
+            weights: between(0.0, &kronrod.rule.weights, 0.0),
+        };
+        let (weights, gauss) = (&extended.weights, between(0.0, &kronrod.gauss, 0.0));
+        let difference: Vec<f64> = kronrod.differences().map(|weight| COVER * weight).collect();
+        let difference = between(-COVER, &difference, -COVER);
         let mut nodes = Vec::with_capacity(config.areas * PANEL_NODES as usize);
         for k in 0..config.areas {
-            let area = area_nodes(&config.oscillation, &bounds, k, panels(k), &kronrod.rule);
+            let area = area_nodes(&config.oscillation, &bounds, k, panels(k), &extended);
             for (j, (s, factor)) in area.into_iter().enumerate() {
                 let j = j % PANEL_NODES as usize;
-                let weights = [kronrod.rule.weights[j], kronrod.gauss[j]];
-                nodes.push(Quad([s, factor * weights[0], factor * weights[1], 0.0]));
+                nodes.push(Quad([
+                    s,
+                    factor * weights[j],
+                    factor * gauss[j],
+                    factor * difference[j],
+                ]));
             }
         }
         let head = head(&config.oscillation, start, bounds[0], epsilon);

@@ -1,8 +1,11 @@
 //! Quadrature: Gauss and Kronrod rules of any order, and tanh-sinh for ranges with singular ends.
 
 use std::collections::HashMap;
-use std::f64::consts::FRAC_PI_2;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+mod tanh_sinh;
+
+pub use tanh_sinh::{Node, tanh_sinh, tanh_sinh_nodes};
 
 /// Fewest and most Gauss points.
 pub const GAUSS_POINTS: std::ops::RangeInclusive<usize> = 2..=64;
@@ -66,9 +69,50 @@ pub struct Kronrod {
     pub rule: Rule,
     /// The weights of Gauss at the same nodes; 0 at the added ones.
     pub gauss: Vec<f64>,
+    /// What the value at each node adds to that of the polynomial through all of them at the mirror image of the last node in the upper end.
+    beyond: Vec<f64>,
 }
 
 impl Kronrod {
+    /// The value of the polynomial through the `values` at the nodes as far beyond the upper end as the last node is before it.
+    pub fn beyond(&self, values: &[f64]) -> f64 {
+        let terms = self.beyond.iter().zip(values);
+        terms.map(|(weight, value)| weight * value).sum()
+    }
+
+    /// The same beyond the lower end.
+    pub fn before(&self, values: &[f64]) -> f64 {
+        let terms = self.beyond.iter().zip(values.iter().rev());
+        terms.map(|(weight, value)| weight * value).sum()
+    }
+
+    /// What the value at each node adds to [`beyond`](Self::beyond) and [`before`](Self::before) in sum.
+    pub fn differences(&self) -> impl Iterator<Item = f64> {
+        let weights = self.beyond.iter().zip(self.beyond.iter().rev());
+        weights.map(|(above, below)| above + below)
+    }
+
+    /// Distance of the last node from the upper end.
+    pub fn margin(&self) -> f64 {
+        self.rule.nodes.last().map_or(0.0, |last| 1.0 - last)
+    }
+
+    /// By how much errors of the values may be larger in [`beyond`](Self::beyond).
+    pub fn amplification(&self) -> f64 {
+        self.beyond.iter().map(|weight| weight.abs()).sum()
+    }
+
+    /// The error for a range of width 2 where the values next to its ends differ by as much as `steps` in sum from what the polynomial through those inside makes
+    /// of them.
+    ///
+    /// Where an integrand has a step, the polynomial through the nodes shows it beyond both ends: the error is at most 0.34 of the sum, wherever the step
+    /// lies, between the last node and the end too. For a kink it is up to 0.42, 0.68, 0.96, 1.4 with 4, 7, 10, 15 Gauss points. Of a smooth integrand the sum is
+    /// the error of interpolation, 4e-14 for a half cycle of a sine under 15 nodes.
+    pub fn unseen(&self, steps: f64) -> f64 {
+        let points = (self.rule.nodes.len() / 2) as f64;
+        0.15 * points.max(4.0) * steps
+    }
+
     /// The rule that extends `points` Gauss points. Computed once for each number of points.
     pub fn new(points: usize) -> Arc<Self> {
         static KNOWN: OnceLock<Mutex<HashMap<usize, Arc<Kronrod>>>> = OnceLock::new();
@@ -105,7 +149,16 @@ impl Kronrod {
         for weight in &mut rule.weights {
             *weight *= 2.0 / sum;
         }
+        let mirrored = 2.0 - rule.nodes.last().copied().unwrap_or(1.0);
+        let beyond = (0..count).map(|j| {
+            let others = (0..count).filter(|k| *k != j);
+            others
+                .map(|k| (mirrored - rule.nodes[k]) / (rule.nodes[j] - rule.nodes[k]))
+                .product()
+        });
+        let beyond = beyond.collect();
         Self {
+            beyond,
             rule,
             gauss: weights,
         }
@@ -224,6 +277,27 @@ pub fn quadpack_error(gauss: f64, kronrod: f64, magnitude: f64, deviation: f64) 
     }
 }
 
+/// Whether values at ascending nodes change their sign through infinity: between two that are twice as large as those beyond them, where a zero has
+/// smaller ones. Values below a thousandth of the largest may be roundoff.
+pub(super) fn has_pole(values: &[f64]) -> bool {
+    let (least, largest) = values
+        .iter()
+        .filter(|value| value.is_finite())
+        .fold((0.0_f64, 0.0_f64), |(low, high), v| {
+            (low.min(*v), high.max(*v))
+        });
+    // Most integrands have one sign between zeros of the oscillation.
+    let noise = 1e-3 * largest.max(-least);
+    if largest <= noise || -least <= noise {
+        return false;
+    }
+    values.windows(4).any(|four| {
+        let [a, b, c, d] = [four[0], four[1], four[2], four[3]];
+        let steep = b.abs() > 1.5 * a.abs() && c.abs() > 1.5 * d.abs();
+        b * c < 0.0 && steep && b.abs().min(c.abs()) > noise
+    })
+}
+
 /// A value, the error that it is thought to have, and the integral of the magnitude.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
@@ -233,174 +307,6 @@ pub struct Estimate {
     pub error: f64,
     /// Integral of |f|.
     pub magnitude: f64,
-}
-
-/// Abscissas of tanh-sinh: the distance from the nearer end in units of the width, and the weight times dx/dt in the same units.
-#[derive(Debug)]
-struct TanhSinh {
-    /// For each level the new points t > 0 (level 0: t = 0 too).
-    levels: Vec<Vec<(f64, f64)>>,
-}
-
-/// Levels of tanh-sinh; the step of level l is 2^-l.
-const LEVELS: usize = 9;
-
-/// A node of [`tanh_sinh`]: its distances from both ends of the range.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Node {
-    /// Distance from the lower end; exact if it is the smaller one.
-    pub below: f64,
-    /// Distance from the upper end; exact if it is the smaller one.
-    pub above: f64,
-    /// Its place among the nodes of [`tanh_sinh_nodes`].
-    pub place: usize,
-}
-
-impl Node {
-    fn new(near: f64, width: f64, side: usize, place: usize) -> Self {
-        let (below, above) = if side == 0 {
-            (near, width - near)
-        } else {
-            (width - near, near)
-        };
-        Self {
-            below,
-            above,
-            place,
-        }
-    }
-}
-
-/// The nodes of the first levels in a range of this width, in the order of their places.
-pub fn tanh_sinh_nodes(width: f64, levels: usize) -> Vec<Node> {
-    let points = TanhSinh::get().levels.iter().take(levels).flatten();
-    points
-        .enumerate()
-        .flat_map(|(i, &(distance, _))| {
-            [0, 1].map(|side| Node::new(distance * width, width, side, 2 * i + side))
-        })
-        .collect()
-}
-
-impl TanhSinh {
-    fn get() -> &'static Self {
-        static TABLE: OnceLock<TanhSinh> = OnceLock::new();
-        TABLE.get_or_init(|| {
-            let levels = (0..LEVELS).map(|level| {
-                let step = 0.5_f64.powi(level as i32);
-                let (first, stride) = if level == 0 { (0, 1) } else { (1, 2) };
-                (first..)
-                    .step_by(stride)
-                    .map(|k| f64::from(k) * step)
-                    .map(|t| {
-                        // The distance from the end: 1/(1 + e^(pi sinh t)).
-                        let u = FRAC_PI_2 * t.sinh();
-                        let distance = (-2.0 * u).exp() / (1.0 + (-2.0 * u).exp());
-                        let weight = FRAC_PI_2 * t.cosh() * 2.0 * distance * (1.0 - distance);
-                        (distance, weight)
-                    })
-                    .take_while(|(distance, _)| *distance > 1e-300)
-                    .collect()
-            });
-            TanhSinh {
-                levels: levels.collect(),
-            }
-        })
-    }
-}
-
-/// Integral of `f` over a range of this width by tanh-sinh, the step halved until the value settles to `tolerance` of its magnitude.
-///
-/// Values that are not finite are dropped at
-/// the last nodes of either end, as an endpoint may be singular; elsewhere they make the value not finite. What is cut off
-/// is added to the error.
-pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) -> Estimate {
-    let table = TanhSinh::get();
-    let (mut sum, mut magnitude) = (0.0_f64, 0.0_f64);
-    let mut previous = [f64::NAN; 2];
-    let mut estimate = Estimate::default();
-    // Distance from which on each end is cut off, because f is not finite nearer to it.
-    let mut cut = [0.0_f64; 2];
-    // Nearest distances that count.
-    let mut nearest = [width; 2];
-    let mut first = 0;
-    for (level, points) in table.levels.iter().enumerate() {
-        let step = 0.5_f64.powi(level as i32);
-        let (mut part, mut part_magnitude) = (0.0, 0.0);
-        for (place, &(distance, weight)) in (first..).zip(points) {
-            let near = distance * width;
-            let sides = if level == 0 && distance == 0.5 { 1 } else { 2 };
-            for (side, (cut, nearest)) in cut.iter_mut().zip(&mut nearest).enumerate().take(sides) {
-                if near <= *cut {
-                    continue;
-                }
-                let value = f(Node::new(near, width, side, 2 * place + side));
-                if value.is_finite() {
-                    part += weight * value;
-                    part_magnitude += weight * value.abs();
-                    *nearest = nearest.min(near);
-                } else if distance < 1e-8 {
-                    *cut = near;
-                } else {
-                    return Estimate {
-                        value: f64::NAN,
-                        error: f64::INFINITY,
-                        magnitude: f64::INFINITY,
-                    };
-                }
-            }
-        }
-        first += points.len();
-        sum += part;
-        magnitude += part_magnitude;
-        let value = sum * step * width;
-        let roundoff = f64::EPSILON * magnitude * step * width;
-        let [older, last] = previous;
-        let change = (value - last).abs();
-        let older_change = (last - older).abs();
-        // The digits double with each level; the error of this value is less than the square of the last relative change, but not
-        // believed to be less than a tenth of what a merely linear convergence would leave.
-        let error = if level < 2 {
-            f64::INFINITY
-        } else if change <= roundoff {
-            roundoff
-        } else if change < older_change {
-            let rate = change / older_change;
-            (change * rate).max(roundoff)
-        } else {
-            change
-        };
-        let end = ends(f, width, &nearest);
-        estimate = Estimate {
-            value,
-            error: error + end,
-            magnitude: magnitude * step * width,
-        };
-        // Two levels may agree by accident: the likelier, the looser the tolerance. Then the change before must be what the square of the
-        // digits promises.
-        let steady =
-            tolerance < 1e-12 || older_change <= 0.1 * tolerance.sqrt() * estimate.magnitude;
-        let settled = steady && change <= tolerance * estimate.magnitude;
-        if level >= 3 && (settled || change <= roundoff) {
-            break;
-        }
-        previous = [last, value];
-    }
-    estimate
-}
-
-/// What lies between the ends and the last nodes, if f behaves as a power there: the integral of d^-p up to d is d f(d)/(1-p).
-fn ends(f: &mut impl FnMut(Node) -> f64, width: f64, nearest: &[f64; 2]) -> f64 {
-    let mut missing = 0.0;
-    for (side, &near) in nearest.iter().enumerate() {
-        let mut area = |near: f64| f(Node::new(near, width, side, usize::MAX)).abs() * near;
-        let (here, further) = (area(near), area(16.0 * near));
-        if here.is_finite() && further.is_finite() && here > 0.0 {
-            let power = (further / here).ln() / 16f64.ln();
-            missing += here / power.max(1e-3);
-        }
-    }
-    missing
 }
 
 #[cfg(test)]
@@ -453,39 +359,35 @@ mod tests {
         }
     }
 
+    /// The claim of [`Kronrod::unseen`]: whatever the place of a step or a kink, the error is covered.
     #[test]
-    fn tanh_sinh_integrates_singular_ends_and_tells_its_error() {
-        type Case = (&'static str, f64, fn(f64, f64) -> f64, f64);
-        let cases: [Case; 6] = [
-            ("x^-1/2", 1.0, |x, _| 1.0 / x.sqrt(), 2.0),
-            ("x^-0.9", 1.0, |x, _| x.powf(-0.9), 10.0),
-            ("ln x", 2.0, |x, _| x.ln(), 2.0 * 2f64.ln() - 2.0),
-            ("exp", 3.0, |x, _| x.exp(), 3f64.exp() - 1.0),
-            (
-                "both ends",
-                1.0,
-                |x, y| 1.0 / (x * y).sqrt(),
-                std::f64::consts::PI,
-            ),
-            ("steep", 40.0, |x, _| (-20.0 * x).exp(), 0.05),
-        ];
-        for (name, width, f, right) in cases {
-            let found = tanh_sinh(width, 1e-15, &mut |node| f(node.below, node.above));
-            let error = (found.value - right).abs();
-            assert!(error <= 4e-15 * right.abs(), "{name}: {error:e}");
-            assert!(
-                found.error < 1e-13 * right.abs(),
-                "{name}: {:e}",
-                found.error
-            );
+    fn steps_and_kinks_are_covered_wherever_they_lie() {
+        for points in [2, 3, 4, 7, 10, 15] {
+            let rule = Kronrod::new(points);
+            let nodes = &rule.rule.nodes;
+            let outside = 1.0 + rule.margin();
+            type Function = fn(f64, f64) -> f64;
+            let step: Function = |x, s| f64::from(u8::from(x > s));
+            let kink: Function = |x, s| (x - s).abs();
+            for (f, integral) in [
+                (step, (|s| 1.0 - s) as fn(f64) -> f64),
+                (kink, |s| 1.0 + s * s),
+            ] {
+                for i in -1999..2000 {
+                    let s = f64::from(i) / 2000.0;
+                    let values: Vec<f64> = nodes.iter().map(|x| f(*x, s)).collect();
+                    let terms = values.iter().zip(&rule.rule.weights);
+                    let error = terms.map(|(f, w)| f * w).sum::<f64>() - integral(s);
+                    let above = (rule.beyond(&values) - f(outside, s)).abs();
+                    let below = (rule.before(&values) - f(-outside, s)).abs();
+                    let bound = rule.unseen(above + below) + 1e-14;
+                    assert!(error.abs() <= bound, "{points}, {s}: {error:e} {bound:e}");
+                }
+            }
+            // Of a smooth integrand there is next to nothing beyond.
+            let cosine: Vec<f64> = nodes.iter().map(|x| (1.5 * x).cos()).collect();
+            let missed = (rule.beyond(&cosine) - (1.5 * outside).cos()).abs();
+            assert!(points < 7 || missed < 1e-12, "{points}: {missed:e}");
         }
-        // 1e-300^0.03 = 0.1%: honest about what no f64 can resolve.
-        let found = tanh_sinh(1.0, 1e-15, &mut |node| node.below.powf(-0.97));
-        let error = (found.value - 1.0 / 0.03).abs();
-        assert!(
-            error < found.error && found.error < 1e-6,
-            "{error:e} {:e}",
-            found.error
-        );
     }
 }

@@ -1,0 +1,277 @@
+//! The verdict on one integral, by one thread.
+
+use super::decide::{BatchRule, CANDIDATES, PANEL_NODES, ROW_QUADS, Table, UNDECIDED, Verdict};
+use super::head::Head;
+use super::integrand::Integrand;
+use super::probe::probe;
+use super::status::{Accelerator, Status};
+use crate::math::Real;
+use crate::memory::Quad;
+use crate::simt::Simt;
+
+/// x^(3/2), 0 for 0.
+#[inline(always)]
+fn three_halves<T: Real>(x: T) -> T {
+    x * x.sqrt()
+}
+
+/// An amplitude with what is known of its errors.
+pub trait Amplitude<T: Real> {
+    /// Whether [`with_error`](Self::with_error) knows errors.
+    const ERRORS: bool;
+    /// Whether the amplitude is known to have no steps, kinks or narrow fronts.
+    const SMOOTH: bool;
+    /// g(x).
+    fn value(&mut self, x: T) -> T;
+    /// g(x) and a bound on its roundoff; 0 where nothing is known.
+    fn with_error(&mut self, x: T) -> (T, T);
+}
+
+/// An [`Integrand`] as amplitude.
+pub(super) struct Named<I>(pub(super) I);
+
+impl<T: Real, I: Integrand<T>> Amplitude<T> for Named<I> {
+    const ERRORS: bool = I::ERRORS;
+    const SMOOTH: bool = I::SMOOTH;
+    #[inline(always)]
+    fn value(&mut self, x: T) -> T {
+        self.0.amplitude(x)
+    }
+    #[inline(always)]
+    fn with_error(&mut self, x: T) -> (T, T) {
+        let error = if I::ERRORS {
+            self.0.amplitude_error(x)
+        } else {
+            T::ZERO
+        };
+        (self.0.amplitude(x), error)
+    }
+}
+
+/// One integral with amplitude g(x), at `x = s scale`.
+///
+/// Every comparison that decides for a result is false where a NaN is involved, so that such an integral stays undecided.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub fn judge<T: Real, S: Simt, A: Amplitude<T>>(
+    t: &S,
+    table: Table<'_, T>,
+    rule: &BatchRule,
+    scale: T,
+    mut amplitude: A,
+) -> Verdict<T> {
+    let number = |value: f64| T::from_f64(value);
+
+    let head = Head::new(t, table.head, rule.head, scale, &mut amplitude);
+    let (fine, magnitude) = (head.value, head.magnitude);
+    let mut error = head.error;
+    let mut floor = magnitude * number(rule.accuracy);
+
+    let mut value = [T::ZERO; CANDIDATES];
+    let mut fewer = [T::ZERO; CANDIDATES];
+    let mut bound = [T::ZERO; 4];
+    // Magnitude of the first area that each candidate accelerates.
+    let mut beyond = [T::ZERO; 4];
+    let mut direct = T::ZERO;
+    let mut magnitudes = magnitude;
+    let mut largest = T::ZERO;
+    // The first area from which on they alternate and decrease, and its magnitude; the last one that counts in a plain sum.
+    let (mut start, mut start_size, mut counts) = (0, T::ZERO, 0);
+    let (mut previous, mut noise) = (T::ZERO, T::ZERO);
+    let mut at = 0;
+    let mut k = 0;
+    while k < rule.areas {
+        let Quad([roundoff, in_condition, panels, _]) = table.rows.get(t, k * ROW_QUADS + 5);
+        let (mut kronrod, mut sizes, mut quadrature) = (T::ZERO, T::ZERO, T::ZERO);
+        let mut left = panels;
+        while left > T::ZERO {
+            let (mut sum, mut gauss, mut magnitude) = (T::ZERO, T::ZERO, T::ZERO);
+            let mut difference = T::ZERO;
+            // The nodes outside the panel show what an amplitude that is known to be smooth does not have.
+            let mut g = if A::SMOOTH { 1 } else { 0 };
+            while g
+                < (if A::SMOOTH {
+                    PANEL_NODES - 1
+                } else {
+                    PANEL_NODES
+                })
+            {
+                let Quad([s, weight, embedded, continued]) = table.nodes.get(t, at + g);
+                let f = amplitude.value(s * scale);
+                sum = weight.mul_add(f, sum);
+                gauss = embedded.mul_add(f, gauss);
+                magnitude += (weight * f).abs();
+                if !A::SMOOTH {
+                    difference = continued.mul_add(f, difference);
+                }
+                g += 1;
+            }
+            at += PANEL_NODES;
+            if !A::SMOOTH {
+                // Of a step the rule misses at most a third of the difference, wherever it lies. Roundoff is amplified 8.3 times at either end.
+                let noise = number(17.0 * rule.accuracy) * magnitude;
+                let step = difference.abs() - noise;
+                if step > T::ZERO {
+                    quadrature += step;
+                }
+            }
+            // QUADPACK's scaling of the difference of the two rules; a quarter of the size stands for the variation, of which it is no more.
+            let variation = magnitude * number(0.25);
+            let scaled = (sum - gauss).abs() * number(200.0);
+            quadrature += if scaled < variation {
+                three_halves(scaled / variation) * variation
+            } else {
+                scaled
+            };
+            kronrod += sum;
+            sizes += magnitude;
+            left -= T::ONE;
+        }
+
+        let Quad(w0) = table.rows.get(t, k * ROW_QUADS);
+        let Quad(w1) = table.rows.get(t, k * ROW_QUADS + 1);
+        let Quad(w2) = table.rows.get(t, k * ROW_QUADS + 2);
+        let Quad(w3) = table.rows.get(t, k * ROW_QUADS + 3);
+        let Quad(w4) = table.rows.get(t, k * ROW_QUADS + 4);
+        let mut c = 0;
+        while c < 4 {
+            value[c] = w0[c].mul_add(kronrod, value[c]);
+            value[c + 4] = w1[c].mul_add(kronrod, value[c + 4]);
+            fewer[c] = w2[c].mul_add(kronrod, fewer[c]);
+            fewer[c + 4] = w3[c].mul_add(kronrod, fewer[c + 4]);
+            bound[c] = w4[c].mul_add(kronrod, bound[c]);
+            c += 1;
+        }
+        direct += kronrod;
+
+        let size = kronrod.abs();
+        let mut m = 0;
+        while m < 4 {
+            if k == rule.skips[m] {
+                beyond[m] = size;
+            }
+            m += 1;
+        }
+        let rounded = roundoff * sizes;
+        noise = rounded + quadrature;
+        floor += rounded;
+        error += quadrature;
+        magnitudes = in_condition.mul_add(size, magnitudes);
+        let alternates = (kronrod > T::ZERO) != (previous > T::ZERO);
+        let decreases = size < previous.abs() + noise * number(4.0);
+        if k == 0 || !(alternates && decreases) {
+            start = k;
+            start_size = size;
+        }
+        if size > largest {
+            largest = size;
+        }
+        let negligible = size <= number(1e-2) * T::EPSILON * (fine.abs() + largest);
+        if !negligible {
+            counts = k + 1;
+        }
+        previous = kronrod;
+        k += 1;
+    }
+
+    floor += number(2.0) * T::EPSILON * (fine.abs() + number(2.0) * largest);
+    // An exponential function multiplies the roundoff of its argument by that: by the logarithm of what it gives.
+    if magnitude > T::ZERO {
+        floor += T::EPSILON * magnitude.ln().abs() * magnitudes;
+    }
+    let infinity = T::ONE / T::ZERO;
+    let mut tail = T::ZERO;
+    let mut least = infinity;
+    let mut accelerator = Accelerator::None;
+    let mut allowed = false;
+    // The candidate that is taken; beyond all of them where the areas are summed as they are.
+    let mut chosen = CANDIDATES as u32;
+    if counts + 2 <= rule.areas {
+        tail = direct;
+        least = T::ZERO;
+        accelerator = Accelerator::Direct;
+        allowed = true;
+    } else if start + rule.premise <= rule.areas
+        && start_size - previous.abs() > number(8.0) * noise
+    {
+        let mut estimates = [infinity; CANDIDATES];
+        let mut c = 0;
+        while c < CANDIDATES {
+            // Half the change, as nothing shows here whether it falls as fast as the theory promises.
+            let change = (value[c] - fewer[c]).abs() * number(0.5);
+            let bound = if c & 1 == 0 {
+                bound[c / 2].abs()
+            } else {
+                number(rule.remainders[c / 2]) * beyond[c / 2]
+            };
+            if start <= rule.skips[c / 2] {
+                estimates[c] = if change > bound { change } else { bound };
+            }
+            if estimates[c] < least {
+                least = estimates[c];
+                tail = value[c];
+                chosen = c as u32;
+                accelerator = if c & 1 == 0 {
+                    Accelerator::Euler
+                } else {
+                    Accelerator::Cvz
+                };
+                allowed = true;
+            }
+            c += 1;
+        }
+        // Of two that exclude each other one is wrong, and it may be this one.
+        let common = error + floor;
+        let mut c = 0;
+        while c < CANDIDATES {
+            let contradiction = (value[c] - tail).abs() - estimates[c] - common;
+            if contradiction > least {
+                least = contradiction;
+            }
+            c += 1;
+        }
+    }
+    if allowed {
+        let noise = number(1e-3) * T::EPSILON * magnitudes;
+        let probed = probe(t, table, rule, scale, chosen, noise, &mut amplitude);
+        allowed = probed.vanishes;
+        // Whether it is larger or no number.
+        let within = probed.error <= floor;
+        if !within {
+            floor = probed.error;
+        }
+    }
+
+    let sum = fine + tail;
+    let total = least + error + floor;
+    let tolerance = {
+        let relative = number(rule.relative) * sum.abs() * scale;
+        let absolute = number(rule.absolute);
+        if relative > absolute {
+            relative
+        } else {
+            absolute
+        }
+    };
+    let finite = magnitudes < infinity && total < infinity;
+    let status = if !(allowed && finite) {
+        UNDECIDED
+    } else if total * scale <= tolerance {
+        Status::Ok.code()
+    } else if floor * scale > tolerance * number(4.0) && least + error <= floor {
+        // Roundoff alone exceeds the tolerance, by more than what its bound may be too large by, and is most of the estimate.
+        Status::NotConverged.code()
+    } else {
+        UNDECIDED
+    };
+    Verdict {
+        value: sum * scale,
+        error: total * scale,
+        condition: magnitudes / sum.abs(),
+        code: if status == UNDECIDED {
+            UNDECIDED
+        } else {
+            status | accelerator.code() << 8
+        },
+    }
+}
