@@ -135,10 +135,15 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
 
     /// The rate at the state whose working copy is in `work`.
     fn evaluate(&mut self) -> Result<()> {
-        self.gain_of
-            .gain(&self.machine, &self.work, &mut self.gain)?;
-        self.frequency_of
-            .frequency(&self.machine, &self.work, &mut self.frequency)?;
+        let (machine, work) = (&*self.machine, &self.work);
+        // The frequency keeps the arithmetic busy while the gain waits for memory.
+        machine.alongside(
+            &mut || {
+                self.frequency_of
+                    .frequency(&self.machine, work, &mut self.frequency)
+            },
+            &mut || self.gain_of.gain(&self.machine, work, &mut self.gain),
+        )?;
         self.correct()
     }
 
