@@ -92,13 +92,16 @@ struct Tally {
     wrong: usize,
 }
 
+/// A draw in one form, and for each way its result and whether that is wrong with OK.
+type Judged = (Form, Draw, Vec<(Integral, bool)>);
+
 /// All ways of all draws; the wrong ones as text.
 fn campaign(
     seed: u64,
     count: usize,
     slack: f64,
 ) -> (BTreeMap<(Form, &'static str), Tally>, Vec<String>) {
-    let judged: Vec<(Form, Draw, Vec<(Integral, bool)>)> = (0..count)
+    let judged: Vec<Judged> = (0..count)
         .into_par_iter()
         .flat_map_iter(|i| {
             let draw = draw(seed, i);

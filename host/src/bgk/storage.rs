@@ -8,7 +8,8 @@ use super::engine::Node;
 use super::{Boundary, DiscreteMaxwellian, Problem, State};
 
 /// How the populations of a time-dependent solution lie in memory between two steps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Storage {
     /// As the arithmetic has them: 4 bytes in `f32`, 8 in `f64`.
     #[default]

@@ -53,7 +53,7 @@ pub(super) fn rows(backend: Backend, quick: bool) -> Result<Vec<StorageRow>> {
         let mut simulation = Simulation::new(config.clone())?;
         let mut seen = Vec::new();
         for steps in looks {
-            simulation.advance(steps - simulation.step())?;
+            simulation.advance(steps - simulation.steps_taken())?;
             let moments = simulation.moments()?;
             let lid = simulation.face_fluxes()?[3];
             let results = cavity.map(|cavity| cavity.results(&moments, &lid));
