@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::sha256;
 
 /// LLVM IR for the one thing the kernels need and Rust cannot say: the address of dynamic shared memory.
-pub const SHARED_MEMORY_IR: &str = include_str!("../shared_memory.ll");
+pub const SHARED_MEMORY_IR: &str = include_str!("shared_memory.ll");
 
 /// A method's device code: the kernels that one file of the device crate declares.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -488,6 +488,11 @@ fn a_resumed_run_ends_on_the_same_bits() {
         let read = |folder: &str| fs::read(dir.path().join(folder).join(file)).unwrap();
         assert!(read("whole") == read("half"), "{file} differs");
     }
+    // A checkpoint that never falls due but at the end.
+    let never = u64::MAX.to_string();
+    run(&format!(
+        "{case} --steps 10 --checkpoint-every {never} --out never"
+    ));
     // A run that ended between two records goes on as well, by time too.
     run(&format!(
         "{case} --dt 0.01 --steps 42 --checkpoint-every 99 --out odd"

@@ -18,9 +18,7 @@ struct Stage {
     variables: &'static [(&'static str, &'static str)],
 }
 
-const PACKAGES: &str = "packages";
-
-const STAGES: [Stage; 9] = [
+const STAGES: [Stage; 6] = [
     Stage {
         title: "format",
         arguments: &["fmt", "--all", "--check"],
@@ -53,36 +51,6 @@ const STAGES: [Stage; 9] = [
         variables: &[],
     },
     Stage {
-        title: "lints with ndarray alone",
-        arguments: &[
-            "clippy",
-            "--package",
-            "rarefy",
-            "--no-default-features",
-            "--features",
-            "ndarray",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        variables: &[],
-    },
-    Stage {
-        title: "lints with nalgebra alone",
-        arguments: &[
-            "clippy",
-            "--package",
-            "rarefy",
-            "--no-default-features",
-            "--features",
-            "nalgebra",
-            "--",
-            "-D",
-            "warnings",
-        ],
-        variables: &[],
-    },
-    Stage {
         title: "documentation",
         arguments: &["doc", "--workspace", "--no-deps"],
         variables: &[("RUSTDOCFLAGS", "-D warnings")],
@@ -95,19 +63,6 @@ const STAGES: [Stage; 9] = [
     Stage {
         title: "PTX matches its sources",
         arguments: &["xtask", "ptx", "check"],
-        variables: &[],
-    },
-    // Each crate is built from its package alone, PTX included.
-    Stage {
-        title: PACKAGES,
-        arguments: &[
-            "package",
-            "--workspace",
-            "--exclude",
-            "xtask",
-            "--allow-dirty",
-            "--quiet",
-        ],
         variables: &[],
     },
 ];
@@ -125,15 +80,24 @@ fn run_stage(title: &str, command: &mut Command) -> Result<()> {
 
 pub(crate) fn run() -> Result<()> {
     for stage in STAGES {
-        if stage.title == PACKAGES {
-            forget_packages()?;
-        }
         let mut command = cargo();
         command
             .args(stage.arguments)
             .envs(stage.variables.iter().copied());
         run_stage(stage.title, &mut command)?;
     }
+    for feature in ["nalgebra", "ndarray"] {
+        let mut command = cargo();
+        command.args(["clippy", "--package", "rarefy", "--no-default-features"]);
+        command.args(["--features", feature, "--", "-D", "warnings"]);
+        run_stage(&format!("lints with {feature} alone"), &mut command)?;
+    }
+    // Each crate is built from its package alone, PTX included.
+    forget_packages()?;
+    let mut command = cargo();
+    command.args(["package", "--workspace", "--exclude", "xtask"]);
+    command.args(["--allow-dirty", "--quiet"]);
+    run_stage("packages", &mut command)?;
     for example in examples()? {
         let mut command = cargo();
         command.args(["run", "--quiet", "--example", &example]);

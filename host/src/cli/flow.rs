@@ -335,15 +335,11 @@ pub(super) fn resumed<P: Parameters>(
     })?;
     let warning = content.elsewhere(&simulation.machine());
     let end = *parameters.clone().end();
-    if end.until_residual.is_none() && end.steps.is_some_and(|steps| steps <= simulation.step()) {
-        return Err(Error::file(
-            path,
-            format!(
-                "the checkpoint is at step {} and the run ends at step {}; give a later --steps",
-                simulation.step(),
-                end.steps.unwrap_or_default()
-            ),
-        ));
+    if let (Some(steps), None) = (end.steps, end.until_residual)
+        && steps <= simulation.step()
+    {
+        let step = simulation.step();
+        return Err(resume::past_the_end(path, step, steps, "--steps"));
     }
     Ok((
         parameters,

@@ -46,6 +46,16 @@ pub(super) fn elsewhere(version: &str, there: &str, here: &str) -> Option<String
     })
 }
 
+/// The error of a checkpoint that is at the end of its run or beyond; `remedy` names the flags that move the end.
+pub(super) fn past_the_end(path: &Path, step: u64, end: u64, remedy: &str) -> Error {
+    Error::file(
+        path,
+        format!(
+            "the checkpoint is at step {step} and the run ends at step {end}; give a later {remedy}"
+        ),
+    )
+}
+
 /// Refuses a flag on the command line that says otherwise than the checkpoint; flags in `free` may. Both values are objects by the
 /// names of the flags.
 pub(super) fn refuse_contradictions(

@@ -76,7 +76,6 @@ pub(super) fn start(
         folder,
         run,
         snapshots: vec![Snapshot { time: 0.0, f }],
-        done: 0,
         steps,
     };
     march.run_to_the_end(common, report)
@@ -103,13 +102,7 @@ pub(super) fn go_on(
         None => parameters.steps.unwrap_or(STEPS),
     };
     if steps <= done {
-        return Err(Error::file(
-            path,
-            format!(
-                "the checkpoint is at step {done} and the run ends at step {steps}; give a later --steps or --until"
-            ),
-        )
-        .into());
+        return Err(resume::past_the_end(path, done, steps, "--steps or --until").into());
     }
     let common = &args.common;
     let mut files = Transaction::default();
@@ -127,7 +120,6 @@ pub(super) fn go_on(
         folder,
         run,
         snapshots,
-        done,
         steps,
     };
     march.run_to_the_end(common, report)
@@ -141,8 +133,6 @@ struct March<'a> {
     run: Relaxation,
     /// States at times that double, the initial one first.
     snapshots: Vec<Snapshot>,
-    /// Steps taken.
-    done: u64,
     /// Steps in all.
     steps: u64,
 }
@@ -166,9 +156,9 @@ impl March<'_> {
 
     /// Steps to take at once: to the next record at which something is due. The host looks now and then, for the progress.
     fn part(&self, shown: &[u64]) -> u64 {
-        let (done, steps) = (self.done, self.steps);
+        let (done, steps) = (self.run.steps_taken(), self.steps);
         let every = self.run.config().every;
-        let record_at = |step: u64| step.div_ceil(every) * every;
+        let record_at = |step: u64| step.checked_next_multiple_of(every).unwrap_or(u64::MAX);
         let next = shown.iter().copied().find(|&at| at > done);
         let mut part = record_at(steps.div_ceil(100)).min(next.unwrap_or(steps) - done);
         if let Some(due) = self.parameters.checkpoint_every {
@@ -189,25 +179,25 @@ impl March<'_> {
         let stepping = Instant::now();
         let interrupted = resume::interruption();
         let mut progress = Progress::new("isotropic", common.quiet);
-        let (first, steps) = (self.done, self.steps);
+        let (first, steps) = (self.run.steps_taken(), self.steps);
         let every = self.run.config().every;
         // States are shown at times that double, at records.
         let shown: Vec<u64> = [32, 16, 8, 4, 2]
             .iter()
             .map(|part| steps / part / every * every)
             .collect();
-        while self.done < steps {
+        let mut done = first;
+        while done < steps {
             if interrupted.load(Ordering::SeqCst) {
                 progress.finish();
-                let after = format!("{} steps", self.done);
+                let after = format!("{done} steps");
                 let path = self.save()?;
                 return Err(resume::stopped("isotropic", &after, path.as_deref()));
             }
             let part = self.part(&shown);
             self.run.advance(part)?;
-            let before = self.done;
-            self.done += part;
-            let done = self.done;
+            let before = done;
+            done = self.run.steps_taken();
             if done < steps && shown.contains(&done) {
                 self.snapshot()?;
             }
