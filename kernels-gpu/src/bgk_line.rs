@@ -157,6 +157,15 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
                 if item < end {
                     ahead = walk.load(jy, m);
                 }
+                if item + 1 < end {
+                    let after = m + LINE_NODES;
+                    let (jy, m) = if after < shape.count_m {
+                        (jy, after)
+                    } else {
+                        (jy + 1, 0)
+                    };
+                    walk.announce(jy, m);
+                }
                 if this_m + LINE_NODES <= shape.count_m {
                     walk.group::<SLOPED, SHAKHOV, FORWARD, { LINE_NODES as usize }>(
                         this_jy, this_m, f,
@@ -375,6 +384,22 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
             });
         }
         runs
+    }
+
+    /// Announces the populations of the four nodes from m on.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn announce(&self, jy: u32, m: u32) {
+        let Pass {
+            t, store, shape, ..
+        } = *self.pass;
+        store
+            .read()
+            .announce::<S, W, { LINE_NODES as usize }>(t, &self.span, |k| {
+                let node = m + k as u32;
+                let node = if node < shape.count_m { node } else { m };
+                self.base(self.jx, jy, node) + self.span.first()
+            });
     }
 
     /// Relaxes, shifts, writes and sums the populations of `M` nodes of one v_y.

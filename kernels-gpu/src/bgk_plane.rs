@@ -342,18 +342,43 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
                 s += 1;
             }
         } else {
-            // Of one row: registers are short.
+            // Of one row: registers are short. Those of the next are called to the L2 cache.
+            place = nodes.place(shape, 1);
             while s < last {
                 let (f, row) = (next, ahead);
                 s += 1;
                 if s < last {
-                    place = nodes.place(shape, s);
                     next = self.load(column, &nodes, &place);
                     ahead = self.look::<SHAKHOV, W>(column, &place);
+                }
+                if s + 1 < last {
+                    place = nodes.place(shape, s + 1);
+                    self.announce(column, &nodes, &place);
                 }
                 self.step::<SLOPED, SHAKHOV, DIRECTION, W, M>(column, &mut nodes, s - 1, &row, f);
             }
         }
+    }
+
+    /// Announces the populations that a row of the walk takes.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn announce<const W: usize, const M: usize>(
+        &self,
+        column: &Column<T, W>,
+        nodes: &Nodes<T, W, M>,
+        place: &Place,
+    ) {
+        let Self {
+            t, shape, store, ..
+        } = *self;
+        let plane = shape.plane();
+        let node = (column.jx * shape.count_y + place.jy) * shape.count_m + nodes.m;
+        let first = node * plane + place.along_y.cell * shape.pitch + column.span.first();
+        store.read().announce::<S, W, M>(t, &column.span, |k| {
+            let more = if nodes.live(shape, k) { k as u32 } else { 0 };
+            first + more * plane
+        });
     }
 
     /// The populations that a row of the walk takes.

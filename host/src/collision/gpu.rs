@@ -47,19 +47,10 @@ impl<M: Machine, T: Real> Gain<M, T> {
         })
     }
 
-    /// Launches the gain, and `beside` at the same time.
-    fn gain(
-        &mut self,
-        machine: &M,
-        f: &M::Buffer<T>,
-        gain: &mut M::Buffer<T>,
-        beside: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
+    fn gain(&mut self, machine: &M, f: &M::Buffer<T>, gain: &mut M::Buffer<T>) -> Result<()> {
         match self {
-            Self::Direct(direct) => {
-                machine.alongside(beside, &mut || direct.gain(machine, f, gain))
-            }
-            Self::Fast(fast) => fast.gain(machine, f, gain, beside),
+            Self::Direct(direct) => direct.gain(machine, f, gain),
+            Self::Fast(fast) => fast.gain(machine, f, gain),
         }
     }
 }
@@ -144,12 +135,10 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
 
     /// The rate at the state whose working copy is in `work`.
     fn evaluate(&mut self) -> Result<()> {
-        let (machine, work) = (&*self.machine, &self.work);
-        // The frequency keeps the arithmetic busy while the gain waits for memory.
-        let (frequency_of, frequency) = (&mut self.frequency_of, &mut self.frequency);
-        self.gain_of.gain(machine, work, &mut self.gain, &mut || {
-            frequency_of.frequency(machine, work, frequency)
-        })?;
+        self.gain_of
+            .gain(&self.machine, &self.work, &mut self.gain)?;
+        self.frequency_of
+            .frequency(&self.machine, &self.work, &mut self.frequency)?;
         self.correct()
     }
 
@@ -395,10 +384,9 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             for _ in 0..repetitions {
                 match part {
                     Part::All => self.evaluate()?,
-                    Part::Gain => {
-                        self.gain_of
-                            .gain(&self.machine, &self.work, &mut self.gain, &mut || Ok(()))?
-                    }
+                    Part::Gain => self
+                        .gain_of
+                        .gain(&self.machine, &self.work, &mut self.gain)?,
                     Part::Frequency => self.frequency_of.frequency(
                         &self.machine,
                         &self.work,

@@ -16,7 +16,6 @@
 //! looked for and what to do.
 
 mod arguments;
-mod aside;
 mod device;
 pub mod doctor;
 mod driver;

@@ -87,6 +87,13 @@ pub(crate) trait Populations<T: Real>: Copy {
         straight: impl Fn(usize) -> u32,
         at: impl Fn(usize, usize) -> u32,
     ) -> [Self::Run<W>; K];
+    /// Announces what [`take`](Self::take) will read K times, where it is from `straight(k)` on.
+    fn announce<S: Simt, const W: usize, const K: usize>(
+        self,
+        t: &S,
+        span: &Span<W>,
+        straight: impl Fn(usize) -> u32,
+    );
     /// Lets `change` see the populations that were read where they need no decoding.
     fn before_decoding<const W: usize, const K: usize>(
         runs: &mut [Self::Run<W>; K],
@@ -118,6 +125,20 @@ impl<T: Real> Populations<T> for In<'_, T> {
         at: impl Fn(usize, usize) -> u32,
     ) -> [[T; W]; K] {
         span.take_once(t, self, straight, at)
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn announce<S: Simt, const W: usize, const K: usize>(
+        self,
+        t: &S,
+        span: &Span<W>,
+        straight: impl Fn(usize) -> u32,
+    ) {
+        let mut k = 0;
+        while k < K && span.straight {
+            self.prefetch(t, straight(k) as usize);
+            k += 1;
+        }
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -182,6 +203,20 @@ impl Populations<f32> for Deviations<'_> {
             }
         }
         runs
+    }
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn announce<S: Simt, const W: usize, const K: usize>(
+        self,
+        t: &S,
+        span: &Span<W>,
+        straight: impl Fn(usize) -> u32,
+    ) {
+        let mut k = 0;
+        while k < K && span.straight {
+            self.f.prefetch(t, straight(k) as usize / 2);
+            k += 1;
+        }
     }
     #[inline(always)]
     fn before_decoding<const W: usize, const K: usize>(

@@ -1,7 +1,5 @@
 //! The restructured sum: `pad_rows`, `pair_products`, `speed_spectrum`, `gather_z` and `gather_xy`.
 
-use std::cell::RefCell;
-
 use rarefy_kernels::collision::{
     self as kernels, FastShape, GATHER_THREADS, PAIRS, PRODUCT_THREADS, SPECTRUM_THREADS,
 };
@@ -18,15 +16,6 @@ use crate::memory_plan::{Memory, check_memory};
 /// Blocks that fill memory with zeros.
 const CLEAR_BLOCKS: u32 = 1024;
 
-/// Passes that run side by side, each with buffers of its own.
-const LANES: usize = 2;
-
-/// What the kernels of one pass hand to each other.
-struct Lane<M: Machine, T: Real> {
-    products: M::Buffer<T>,
-    spectrum: M::Buffer<T>,
-}
-
 /// The restructured sum on a machine.
 pub(super) struct Fast<M: Machine, T: Real> {
     plan: SpectrumPlan,
@@ -34,13 +23,13 @@ pub(super) struct Fast<M: Machine, T: Real> {
     padded: M::Buffer<T>,
     pairs: M::Buffer<u32>,
     tiles: M::Buffer<u32>,
+    products: M::Buffer<T>,
     spectra: M::Buffer<Quad<u32>>,
     starts: M::Buffer<u32>,
     entries: M::Buffer<u32>,
     coefficients: M::Buffer<T>,
     speed: M::Buffer<T>,
-    /// Buffers of the passes: the k-th one takes those of its number modulo their count.
-    lanes: Vec<Lane<M, T>>,
+    spectrum: M::Buffer<T>,
     tasks: M::Buffer<Quad<u32>>,
     gathers: M::Buffer<u32>,
     distinct: M::Buffer<u32>,
@@ -58,12 +47,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
         items: usize,
     ) -> Result<Self> {
         let free = machine.limits()?.free_bytes;
-        // Products that the next kernel still finds in the cache need not come from memory.
-        let pass = std::env::var("RAREFY_PASS_KIB")
-            .ok()
-            .and_then(|text| text.parse::<u64>().ok())
-            .map_or(u64::MAX, |kib| kib << 10);
-        let mut plan = SpectrumPlan::new::<T>(n, items, (free / 2 / LANES as u64).min(pass));
+        let mut plan = SpectrumPlan::new::<T>(n, items, free / 2);
         let bands = BandTiles::new(&OrbitTable::of(n, order));
         plan.shape.pattern_tiles = bands.pattern_tiles;
         let words = plan.pairs.len() + 4 * plan.spectra.len() + plan.map.len();
@@ -89,19 +73,13 @@ impl<M: Machine, T: Real> Fast<M, T> {
             padded: zeros(items * plan.shape.padded() as usize)?,
             pairs: machine.upload(&plan.pairs)?,
             tiles: machine.upload(&plan.tiles)?,
+            products: zeros(items * plan.shape.products())?,
             spectra: machine.upload(&plan.spectra)?,
             starts: machine.upload(&bands.starts)?,
             entries: machine.upload(&bands.entries)?,
             coefficients: machine.upload(&convert::<T>(&bands.coefficients))?,
             speed: machine.upload(&convert::<T>(&speeds(n, gamma)))?,
-            lanes: (0..plan.passes.len().min(LANES))
-                .map(|_| {
-                    Ok(Lane {
-                        products: zeros(items * plan.shape.products())?,
-                        spectrum: machine.allocate(items * plan.shape.spectrum())?,
-                    })
-                })
-                .collect::<Result<_>>()?,
+            spectrum: machine.allocate(items * plan.shape.spectrum())?,
             tasks: machine.upload(&plan.tasks)?,
             gathers: machine.upload(&plan.gathers)?,
             distinct: machine.upload(&plan.distinct)?,
@@ -118,13 +96,11 @@ impl<M: Machine, T: Real> Fast<M, T> {
         SpectrumPlan::new::<T>(n, 1, u64::MAX).working_bytes::<T>(1)
     }
 
-    /// Launches the gain, and `beside` at the same time.
     pub(super) fn gain(
         &mut self,
         machine: &M,
         f: &M::Buffer<T>,
         gain: &mut M::Buffer<T>,
-        beside: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
         let (n, items) = (self.plan.shape.n, self.items);
         let padded = kernels::pad_rows {
@@ -136,50 +112,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
             Grid::per_item((items * n * n * n) as usize, CELL_THREADS),
             padded,
         )?;
-        let mut lanes = std::mem::take(&mut self.lanes);
-        let count = lanes.len();
-        // The machine calls the two one after the other.
-        let this = RefCell::new(&mut *self);
-        let done = match &mut lanes[..] {
-            [] => Ok(()),
-            [first, others @ ..] => machine.alongside(
-                &mut || {
-                    beside()?;
-                    for (lane, number) in others.iter_mut().zip(1..) {
-                        this.borrow_mut().passes(machine, lane, number, count)?;
-                    }
-                    Ok(())
-                },
-                &mut || this.borrow_mut().passes(machine, first, 0, count),
-            ),
-        };
-        self.lanes = lanes;
-        done?;
-        machine.launch(
-            Grid {
-                blocks: items * n * n,
-                threads: GATHER_THREADS,
-            },
-            kernels::gather_xy {
-                z_sums: &self.z_sums,
-                places: &self.places,
-                map: &self.map,
-                gain,
-                shape: self.plan.shape,
-            },
-        )
-    }
-
-    /// Launches every `step`-th pass from the one of this number on. Passes write z-sums of their own.
-    fn passes(
-        &mut self,
-        machine: &M,
-        lane: &mut Lane<M, T>,
-        number: usize,
-        step: usize,
-    ) -> Result<()> {
-        let items = self.items;
-        for pass in self.plan.passes.iter().skip(number).step_by(step) {
+        for pass in &self.plan.passes {
             let groups = pass.pairs.len().div_ceil(PAIRS as usize);
             let threads = groups * self.plan.tiles.len() * 8;
             let blocks = Grid::per_item(threads, PRODUCT_THREADS).blocks;
@@ -192,7 +125,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
                     padded: &self.padded,
                     pairs: &self.pairs,
                     tiles: &self.tiles,
-                    products: &mut lane.products,
+                    products: &mut self.products,
                     shape: FastShape {
                         first: pass.pairs.start,
                         blocks,
@@ -208,13 +141,13 @@ impl<M: Machine, T: Real> Fast<M, T> {
                     threads: SPECTRUM_THREADS,
                 },
                 kernels::speed_spectrum {
-                    products: &lane.products,
+                    products: &self.products,
                     list: &self.spectra,
                     starts: &self.starts,
                     entries: &self.entries,
                     coefficients: &self.coefficients,
                     speed: &self.speed,
-                    spectrum: &mut lane.spectrum,
+                    spectrum: &mut self.spectrum,
                     shape: FastShape {
                         first: pass.spectra.start,
                         blocks,
@@ -229,7 +162,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
                     threads: self.plan.shape.gather_threads(),
                 },
                 kernels::gather_z {
-                    spectrum: &lane.spectrum,
+                    spectrum: &self.spectrum,
                     tasks: &self.tasks,
                     list: &self.gathers,
                     distinct: &self.distinct,
@@ -242,6 +175,18 @@ impl<M: Machine, T: Real> Fast<M, T> {
                 },
             )?;
         }
-        Ok(())
+        machine.launch(
+            Grid {
+                blocks: items * n * n,
+                threads: GATHER_THREADS,
+            },
+            kernels::gather_xy {
+                z_sums: &self.z_sums,
+                places: &self.places,
+                map: &self.map,
+                gain,
+                shape: self.plan.shape,
+            },
+        )
     }
 }
