@@ -55,7 +55,7 @@
 //! `..Config::new(...)`, which goes on to compile when a field is added. They are checked where a solver is made of them. **Results and
 //! checkpoints**, which callers read, are `#[non_exhaustive]`, and so are enums but for those that are closed by their meaning, such as [`Precision`].
 //!
-//! **Serde.** Configurations, results and checkpoints of the kinetic wings and exact numbers implement `Serialize` and `Deserialize`, without a
+//! **Serde.** Configurations, results, checkpoints and exact numbers implement `Serialize` and `Deserialize`, without a
 //! feature. What is read is checked as what is constructed; numbers and names are those of the command's `run.json`.
 //!
 //! **Threads.** Configurations, results, tables and devices are `Send` and `Sync`. A solver with a state of its own is `Send` and computes through
@@ -70,13 +70,10 @@ pub mod emulator;
 mod error;
 pub mod gpu;
 pub mod isotropic;
-#[allow(
-    missing_debug_implementations,
-    reason = "its batches hold buffers of a machine and nothing to print"
-)]
 pub mod longman;
 pub mod machine;
 pub mod memory_plan;
+mod serial;
 pub mod signed_digit;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod views;

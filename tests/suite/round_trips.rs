@@ -11,7 +11,7 @@ use rarefy::emulator::{Emulator, ThreadOrder};
 use rarefy::gpu::doctor;
 use rarefy::isotropic::{self, EnergyGrid, Law};
 use rarefy::signed_digit::{decimal, dft, float, radix10};
-use rarefy::{Backend, Precision, memory_plan};
+use rarefy::{Backend, Precision, longman, memory_plan};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -150,6 +150,9 @@ fn the_isotropic_wing_comes_back() {
     comes_back(&isotropic::initial::equilibrium(&gas, 1.0, 1.5).unwrap());
     comes_back(&isotropic::coefficients::Counts::of(16));
     refused(&gas, "/grid/cells", json!(0));
+    let histogram = isotropic::market::Histogram::new(&[[0.0, 1.0, 3.0], [1.0, 2.5, 4.0]]).unwrap();
+    comes_back(&histogram);
+    refused(&histogram, "/0/1", json!(2.0));
 }
 
 fn plates() -> Problem {
@@ -226,6 +229,41 @@ fn steady_flows_come_back() {
 }
 
 #[test]
+fn the_longman_wing_comes_back() {
+    let task = longman::Task::oscillating("exp(-p*x)", "bessel:0", "w", &[]).unwrap();
+    let settings = longman::Settings {
+        areas: Some(24),
+        ..longman::Settings::for_precision(Precision::F32)
+    };
+    comes_back(&settings);
+    for row in [[0.5, 2.0], [0.5, -2.0]] {
+        let found = task
+            .integrate(0.0, &row, &settings, Precision::F64)
+            .unwrap();
+        // Not a number is not equal to itself, and is the same text again.
+        let text = serde_json::to_string(&found).unwrap();
+        let read: longman::Integral = serde_json::from_str(&text).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{found:?}"));
+        refused(&found, "/status", json!("FINE"));
+    }
+    for oscillator in [
+        longman::Oscillator::Cos,
+        longman::Oscillator::Sin,
+        longman::Oscillator::BesselJ(0.5),
+    ] {
+        comes_back(&oscillator);
+        refused(&oscillator, "", json!("bessel:-2"));
+    }
+    comes_back(&longman::Boundaries::Points(vec![1.0, 2.0]));
+    let rule = longman::paper::PaperRule::default();
+    comes_back(&rule);
+    comes_back(&rule.table(0.5, 10.0).unwrap());
+    comes_back(&longman::gpu::batch::BatchConfig::new(
+        longman::gpu::batch::Oscillation::Bessel(1.0),
+    ));
+}
+
+#[test]
 fn exact_numbers_come_back() {
     let number: decimal::Decimal = "-123456789012345678901234567890.5e-40".parse().unwrap();
     comes_back(&number);
@@ -240,7 +278,11 @@ fn exact_numbers_come_back() {
     comes_back(&signal);
     let transform = dft::Transform::new(3, 20).unwrap();
     comes_back(&transform.forward(&signal, &backend).unwrap());
-    comes_back(&float::ExactAccumulator::sum(&[1e300, 0.1, -1e300]));
+    let sum = float::ExactAccumulator::sum(&[1e300, 0.1, -1e300]);
+    comes_back(&sum);
+    comes_back(&sum.value());
+    refused(&sum.value(), "/magnitude", json!([1, 0]));
+    refused(&sum.value(), "/kind", json!("nan"));
 
     let float = radix10::Float::from_decimal(&number);
     comes_back(&float);

@@ -235,23 +235,8 @@ pub struct Correction {
     /// Residuals after the correction, |sum I phi| / sum(loss |phi|), for the five invariants.
     pub residuals: [f64; 5],
     /// Largest time step for which an explicit Euler step keeps f >= 0: 1 / max of nu (1 + delta.phi); infinite where nothing can become negative.
-    #[serde(with = "infinite")]
+    #[serde(with = "crate::serial::or_infinite")]
     pub largest_step: f64,
-}
-
-/// A number that may be infinite; as an option in files, for JSON has no infinity.
-mod infinite {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-        Some(*value)
-            .filter(|value| value.is_finite())
-            .serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-        Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
-    }
 }
 
 /// One evaluation of the collision integral, in physical units.

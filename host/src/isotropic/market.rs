@@ -7,6 +7,7 @@
 use std::fmt;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::coefficients::{PairTables, rate_scale};
 use super::reference::probability;
@@ -215,8 +216,9 @@ pub fn grid_around_one(cells: usize, emax: f64) -> Result<EnergyGrid> {
     EnergyGrid::new(cells, cells as f64 / (cell - 0.5))
 }
 
-/// A histogram of wealth or income: bins side by side, and the share of agents in each.
-#[derive(Clone, Debug, PartialEq)]
+/// A histogram of wealth or income: bins side by side, and the share of agents in each. Through serde it is the rows that [`new`](Self::new) reads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<[f64; 3]>", into = "Vec<[f64; 3]>")]
 pub struct Histogram {
     /// Ends of the bins, one more than there are bins.
     edges: Vec<f64>,
@@ -224,8 +226,24 @@ pub struct Histogram {
     shares: Vec<f64>,
 }
 
+impl TryFrom<Vec<[f64; 3]>> for Histogram {
+    type Error = Error;
+
+    fn try_from(rows: Vec<[f64; 3]>) -> Result<Self> {
+        Self::new(&rows)
+    }
+}
+
+impl From<Histogram> for Vec<[f64; 3]> {
+    fn from(histogram: Histogram) -> Self {
+        let bins = histogram.edges.windows(2).zip(&histogram.shares);
+        bins.map(|(edge, share)| [edge[0], edge[1], *share])
+            .collect()
+    }
+}
+
 impl Histogram {
-    /// Reads rows x_lo, x_hi, share; shares are normalised.
+    /// Reads rows x_lo, x_hi, share; shares are normalised, but for those that add up to 1 to roundoff.
     ///
     /// # Errors
     /// No rows; bins that are empty, not in order, apart or overlapping, or below 0; shares that are negative or not finite; no mass.
@@ -283,7 +301,10 @@ impl Histogram {
                 "the histogram has no mass: the shares add up to nothing",
             ));
         }
-        shares.iter_mut().for_each(|share| *share /= mass);
+        // What was normalised before comes back as it was.
+        if (mass - 1.0).abs() > shares.len() as f64 * f64::EPSILON {
+            shares.iter_mut().for_each(|share| *share /= mass);
+        }
         Ok(Self { edges, shares })
     }
 

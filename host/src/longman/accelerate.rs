@@ -7,6 +7,8 @@
 
 use std::sync::OnceLock;
 
+use serde::{Deserialize, Serialize};
+
 /// Most terms that are summed.
 pub const MAX_TERMS: usize = 160;
 
@@ -107,7 +109,8 @@ pub fn remainder_bound(differences: &[f64]) -> f64 {
 }
 
 /// A sum and what it is thought to be off by.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Accelerated {
     /// The sum.
     pub value: f64,

@@ -8,7 +8,7 @@
 //!    result with the smallest estimate is taken, if no other one that believes itself as good contradicts it.
 
 use rarefy_kernels::longman::{Accelerator, Status};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::accelerate::{
     Weights, differences, levin_u, limit, remainder_bound, weighted, wynn_epsilon,
@@ -18,27 +18,57 @@ use super::oscillator::DIVISIONS;
 
 /// An integral: its value and how far it can be believed.
 ///
-/// Written by serde as a row of the command's results: status and accelerator by their names.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// Through serde it is a row of the command's results: status and accelerator by their names, and nothing for what is not a number or infinite.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Integral {
     /// The value; not a number where there is none.
+    #[serde(with = "crate::serial::or_nan")]
     pub value: f64,
     /// Estimate of the absolute error.
+    #[serde(with = "crate::serial::or_infinite")]
     pub error: f64,
     /// What became of the integral.
-    #[serde(serialize_with = "by_name")]
+    #[serde(with = "named_status")]
     pub status: Status,
     /// What summed the areas.
-    #[serde(serialize_with = "by_name")]
+    #[serde(with = "named_accelerator")]
     pub accelerator: Accelerator,
     /// (|head| + sum c_k V_k)/|value|: the relative error that can be attained is this times the machine epsilon.
+    #[serde(with = "crate::serial::or_nan")]
     pub condition: f64,
 }
 
-/// As text.
-fn by_name<S: Serializer>(what: &impl std::fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(what)
+/// What a kernel knows by a number goes by its name.
+macro_rules! named {
+    ($module:ident: $type:ident) => {
+        mod $module {
+            use serde::de::Error;
+            use serde::{Deserialize, Deserializer, Serializer};
+
+            use super::$type;
+
+            pub(super) fn serialize<S: Serializer>(
+                value: &$type,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(value.name())
+            }
+
+            pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<$type, D::Error> {
+                let name = String::deserialize(deserializer)?;
+                let mut all = $type::ALL.into_iter();
+                let found = all.find(|value| value.name() == name);
+                let names = || $type::ALL.map($type::name).join(", ");
+                found.ok_or_else(|| D::Error::custom(format!("'{name}' is none of {}", names())))
+            }
+        }
+    };
 }
+named!(named_status: Status);
+named!(named_accelerator: Accelerator);
 
 impl Integral {
     /// An integral without a value.

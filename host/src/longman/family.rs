@@ -2,6 +2,7 @@
 
 /// A family: an amplitude times an oscillator, by their texts.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Family {
     /// Its name on the command line.
     pub name: &'static str,

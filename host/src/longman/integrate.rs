@@ -70,6 +70,9 @@ impl Settings {
     }
 
     /// Refuses what is out of range.
+    ///
+    /// # Errors
+    /// A number out of range: the line says which, and what it may be.
     pub fn check(&self) -> Result<()> {
         let refuse = |what: &str, range: &str, found: &dyn std::fmt::Display| {
             Err(Error::input(format!("{what} {range}, not {found}")))
@@ -154,6 +157,7 @@ impl Settings {
 /// Points between which an integral alternates in sign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Boundaries {
     /// These, ascending; those not beyond the lower limit are passed over.
     Points(Vec<f64>),
@@ -210,6 +214,9 @@ impl Boundaries {
 /// assert!((found.value - right).abs() <= found.error && found.error < 1e-12 * right);
 /// # Ok::<(), rarefy::Error>(())
 /// ```
+///
+/// # Errors
+/// As [`Settings::check`]; an order of a Bessel function out of range.
 pub fn integrate_oscillating(
     amplitude: impl FnMut(f64) -> f64,
     oscillator: Oscillator,
@@ -289,6 +296,9 @@ pub(super) fn oscillating(
 /// assert!((found.value - (std::f64::consts::PI / 8.0).sqrt()).abs() <= found.error);
 /// # Ok::<(), rarefy::Error>(())
 /// ```
+///
+/// # Errors
+/// As [`Settings::check`].
 pub fn integrate_between(
     integrand: impl FnMut(f64) -> f64,
     lower: f64,

@@ -11,13 +11,17 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 use super::quadrature::{Kronrod, Node, Rule, gauss, tanh_sinh_nodes};
 use super::special::{BESSEL_EPSILONS, bessel_j, bessel_j_derivative};
 use super::zeros::{MAX_BESSEL_ORDER, bessel_zeros, bessel_zeros_beyond};
 use crate::error::{Error, Result};
 
 /// The oscillating factor of an integrand.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+#[non_exhaustive]
 pub enum Oscillator {
     /// cos(omega x).
     Cos,
@@ -29,6 +33,9 @@ pub enum Oscillator {
 
 impl Oscillator {
     /// Refuses orders of Bessel functions that have no table.
+    ///
+    /// # Errors
+    /// An order not above -1, or too high for the tables.
     pub fn check(self) -> Result<()> {
         match self {
             Self::BesselJ(nu) if !(nu > -1.0 && nu <= MAX_BESSEL_ORDER) => {
@@ -113,6 +120,20 @@ impl FromStr for Oscillator {
         })?;
         oscillator.check()?;
         Ok(oscillator)
+    }
+}
+
+impl TryFrom<String> for Oscillator {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Oscillator> for String {
+    fn from(oscillator: Oscillator) -> Self {
+        oscillator.to_string()
     }
 }
 
@@ -387,6 +408,7 @@ fn head_bessel(nu: f64, first: f64, below: f64, above: f64) -> f64 {
 ///
 /// The head [0, z_1] comes first, in panels that halve towards 0; then area after area.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct OscillatorTable {
     /// The oscillator.
     pub oscillator: Oscillator,
@@ -406,6 +428,9 @@ pub struct OscillatorTable {
 
 impl OscillatorTable {
     /// The table with `points` Gauss points in each of `areas` areas, and at least 64 nodes in the head.
+    ///
+    /// # Errors
+    /// As [`Oscillator::check`]; no areas; Gauss points outside [`GAUSS_POINTS`](super::quadrature::GAUSS_POINTS).
     pub fn new(oscillator: Oscillator, areas: usize, points: usize) -> Result<Self> {
         oscillator.check()?;
         if areas == 0 || !super::quadrature::GAUSS_POINTS.contains(&points) {

@@ -22,12 +22,15 @@ use std::f64::consts::PI;
 
 use rarefy_kernels::longman::{FixedRule, MOST_AREAS};
 
+use serde::{Deserialize, Serialize};
+
 use super::accelerate;
 use super::quadrature::{GAUSS_POINTS, gauss};
 use crate::error::{Error, Result};
 
 /// The oscillation of an integrand `e^(-lambda x) osc(omega x)`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Wave {
     /// Cosine: zeros at (k + 1/2) pi / omega.
     #[default]
@@ -37,7 +40,8 @@ pub enum Wave {
 }
 
 /// Where the integral starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Start {
     /// At 0.
     #[default]
@@ -47,7 +51,7 @@ pub enum Start {
 }
 
 /// Fixed numbers of areas and nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PaperRule {
     /// Areas N, 1 to 64.
     pub areas: usize,
@@ -76,6 +80,9 @@ impl Default for PaperRule {
 
 impl PaperRule {
     /// Refuses sizes out of range.
+    ///
+    /// # Errors
+    /// Areas or panels outside 1..=64, nodes outside 2..=64.
     pub fn check(&self) -> Result<()> {
         for (what, value, most) in [
             ("areas", self.areas, MOST_AREAS as usize),
@@ -140,6 +147,9 @@ impl PaperRule {
     }
 
     /// The table of `e^(-lambda x) osc(omega x)`.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
     pub fn table(&self, lambda: f64, omega: f64) -> Result<AreaTable> {
         self.check()?;
         let f = |x: f64| {
@@ -170,7 +180,8 @@ impl PaperRule {
 }
 
 /// The paper's Table 1: boundaries, areas, differences; and the head.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct AreaTable {
     /// Boundaries, one more than there are areas.
     pub zeros: Vec<f64>,
@@ -250,6 +261,9 @@ impl AreaTable {
 /// Many integrals of `e^(-lambda_i x) osc(omega_i x)` on the CPU: the paper's serial program (section 2.2), in parallel if `parallel`.
 ///
 /// The table of differences is replaced by its linear form, sum of c_k V_k, and the sines at the Gauss nodes are computed once.
+///
+/// # Errors
+/// As [`PaperRule::check`]; lambda and omega of different numbers.
 pub fn integrate_on_cpu(
     rule: &PaperRule,
     lambda: &[f64],

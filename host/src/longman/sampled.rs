@@ -29,6 +29,9 @@ pub struct Spline {
 
 impl Spline {
     /// Through at least four points with ascending x.
+    ///
+    /// # Errors
+    /// Fewer points than four, other numbers of x than of g, x that does not ascend, or what is not finite.
     pub fn new(x: &[f64], g: &[f64]) -> Result<Self> {
         let n = x.len();
         if n != g.len() || n < 4 {
@@ -146,6 +149,9 @@ impl Chebyshev {
     }
 
     /// The series through the values at the nodes.
+    ///
+    /// # Errors
+    /// Fewer values than two, or what is not finite; a scale that is not positive.
     pub fn new(g: &[f64], scale: f64) -> Result<Self> {
         if g.len() < 2 || !g.iter().all(|value| value.is_finite()) {
             return Err(Error::input(
@@ -236,6 +242,9 @@ impl Samples {
     ///
     /// Its accuracy is seen at every second point, by a spline through the others: the error falls with the fourth power of the distance, but is
     /// believed to be no less than a quarter of that.
+    ///
+    /// # Errors
+    /// As [`Spline::new`]; fewer points than eight.
     pub fn cubic(x: &[f64], g: &[f64]) -> Result<Self> {
         let spline = Spline::new(x, g)?;
         if x.len() < FEWEST {
@@ -265,6 +274,9 @@ impl Samples {
     }
 
     /// A [`Chebyshev`] series through its nodes for some scale: the points must be those, in either order.
+    ///
+    /// # Errors
+    /// Points that are no nodes of such a series, fewer than two of them, or not finite.
     pub fn chebyshev(x: &[f64], g: &[f64]) -> Result<Self> {
         let mut points: Vec<(f64, f64)> = x.iter().copied().zip(g.iter().copied()).collect();
         let numbers = x.len() == g.len() && points.iter().all(|(x, _)| x.is_finite() && *x > 0.0);

@@ -209,6 +209,9 @@ impl Quantity {
 impl Task {
     /// amplitude(x) oscillator(frequency x), with `oscillator` one of `cos`, `sin` and `bessel:ORDER`; order and frequency are expressions in the
     /// parameters. `known` are names that are parameters even if they are `e` or `pi`.
+    ///
+    /// # Errors
+    /// A text that is no expression; an oscillator that does not exist or whose order is out of range; a frequency or an order that depends on x.
     pub fn oscillating(
         amplitude: &str,
         oscillator: &str,
@@ -242,6 +245,9 @@ impl Task {
 
     /// The same with an amplitude that is known at points. Where they end before the areas that are asked for, as many areas are used as they
     /// reach; with fewer than eight the integral is not finite, never wrong. The CPU computes it.
+    ///
+    /// # Errors
+    /// As [`oscillating`](Self::oscillating).
     pub fn sampled(
         amplitude: Samples,
         oscillator: &str,
@@ -273,6 +279,9 @@ impl Task {
     }
 
     /// integrand(x) between boundaries.
+    ///
+    /// # Errors
+    /// A text that is no expression.
     pub fn whole(integrand: &str, boundaries: Boundaries, known: &[&str]) -> Result<Self> {
         let mut names = Names {
             known,
@@ -293,6 +302,9 @@ impl Task {
     }
 
     /// A named family; `function` is the user's f where the family has one.
+    ///
+    /// # Errors
+    /// A function for a family that has an amplitude of its own, or none for one that needs it; as [`oscillating`](Self::oscillating).
     pub fn family(family: &Family, function: Option<&str>, known: &[&str]) -> Result<Self> {
         let amplitude = match (family.amplitude, family.wrapped, function) {
             (Some(_), _, Some(_)) => {
@@ -351,6 +363,9 @@ impl Task {
 
     /// One integral, from `lower` on, with these values of the parameters. The integrand is evaluated in the given precision, sums are in `f64` always. What
     /// is not OK with an integrand in `f32`, because that cancels or has no room for its numbers, is computed in `f64`.
+    ///
+    /// # Errors
+    /// As [`Settings::check`]; another number of values than of parameters.
     pub fn integrate(
         &self,
         lower: f64,
@@ -476,6 +491,9 @@ impl Task {
     }
 
     /// Many integrals: row i has the lower limit `lower[i]` and the values `values[i * parameters ..]`. In parallel, in the order of the rows.
+    ///
+    /// # Errors
+    /// As [`integrate`](Self::integrate); lower limits and values of numbers that do not fit each other.
     pub fn integrate_all(
         &self,
         lower: &[f64],
@@ -491,6 +509,9 @@ impl Task {
     }
 
     /// The same, one after the other.
+    ///
+    /// # Errors
+    /// As [`integrate_all`](Self::integrate_all).
     pub fn integrate_serially(
         &self,
         lower: &[f64],
@@ -510,6 +531,9 @@ impl Task {
     /// Kernels judge integrals from 0 on with an oscillator, by the pair of 7 Gauss and 15 Kronrod nodes, whatever
     /// [`Settings::gauss`] says; what they leave undecided, and what they do not cover, as whole integrands, the CPU
     /// computes.
+    ///
+    /// # Errors
+    /// As [`integrate_all`](Self::integrate_all); a fault of the device.
     pub fn integrate_on(
         &self,
         machine: &Resolved,
@@ -532,6 +556,9 @@ impl Task {
     }
 
     /// The same with the kernels of a machine of one's own.
+    ///
+    /// # Errors
+    /// As [`integrate_on`](Self::integrate_on).
     pub fn integrate_with<M: Machine>(
         &self,
         machine: &M,

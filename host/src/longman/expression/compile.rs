@@ -19,11 +19,17 @@ pub struct Program {
 
 impl Program {
     /// Parses and compiles a text; its parameters are in the order of appearance.
+    ///
+    /// # Errors
+    /// As [`Expression::parse`] and [`compile`](Self::compile).
     pub fn parse(text: &str) -> Result<Self> {
         Self::compile(&Expression::parse(text)?)
     }
 
     /// Compiles an expression: what does not depend on x first, each node once, slots reused as soon as they are free.
+    ///
+    /// # Errors
+    /// An expression that needs more numbers at a time than a program has places for.
     pub fn compile(expression: &Expression) -> Result<Self> {
         let too_large = || {
             Error::input(format!(

@@ -40,6 +40,9 @@ impl Code for Words<'_> {
 
 impl<'a, T: Functions> Evaluator<'a, T> {
     /// Sets the parameters, in the order of [`Program::parameters`], and runs what depends on them alone.
+    ///
+    /// # Errors
+    /// Another number of values than of parameters.
     pub fn new(program: &'a Program, parameters: &[f64]) -> Result<Self> {
         let shape = program.shape();
         if parameters.len() != shape.parameters as usize {

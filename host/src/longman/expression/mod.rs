@@ -28,6 +28,7 @@ const MAX_DEPTH: u32 = 200;
 
 /// A function of the expression language.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Function {
     /// Its name.
     pub name: &'static str,
@@ -123,11 +124,17 @@ pub struct Expression {
 
 impl Expression {
     /// Parses a text. Names other than `x`, `pi`, `e` and functions are parameters, in the order of appearance.
+    ///
+    /// # Errors
+    /// A text that is no expression: the line says where and what.
     pub fn parse(text: &str) -> Result<Self> {
         Self::parse_with(text, &[])
     }
 
     /// The same; these names are parameters even if they are `e` or `pi`.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
     pub fn parse_with(text: &str, names: &[&str]) -> Result<Self> {
         let mut parser = Parser {
             text,

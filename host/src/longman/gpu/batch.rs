@@ -5,6 +5,7 @@
 //! the tolerance, and NOT_CONVERGED where roundoff alone exceeds it. Whatever else they meet (areas that do not alternate, a head or an area that
 //! needs refinement, numbers that are not finite) they leave undecided, and [`Batch::integrate`] returns `None` for it.
 
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use rarefy_kernels::longman::decide::{
@@ -13,6 +14,7 @@ use rarefy_kernels::longman::decide::{
 use rarefy_kernels::longman::{self as kernels, Accelerator, Status, program::ProgramShape};
 use rarefy_kernels::{Quad, Real};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::rows::{Tables, rounded};
 use crate::error::{Error, Result};
@@ -22,7 +24,9 @@ use crate::machine::{Grid, Machine};
 use crate::memory_plan::check_shared;
 
 /// What an amplitude g(x) is multiplied by.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Oscillation {
     /// cos(omega x)
     Cos,
@@ -41,6 +45,9 @@ pub enum Oscillation {
 
 impl Oscillation {
     /// Refuses orders and boundaries out of range.
+    ///
+    /// # Errors
+    /// Orders and boundaries out of range.
     pub fn check(&self, areas: usize) -> Result<()> {
         match self {
             Self::Cos | Self::Sin => Ok(()),
@@ -67,7 +74,7 @@ impl Oscillation {
 }
 
 /// What is asked of all integrals alike.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchConfig {
     /// The oscillation.
     pub oscillation: Oscillation,
@@ -98,6 +105,9 @@ impl BatchConfig {
     }
 
     /// Refuses what no launch can do.
+    ///
+    /// # Errors
+    /// A number of areas outside 8..=64; tolerances or an accuracy below 0 or not finite; as [`Oscillation::check`].
     pub fn check(&self) -> Result<()> {
         if !(8..=64).contains(&self.areas) {
             return Err(Error::input(format!(
@@ -122,6 +132,7 @@ impl BatchConfig {
 
 /// The amplitude of all integrals; each brings its parameters.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Amplitude<'a> {
     /// `e^(-lambda x)`: parameter lambda.
     Damped,
@@ -148,6 +159,7 @@ impl Amplitude<'_> {
 
 /// What a machine says of an integral.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Verdict {
     /// The integral.
     pub value: f64,
@@ -163,6 +175,7 @@ pub struct Verdict {
 
 /// The buffers of one launch, for kernels of one's own: each is the argument of the same name.
 #[allow(missing_docs, reason = "named as the arguments of the kernels")]
+#[non_exhaustive]
 pub struct Arguments<'a, M: Machine, T: Real> {
     pub head: &'a M::Buffer<Quad<T>>,
     pub nodes: &'a M::Buffer<Quad<T>>,
@@ -174,6 +187,14 @@ pub struct Arguments<'a, M: Machine, T: Real> {
     pub conditions: &'a mut M::Buffer<T>,
     pub codes: &'a mut M::Buffer<u32>,
     pub rule: BatchRule,
+}
+
+impl<M: Machine, T: Real> fmt::Debug for Arguments<'_, M, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arguments")
+            .field("rule", &self.rule)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Integrals of a chunk at most, so that the buffers of one fit a quarter of the free memory.
@@ -193,8 +214,20 @@ pub struct Batch<'a, M: Machine, T: Interpret> {
     ready: Mutex<Option<Buffers<M, T>>>,
 }
 
+impl<M: Machine, T: Interpret> fmt::Debug for Batch<'_, M, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch")
+            .field("rule", &self.tables.rule)
+            .field("chunk", &self.chunk)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
     /// Makes the table and moves it to the machine.
+    ///
+    /// # Errors
+    /// As [`BatchConfig::check`]; a table too large for the shared memory; a fault of the device.
     pub fn new(machine: &'a M, config: &BatchConfig) -> Result<Self> {
         config.check()?;
         let tables = Tables::new(config, T::EPSILON.to_f64());
@@ -228,6 +261,9 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
     }
 
     /// Judges integrals with frequencies omega and columns of parameters; `None` is undecided.
+    ///
+    /// # Errors
+    /// Columns of another number or length; an expression that kernels do not have, or too large for the shared memory; a fault of the device.
     pub fn integrate(
         &self,
         amplitude: Amplitude<'_>,
@@ -278,6 +314,9 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
     }
 
     /// The same with a kernel of one's own: `launch` passes the arguments on.
+    ///
+    /// # Errors
+    /// Columns of another length than the frequencies; what `launch` fails with; a fault of the device.
     pub fn integrate_with(
         &self,
         frequencies: &[f64],
@@ -437,6 +476,14 @@ pub struct Interpreted<M: Machine, T: Real> {
     code: M::Buffer<u32>,
     constants: M::Buffer<T>,
     shape: ProgramShape,
+}
+
+impl<M: Machine, T: Real> fmt::Debug for Interpreted<M, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Interpreted")
+            .field("shape", &self.shape)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<M: Machine, T: Interpret> Interpreted<M, T> {

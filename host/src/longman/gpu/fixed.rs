@@ -1,7 +1,10 @@
 //! The paper's method on a machine: one block an integral with the table of differences, or a part of a warp an integral.
 
+use std::fmt;
+
 use rarefy_kernels::longman as kernels;
 use rarefy_kernels::{Quad, Real};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::longman::accelerate::euler_weights;
@@ -10,7 +13,8 @@ use crate::longman::quadrature::gauss;
 use crate::machine::{Grid, Machine};
 
 /// Which kernel computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Form {
     /// The paper's: one block an integral, the table of differences in shared memory.
     Table,
@@ -19,7 +23,8 @@ pub enum Form {
 }
 
 /// Which functions the kernels compute with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Functions {
     /// Software, to roundoff.
     Software,
@@ -51,8 +56,19 @@ pub struct FixedBatch<M: Machine, T: Real> {
     columns: M::Buffer<T>,
 }
 
+impl<M: Machine, T: Real> fmt::Debug for FixedBatch<M, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FixedBatch")
+            .field("rule", &self.rule)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<M: Machine, T: Real> FixedBatch<M, T> {
     /// Moves the parameters to the machine.
+    ///
+    /// # Errors
+    /// As [`PaperRule::check`]; no integrals, or lambda and omega of different numbers; a fault of the device.
     pub fn new(machine: &M, rule: &PaperRule, lambda: &[f64], omega: &[f64]) -> Result<Self> {
         let to = |values: &[f64]| -> Vec<T> { values.iter().map(|v| T::from_f64(*v)).collect() };
         same_length(lambda, omega)?;
@@ -60,6 +76,9 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
     }
 
     /// The same with parameters in the kernels' own type, which are not checked: the kernels give NaN for what is none.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
     pub fn from_columns(machine: &M, rule: &PaperRule, lambda: &[T], omega: &[T]) -> Result<Self> {
         rule.check()?;
         if lambda.len() != omega.len() || lambda.is_empty() || lambda.len() > i32::MAX as usize {
@@ -97,6 +116,9 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
     }
 
     /// Has launches write the columns of differences too.
+    ///
+    /// # Errors
+    /// Too little memory.
     pub fn keep_columns(&mut self, machine: &M) -> Result<()> {
         let len = self.rule.areas as usize * self.rule.integrals as usize;
         self.columns = machine.allocate(len)?;
@@ -105,6 +127,9 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
     }
 
     /// Computes all integrals.
+    ///
+    /// # Errors
+    /// Hardware functions in `f64`; a fault of the device.
     pub fn launch(&mut self, machine: &M, form: Form, functions: Functions) -> Result<()> {
         if functions == Functions::Hardware && T::NAME != "f32" {
             return Err(Error::input(
@@ -149,17 +174,26 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
     }
 
     /// Replaces the parameters of all integrals.
+    ///
+    /// # Errors
+    /// Other numbers of parameters than integrals; a fault of the device.
     pub fn set_parameters(&mut self, machine: &M, lambda: &[T], omega: &[T]) -> Result<()> {
         machine.write(&mut self.frequencies, omega)?;
         machine.write(&mut self.parameters, lambda)
     }
 
     /// Copies the integrals of the last launch to a slice of the same length.
+    ///
+    /// # Errors
+    /// A slice of another length; a fault of the device.
     pub fn read_values(&self, machine: &M, values: &mut [T]) -> Result<()> {
         machine.read(&self.values, values)
     }
 
     /// The integrals of the last launch.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn values(&self, machine: &M) -> Result<Vec<T>> {
         let mut values = vec![T::ZERO; self.rule.integrals as usize];
         machine.read(&self.values, &mut values)?;
@@ -167,6 +201,9 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
     }
 
     /// `Delta^r V_0` of each integral, one integral after another; after [`keep_columns`](Self::keep_columns) and a launch.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn columns(&self, machine: &M) -> Result<Vec<T>> {
         let mut columns = vec![T::ZERO; self.rule.areas as usize * self.rule.integrals as usize];
         machine.read(&self.columns, &mut columns)?;

@@ -5,8 +5,11 @@
 //! nodes and weights do not depend on the integral. The error is estimated by the difference between the two accelerators, of which Euler's is the
 //! less exact on most amplitudes; it sees no error of the quadrature. For an estimate to rely on see [`batch`](super::batch).
 
+use std::fmt;
+
 use rarefy_kernels::longman as kernels;
 use rarefy_kernels::{Quad, Real};
+use serde::{Deserialize, Serialize};
 
 use super::batch::Oscillation;
 use super::fixed::Functions;
@@ -17,7 +20,9 @@ use crate::machine::{Grid, Machine};
 use crate::memory_plan::check_shared;
 
 /// The amplitudes that have a kernel of this mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Tabled {
     /// `e^(-lambda x)`: parameter lambda.
     Damped,
@@ -26,7 +31,7 @@ pub enum Tabled {
 }
 
 /// Sizes of a table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableRule {
     /// The oscillation: one with a table of its own.
     pub oscillation: Oscillation,
@@ -57,8 +62,20 @@ pub struct TabledBatch<M: Machine, T: Real> {
     errors: M::Buffer<T>,
 }
 
+impl<M: Machine, T: Real> fmt::Debug for TabledBatch<M, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TabledBatch")
+            .field("amplitude", &self.amplitude)
+            .field("integrals", &self.integrals)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<M: Machine, T: Real> TabledBatch<M, T> {
     /// Makes the table and moves it and the parameters to the machine. `parameters` are columns: all values of the first parameter, then of the second.
+    ///
+    /// # Errors
+    /// No integrals, or parameters of another number; sizes or an oscillation out of range; a fault of the device.
     pub fn new(
         machine: &M,
         rule: &TableRule,
@@ -107,6 +124,9 @@ impl<M: Machine, T: Real> TabledBatch<M, T> {
     }
 
     /// Computes all integrals.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn launch(&mut self, machine: &M, functions: Functions) -> Result<()> {
         let grid = Grid::per_item(self.integrals, kernels::TABLE_THREADS);
         macro_rules! launch {
@@ -137,6 +157,9 @@ impl<M: Machine, T: Real> TabledBatch<M, T> {
     }
 
     /// Values and error estimates of the last launch.
+    ///
+    /// # Errors
+    /// A fault of the device.
     pub fn results(&self, machine: &M) -> Result<(Vec<T>, Vec<T>)> {
         let (mut values, mut errors) =
             (vec![T::ZERO; self.integrals], vec![T::ZERO; self.integrals]);

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 mod tanh_sinh;
 
 pub use tanh_sinh::{Node, tanh_sinh, tanh_sinh_nodes};
@@ -12,6 +14,7 @@ pub const GAUSS_POINTS: std::ops::RangeInclusive<usize> = 2..=64;
 
 /// Nodes in (-1, 1), ascending, and weights of a rule.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rule {
     /// Nodes.
     pub nodes: Vec<f64>,
@@ -64,6 +67,7 @@ fn legendre(n: usize, x: f64) -> (f64, f64) {
 
 /// A rule of Kronrod: 2 G + 1 nodes, of which G, those at odd places, are the rule of Gauss.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Kronrod {
     /// All nodes, ascending, with the weights of Kronrod.
     pub rule: Rule,
@@ -299,7 +303,8 @@ pub(super) fn has_pole(values: &[f64]) -> bool {
 }
 
 /// A value, the error that it is thought to have, and the integral of the magnitude.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Estimate {
     /// The value.
     pub value: f64,

@@ -17,6 +17,7 @@ const LEVELS: usize = 9;
 
 /// A node of [`tanh_sinh`]: its distances from both ends of the range.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Node {
     /// Distance from the lower end; exact if it is the smaller one.
     pub below: f64,

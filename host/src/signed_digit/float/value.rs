@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::Float;
+use crate::error::{Error, Result};
 use crate::signed_digit::decimal::Decimal;
 
 /// Bits of a word.
@@ -27,7 +30,8 @@ const _: () = assert!(UNIT == -((FRACTION_WORDS * WORD) as i32));
 /// assert_eq!(sum.value().to_string(), "0.6000000000000000055511151231257827021181583404541015625");
 /// assert_eq!(sum.round::<f64>(), 0.6);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct ExactValue {
     kind: Kind,
     negative: bool,
@@ -37,11 +41,47 @@ pub struct ExactValue {
     more: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Kind {
     Finite,
     Infinite,
     Nan,
+}
+
+/// A value as a file may describe it.
+#[derive(Deserialize)]
+struct Unchecked {
+    kind: Kind,
+    negative: bool,
+    magnitude: Vec<u32>,
+    more: bool,
+}
+
+impl TryFrom<Unchecked> for ExactValue {
+    type Error = Error;
+
+    fn try_from(value: Unchecked) -> Result<Self> {
+        let Unchecked {
+            kind,
+            negative,
+            magnitude,
+            more,
+        } = value;
+        let finite = kind == Kind::Finite;
+        let bare = magnitude.is_empty() && !more;
+        if magnitude.len() > WORDS || magnitude.last() == Some(&0) || !(finite || bare) {
+            return Err(Error::input(format!(
+                "an exact value has a magnitude of at most {WORDS} words, the last of which is not 0, and none if it is not finite"
+            )));
+        }
+        Ok(Self {
+            kind,
+            negative,
+            magnitude,
+            more,
+        })
+    }
 }
 
 impl ExactValue {
