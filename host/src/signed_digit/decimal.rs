@@ -95,7 +95,7 @@ impl Decimal {
         let fraction = bits & ((1 << 52) - 1);
         let (mantissa, exponent) = match field {
             0 => (fraction, -1074),
-            _ => (fraction | 1 << 52, field as i64 - 1075),
+            _ => (fraction | 1 << 52, field as i16 - 1075),
         };
         let words = [mantissa as u32, (mantissa >> 32) as u32];
         Some(Self::from_binary(
@@ -108,7 +108,8 @@ impl Decimal {
     /// +-M 2^`exponent` exactly, for the magnitude M with these 32-bit words, the least first.
     ///
     /// The work grows with the square of the length; it is meant for the few thousand bits of exact sums of floats.
-    pub fn from_binary(negative: bool, words: &[u32], exponent: i64) -> Self {
+    pub fn from_binary(negative: bool, words: &[u32], exponent: i16) -> Self {
+        let exponent = i64::from(exponent);
         // M 2^-n = M 5^n 10^-n, and 10^-n = 10^(9 scale) 10^r with 0 <= r < 9.
         let mut limbs = Vec::new();
         for &word in words.iter().rev() {

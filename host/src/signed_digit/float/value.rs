@@ -131,7 +131,7 @@ impl ExactValue {
     /// The value as a decimal number; `None` for NaN and the infinities. Zero loses its sign.
     pub fn to_decimal(&self) -> Option<Decimal> {
         self.is_finite()
-            .then(|| Decimal::from_binary(self.negative, &self.magnitude, i64::from(UNIT)))
+            .then(|| Decimal::from_binary(self.negative, &self.magnitude, UNIT as i16))
     }
 
     /// The nearest number of the type; of two that are equally near, the even one.
