@@ -119,7 +119,7 @@ const EVIDENCE: &[Evidence] = &[
     },
     Evidence {
         name: "speedups",
-        arguments: &["bench", "--timings", "docs/benchmarks/bgk-planes-h200.txt"],
+        arguments: &["bench", "--timings", "docs/benchmarks/bgk-h200.txt"],
         takes: &[
             ("figures_line.csv", "bgk/figures_line.csv"),
             ("figures_plane.csv", "bgk/figures_plane.csv"),
