@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use rarefy_kernels::collision::{
-    self as kernels, FastShape, GATHER_THREADS, PAIRS, PRODUCT_THREADS, SPECTRUM_THREADS,
+    self as kernels, FastShape, PAIRS, PRODUCT_THREADS, SPECTRUM_THREADS,
 };
 use rarefy_kernels::{Quad, Real};
 
@@ -18,6 +18,15 @@ use crate::memory_plan::{Memory, check_memory};
 /// Blocks that fill memory with zeros.
 const CLEAR_BLOCKS: u32 = 1024;
 
+/// Most distributions that a block of the spectrum does one after the other, times the bytes of a value.
+const TOGETHER: usize = 16;
+
+/// Blocks of the spectrum for each multiprocessor that shall remain, several times what it holds.
+const PLENTY: usize = 16;
+
+/// Threads of `gather_xy` for each multiprocessor from which on they take several cells each.
+const GATHER_PLENTY: u32 = 512;
+
 /// Passes that run side by side, each with buffers of its own.
 const LANES: usize = 2;
 
@@ -31,6 +40,10 @@ struct Lane<M: Machine, T: Real> {
 pub(super) struct Fast<M: Machine, T: Real> {
     plan: SpectrumPlan,
     items: u32,
+    /// Distributions that a block of the spectrum does one after the other.
+    together: u32,
+    /// Cells of a thread of `gather_xy`.
+    run: u32,
     padded: M::Buffer<T>,
     pairs: M::Buffer<u32>,
     tiles: M::Buffer<u32>,
@@ -57,13 +70,26 @@ impl<M: Machine, T: Real> Fast<M, T> {
         order: Order,
         items: usize,
     ) -> Result<Self> {
-        let free = machine.limits()?.free_bytes;
+        let limits = machine.limits()?;
+        let free = limits.free_bytes;
         // Products that the next kernel still finds in the cache need not come from memory.
         let pass = std::env::var("RAREFY_PASS_KIB")
             .ok()
             .and_then(|text| text.parse::<u64>().ok())
             .map_or(u64::MAX, |kib| kib << 10);
         let mut plan = SpectrumPlan::new::<T>(n, items, (free / 2 / LANES as u64).min(pass));
+        let blocks = items * plan.spectra.len() / plan.passes.len().max(1);
+        let plenty = PLENTY * limits.multiprocessors.max(1) as usize;
+        let together = (blocks / plenty).clamp(1, TOGETHER / size_of::<T>()) as u32;
+        // Whole 16 bytes where enough threads are left.
+        let whole = 16 / size_of::<T>() as u32;
+        let threads = (items * n * n) as u32 * plan.shape.gather_xy_threads(whole);
+        let enough = GATHER_PLENTY * limits.multiprocessors.max(1);
+        let run = if plan.shape.n % whole == 0 && threads >= enough {
+            whole
+        } else {
+            1
+        };
         let bands = BandTiles::new(&OrbitTable::of(n, order));
         plan.shape.pattern_tiles = bands.pattern_tiles;
         let words = plan.pairs.len() + 4 * plan.spectra.len() + plan.map.len();
@@ -109,6 +135,8 @@ impl<M: Machine, T: Real> Fast<M, T> {
             places: machine.upload(&plan.places)?,
             map: machine.upload(&plan.map)?,
             items: items as u32,
+            together,
+            run,
             plan,
         })
     }
@@ -158,7 +186,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
         machine.launch(
             Grid {
                 blocks: items * n * n,
-                threads: GATHER_THREADS,
+                threads: self.plan.shape.gather_xy_threads(self.run),
             },
             kernels::gather_xy {
                 z_sums: &self.z_sums,
@@ -166,6 +194,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
                 map: &self.map,
                 gain,
                 shape: self.plan.shape,
+                run: self.run,
             },
         )
     }
@@ -204,7 +233,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
             let blocks = pass.spectra.len() as u32;
             machine.launch(
                 Grid {
-                    blocks: items * blocks,
+                    blocks: items.div_ceil(self.together) * blocks,
                     threads: SPECTRUM_THREADS,
                 },
                 kernels::speed_spectrum {
@@ -220,6 +249,8 @@ impl<M: Machine, T: Real> Fast<M, T> {
                         blocks,
                         ..self.plan.shape
                     },
+                    items,
+                    together: self.together,
                 },
             )?;
             let blocks = pass.gathers.len() as u32;
@@ -243,5 +274,51 @@ impl<M: Machine, T: Real> Fast<M, T> {
             )?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collision::{VelocityGrid, initial};
+    use crate::emulator::{Emulator, ThreadOrder};
+
+    /// Gains of some distributions, `together` of them by each block of the spectrum.
+    fn gains(n: usize, items: usize, together: u32, order: ThreadOrder) -> Vec<f32> {
+        let machine = Emulator::new(order);
+        let grid = VelocityGrid::new(n, -6.5, 6.5).expect("a grid");
+        let f: Vec<f32> = (0..items)
+            .flat_map(|k| {
+                let beams = initial::TwoMaxwellians {
+                    speed: 1.0 + k as f64,
+                    ..initial::TwoMaxwellians::default()
+                };
+                beams.sample(&grid)
+            })
+            .map(|f| f as f32)
+            .collect();
+        let mut fast = Fast::<_, f32>::new(&machine, n, 1.0, Order::Second, items).expect("a plan");
+        fast.together = together;
+        let f = machine.upload(&f).expect("memory");
+        let mut gain = machine.allocate(items * n.pow(3)).expect("memory");
+        fast.gain(&machine, &f, &mut gain, &mut || Ok(()))
+            .expect("a gain");
+        let mut values = vec![0.0; items * n.pow(3)];
+        machine.read(&gain, &mut values).expect("memory");
+        values
+    }
+
+    #[test]
+    fn the_bits_do_not_depend_on_how_many_a_block_does() {
+        // On the finer grid some lists are longer than what is kept for the next distribution.
+        for (n, items, together) in [(6, 5, 3), (13, 2, 2)] {
+            let alone = gains(n, items, 1, ThreadOrder::Ascending);
+            assert!(alone.iter().any(|gain| *gain > 0.0));
+            assert_eq!(
+                gains(n, items, together, ThreadOrder::Descending),
+                alone,
+                "{n}^3"
+            );
+        }
     }
 }
