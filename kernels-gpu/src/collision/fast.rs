@@ -35,8 +35,8 @@ pub const PRODUCT_THREADS: u32 = 256;
 pub const PAIRS: u32 = 4;
 /// Threads of a block of [`speed_spectrum()`].
 pub const SPECTRUM_THREADS: u32 = 128;
-/// Threads of a block of [`gather_xy()`].
-pub const GATHER_THREADS: u32 = 256;
+/// Most parts of sums of a block of [`gather_xy()`]: shares of j_x times cells.
+pub const GATHER_PARTS: u32 = 256;
 /// Distinct values of rho_xy that a block of [`gather_z()`] takes.
 pub const GATHER_SHARE: u32 = 4;
 /// Entries that a warp of [`speed_spectrum()`] multiplies together.
@@ -89,6 +89,16 @@ impl FastShape {
     #[inline(always)]
     pub const fn gather_threads(&self) -> u32 {
         (self.levels() * (IMAGES / 4)).next_multiple_of(WARP)
+    }
+    /// Shares of j_x in a block of [`gather_xy()`].
+    #[inline(always)]
+    pub const fn gather_shares(&self) -> u32 {
+        quotient(GATHER_PARTS, self.n)
+    }
+    /// Threads of a block of [`gather_xy()`] with `run` cells each.
+    #[inline(always)]
+    pub const fn gather_xy_threads(&self, run: u32) -> u32 {
+        (self.gather_shares() * quotient(self.n, run)).next_multiple_of(WARP)
     }
     /// Groups of values of w_z of one parity.
     #[inline(always)]
@@ -317,8 +327,8 @@ kernel! {
     /// memory: where their products start, and their coefficients. Then eight entries at a time are a product of matrices, 64 columns x 8 entries
     /// times 8 entries x 16 rows, for the tensor cores ([`Simt::multiply_tile`]); the 1024 sums are 32 registers a lane (in f32).
     ///
-    /// **Cost** of eight entries, 8192 multiply-adds: 6 loads of 16 and 8 bytes a lane in f32, where every lane reads other words, 24 instructions of the
-    /// tensor cores in f32 and 8 in f64. Products come from L2 and, where the neighbouring warps' tiles want the same, from the L1 cache.
+    /// **Cost** of eight entries, 8192 multiply-adds: 10 loads of 8 bytes a lane in f32, where every lane reads other words, 24 instructions of the
+    /// tensor cores in f32 and 8 in f64, and about 110 others in f32: half of them take factors apart. Products come from L2 and, where the neighbouring warps' tiles want the same, from the L1 cache.
     /// The order of the entries is fixed, so the bits are too.
     pub fn speed_spectrum<T: Real>(
         t, products: In<T>, list: In<Quad<u32>>, starts: In<u32>, entries: In<u32>, coefficients: In<T>, speed: In<T>,
@@ -438,56 +448,19 @@ impl<T: Real> Tile<'_, T> {
         let mut sums = [[[T::ZERO; 4]; 2]; 4];
         let mut count = 0;
         while next < end {
-            let mut candidates = [[0; 2]; CANDIDATES];
-            let mut k = 0;
-            while k < CANDIDATES {
-                let candidate = next + k as u32 * WARP + t.lane();
-                let known = if candidate < end { candidate } else { end - 1 };
-                candidates[k] = self.entries.get_run::<2, S>(t, 2 * known as usize);
-                k += 1;
-            }
-            let mut k = 0;
-            while k < CANDIDATES && next + (k as u32 * WARP) < end {
-                let [key, offset] = candidates[k];
-                let [n1, n2, nz, begins] = bytes(key);
-                let fits = next + (k as u32 * WARP) + t.lane() < end
-                    && n1 <= self.place.w1
-                    && nz <= self.place.wz;
-                let mask = t.ballot(fits);
-                if fits {
-                    let place = count + (mask & !(u32::MAX << t.lane())).count_ones();
-                    let row = self.row_of(n1, n2, nz);
-                    self.fitting
-                        .set(t, list + place, u64::from(row) | u64::from(offset) << 32);
-                    // One warp of the block calls the products from memory.
-                    let parts = if t.warp() == 0 || begins != 0 {
-                        COLUMNS / (8 * run_length::<T>())
-                    } else {
-                        0
-                    };
-                    let mut part = 0;
-                    while part < parts {
-                        self.products.prefetch(
-                            t,
-                            self.source + (row + part * 8 * run_length::<T>()) as usize,
-                        );
-                        part += 1;
-                    }
-                }
-                count += mask.count_ones();
-                k += 1;
-            }
+            count = self.extend(t, next, count);
             next += CANDIDATES as u32 * WARP;
-            if count >= ENOUGH || next >= end {
+            let more = next < end;
+            if count >= ENOUGH || !more {
                 // Coefficients of zero for what is multiplied past the end.
                 if t.lane() < STEP {
                     self.fitting.set(t, list + count + t.lane(), 0);
                 }
                 t.sync_warp();
-                let whole = if next >= end {
-                    count.next_multiple_of(STEP)
-                } else {
+                let whole = if more {
                     count / STEP * STEP
+                } else {
+                    count.next_multiple_of(STEP)
                 };
                 if whole > 0 {
                     self.multiply(t, list, whole, &mut sums);
@@ -509,47 +482,112 @@ impl<T: Real> Tile<'_, T> {
         sums
     }
 
+    /// Lists those of the next candidates that fit; the new count.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn extend<S: Simt>(&self, t: &S, next: u32, mut count: u32) -> u32 {
+        let list = t.warp() * LIST;
+        let end = self.candidates[1];
+        let mut candidates = [[0; 2]; CANDIDATES];
+        let mut k = 0;
+        while k < CANDIDATES {
+            let candidate = next + k as u32 * WARP + t.lane();
+            let known = if candidate < end { candidate } else { end - 1 };
+            candidates[k] = self.entries.get_run::<2, S>(t, 2 * known as usize);
+            k += 1;
+        }
+        let mut k = 0;
+        while k < CANDIDATES && next + (k as u32 * WARP) < end {
+            let [key, offset] = candidates[k];
+            let [n1, n2, nz, begins] = bytes(key);
+            let fits = next + (k as u32 * WARP) + t.lane() < end
+                && n1 <= self.place.w1
+                && nz <= self.place.wz;
+            let mask = t.ballot(fits);
+            if fits {
+                let place = count + (mask & !(u32::MAX << t.lane())).count_ones();
+                let row = self.row_of(n1, n2, nz);
+                self.fitting
+                    .set(t, list + place, u64::from(row) | u64::from(offset) << 32);
+                // One warp of the block calls the products from memory.
+                if t.warp() == 0 || begins != 0 {
+                    let line = 128 / size_of::<T>() as u32;
+                    let mut part = 0;
+                    while part < COLUMNS / line {
+                        let at = row + part * line;
+                        self.products.prefetch(t, self.source + at as usize);
+                        part += 1;
+                    }
+                }
+            }
+            count += mask.count_ones();
+            k += 1;
+        }
+        count
+    }
+
     /// Adds the shares of `count` entries of the list, whole steps.
     ///
-    /// Rows of the tile are columns of [`Simt::multiply_tile`], and columns its rows. Which is which there is free: a lane's are neighbours in memory,
-    /// so that it reads runs of 16 bytes, and eight lanes 128 bytes of an entry.
+    /// Rows of the tile are columns of [`Simt::multiply_tile`], and columns its rows. Which is which there is free: a lane reads neighbours in memory
+    /// into registers in the order in which a matrix has them, as every other order would cost copies.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn multiply<S: Simt>(&self, t: &S, list: u32, count: u32, sums: &mut Sums<T>) {
-        let g = t.lane() / 4;
-        let mut at = list;
         let end = list + count;
+        let mut at = list;
         while at < end {
-            let mut first = [0; 2];
-            let mut coefficients = [[T::ZERO; 2]; 2];
-            let mut k = 0;
-            while k < 2 {
-                let entry = self.fitting.get(t, at + t.lane() % 4 + 4 * k as u32);
-                first[k] = self.source + (entry as u32 ^ (g * run_length::<T>())) as usize;
-                let rows = (entry >> 32) as u32 * TILE + 2 * g;
-                let [upper, lower] = self.coefficients.get_run::<2, S>(t, rows as usize);
-                (coefficients[0][k], coefficients[1][k]) = (upper, lower);
-                k += 1;
-            }
+            let (from, coefficients) = self.entries(t, at);
             let mut m = 0;
             while m < 4 {
-                // 16 bytes are the share of two matrices in f32, of one in f64.
-                let from = [first[0] + 16 * m, first[1] + 16 * m];
-                if size_of::<T>() == 4 {
-                    let [a, b, c, d] = self.products.get_run::<4, S>(t, from[0]);
-                    let [e, f, g, h] = self.products.get_run::<4, S>(t, from[1]);
-                    multiply_rows(t, [a, b, e, f], &coefficients, &mut sums[m]);
-                    multiply_rows(t, [c, d, g, h], &coefficients, &mut sums[m + 1]);
-                    m += 2;
-                } else {
-                    let [a, b] = self.products.get_run::<2, S>(t, from[0]);
-                    let [c, d] = self.products.get_run::<2, S>(t, from[1]);
-                    multiply_rows(t, [a, b, c, d], &coefficients, &mut sums[m]);
-                    m += 1;
-                }
+                let products = self.columns(t, from, m);
+                multiply_rows(t, products, &coefficients, &mut sums[m]);
+                m += 1;
             }
             at += STEP;
         }
+    }
+
+    /// Where the products of a lane's two entries of a step start, in even matrices and in odd ones, and its coefficients.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn entries<S: Simt>(&self, t: &S, at: u32) -> ([[usize; 2]; 2], [[T; 2]; 2]) {
+        let g = t.lane() / 4;
+        let mut first = [[0; 2]; 2];
+        let mut coefficients = [[T::ZERO; 2]; 2];
+        let mut k = 0;
+        while k < 2 {
+            let entry = self.fitting.get(t, at + t.lane() % 4 + 4 * k as u32);
+            let column = entry as u32 ^ 2 * g;
+            first[k] = [column, column ^ 16].map(|c| self.source + c as usize);
+            let rows = (entry >> 32) as u32 * TILE;
+            // In f64, where they are used as they are, they come in two loads, into the registers where the matrices want them.
+            let [upper, lower] = if size_of::<T>() == 4 {
+                self.coefficients
+                    .get_run::<2, S>(t, (rows + 2 * g) as usize)
+            } else {
+                [g, g + 8].map(|row| self.coefficients.get(t, (rows + row) as usize))
+            };
+            (coefficients[0][k], coefficients[1][k]) = (upper, lower);
+            k += 1;
+        }
+        (first, coefficients)
+    }
+
+    /// A lane's products of 16 columns.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn columns<S: Simt>(&self, t: &S, from: [[usize; 2]; 2], m: usize) -> [T; 4] {
+        // In f32 the odd matrices' columns are swizzled too.
+        let at = |k: usize| {
+            if size_of::<T>() == 4 {
+                from[k][m % 2] + 32 * (m / 2)
+            } else {
+                from[k][0] + 16 * m
+            }
+        };
+        let [a, b] = self.products.get_run::<2, S>(t, at(0));
+        let [c, d] = self.products.get_run::<2, S>(t, at(1));
+        [a, b, c, d]
     }
 }
 
@@ -582,34 +620,31 @@ fn finish<T: Real, S: Simt>(
     let first_rho = class + ((tile * TILE) << step);
     let mut row = 0;
     while row < 4 {
-        let at_row = t.lane() % 4 * 4 + row as u32;
+        let at_row = if size_of::<T>() == 4 {
+            t.lane() % 4 * 4 + row as u32
+        } else {
+            row as u32 % 2 * 8 + t.lane() % 4 * 2 + row as u32 / 2
+        };
         let rho = first_rho + (at_row << step);
         let factor = if rho <= rho_max {
             speed.get(t, rho as usize)
         } else {
             T::ZERO
         };
-        let column = t.lane() / 4 * run_length::<T>();
-        let at = output + (at_row * shape.row_words() + column) as usize;
-        // Row 4 t + j of the tile is column 2 t of the matrix with the j-th coefficients, row 4 t + 2 + j column 2 t + 1.
+        let at = output + (at_row * shape.row_words() + t.lane() / 4 * 2) as usize;
+        // Column 2 t of the matrix with the j-th coefficients is row 4 t + j of the tile in f32, 8 j + 2 t in f64, column 2 t + 1 row 4 t + 2 + j or 8 j + 2 t + 1.
         let value = |m: usize, side: usize| factor * sums[m][row % 2][2 * side + row / 2];
         let mut m = 0;
         while m < 4 {
-            if size_of::<T>() == 4 {
-                let run = [value(m, 0), value(m, 1), value(m + 1, 0), value(m + 1, 1)];
-                spectrum.set_run(t, at + 16 * m, run);
-                m += 2;
-            } else {
-                spectrum.set_run(t, at + 16 * m, [value(m, 0), value(m, 1)]);
-                m += 1;
-            }
+            spectrum.set_run(t, at + 16 * m, [value(m, 0), value(m, 1)]);
+            m += 1;
         }
         row += 1;
     }
 }
 
-/// What is added without carry to the column of a product in its row: neighbouring rows, which the lanes of a quarter of a warp read together, then lie in
-/// different banks of the L1 cache, 32 bytes apart.
+/// What is added without carry to the column of a product in its row: neighbouring rows, which the lanes of half a warp (in f32) or a quarter read together, then
+/// lie in different banks of the L1 cache, 32 bytes apart.
 #[inline(always)]
 const fn swizzle<T>(level: u32) -> u32 {
     level % 4 * 2 * run_length::<T>()
@@ -621,6 +656,31 @@ const fn run_length<T>() -> u32 {
     16 / size_of::<T>() as u32
 }
 
+/// Where a thread of [`gather_z()`] is among the j_z.
+struct Walk {
+    /// |i_z - j_z|.
+    delta: u32,
+    /// j_z < i_z.
+    below: bool,
+    /// How far the row of G is from that of the least distance.
+    down: u32,
+    /// How much further the next one is.
+    rise: u32,
+}
+
+impl Walk {
+    /// On to the j_z below, where there is another one, or to the next distance.
+    #[inline(always)]
+    const fn step(&mut self, iz: u32, more: u32) {
+        self.below = !self.below && self.delta > 0 && self.delta <= iz;
+        if !self.below {
+            self.delta += 2;
+            self.down += self.rise;
+            self.rise += more;
+        }
+    }
+}
+
 kernel! {
     /// R(s_x, s_y, rho_xy; i_z) = sum over j_z of G((s_x, s_y, i_z + j_z), rho_xy + (i_z - j_z)^2), for the
     /// distinct values of rho_xy in the box of (s_x, s_y).
@@ -629,8 +689,8 @@ kernel! {
     /// `tasks[2 k] = [w_1, w_2 packed; first tile for even s_z, for odd s_z; first z-sum]` and `tasks[2 k + 1] = [first distinct value, their
     /// number, -, -]`.
     ///
-    /// **Thread**: an i_z of the lower half and four images that are neighbours in memory, for all four values: 16 sums. For each |i_z - j_z| the
-    /// two j_z share a row of G, the four rows the place in them, and four images an access of 16 bytes (in f32).
+    /// **Thread**: an i_z of the lower half and four images that are neighbours in memory, for all four values: 16 sums. The j_z follow each other
+    /// by |i_z - j_z|, two at a time; the four rows of G share the place in them, and four images an access of 16 bytes (in f32).
     /// Through shared memory the sums get into the order `[image][rho_xy][i_z]`, so that rows of them are written whole.
     pub fn gather_z<T: Real>(
         t, spectrum: In<T>, tasks: In<Quad<u32>>, list: In<u32>, distinct: In<u32>, z_sums: Out<T>; shape: FastShape,
@@ -673,30 +733,38 @@ kernel! {
                     rows[d] = source + (row * row_words) as usize;
                     d += 1;
                 }
-                // The squares of the numbers of one parity rise by 4, 12, 20, ... or 8, 16, 24, ....
-                let mut down = 0;
-                let mut rise = ((4 * (1 + pz)) >> shift) * row_words;
+                // The j_z of this parity in the order of their distance, above before below. Every lane has as many, whatever its i_z.
+                let mut walk = Walk {
+                    delta: pz,
+                    below: false,
+                    down: 0,
+                    // The squares of the numbers of one parity rise by 4, 12, 20, ... or 8, 16, 24, ....
+                    rise: ((4 * (1 + pz)) >> shift) * row_words,
+                };
                 let more = (8 >> shift) * row_words;
-                let mut delta = pz;
-                while delta < n - iz {
-                    let s = 2 * iz + delta;
-                    // Above the middle, s is the mirror image of 2(N-1) - s; the middle is its own.
-                    let (w, turned) = if s > n - 1 {
-                        (2 * (n - 1) - s, mirror ^ 1)
-                    } else if s == n - 1 {
-                        (s, 0)
-                    } else {
-                        (s, mirror)
+                while walk.delta < n - iz {
+                    let place = |walk: &Walk| {
+                        let s = if walk.below { 2 * iz - walk.delta } else { 2 * iz + walk.delta };
+                        // Above the middle, s is the mirror image of 2(N-1) - s; the middle is its own.
+                        let (w, turned) = if s > n - 1 {
+                            (2 * (n - 1) - s, mirror ^ 1)
+                        } else if s == n - 1 {
+                            (s, 0)
+                        } else {
+                            (s, mirror)
+                        };
+                        walk.down + w / 2 * IMAGES + turned * 8 + e
                     };
-                    let upper = (down + w / 2 * IMAGES + turned * 8 + e) as usize;
-                    // The j_z below, where there is another one; else the one above once more, not counted.
-                    let both = delta > 0 && delta <= iz;
-                    let lower = if both { (down + (2 * iz - delta) / 2 * IMAGES + image) as usize } else { upper };
+                    // Two at a time; past the end the last one once more, not counted.
+                    let first = place(&walk);
+                    walk.step(iz, more);
+                    let both = walk.delta < n - iz;
+                    let second = if both { place(&walk) } else { first };
                     let mut values = [[[T::ZERO; 4]; 2]; GATHER_SHARE as usize];
                     let mut d = 0;
                     while d < GATHER_SHARE as usize {
-                        values[d][0] = load_four(t, spectrum, rows[d] + upper);
-                        values[d][1] = load_four(t, spectrum, rows[d] + lower);
+                        values[d][0] = load_four(t, spectrum, rows[d] + first as usize);
+                        values[d][1] = load_four(t, spectrum, rows[d] + second as usize);
                         d += 1;
                     }
                     let mut d = 0;
@@ -709,9 +777,7 @@ kernel! {
                         }
                         d += 1;
                     }
-                    down += rise;
-                    rise += more;
-                    delta += 2;
+                    walk.step(iz, more);
                 }
                 pz += 1;
             }
@@ -747,60 +813,115 @@ kernel! {
 kernel! {
     /// gain(i) = sum over j_x, j_y of R(i_x + j_x, i_y + j_y, (i_x - j_x)^2 + (i_y - j_y)^2; i_z).
     ///
-    /// Block (i_x, i_y); its threads share out j_x and add up their parts in a fixed order, in f64. With
+    /// **Block**: (i_x, i_y). **Thread**: `run` cells i_z that are neighbours in memory, which is 1 or, where it divides N, as many as fill 16 bytes; and
+    /// a share of j_x, of [`gather_shares`](FastShape::gather_shares). The shares are added up in a fixed order, in f64, which does not depend on `run`. With
     /// `places[s_x (2N-1) + s_y] = [first z-sum, first of the map]`, `map[first + (|m_x|/2) (w_y/2 + 1) + |m_y|/2]`
     /// is the place of rho_xy among the distinct values of the box.
-    pub fn gather_xy<T: Real>(t, z_sums: In<T>, places: In<u32>, map: In<u32>, gain: Out<T>; shape: FastShape)
+    pub fn gather_xy<T: Real>(t, z_sums: In<T>, places: In<u32>, map: In<u32>, gain: Out<T>; shape: FastShape, run: u32)
     for f32, f64
-    shared { parts: [f64; GATHER_THREADS] } {
+    shared { parts: [f64; GATHER_PARTS] } {
         let n = shape.n;
         let item = quotient(t.block_idx(), n * n);
         let row = t.block_idx() - item * n * n;
-        let ix = quotient(row, n);
-        let iy = row - ix * n;
-        let shares = quotient(t.block_dim(), n);
-        let share = quotient(t.thread_idx(), n);
-        let iz = t.thread_idx() - share * n;
-        let source = item as usize * shape.z_sums as usize;
-
-        let mut sum = 0.0;
-        let mut jx = share;
-        while share < shares && jx < n {
-            let mx = ix.abs_diff(jx);
-            let mut jy = 0;
-            while jy < n {
-                // Four chains of loads at a time; where the row ends the last one is loaded again and not counted.
-                let mut terms = [T::ZERO; 4];
-                let mut r = 0;
-                while r < 4 {
-                    let y = if jy + r < n { jy + r } else { n - 1 };
-                    let my = iy.abs_diff(y);
-                    let place = (ix + jx) * (2 * n - 1) + iy + y;
-                    let [first_sum, first] = places.get_run(t, 2 * place as usize);
-                    let d = map.get(t, (first + (mx / 2) * (half_width(iy + y, n) / 2 + 1) + my / 2) as usize);
-                    terms[r as usize] = z_sums.get(t, source + (first_sum + d * n + iz) as usize);
-                    r += 1;
-                }
-                let mut r = 0;
-                while r < 4 {
-                    if jy + r < n {
-                        sum += terms[r as usize].to_f64();
-                    }
-                    r += 1;
-                }
-                jy += 4;
-            }
-            jx += shares;
+        let gather = GatherXy { z_sums, places, map, shape, source: item as usize * shape.z_sums as usize };
+        if run == 1 {
+            gather.share::<1, 4, _>(t, row, parts);
+        } else if size_of::<T>() == 4 {
+            gather.share::<4, 8, _>(t, row, parts);
+        } else {
+            gather.share::<2, 8, _>(t, row, parts);
         }
-        parts.set(t, t.thread_idx(), sum);
         t.sync_threads();
-        if share == 0 {
+        let mut iz = t.thread_idx();
+        while iz < n {
+            let mut sum = parts.get(t, iz);
             let mut other = 1;
-            while other < shares {
+            while other < shape.gather_shares() {
                 sum += parts.get(t, other * n + iz);
                 other += 1;
             }
             gain.set(t, t.block_idx() as usize * n as usize + iz as usize, T::from_f64(sum));
+            iz += t.block_dim();
+        }
+    }
+}
+
+/// What a block of [`gather_xy()`] reads.
+struct GatherXy<'a, T: Real> {
+    z_sums: In<'a, T>,
+    places: In<'a, u32>,
+    map: In<'a, u32>,
+    shape: FastShape,
+    /// First z-sum of the distribution.
+    source: usize,
+}
+
+impl<T: Real> GatherXy<'_, T> {
+    /// Writes this thread's part of the sums of `RUN` cells, with `CHAINS` chains of loads at a time.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn share<const RUN: usize, const CHAINS: usize, S: Simt>(
+        &self,
+        t: &S,
+        row: u32,
+        parts: Shared<f64>,
+    ) {
+        let n = self.shape.n;
+        let ix = quotient(row, n);
+        let iy = row - ix * n;
+        let runs = n / RUN as u32;
+        let share = quotient(t.thread_idx(), runs);
+        let iz = (t.thread_idx() - share * runs) * RUN as u32;
+        let shares = self.shape.gather_shares();
+        if share < shares {
+            let mut sums = [0.0; RUN];
+            let mut jx = share;
+            while jx < n {
+                let mx = ix.abs_diff(jx);
+                let mut jy = 0;
+                while jy < n {
+                    // Chains of loads at a time; where the row ends the last one is loaded again and not counted.
+                    let mut terms = [[T::ZERO; RUN]; CHAINS];
+                    let mut r = 0;
+                    while r < CHAINS {
+                        let y = if jy + (r as u32) < n {
+                            jy + r as u32
+                        } else {
+                            n - 1
+                        };
+                        let my = iy.abs_diff(y);
+                        let place = (ix + jx) * (2 * n - 1) + iy + y;
+                        let [first_sum, first] = self.places.get_run(t, 2 * place as usize);
+                        let width = half_width(iy + y, n) / 2 + 1;
+                        let d = self.map.get(t, (first + mx / 2 * width + my / 2) as usize);
+                        let at = self.source + (first_sum + d * n + iz) as usize;
+                        terms[r] = if RUN == 1 {
+                            [self.z_sums.get(t, at); RUN]
+                        } else {
+                            self.z_sums.get_run(t, at)
+                        };
+                        r += 1;
+                    }
+                    let mut r = 0;
+                    while r < CHAINS {
+                        if jy + (r as u32) < n {
+                            let mut c = 0;
+                            while c < RUN {
+                                sums[c] += terms[r][c].to_f64();
+                                c += 1;
+                            }
+                        }
+                        r += 1;
+                    }
+                    jy += CHAINS as u32;
+                }
+                jx += shares;
+            }
+            let mut c = 0;
+            while c < RUN {
+                parts.set(t, share * n + iz + c as u32, sums[c]);
+                c += 1;
+            }
         }
     }
 }
