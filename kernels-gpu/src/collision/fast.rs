@@ -557,7 +557,7 @@ impl<T: Real> Tile<'_, T> {
         let mut k = 0;
         while k < 2 {
             let entry = self.fitting.get(t, at + t.lane() % 4 + 4 * k as u32);
-            let column = entry as u32 ^ 2 * g;
+            let column = entry as u32 ^ (2 * g);
             first[k] = [column, column ^ 16].map(|c| self.source + c as usize);
             let rows = (entry >> 32) as u32 * TILE;
             // In f64, where they are used as they are, they come in two loads, into the registers where the matrices want them.
