@@ -171,6 +171,7 @@ fn modules_use_what_stands_above_them() {
         let told: Vec<_> = uses
             .split(", ")
             .map(|name| name.trim_matches('`'))
+            .filter(|name| !name.is_empty())
             .collect();
         assert_eq!(used(module), told, "{module}");
         for name in told {
