@@ -1,12 +1,12 @@
 //! Times that the bgk bench printed, drawn as Frezzotti, Ghiroldi and Gibelli (2009) draw theirs.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
-use super::output::{self, reason};
+use super::bench_table::{self, cells};
+use super::output;
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Columns of the bench's table that are kept, by what their titles contain, and what they are called in `figures.csv`.
 const COLUMNS: [(&str, &str); 6] = [
@@ -36,13 +36,8 @@ pub(super) struct Times {
 
 impl Times {
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|e| Error::file(path, reason(&e)))?;
-        Self::parse(&text).ok_or_else(|| {
-            Error::file(
-                path,
-                "holds no table of the paper's figures with times of a GPU; what `cargo bench --bench bgk` prints is needed",
-            )
-        })
+        let missing = "table of the paper's figures with times of a GPU; what `cargo bench --bench bgk` prints";
+        bench_table::read(path, missing, Self::parse)
     }
 
     /// `None` without any time.
@@ -51,15 +46,10 @@ impl Times {
         let mut columns: Option<Vec<usize>> = None;
         let mut plane = false;
         for line in text.lines() {
-            let Some(inner) = line.trim().strip_prefix('|') else {
+            let Some(cells) = cells(line) else {
                 plane = line.contains("two dimensions") || (plane && line.trim().is_empty());
                 continue;
             };
-            let cells: Vec<&str> = inner
-                .trim_end_matches('|')
-                .split('|')
-                .map(str::trim)
-                .collect();
             if cells.first() == Some(&"velocities") {
                 columns = COLUMNS
                     .iter()

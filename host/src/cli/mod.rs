@@ -10,10 +10,12 @@
 //! | `plot`, `contour` | figures as PNG, lines of equal value |
 //! | `vti` | fields for VTK |
 //! | `flow` | flags and the loop of the solvers in time |
-//! | `bgk_times` | figures of the times that a bench printed |
+//! | `bench_table` | the tables that benches print |
+//! | `timings`, `bgk_times` | figures of such times |
 //! | `progress` | a bar on a terminal, a line now and then elsewhere |
 
 mod bench;
+mod bench_table;
 mod bgk_times;
 mod cavity;
 mod checkpoint;

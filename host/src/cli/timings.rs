@@ -1,11 +1,10 @@
 //! Times of the collision bench, drawn against the number of cells.
 
-use std::fs;
 use std::path::Path;
 
-use super::output::reason;
+use super::bench_table::{self, cells};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Rows of the bench's table that are drawn, and what the legend calls them.
 const DRAWN: [(&str, &str); 6] = [
@@ -27,26 +26,14 @@ pub(super) struct Timings {
 impl Timings {
     /// Reads what `bench-collision` printed.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|e| Error::file(path, reason(&e)))?;
-        Self::parse(&text).ok_or_else(|| {
-            Error::file(
-                path,
-                "holds no table of times; what the collision bench prints is needed",
-            )
-        })
+        let missing = "table of times; what the collision bench prints";
+        bench_table::read(path, missing, Self::parse)
     }
 
     /// `None` if there is no table with one of the rows that are drawn.
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines().skip_while(|line| !line.starts_with("| |"));
-        let cells = |line: &str| -> Vec<String> {
-            let inner = line.trim().trim_matches('|');
-            inner
-                .split('|')
-                .map(|cell| cell.trim().to_owned())
-                .collect()
-        };
-        let sizes: Option<Vec<u32>> = cells(lines.next()?)
+        let sizes: Option<Vec<u32>> = cells(lines.next()?)?
             .iter()
             .skip(1)
             .map(|size| size.strip_suffix("^3")?.parse().ok())
@@ -54,11 +41,10 @@ impl Timings {
         let sizes = sizes?;
         let rows: Vec<_> = lines
             .skip(1)
-            .take_while(|line| line.starts_with('|'))
-            .map(|line| {
-                let cells = cells(line);
+            .map_while(cells)
+            .map(|cells| {
                 let times = cells.iter().skip(1).map(|time| time.parse().ok());
-                (cells[0].clone(), times.collect())
+                (cells[0].to_owned(), times.collect())
             })
             .collect();
         let drawn = |(name, _): &(String, Vec<_>)| DRAWN.iter().any(|(row, _)| row == name);

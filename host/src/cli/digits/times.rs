@@ -1,11 +1,11 @@
 //! Times that the signed_digit bench printed, drawn as the paper draws its own.
 
-use std::fs;
 use std::path::Path;
 
-use super::super::output::{self, reason};
+use super::super::bench_table::{self, cells};
+use super::super::output;
 use super::super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 const SCALAR: &str = "digit by digit, one core";
 const GMP: &str = "rug (GMP), one core";
@@ -27,13 +27,9 @@ pub(in crate::cli) struct Times(Vec<Time>);
 
 impl Times {
     pub(in crate::cli) fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|e| Error::file(path, reason(&e)))?;
-        Self::parse(&text).ok_or_else(|| {
-            Error::file(
-                path,
-                "holds no table of sums or dot products; what `cargo bench --bench signed_digit` prints is needed",
-            )
-        })
+        let missing =
+            "table of sums or dot products; what `cargo bench --bench signed_digit` prints";
+        bench_table::read(path, missing, Self::parse)
     }
 
     /// `None` without any time.
@@ -41,14 +37,10 @@ impl Times {
         let mut times = Vec::new();
         let mut counts: Vec<Option<u64>> = Vec::new();
         for line in text.lines() {
-            let Some(line) = line.strip_prefix('|') else {
+            let Some(cells) = cells(line) else {
                 continue;
             };
-            let mut cells = line
-                .trim_end()
-                .trim_end_matches('|')
-                .split('|')
-                .map(str::trim);
+            let mut cells = cells.into_iter();
             let name = cells.next().unwrap_or_default();
             if name.is_empty() {
                 // A count is written as 1e4.

@@ -1,15 +1,15 @@
 //! The paper's figures: its errors computed here, its times as the bench printed them.
 
-use std::fs;
 use std::path::Path;
 
 use rarefy_kernels::Real;
 
-use super::super::output::{self, reason};
+use super::super::bench_table::{self, cells};
+use super::super::output;
 use super::super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
 use crate::backend::Resolved;
 use crate::emulator::Emulator;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::longman::gpu::fixed::{FixedBatch, Form, Functions};
 use crate::longman::paper::{PaperRule, Start};
 use crate::machine::Machine;
@@ -134,13 +134,8 @@ pub(super) struct Times(Vec<Time>);
 
 impl Times {
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).map_err(|e| Error::file(path, reason(&e)))?;
-        Self::parse(&text).ok_or_else(|| {
-            Error::file(
-                path,
-                "holds no times of integrals; what `cargo bench --bench longman` prints is needed",
-            )
-        })
+        let missing = "times of integrals; what `cargo bench --bench longman` prints";
+        bench_table::read(path, missing, Self::parse)
     }
 
     /// `None` without any time.
@@ -148,15 +143,11 @@ impl Times {
         let mut times = Vec::new();
         let mut counts: Option<Vec<u64>> = None;
         for line in text.lines() {
-            let cells: Vec<&str> = line
-                .trim()
-                .trim_matches('|')
-                .split('|')
-                .map(str::trim)
-                .collect();
-            if !line.starts_with('|') {
+            let Some(cells) = cells(line) else {
                 counts = None;
-            } else if let ["", "N", rest @ ..] = &cells[..] {
+                continue;
+            };
+            if let ["", "N", rest @ ..] = &cells[..] {
                 let count = |cell: &&str| cell.strip_prefix("M = ")?.parse().ok();
                 counts = rest.iter().map(count).collect();
             } else if let (Some(counts), [method, areas, rest @ ..]) = (&counts, &cells[..])
