@@ -285,18 +285,10 @@ fn special_operation(operation: u32, a: f64, b: f64) -> f64 {
 }
 
 /// Error of a special function: those of its arguments by a bound on the derivative, and its own, without the rounding of the result.
-fn special_error(operation: u32, a: Bounded<f64>, b: Bounded<f64>, f: f64) -> f64 {
+fn special_error(operation: u32, first: Bounded<f64>, second: Bounded<f64>, f: f64) -> f64 {
     use codes::*;
-    let (
-        Bounded {
-            value: a,
-            error: da,
-        },
-        Bounded {
-            value: b,
-            error: db,
-        },
-    ) = (a, b);
+    let (a, da) = (first.value, first.error);
+    let (b, db) = (second.value, second.error);
     let (unit, amos) = (
         special::BESSEL_EPSILONS * f64::EPSILON,
         special::AMOS_EPSILONS * f64::EPSILON,
@@ -337,18 +329,7 @@ fn special_error(operation: u32, a: Bounded<f64>, b: Bounded<f64>, f: f64) -> f6
             let pole = if a < 0.5 { (a - a.round()).abs() } else { a };
             da * (2.0 + (2.0 + a.abs()).ln() + 1.0 / (pole - da).max(0.0)) * size + unit * size
         }
-        _ => no_special_error(
-            operation,
-            Bounded {
-                value: a,
-                error: da,
-            },
-            Bounded {
-                value: b,
-                error: db,
-            },
-            f,
-        ),
+        _ => no_special_error(operation, first, second, f),
     }
 }
 
