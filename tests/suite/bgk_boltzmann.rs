@@ -95,6 +95,28 @@ fn every_backend_takes_the_same_steps() {
     }
 }
 
+#[test]
+fn a_run_goes_on_from_its_checkpoint_to_the_same_bits() {
+    let mut config = line(Scheme::VanLeer, Order::Fourth, Scattering::HardSphere);
+    config.backend = Backend::Cpu;
+    let mut whole = Line::new(config).unwrap();
+    whole.advance(2).unwrap();
+    let text = serde_json::to_string(&whole.checkpoint().unwrap()).unwrap();
+    let mut resumed = Line::resume(serde_json::from_str(&text).unwrap()).unwrap();
+    assert_eq!(resumed.steps_taken(), 2);
+    whole.advance(1).unwrap();
+    resumed.advance(1).unwrap();
+    assert_eq!(
+        whole.distributions().unwrap(),
+        resumed.distributions().unwrap()
+    );
+
+    let mut short = whole.checkpoint().unwrap();
+    short.distributions.pop();
+    let message = Line::resume(short).unwrap_err().to_string();
+    assert!(message.contains("another problem"), "{message}");
+}
+
 /// A puff of gas in a near vacuum, watched until its first molecules reach the ends: neither streaming nor collisions lose anything.
 #[test]
 fn mass_momentum_and_energy_are_kept_to_roundoff() {

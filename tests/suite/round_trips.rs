@@ -213,10 +213,9 @@ fn steady_flows_come_back() {
     for _ in 0..3 {
         solver.step().unwrap();
     }
-    let saved = solver.save();
+    let saved = solver.checkpoint();
     comes_back(&saved);
-    let mut resumed = steady::Solver::new(again(&case), &config).unwrap();
-    resumed.restore(again(&saved)).unwrap();
+    let mut resumed = steady::Solver::resume(again(&saved)).unwrap();
     solver.run().unwrap();
     resumed.run().unwrap();
     let solution = solver.solution().unwrap();

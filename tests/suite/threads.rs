@@ -37,7 +37,7 @@ fn public_types_go_to_other_threads() {
         bgk::FaceFlux, bgk::DiscreteMaxwellian, bgk::Model, bgk::Gas, bgk::Units, bgk::Species, bgk::Cavity, bgk::CavityResults,
         bgk::State, bgk::Space, bgk::Problem, bgk::Scheme, bgk::Courant, bgk::VelocitySpace, bgk::quadrature::Rule,
         bgk::separate::Sequential<f64>, steady::Case, steady::Config, steady::Exchange, steady::Solution, steady::Nodes,
-        steady::plates::Resolution, steady::plates::Drive, steady::Saved, steady::Status, boltzmann::LineConfig, boltzmann::ShockWave, boltzmann::Look,
+        steady::plates::Resolution, steady::plates::Drive, steady::Checkpoint, steady::Status, boltzmann::LineConfig, boltzmann::Checkpoint, boltzmann::ShockWave, boltzmann::Look,
     }
     each! { shared:
         longman::Integral, longman::Settings, longman::Boundaries, longman::Oscillator, longman::Task,

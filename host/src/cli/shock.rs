@@ -17,7 +17,7 @@ use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
 use super::steady;
 use crate::backend::{Backend, Precision};
-use crate::bgk::boltzmann::{Collisions, Line, ShockStart, ShockWave};
+use crate::bgk::boltzmann::{self, Collisions, Line, ShockStart, ShockWave};
 use crate::bgk::steady::Case;
 use crate::bgk::{
     FaceFlux, Mach, Model, Moments, Scheme, Shock, ShockProfile, Simulation, SimulationConfig,
@@ -342,7 +342,12 @@ impl Parameters for ShockParameters {
             Collisions::Model => March::Model(flow::resume_simulation(self.config()?, saved)?),
             Collisions::Boltzmann => {
                 let (config, start) = self.wave().line()?;
-                March::Boltzmann(Line::resume(config, saved.step, saved.populations)?, start)
+                let checkpoint = boltzmann::Checkpoint {
+                    config,
+                    step: saved.step,
+                    distributions: saved.populations,
+                };
+                March::Boltzmann(Line::resume(checkpoint)?, start)
             }
         })
     }

@@ -15,7 +15,7 @@ use super::progress::Progress;
 use super::report::Report;
 use super::resume;
 use crate::backend::{Backend, Precision};
-use crate::bgk::steady::{Case, Closure, Config, Saved, Solution, Solver, Status};
+use crate::bgk::steady::{Case, Checkpoint, Closure, Config, Solution, Solver, Status};
 use crate::bgk::{FaceFlux, Moments, Scheme};
 use crate::error::Result;
 
@@ -149,27 +149,30 @@ pub(super) struct SteadyRun<'a, P: Parameters> {
 }
 
 impl<P: Parameters> SteadyRun<'_, P> {
-    /// Goes on from the checkpoint, if there is one.
-    fn restore(&mut self, solver: &mut Solver, report: &mut Report) -> Result<()> {
+    /// The iteration from its start, or from the checkpoint if there is one.
+    fn begin(&mut self, case: Case, config: &Config, report: &mut Report) -> Result<Solver> {
         let Some((path, mut content)) = self.from.take() else {
-            return Ok(());
+            return Solver::new(case, config);
         };
-        if let Some(warning) = content.elsewhere(&solver.machine()) {
-            report.warn(warning);
-        }
-        solver.restore(Saved {
+        let solver = Solver::resume(Checkpoint {
+            case,
+            config: *config,
             unknowns: content.take(path, "unknowns")?,
             residuals: content.take(path, "residuals")?,
             values: content.take(path, "values")?,
             mixed: content.take(path, "mixed")?,
-        })
+        })?;
+        if let Some(warning) = content.elsewhere(&solver.machine()) {
+            report.warn(warning);
+        }
+        Ok(solver)
     }
 
     fn save(&mut self, solver: &Solver) -> Result<Option<PathBuf>> {
         let Some(folder) = self.folder else {
             return Ok(None);
         };
-        let saved = solver.save();
+        let saved = solver.checkpoint();
         let arrays = BTreeMap::from([
             ("unknowns".to_owned(), saved.unknowns),
             ("residuals".to_owned(), saved.residuals),
@@ -211,9 +214,8 @@ pub(super) fn solve<P: Parameters>(
     config: &Config,
     report: &mut Report,
 ) -> std::result::Result<(Solution, Course), Failure> {
-    let mut solver = Solver::new(case, config)?;
+    let mut solver = run.begin(case, config, report)?;
     report.set("machine", solver.machine());
-    run.restore(&mut solver, report)?;
     let started = Instant::now();
     let status = run.iterate(&mut solver, config.tolerance())?;
     let spent = started.elapsed();

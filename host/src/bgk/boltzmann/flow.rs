@@ -132,6 +132,18 @@ impl LineConfig {
     }
 }
 
+/// Everything that a run on a line needs to go on to the same bits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Checkpoint {
+    /// The run's configuration.
+    pub config: LineConfig,
+    /// Steps taken.
+    pub step: u64,
+    /// The distributions, `[cell][ix][iy][iz]`.
+    pub distributions: Vec<f64>,
+}
+
 /// The velocity space of the BGK wing with the nodes of a grid whose box moves along x.
 pub(super) fn velocity_space(grid: &VelocityGrid, drift: f64) -> Result<VelocitySpace> {
     let (n, half) = (grid.n(), grid.max());
@@ -252,23 +264,40 @@ impl Line {
         })
     }
 
-    /// Continues a run: the configuration that it had, the steps taken, and the distributions that [`Line::distributions`] gave then.
+    /// Continues a run from a checkpoint.
     ///
     /// # Errors
-    /// As [`Line::new`]; distributions of another problem, or not finite.
-    pub fn resume(config: LineConfig, step: u64, f: Vec<f64>) -> Result<Self> {
-        if f.len() != config.initial.len() {
+    /// As [`Line::new`]; distributions of another problem, negative or not finite.
+    pub fn resume(checkpoint: Checkpoint) -> Result<Self> {
+        let Checkpoint {
+            config,
+            step,
+            distributions,
+        } = checkpoint;
+        if distributions.len() != config.initial.len() {
             return Err(Error::input(format!(
                 "the checkpoint is of another problem: it holds {} values where this one has {}",
-                f.len(),
+                distributions.len(),
                 config.initial.len()
             )));
         }
         let mut line = Self::new(config)?;
-        line.check(&f)?;
-        line.engine.restore(&f)?;
         line.step = step;
+        line.check(&distributions)?;
+        line.engine.restore(&distributions)?;
         Ok(line)
+    }
+
+    /// Everything that is needed to go on later to the same bits.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn checkpoint(&mut self) -> Result<Checkpoint> {
+        Ok(Checkpoint {
+            config: self.config.clone(),
+            step: self.step,
+            distributions: self.engine.distributions()?,
+        })
     }
 
     /// Takes time steps.

@@ -26,7 +26,7 @@ mod shock;
 
 use serde::{Deserialize, Serialize};
 
-pub use flow::{Line, LineConfig, Look};
+pub use flow::{Checkpoint, Line, LineConfig, Look};
 pub use shock::{ShockStart, ShockWave};
 
 use crate::collision::Scattering;

@@ -301,10 +301,14 @@ pub struct Solution {
     pub machine: String,
 }
 
-/// An iteration, saved.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Everything that an iteration needs to go on to the same bits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Saved {
+pub struct Checkpoint {
+    /// The case.
+    pub case: Case,
+    /// How it is iterated.
+    pub config: Config,
     /// All unknowns.
     pub unknowns: Vec<f64>,
     /// Residual of each iteration.
@@ -452,10 +456,12 @@ impl Solver {
         }
     }
 
-    /// What is needed to go on later to the same bits.
-    pub fn save(&self) -> Saved {
+    /// Everything that is needed to go on later to the same bits.
+    pub fn checkpoint(&self) -> Checkpoint {
         let [values, mixed] = self.mixing.kept().map(<[_]>::concat);
-        Saved {
+        Checkpoint {
+            case: self.case.clone(),
+            config: self.config,
             unknowns: self.x.clone(),
             residuals: self.residuals.clone(),
             values,
@@ -463,42 +469,50 @@ impl Solver {
         }
     }
 
-    /// Goes on from where an iteration was saved.
+    /// Continues an iteration from a checkpoint.
     ///
     /// # Errors
-    /// Unknowns of another case, or not those of a gas.
-    pub fn restore(&mut self, saved: Saved) -> Result<()> {
-        let count = self.x.len();
-        let fits = saved.unknowns.len() == count
-            && saved.values.len() == saved.mixed.len()
-            && saved.values.len().is_multiple_of(count)
-            && saved.values.len() / count <= self.config.depth + 1;
+    /// As [`Solver::new`]; unknowns of another case, or not those of a gas.
+    pub fn resume(checkpoint: Checkpoint) -> Result<Self> {
+        let Checkpoint {
+            case,
+            config,
+            unknowns,
+            residuals,
+            values,
+            mixed,
+        } = checkpoint;
+        let mut solver = Self::new(case, &config)?;
+        let count = solver.x.len();
+        let fits = unknowns.len() == count
+            && values.len() == mixed.len()
+            && values.len().is_multiple_of(count)
+            && values.len() / count <= config.depth + 1;
         if !fits {
             return Err(Error::input(format!(
                 "the checkpoint is of another problem: it holds {} unknowns where this one has {count}",
-                saved.unknowns.len()
+                unknowns.len()
             )));
         }
-        let finite = [&saved.unknowns, &saved.values, &saved.mixed]
+        let finite = [&unknowns, &values, &mixed]
             .into_iter()
             .flatten()
             .all(|value| value.is_finite());
-        if !(finite && self.plan.is_admissible(&saved.unknowns)) {
+        if !(finite && solver.plan.is_admissible(&unknowns)) {
             return Err(Error::input(
                 "the checkpoint holds no state of a gas: a density or temperature is not positive, or a value not finite",
             ));
         }
         let rows = |all: Vec<f64>| all.chunks_exact(count).map(<[f64]>::to_vec).collect();
-        self.mixing.restore(rows(saved.values), rows(saved.mixed));
-        self.x = saved.unknowns;
-        self.least = (0, f64::INFINITY);
-        for (k, residual) in saved.residuals.iter().enumerate() {
-            if *residual < self.least.1 {
-                self.least = (k + 1, *residual);
+        solver.mixing.restore(rows(values), rows(mixed));
+        solver.x = unknowns;
+        for (k, residual) in residuals.iter().enumerate() {
+            if *residual < solver.least.1 {
+                solver.least = (k + 1, *residual);
             }
         }
-        self.residuals = saved.residuals;
-        Ok(())
+        solver.residuals = residuals;
+        Ok(solver)
     }
 
     /// The flow as it stands.
