@@ -1,7 +1,13 @@
 //! Maxwellians on the nodes of a velocity space.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "a lane index runs over several arrays at once, which the compiler makes vectors of"
+)]
+
 use serde::{Deserialize, Serialize};
 
+use super::lanes::{self, LANES, LaneReal};
 use super::{Inner, State, VelocitySpace};
 use crate::error::{Error, Result};
 
@@ -56,22 +62,15 @@ struct AxisMoments {
 }
 
 fn axis_moments(nodes: &[f64], weights: &[f64], mean: f64, slope: f64, c: f64) -> AxisMoments {
-    let mut sums = [0.0; 5];
-    for (v, weight) in nodes.iter().zip(weights) {
-        let w = v - mean;
-        let mut term = weight * (w * (slope - c * w)).exp();
-        for sum in &mut sums {
-            *sum += term;
-            term *= w;
-        }
-    }
-    let [s0, m1, m2, m3, m4] = [
-        sums[0],
-        sums[1] / sums[0],
-        sums[2] / sums[0],
-        sums[3] / sums[0],
-        sums[4] / sums[0],
-    ];
+    let sums: [f64; 5] = lanes::on_widest(Powers {
+        nodes,
+        weights,
+        mean,
+        slope,
+        c,
+    });
+    let [s0, ..] = sums;
+    let [_, m1, m2, m3, m4] = sums.map(|sum| sum / s0);
     AxisMoments {
         sum: s0,
         mean: m1,
@@ -79,6 +78,46 @@ fn axis_moments(nodes: &[f64], weights: &[f64], mean: f64, slope: f64, c: f64) -
         covariance: m3 - m1 * m2,
         square: m2,
         variance_of_square: m4 - m2 * m2,
+    }
+}
+
+/// The sums of `w^k exp(b w - c w^2)`, k < N, over the nodes of an axis: eight nodes at a time, for every cell needs them a few times in every step.
+struct Powers<'a, const N: usize> {
+    nodes: &'a [f64],
+    weights: &'a [f64],
+    mean: f64,
+    slope: f64,
+    c: f64,
+}
+
+impl<const N: usize> lanes::Job for Powers<'_, N> {
+    type Output = [f64; N];
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) -> [f64; N] {
+        let mut sums = [[0.0; LANES]; N];
+        for (nodes, weights) in self.nodes.chunks(LANES).zip(self.weights.chunks(LANES)) {
+            // Lanes past the end have no weight.
+            let (mut w, mut weight) = ([0.0; LANES], [0.0; LANES]);
+            w[..nodes.len()].copy_from_slice(nodes);
+            weight[..weights.len()].copy_from_slice(weights);
+            let mut exponent = [0.0; LANES];
+            for l in 0..LANES {
+                w[l] -= self.mean;
+                exponent[l] = w[l] * (self.slope - self.c * w[l]);
+            }
+            let mut term = f64::exp_lanes::<FUSED>(exponent);
+            for l in 0..LANES {
+                term[l] *= weight[l];
+            }
+            for sum in &mut sums {
+                for l in 0..LANES {
+                    sum[l] += term[l];
+                    term[l] *= w[l];
+                }
+            }
+        }
+        sums.map(|lanes| lanes.iter().sum())
     }
 }
 
@@ -289,15 +328,13 @@ impl HeatTerm {
             } else {
                 (0.0, 0.0)
             };
-            let mut sums = [0.0; 6];
-            for (v, weight) in axis.nodes().iter().zip(axis.weights()) {
-                let w = v - mean;
-                let mut term = weight * (w * (slope - c * w)).exp();
-                for sum in &mut sums {
-                    *sum += term;
-                    term *= w;
-                }
-            }
+            let sums: [f64; 6] = lanes::on_widest(Powers {
+                nodes: axis.nodes(),
+                weights: axis.weights(),
+                mean,
+                slope,
+                c,
+            });
             let means = sums.map(|sum| sum / sums[0]);
             if moves {
                 powers[d] = means;

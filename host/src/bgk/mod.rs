@@ -40,6 +40,7 @@ mod cpu;
 mod engine;
 mod equilibrium;
 mod gpu;
+mod lanes;
 mod maxwellian;
 mod model;
 mod moments;

@@ -20,6 +20,7 @@ use rayon::prelude::*;
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, initial_populations, nodes};
 use super::equilibrium::{Relaxation, fields, relaxations, state, sum, sums_of};
+use super::lanes::{self, LANES, LaneReal};
 use super::shift::Courant;
 use super::storage::node_scales;
 use super::{HeatTerm, Model, Moments, Problem, Scheme, State};
@@ -182,41 +183,72 @@ impl<T: Real> Tables<T> {
         if plain {
             row(&mut self.give, 1, &|r, _| r.give);
         }
-        let along = |nodes: &'_ [f64], weights: &'_ [f64], d: usize| {
-            let (nodes, weights) = (nodes.to_vec(), weights.to_vec());
-            move |r: &Relaxation, j: usize| {
-                let m = &r.maxwellian;
-                let w = nodes[j] - m.state.velocity[d];
-                weights[j] * (w * (m.slope[d] - m.steepness * w)).exp()
-            }
-        };
-        let x = along(space.x().nodes(), space.x().weights(), 0);
         // BGK gives the same share of the Maxwellian at all nodes of a cell; Shakhov's factor comes later.
-        let shakhov = layout.shakhov;
-        row(&mut self.x, layout.shape[0], &|r, j| {
-            let share = if shakhov || plain { 1.0 } else { r.give };
-            share * r.maxwellian.amplitude * x(r, j)
-        });
+        let shared = !layout.shakhov && !plain;
+        let along = |table: &mut Vec<T>, nodes: &[f64], weights: &[f64], d: Option<usize>| {
+            table.resize(nodes.len() * cells, T::ZERO);
+            let rows = table.par_chunks_mut(cells).zip(nodes).zip(weights);
+            rows.for_each(|((out, v), weight)| {
+                let of = |r: &Relaxation| {
+                    let m = &r.maxwellian;
+                    let (mean, slope) = d.map_or((0.0, 0.0), |d| (m.state.velocity[d], m.slope[d]));
+                    let w = v - mean;
+                    let share = if shared { r.give } else { 1.0 };
+                    let factor = if d == Some(0) {
+                        share * m.amplitude
+                    } else {
+                        1.0
+                    };
+                    (weight * factor, w * (slope - m.steepness * w))
+                };
+                lanes::on_widest(Exponentials {
+                    out,
+                    relaxations,
+                    of,
+                });
+            });
+        };
+        along(&mut self.x, space.x().nodes(), space.x().weights(), Some(0));
         match space.axes().get(1) {
-            Some(axis) => {
-                let y = along(axis.nodes(), axis.weights(), 1);
-                row(&mut self.y, layout.shape[1], &|r, j| y(r, j));
-            }
+            Some(axis) => along(&mut self.y, axis.nodes(), axis.weights(), Some(1)),
             None => row(&mut self.y, 1, &|_, _| 1.0),
         }
-        let (nodes, weights) = match space.z() {
-            Some(z) => (z.nodes(), z.weights()),
-            None => (&[][..], &[][..]),
-        };
-        let integrated = space.integrated() as f64;
-        row(&mut self.inner, layout.shape[2], &|r, m| {
-            let c = r.maxwellian.steepness;
-            match nodes.get(m) {
-                Some(v) => weights[m] * (-c * v * v).exp(),
-                None if m == 0 => 1.0,
-                None => integrated / (2.0 * c),
+        match space.z() {
+            Some(z) => along(&mut self.inner, z.nodes(), z.weights(), None),
+            None => {
+                let integrated = space.integrated() as f64;
+                row(&mut self.inner, layout.shape[2], &|r, m| match m {
+                    0 => 1.0,
+                    _ => integrated / (2.0 * r.maxwellian.steepness),
+                });
             }
-        });
+        }
+    }
+}
+
+/// `a exp(b)` in a row of cells, of what `of` says of their relaxations: (a, b).
+struct Exponentials<'a, T, F> {
+    out: &'a mut [T],
+    relaxations: &'a [Relaxation],
+    of: F,
+}
+
+impl<T: Real, F: Fn(&Relaxation) -> (f64, f64)> lanes::Job for Exponentials<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let blocks = self.out.chunks_mut(LANES);
+        for (out, relaxations) in blocks.zip(self.relaxations.chunks(LANES)) {
+            let (mut factor, mut exponent) = ([0.0; LANES], [0.0; LANES]);
+            for (l, relaxation) in relaxations.iter().enumerate() {
+                (factor[l], exponent[l]) = (self.of)(relaxation);
+            }
+            let exponential = f64::exp_lanes::<FUSED>(exponent);
+            for (l, out) in out.iter_mut().enumerate() {
+                *out = T::from_f64(factor[l] * exponential[l]);
+            }
+        }
     }
 }
 

@@ -12,62 +12,13 @@
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 
-use super::plan::{COEFFICIENTS, LANES, Plan, leaving, upward};
+use super::super::lanes::{self, LANES, LaneReal, Lanes, fma};
+use super::plan::{COEFFICIENTS, Plan, leaving, upward};
 use super::sweeps::{Sums, Sweeps};
 use crate::error::Result;
 
 /// Tasks that the chunks of one direction are divided into.
 const TASKS: usize = 16;
-
-type Lanes<T> = [T; LANES];
-
-/// Numbers that fill lanes.
-pub(super) trait LaneReal: Real {
-    /// exp in all lanes, to a few units in the last place; arguments below the range give the smallest normal numbers.
-    fn exp_lanes<const FUSED: bool>(x: Lanes<Self>) -> Lanes<Self>;
-}
-
-/// `a * b + c`, in one instruction where there is one.
-#[inline(always)]
-fn fma<T: Real, const FUSED: bool>(a: T, b: T, c: T) -> T {
-    if FUSED { a.mul_add(b, c) } else { a * b + c }
-}
-
-macro_rules! exp_lanes {
-    ($t:ident, $bits:ident, $mantissa:literal, $bias:literal, $magic:expr, $least:literal, $high:expr, $low:expr, [$($c:expr),*]) => {
-        impl LaneReal for $t {
-            #[inline(always)]
-            fn exp_lanes<const FUSED: bool>(x: Lanes<Self>) -> Lanes<Self> {
-                const MAGIC: $t = $magic;
-                let mut y = [0.0; LANES];
-                for l in 0..LANES {
-                    let x = if x[l] > $least { x[l] } else { $least };
-                    // The nearest multiple of ln 2 is taken off; adding the magic number leaves its count in the low bits.
-                    let shifted = fma::<$t, FUSED>(x, std::$t::consts::LOG2_E, MAGIC);
-                    let count = shifted - MAGIC;
-                    let r = fma::<$t, FUSED>(count, -$high, x);
-                    let r = fma::<$t, FUSED>(count, -$low, r);
-                    let mut p: $t = 0.0;
-                    $(p = fma::<$t, FUSED>(p, r, $c);)*
-                    let exponent = shifted.to_bits().wrapping_sub(MAGIC.to_bits()).wrapping_add($bias);
-                    y[l] = p * $t::from_bits(exponent << $mantissa);
-                }
-                y
-            }
-        }
-    };
-}
-exp_lanes! {
-    f64, u64, 52, 1023, 6_755_399_441_055_744.0, -700.0, 6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10,
-    [
-        1.0 / 479_001_600.0, 1.0 / 39_916_800.0, 1.0 / 3_628_800.0, 1.0 / 362_880.0, 1.0 / 40_320.0, 1.0 / 5_040.0, 1.0 / 720.0,
-        1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0
-    ]
-}
-exp_lanes! {
-    f32, u32, 23, 127, 12_582_912.0, -80.0, 6.931_457_5e-1, 1.428_606_8e-6,
-    [1.0 / 5_040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0]
-}
 
 /// Eight velocities of one direction.
 struct Chunk<T> {
@@ -159,14 +110,14 @@ impl<T: LaneReal> CpuSweeps<T> {
                     records: Vec::new(),
                 };
                 for chunk in &self.chunks[task.clone()] {
-                    let job = Job::<T> {
+                    let job = Job::<T, LINEAR, SHAKHOV, OUTPUT> {
                         sweeps: self,
                         chunk,
                         x,
                         coefficients: &coefficients,
                         found: &mut found,
                     };
-                    job.dispatch::<LINEAR, SHAKHOV, OUTPUT>();
+                    lanes::on_widest(job);
                 }
                 found
             })
@@ -223,7 +174,7 @@ impl<T: LaneReal> Sweeps for CpuSweeps<T> {
 }
 
 /// One chunk to be swept.
-struct Job<'a, T> {
+struct Job<'a, T, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> {
     sweeps: &'a CpuSweeps<T>,
     chunk: &'a Chunk<T>,
     x: &'a [f64],
@@ -231,25 +182,13 @@ struct Job<'a, T> {
     found: &'a mut Found,
 }
 
-impl<T: LaneReal> Job<'_, T> {
-    /// Runs the variant for the vector unit at hand, which depends on the processor only.
-    fn dispatch<const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool>(self) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
-                // SAFETY: the processor has the features.
-                return unsafe { avx512::<T, LINEAR, SHAKHOV, OUTPUT>(self) };
-            }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                // SAFETY: the processor has the features.
-                return unsafe { avx2::<T, LINEAR, SHAKHOV, OUTPUT>(self) };
-            }
-        }
-        self.run::<LINEAR, SHAKHOV, OUTPUT, { cfg!(target_feature = "fma") }>();
-    }
+impl<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> lanes::Job
+    for Job<'_, T, LINEAR, SHAKHOV, OUTPUT>
+{
+    type Output = ();
 
     #[inline(always)]
-    fn run<const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool, const FUSED: bool>(self) {
+    fn run<const FUSED: bool>(self) {
         let Self {
             sweeps,
             chunk,
@@ -464,42 +403,6 @@ fn leave<T: Real, const OUTPUT: bool>(
             for (l, value) in f.iter().enumerate() {
                 let at = offset + (k * count + face) * plan.nodes.len() + chunk.node + l;
                 found.records.push((at, value.to_f64()));
-            }
-        }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx2,fma")]
-fn avx512<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool>(
-    job: Job<'_, T>,
-) {
-    job.run::<LINEAR, SHAKHOV, OUTPUT, true>();
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn avx2<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool>(job: Job<'_, T>) {
-    job.run::<LINEAR, SHAKHOV, OUTPUT, true>();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn exponentials_are_accurate() {
-        for k in 0..4000 {
-            let x = 1.0 - f64::from(k) * 0.0731;
-            let [y, ..] = f64::exp_lanes::<false>([x; LANES]);
-            assert!(
-                (y / x.exp() - 1.0).abs() < 1e-15 * (1.0 + 0.1 * x.abs()),
-                "{x}"
-            );
-            if x > -80.0 {
-                let [y, ..] = f32::exp_lanes::<true>([x as f32; LANES]);
-                let exact = f64::from(x as f32).exp();
-                assert!((f64::from(y) / exact - 1.0).abs() < 4e-7, "{x}");
             }
         }
     }

@@ -2,11 +2,9 @@
 
 use super::nodes::Nodes;
 use super::{Case, Closure};
+use crate::bgk::lanes::LANES;
 use crate::bgk::{Boundary, State};
 use crate::error::{Error, Result};
-
-/// Velocities that are swept together; groups are padded to a multiple with nodes of no weight.
-pub(super) const LANES: usize = 8;
 
 /// Faces of space, in this order everywhere.
 pub(super) const WEST: usize = 0;
