@@ -1,4 +1,4 @@
-//! The isotropic Boltzmann equation in energy space: one core, all cores of the CPU, GPU; every storage; batches.
+//! The isotropic Boltzmann equation in energy space: one core, all cores of the CPU, GPU; every storage; batches; economies.
 //!
 //! A row is one Euler step, which is one evaluation of the operator and an update. Times of the GPU are those of its own clock, without
 //! copies; steps follow each other in recorded graphs. After criterion's report stand the tables of Aristov, Yastrebov and Stroganov (2020)
@@ -24,7 +24,7 @@ const SIZES: [usize; 6] = [128, 256, 512, 1024, 2048, 4096];
 /// Sizes of the paper.
 const PAPER: [usize; 3] = [128, 256, 512];
 
-/// States of the batches, and their sizes; every core of the CPU takes the one that the limits are told of.
+/// States of the batches, and their sizes; every core of the CPU takes the one that the limits are told of, and so do economies.
 const BATCHES: [usize; 5] = [2, 16, 64, 256, 1024];
 const BATCH_CELLS: [usize; 3] = [128, 512, 1024];
 const CPU_BATCH: (usize, usize) = (256, 512);
@@ -68,6 +68,31 @@ fn run(
     };
     let states: Vec<Vec<f64>> = (0..states)
         .map(|k| initial::bkw(&grid, 0.6 + 0.3 * k as f64 / states as f64))
+        .collect();
+    let config = RelaxationConfig {
+        operator,
+        integrator: Integrator::Euler,
+        step: Some(0.02),
+        every: 1,
+    };
+    Relaxation::new(config, &states)
+}
+
+/// The same for an economy, from a distribution of wealth around 1.
+fn economy(cells: usize, law: Law, backend: Backend, states: usize) -> rarefy::Result<Relaxation> {
+    let grid = EnergyGrid::new(cells, 16.0)?;
+    let operator = OperatorConfig {
+        backend,
+        ..OperatorConfig::new(grid, law)
+    };
+    let states: Vec<Vec<f64>> = (0..states)
+        .map(|k| {
+            let steepness = 3.0 + 3.0 * k as f64 / states as f64;
+            let agents = grid.energies().into_iter();
+            let agents: Vec<f64> = agents.map(|e| e * (-steepness * e).exp()).collect();
+            let all: f64 = agents.iter().sum();
+            agents.iter().map(|p| p / all).collect()
+        })
         .collect();
     let config = RelaxationConfig {
         operator,
@@ -158,6 +183,21 @@ fn main() {
         for cells in sizes(backend, Storage::Pairs, &what) {
             let made = run(cells, 1.0, backend, Storage::Pairs, Precision::F64, 1);
             bench_run(&what, cells, made);
+        }
+        for (name, law) in [
+            ("money", Law::Money),
+            ("saving 0.5", Law::Saving { lambda: 0.5 }),
+            ("saving 0.95", Law::Saving { lambda: 0.95 }),
+        ] {
+            let what = format!("{backend} {name} f64");
+            for cells in sizes(backend, Storage::Pairs, &what) {
+                bench_run(&what, cells, economy(cells, law, backend, 1));
+            }
+            let what = format!("{what} batch of {}", CPU_BATCH.0);
+            if passes_filter(&format!("isotropic/{what}")) {
+                let (states, cells) = CPU_BATCH;
+                bench_run(&what, cells, economy(cells, law, backend, states));
+            }
         }
         for precision in [Precision::F32, Precision::F64] {
             for states in BATCHES {

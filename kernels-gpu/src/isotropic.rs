@@ -8,18 +8,21 @@
 //! | `pairs` | the operator by jump pairs |
 //! | `batch` | the same of many states, which lie along the lanes |
 //! | `stored` | the operator from stored coefficients: every one, and one of each set of equal ones |
-//! | `shells` | isotropic scattering, and economies |
+//! | `shells` | isotropic scattering, and economies in which all is shared |
+//! | `saving` | economies in which a share is saved |
 //! | `advance` | stages of a time step, moments |
 
 pub mod advance;
 pub mod batch;
 pub mod pairs;
+pub mod saving;
 pub mod shells;
 pub mod stored;
 
 pub use advance::*;
 pub use batch::*;
 pub use pairs::*;
+pub use saving::*;
 pub use shells::*;
 pub use stored::*;
 

@@ -382,6 +382,50 @@ fn a_histogram_of_incomes_relaxes() {
     }
 }
 
+/// With `saving` the CPU and the kernels give the same market.
+#[test]
+fn agents_who_save_trade_on_every_machine() {
+    let dir = folder();
+    let rows = |backend: &str| {
+        let arguments = [
+            "market",
+            "--scenario",
+            "voucher",
+            "--mode",
+            "saving:0.5",
+            "--cells",
+            "48",
+            "--emax",
+            "8",
+            "--times",
+            "0.4,1",
+            "--dt",
+            "0.2",
+            "--backend",
+            backend,
+            "--json",
+        ];
+        let object = object(&done(dir.path(), &arguments));
+        assert_eq!(object["parameters"]["backend"], backend);
+        object["result"]["rows"].as_array().unwrap().clone()
+    };
+    let (expected, found) = (rows("cpu"), rows("emulator"));
+    assert_eq!((expected.len(), found.len()), (3, 3));
+    for (a, b) in expected.iter().zip(&found) {
+        for name in [
+            "t",
+            "volume",
+            "m2",
+            "p_below_half",
+            "gini",
+            "total_variation",
+        ] {
+            let (a, b) = (a[name].as_f64().unwrap(), b[name].as_f64().unwrap());
+            assert!((a - b).abs() < 1e-12, "{name}: {b} instead of {a}");
+        }
+    }
+}
+
 #[test]
 fn markets_that_are_none_are_refused() {
     let dir = folder();
@@ -447,18 +491,6 @@ fn markets_that_are_none_are_refused() {
                 "cpu",
             ],
             "beyond positivity",
-        ),
-        (
-            &[
-                "market",
-                "--scenario",
-                "voucher",
-                "--mode",
-                "saving:0.5",
-                "--backend",
-                "emulator",
-            ],
-            "use --backend cpu",
         ),
     ] {
         refused(dir.path(), arguments, why);

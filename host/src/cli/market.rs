@@ -51,7 +51,7 @@ pub(super) struct MarketArgs {
     /// A histogram as a CSV file with the columns x_lo, x_hi, share; it is normalised and divided by its mean
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// How two agents share: gas, money, gamma:ALPHA, or saving:LAMBDA, which runs on the CPU only
+    /// How two agents share: gas, money, gamma:ALPHA, or saving:LAMBDA
     #[arg(long, default_value = "gas")]
     mode: Mode,
     /// Cells of wealth [default: 512]
@@ -252,14 +252,9 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
         None => grid_around_one(wanted, emax)?,
         Some(_) => EnergyGrid::new(wanted, emax)?,
     };
-    // A law without kernels runs where auto would run without a GPU.
-    let backend = match (law, common.backend) {
-        (Law::Saving { .. }, Backend::Auto) => Backend::Cpu,
-        (_, backend) => backend,
-    };
     let config = OperatorConfig {
         precision: common.precision,
-        backend,
+        backend: common.backend,
         ..OperatorConfig::new(grid, law)
     };
     let measure = config.measure();
@@ -298,7 +293,7 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
         times: args.times.as_ref().map(List::to_string),
         dt: args.dt,
         integrator: args.integrator,
-        backend,
+        backend: common.backend,
         precision: common.precision,
     };
     let mut files = Transaction::default();

@@ -10,8 +10,8 @@ use rarefy_kernels::{Element, Real, WARP};
 
 use super::coefficients::rate_scale;
 use super::engine::{Engine, Row, stages};
-use super::{Integrator, Law, Moments, OperatorConfig, Rates, cpu};
-use crate::error::{Error, Result};
+use super::{Integrator, Moments, OperatorConfig, Rates, cpu};
+use crate::error::Result;
 use crate::machine::{Grid, Machine};
 use operator::Operator;
 
@@ -68,11 +68,6 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         config: &OperatorConfig,
         states: usize,
     ) -> Result<Self> {
-        if matches!(config.law, Law::Saving { .. }) {
-            return Err(Error::input(
-                "the law with saving has no kernels; use --backend cpu",
-            ));
-        }
         let cells = config.grid.cells();
         let pitch = pitch(cells);
         let all = pitch * states;
@@ -392,7 +387,7 @@ fn working_scale(f: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::emulator::{Emulator, ThreadOrder};
-    use crate::isotropic::{EnergyGrid, Storage};
+    use crate::isotropic::{EnergyGrid, Law, Storage};
 
     /// States and frequencies after two steps, with the threads of every kernel in a given order.
     fn run<T: Real>(order: ThreadOrder, law: Law, storage: Storage) -> (Vec<f64>, Vec<f64>) {
@@ -427,6 +422,7 @@ mod tests {
             (gas, Storage::Full),
             (Law::Isotropic { gamma: 0.5 }, Storage::Pairs),
             (Law::Money, Storage::Pairs),
+            (Law::Saving { lambda: 0.3 }, Storage::Pairs),
         ] {
             let single = run::<f32>(ThreadOrder::Ascending, law, storage);
             let double = run::<f64>(ThreadOrder::Ascending, law, storage);

@@ -425,7 +425,13 @@ pub(crate) fn tile_sums<S: Simt>(
 /// In eight sums, whose loads are under way together.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn strided_sum<S: Simt>(t: &S, values: In<'_, f64>, base: usize, count: u32, stride: u32) -> f64 {
+pub(super) fn strided_sum<S: Simt>(
+    t: &S,
+    values: In<'_, f64>,
+    base: usize,
+    count: u32,
+    stride: u32,
+) -> f64 {
     let mut sums = [0.0; 8];
     let mut k = 0;
     while k < count {

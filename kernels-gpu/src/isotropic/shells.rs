@@ -1,4 +1,4 @@
-//! Isotropic scattering, and economies in which agents split what they have.
+//! Isotropic scattering, and economies in which agents split all they have.
 
 use super::stored::{folded, shell_of};
 use super::{warp_sum, warp_sum_above, warp_sum_below};

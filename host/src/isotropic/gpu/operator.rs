@@ -1,8 +1,8 @@
 //! The operator's kernels and their tables, by law and storage.
 
 use rarefy_kernels::isotropic::{
-    self as kernels, BATCH_STATES, BATCH_THREADS, MOST_SEGMENTS, PairShape, STORED_THREADS,
-    batch_bytes, quantity, warp_bytes,
+    self as kernels, BATCH_STATES, BATCH_THREADS, COLLECT_THREADS, MOST_SEGMENTS, PairShape,
+    SAVING_THREADS, STORED_THREADS, SavingShape, batch_bytes, quantity, saving_bytes, warp_bytes,
 };
 use rarefy_kernels::{Real, WARP};
 
@@ -12,6 +12,7 @@ use crate::isotropic::cpu::{shell_table, splitting_weights};
 use crate::isotropic::tables::{CompactTable, FullTable, Jump, JumpRows};
 use crate::isotropic::{Law, OperatorConfig, Storage};
 use crate::machine::{Grid, Limits, Machine};
+use crate::memory_plan::check_shared;
 
 /// Threads of a block in the kernels with one warp, or one thread, an item.
 const ITEM_THREADS: u32 = 128;
@@ -22,6 +23,10 @@ const MANY_TILES: u32 = 32;
 /// Tiles of all states, for each multiprocessor, from which on the kernel for batches is the faster one: below, the walk of a block along all its
 /// rows takes longer than what the machine has to do.
 const BATCH_TILES: u32 = 12;
+
+/// Blocks of an economy with saving for each multiprocessor: of one state a few, which wait for their barriers in turn, of many states so many
+/// that the last ones do not matter.
+const SAVING_BLOCKS: [u32; 2] = [4, 32];
 
 /// The operator by its tables and buffers.
 pub(super) struct Operator<M: Machine, T: Real> {
@@ -65,6 +70,11 @@ enum Form<M: Machine, T: Real> {
         weights: M::Buffer<f64>,
         norms: M::Buffer<f64>,
         shared: M::Buffer<f64>,
+    },
+    Saving {
+        shape: SavingShape,
+        /// What each set of agents brings to each cell.
+        shares: M::Buffer<f64>,
     },
 }
 
@@ -119,6 +129,28 @@ fn batch_order<T: Real>(shape: &PairShape, limits: &Limits) -> Option<u32> {
     })
 }
 
+/// How the blocks share the agents of an economy with saving.
+fn saving_shape(
+    lambda: f64,
+    cells: usize,
+    states: usize,
+    pitch: usize,
+    limits: &Limits,
+) -> SavingShape {
+    let (cells, states) = (cells as u32, states as u32);
+    let [few, many] = SAVING_BLOCKS;
+    let blocks = limits.multiprocessors.max(1) * (few * states).min(many);
+    let sets = blocks.div_ceil(states);
+    let roomy = saving_bytes(cells, true) as usize <= limits.shared_bytes_per_block;
+    SavingShape {
+        lambda,
+        cells,
+        pitch: pitch as u32,
+        sets: sets.clamp(1, cells),
+        roomy: u32::from(roomy),
+    }
+}
+
 fn is_uniform(config: &OperatorConfig) -> bool {
     matches!(config.law, Law::Power { theta: 1.0 })
 }
@@ -153,6 +185,10 @@ impl<M: Machine, T: Real> Operator<M, T> {
                     table * size + 3 * sums * u64::from(shape.tiles)
                 }
             },
+            Law::Saving { lambda } => {
+                let shape = saving_shape(lambda, config.grid.cells(), states, pitch, limits);
+                sums * (u64::from(shape.sets) + 2)
+            }
             _ => counts.pair * size + cells * cells * 8 + 2 * sums,
         }
     }
@@ -221,7 +257,22 @@ impl<M: Machine, T: Real> Operator<M, T> {
                 };
                 (form, values.len(), all)
             }
-            Law::Money | Law::Gamma { .. } | Law::Saving { .. } => {
+            Law::Saving { lambda } => {
+                let limits = machine.limits()?;
+                check_shared(
+                    &limits,
+                    &format!("an economy with saving on {cells} cells"),
+                    saving_bytes(cells as u32, false) as usize,
+                    "use fewer cells, or --backend cpu",
+                )?;
+                let shape = saving_shape(lambda, cells, states, pitch, &limits);
+                let form = Form::Saving {
+                    shape,
+                    shares: machine.allocate(all * shape.sets as usize)?,
+                };
+                (form, 0, all)
+            }
+            Law::Money | Law::Gamma { .. } => {
                 let alpha = if let Law::Gamma { alpha } = config.law {
                     alpha
                 } else {
@@ -434,6 +485,31 @@ impl<M: Machine, T: Real> Operator<M, T> {
                     },
                 )
             }),
+            Form::Saving { shape, shares } => {
+                machine.launch(
+                    Grid {
+                        blocks: shape.sets * states,
+                        threads: saving_threads(cells),
+                    },
+                    kernels::saving_shares {
+                        p: work,
+                        shares: &mut *shares,
+                        shape: *shape,
+                    },
+                )?;
+                machine.launch(
+                    Grid {
+                        blocks: cells.div_ceil(WARP) * states,
+                        threads: COLLECT_THREADS,
+                    },
+                    kernels::collect_shares {
+                        p: work,
+                        shares,
+                        flux: &mut self.rise,
+                        shape: *shape,
+                    },
+                )
+            }
         }
     }
 
@@ -570,7 +646,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                 gather(machine, partners, work, frequency, cells, base, 1)
             }),
             // Each agent meets each other one at unit rate: the sum to the top from the first cell on.
-            Form::Splitting { .. } => machine.launch(
+            Form::Splitting { .. } | Form::Saving { .. } => machine.launch(
                 all_cells,
                 kernels::count_agents {
                     above,
@@ -622,6 +698,13 @@ impl<M: Machine, T: Real> Operator<M, T> {
         values.truncate(self.cells as usize);
         Ok(values)
     }
+}
+
+/// Threads for the agents of a cell: four cells a thread, as long as a block has so many.
+fn saving_threads(cells: u32) -> u32 {
+    (cells / 4)
+        .next_multiple_of(WARP)
+        .clamp(WARP, SAVING_THREADS)
 }
 
 /// The blocks of a pass over the jump pairs: tiles by states.
