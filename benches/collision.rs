@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use criterion::{BenchmarkId, Criterion};
 use rarefy::collision::coefficients::{DirectLists, DirectTasks};
 use rarefy::collision::{
-    CollisionOperator, CpuOperator, Integrator, Method, OperatorConfig, Order, Part, Relaxation,
-    RelaxationConfig, Until, VelocityGrid, initial, reference,
+    CollisionOperator, CpuOperator, FrequencyWay, Integrator, Method, OperatorConfig, Order, Part,
+    Relaxation, RelaxationConfig, Until, VelocityGrid, initial, reference,
 };
 use rarefy::{Backend, Precision};
 
@@ -55,6 +55,12 @@ fn operator(
     operator.evaluate(&f)?;
     Ok((operator, f))
 }
+
+/// The collision frequency by either way, as rows name it.
+const FREQUENCIES: [(&str, FrequencyWay); 2] = [
+    ("frequency, direct sum", FrequencyWay::Sum),
+    ("frequency, convolution", FrequencyWay::Convolution),
+];
 
 /// Largest N for which a measurement is over in a few seconds.
 fn affordable(backend: Backend, method: Method) -> usize {
@@ -131,6 +137,44 @@ fn main() {
                     }
                 }
             }
+            for (name, way) in FREQUENCIES {
+                let what = format!("one core f64 {name}");
+                for n in SIZES {
+                    let Ok(grid) = VelocityGrid::new(n, -6.5, 6.5) else {
+                        continue;
+                    };
+                    let f = initial::TwoMaxwellians::default().sample(&grid);
+                    let mut frequency = f.clone();
+                    // Its tables are made where the filter lets the row through.
+                    let mut operator = None;
+                    let mut run = |repetitions: u64| {
+                        let operator = operator.get_or_insert_with(|| {
+                            let operator =
+                                CpuOperator::<f64>::new(n, 1.0, Method::Fast, Order::default());
+                            operator.frequency_by(way, &f, &mut frequency);
+                            operator
+                        });
+                        let start = Instant::now();
+                        pool.install(|| {
+                            for _ in 0..repetitions {
+                                operator.frequency_by(way, &f, &mut frequency);
+                            }
+                        });
+                        let time = start.elapsed();
+                        measured.note(&what, n, time, repetitions);
+                        time
+                    };
+                    if way == FrequencyWay::Sum && n > 32 {
+                        if passes_filter(&what) {
+                            run(1);
+                        }
+                    } else {
+                        group.bench_function(BenchmarkId::new(&what, n), |bencher| {
+                            bencher.iter_custom(&mut run);
+                        });
+                    }
+                }
+            }
         }
         Err(error) => println!("skipped: one core: {error}"),
     }
@@ -170,6 +214,22 @@ fn main() {
                             });
                         });
                     }
+                    for (name, way) in FREQUENCIES {
+                        if method != Method::Fast {
+                            continue;
+                        }
+                        let what = format!("{backend} {precision} {name}");
+                        group.bench_function(BenchmarkId::new(&what, n), |bencher| {
+                            bencher.iter_custom(|repetitions| {
+                                let repetitions = u32::try_from(repetitions).unwrap_or(u32::MAX);
+                                let time = operator
+                                    .time_evaluations(Part::FrequencyBy(way), repetitions)
+                                    .expect("a timing");
+                                measured.note(&what, n, time, u64::from(repetitions));
+                                time
+                            });
+                        });
+                    }
                     if backend == Backend::Cuda {
                         let what = format!("{what} with transfers");
                         group.bench_function(BenchmarkId::new(&what, n), |bencher| {
@@ -199,7 +259,11 @@ fn main() {
                         continue;
                     }
                 };
-                for (name, part) in [("", Part::All), (" gain", Part::Gain)] {
+                let [sum, convolution] =
+                    FREQUENCIES.map(|(name, way)| (format!(" {name}"), Part::FrequencyBy(way)));
+                let whole = (String::new(), Part::All);
+                let gain = (" gain".to_owned(), Part::Gain);
+                for (name, part) in [whole, gain, sum, convolution] {
                     if part != Part::All && backend != Backend::Cuda {
                         continue;
                     }
@@ -409,6 +473,10 @@ fn report(measured: &Measured) {
     ratio("cuda direct f32 gain", "cuda fast f32 gain");
     ratio("cuda direct f64 gain", "cuda fast f64 gain");
     ratio("cpu fast f64", "cuda fast f64");
+    for alone in ["one core f64", "cuda f32", "cuda f64"] {
+        let [sum, convolution] = FREQUENCIES.map(|(name, _)| format!("{alone} {name}"));
+        ratio(&sum, &convolution);
+    }
     println!(
         "\nDirect kernel in f32: shared-memory loads a second, lanes past the end of a window included\n\
          (an H200 at 1.98 GHz does 132 x 32 x 1.98e9 = 8.4e12)\n"

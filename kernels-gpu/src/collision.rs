@@ -8,12 +8,14 @@
 //!
 //! | file | kernels |
 //! |---|---|
+//! | `convolution` | the collision frequency by a padded transform |
 //! | `direct` | the paper's sum, term by term |
 //! | `fast` | the same sum restructured |
 //! | `correction` | the conservative correction |
 //! | `correction_steps` | its sums by several blocks |
 //! | `relax` | time stepping and moments |
 
+mod convolution;
 mod correction;
 mod correction_steps;
 mod direct;
@@ -21,6 +23,7 @@ mod fast;
 mod reduce;
 mod relax;
 
+pub use convolution::*;
 pub use correction::*;
 pub use correction_steps::*;
 pub use direct::*;

@@ -7,8 +7,8 @@ use rarefy::collision::CpuReal;
 use rarefy::collision::coefficients::{DirectLists, DirectTasks, OrbitTable, omega};
 use rarefy::collision::initial::{Bkw, TwoMaxwellians, maxwellian};
 use rarefy::collision::{
-    CorrectionStatus, CpuOperator, Evaluation, Method, Moments, OperatorConfig, Order, Scattering,
-    VelocityGrid, reference,
+    CorrectionStatus, CpuOperator, Evaluation, FrequencyWay, Method, Moments, OperatorConfig,
+    Order, Scattering, VelocityGrid, reference,
 };
 
 /// Rows of a table of reference values, as printed.
@@ -424,10 +424,15 @@ mod gain_and_frequency {
             let spike = grid.index(n - 1, n / 2, 1);
             let mut f = vec![0.0; grid.cells()];
             f[spike] = 2.0;
-            for (cell, nu) in frequency(n, 1.0, &f).into_iter().enumerate() {
-                let [a, b] = [cell, spike].map(|cell| grid.velocity(cell));
-                let distance = norm([0, 1, 2].map(|k| a[k] - b[k]));
-                assert!((nu - 8.0 * PI * distance).abs() < 1e-11, "{n} {cell}");
+            let operator = CpuOperator::<f64>::new(n, 1.0, Method::Fast, Order::Second);
+            for way in [FrequencyWay::Sum, FrequencyWay::Convolution] {
+                let mut frequency = vec![f64::NAN; f.len()];
+                operator.frequency_by(way, &f, &mut frequency);
+                for (cell, nu) in frequency.into_iter().enumerate() {
+                    let [a, b] = [cell, spike].map(|cell| grid.velocity(cell));
+                    let distance = norm([0, 1, 2].map(|k| a[k] - b[k]));
+                    assert!((nu - 8.0 * PI * distance).abs() < 1e-11, "{n} {cell}");
+                }
             }
         }
     }

@@ -186,6 +186,93 @@ fn kernels_agree_with_the_cpu_on_real_grids() {
     }
 }
 
+/// The frequency is a convolution in the fast method: it must be right in each cell, not beside the largest one only.
+#[test]
+fn the_frequency_is_right_beside_a_peak() {
+    for (n, gamma) in [
+        (5, 1.0),
+        (6, 0.5),
+        (16, 1.0),
+        (20, 1.0),
+        (33, 1.0),
+        (64, 1.0),
+    ] {
+        let cells = n * n * n;
+        let spots = |spots: &[(usize, f64)]| {
+            let mut f = vec![0.0; cells];
+            for &(cell, value) in spots {
+                f[cell] = value;
+            }
+            f
+        };
+        let distributions = [
+            spots(&[(cells / 2, 2.0)]),
+            spots(&[(cells / 2, 2.0), (1, 1e-30), (cells - 2, 3e-30)]),
+            spots(&[(0, 1.0), (1, 0.5), (n, 0.9), (cells - 1, 1e-4)]),
+        ];
+        for f in &distributions {
+            for precision in [Precision::F32, Precision::F64] {
+                // What the machine sees in f32 is rounded; its sum is the standard.
+                let seen = |&f: &f64| {
+                    if precision == Precision::F32 {
+                        f64::from(f as f32)
+                    } else {
+                        f
+                    }
+                };
+                let f: Vec<f64> = f.iter().map(seen).collect();
+                let mut expected = vec![0.0; cells];
+                let sources = f.iter().enumerate().filter(|(_, f)| **f != 0.0);
+                for (j, f) in sources {
+                    for (i, nu) in expected.iter_mut().enumerate() {
+                        let at = |cell: usize| [cell / (n * n), cell / n % n, cell % n];
+                        let square = (0..3).map(|k| at(i)[k].abs_diff(at(j)[k]).pow(2));
+                        let square = square.sum::<usize>() as f64;
+                        *nu += if i == j {
+                            0.0
+                        } else {
+                            f * square.powf(gamma / 2.0)
+                        };
+                    }
+                }
+                for backend in machines().into_iter().chain([Backend::Cpu]) {
+                    if n > if backend == Backend::Cuda {
+                        64
+                    } else if backend == Backend::Cpu {
+                        20
+                    } else {
+                        6
+                    } {
+                        continue;
+                    }
+                    // Cells of width 1 and sigma_T = 4 pi: the physical frequency is 4 pi times the sum.
+                    let Ok(grid) = VelocityGrid::new(n, 0.0, n as f64) else {
+                        unreachable!("n is in range")
+                    };
+                    let config = OperatorConfig {
+                        grid,
+                        sigma_t: 4.0 * std::f64::consts::PI,
+                        ..config(n, gamma, Method::Fast, precision, backend)
+                    };
+                    let (found, machine) = collide(&config, &f).expect("an evaluation");
+                    let tolerance = if precision == Precision::F32 {
+                        1e-6
+                    } else {
+                        1e-12
+                    };
+                    for (cell, (nu, sum)) in found.frequency.iter().zip(&expected).enumerate() {
+                        let expected = 4.0 * std::f64::consts::PI * sum;
+                        assert!(
+                            (nu - expected).abs() <= tolerance * expected,
+                            "{machine}, {precision}, {n}^3, cell {cell}: {nu:e} instead of {expected:e}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_relaxation_agrees_on_all_backends_and_repeats_to_the_bit() {
     let run = |backend, precision, method| {

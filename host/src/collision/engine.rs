@@ -8,6 +8,7 @@ use rarefy_kernels::collision::StepRule;
 
 use super::gpu::MachineEngine;
 use super::host::{HostEngine, ReferenceSums};
+use super::waves::FrequencyWay;
 use super::{Correction, CpuOperator, CpuReal, Evaluation, Integrator, Moments, OperatorConfig};
 use crate::backend::{Precision, Resolved};
 use crate::emulator::Emulator;
@@ -70,6 +71,8 @@ pub enum Part {
     Gain,
     /// The collision frequency.
     Frequency,
+    /// The collision frequency by one of two ways, whichever the operator takes.
+    FrequencyBy(FrequencyWay),
     /// The conservative correction.
     Correction,
 }

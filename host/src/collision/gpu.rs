@@ -23,7 +23,7 @@ use crate::machine::{Grid, Machine};
 pub use cells::CellCollisions;
 use direct::Direct;
 use fast::Fast;
-use frequency::Frequency;
+use frequency::{Frequency, way};
 
 /// Threads of a block in the kernels with one thread a cell.
 const CELL_THREADS: u32 = 128;
@@ -93,7 +93,6 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     ) -> Result<Self> {
         let grid = config.grid;
         let (n, cells) = (grid.n(), grid.cells());
-        let gamma = config.scattering.gamma();
         let shape = GridShape {
             min: grid.min(),
             spacing: grid.spacing(),
@@ -111,7 +110,12 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             scales: vec![1.0; items],
             scales_there: machine.allocate(items)?,
             gain_of: Gain::new(&*machine, config, items)?,
-            frequency_of: Frequency::new(&*machine, n, gamma, items)?,
+            frequency_of: Frequency::new(
+                &*machine,
+                config,
+                items,
+                way(config, &machine.limits()?),
+            )?,
             f: machine.allocate(items * cells)?,
             start: machine.allocate(items * cells)?,
             work: machine.allocate(items * cells)?,
@@ -380,6 +384,13 @@ impl<M: Machine + 'static, T: Real> BatchEngine for MachineEngine<M, T> {
 impl<M: Machine, T: Real> MachineEngine<M, T> {
     fn time(&mut self, part: Part, repetitions: u32) -> Result<Duration> {
         let machine = self.machine.clone();
+        if let Part::FrequencyBy(way) = part {
+            let mut frequency = Frequency::<M, T>::new(&*machine, &self.config, self.items, way)?;
+            let mut run = || frequency.frequency(&machine, &self.work, &mut self.frequency);
+            // Loads the kernels.
+            run()?;
+            return machine.time(&mut || (0..repetitions).try_for_each(|_| run()));
+        }
         machine.time(&mut || {
             for _ in 0..repetitions {
                 match part {
@@ -387,7 +398,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                     Part::Gain => self
                         .gain_of
                         .gain(&self.machine, &self.work, &mut self.gain)?,
-                    Part::Frequency => self.frequency_of.frequency(
+                    Part::Frequency | Part::FrequencyBy(_) => self.frequency_of.frequency(
                         &self.machine,
                         &self.work,
                         &mut self.frequency,
@@ -412,10 +423,12 @@ fn together<M: Machine, T: Real>(
         Method::Direct => 1,
         Method::Fast => {
             let cells = config.grid.cells() as u64;
-            let values = (n as u64 + 4) * size_of::<T>() as u64 + 3 * 8;
-            let each = Fast::<M, T>::bytes_per_item(n) + cells * values;
-            let free = machine.limits()?.free_bytes;
-            (free / 2 / each).clamp(1, MOST_TOGETHER) as usize
+            let values = 4 * size_of::<T>() as u64 + 3 * 8;
+            let limits = machine.limits()?;
+            let each = Fast::<M, T>::bytes_per_item(n)
+                + Frequency::<M, T>::bytes_per_item(n, way(config, &limits))
+                + cells * values;
+            (limits.free_bytes / 2 / each).clamp(1, MOST_TOGETHER) as usize
         }
     };
     let groups = items.div_ceil(together).max(1);

@@ -9,7 +9,8 @@ use rayon::prelude::*;
 use super::correction::complete;
 use super::engine::{BatchEngine, Engine, Part, Row, stages};
 use super::{
-    CpuOperator, CpuReal, Evaluation, Integrator, Moments, OperatorConfig, Order, reference,
+    CpuOperator, CpuReal, Evaluation, FrequencyWay, Integrator, Moments, OperatorConfig, Order,
+    reference,
 };
 use crate::error::Result;
 
@@ -19,6 +20,10 @@ pub(super) trait Sums: Send + Sync {
     fn gain(&self, f: &[f64], gain: &mut [f64]);
     /// The collision frequency of `f`.
     fn frequency(&self, f: &[f64], frequency: &mut [f64]);
+    /// The same by one of two ways, where there are two.
+    fn frequency_by(&self, _way: FrequencyWay, f: &[f64], frequency: &mut [f64]) {
+        self.frequency(f, frequency);
+    }
 }
 
 impl<T: CpuReal> Sums for CpuOperator<T> {
@@ -27,6 +32,9 @@ impl<T: CpuReal> Sums for CpuOperator<T> {
     }
     fn frequency(&self, f: &[f64], frequency: &mut [f64]) {
         CpuOperator::frequency(self, f, frequency);
+    }
+    fn frequency_by(&self, way: FrequencyWay, f: &[f64], frequency: &mut [f64]) {
+        CpuOperator::frequency_by(self, way, f, frequency);
     }
 }
 
@@ -166,6 +174,10 @@ impl Engine for HostEngine {
                 Part::All => self.evaluate(),
                 Part::Gain => self.sums.gain(&self.f, &mut self.evaluation.gain),
                 Part::Frequency => self.sums.frequency(&self.f, &mut self.evaluation.frequency),
+                Part::FrequencyBy(way) => {
+                    self.sums
+                        .frequency_by(way, &self.f, &mut self.evaluation.frequency);
+                }
                 Part::Correction => self.correct(),
             }
         }

@@ -60,6 +60,7 @@ mod relaxation;
 mod scattering;
 mod spectrum_plan;
 pub mod transport;
+mod waves;
 
 pub use cpu::{CpuOperator, CpuReal};
 #[doc(hidden)]
@@ -73,3 +74,5 @@ pub use relaxation::{
     collide, collide_batch,
 };
 pub use scattering::Scattering;
+#[doc(hidden)]
+pub use waves::FrequencyWay;
