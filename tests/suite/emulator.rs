@@ -536,13 +536,13 @@ fn lanes_missing_from_a_warp_operation_are_found() {
 }
 
 kernel! {
-    /// out = c + a b, with a of 16 x 8, b of 8 x 8 and c of 16 x 8 elements, all row by row.
+    /// out = c + a b, with a of 16 x 16, b of 16 x 8 and c of 16 x 8 elements, all row by row.
     pub fn multiplies_a_tile<T: Real>(t, a: In<T>, b: In<T>, c: In<T>, out: Out<T>) for f32, f64 {
         let (g, k) = (t.lane() as usize / 4, t.lane() as usize % 4);
-        let left = [a.get(t, 8 * g + k), a.get(t, 8 * (g + 8) + k), a.get(t, 8 * g + k + 4), a.get(t, 8 * (g + 8) + k + 4)];
-        let right = [b.get(t, 8 * k + g), b.get(t, 8 * (k + 4) + g)];
+        let left = [0, 8].map(|eight| [[g, k], [g + 8, k], [g, k + 4], [g + 8, k + 4]].map(|[row, k]| a.get(t, 16 * row + eight + k)));
+        let right = [0, 8].map(|eight| [k, k + 4].map(|k| b.get(t, 8 * (eight + k) + g)));
         let places = [8 * g + 2 * k, 8 * g + 2 * k + 1, 8 * (g + 8) + 2 * k, 8 * (g + 8) + 2 * k + 1];
-        let sums = t.multiply_tile(left, right, places.map(|place| c.get(t, place)));
+        let sums = t.multiply_tiles(left, right, places.map(|place| c.get(t, place)));
         for (place, sum) in places.into_iter().zip(sums) {
             out.set(t, place, sum);
         }
