@@ -265,7 +265,7 @@ impl EntryLists {
         let lists: Vec<_> = lists.collect();
         let mut blocks = Vec::with_capacity(plan.spectra.len() * BLOCK_WORDS as usize);
         let mut entries = Vec::with_capacity(lists.iter().map(|(words, _)| words.len()).sum());
-        for (&quad, (words, steps)) in plan.spectra.iter().zip(&lists) {
+        for (&quad, (words, steps)) in plan.spectra.iter().zip(lists) {
             let Block {
                 w1,
                 w2,

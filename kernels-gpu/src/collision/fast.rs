@@ -551,7 +551,7 @@ impl<T: Real> Stream<'_, T> {
         while k < K {
             let mut half = 0;
             while half < 2 {
-                let at = |row: u32| read(k, half, COLUMNS + (t.warp() * TILE + row ^ swizzle));
+                let at = |row: u32| read(k, half, COLUMNS + ((t.warp() * TILE + row) ^ swizzle));
                 // In f64, where they are used as they are, they come in two loads, into the registers where the matrices want them.
                 let [upper, lower] = if size_of::<T>() == 4 {
                     self.staged.get_run::<2, S>(t, at(2 * g))
