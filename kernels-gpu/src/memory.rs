@@ -17,6 +17,7 @@
 
 use core::marker::PhantomData;
 
+use crate::math::Real;
 use crate::simt::Simt;
 
 /// Plain data that may live in device memory: every bit pattern of its size is a value.
@@ -282,6 +283,16 @@ impl<T: Atomic> InOut<'_, T> {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub fn atomic_add<S: Simt>(self, t: &S, index: usize, value: T) -> T {
         t.atomic_add(self.region, index, value)
+    }
+}
+
+impl<T: Real> Shared<'_, T> {
+    /// Starts a copy of 16 bytes from element `index` of global memory on to element `place` here, or writes zeros where not `there`: see
+    /// [`Simt::wait_copies`]. Both are multiples of 16 bytes.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn copy_16<S: Simt>(self, t: &S, place: u32, from: In<T>, index: usize, there: bool) {
+        t.copy_16(from.region, index, self.region, place as usize, there);
     }
 }
 

@@ -103,16 +103,25 @@ fn split_cut(value: f32) -> [f32; 2] {
     [upper, value - upper]
 }
 
-/// `a b` in `f32`. With the upper parts rounded on one side, the lower parts have either sign there, and the products of two lower parts, which are left
-/// out, cancel on average. The small products come first.
+/// `a b` in `f32`, over K columns of matrices. With the upper parts rounded on one side, the lower parts have either sign there, and the products of two
+/// lower parts, which are left out, cancel on average. The small products come first.
 #[cfg(target_feature = "sm_80")]
 #[inline(always)]
-fn multiply_single(a: [f32; 4], b: [f32; 2]) -> [f32; 4] {
-    let ([a0, a1, a2, a3], [b0, b1]) = (a.map(split_cut), b.map(split_rounded));
-    let upper = [a0[0], a1[0], a2[0], a3[0]];
-    let sum = multiply_short([a0[1], a1[1], a2[1], a3[1]], [b0[0], b1[0]], [0.0; 4]);
-    let sum = multiply_short(upper, [b0[1], b1[1]], sum);
-    multiply_short(upper, [b0[0], b1[0]], sum)
+fn multiply_single<const K: usize>(a: [[f32; 4]; K], b: [[f32; 2]; K]) -> [f32; 4] {
+    let (a, b) = (a.map(|a| a.map(split_cut)), b.map(|b| b.map(split_rounded)));
+    let mut sum = [0.0; 4];
+    let parts = [[1, 0], [0, 1], [0, 0]];
+    let mut part = 0;
+    while part < 3 {
+        let [of_a, of_b] = parts[part];
+        let mut k = 0;
+        while k < K {
+            sum = multiply_short(a[k].map(|a| a[of_a]), b[k].map(|b| b[of_b]), sum);
+            k += 1;
+        }
+        part += 1;
+    }
+    sum
 }
 
 /// In `f64`, rounded as a chain of fused multiply-adds is.
@@ -228,19 +237,78 @@ impl Simt for Gpu {
 
     #[cfg(target_feature = "sm_80")]
     #[inline(always)]
-    fn multiply_tile<T: Real>(&self, a: [T; 4], b: [T; 2], c: [T; 4]) -> [T; 4] {
+    fn multiply_tiles<T: Real, const K: usize>(
+        &self,
+        a: [[T; 4]; K],
+        b: [[T; 2]; K],
+        c: [T; 4],
+    ) -> [T; 4] {
         use core::mem::transmute_copy;
         // SAFETY: `Real` is f32 or f64, and the size tells which.
         unsafe {
             if size_of::<T>() == 4 {
                 // The tensor cores cut sums off; the addition to `c` is rounded.
-                let sum: [T; 4] =
-                    transmute_copy(&multiply_single(transmute_copy(&a), transmute_copy(&b)));
+                let sum: [T; 4] = transmute_copy(&multiply_single::<K>(
+                    transmute_copy(&a),
+                    transmute_copy(&b),
+                ));
                 [c[0] + sum[0], c[1] + sum[1], c[2] + sum[2], c[3] + sum[3]]
             } else {
-                let sum =
-                    multiply_double(transmute_copy(&a), transmute_copy(&b), transmute_copy(&c));
+                let mut sum = transmute_copy(&c);
+                let mut k = 0;
+                while k < K {
+                    sum = multiply_double(transmute_copy(&a[k]), transmute_copy(&b[k]), sum);
+                    k += 1;
+                }
                 transmute_copy(&sum)
+            }
+        }
+    }
+
+    #[cfg(target_feature = "sm_80")]
+    #[inline(always)]
+    fn copy_16<T: Real>(
+        &self,
+        from: Region<T>,
+        index: usize,
+        to: Region<T>,
+        place: usize,
+        there: bool,
+    ) {
+        let start: u64;
+        // SAFETY: an address is taken; then as for `load_run` and `store_run`. Where nothing is read the source counts as zeros.
+        unsafe {
+            asm!(
+                "cvta.to.shared.u64 {start}, {to};",
+                start = out(reg64) start,
+                to = in(reg64) to.pointer,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+            asm!(
+                "{{ .reg .b64 p; cvta.to.global.u64 p, {from}; cp.async.cg.shared.global [{to}], [p], 16, {bytes}; }}",
+                from = in(reg64) from.pointer.wrapping_add(index),
+                to = in(reg32) start as u32 + (place * size_of::<T>()) as u32,
+                bytes = in(reg32) if there { 16 } else { 0 },
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+    #[cfg(target_feature = "sm_80")]
+    #[inline(always)]
+    fn end_copies(&self) {
+        // SAFETY: marks where a group ends.
+        unsafe { asm!("cp.async.commit_group;", options(nostack, preserves_flags)) }
+    }
+    #[cfg(target_feature = "sm_80")]
+    #[inline(always)]
+    fn wait_copies(&self, pending: u32) {
+        // SAFETY: waits; the memory that it might touch, by its options, orders accesses behind it.
+        unsafe {
+            match pending {
+                0 => asm!("cp.async.wait_group 0;", options(nostack, preserves_flags)),
+                1 => asm!("cp.async.wait_group 1;", options(nostack, preserves_flags)),
+                2 => asm!("cp.async.wait_group 2;", options(nostack, preserves_flags)),
+                _ => asm!("cp.async.wait_group 3;", options(nostack, preserves_flags)),
             }
         }
     }

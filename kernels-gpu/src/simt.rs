@@ -90,21 +90,28 @@ pub trait Simt {
         self.shuffle(value, if source < WARP { source } else { self.lane() })
     }
 
-    /// `c + a b`, where a is a 16 x 8 matrix, b an 8 x 8 and c a 16 x 8 matrix, all spread over the lanes of the warp.
+    /// `c + a b`, where a is a 16 x 8 K matrix, b an 8 K x 8 and c a 16 x 8 matrix, all spread over the lanes of the warp.
     ///
-    /// With g = lane / 4 and t = lane % 4, the lane holds of a the elements (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4), of b (t, g) and
-    /// (t + 4, g), of c and of the result (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1).
+    /// With g = lane / 4 and t = lane % 4, the lane holds of each 8 columns of a the elements (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4), of the same 8
+    /// rows of b (t, g) and (t + 4, g), of c and of the result (g, 2 t), (g, 2 t + 1), (g + 8, 2 t), (g + 8, 2 t + 1).
     ///
     /// Tensor cores of compute capability 8.0 and later do it in a few instructions. In `f32` they take each factor as two numbers of 11 bits
-    /// and leave out the product of the two lower ones: a product is right to 2^-20, and c is added as `+` does. Elsewhere the lanes exchange their elements.
+    /// and leave out the product of the two lower ones: a product is right to 2^-20, the sum of the 8 K is cut off, and c is added as `+` does.
+    /// Elsewhere the lanes exchange their elements.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn multiply_tile<T: Real>(&self, a: [T; 4], b: [T; 2], c: [T; 4]) -> [T; 4] {
+    fn multiply_tiles<T: Real, const K: usize>(
+        &self,
+        a: [[T; 4]; K],
+        b: [[T; 2]; K],
+        c: [T; 4],
+    ) -> [T; 4] {
         let (row, column) = (self.lane() / 4, self.lane() % 4 * 2);
         let mut c = c;
         let mut k = 0;
-        while k < 8 {
-            let (half, within) = (k / 4, k as u32 % 4);
+        while k < 8 * K {
+            let (a, b) = (a[k / 8], b[k / 8]);
+            let (half, within) = (k % 8 / 4, k as u32 % 4);
             let upper = self.shuffle(a[2 * half], row * 4 + within);
             let lower = self.shuffle(a[2 * half + 1], row * 4 + within);
             let left = self.shuffle(b[half], column * 4 + within);
@@ -118,6 +125,44 @@ pub trait Simt {
             k += 1;
         }
         c
+    }
+
+    /// Starts a copy of the 16 bytes from element `index` of global memory on to element `place` of shared memory, or writes zeros there where not
+    /// `there`; both are multiples of 16 bytes.
+    ///
+    /// The copy is done when [`wait_copies`](Self::wait_copies) says so, for the thread that started it, and for the others a barrier later. Capability 8.0
+    /// and later copy past the registers while the thread goes on; elsewhere, and in the emulator, the copy is done at once.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn copy_16<T: Real>(
+        &self,
+        from: Region<T>,
+        index: usize,
+        to: Region<T>,
+        place: usize,
+        there: bool,
+    ) {
+        let mut values = [T::ZERO; 4];
+        if size_of::<T>() == 4 {
+            if there {
+                values = self.load_run(from, index);
+            }
+            self.store_run(to, place, values);
+        } else {
+            if there {
+                [values[0], values[1]] = self.load_run(from, index);
+            }
+            self.store_run(to, place, [values[0], values[1]]);
+        }
+    }
+    /// Ends a group of copies, those that this thread has started since the last group ended: perhaps none.
+    #[inline(always)]
+    fn end_copies(&self) {}
+    /// Waits until at most the last `pending` groups of this thread's copies, 0 to 3, are under way.
+    #[inline(always)]
+    fn wait_copies(&self, pending: u32) {
+        let _ = pending;
     }
 
     /// Reads element `index` of a region of global or shared memory.

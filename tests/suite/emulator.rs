@@ -536,13 +536,13 @@ fn lanes_missing_from_a_warp_operation_are_found() {
 }
 
 kernel! {
-    /// out = c + a b, with a of 16 x 8, b of 8 x 8 and c of 16 x 8 elements, all row by row.
+    /// out = c + a b, with a of 16 x 16, b of 16 x 8 and c of 16 x 8 elements, all row by row.
     pub fn multiplies_a_tile<T: Real>(t, a: In<T>, b: In<T>, c: In<T>, out: Out<T>) for f32, f64 {
         let (g, k) = (t.lane() as usize / 4, t.lane() as usize % 4);
-        let left = [a.get(t, 8 * g + k), a.get(t, 8 * (g + 8) + k), a.get(t, 8 * g + k + 4), a.get(t, 8 * (g + 8) + k + 4)];
-        let right = [b.get(t, 8 * k + g), b.get(t, 8 * (k + 4) + g)];
+        let left = [0, 8].map(|eight| [[g, k], [g + 8, k], [g, k + 4], [g + 8, k + 4]].map(|[row, k]| a.get(t, 16 * row + eight + k)));
+        let right = [0, 8].map(|eight| [k, k + 4].map(|k| b.get(t, 8 * (eight + k) + g)));
         let places = [8 * g + 2 * k, 8 * g + 2 * k + 1, 8 * (g + 8) + 2 * k, 8 * (g + 8) + 2 * k + 1];
-        let sums = t.multiply_tile(left, right, places.map(|place| c.get(t, place)));
+        let sums = t.multiply_tiles(left, right, places.map(|place| c.get(t, place)));
         for (place, sum) in places.into_iter().zip(sums) {
             out.set(t, place, sum);
         }
@@ -556,7 +556,7 @@ fn tiles_are_multiplied<T: Real>() {
             .map(|k| T::from_f64((k * step % 23) as f64 - 11.0))
             .collect::<Vec<_>>()
     };
-    let (a, b, c) = (matrix(128, 7), matrix(64, 5), matrix(128, 3));
+    let (a, b, c) = (matrix(256, 7), matrix(128, 5), matrix(128, 3));
     for order in ORDERS {
         let machine = Emulator::new(order);
         let [a_there, b_there, c_there] =
@@ -573,8 +573,8 @@ fn tiles_are_multiplied<T: Real>() {
         machine.read(&out, &mut found).unwrap();
         for (place, found) in found.into_iter().enumerate() {
             let (row, column) = (place / 8, place % 8);
-            let product: f64 = (0..8)
-                .map(|k| a[8 * row + k].to_f64() * b[8 * k + column].to_f64())
+            let product: f64 = (0..16)
+                .map(|k| a[16 * row + k].to_f64() * b[8 * k + column].to_f64())
                 .sum();
             assert_eq!(
                 found.to_f64(),
@@ -590,6 +590,59 @@ fn tiles_are_multiplied<T: Real>() {
 fn a_warp_multiplies_a_tile_of_matrices() {
     tiles_are_multiplied::<f32>();
     tiles_are_multiplied::<f64>();
+}
+
+kernel! {
+    /// The values of every other 16 bytes, zeros for the rest, by way of shared memory and back to front.
+    pub fn copies_16_bytes<T: Real>(t, from: In<T>, out: Out<T>) for f32, f64
+    shared { staged: [T; 16 * COPY_THREADS / size_of::<T>() as u32] } {
+        let run = 16 / size_of::<T>() as u32;
+        let place = t.thread_idx() * run;
+        staged.copy_16(t, place, from, place as usize, t.thread_idx() % 2 == 0);
+        t.end_copies();
+        t.wait_copies(0);
+        t.sync_threads();
+        let mut k = 0;
+        while k < run {
+            let last = t.block_dim() * run - 1;
+            out.set(t, (place + k) as usize, staged.get(t, last - place - k));
+            k += 1;
+        }
+    }
+}
+
+/// Threads of a block of [`copies_16_bytes()`].
+const COPY_THREADS: u32 = 64;
+
+fn sixteen_bytes_are_copied<T: Real>() {
+    let run = 16 / size_of::<T>();
+    let values: Vec<T> = (0..64 * run).map(|k| T::from_f64(k as f64 + 1.0)).collect();
+    for order in ORDERS {
+        let machine = Emulator::new(order);
+        let from = machine.upload(&values).unwrap();
+        let mut out = machine.allocate::<T>(values.len()).unwrap();
+        let kernel = copies_16_bytes {
+            from: &from,
+            out: &mut out,
+        };
+        machine.launch(grid(1, COPY_THREADS), kernel).unwrap();
+        let mut found = vec![T::ZERO; values.len()];
+        machine.read(&out, &mut found).unwrap();
+        for (k, found) in found.into_iter().rev().enumerate() {
+            let expected = if k / run % 2 == 0 {
+                k as f64 + 1.0
+            } else {
+                0.0
+            };
+            assert_eq!(found.to_f64(), expected, "{k} in {}", T::NAME);
+        }
+    }
+}
+
+#[test]
+fn copies_of_16_bytes_arrive_or_are_zeros() {
+    sixteen_bytes_are_copied::<f32>();
+    sixteen_bytes_are_copied::<f64>();
 }
 
 kernel! {

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rarefy_kernels::collision::{
-    FastShape, GATHER_SHARE, GROUP, IMAGES, SPECTRUM_THREADS, TILE, pair_place,
+    BLOCK_WORDS, COLUMNS, FastShape, GATHER_SHARE, GROUP, IMAGES, PORTION, STEP, TILE, WINDOW,
+    pair_place,
 };
-use rarefy_kernels::{Quad, Real, WARP};
+use rarefy_kernels::{Quad, Real};
+use rayon::prelude::*;
 
 use super::coefficients::OrbitTable;
 
@@ -47,16 +49,31 @@ pub(super) struct SpectrumPlan {
     pub(super) passes: Vec<Pass>,
 }
 
-/// The coefficients, cut into tiles of rho, and for each tile who contributes to it.
+/// An n >= 0 and its coefficients.
+#[derive(Clone, Copy, Debug)]
+struct Band {
+    /// |n_1|, |n_2|, |n_z|.
+    n: [u32; 3],
+    /// First tile that has some, and the end.
+    tiles: [u32; 2],
+    /// Where the first tile of coefficients is, in tiles.
+    offset: u32,
+}
+
+/// The coefficients, cut into tiles of rho, and for each window of tiles who contributes to it.
 pub(super) struct BandTiles {
-    /// First entry of each |n_2| / 2 of each tile, for each of the eight parity patterns of (n_1, n_2, n_z), and the end.
-    pub(super) starts: Vec<u32>,
-    /// `[|n| and whether this is the first of its tiles, packed in bytes; coefficients / TILE]`.
-    pub(super) entries: Vec<u32>,
-    /// Coefficients times multiplicity, tile after tile; the first tile is zero.
+    /// For each of the eight parity patterns of (n_1, n_2, n_z) and each window, by |n_2|, |n_1| and |n_z|.
+    windows: [Vec<Vec<Band>>; 8],
+    /// Coefficients times multiplicity, tile after tile; the first tiles of a window belong to nobody.
     pub(super) coefficients: Vec<f64>,
-    /// Tiles of a pattern.
-    pub(super) pattern_tiles: u32,
+}
+
+/// What the blocks of the spectrum multiply.
+pub(super) struct EntryLists {
+    /// [`BLOCK_WORDS`] for each block, as `speed_spectrum` documents them.
+    pub(super) blocks: Vec<u32>,
+    /// `2 PORTION` words for each portion of each block.
+    pub(super) entries: Vec<u32>,
 }
 
 /// Numbers up to `most` of its parity.
@@ -80,13 +97,9 @@ impl BandTiles {
     pub(super) fn new(table: &OrbitTable) -> Self {
         let n = table.n() as u32;
         let largest = |parity: u32| n - 1 - ((n - 1 - parity) & 1);
-        let pattern_tiles = (0..4)
-            .map(|class| table.class(class).radii() as u32 / TILE + 1)
-            .max()
-            .unwrap_or(1);
-        // Each orbit's band once, for all its images.
-        let mut coefficients = vec![0.0; TILE as usize];
-        let mut bands: Vec<Vec<[u32; 3]>> = vec![];
+        // Each orbit's band once, for all its images. Room at the front: coefficients are found from the start of a window on.
+        let mut coefficients = vec![0.0; ((WINDOW - 1) * TILE) as usize];
+        let mut bands: Vec<Vec<([u32; 2], u32)>> = vec![];
         for class in 0..4 {
             let orbits = table.class(class);
             let cut = orbits.orbits().iter().map(|orbit| {
@@ -105,46 +118,169 @@ impl BandTiles {
                 for (to, omega) in coefficients[at..].iter_mut().zip(orbits.band(orbit)) {
                     *to = weight * omega;
                 }
-                [first, count, offset as u32 / TILE]
+                ([first, first + count], offset as u32 / TILE)
             });
             bands.push(cut.collect());
         }
-        let mut starts = vec![];
-        let mut entries = vec![];
-        for pattern in 0..8 {
+        let windows = [0, 1, 2, 3, 4, 5, 6, 7].map(|pattern: u32| {
             let parity = [pattern >> 2, pattern >> 1 & 1, pattern & 1];
             let class = parity.iter().sum::<u32>();
-            let levels = (n as usize).div_ceil(2);
-            // In the same order for every tile: neighbouring tiles then want the same products at about the same time.
-            let mut lists = vec![vec![vec![]; levels]; pattern_tiles as usize];
+            let tiles = table.class(class).radii() as u32 / TILE + 1;
+            let mut windows = vec![vec![]; tiles.div_ceil(WINDOW) as usize];
             let magnitudes = |axis: usize| alike(largest(parity[axis]));
             for q in magnitudes(1) {
                 for p in magnitudes(0).filter(|&p| parity[0] != parity[1] || p >= q) {
                     for z in magnitudes(2) {
                         let halves = [p, q, z].map(|n| n as usize / 2);
                         let orbit = table.class(class).orbit_of(pattern, halves);
-                        let [first, count, offset] = bands[class as usize][orbit];
-                        for tile in 0..count {
-                            lists[(first + tile) as usize][halves[1]].extend([
-                                p | q << 8 | z << 16 | u32::from(tile == 0) << 24,
-                                offset + tile,
-                            ]);
+                        let (tiles, offset) = bands[class as usize][orbit];
+                        for window in tiles[0] / WINDOW..tiles[1].div_ceil(WINDOW) {
+                            windows[window as usize].push(Band {
+                                n: [p, q, z],
+                                tiles,
+                                offset,
+                            });
                         }
                     }
                 }
             }
-            for list in lists.into_iter().flatten() {
-                starts.push(entries.len() as u32 / 2);
-                entries.extend(list);
-            }
-        }
-        starts.push(entries.len() as u32 / 2);
+            windows
+        });
         Self {
-            starts,
-            entries,
+            windows,
             coefficients,
-            pattern_tiles,
         }
+    }
+}
+
+/// A block of the spectrum.
+#[derive(Clone, Copy)]
+struct Block {
+    w1: u32,
+    w2: u32,
+    pz: u32,
+    group: u32,
+    /// First tile of the window.
+    first: u32,
+}
+
+impl Block {
+    fn of(Quad([key, first, ..]): Quad<u32>) -> Self {
+        let [w1, w2, pz, group] = key.to_le_bytes().map(u32::from);
+        Self {
+            w1,
+            w2,
+            pz,
+            group,
+            first,
+        }
+    }
+
+    /// The values of w_z that the grid has.
+    fn w_z(self, n: u32) -> impl Iterator<Item = u32> + Clone {
+        (0..GROUP)
+            .map(move |k| 2 * (GROUP * self.group + k) + self.pz)
+            .filter(move |&w| w < n)
+    }
+
+    /// Its entries, two words each as `speed_spectrum` documents them, and the steps of each warp.
+    fn entries(
+        self,
+        shape: FastShape,
+        bands: &BandTiles,
+    ) -> (Vec<[u32; 2]>, [[u32; 2]; WINDOW as usize]) {
+        let Self {
+            w1,
+            w2,
+            pz,
+            group,
+            first,
+        } = self;
+        let w_z = self.w_z(shape.n);
+        let most = w_z.clone().last().unwrap_or(0);
+        let end = tiles_of([w1, w2, most]).min(first + WINDOW);
+        let pattern = (w1 & 1) << 2 | (w2 & 1) << 1 | pz;
+        // By the first and the last tile in the window: the entries of a tile are then neighbours.
+        let mut sorted: [Vec<(u32, [u32; 2])>; (WINDOW * WINDOW) as usize] = Default::default();
+        let window = bands.windows[pattern as usize].get((first / WINDOW) as usize);
+        for band in window.into_iter().flatten() {
+            let [n1, n2, n_z] = band.n;
+            let tiles = [band.tiles[0].max(first), band.tiles[1].min(end)];
+            if n2 > w2 {
+                break;
+            }
+            if n1 > w1 || n_z > most || tiles[0] >= tiles[1] {
+                continue;
+            }
+            let level = n_z / 2;
+            let row = (2 * pair_place(n1, n2, w1, w2) + pz) * (shape.slot_words() / COLUMNS)
+                + shape.level_start(level) / COLUMNS
+                + group
+                - level / GROUP;
+            let products: u32 = (0..)
+                .zip(w_z.clone())
+                .filter(|&(_, w)| w >= n_z)
+                .map(|(k, _)| 1 << k)
+                .sum();
+            let there: u32 = (tiles[0] - first..tiles[1] - first)
+                .map(|tile| 1 << tile)
+                .sum();
+            let from = band.offset + first - band.tiles[0];
+            let place = (tiles[0] - first) * WINDOW + tiles[1] - 1 - first;
+            sorted[place as usize].push((
+                there,
+                [(row * (COLUMNS / TILE)) << 4 | products, from << 4 | there],
+            ));
+        }
+        let sorted: Vec<_> = sorted.into_iter().flatten().collect();
+        let steps = std::array::from_fn(|tile| {
+            let has = |(there, _): &(u32, [u32; 2])| there >> tile & 1 != 0;
+            let first = sorted.iter().position(has).unwrap_or(0) as u32;
+            let end = sorted
+                .iter()
+                .rposition(has)
+                .map_or(first, |last| last as u32 + 1);
+            [first / STEP, end.div_ceil(STEP)]
+        });
+        (sorted.into_iter().map(|(_, words)| words).collect(), steps)
+    }
+}
+
+impl EntryLists {
+    pub(super) fn new(plan: &SpectrumPlan, bands: &BandTiles) -> Self {
+        let lists = plan.spectra.par_iter().map(|&quad| {
+            let (entries, steps) = Block::of(quad).entries(plan.shape, bands);
+            // Words of zero for what a portion lacks.
+            let words: Vec<u32> = entries
+                .chunks(PORTION as usize)
+                .flat_map(|portion| {
+                    [0, 1].into_iter().flat_map(move |which| {
+                        (0..PORTION as usize)
+                            .map(move |k| portion.get(k).map_or(0, |words| words[which]))
+                    })
+                })
+                .collect();
+            (words, steps)
+        });
+        let lists: Vec<_> = lists.collect();
+        let mut blocks = Vec::with_capacity(plan.spectra.len() * BLOCK_WORDS as usize);
+        let mut entries = Vec::with_capacity(lists.iter().map(|(words, _)| words.len()).sum());
+        for (&quad, (words, steps)) in plan.spectra.iter().zip(lists) {
+            let Block {
+                w1,
+                w2,
+                pz,
+                group,
+                first,
+            } = Block::of(quad);
+            let Quad([_, _, first_pair, first_output]) = quad;
+            let key = w1 | w2 << 8 | (pz | group << 1) << 16 | (first / WINDOW) << 24;
+            let first_portion = entries.len() as u32 / (2 * PORTION);
+            blocks.extend([key, first_portion, first_pair, first_output]);
+            blocks.extend(steps.iter().map(|[first, end]| first | end << 16));
+            entries.extend(words);
+        }
+        Self { blocks, entries }
     }
 }
 
@@ -163,7 +299,6 @@ impl SpectrumPlan {
             blocks: 0,
             pairs: 0,
             tiles: 0,
-            pattern_tiles: 0,
             z_sums: 0,
         };
         let quads = n.div_ceil(4);
@@ -224,7 +359,7 @@ impl SpectrumPlan {
                         let key = w1 | w2 << 8 | pz << 16 | group << 24;
                         plan.spectra.extend(
                             (0..tiles_of([w1, w2, wz]))
-                                .step_by((SPECTRUM_THREADS / WARP) as usize)
+                                .step_by(WINDOW as usize)
                                 .map(|tile| Quad([key, tile, first_pair, first_output])),
                         );
                     }
@@ -347,50 +482,102 @@ mod tests {
     }
 
     #[test]
-    fn the_lists_of_the_tiles_hold_every_coefficient_once() {
+    fn the_lists_of_the_blocks_hold_every_coefficient_once() {
         let n = 9;
         let table = OrbitTable::of(n, super::super::Order::Second);
         let bands = BandTiles::new(&table);
-        let tile_of =
-            |offset: u32| &bands.coefficients[(offset * TILE) as usize..][..TILE as usize];
-        assert!(tile_of(0).iter().all(|value| *value == 0.0));
-        for pattern in 0..8_u32 {
-            let class = pattern.count_ones();
-            let levels = n.div_ceil(2);
-            let mut found = BTreeMap::new();
-            for tile in 0..bands.pattern_tiles {
-                let first = (pattern * bands.pattern_tiles + tile) as usize * levels;
-                let range = bands.starts[first]..bands.starts[first + levels];
-                for entry in range {
-                    let [key, offset] = [0, 1].map(|k| bands.entries[2 * entry as usize + k]);
-                    for (row, value) in (0..).zip(tile_of(offset)) {
-                        if *value != 0.0 {
-                            let rho = class + ((tile * TILE + row) << class_shift(class));
-                            assert!(found.insert((key, rho), *value).is_none());
+        let plan = SpectrumPlan::new::<f32>(n, 1, u64::MAX);
+        let lists = EntryLists::new(&plan, &bands);
+        // By (w_1, w_2, parity of w_z, group, rho, row of products).
+        let mut found = BTreeMap::new();
+        for (&quad, words) in plan
+            .spectra
+            .iter()
+            .zip(lists.blocks.chunks(BLOCK_WORDS as usize))
+        {
+            let Block {
+                w1,
+                w2,
+                pz,
+                group,
+                first,
+            } = Block::of(quad);
+            let steps = words[4..].iter().map(|step| [step & 0xffff, step >> 16]);
+            let class = (w1 & 1) + (w2 & 1) + pz;
+            let portions = steps
+                .clone()
+                .map(|[_, end]| end)
+                .max()
+                .unwrap_or(0)
+                .div_ceil(PORTION / STEP);
+            for (tile, steps) in (first..).zip(steps) {
+                for k in steps[0] * STEP..steps[1] * STEP {
+                    let at = ((words[1] + k / PORTION) * 2 * PORTION + k % PORTION) as usize;
+                    let [products, from] =
+                        [0, PORTION as usize].map(|which| lists.entries[at + which]);
+                    assert!(k / PORTION < portions);
+                    if from >> (tile - first) & 1 == 0 {
+                        continue;
+                    }
+                    let values = &bands.coefficients
+                        [(((from >> 4) + tile - first) * TILE) as usize..]
+                        [..TILE as usize];
+                    for (row, value) in (0..).zip(values).filter(|(_, value)| **value != 0.0) {
+                        let rho = class + ((tile * TILE + row) << class_shift(class));
+                        let key = (w1, w2, pz, group, rho, products >> 6);
+                        assert!(
+                            found.insert(key, (products & 0xf, *value)).is_none(),
+                            "{key:?}"
+                        );
+                    }
+                }
+            }
+        }
+        let rows = plan.shape.slot_words() / COLUMNS;
+        let mut expected = 0;
+        for w1 in 0..n as u32 {
+            for w2 in 0..=w1 {
+                for (p, q) in alike(w1).flat_map(|p| alike(w2).map(move |q| (p, q))) {
+                    if (w1 ^ w2) & 1 == 0 && p < q {
+                        continue;
+                    }
+                    for w_z in 0..n as u32 {
+                        for z in alike(w_z) {
+                            let (group, level) = (w_z / 2 / GROUP, z / 2);
+                            let row = (2 * pair_place(p, q, w1, w2) + w_z % 2) * rows
+                                + plan.shape.level_start(level) / COLUMNS
+                                + group
+                                - level / GROUP;
+                            let class = (w1 & 1) + (w2 & 1) + w_z % 2;
+                            let zeros = [p, q, z].iter().filter(|n| **n == 0).count() as i32;
+                            for rho in (class..=w1 * w1 + w2 * w2 + w_z * w_z)
+                                .step_by(1 << class_shift(class))
+                            {
+                                let value = 2.0 / 2f64.powi(zeros) * table.omega(rho, [p, q, z]);
+                                let key = (w1, w2, w_z % 2, group, rho, row);
+                                if value != 0.0 {
+                                    let (there, coefficient) = found[&key];
+                                    assert_eq!(coefficient, value, "{key:?}");
+                                    assert_eq!(there >> (w_z / 2 % GROUP) & 1, 1, "{key:?}");
+                                    expected += u32::from(
+                                        w_z + 2 >= n as u32 || w_z / 2 % GROUP == GROUP - 1,
+                                    );
+                                }
+                            }
                         }
                     }
                 }
             }
-            for (&(key, rho), &value) in &found {
-                let [p, q, z, _] = key.to_le_bytes().map(u32::from);
-                let zeros = [p, q, z].iter().filter(|n| **n == 0).count() as i32;
-                let expected = 2.0 / 2f64.powi(zeros) * table.omega(rho, [p, q, z]);
-                assert_eq!(value, expected, "{p} {q} {z} {rho}");
-            }
-            // Every nonzero coefficient, p >= q where their exchange is the same entry.
-            let mut expected = 0;
-            for p in (pattern >> 2..n as u32).step_by(2) {
-                for q in (pattern >> 1 & 1..n as u32).step_by(2) {
-                    let turned = pattern >> 2 == pattern >> 1 & 1 && p < q;
-                    for z in (pattern & 1..n as u32).step_by(2).filter(|_| !turned) {
-                        let orbits = table.class(class);
-                        let halves = [p, q, z].map(|n| n as usize / 2);
-                        let orbit = &orbits.orbits()[orbits.orbit_of(pattern, halves)];
-                        expected += orbits.band(orbit).iter().filter(|o| **o != 0.0).count();
-                    }
-                }
-            }
-            assert_eq!(found.len(), expected, "{pattern:03b}");
         }
+        // The widest box of a group has all its coefficients.
+        let inside = found.keys().filter(|(w1, w2, pz, group, rho, _)| {
+            let widest = (0..GROUP)
+                .map(|k| 2 * (GROUP * group + k) + pz)
+                .filter(|&w| w < n as u32)
+                .last()
+                .unwrap_or(0);
+            *rho <= w1 * w1 + w2 * w2 + widest * widest
+        });
+        assert_eq!(inside.count() as u32, expected);
     }
 }

@@ -39,15 +39,16 @@ pub const SPECTRUM_THREADS: u32 = 128;
 pub const GATHER_PARTS: u32 = 256;
 /// Distinct values of rho_xy that a block of [`gather_z()`] takes.
 pub const GATHER_SHARE: u32 = 4;
-/// Entries that a warp of [`speed_spectrum()`] multiplies together.
-const STEP: u32 = 8;
-/// Candidates of a lane of [`speed_spectrum()`] that are under way together.
-const CANDIDATES: usize = 2;
-/// Entries from which on it is worth while to multiply.
-const ENOUGH: u32 = 64;
-/// Entries of the list of a warp of [`speed_spectrum()`], with a margin for filling up the last step, and two words
-/// for other things.
-const LIST: u32 = ENOUGH + CANDIDATES as u32 * WARP + STEP + 2;
+/// Entries that a warp of [`speed_spectrum()`] multiplies together, at least.
+pub const STEP: u32 = 8;
+/// Entries that stand together in the lists of [`speed_spectrum()`]: two steps.
+pub const PORTION: u32 = 2 * STEP;
+/// Tiles of rho that a block of [`speed_spectrum()`] treats.
+pub const WINDOW: u32 = SPECTRUM_THREADS / WARP;
+/// Words of a block in the list of blocks of [`speed_spectrum()`].
+pub const BLOCK_WORDS: u32 = 4 + WINDOW;
+/// Values of an entry in shared memory: its products, and its coefficients in a window.
+const ENTRY: u32 = COLUMNS + WINDOW * TILE;
 
 /// The problem of the kernels of this file, and the part of it that a launch does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +64,6 @@ pub struct FastShape {
     pub pairs: u32,
     /// Most tiles of G of one distribution in a pass.
     pub tiles: u32,
-    /// Tiles in the list of each parity pattern.
-    pub pattern_tiles: u32,
     /// Words of the z-sums of one distribution.
     pub z_sums: u32,
 }
@@ -216,7 +215,7 @@ kernel! {
     /// the next of 8 consecutive words.
     ///
     /// Written is `products[pair][parity of n_z][level_start(|n_z|/2) + (w_z/2 - start of the group) 16 + image]`; the
-    /// words of a group with w_z < |n_z| belong to no product and stay zero.
+    /// words of a group with w_z < |n_z| belong to no product and are never read; the mirror images of the middle w_z = N - 1 are never written and stay zero.
     pub fn pair_products<T: Real>(
         t, padded: In<T>, pairs: In<u32>, tiles: In<u32>, products: Out<T>; shape: FastShape, count: u32,
     ) for f32, f64 {
@@ -241,12 +240,10 @@ kernel! {
             // A place is that of |n_z| = a - b, of four levels, plus that of s_z = a + b, of seven columns.
             let slot_words = shape.slot_words();
             let mut levels = [0; 4];
-            let mut swizzles = [0; 4];
             let mut k = 0;
             while k < 4 {
                 let level = (2 * (high - low) + k).saturating_sub(2);
                 levels[k as usize] = shape.level_start(level).wrapping_sub(level / GROUP * COLUMNS);
-                swizzles[k as usize] = swizzle::<T>(level);
                 k += 1;
             }
             let mut columns = [0; 7];
@@ -303,7 +300,7 @@ kernel! {
                         if 4 * high + (i as u32) < n && (i >= j || high > low) {
                             let odd = if (i + j) % 2 == 1 { slot_words } else { 0 };
                             let level = (i + 4 - j) / 2;
-                            let at = (levels[level].wrapping_add(columns[i + j]) ^ swizzles[level]) + odd;
+                            let at = levels[level].wrapping_add(columns[i + j]) + odd;
                             products.set(t, target + at as usize, sums[i][j]);
                         }
                         j += 1;
@@ -319,335 +316,334 @@ kernel! {
 kernel! {
     /// G(s, rho) for all s with given w_1 >= w_2 and four neighbouring values of w_z of one parity, 16 images each: 64 columns.
     ///
-    /// **Block**: `list[b] = [w_1, w_2, parity of s_z, group of w_z, packed in bytes; first tile; first pair; first tile of the
-    /// output]`; warp k owns tile `first + k` of 16 consecutive values of rho and shares nothing with the others.
+    /// **Block**: a window of four tiles of 16 consecutive values of rho, one for each warp. `list[8 b ..] = [w_1, w_2, parity of s_z + 2 group of w_z, first tile
+    /// / 4, packed in bytes; first portion; first pair; first tile of the output; for each warp its first step, and the end in the upper half]`.
     ///
-    /// **Warp**: `entries[starts[..] ..]` are the candidates for the tile's parity pattern, |n_2| ascending, so that those with |n_2| <= w_2 come first:
-    /// `[|n_1|, |n_2|, |n_z|, 1 in the first tile of several, packed in bytes; their coefficients / 16]`. 64 at a time are compared with the box, and those that fit are listed in shared
-    /// memory: where their products start, and their coefficients. Then eight entries at a time are a product of matrices, 64 columns x 8 entries
-    /// times 8 entries x 16 rows, for the tensor cores ([`Simt::multiply_tile`]); the 1024 sums are 32 registers a lane (in f32).
+    /// **Entries** are the n whose bands meet the window, by the first and the last tile in it, so that those of a tile are neighbours; 16 are a portion. `entries[32
+    /// portion ..]` has 16 words for their products, `[4 rows << 4, which of the four w_z have one]`, and 16 for their coefficients, `[tiles << 4, which tiles of
+    /// the window have some]`. What there is not counts as zero and is not read.
     ///
-    /// **Cost** of eight entries, 8192 multiply-adds: 10 loads of 8 bytes a lane in f32, where every lane reads other words, 24 instructions of the
-    /// tensor cores in f32 and 8 in f64, and about 110 others in f32: half of them take factors apart. Products come from L2 and, where the neighbouring warps' tiles want the same, from the L1 cache.
-    /// The order of the entries is fixed, so the bits are too.
+    /// All warps copy products and coefficients into shared memory, a stage ahead or two, in the order in which all will read them. Each multiplies in those steps of 8 entries
+    /// in which its own tile has coefficients: two steps at a time, or one, are a product of matrices, 64 columns x 16 or 8 entries times as many entries x 16 rows, for the tensor cores
+    /// ([`Simt::multiply_tiles`]); the 1024 sums of a warp are 32 registers a lane (in f32).
+    ///
+    /// **Cost** of 16 entries for a tile in f32: 20 loads of 8 bytes a lane from shared memory, 48 instructions of the tensor cores and 140 others, of which
+    /// 96 take factors apart; for a block besides 16 copies of 512 bytes. Shared memory: 32 KiB in f32, 48 KiB in f64.
+    ///
+    /// No race: the place of a stage is filled anew one barrier after its last reader. The order of the entries is fixed, so the bits are too.
     pub fn speed_spectrum<T: Real>(
-        t, products: In<T>, list: In<Quad<u32>>, starts: In<u32>, entries: In<u32>, coefficients: In<T>, speed: In<T>,
-        spectrum: Out<T>; shape: FastShape,
+        t, products: In<T>, list: In<u32>, entries: In<u32>, coefficients: In<T>, speed: In<T>, spectrum: Out<T>; shape: FastShape,
     ) for f32, f64
-    shared { fitting: [u64; SPECTRUM_THREADS / WARP * LIST] } {
+    shared { staged: [T; span::<T>() * stages::<T>() * PORTION * ENTRY] } {
         let item = quotient(t.block_idx(), shape.blocks);
-        let block = shape.first + t.block_idx() - item * shape.blocks;
-        let here = Place::new(t, list, block, shape);
-        if here.tile <= ((here.rho_max - here.class) >> class_shift(here.class)) / TILE {
-            let slots = (item as usize * shape.pairs as usize + here.first_pair as usize) * 2;
-            let pattern = (here.w1 & 1) << 2 | (here.w2 & 1) << 1 | here.pz;
-            let start = ((pattern * shape.pattern_tiles + here.tile) * shape.levels()) as usize;
-            let output = item as usize * shape.spectrum()
-                + ((here.first_output + here.tile) * TILE * shape.row_words() + here.group * COLUMNS) as usize;
-            // What the end needs waits in shared memory, as the registers are needed meanwhile.
-            let parked = t.warp() * LIST + LIST - 2;
-            if t.lane() == 0 {
-                fitting.set(t, parked, output as u64);
-                fitting.set(t, parked + 1, u64::from(here.tile | here.class << 16) | u64::from(here.rho_max) << 32);
-            }
-            t.sync_warp();
-            let work = Tile {
-                products, entries, coefficients, fitting, shape, place: here,
-                source: slots * shape.slot_words() as usize,
-                candidates: [starts.get(t, start), starts.get(t, start + (here.w2 / 2) as usize + 1)],
-            };
-            let sums = work.sum(t);
-            t.sync_warp();
-            let parked = t.warp() * LIST + LIST - 2;
-            let (output, rows) = (fitting.get(t, parked) as usize, fitting.get(t, parked + 1));
-            let (tile, class) = (rows as u32 & 0xffff, rows as u32 >> 16);
-            finish(t, &sums, [tile, class, (rows >> 32) as u32], speed, spectrum, output, shape);
-        }
-    }
-}
-
-/// The tile of a warp of [`speed_spectrum()`].
-#[derive(Clone, Copy)]
-struct Place {
-    w1: u32,
-    w2: u32,
-    pz: u32,
-    group: u32,
-    /// Largest w_z of the group.
-    wz: u32,
-    class: u32,
-    /// |(w_1, w_2, w_z)|^2.
-    rho_max: u32,
-    tile: u32,
-    first_pair: u32,
-    first_output: u32,
-}
-
-impl Place {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn new<S: Simt>(t: &S, list: In<Quad<u32>>, block: u32, shape: FastShape) -> Self {
-        let Quad([key, first_tile, first_pair, first_output]) = list.get(t, block as usize);
-        let [w1, w2, pz, group] = bytes(key);
-        let last = 2 * (GROUP * group + GROUP - 1) + pz;
-        let most = shape.n - 1 - ((shape.n - 1 - pz) & 1);
-        let wz = if last < most { last } else { most };
+        let block = (shape.first + t.block_idx() - item * shape.blocks) * BLOCK_WORDS;
+        let [key, first_portion, first_pair, first_output] = list.get_run::<4, _>(t, block as usize);
+        let steps: [u32; WINDOW as usize] = list.get_run(t, block as usize + 4);
+        let slots = (item as usize * shape.pairs as usize + first_pair as usize) * 2;
+        let stream = Stream {
+            entries, products, coefficients, staged,
+            source: slots * shape.slot_words() as usize,
+            first: first_portion,
+            count: last_step(steps).div_ceil(PORTION / STEP),
+        };
+        let own = list.get(t, (block + 4 + t.warp()) as usize);
+        let sums = if size_of::<T>() == 4 { stream.sum::<{ span::<f32>() as usize }, _>(t, own) } else { stream.sum::<{ span::<f64>() as usize }, _>(t, own) };
+        let [w1, w2, place, window] = bytes(key);
+        let (pz, group) = (place % 2, place / 2);
+        let tile = window * WINDOW + t.warp();
+        let output = item as usize * shape.spectrum()
+            + ((first_output + tile) * TILE * shape.row_words() + group * COLUMNS) as usize;
         let class = (w1 & 1) + (w2 & 1) + pz;
-        let rho_max = w1 * w1 + w2 * w2 + wz * wz;
-        let tile = first_tile + t.warp();
-        Self {
-            w1,
-            w2,
-            pz,
-            group,
-            wz,
-            class,
-            rho_max,
-            tile,
-            first_pair,
-            first_output,
+        let target = Target { first: class + ((tile * TILE) << class_shift(class)), step: class_shift(class), output };
+        // Rows that the tile has for each w_z.
+        let mut rows = [0; GROUP as usize];
+        let mut m = 0;
+        while m < GROUP {
+            let w_z = 2 * (GROUP * group + m) + pz;
+            if w_z < shape.n {
+                let end = ((w1 * w1 + w2 * w2 + w_z * w_z - class) >> class_shift(class)) + 1;
+                rows[m as usize] = end.saturating_sub(tile * TILE);
+            }
+            m += 1;
         }
+        target.write(t, &sums, rows, speed, spectrum, shape);
     }
 }
 
-/// What a lane holds of the sums of a tile: of 16 columns and 8 rows at a time, as [`Simt::multiply_tile`] spreads them.
+/// Portions of a stage of [`speed_spectrum()`], the entries that are copied together.
+#[inline(always)]
+const fn span<T>() -> u32 {
+    if size_of::<T>() == 4 { 2 } else { 1 }
+}
+
+/// Stages that have room in shared memory.
+#[inline(always)]
+const fn stages<T>() -> u32 {
+    if size_of::<T>() == 4 { 2 } else { 3 }
+}
+
+/// The end of the last warp's steps.
+#[inline(always)]
+const fn last_step(steps: [u32; WINDOW as usize]) -> u32 {
+    let mut last = 0;
+    let mut warp = 0;
+    while warp < WINDOW as usize {
+        let end = steps[warp] >> 16;
+        last = if end > last { end } else { last };
+        warp += 1;
+    }
+    last
+}
+
+/// What a lane holds of the sums of a tile: of 16 columns and 8 rows at a time, as [`Simt::multiply_tiles`] spreads them.
 type Sums<T> = [[[T; 4]; 2]; 4];
 
-/// What a warp of [`speed_spectrum()`] works on.
-struct Tile<'a, T: Real> {
-    products: In<'a, T>,
+/// The entries of a block of [`speed_spectrum()`], on their way through shared memory.
+struct Stream<'a, T: Real> {
     entries: In<'a, u32>,
+    products: In<'a, T>,
     coefficients: In<'a, T>,
-    fitting: Shared<'a, u64>,
-    shape: FastShape,
-    place: Place,
+    staged: Shared<'a, T>,
     /// Where the products of the task start.
     source: usize,
-    /// First candidate, and the end.
-    candidates: [u32; 2],
+    /// First portion, and their number.
+    first: u32,
+    count: u32,
 }
 
-impl<T: Real> Tile<'_, T> {
-    /// Where the products of an entry start, for an entry that fits the box.
-    #[inline(always)]
-    fn row_of(&self, n1: u32, n2: u32, nz: u32) -> u32 {
-        let pair = pair_place(n1, n2, self.place.w1, self.place.w2);
-        let level = nz / 2;
-        (2 * pair + self.place.pz) * self.shape.slot_words()
-            + self.shape.level_start(level)
-            + (self.place.group - level / GROUP) * COLUMNS
-            + swizzle::<T>(level)
-    }
+/// Entries of a portion that a warp copies.
+const SHARE: u32 = PORTION / WINDOW;
 
-    /// The whole tile.
+/// The words of a portion that a lane needs for its share of the copies: those for the products or for the coefficients, or both.
+type Words = [[u32; SHARE as usize]; 2];
+
+impl<T: Real> Stream<'_, T> {
+    /// The whole tile, whose steps are `first | end << 16`, in stages of `SPAN` portions.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn sum<S: Simt>(&self, t: &S) -> Sums<T> {
-        let list = t.warp() * LIST;
-        let [mut next, end] = self.candidates;
+    fn sum<const SPAN: usize, S: Simt>(&self, t: &S, steps: u32) -> Sums<T> {
+        let (first, end) = (steps & 0xffff, steps >> 16);
+        let span = SPAN as u32;
+        let ahead = stages::<T>() - 1;
         let mut sums = [[[T::ZERO; 4]; 2]; 4];
-        let mut count = 0;
-        while next < end {
-            count = self.extend(t, next, count);
-            next += CANDIDATES as u32 * WARP;
-            let more = next < end;
-            if count >= ENOUGH || !more {
-                // Coefficients of zero for what is multiplied past the end.
-                if t.lane() < STEP {
-                    self.fitting.set(t, list + count + t.lane(), 0);
-                }
-                t.sync_warp();
-                let whole = if more {
-                    count / STEP * STEP
-                } else {
-                    count.next_multiple_of(STEP)
-                };
-                if whole > 0 {
-                    self.multiply(t, list, whole, &mut sums);
-                }
-                // What is left over goes to the front.
-                let left = count.saturating_sub(whole);
-                let kept = if t.lane() < left {
-                    self.fitting.get(t, list + whole + t.lane())
-                } else {
-                    0
-                };
-                t.sync_warp();
-                if t.lane() < left {
-                    self.fitting.set(t, list + t.lane(), kept);
-                }
-                count = left;
+        let mut stage = 0;
+        while stage < ahead {
+            if stage * span < self.count {
+                self.copy(t, self.words::<SPAN, _>(t, stage), stage);
             }
+            t.end_copies();
+            stage += 1;
+        }
+        let mut words = self.words::<SPAN, _>(t, ahead);
+        let mut stage = 0;
+        let mut slot = 0;
+        while stage * span < self.count {
+            t.wait_copies(ahead - 1);
+            t.sync_threads();
+            // The slot before this one is free: every warp is past it.
+            if (stage + ahead) * span < self.count {
+                self.copy(t, words, if slot == 0 { ahead } else { slot - 1 });
+                words = self.words::<SPAN, _>(t, stage + stages::<T>());
+            }
+            t.end_copies();
+            let mut portion = 0;
+            while portion < span {
+                let step = (stage * span + portion) * (PORTION / STEP);
+                let entry = (slot * span + portion) * PORTION;
+                let lower = first <= step && step < end;
+                let upper = first <= step + 1 && step + 1 < end;
+                if size_of::<T>() == 4 {
+                    if lower && upper {
+                        self.multiply::<2, _>(t, entry, &mut sums);
+                    } else if lower || upper {
+                        self.multiply::<1, _>(
+                            t,
+                            if lower { entry } else { entry + STEP },
+                            &mut sums,
+                        );
+                    }
+                } else {
+                    // In f64 a product of 16 entries is two of 8.
+                    let mut k = if lower { 0 } else { 1 };
+                    let steps = if upper { 2 } else { u32::from(lower) };
+                    while k < steps {
+                        self.multiply::<1, _>(t, entry + k * STEP, &mut sums);
+                        k += 1;
+                    }
+                }
+                portion += 1;
+            }
+            stage += 1;
+            slot = if slot == ahead { 0 } else { slot + 1 };
         }
         sums
     }
 
-    /// Lists those of the next candidates that fit; the new count.
+    /// This lane's words of a stage; zeros past the end, for which nothing is read.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn extend<S: Simt>(&self, t: &S, next: u32, mut count: u32) -> u32 {
-        let list = t.warp() * LIST;
-        let end = self.candidates[1];
-        let mut candidates = [[0; 2]; CANDIDATES];
+    fn words<const SPAN: usize, S: Simt>(&self, t: &S, stage: u32) -> [Words; SPAN] {
+        let mut words = [[[0; SHARE as usize]; 2]; SPAN];
         let mut k = 0;
-        while k < CANDIDATES {
-            let candidate = next + k as u32 * WARP + t.lane();
-            let known = if candidate < end { candidate } else { end - 1 };
-            candidates[k] = self.entries.get_run::<2, S>(t, 2 * known as usize);
-            k += 1;
-        }
-        let mut k = 0;
-        while k < CANDIDATES && next + (k as u32 * WARP) < end {
-            let [key, offset] = candidates[k];
-            let [n1, n2, nz, begins] = bytes(key);
-            let fits = next + (k as u32 * WARP) + t.lane() < end
-                && n1 <= self.place.w1
-                && nz <= self.place.wz;
-            let mask = t.ballot(fits);
-            if fits {
-                let place = count + (mask & !(u32::MAX << t.lane())).count_ones();
-                let row = self.row_of(n1, n2, nz);
-                self.fitting
-                    .set(t, list + place, u64::from(row) | u64::from(offset) << 32);
-                // One warp of the block calls the products from memory.
-                if t.warp() == 0 || begins != 0 {
-                    let line = 128 / size_of::<T>() as u32;
-                    let mut part = 0;
-                    while part < COLUMNS / line {
-                        let at = row + part * line;
-                        self.products.prefetch(t, self.source + at as usize);
-                        part += 1;
-                    }
+        while k < SPAN {
+            let portion = stage * SPAN as u32 + k as u32;
+            if portion < self.count {
+                let at = (self.first + portion) * 2 * PORTION + t.warp() * SHARE;
+                if size_of::<T>() == 4 {
+                    let half = t.lane() / (WARP / 2) * PORTION;
+                    words[k][0] = self.entries.get_run(t, (at + half) as usize);
+                } else {
+                    words[k][0] = self.entries.get_run(t, at as usize);
+                    words[k][1] = self.entries.get_run(t, (at + PORTION) as usize);
                 }
             }
-            count += mask.count_ones();
             k += 1;
         }
-        count
+        words
     }
 
-    /// Adds the shares of `count` entries of the list, whole steps.
+    /// Starts this warp's share of the copies of a stage: 32 times 16 bytes an entry in f32, products by the lower lanes and coefficients by the upper ones;
+    /// twice as many in f64.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn copy<const SPAN: usize, S: Simt>(&self, t: &S, words: [Words; SPAN], slot: u32) {
+        let run = run_length::<T>();
+        let mut copy = 0;
+        while copy < SPAN as u32 * size_of::<T>() as u32 / 4 {
+            let (portion, part) = (copy % SPAN as u32, copy / SPAN as u32);
+            let value = (part * WARP + t.lane()) * run;
+            let (half, column) = (value / COLUMNS, value % COLUMNS);
+            let (from, start) = if half == 0 {
+                (self.products, self.source)
+            } else {
+                (self.coefficients, 0)
+            };
+            let start = start + column as usize;
+            let mut k = 0;
+            while k < SHARE {
+                let word = words[portion as usize][part as usize][k as usize];
+                let entry = (slot * SPAN as u32 + portion) * PORTION + t.warp() * SHARE + k;
+                let place = entry * ENTRY + half * COLUMNS + (column ^ swizzle::<T>(k));
+                let there = word >> (column / TILE) & 1 != 0;
+                let index = start + (word >> 4) as usize * TILE as usize;
+                self.staged.copy_16(t, place, from, index, there);
+                k += 1;
+            }
+            copy += 1;
+        }
+    }
+
+    /// Adds the shares of `8 K` entries from `entry` on.
     ///
-    /// Rows of the tile are columns of [`Simt::multiply_tile`], and columns its rows. Which is which there is free: a lane reads neighbours in memory
+    /// Rows of the tile are columns of [`Simt::multiply_tiles`], and columns its rows. Which is which there is free: a lane reads neighbours in memory
     /// into registers in the order in which a matrix has them, as every other order would cost copies.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn multiply<S: Simt>(&self, t: &S, list: u32, count: u32, sums: &mut Sums<T>) {
-        let end = list + count;
-        let mut at = list;
-        while at < end {
-            let (from, coefficients) = self.entries(t, at);
-            let mut m = 0;
-            while m < 4 {
-                let products = self.columns(t, from, m);
-                multiply_rows(t, products, &coefficients, &mut sums[m]);
-                m += 1;
-            }
-            at += STEP;
-        }
-    }
-
-    /// Where the products of a lane's two entries of a step start, in even matrices and in odd ones, and its coefficients.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn entries<S: Simt>(&self, t: &S, at: u32) -> ([[usize; 2]; 2], [[T; 2]; 2]) {
-        let g = t.lane() / 4;
-        let mut first = [[0; 2]; 2];
-        let mut coefficients = [[T::ZERO; 2]; 2];
+    fn multiply<const K: usize, S: Simt>(&self, t: &S, entry: u32, sums: &mut Sums<T>) {
+        let (g, part) = (t.lane() / 4, t.lane() % 4);
+        let swizzle = swizzle::<T>(part);
+        let here = (entry + part) * ENTRY;
+        let read = |k: usize, half: u32, column: u32| {
+            here + (k as u32 * STEP + half * (STEP / 2)) * ENTRY + column
+        };
+        let mut coefficients = [[[T::ZERO; 2]; K]; 2];
         let mut k = 0;
-        while k < 2 {
-            let entry = self.fitting.get(t, at + t.lane() % 4 + 4 * k as u32);
-            let column = entry as u32 ^ (2 * g);
-            first[k] = [column, column ^ 16].map(|c| self.source + c as usize);
-            let rows = (entry >> 32) as u32 * TILE;
-            // In f64, where they are used as they are, they come in two loads, into the registers where the matrices want them.
-            let [upper, lower] = if size_of::<T>() == 4 {
-                self.coefficients
-                    .get_run::<2, S>(t, (rows + 2 * g) as usize)
-            } else {
-                [g, g + 8].map(|row| self.coefficients.get(t, (rows + row) as usize))
-            };
-            (coefficients[0][k], coefficients[1][k]) = (upper, lower);
+        while k < K {
+            let mut half = 0;
+            while half < 2 {
+                let at = |row: u32| read(k, half, COLUMNS + ((t.warp() * TILE + row) ^ swizzle));
+                // In f64, where they are used as they are, they come in two loads, into the registers where the matrices want them.
+                let [upper, lower] = if size_of::<T>() == 4 {
+                    self.staged.get_run::<2, S>(t, at(2 * g))
+                } else {
+                    [g, g + 8].map(|row| self.staged.get(t, at(row)))
+                };
+                coefficients[0][k][half as usize] = upper;
+                coefficients[1][k][half as usize] = lower;
+                half += 1;
+            }
             k += 1;
         }
-        (first, coefficients)
-    }
-
-    /// A lane's products of 16 columns.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn columns<S: Simt>(&self, t: &S, from: [[usize; 2]; 2], m: usize) -> [T; 4] {
-        // In f32 the odd matrices' columns are swizzled too.
-        let at = |k: usize| {
-            if size_of::<T>() == 4 {
-                from[k][m % 2] + 32 * (m / 2)
-            } else {
-                from[k][0] + 16 * m
-            }
-        };
-        let [a, b] = self.products.get_run::<2, S>(t, at(0));
-        let [c, d] = self.products.get_run::<2, S>(t, at(1));
-        [a, b, c, d]
-    }
-}
-
-/// Adds the products of 16 columns and 8 entries times the coefficients of 16 rows.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn multiply_rows<T: Real, S: Simt>(
-    t: &S,
-    products: [T; 4],
-    coefficients: &[[T; 2]; 2],
-    sums: &mut [[T; 4]; 2],
-) {
-    sums[0] = t.multiply_tile(products, coefficients[0], sums[0]);
-    sums[1] = t.multiply_tile(products, coefficients[1], sums[1]);
-}
-
-/// Writes the tile: four rows a lane.
-#[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn finish<T: Real, S: Simt>(
-    t: &S,
-    sums: &Sums<T>,
-    [tile, class, rho_max]: [u32; 3],
-    speed: In<T>,
-    spectrum: Out<T>,
-    output: usize,
-    shape: FastShape,
-) {
-    let step = class_shift(class);
-    let first_rho = class + ((tile * TILE) << step);
-    let mut row = 0;
-    while row < 4 {
-        let at_row = if size_of::<T>() == 4 {
-            t.lane() % 4 * 4 + row as u32
-        } else {
-            row as u32 % 2 * 8 + t.lane() % 4 * 2 + row as u32 / 2
-        };
-        let rho = first_rho + (at_row << step);
-        let factor = if rho <= rho_max {
-            speed.get(t, rho as usize)
-        } else {
-            T::ZERO
-        };
-        let at = output + (at_row * shape.row_words() + t.lane() / 4 * 2) as usize;
-        // Column 2 t of the matrix with the j-th coefficients is row 4 t + j of the tile in f32, 8 j + 2 t in f64, column 2 t + 1 row 4 t + 2 + j or 8 j + 2 t + 1.
-        let value = |m: usize, side: usize| factor * sums[m][row % 2][2 * side + row / 2];
+        // The columns of the odd matrices are swizzled too, in f32.
+        let columns = [(2 * g) ^ swizzle, (2 * g + TILE) ^ swizzle];
         let mut m = 0;
         while m < 4 {
-            spectrum.set_run(t, at + 16 * m, [value(m, 0), value(m, 1)]);
+            let column = columns[m % 2] + (m as u32 / 2) * 2 * TILE;
+            let mut products = [[T::ZERO; 4]; K];
+            let mut k = 0;
+            while k < K {
+                let [a, b] = self.staged.get_run::<2, S>(t, read(k, 0, column));
+                let [c, d] = self.staged.get_run::<2, S>(t, read(k, 1, column));
+                products[k] = [a, b, c, d];
+                k += 1;
+            }
+            let mut j = 0;
+            while j < 2 {
+                sums[m][j] = t.multiply_tiles(products, coefficients[j], sums[m][j]);
+                j += 1;
+            }
             m += 1;
         }
-        row += 1;
     }
 }
 
-/// What is added without carry to the column of a product in its row: neighbouring rows, which the lanes of half a warp (in f32) or a quarter read together, then
-/// lie in different banks of the L1 cache, 32 bytes apart.
+/// Where the sums of a warp of [`speed_spectrum()`] go.
+struct Target {
+    /// The tile's first rho, and the binary logarithm of the distance to the next.
+    first: u32,
+    step: u32,
+    output: usize,
+}
+
+impl Target {
+    /// Writes the tile: four rows a lane, as far as each w_z has them.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn write<T: Real, S: Simt>(
+        &self,
+        t: &S,
+        sums: &Sums<T>,
+        rows: [u32; GROUP as usize],
+        speed: In<T>,
+        spectrum: Out<T>,
+        shape: FastShape,
+    ) {
+        let mut most = 0;
+        let mut m = 0;
+        while m < GROUP as usize {
+            most = if rows[m] > most { rows[m] } else { most };
+            m += 1;
+        }
+        let mut k = 0;
+        while k < 4 {
+            let row = if size_of::<T>() == 4 {
+                t.lane() % 4 * 4 + k as u32
+            } else {
+                k as u32 % 2 * 8 + t.lane() % 4 * 2 + k as u32 / 2
+            };
+            if row < most {
+                let factor = speed.get(t, (self.first + (row << self.step)) as usize);
+                let at = self.output + (row * shape.row_words() + t.lane() / 4 * 2) as usize;
+                // Column 2 t of the matrix with the j-th coefficients is row 4 t + j of the tile in f32, 8 j + 2 t in f64, column 2 t + 1 row 4 t + 2 + j or 8 j + 2 t + 1.
+                let value = |m: usize, side: usize| factor * sums[m][k % 2][2 * side + k / 2];
+                let mut m = 0;
+                while m < GROUP as usize {
+                    if row < rows[m] {
+                        spectrum.set_run(t, at + 16 * m, [value(m, 0), value(m, 1)]);
+                    }
+                    m += 1;
+                }
+            }
+            k += 1;
+        }
+    }
+}
+
+/// What is added without carry to the column of an entry in shared memory: the four rows that the lanes of half a warp (in f32) or a quarter read together lie in different banks,
+/// 32 bytes apart.
 #[inline(always)]
-const fn swizzle<T>(level: u32) -> u32 {
-    level % 4 * 2 * run_length::<T>()
+const fn swizzle<T>(entry: u32) -> u32 {
+    entry % 4 * 2 * run_length::<T>()
 }
 
 /// Values in 16 bytes.

@@ -8,7 +8,7 @@ use rarefy_kernels::{Quad, Real};
 use super::{CELL_THREADS, convert};
 use crate::collision::Order;
 use crate::collision::coefficients::{OrbitTable, speeds};
-use crate::collision::spectrum_plan::{BandTiles, SpectrumPlan};
+use crate::collision::spectrum_plan::{BandTiles, EntryLists, SpectrumPlan};
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{Memory, check_memory};
@@ -25,12 +25,12 @@ pub(super) struct Fast<M: Machine, T: Real> {
     items: u32,
     /// Cells of a thread of `gather_xy`.
     run: u32,
-    padded: M::Buffer<T>,
+    /// The distributions in rows of whole quads, where their own rows are not.
+    padded: Option<M::Buffer<T>>,
     pairs: M::Buffer<u32>,
     tiles: M::Buffer<u32>,
     products: M::Buffer<T>,
-    spectra: M::Buffer<Quad<u32>>,
-    starts: M::Buffer<u32>,
+    blocks: M::Buffer<u32>,
     entries: M::Buffer<u32>,
     coefficients: M::Buffer<T>,
     speed: M::Buffer<T>,
@@ -53,7 +53,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
     ) -> Result<Self> {
         let limits = machine.limits()?;
         let free = limits.free_bytes;
-        let mut plan = SpectrumPlan::new::<T>(n, items, free / 2);
+        let plan = SpectrumPlan::new::<T>(n, items, free / 2);
         // Whole 16 bytes where enough threads are left.
         let whole = 16 / size_of::<T>() as u32;
         let threads = (items * n * n) as u32 * plan.shape.gather_xy_threads(whole);
@@ -64,9 +64,9 @@ impl<M: Machine, T: Real> Fast<M, T> {
             1
         };
         let bands = BandTiles::new(&OrbitTable::of(n, order));
-        plan.shape.pattern_tiles = bands.pattern_tiles;
-        let words = plan.pairs.len() + 4 * plan.spectra.len() + plan.map.len();
-        let tables = bands.coefficients.len() * size_of::<T>() + (bands.entries.len() + words) * 4;
+        let lists = EntryLists::new(&plan, &bands);
+        let words = plan.pairs.len() + lists.blocks.len() + plan.map.len();
+        let tables = bands.coefficients.len() * size_of::<T>() + (lists.entries.len() + words) * 4;
         check_memory(
             &format!("the fast method on a grid of {n}^3 in {}", T::NAME),
             Memory::Device,
@@ -84,14 +84,19 @@ impl<M: Machine, T: Real> Fast<M, T> {
             machine.launch(grid, kernels::clear { out: &mut buffer })?;
             Ok(buffer)
         };
+        let padded = if plan.shape.stride() == plan.shape.n {
+            None
+        } else {
+            Some(zeros(items * plan.shape.padded() as usize)?)
+        };
+        let products = zeros(items * plan.shape.products())?;
         Ok(Self {
-            padded: zeros(items * plan.shape.padded() as usize)?,
+            padded,
             pairs: machine.upload(&plan.pairs)?,
             tiles: machine.upload(&plan.tiles)?,
-            products: zeros(items * plan.shape.products())?,
-            spectra: machine.upload(&plan.spectra)?,
-            starts: machine.upload(&bands.starts)?,
-            entries: machine.upload(&bands.entries)?,
+            products,
+            blocks: machine.upload(&lists.blocks)?,
+            entries: machine.upload(&lists.entries)?,
             coefficients: machine.upload(&convert::<T>(&bands.coefficients))?,
             speed: machine.upload(&convert::<T>(&speeds(n, gamma)))?,
             spectrum: machine.allocate(items * plan.shape.spectrum())?,
@@ -119,15 +124,21 @@ impl<M: Machine, T: Real> Fast<M, T> {
         gain: &mut M::Buffer<T>,
     ) -> Result<()> {
         let (n, items) = (self.plan.shape.n, self.items);
-        let padded = kernels::pad_rows {
-            f,
-            padded: &mut self.padded,
-            shape: self.plan.shape,
+        let padded = match &mut self.padded {
+            None => f,
+            Some(padded) => {
+                let cells = (items * n * n * n) as usize;
+                machine.launch(
+                    Grid::per_item(cells, CELL_THREADS),
+                    kernels::pad_rows {
+                        f,
+                        padded,
+                        shape: self.plan.shape,
+                    },
+                )?;
+                padded
+            }
         };
-        machine.launch(
-            Grid::per_item((items * n * n * n) as usize, CELL_THREADS),
-            padded,
-        )?;
         for pass in &self.plan.passes {
             let groups = pass.pairs.len().div_ceil(PAIRS as usize);
             let threads = groups * self.plan.tiles.len() * 8;
@@ -138,7 +149,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
                     threads: PRODUCT_THREADS,
                 },
                 kernels::pair_products {
-                    padded: &self.padded,
+                    padded,
                     pairs: &self.pairs,
                     tiles: &self.tiles,
                     products: &mut self.products,
@@ -158,8 +169,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
                 },
                 kernels::speed_spectrum {
                     products: &self.products,
-                    list: &self.spectra,
-                    starts: &self.starts,
+                    list: &self.blocks,
                     entries: &self.entries,
                     coefficients: &self.coefficients,
                     speed: &self.speed,
