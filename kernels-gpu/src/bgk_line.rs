@@ -380,7 +380,8 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
         );
         if span.any_mixed() {
             <P::Read as Populations<T>>::before_decoding(&mut runs, |values| {
-                self.pass.take_images(span, self.jx, jy, 0, node, values);
+                let of = |k: u32| [0, jy, node(k as usize)];
+                self.pass.take_images(span, self.jx, of, values);
             });
         }
         runs
@@ -473,7 +474,7 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
             )];
             if P::DEVIATIONS && self.span.any_mixed() {
                 self.pass
-                    .take_images(&self.span, self.jx, jy, 0, |_| node, &mut values);
+                    .take_images(&self.span, self.jx, |_| [0, jy, node], &mut values);
             }
             let mut post = [T::ZERO; W];
             let mut w = 0;

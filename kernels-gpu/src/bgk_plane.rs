@@ -10,6 +10,7 @@ use crate::bgk_flow::span::{Span, folded_tiles};
 use crate::bgk_flow::store::{Plain, Populations, Store, number};
 use crate::kernel;
 use crate::math::{Real, quotient};
+use crate::memory::Shared;
 use crate::simt::{Simt, WARP};
 
 /// Threads of a block of the passes over a plane.
@@ -54,26 +55,49 @@ pub const fn plane_scratch(shape: &FlowShape, bytes: usize) -> u32 {
     shape.pass_sums() * plane_rows(shape.shakhov != 0) * plane_width(bytes) * PLANE_THREADS
 }
 
+/// Rows of populations of a warp in shared memory: the one that is worked on and those on their way.
+const STAGES: u32 = 3;
+
+/// Whether populations come by way of shared memory: where memory binds.
+#[inline(always)]
+const fn stages_rows(sloped: bool, shakhov: bool, bytes: usize) -> bool {
+    !sloped && !shakhov && bytes == 4
+}
+
+/// Words of shared memory for the populations on their way, of a block whose threads walk over so many nodes at once.
+#[inline(always)]
+pub(crate) const fn staged(nodes: usize, bytes: usize) -> u32 {
+    if stages_rows(false, false, bytes) {
+        STAGES * nodes as u32 * PLANE_THREADS * plane_width(bytes)
+    } else {
+        0
+    }
+}
+
 kernel! {
     /// One time step of first order: relaxation, streaming along x and y, and partial sums of all populations on a rectangle.
     ///
     /// **Block**: one tile of 62 x 16 cells (`f32`) for one v_x and `groups` groups of nodes, each of one v_y and four nodes of the innermost axis. Its 4
     /// warps take up the same cells and share the groups, so that factors of the Maxwellian stay in the L1 cache.
     /// **Thread**: two cells of each row. It walks down the rows with the molecules of a group, of which it keeps the row before, and has the populations
-    /// of two rows under way. The lane at the upstream end only lends its cells.
+    /// of the next rows under way. The lane at the upstream end only lends its cells.
     /// **Cost**: a population is read once from memory (17/16 with the row upstream, from the caches) and written once, 8 bytes in `f32`, and costs about
     /// 45 instructions, idle lanes of 160 cells and the lookup of each row included. Partial sums, added over the warps in shared memory, are 3 words a cell for the populations of
     /// `groups` groups.
-    /// **Shared memory**: the sums of each warp, 48 KiB.
+    /// **Shared memory**: the sums of each warp, 48 KiB, and in `f32` three rows of populations, 12 KiB (24 of the deep pass): one is worked on, two are copied
+    /// there meanwhile.
     /// **No race**: each population, each shared word and each partial sum has one writer, a barrier stands before the block's sums are read, and `f` and
     /// `next` are different memory.
     pub fn plane_pass_upwind<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
-    shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
+    shared {
+        scratch: [T; plane_scratch(&shape, size_of::<T>())],
+        stages: [T; staged(FEW, size_of::<T>())],
+    } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<false, false, FEW>();
+        pass.plane::<false, false, FEW>(stages);
     }
 }
 
@@ -85,10 +109,13 @@ kernel! {
     pub fn plane_pass_van_leer<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
-    shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
+    shared {
+        scratch: [T; plane_scratch(&shape, size_of::<T>())],
+        stages: [T; 0],
+    } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<true, false, FEW>();
+        pass.plane::<true, false, FEW>(stages);
     }
 }
 
@@ -97,10 +124,13 @@ kernel! {
     pub fn plane_pass_upwind_shakhov<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
-    shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
+    shared {
+        scratch: [T; plane_scratch(&shape, size_of::<T>())],
+        stages: [T; 0],
+    } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<false, true, FEW>();
+        pass.plane::<false, true, FEW>(stages);
     }
 }
 
@@ -109,10 +139,13 @@ kernel! {
     pub fn plane_pass_van_leer_shakhov<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
-    shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
+    shared {
+        scratch: [T; plane_scratch(&shape, size_of::<T>())],
+        stages: [T; 0],
+    } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<true, true, FEW>();
+        pass.plane::<true, true, FEW>(stages);
     }
 }
 
@@ -120,21 +153,27 @@ kernel! {
     /// [`plane_pass_upwind()`] for full velocity spaces with a multiple of four nodes along v_z, of which a thread takes four at once.
     ///
     /// What belongs to the cells of a row, the lookup of the tables, the products of their factors, the sums of the row, is shared by twice as many
-    /// populations. Only those of one row are under way.
+    /// populations.
     pub fn plane_pass_upwind_deep<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
     ) for f32, f64
-    shared { scratch: [T; plane_scratch(&shape, size_of::<T>())] } {
+    shared {
+        scratch: [T; plane_scratch(&shape, size_of::<T>())],
+        stages: [T; staged(MANY, size_of::<T>())],
+    } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<false, false, MANY>();
+        pass.plane::<false, false, MANY>(stages);
     }
 }
 
 impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn plane<const SLOPED: bool, const SHAKHOV: bool, const M: usize>(&self) {
+    pub(crate) fn plane<const SLOPED: bool, const SHAKHOV: bool, const M: usize>(
+        &self,
+        stages: Shared<'_, Word<'a, T, P>>,
+    ) {
         let shape = self.shape;
         let parts = ceiling(plane_groups(shape, M as u32), self.groups);
         // All chunks of a tile follow each other, and find its tables in the L2 cache.
@@ -144,14 +183,14 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         // Decided at compile time, so that no other width is compiled; and the direction only where registers and code allow to compile both.
         if const { plane_width(size_of::<T>()) == 4 } {
             if const { SHAKHOV } {
-                self.strip::<SLOPED, SHAKHOV, 0, 4, M>(chunk, tile, jx, part, forward);
+                self.strip::<SLOPED, SHAKHOV, 0, 4, M>(stages, chunk, tile, jx, part, forward);
             } else if forward {
-                self.strip::<SLOPED, SHAKHOV, 1, 4, M>(chunk, tile, jx, part, forward);
+                self.strip::<SLOPED, SHAKHOV, 1, 4, M>(stages, chunk, tile, jx, part, forward);
             } else {
-                self.strip::<SLOPED, SHAKHOV, -1, 4, M>(chunk, tile, jx, part, forward);
+                self.strip::<SLOPED, SHAKHOV, -1, 4, M>(stages, chunk, tile, jx, part, forward);
             }
         } else {
-            self.strip::<SLOPED, SHAKHOV, 0, 2, M>(chunk, tile, jx, part, forward);
+            self.strip::<SLOPED, SHAKHOV, 0, 2, M>(stages, chunk, tile, jx, part, forward);
         }
     }
 
@@ -165,6 +204,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         const M: usize,
     >(
         &self,
+        stages: Shared<'_, Word<'a, T, P>>,
         chunk: u32,
         tile: u32,
         jx: u32,
@@ -195,7 +235,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             along_x: [a, a * (T::ONE - a)],
             seed: self.store.seed(t),
         };
-        self.groups::<SLOPED, SHAKHOV, DIRECTION, W, M>(&column, part);
+        self.groups::<SLOPED, SHAKHOV, DIRECTION, W, M>(stages, &column, part);
         t.sync_threads();
         self.sum_plane(&column, chunk, rows);
     }
@@ -239,6 +279,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         const M: usize,
     >(
         &self,
+        stages: Shared<'_, Word<'a, T, P>>,
         column: &Column<T, W>,
         part: u32,
     ) {
@@ -247,7 +288,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         let (mut jy, group) = split(item, ceiling(shape.count_m, M as u32));
         let mut m = group * M as u32;
         while item < end {
-            self.march::<SLOPED, SHAKHOV, DIRECTION, W, M>(column, jy, m);
+            self.march::<SLOPED, SHAKHOV, DIRECTION, W, M>(stages, column, jy, m);
             m += M as u32;
             if m >= shape.count_m {
                 m = 0;
@@ -268,6 +309,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         const M: usize,
     >(
         &self,
+        stages: Shared<'_, Word<'a, T, P>>,
         column: &Column<T, W>,
         jy: u32,
         m: u32,
@@ -320,30 +362,48 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             k += 1;
         }
         let last = rows + (lead + behind) as u32;
-        let mut place = nodes.place(shape, 0);
-        let mut next = self.load(column, &nodes, &place);
-        let mut ahead = self.look::<SHAKHOV, W>(column, &place);
-        let mut s = 0;
-        if const { !SLOPED && !SHAKHOV && size_of::<T>() == 4 && M == FEW } {
-            // The populations of two rows are under way, and what the tables have for one.
-            place = nodes.place(shape, 1);
-            let mut later = self.load(column, &nodes, &place);
+        let mut ahead = self.look::<SHAKHOV, W>(column, &nodes.place(shape, 0));
+        if const { stages_rows(SLOPED, SHAKHOV, size_of::<T>()) } {
+            let after = |stage: u32| if stage + 1 < STAGES { stage + 1 } else { 0 };
+            // Rows copied and rows done, and their places in shared memory.
+            let (mut copied, mut s) = (0, 0);
+            let (mut filled, mut taken) = (0, 0);
             while s < last {
-                let (f, row) = (next, ahead);
-                next = later;
+                if copied < last {
+                    let place = nodes.place(shape, copied);
+                    self.copy(stages, filled, column, &nodes, &place);
+                }
+                t.commit_copies();
+                filled = after(filled);
+                copied += 1;
+                if copied < STAGES {
+                    continue;
+                }
+                let row = ahead;
                 if s + 1 < last {
-                    ahead = self.look::<SHAKHOV, W>(column, &place);
+                    ahead = self.look::<SHAKHOV, W>(column, &nodes.place(shape, s + 1));
                 }
-                if s + 2 < last {
-                    place = nodes.place(shape, s + 2);
-                    later = self.load(column, &nodes, &place);
+                t.wait_copies::<{ STAGES as usize - 1 }>();
+                let run = |k: usize| {
+                    let slot = self.stage::<M>(taken, k);
+                    <P::Read as Populations<T>>::staged(t, stages, slot)
+                };
+                let mut runs = [run(0); M];
+                let mut k = 1;
+                while k < M {
+                    runs[k] = run(k);
+                    k += 1;
                 }
-                self.step::<SLOPED, SHAKHOV, DIRECTION, W, M>(column, &mut nodes, s, &row, f);
+                taken = after(taken);
+                self.step::<SLOPED, SHAKHOV, DIRECTION, W, M>(column, &mut nodes, s, &row, runs);
                 s += 1;
             }
         } else {
-            // Of one row: registers are short. Those of the next are called to the L2 cache.
-            place = nodes.place(shape, 1);
+            // Those of the next row are on their way to registers, and those of the one after that are called to the L2 cache: shared memory takes longer
+            // where arithmetic binds.
+            let mut next = self.load(column, &nodes, &nodes.place(shape, 0));
+            let mut place = nodes.place(shape, 1);
+            let mut s = 0;
             while s < last {
                 let (f, row) = (next, ahead);
                 s += 1;
@@ -357,6 +417,53 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
                 }
                 self.step::<SLOPED, SHAKHOV, DIRECTION, W, M>(column, &mut nodes, s - 1, &row, f);
             }
+        }
+    }
+
+    /// The lane's place in shared memory for the k-th node of a row.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn stage<const M: usize>(&self, stage: u32, k: usize) -> u32 {
+        ((stage * M as u32 + k as u32) * (PLANE_THREADS / WARP) + self.t.warp()) * WARP
+            + self.t.lane()
+    }
+
+    /// Copies the populations that a row of the walk takes to shared memory, while the thread goes on.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn copy<const W: usize, const M: usize>(
+        &self,
+        stages: Shared<'_, Word<'a, T, P>>,
+        stage: u32,
+        column: &Column<T, W>,
+        nodes: &Nodes<T, W, M>,
+        place: &Place,
+    ) {
+        let Self {
+            t, shape, store, ..
+        } = *self;
+        let plane = shape.plane();
+        let row = place.along_y.cell * shape.pitch;
+        let base =
+            |jx: u32| ((jx * shape.count_y + place.jy) * shape.count_m + nodes.m) * plane + row;
+        let span = &column.span;
+        let straight = base(column.jx) + span.first();
+        let mut k = 0;
+        while k < M {
+            // A node beyond the last has the population of the first, and counts for nothing.
+            let offset = if nodes.live(shape, k) {
+                k as u32 * plane
+            } else {
+                0
+            };
+            store.read().stage(
+                t,
+                span,
+                stages,
+                self.stage::<M>(stage, k),
+                straight + offset,
+                |w| base(span.node(w, column.jx, shape)) + span.source(w) + offset,
+            );
+            k += 1;
         }
     }
 
@@ -414,8 +521,8 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         );
         if span.any_mixed() {
             <P::Read as Populations<T>>::before_decoding(&mut runs, |values| {
-                let (jy, iy) = (place.jy, place.along_y.cell);
-                self.take_images(span, column.jx, jy, iy, |k| nodes.node(shape, k), values);
+                let of = |k: u32| [place.along_y.cell, place.jy, nodes.node(shape, k as usize)];
+                self.take_images(span, column.jx, of, values);
             });
         }
         runs
@@ -568,15 +675,10 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             f[k] = <P::Read as Populations<T>>::values(runs[k], scale, known[k]);
             k += 1;
         }
-        if P::DEVIATIONS && span.any_mixed() {
-            self.take_images(
-                span,
-                column.jx,
-                row.jy,
-                row.iy,
-                |k| nodes.node(shape, k),
-                &mut f,
-            );
+        let decoded_here = P::DEVIATIONS || const { stages_rows(SLOPED, SHAKHOV, size_of::<T>()) };
+        if decoded_here && span.any_mixed() {
+            let of = |k: u32| [row.iy, row.jy, nodes.node(shape, k as usize)];
+            self.take_images(span, column.jx, of, &mut f);
         }
         let factors = self.inner_factors(nodes, &row.steep);
         let mut z = [[T::ZERO; W]; M];
@@ -927,6 +1029,9 @@ impl<T: Real, const W: usize> Default for Factors<T, W> {
         }
     }
 }
+
+/// What memory holds of the populations of a store.
+type Word<'a, T, P> = <<P as Store<'a, T>>::Read as Populations<T>>::Word;
 
 /// Populations of the cells of a thread before they are decoded.
 type Run<'a, T, P, const W: usize> = <<P as Store<'a, T>>::Read as Populations<T>>::Run<W>;

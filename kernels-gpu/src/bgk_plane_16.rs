@@ -5,7 +5,7 @@
 use crate::bgk_flow::layout::FlowShape;
 use crate::bgk_flow::pass::Pass;
 use crate::bgk_flow::store::{Deviations, Rounded};
-use crate::bgk_plane::{PLANE_NODES, plane_scratch};
+use crate::bgk_plane::{PLANE_NODES, plane_scratch, staged};
 use crate::kernel;
 
 kernel! {
@@ -14,10 +14,13 @@ kernel! {
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
         shape: FlowShape, groups: u32,
     )
-    shared { scratch: [f32; plane_scratch(&shape, size_of::<f32>())] } {
+    shared {
+        scratch: [f32; plane_scratch(&shape, size_of::<f32>())],
+        stages: [u32; staged(PLANE_NODES as usize, size_of::<f32>()) / 2],
+    } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<false, false, { PLANE_NODES as usize }>();
+        pass.plane::<false, false, { PLANE_NODES as usize }>(stages);
     }
 }
 
@@ -27,10 +30,13 @@ kernel! {
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
         shape: FlowShape, groups: u32,
     )
-    shared { scratch: [f32; plane_scratch(&shape, size_of::<f32>())] } {
+    shared {
+        scratch: [f32; plane_scratch(&shape, size_of::<f32>())],
+        stages: [u32; 0],
+    } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<true, false, { PLANE_NODES as usize }>();
+        pass.plane::<true, false, { PLANE_NODES as usize }>(stages);
     }
 }
 
@@ -40,10 +46,13 @@ kernel! {
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
         shape: FlowShape, groups: u32,
     )
-    shared { scratch: [f32; plane_scratch(&shape, size_of::<f32>())] } {
+    shared {
+        scratch: [f32; plane_scratch(&shape, size_of::<f32>())],
+        stages: [u32; 0],
+    } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<false, true, { PLANE_NODES as usize }>();
+        pass.plane::<false, true, { PLANE_NODES as usize }>(stages);
     }
 }
 
@@ -53,9 +62,12 @@ kernel! {
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
         shape: FlowShape, groups: u32,
     )
-    shared { scratch: [f32; plane_scratch(&shape, size_of::<f32>())] } {
+    shared {
+        scratch: [f32; plane_scratch(&shape, size_of::<f32>())],
+        stages: [u32; 0],
+    } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
-        pass.plane::<true, true, { PLANE_NODES as usize }>();
+        pass.plane::<true, true, { PLANE_NODES as usize }>(stages);
     }
 }

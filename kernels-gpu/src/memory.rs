@@ -212,6 +212,13 @@ macro_rules! readable_global {
             pub fn get_once<const N: usize, S: Simt>(self, t: &S, index: usize) -> [T; N] {
                 t.load_once(self.region, index)
             }
+            /// Copies the `N` elements from `index` on to `place` of shared memory while this thread goes on: see [`Simt::wait_copies`]. They fill 4, 8 or 16
+            /// bytes, and both places are multiples of `N`.
+            #[inline(always)]
+            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            pub fn copy_to<const N: usize, S: Simt>(self, t: &S, index: usize, to: Shared<'_, T>, place: u32) {
+                t.copy_async::<T, N>(self.region, index, to.region, place as usize);
+            }
             /// Announces that the 128 bytes around element `index` will be read: they are on their way to the L2 cache meanwhile.
             #[inline(always)]
             pub fn prefetch<S: Simt>(self, t: &S, index: usize) {

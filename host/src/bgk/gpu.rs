@@ -12,7 +12,7 @@ use std::time::Duration;
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{
     self as kernels, EQUILIBRIUM_THREADS, EQUILIBRIUM_THREADS_OF_MANY, FACE_ROW_THREADS,
-    FACE_THREADS, FACE_WIDTH, Faces, FlowShape, KEPT, PASS_SUMS_SHAKHOV, Relaxing, SPAN_LIMIT,
+    FACE_SUM_THREADS, FACE_WIDTH, Faces, FlowShape, KEPT, PASS_SUMS_SHAKHOV, Relaxing, SPAN_LIMIT,
     SUMS_BGK, SUMS_SHAKHOV, axis, cells_both_ways, face, leaving, row,
 };
 use rarefy_kernels::bgk_line::{LINE_THREADS, line_groups, line_tiles};
@@ -494,7 +494,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             self.machine.launch(
                 Grid {
                     blocks: 2 * shape.nx.div_ceil(32),
-                    threads: FACE_THREADS,
+                    threads: FACE_SUM_THREADS,
                 },
                 kernels::finish_faces_along_y {
                     partial: &self.face_partial,

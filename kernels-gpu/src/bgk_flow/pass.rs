@@ -41,16 +41,15 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         (first, least(first + share, end))
     }
 
-    /// Puts the relaxed populations of mirrored nodes where cells take from a wall that mirrors a part: row `iy`, v_y number `jy`, and the K nodes `node(k)`.
+    /// Puts the relaxed populations of mirrored nodes where cells take from a wall that mirrors a part, into K values of each cell: `of(k)` is the
+    /// row of cells, the number of v_y and the innermost node of the k-th.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(crate) fn take_images<const W: usize, const K: usize>(
         &self,
         span: &Span<W>,
         jx: u32,
-        jy: u32,
-        iy: u32,
-        node: impl Fn(usize) -> u32,
+        of: impl Fn(u32) -> [u32; 3],
         values: &mut [[T; W]; K],
     ) {
         let Self {
@@ -61,15 +60,16 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             shape,
             ..
         } = *self;
-        // One after another, so that the code of a rare case stays small: bit K w + k for the k-th node of the w-th cell.
+        // One after another, so that the code of a rare case stays small: bit K w + k for the k-th value of the w-th cell.
         let mut left = span.images(K as u32);
         while left != 0 {
             let bit = left.trailing_zeros();
             left &= left - 1;
             let (w, k) = (bit / K as u32, bit % K as u32);
+            let [iy, jy, m] = of(k);
             let place = iy * shape.pitch + span.image(w);
-            let nodes = [shape.count_x - 1 - jx, jy, node(k as usize)];
-            let value = relaxed(t, store.read(), tables, axes, shape, nodes, place, place);
+            let node = [shape.count_x - 1 - jx, jy, m];
+            let value = relaxed(t, store.read(), tables, axes, shape, node, place, place);
             let mut i = 0;
             while i < W * K {
                 // A choice each time, of which no jump table can be made.

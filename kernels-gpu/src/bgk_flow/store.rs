@@ -8,7 +8,7 @@
 use super::layout::{FlowShape, row};
 use super::span::Span;
 use crate::math::Real;
-use crate::memory::{In, Out};
+use crate::memory::{Element, In, Out, Shared};
 use crate::simt::Simt;
 
 /// The largest number of half precision, in the units of [`encode`].
@@ -77,6 +77,8 @@ const fn mixed(x: u32) -> u32 {
 pub(crate) trait Populations<T: Real>: Copy {
     /// Whether they are deviations: then the tables' factors along v_x are those of the Maxwellian alone, and what relaxation gives stands beside them.
     const DEVIATIONS: bool;
+    /// What memory holds.
+    type Word: Element;
     /// What a lane has of its neighbouring cells before it is decoded.
     type Run<const W: usize>: Copy;
     /// Reads K times what the cells of a span take from: the k-th time from `straight(k)` on, or the w-th cell from `at(k, w)`.
@@ -87,13 +89,39 @@ pub(crate) trait Populations<T: Real>: Copy {
         straight: impl Fn(usize) -> u32,
         at: impl Fn(usize, usize) -> u32,
     ) -> [Self::Run<W>; K];
+    /// Announces what a lane will read from `at` on.
+    fn prefetch<S: Simt>(self, t: &S, at: u32);
     /// Announces what [`take`](Self::take) will read K times, where it is from `straight(k)` on.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn announce<S: Simt, const W: usize, const K: usize>(
         self,
         t: &S,
         span: &Span<W>,
         straight: impl Fn(usize) -> u32,
+    ) {
+        let mut k = 0;
+        while k < K && span.straight {
+            self.prefetch(t, straight(k));
+            k += 1;
+        }
+    }
+    /// Copies what the cells of a span take from into the lane's place number `slot` of shared memory, while the thread goes on: from `straight` on, or
+    /// the w-th cell from `at(w)`.
+    fn stage<S: Simt, const W: usize>(
+        self,
+        t: &S,
+        span: &Span<W>,
+        stages: Shared<'_, Self::Word>,
+        slot: u32,
+        straight: u32,
+        at: impl Fn(usize) -> u32,
     );
+    /// What lies there, when it has come.
+    fn staged<S: Simt, const W: usize>(
+        t: &S,
+        stages: Shared<'_, Self::Word>,
+        slot: u32,
+    ) -> Self::Run<W>;
     /// Lets `change` see the populations that were read where they need no decoding.
     fn before_decoding<const W: usize, const K: usize>(
         runs: &mut [Self::Run<W>; K],
@@ -113,6 +141,7 @@ pub(crate) fn number(shape: &FlowShape, [jx, jy, m]: [u32; 3]) -> u32 {
 
 impl<T: Real> Populations<T> for In<'_, T> {
     const DEVIATIONS: bool = false;
+    type Word = T;
     type Run<const W: usize> = [T; W];
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -126,19 +155,36 @@ impl<T: Real> Populations<T> for In<'_, T> {
     ) -> [[T; W]; K] {
         span.take_once(t, self, straight, at)
     }
+    #[inline(always)]
+    fn prefetch<S: Simt>(self, t: &S, at: u32) {
+        Self::prefetch(self, t, at as usize);
+    }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn announce<S: Simt, const W: usize, const K: usize>(
+    fn stage<S: Simt, const W: usize>(
         self,
         t: &S,
         span: &Span<W>,
-        straight: impl Fn(usize) -> u32,
+        stages: Shared<'_, T>,
+        slot: u32,
+        straight: u32,
+        at: impl Fn(usize) -> u32,
     ) {
-        let mut k = 0;
-        while k < K && span.straight {
-            self.prefetch(t, straight(k) as usize);
-            k += 1;
+        let to = slot * W as u32;
+        if span.straight {
+            self.copy_to::<W, _>(t, straight as usize, stages, to);
+        } else {
+            let mut w = 0;
+            while w < W {
+                self.copy_to::<1, _>(t, at(w) as usize, stages, to + w as u32);
+                w += 1;
+            }
         }
+    }
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn staged<S: Simt, const W: usize>(t: &S, stages: Shared<'_, T>, slot: u32) -> [T; W] {
+        stages.get_run(t, slot * W as u32)
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -170,6 +216,7 @@ pub(crate) struct Deviations<'a> {
 
 impl Populations<f32> for Deviations<'_> {
     const DEVIATIONS: bool = true;
+    type Word = u32;
     /// Four cells: no thread has another number in `f32`.
     type Run<const W: usize> = [u32; 2];
 
@@ -204,19 +251,34 @@ impl Populations<f32> for Deviations<'_> {
         }
         runs
     }
+    #[inline(always)]
+    fn prefetch<S: Simt>(self, t: &S, at: u32) {
+        self.f.prefetch(t, at as usize / 2);
+    }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn announce<S: Simt, const W: usize, const K: usize>(
+    fn stage<S: Simt, const W: usize>(
         self,
         t: &S,
         span: &Span<W>,
-        straight: impl Fn(usize) -> u32,
+        stages: Shared<'_, u32>,
+        slot: u32,
+        straight: u32,
+        at: impl Fn(usize) -> u32,
     ) {
-        let mut k = 0;
-        while k < K && span.straight {
-            self.f.prefetch(t, straight(k) as usize / 2);
-            k += 1;
+        if span.straight {
+            self.f
+                .copy_to::<2, _>(t, straight as usize / 2, stages, 2 * slot);
+        } else {
+            // Halves of words cannot be copied.
+            let [run] = self.take(t, span, |_| straight, |_, w| at(w));
+            stages.set_run(t, 2 * slot, run);
         }
+    }
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn staged<S: Simt, const W: usize>(t: &S, stages: Shared<'_, u32>, slot: u32) -> [u32; 2] {
+        stages.get_run(t, 2 * slot)
     }
     #[inline(always)]
     fn before_decoding<const W: usize, const K: usize>(

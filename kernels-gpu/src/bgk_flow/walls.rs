@@ -14,8 +14,10 @@ use crate::math::Real;
 use crate::memory::{In, InOut, Out, Shared};
 use crate::simt::{Simt, WARP};
 
-/// Threads of a block of [`faces_along_x()`] and [`finish_faces_along_y()`].
+/// Threads of a block of [`faces_along_x()`].
 pub const FACE_THREADS: u32 = 256;
+/// Threads of a block of [`finish_faces_along_y()`]: blocks are few, and each of their warps waits for memory.
+pub const FACE_SUM_THREADS: u32 = 512;
 /// Threads of a block of [`faces_along_y()`].
 pub const FACE_ROW_THREADS: u32 = 128;
 
@@ -85,12 +87,12 @@ kernel! {
 kernel! {
     /// Adds the partial sums of [`faces_along_y()`]; walls get their density.
     ///
-    /// **Block**: 32 cells of a face, one a lane. Each of its warps adds every eighth chunk, and then all add the warps' sums in turn: the same bits each
+    /// **Block**: 32 cells of a face, one a lane. Each of its warps adds every 16th chunk, and then all add the warps' sums in turn: the same bits each
     /// time. **No race**: a barrier lies between the two; lanes own cells, and warps share the columns of the tables out.
     pub fn finish_faces_along_y<T: Real>(
         t, partial: In<f64>, emissions: In<f64>, tables: Out<T>, found: Out<f64>; shape: FlowShape, faces: Faces,
     ) for f32, f64
-    shared { scratch: [f64; 4 * FACE_THREADS] } {
+    shared { scratch: [f64; 4 * FACE_SUM_THREADS] } {
         let (side, block) = split(t.block_idx(), shape.nx.div_ceil(WARP));
         // The same for all threads of the block.
         if (faces.seen >> (2 + side)) & 1 == 0 {
