@@ -373,7 +373,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
                     let place = nodes.place(shape, copied);
                     self.copy(stages, filled, column, &nodes, &place);
                 }
-                t.commit_copies();
+                t.end_copies();
                 filled = after(filled);
                 copied += 1;
                 if copied < STAGES {
@@ -383,7 +383,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
                 if s + 1 < last {
                     ahead = self.look::<SHAKHOV, W>(column, &nodes.place(shape, s + 1));
                 }
-                t.wait_copies::<{ STAGES as usize - 1 }>();
+                t.wait_copies(STAGES - 1);
                 let run = |k: usize| {
                     let slot = self.stage::<M>(taken, k);
                     <P::Read as Populations<T>>::staged(t, stages, slot)

@@ -295,6 +295,38 @@ impl Simt for Gpu {
     }
     #[cfg(target_feature = "sm_80")]
     #[inline(always)]
+    fn copy_async<T: Element, const N: usize>(
+        &self,
+        from: Region<T>,
+        index: usize,
+        to: Region<T>,
+        place: usize,
+    ) {
+        macro_rules! copy {
+            ($copy:literal, $bytes:literal) => {
+                // SAFETY: as for `load_run` and `store_run`.
+                unsafe {
+                    asm!(
+                        concat!(
+                            "{{ .reg .b64 f, t; cvta.to.global.u64 f, {from}; cvta.to.shared.u64 t, {to}; ",
+                            $copy, " [t], [f], ", $bytes, "; }}"
+                        ),
+                        from = in(reg64) from.pointer.add(index),
+                        to = in(reg64) to.pointer.add(place),
+                        options(nostack, preserves_flags),
+                    );
+                }
+            };
+        }
+        // Only what fills 16 bytes can pass the L1 cache by.
+        match size_of::<[T; N]>() {
+            16 => copy!("cp.async.cg.shared.global", "16"),
+            8 => copy!("cp.async.ca.shared.global", "8"),
+            _ => copy!("cp.async.ca.shared.global", "4"),
+        }
+    }
+    #[cfg(target_feature = "sm_80")]
+    #[inline(always)]
     fn end_copies(&self) {
         // SAFETY: marks where a group ends.
         unsafe { asm!("cp.async.commit_group;", options(nostack, preserves_flags)) }
@@ -381,52 +413,6 @@ impl Simt for Gpu {
     fn store_near<T: Element>(&self, region: Region<T>, centre: usize, offset: i32, value: T) {
         // SAFETY: the emulator has checked that this kernel stays within its views.
         unsafe { *region.pointer.add(centre).offset(offset as isize) = value }
-    }
-    #[cfg(target_feature = "sm_80")]
-    #[inline(always)]
-    fn copy_async<T: Element, const N: usize>(
-        &self,
-        from: Region<T>,
-        index: usize,
-        to: Region<T>,
-        place: usize,
-    ) {
-        macro_rules! copy {
-            ($copy:literal, $bytes:literal) => {
-                // SAFETY: as for `load_run` and `store_run`.
-                unsafe {
-                    asm!(
-                        concat!(
-                            "{{ .reg .b64 f, t; cvta.to.global.u64 f, {from}; cvta.to.shared.u64 t, {to}; ",
-                            $copy, " [t], [f], ", $bytes, "; }}"
-                        ),
-                        from = in(reg64) from.pointer.add(index),
-                        to = in(reg64) to.pointer.add(place),
-                        options(nostack, preserves_flags),
-                    );
-                }
-            };
-        }
-        // Only what fills 16 bytes can pass the L1 cache by.
-        match size_of::<[T; N]>() {
-            16 => copy!("cp.async.cg.shared.global", "16"),
-            8 => copy!("cp.async.ca.shared.global", "8"),
-            _ => copy!("cp.async.ca.shared.global", "4"),
-        }
-    }
-    #[cfg(target_feature = "sm_80")]
-    #[inline(always)]
-    fn commit_copies(&self) {
-        // SAFETY: touches no registers.
-        unsafe { asm!("cp.async.commit_group;", options(nostack, preserves_flags)) }
-    }
-    #[cfg(target_feature = "sm_80")]
-    #[inline(always)]
-    fn wait_copies<const PENDING: usize>(&self) {
-        // SAFETY: touches no registers.
-        unsafe {
-            asm!("cp.async.wait_group {n};", n = const PENDING, options(nostack, preserves_flags));
-        }
     }
     #[inline(always)]
     fn atomic_add<T: Atomic>(&self, region: Region<T>, index: usize, value: T) -> T {

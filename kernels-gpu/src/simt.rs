@@ -156,6 +156,23 @@ pub trait Simt {
             self.store_run(to, place, [values[0], values[1]]);
         }
     }
+    /// Starts a copy, as [`copy_16`](Self::copy_16) does, of `N` consecutive elements that fill 4, 8 or 16 bytes; both indices are multiples of `N`.
+    #[doc(hidden)]
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn copy_async<T: Element, const N: usize>(
+        &self,
+        from: Region<T>,
+        index: usize,
+        to: Region<T>,
+        place: usize,
+    ) {
+        if N == 1 {
+            self.store(to, place, self.load(from, index));
+        } else {
+            self.store_run(to, place, self.load_run::<T, N>(from, index));
+        }
+    }
     /// Ends a group of copies, those that this thread has started since the last group ended: perhaps none.
     #[inline(always)]
     fn end_copies(&self) {}
@@ -239,32 +256,6 @@ pub trait Simt {
     fn store_near<T: Element>(&self, region: Region<T>, centre: usize, offset: i32, value: T) {
         self.store(region, centre.wrapping_add_signed(offset as isize), value);
     }
-    /// Copies `N` consecutive elements of global memory, which fill 4, 8 or 16 bytes, into shared memory while this thread goes on; both indices are
-    /// multiples of `N`. The thread may read them after it has [waited](Self::wait_copies), others after a barrier besides.
-    ///
-    /// Compute capability 8.0 and later do it without registers; elsewhere it is a load and a store.
-    #[doc(hidden)]
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn copy_async<T: Element, const N: usize>(
-        &self,
-        from: Region<T>,
-        index: usize,
-        to: Region<T>,
-        place: usize,
-    ) {
-        if N == 1 {
-            self.store(to, place, self.load(from, index));
-        } else {
-            self.store_run(to, place, self.load_run::<T, N>(from, index));
-        }
-    }
-    /// Ends a group of copies of this thread, perhaps an empty one.
-    #[inline(always)]
-    fn commit_copies(&self) {}
-    /// Waits until no more than the last `PENDING` groups of this thread's copies are under way.
-    #[inline(always)]
-    fn wait_copies<const PENDING: usize>(&self) {}
     /// Adds to element `index` as one indivisible step and returns what was there before.
     #[doc(hidden)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
