@@ -598,7 +598,7 @@ kernel! {
     shared { staged: [T; 16 * COPY_THREADS / size_of::<T>() as u32] } {
         let run = 16 / size_of::<T>() as u32;
         let place = t.thread_idx() * run;
-        staged.copy_16(t, place, from, place as usize, t.thread_idx() % 2 == 0);
+        staged.copy_16(t, place, from, place as usize, t.thread_idx().is_multiple_of(2));
         t.end_copies();
         t.wait_copies(0);
         t.sync_threads();
@@ -629,7 +629,7 @@ fn sixteen_bytes_are_copied<T: Real>() {
         let mut found = vec![T::ZERO; values.len()];
         machine.read(&out, &mut found).unwrap();
         for (k, found) in found.into_iter().rev().enumerate() {
-            let expected = if k / run % 2 == 0 {
+            let expected = if (k / run).is_multiple_of(2) {
                 k as f64 + 1.0
             } else {
                 0.0

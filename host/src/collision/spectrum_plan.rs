@@ -573,8 +573,7 @@ mod tests {
         let inside = found.keys().filter(|(w1, w2, pz, group, rho, _)| {
             let widest = (0..GROUP)
                 .map(|k| 2 * (GROUP * group + k) + pz)
-                .filter(|&w| w < n as u32)
-                .last()
+                .rfind(|&w| w < n as u32)
                 .unwrap_or(0);
             *rho <= w1 * w1 + w2 * w2 + widest * widest
         });
