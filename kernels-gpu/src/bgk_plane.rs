@@ -74,6 +74,12 @@ pub(crate) const fn staged(nodes: usize, bytes: usize) -> u32 {
     }
 }
 
+/// Bytes of shared memory of a block of the deep pass.
+#[inline(always)]
+pub const fn deep_bytes(shape: &FlowShape, bytes: usize) -> usize {
+    (plane_scratch(shape, bytes) + staged(MANY, bytes)) as usize * bytes
+}
+
 kernel! {
     /// One time step of first order: relaxation, streaming along x and y, and partial sums of all populations on a rectangle.
     ///

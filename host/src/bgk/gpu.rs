@@ -64,6 +64,8 @@ pub(super) struct MachineEngine<M: Machine, P: Stored> {
     /// Groups of nodes of a block of the pass, and the blocks that share the groups of one v_x.
     groups: u32,
     parts: u32,
+    /// Shared memory that a block may have.
+    shared_bytes: usize,
     f: [M::Buffer<P::Word>; 2],
     /// The buffer that holds the populations now.
     now: usize,
@@ -136,7 +138,8 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         };
         let two = space.dimensions() == 2;
         let sloped = plan.scheme == Scheme::VanLeer;
-        let deep = P::deep(&shape, two, sloped);
+        let shared_bytes = machine.limits()?.shared_bytes_per_block;
+        let deep = P::deep(&shape, two, sloped, shared_bytes);
         let all_groups = groups_of(&shape, two, deep);
         let warps = if two { PLANE_THREADS } else { LINE_THREADS } / 32;
         let blocks = count_x * pass_tiles::<P::Real>(&shape, two, sloped);
@@ -264,6 +267,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             nodes: all,
             groups,
             parts,
+            shared_bytes,
             f: [buffer()?, buffer()?],
             now: 0,
             tables: [machine.upload(&start.tables)?, machine.upload(second)?],
@@ -326,7 +330,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
     fn shares(&self, shape: &FlowShape) -> (u32, u32) {
         let sloped = self.plan.scheme == Scheme::VanLeer;
         let two = self.problem.space.dimensions() == 2;
-        let deep = |shape: &FlowShape| P::deep(shape, two, sloped);
+        let deep = |shape: &FlowShape| P::deep(shape, two, sloped, self.shared_bytes);
         if deep(shape) == deep(&self.shape) {
             return (self.groups, self.parts);
         }
@@ -433,7 +437,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             partial: &mut self.partial,
             shape,
             groups,
-            deep: P::deep(&shape, two, sloped),
+            deep: P::deep(&shape, two, sloped, self.shared_bytes),
         };
         P::pass(
             &*self.machine,

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use rarefy_kernels::bgk_flow::{self as kernels, FACE_ROW_THREADS, FACE_THREADS, Faces, FlowShape};
 use rarefy_kernels::bgk_line::{self, LINE_THREADS};
-use rarefy_kernels::bgk_plane::{self, PLANE_NODES_DEEP, PLANE_THREADS};
+use rarefy_kernels::bgk_plane::{self, PLANE_NODES_DEEP, PLANE_THREADS, deep_bytes};
 use rarefy_kernels::{Element, Real, bgk_faces_16, bgk_line_16, bgk_plane_16};
 
 use super::super::storage::{decoded, nearest};
@@ -33,8 +33,8 @@ pub(in crate::bgk) trait Stored: Send + Sized + 'static {
     fn populations(words: Vec<Self::Word>, of: &Of<'_>) -> Vec<f64>;
     /// The same back.
     fn words(populations: &[f64], of: &Of<'_>) -> Vec<Self::Word>;
-    /// Whether there is a pass that takes more nodes at once.
-    fn deep(_shape: &FlowShape, _two: bool, _sloped: bool) -> bool {
+    /// Whether there is a pass that takes more nodes at once, and its blocks have room in so much shared memory.
+    fn deep(_shape: &FlowShape, _two: bool, _sloped: bool, _shared_bytes: usize) -> bool {
         false
     }
     /// The pass: `[two dimensions, slopes, Shakhov]`.
@@ -137,9 +137,10 @@ impl<T: Real + Default> Stored for Plain<T> {
     type Word = T;
     const IN_A_WORD: usize = 1;
 
-    fn deep(shape: &FlowShape, two: bool, sloped: bool) -> bool {
+    fn deep(shape: &FlowShape, two: bool, sloped: bool, shared_bytes: usize) -> bool {
         let full = shape.integrated == 0 && shape.count_m.is_multiple_of(PLANE_NODES_DEEP);
-        two && !sloped && full && shape.shakhov == 0
+        let room = deep_bytes(shape, size_of::<T>()) <= shared_bytes;
+        two && !sloped && full && shape.shakhov == 0 && room
     }
 
     fn fill<M: Machine>(
