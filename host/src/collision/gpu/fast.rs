@@ -43,6 +43,36 @@ pub(super) struct Fast<M: Machine, T: Real> {
     map: M::Buffer<u32>,
 }
 
+/// Bytes of what a machine keeps besides intermediate results.
+fn table_bytes<T: Real>(plan: &SpectrumPlan, lists: &EntryLists, bands: &BandTiles) -> u64 {
+    let words = plan.pairs.len() + lists.blocks.len() + lists.entries.len() + plan.map.len();
+    (bands.coefficients.len() * size_of::<T>() + words * 4) as u64
+}
+
+/// The plan with passes of half of the `free` bytes, or of less where tables and z-sums would not fit beside them with a sixteenth left for others.
+fn fitting<T: Real>(
+    n: usize,
+    items: usize,
+    bands: &BandTiles,
+    free: u64,
+) -> (SpectrumPlan, EntryLists) {
+    let mut budget = free / 2;
+    let mut plan = SpectrumPlan::new::<T>(n, items, budget);
+    let lists = EntryLists::new(&plan, bands);
+    // The same for any passes, but for their order.
+    let tables = table_bytes::<T>(&plan, &lists, bands);
+    let fits = |plan: &SpectrumPlan| plan.working_bytes::<T>(items) + tables <= free - free / 16;
+    if fits(&plan) {
+        return (plan, lists);
+    }
+    while !fits(&plan) && plan.passes.len() < plan.tasks.len() / 2 && budget > 0 {
+        budget -= budget.div_ceil(8);
+        plan = SpectrumPlan::new::<T>(n, items, budget);
+    }
+    let lists = EntryLists::new(&plan, bands);
+    (plan, lists)
+}
+
 impl<M: Machine, T: Real> Fast<M, T> {
     pub(super) fn new(
         machine: &M,
@@ -53,7 +83,8 @@ impl<M: Machine, T: Real> Fast<M, T> {
     ) -> Result<Self> {
         let limits = machine.limits()?;
         let free = limits.free_bytes;
-        let plan = SpectrumPlan::new::<T>(n, items, free / 2);
+        let bands = BandTiles::new(&OrbitTable::of(n, order));
+        let (plan, lists) = fitting::<T>(n, items, &bands, free);
         // Whole 16 bytes where enough threads are left.
         let whole = 16 / size_of::<T>() as u32;
         let threads = (items * n * n) as u32 * plan.shape.gather_xy_threads(whole);
@@ -63,14 +94,10 @@ impl<M: Machine, T: Real> Fast<M, T> {
         } else {
             1
         };
-        let bands = BandTiles::new(&OrbitTable::of(n, order));
-        let lists = EntryLists::new(&plan, &bands);
-        let words = plan.pairs.len() + lists.blocks.len() + plan.map.len();
-        let tables = bands.coefficients.len() * size_of::<T>() + (lists.entries.len() + words) * 4;
         check_memory(
             &format!("the fast method on a grid of {n}^3 in {}", T::NAME),
             Memory::Device,
-            plan.working_bytes::<T>(items) + tables as u64,
+            plan.working_bytes::<T>(items) + table_bytes::<T>(&plan, &lists, &bands),
             free,
             "use a coarser grid or f32",
         )?;
@@ -246,6 +273,24 @@ mod tests {
         let mut values = vec![0.0; items * n.pow(3)];
         machine.read(&gain, &mut values).expect("memory");
         values
+    }
+
+    #[test]
+    fn little_memory_takes_more_passes() {
+        let n = 16;
+        let bands = BandTiles::new(&OrbitTable::of(n, Order::Second));
+        let bytes = |free: u64| {
+            let (plan, lists) = fitting::<f32>(n, 1, &bands, free);
+            let bytes = plan.working_bytes::<f32>(1) + table_bytes::<f32>(&plan, &lists, &bands);
+            (plan.passes.len(), bytes)
+        };
+        let (passes, all) = bytes(1 << 30);
+        assert_eq!(passes, 1);
+        // Half of this would be enough for one pass, but not with the tables beside it.
+        for free in [all, all * 9 / 10, all * 8 / 10] {
+            let (passes, bytes) = bytes(free);
+            assert!(passes > 1 && bytes <= free - free / 16, "{passes}, {bytes}");
+        }
     }
 
     #[test]
