@@ -69,13 +69,18 @@ fn run(
     let states: Vec<Vec<f64>> = (0..states)
         .map(|k| initial::bkw(&grid, 0.6 + 0.3 * k as f64 / states as f64))
         .collect();
+    euler(operator, &states)
+}
+
+/// Euler's steps, whose time the rows are.
+fn euler(operator: OperatorConfig, states: &[Vec<f64>]) -> rarefy::Result<Relaxation> {
     let config = RelaxationConfig {
         operator,
         integrator: Integrator::Euler,
         step: Some(0.02),
         every: 1,
     };
-    Relaxation::new(config, &states)
+    Relaxation::new(config, states)
 }
 
 /// The same for an economy, from a distribution of wealth around 1.
@@ -94,13 +99,7 @@ fn economy(cells: usize, law: Law, backend: Backend, states: usize) -> rarefy::R
             agents.iter().map(|p| p / all).collect()
         })
         .collect();
-    let config = RelaxationConfig {
-        operator,
-        integrator: Integrator::Euler,
-        step: Some(0.02),
-        every: 1,
-    };
-    Relaxation::new(config, &states)
+    euler(operator, &states)
 }
 
 /// Largest M that is over in a few seconds and fits.

@@ -99,8 +99,10 @@ impl Convolution {
                     // Over x: [y][z].
                     let quarter = half * folded_plane;
                     Product {
-                        factors: &self.back[(sine_x * row + k_x) * half_row..],
-                        steps: [0, 1],
+                        factors: Matrix {
+                            values: &self.back[(sine_x * row + k_x) * half_row..],
+                            steps: [0, 1],
+                        },
                         inner: half,
                         rows: &folded[(2 * sine_x + sine_y) * quarter..][..quarter],
                         out: along_x,
@@ -109,24 +111,34 @@ impl Convolution {
                     .compute();
                     // Over y: [z][k].
                     Product {
-                        factors: along_x,
-                        steps: [1, row],
+                        factors: Matrix {
+                            values: along_x,
+                            steps: [1, row],
+                        },
                         inner: half,
                         rows: &self.forward[sine_y * half * row..][..half * row],
                         out: rows,
                         width: row,
                     }
                     .compute();
-                    dispatch(Toeplitz {
-                        table: &self.table[k_x * row * row..][..row * row],
+                    // Along z, for each of them.
+                    Product {
+                        factors: Toeplitz {
+                            table: &self.table[k_x * row * row..][..row * row],
+                            width: row,
+                        },
+                        inner: n,
                         rows,
                         out: sums,
                         width: row,
-                    });
+                    }
+                    .compute();
                     // Over the waves along y: [z][y].
                     Product {
-                        factors: sums,
-                        steps: [row, 1],
+                        factors: Matrix {
+                            values: sums,
+                            steps: [row, 1],
+                        },
                         inner: n,
                         rows: &self.back[sine_y * row * half_row..][..n * half_row],
                         out: &mut out[..n * half_row],
@@ -182,8 +194,10 @@ impl Convolution {
                 .enumerate()
                 .for_each(|(chunk, out)| {
                     Product {
-                        factors: &self.back[first * half_row + 4 * chunk..],
-                        steps: [1, half_row],
+                        factors: Matrix {
+                            values: &self.back[first * half_row + 4 * chunk..],
+                            steps: [1, half_row],
+                        },
                         inner,
                         rows,
                         out,
@@ -223,22 +237,74 @@ impl Convolution {
     }
 }
 
-/// `out[i][..] = sum over j < inner of factors[i steps[0] + j steps[1]] rows[j][..]`, all rows of one width, a multiple of [`GROUP`].
-struct Product<'a> {
-    factors: &'a [f64],
-    steps: [usize; 2],
+/// `out[i][c] = sum over j < inner of factors(i, j, c) rows[j][c]`, all rows of one width, a multiple of [`GROUP`].
+struct Product<'a, F> {
+    factors: F,
     inner: usize,
     rows: &'a [f64],
     out: &'a mut [f64],
     width: usize,
 }
 
-impl Product<'_> {
+/// What the rows of a [`Product`] are multiplied by.
+trait Factors {
+    /// Whether there are factors for so many rows of the result, `inner` rows each, of this width.
+    fn reach(&self, count: usize, inner: usize, width: usize) -> bool;
+    /// Those of the columns from `column` on, as many as fill a register.
+    ///
+    /// # Safety
+    /// The processor has the vector unit, and the factors [reach](Self::reach) there.
+    unsafe fn at<R: Registers>(&self, i: usize, j: usize, column: usize) -> R::F64;
+}
+
+/// A matrix, `values[i steps[0] + j steps[1]]`: one factor for a row.
+struct Matrix<'a> {
+    values: &'a [f64],
+    steps: [usize; 2],
+}
+
+impl Factors for Matrix<'_> {
+    fn reach(&self, count: usize, inner: usize, _: usize) -> bool {
+        (count - 1) * self.steps[0] + (inner - 1) * self.steps[1] < self.values.len()
+    }
+    #[inline(always)]
+    unsafe fn at<R: Registers>(&self, i: usize, j: usize, _: usize) -> R::F64 {
+        // SAFETY: by the caller's word the factor is there, and the vector unit.
+        unsafe {
+            let factor = self
+                .values
+                .as_ptr()
+                .add(i * self.steps[0] + j * self.steps[1]);
+            R::F64::splat(*factor)
+        }
+    }
+}
+
+/// A Toeplitz matrix for each column, `table[|i - j|][c]`.
+struct Toeplitz<'a> {
+    table: &'a [f64],
+    width: usize,
+}
+
+impl Factors for Toeplitz<'_> {
+    fn reach(&self, count: usize, inner: usize, width: usize) -> bool {
+        width == self.width && count.max(inner) * width <= self.table.len()
+    }
+    #[inline(always)]
+    unsafe fn at<R: Registers>(&self, i: usize, j: usize, column: usize) -> R::F64 {
+        // SAFETY: a distance of rows is less than their number; by the caller's word that row of the table is there, and the vector unit.
+        unsafe {
+            let row = self.table.as_ptr().add(i.abs_diff(j) * self.width);
+            R::F64::load(row.add(column))
+        }
+    }
+}
+
+impl<F: Factors> Product<'_, F> {
     fn compute(self) {
         let count = self.out.len() / self.width;
-        let last = (count - 1) * self.steps[0] + (self.inner - 1) * self.steps[1];
         assert!(
-            last < self.factors.len()
+            self.factors.reach(count, self.inner, self.width)
                 && self.inner * self.width <= self.rows.len()
                 && self.width.is_multiple_of(GROUP)
         );
@@ -260,8 +326,7 @@ impl Product<'_> {
                 for j in 0..self.inner {
                     let line = R::F64::load(self.rows.as_ptr().add(j * self.width + column));
                     for (i, sum) in sums.iter_mut().enumerate() {
-                        let at = (first + i) * self.steps[0] + j * self.steps[1];
-                        *sum = line.mul_add(R::F64::splat(*self.factors.as_ptr().add(at)), *sum);
+                        *sum = line.mul_add(self.factors.at::<R>(first + i, j, column), *sum);
                     }
                 }
                 for (i, sum) in sums.into_iter().enumerate() {
@@ -273,72 +338,12 @@ impl Product<'_> {
     }
 }
 
-impl Job for Product<'_> {
+impl<F: Factors> Job for Product<'_, F> {
     #[inline(always)]
     unsafe fn run<R: Registers>(mut self) {
         let count = self.out.len() / self.width;
         let mut first = 0;
         // SAFETY: this job's own condition; the rows from `first` on are there.
-        unsafe {
-            while first + 4 <= count {
-                self.block::<R, 4>(first);
-                first += 4;
-            }
-            while first < count {
-                self.block::<R, 1>(first);
-                first += 1;
-            }
-        }
-    }
-}
-
-/// `out[z][k] = sum over z' of table[|z - z'|][k] rows[z'][k]`, all rows of one width, a multiple of [`GROUP`].
-struct Toeplitz<'a> {
-    table: &'a [f64],
-    rows: &'a [f64],
-    out: &'a mut [f64],
-    width: usize,
-}
-
-impl Toeplitz<'_> {
-    /// ROWS rows of the result from row `first` on.
-    ///
-    /// # Safety
-    /// The processor has the vector unit.
-    #[inline(always)]
-    unsafe fn block<R: Registers, const ROWS: usize>(&mut self, first: usize) {
-        let count = self.out.len() / self.width;
-        assert!(
-            first + ROWS <= count && count * self.width <= self.rows.len().min(self.table.len())
-        );
-        let mut column = 0;
-        while column + R::F64::LANES <= self.width {
-            // SAFETY: distances of rows are less than their number; the rows of all three slices are there, and a register lies within a row.
-            unsafe {
-                let mut sums = [R::F64::splat(0.0); ROWS];
-                for j in 0..count {
-                    let line = R::F64::load(self.rows.as_ptr().add(j * self.width + column));
-                    for (i, sum) in sums.iter_mut().enumerate() {
-                        let m = (first + i).abs_diff(j);
-                        let b = R::F64::load(self.table.as_ptr().add(m * self.width + column));
-                        *sum = b.mul_add(line, *sum);
-                    }
-                }
-                for (i, sum) in sums.into_iter().enumerate() {
-                    sum.store(self.out.as_mut_ptr().add((first + i) * self.width + column));
-                }
-            }
-            column += R::F64::LANES;
-        }
-    }
-}
-
-impl Job for Toeplitz<'_> {
-    #[inline(always)]
-    unsafe fn run<R: Registers>(mut self) {
-        let count = self.out.len() / self.width;
-        let mut first = 0;
-        // SAFETY: this job's own condition.
         unsafe {
             while first + 4 <= count {
                 self.block::<R, 4>(first);
