@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rarefy_kernels::collision::{
-    BLOCK_WORDS, COLUMNS, FastShape, GATHER_SHARE, GROUP, IMAGES, PORTION, STEP, TILE, WINDOW,
-    pair_place,
+    BLOCK_WORDS, COLUMNS, FastShape, GATHER_SHARE, GROUP, IMAGES, Image, PORTION, STEP, TILE,
+    WINDOW, pair_place, second_box,
 };
 use rarefy_kernels::{Quad, Real};
 use rayon::prelude::*;
@@ -35,7 +35,7 @@ pub(super) struct SpectrumPlan {
     pub(super) tiles: Vec<u32>,
     /// Blocks of the spectrum, the most laborious of each pass first.
     pub(super) spectra: Vec<Quad<u32>>,
-    /// Two entries for each task, a pair w_1 >= w_2.
+    /// Two entries for each task, a pair w_1 >= w_2 that is no other's second box.
     pub(super) tasks: Vec<Quad<u32>>,
     /// Blocks of the z-sums.
     pub(super) gathers: Vec<u32>,
@@ -284,11 +284,6 @@ impl EntryLists {
     }
 }
 
-/// Distance to the nearer end of the doubled lattice.
-fn half_width(s: u32, n: u32) -> u32 {
-    s.min(2 * (n - 1) - s)
-}
-
 impl SpectrumPlan {
     /// Plans a grid of n^3 cells for `items` distributions at once, with at most `budget` bytes for products and spectra of one pass.
     pub(super) fn new<T: Real>(n: usize, items: usize, budget: u64) -> Self {
@@ -318,15 +313,14 @@ impl SpectrumPlan {
             tasks: vec![],
             gathers: vec![],
             distinct: vec![],
-            places: vec![],
+            places: vec![0; 2 * (2 * n as usize - 1).pow(2)],
             map: vec![],
             passes: vec![],
         };
-        let mut boxes = BTreeMap::new();
         let mut used = 0;
         let (mut first_pair, mut first_tile) = (0, 0);
         for w1 in (0..n).rev() {
-            for w2 in (0..=w1).rev() {
+            for w2 in (0..=w1).rev().filter(|&w2| !second_box(w1, w2, n)) {
                 let same = (w1 ^ w2) & 1 == 0;
                 let pairs: Vec<u32> = alike(w1)
                     .flat_map(|p| alike(w2).map(move |q| [p, q]))
@@ -365,21 +359,13 @@ impl SpectrumPlan {
                     }
                 }
 
-                // rho_xy takes the same values in the box turned round.
                 let mut values: Vec<u32> = alike(w1)
                     .flat_map(|m1| alike(w2).map(move |m2| m1 * m1 + m2 * m2))
                     .collect();
                 values.sort_unstable();
                 values.dedup();
                 let count = values.len() as u32;
-                for [wx, wy] in [[w1, w2], [w2, w1]] {
-                    boxes.insert((wx, wy), (shape.z_sums, count, plan.map.len() as u32));
-                    plan.map.extend(
-                        alike(wx)
-                            .flat_map(|mx| alike(wy).map(move |my| mx * mx + my * my))
-                            .map(|rho| values.binary_search(&rho).unwrap_or(0) as u32),
-                    );
-                }
+                plan.place_images([w1, w2], &values, shape);
                 let task = plan.tasks.len() as u32 / 2;
                 plan.tasks.push(Quad([
                     w1 | w2 << 8,
@@ -417,24 +403,46 @@ impl SpectrumPlan {
                 std::cmp::Reverse((w1 + 1) * (w2 + 1) * (wz + 1))
             });
         }
-        // Images of (s_x, s_y): bit 0 mirrors the second component, bit 1 the first, bit 2 exchanges them.
-        for sx in 0..2 * n - 1 {
-            for sy in 0..2 * n - 1 {
-                let (wx, wy) = (half_width(sx, n), half_width(sy, n));
-                let (first_sum, count, first_map) =
-                    boxes.get(&(wx, wy)).copied().unwrap_or_default();
-                let (mx, my) = (u32::from(sx >= n), u32::from(sy >= n));
-                let image = if wx >= wy {
-                    2 * mx + my
-                } else {
-                    4 + 2 * my + mx
-                };
-                plan.places
-                    .extend([first_sum + image * count * n, first_map]);
-            }
-        }
         plan.shape = shape;
         plan
+    }
+
+    /// Says where the z-sums of each image of a task are, from the first one of the `shape` on, and maps (|m_x|, |m_y|) to their `values` of rho_xy.
+    fn place_images(&mut self, [w1, w2]: [u32; 2], values: &[u32], shape: FastShape) {
+        let n = shape.n;
+        let mut maps = BTreeMap::new();
+        // Of images that coincide the first one counts.
+        for e in (0..IMAGES / 2).rev() {
+            let image = Image::of(e, w1, w2, n);
+            let [Ok(w1), Ok(w2)] = image.widths.map(u32::try_from) else {
+                continue;
+            };
+            let mirrored = |axis: usize, w: u32| {
+                if image.mirrored[axis] {
+                    2 * (n - 1) - w
+                } else {
+                    w
+                }
+            };
+            let (mut s, mut w) = ([mirrored(0, w1), mirrored(1, w2)], [w1, w2]);
+            if image.exchanged {
+                s.reverse();
+                w.reverse();
+            }
+            // rho_xy takes the same values in the box turned round, and some of them in the second box.
+            let first_map = *maps.entry(w).or_insert_with(|| {
+                let first = self.map.len() as u32;
+                self.map.extend(
+                    alike(w[0])
+                        .flat_map(|mx| alike(w[1]).map(move |my| mx * mx + my * my))
+                        .map(|rho| values.binary_search(&rho).unwrap_or(0) as u32),
+                );
+                first
+            });
+            let at = 2 * (s[0] * (2 * n - 1) + s[1]) as usize;
+            self.places[at] = shape.z_sums + e * values.len() as u32 * n;
+            self.places[at + 1] = first_map;
+        }
     }
 
     /// Bytes of the products, the spectra and the z-sums for `items` distributions.
@@ -446,7 +454,16 @@ impl SpectrumPlan {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    /// The pairs w_1 >= w_2 of the tasks.
+    fn tasks(n: u32) -> impl Iterator<Item = [u32; 2]> {
+        (0..n)
+            .flat_map(|w1| (0..=w1).map(move |w2| [w1, w2]))
+            .filter(move |&[w1, w2]| !second_box(w1, w2, n))
+    }
 
     #[test]
     fn passes_share_the_work_out() {
@@ -455,7 +472,7 @@ mod tests {
             assert_eq!(whole.passes.len(), 1);
             for budget in [0, 1 << 16, 1 << 18] {
                 let plan = SpectrumPlan::new::<f32>(n, 1, budget);
-                assert!(budget > 0 || plan.passes.len() == n * (n + 1) / 2);
+                assert!(budget > 0 || plan.passes.len() == tasks(n as u32).count());
                 let mut end = [0; 3];
                 for pass in &plan.passes {
                     let ranges = [&pass.pairs, &pass.spectra, &pass.gathers];
@@ -477,6 +494,33 @@ mod tests {
                 assert_eq!(end[1] as usize, plan.spectra.len());
                 assert_eq!(lengths, [&whole.pairs, &whole.gathers].map(Vec::len));
                 assert_eq!(plan.places, whole.places);
+            }
+        }
+    }
+
+    #[test]
+    fn every_centre_has_z_sums_of_its_own_and_finds_its_values() {
+        for n in 2..=10 {
+            let plan = SpectrumPlan::new::<f32>(n as usize, 1, u64::MAX);
+            assert_eq!(plan.tasks.len(), 2 * tasks(n).count());
+            let mut found = BTreeSet::new();
+            for s in (0..2 * n - 1).flat_map(|sx| (0..2 * n - 1).map(move |sy| [sx, sy])) {
+                let at = 2 * (s[0] * (2 * n - 1) + s[1]) as usize;
+                let (first_sum, first_map) = (plan.places[at], plan.places[at + 1]);
+                assert!(found.insert(first_sum), "{n}: {s:?}");
+                let task = plan.tasks.chunks(2).rfind(|task| task[0].0[3] <= first_sum);
+                let [Quad([.., task_sum]), Quad([distinct, count, ..])] = task.unwrap_or(&[])
+                else {
+                    panic!("{n}: {s:?} has no task");
+                };
+                let place = first_sum - task_sum;
+                assert!(place % (count * n) == 0 && place < IMAGES / 2 * count * n);
+                let w = s.map(|s| s.min(2 * (n - 1) - s));
+                let rhos = alike(w[0]).flat_map(|mx| alike(w[1]).map(move |my| mx * mx + my * my));
+                for (rho, place) in rhos.zip(&plan.map[first_map as usize..]) {
+                    assert!(place < count);
+                    assert_eq!(plan.distinct[(distinct + place) as usize], rho);
+                }
             }
         }
     }
@@ -535,34 +579,31 @@ mod tests {
         }
         let rows = plan.shape.slot_words() / COLUMNS;
         let mut expected = 0;
-        for w1 in 0..n as u32 {
-            for w2 in 0..=w1 {
-                for (p, q) in alike(w1).flat_map(|p| alike(w2).map(move |q| (p, q))) {
-                    if (w1 ^ w2) & 1 == 0 && p < q {
-                        continue;
-                    }
-                    for w_z in 0..n as u32 {
-                        for z in alike(w_z) {
-                            let (group, level) = (w_z / 2 / GROUP, z / 2);
-                            let row = (2 * pair_place(p, q, w1, w2) + w_z % 2) * rows
-                                + plan.shape.level_start(level) / COLUMNS
-                                + group
-                                - level / GROUP;
-                            let class = (w1 & 1) + (w2 & 1) + w_z % 2;
-                            let zeros = [p, q, z].iter().filter(|n| **n == 0).count() as i32;
-                            for rho in (class..=w1 * w1 + w2 * w2 + w_z * w_z)
-                                .step_by(1 << class_shift(class))
-                            {
-                                let value = 2.0 / 2f64.powi(zeros) * table.omega(rho, [p, q, z]);
-                                let key = (w1, w2, w_z % 2, group, rho, row);
-                                if value != 0.0 {
-                                    let (there, coefficient) = found[&key];
-                                    assert_eq!(coefficient, value, "{key:?}");
-                                    assert_eq!(there >> (w_z / 2 % GROUP) & 1, 1, "{key:?}");
-                                    expected += u32::from(
-                                        w_z + 2 >= n as u32 || w_z / 2 % GROUP == GROUP - 1,
-                                    );
-                                }
+        for [w1, w2] in tasks(n as u32) {
+            for (p, q) in alike(w1).flat_map(|p| alike(w2).map(move |q| (p, q))) {
+                if (w1 ^ w2) & 1 == 0 && p < q {
+                    continue;
+                }
+                for w_z in 0..n as u32 {
+                    for z in alike(w_z) {
+                        let (group, level) = (w_z / 2 / GROUP, z / 2);
+                        let row = (2 * pair_place(p, q, w1, w2) + w_z % 2) * rows
+                            + plan.shape.level_start(level) / COLUMNS
+                            + group
+                            - level / GROUP;
+                        let class = (w1 & 1) + (w2 & 1) + w_z % 2;
+                        let zeros = [p, q, z].iter().filter(|n| **n == 0).count() as i32;
+                        for rho in
+                            (class..=w1 * w1 + w2 * w2 + w_z * w_z).step_by(1 << class_shift(class))
+                        {
+                            let value = 2.0 / 2f64.powi(zeros) * table.omega(rho, [p, q, z]);
+                            let key = (w1, w2, w_z % 2, group, rho, row);
+                            if value != 0.0 {
+                                let (there, coefficient) = found[&key];
+                                assert_eq!(coefficient, value, "{key:?}");
+                                assert_eq!(there >> (w_z / 2 % GROUP) & 1, 1, "{key:?}");
+                                expected +=
+                                    u32::from(w_z + 2 >= n as u32 || w_z / 2 % GROUP == GROUP - 1);
                             }
                         }
                     }

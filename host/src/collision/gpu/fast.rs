@@ -1,7 +1,7 @@
 //! The restructured sum: `pad_rows`, `pair_products`, `speed_spectrum`, `gather_z` and `gather_xy`.
 
 use rarefy_kernels::collision::{
-    self as kernels, FastShape, PAIRS, PRODUCT_THREADS, SPECTRUM_THREADS,
+    self as kernels, FastShape, PAIRS, SPECTRUM_THREADS, product_threads,
 };
 use rarefy_kernels::{Quad, Real};
 
@@ -169,11 +169,11 @@ impl<M: Machine, T: Real> Fast<M, T> {
         for pass in &self.plan.passes {
             let groups = pass.pairs.len().div_ceil(PAIRS as usize);
             let threads = groups * self.plan.tiles.len() * 8;
-            let blocks = Grid::per_item(threads, PRODUCT_THREADS).blocks;
+            let blocks = Grid::per_item(threads, product_threads::<T>()).blocks;
             machine.launch(
                 Grid {
                     blocks: items * blocks,
-                    threads: PRODUCT_THREADS,
+                    threads: product_threads::<T>(),
                 },
                 kernels::pair_products {
                     padded,
