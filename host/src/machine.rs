@@ -106,6 +106,17 @@ pub trait Machine: DeviceMemory + Send + Sync {
     fn launch<K: Kernel<Self>>(&self, grid: Grid, kernel: K) -> Result<()>
     where
         Self: Sized;
+    /// Starts what `aside` and what `work` launch side by side, where the machine can; later calls take effect after both.
+    ///
+    /// Neither may write what the other reads or writes, and `aside` makes no other calls than launches.
+    fn alongside(
+        &self,
+        aside: &mut dyn FnMut() -> Result<()>,
+        work: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        aside()?;
+        work()
+    }
     /// Waits until all earlier work is done.
     ///
     /// # Errors

@@ -39,9 +39,11 @@ typedef struct node {
     uint64_t words[16];         // arguments, each in a word or two
     address to, from; size_t bytes;
 } node;
-typedef struct { node *first, **last; } graph;
-typedef struct { graph *recording; } stream;
-typedef struct { int recorded; struct timespec at; } event;
+typedef struct stream stream;
+// A recording may go on on one stream more, whose work its own stream must wait for in the end.
+typedef struct { node *first, **last; stream *side; int joined; } graph;
+struct stream { graph *recording; };
+typedef struct { int recorded, timed; stream *by; graph *in; struct timespec at; } event;
 
 int cuDriverGetVersion(int *v) { *v = 13000; return 0; }
 int cuInit(unsigned flags) {
@@ -128,7 +130,12 @@ int cuStreamBeginCapture_v2(stream *s, int mode) {
 int cuStreamEndCapture(stream *s, graph **g) {
     NEED;
     if (!s->recording) return 901;
-    *g = s->recording; s->recording = NULL; return 0;
+    *g = s->recording; s->recording = NULL;
+    if ((*g)->side) {
+        (*g)->side->recording = NULL;
+        if (!(*g)->joined) { free(*g); *g = NULL; return 904; }
+    }
+    return 0;
 }
 
 int cuMemcpyHtoDAsync_v2(address to, const void *from, size_t bytes, stream *s) {
@@ -208,6 +215,7 @@ static int run(const node *n) {
 static int submit(stream *s, node n) {
     if (!s->recording) return run(&n);
     n.next = NULL;
+    if (s == s->recording->side) s->recording->joined = 0;
     *s->recording->last = malloc(sizeof n);
     **s->recording->last = n;
     s->recording->last = &(*s->recording->last)->next;
@@ -235,12 +243,26 @@ int cuMemcpyDtoDAsync_v2(address to, address from, size_t bytes, stream *s) {
     NEED; return submit(s, (node){.to = to, .from = from, .bytes = bytes});
 }
 
-int cuEventCreate(event **e, unsigned flags) { NEED; if (flags) FAIL("event"); *e = calloc(1, sizeof **e); return 0; }
+int cuEventCreate(event **e, unsigned flags) {
+    NEED;
+    if (flags & ~2u) FAIL("event");
+    *e = calloc(1, sizeof **e); (*e)->timed = !flags; return 0;
+}
 int cuEventDestroy_v2(event *e) { NEED; free(e); return 0; }
 int cuEventRecord(event *e, stream *s) {
     NEED;
-    if (s->recording) FAIL("event in a recording");
-    e->recorded = 1; clock_gettime(CLOCK_MONOTONIC, &e->at); return 0;
+    if (s->recording && e->timed) FAIL("event in a recording");
+    e->recorded = 1; e->by = s; e->in = s->recording; clock_gettime(CLOCK_MONOTONIC, &e->at); return 0;
+}
+int cuStreamWaitEvent(stream *s, event *e, unsigned flags) {
+    NEED;
+    if (!e->recorded || flags) FAIL("waiting for an event that is not recorded");
+    if (e->in && !s->recording) {
+        if (e->in->side && e->in->side != s) FAIL("a recording on three streams");
+        e->in->side = s; e->in->joined = 0; s->recording = e->in;
+    } else if (e->in != s->recording) FAIL("waiting in a recording for what is outside of it");
+    else if (e->in && e->by == e->in->side) e->in->joined = 1;
+    return 0;
 }
 int cuEventSynchronize(event *e) { NEED; return 0; }
 int cuEventElapsedTime(float *ms, event *start, event *stop) {

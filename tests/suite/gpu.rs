@@ -356,6 +356,7 @@ fn everything_works_on_a_driver_without_a_gpu() {
             "gpu::a_graph_replays_what_was_recorded",
             "gpu::a_graph_keeps_the_memory_that_it_uses",
             "gpu::a_failed_recording_leaves_the_device_working",
+            "gpu::work_alongside_other_work_comes_before_what_follows",
             "gpu::time_is_measured",
             "gpu::two_handles_keep_their_buffers_apart",
             "gpu::a_device_works_from_many_threads",
@@ -375,7 +376,7 @@ fn everything_works_on_a_driver_without_a_gpu() {
     );
     assert!(output.status.success(), "{text}");
     assert!(
-        text.contains("19 passed") && text.contains("Fake GPU"),
+        text.contains("20 passed") && text.contains("Fake GPU"),
         "{text}"
     );
 }
@@ -717,6 +718,73 @@ fn a_graph_replays_what_was_recorded() {
     device.write(&mut a, &vec![-2.5; n]).unwrap();
     graph.launch().unwrap();
     assert_eq!(back(&device, &a), vec![0.0; n]);
+}
+
+#[test]
+fn work_alongside_other_work_comes_before_what_follows() {
+    let Some(device) = hand_written() else {
+        return;
+    };
+    let n = 1 << 20;
+    let one = device.upload(&vec![1.0_f64; n]).unwrap();
+    let zero = device.upload(&vec![0.0_f64; n]).unwrap();
+    let [mut a, mut b, mut sum] = [(); 3].map(|()| device.allocate::<f64>(n).unwrap());
+    device.prepare(&["suite_axpy_f64"]).unwrap();
+    let axpy = |x: &DeviceBuffer<f64>, y: &DeviceBuffer<f64>, out: &mut DeviceBuffer<f64>, a| {
+        device.launch(Grid::per_item(n, 256), suite_axpy { x, y, out, a })
+    };
+    let mut work = || {
+        device.alongside(&mut || axpy(&one, &zero, &mut a, 2.0), &mut || {
+            axpy(&one, &zero, &mut b, 3.0)
+        })?;
+        axpy(&a, &b, &mut sum, 10.0)
+    };
+    work().unwrap();
+    let graph = device.capture(|_| work()).unwrap();
+    assert_eq!(back(&device, &sum), vec![23.0; n]);
+    device.write(&mut sum, &vec![0.0; n]).unwrap();
+    graph.launch().unwrap();
+    assert_eq!(back(&device, &sum), vec![23.0; n]);
+
+    // One inside another is as right, and nothing but launches goes aside.
+    device
+        .alongside(&mut || axpy(&one, &zero, &mut a, 4.0), &mut || {
+            device.alongside(&mut || axpy(&one, &zero, &mut b, 5.0), &mut || {
+                axpy(&one, &one, &mut sum, 1.0)
+            })
+        })
+        .unwrap();
+    assert_eq!(back(&device, &a), vec![4.0; n]);
+    assert_eq!(back(&device, &b), vec![5.0; n]);
+    let error = device
+        .alongside(&mut || device.synchronize(), &mut || Ok(()))
+        .unwrap_err();
+    assert!(error.to_string().contains("launch kernels only"), "{error}");
+
+    // What fails on either side, also while recording, leaves the device working.
+    let mine = || Err(Error::input("mine"));
+    for recording in [false, true] {
+        for aside in [false, true] {
+            let mut failing = || {
+                device.alongside(
+                    &mut || {
+                        axpy(&one, &zero, &mut a, 6.0)?;
+                        if aside { mine() } else { Ok(()) }
+                    },
+                    &mut || mine(),
+                )
+            };
+            let error = if recording {
+                device.capture(|_| failing()).map(|_| ()).unwrap_err()
+            } else {
+                failing().unwrap_err()
+            };
+            assert!(error.to_string().contains("mine"), "{error}");
+            device.synchronize().unwrap();
+        }
+    }
+    graph.launch().unwrap();
+    assert_eq!(back(&device, &sum), vec![23.0; n]);
 }
 
 #[test]

@@ -139,10 +139,20 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
 
     /// The rate at the state whose working copy is in `work`.
     fn evaluate(&mut self) -> Result<()> {
-        self.gain_of
-            .gain(&self.machine, &self.work, &mut self.gain)?;
-        self.frequency_of
-            .frequency(&self.machine, &self.work, &mut self.frequency)?;
+        // What does not need the gain hides behind it: small kernels, whose latency is what they cost.
+        self.machine.alongside(
+            &mut || {
+                self.frequency_of
+                    .frequency(&self.machine, &self.work, &mut self.frequency)?;
+                self.correction_of.prepare(
+                    &self.machine,
+                    &self.f,
+                    &self.frequency,
+                    &self.scales_there,
+                )
+            },
+            &mut || self.gain_of.gain(&self.machine, &self.work, &mut self.gain),
+        )?;
         self.correct()
     }
 
@@ -403,7 +413,15 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                         &self.work,
                         &mut self.frequency,
                     )?,
-                    Part::Correction => self.correct()?,
+                    Part::Correction => {
+                        self.correction_of.prepare(
+                            &self.machine,
+                            &self.f,
+                            &self.frequency,
+                            &self.scales_there,
+                        )?;
+                        self.correct()?;
+                    }
                 }
             }
             Ok(())

@@ -11,6 +11,7 @@ use cudarc::driver::{result, sys};
 use rarefy_kernels::{DeviceMemory, Region};
 
 use super::arguments::Arena;
+use super::aside::Aside;
 use super::driver::{self, CudaVersion, Driven, driver_error, guard};
 use super::graph::Graph;
 use super::modules::{Function, Loader};
@@ -120,6 +121,7 @@ pub(super) struct Inner {
     device: sys::CUdevice,
     context: sys::CUcontext,
     pub(super) stream: sys::CUstream,
+    pub(super) aside: Aside,
     properties: Properties,
     version: CudaVersion,
     /// Every call that reaches the stream holds this lock, so that the order of the calls is the order of the work.
@@ -141,6 +143,8 @@ pub(super) struct State {
     allocations: BTreeMap<u64, Weak<Allocation>>,
     /// A graph is being recorded.
     pub(super) recording: Option<Recording>,
+    /// The thread whose launches run beside the stream.
+    pub(super) beside: Option<ThreadId>,
     /// Memory to free when the recording ends.
     pub(super) deferred: Vec<u64>,
     /// The kernel launched last, for errors that show later.
@@ -168,6 +172,12 @@ impl Recording {
 impl State {
     /// Refuses what a graph cannot hold.
     pub(super) fn refuse_in_recording(&self, action: &str) -> Result<()> {
+        if self.is_beside() {
+            return Err(Error::Driver {
+                action: action.to_owned(),
+                reason: "what runs alongside other work can launch kernels only; do this before or after".to_owned(),
+            });
+        }
         match self.recording {
             None => Ok(()),
             Some(_) => Err(Error::Driver {
@@ -176,6 +186,11 @@ impl State {
                     .to_owned(),
             }),
         }
+    }
+
+    /// Whether this thread's launches run beside the stream.
+    pub(super) fn is_beside(&self) -> bool {
+        self.beside == Some(thread::current().id())
     }
 
     /// What to call the work whose failure a later call reports.
@@ -215,6 +230,15 @@ impl Inner {
         let _ = unsafe { result::ctx::set_current(self.context) };
     }
 
+    /// Where the calling thread's launches go.
+    fn stream_of(&self, state: &State) -> sys::CUstream {
+        if state.is_beside() {
+            self.aside.stream
+        } else {
+            self.stream
+        }
+    }
+
     pub(super) fn wait(&self, state: &State) -> Result<()> {
         // SAFETY: the stream lives as long as `self`.
         unsafe { result::stream::synchronize(self.stream) }.during_with(|| state.waiting_text())
@@ -227,6 +251,7 @@ impl Inner {
         // is gone.
         unsafe {
             let _ = result::stream::synchronize(self.stream);
+            let _ = result::stream::synchronize(self.aside.stream);
             let _ = result::free_sync(address);
         }
     }
@@ -242,6 +267,7 @@ impl Drop for Inner {
             let _ = result::stream::synchronize(self.stream);
             state.staging = None;
             state.loader.unload();
+            self.aside.destroy();
             let _ = result::stream::destroy(self.stream);
             let _ = result::primary_ctx::release(self.device);
         }
@@ -383,13 +409,23 @@ impl Device {
         let device = device_handle(properties.ordinal)?;
         // SAFETY: the device was returned by the driver; `Inner::drop` releases the context.
         let context = unsafe { result::primary_ctx::retain(device) }.during_with(action)?;
-        let stream = {
+        let streams = {
             // SAFETY: the context was just retained.
-            unsafe { result::ctx::set_current(context) }
-                .and_then(|()| result::stream::create(result::stream::StreamKind::NonBlocking))
+            unsafe { result::ctx::set_current(context) }.and_then(|()| {
+                let stream = result::stream::create(result::stream::StreamKind::NonBlocking)?;
+                // SAFETY: the context is current.
+                match unsafe { Aside::new() } {
+                    Ok(aside) => Ok((stream, aside)),
+                    Err(error) => {
+                        // SAFETY: created above, and not handed to anyone.
+                        let _ = unsafe { result::stream::destroy(stream) };
+                        Err(error)
+                    }
+                }
+            })
         };
-        let stream = match stream {
-            Ok(stream) => stream,
+        let (stream, aside) = match streams {
+            Ok(streams) => streams,
             Err(error) => {
                 // SAFETY: retained above, and not handed to anyone.
                 let _ = unsafe { result::primary_ctx::release(device) };
@@ -402,12 +438,14 @@ impl Device {
                 device,
                 context,
                 stream,
+                aside,
                 properties,
                 version: driver::usable()?.version.unwrap_or(CudaVersion(0)),
                 state: Mutex::new(State {
                     loader,
                     allocations: BTreeMap::new(),
                     recording: None,
+                    beside: None,
                     deferred: Vec::new(),
                     last_entry: None,
                     staging: None,
@@ -494,7 +532,7 @@ impl Device {
                 target.allocation.address,
                 source.allocation.address,
                 source.bytes(),
-                self.inner.stream,
+                self.inner.stream_of(&state),
             )
         }
         .during(action)
@@ -559,6 +597,32 @@ impl Device {
     }
 }
 
+/// Puts the side stream's work in front of what follows on the main one, also when the work that was started fails.
+struct Rejoin<'a> {
+    inner: &'a Inner,
+    joined: bool,
+}
+
+impl Rejoin<'_> {
+    fn join(&mut self) -> std::result::Result<(), result::DriverError> {
+        self.joined = true;
+        let mut state = self.inner.lock_for_cleaning();
+        self.inner.bind_for_cleaning();
+        state.beside = None;
+        // SAFETY: the streams live as long as `inner`, and the lock is held.
+        unsafe { self.inner.aside.join(self.inner.stream) }
+    }
+}
+
+impl Drop for Rejoin<'_> {
+    fn drop(&mut self) {
+        if !self.joined {
+            // The error of the work itself is the one to report.
+            let _ = self.join();
+        }
+    }
+}
+
 /// Refuses copies between different lengths.
 fn same_length(action: &str, source: usize, target: usize) -> Result<()> {
     if source == target {
@@ -592,6 +656,34 @@ impl Machine for Device {
 
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
         Self::time(self, work)
+    }
+
+    fn alongside(
+        &self,
+        aside: &mut dyn FnMut() -> Result<()>,
+        work: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let action = "running work alongside other work";
+        {
+            let mut state = self.inner.lock()?;
+            if state.beside.is_some() {
+                // One inside another, or in another thread: one after the other is as right.
+                drop(state);
+                aside()?;
+                return work();
+            }
+            // SAFETY: the streams live as long as `inner`, and the lock is held.
+            unsafe { self.inner.aside.fork(self.inner.stream) }.during(action)?;
+            state.beside = Some(thread::current().id());
+        }
+        let mut rejoin = Rejoin {
+            inner: &self.inner,
+            joined: false,
+        };
+        aside()?;
+        self.inner.lock()?.beside = None;
+        work()?;
+        rejoin.join().during(action)
     }
 
     fn limits(&self) -> Result<Limits> {
@@ -734,7 +826,7 @@ impl Machine for Device {
                 (grid.blocks, 1, 1),
                 (grid.threads, 1, 1),
                 u32::try_from(shared).unwrap_or(u32::MAX),
-                self.inner.stream,
+                self.inner.stream_of(&state),
                 &mut pointers,
             )
         }

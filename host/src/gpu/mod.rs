@@ -16,6 +16,7 @@
 //! looked for and what to do.
 
 mod arguments;
+mod aside;
 mod device;
 pub mod doctor;
 mod driver;

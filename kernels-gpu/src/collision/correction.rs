@@ -225,14 +225,54 @@ impl System<'_> {
     }
 }
 
-/// Gain and loss, cell by cell.
-pub(super) struct Cells<'a, T: Real> {
+/// The loss, cell by cell.
+pub(super) struct Losses<'a, T: Real> {
     f: In<'a, f64>,
-    gain: In<'a, T>,
     frequency: In<'a, T>,
     unscale: f64,
     /// Where the distribution begins.
     first: usize,
+}
+
+impl<'a, T: Real> Losses<'a, T> {
+    /// Those of distribution `item`.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn of<S: Simt>(
+        t: &S,
+        item: u32,
+        shape: &GridShape,
+        f: In<'a, f64>,
+        frequency: In<'a, T>,
+        scales: In<'a, f64>,
+    ) -> Self {
+        Self {
+            f,
+            frequency,
+            unscale: 1.0 / scales.get(t, item as usize),
+            first: item as usize * shape.cells as usize,
+        }
+    }
+
+    /// Loss of a cell.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub(super) fn at<S: Simt>(&self, t: &S, cell: u32) -> f64 {
+        self.f.get(t, self.first + cell as usize) * self.nu(t, cell)
+    }
+
+    /// Collision frequency of a cell.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn nu<S: Simt>(&self, t: &S, cell: u32) -> f64 {
+        self.frequency.get(t, self.first + cell as usize).to_f64() * self.unscale
+    }
+}
+
+/// Gain and loss, cell by cell.
+pub(super) struct Cells<'a, T: Real> {
+    gain: In<'a, T>,
+    losses: Losses<'a, T>,
 }
 
 impl<'a, T: Real> Cells<'a, T> {
@@ -249,11 +289,8 @@ impl<'a, T: Real> Cells<'a, T> {
         scales: In<'a, f64>,
     ) -> Self {
         Self {
-            f,
             gain,
-            frequency,
-            unscale: 1.0 / scales.get(t, item as usize),
-            first: item as usize * shape.cells as usize,
+            losses: Losses::of(t, item, shape, f, frequency, scales),
         }
     }
 }
@@ -285,32 +322,29 @@ impl Share {
     }
 }
 
-impl<T: Real> Cells<'_, T> {
-    /// Weights loss + `gain_share` gain: their sum and that of their products with xi.
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(super) fn weights<S: Simt>(
-        &self,
-        t: &S,
-        shape: &GridShape,
-        gain_share: f64,
-        share: Share,
-    ) -> [f64; 4] {
-        let mut sums = [0.0; 4];
-        let mut cell = share.from;
-        while cell < shape.cells {
-            let (gain, loss) = self.at(t, cell);
-            let weight = loss + gain_share * gain;
-            let xi = shape.velocity(cell);
-            sums[0] += weight;
-            sums[1] += weight * xi[0];
-            sums[2] += weight * xi[1];
-            sums[3] += weight * xi[2];
-            cell += share.step;
-        }
-        sums
+/// The sum of the weights and that of their products with xi.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn first_moments(
+    shape: &GridShape,
+    weight: impl Fn(u32) -> f64,
+    share: Share,
+) -> [f64; 4] {
+    let mut sums = [0.0; 4];
+    let mut cell = share.from;
+    while cell < shape.cells {
+        let weight = weight(cell);
+        let xi = shape.velocity(cell);
+        sums[0] += weight;
+        sums[1] += weight * xi[0];
+        sums[2] += weight * xi[1];
+        sums[3] += weight * xi[2];
+        cell += share.step;
     }
+    sums
+}
 
+impl<T: Real> Cells<'_, T> {
     /// Moments of the weights about u up to order 4, and of gain - loss up to order 2.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -403,7 +437,7 @@ impl<T: Real> Cells<'_, T> {
             let d = dot(&delta, &phi);
             let weight = loss + gain_share * gain;
             let value = gain - loss - weight * d;
-            rate.set(t, self.first + cell as usize, factor * value);
+            rate.set(t, self.losses.first + cell as usize, factor * value);
             let mut k = 0;
             while k < 5 {
                 sums[k] += value * phi[k];
@@ -417,8 +451,8 @@ impl<T: Real> Cells<'_, T> {
             } else {
                 0.0
             };
-            let content = self.f.get(t, self.first + cell as usize);
-            let own = self.nu(t, cell) * (1.0 + d);
+            let content = self.losses.f.get(t, self.losses.first + cell as usize);
+            let own = self.losses.nu(t, cell) * (1.0 + d);
             let ratio = own
                 + if lost_gain > 0.0 {
                     lost_gain / content
@@ -435,16 +469,17 @@ impl<T: Real> Cells<'_, T> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn at<S: Simt>(&self, t: &S, cell: u32) -> (f64, f64) {
-        let at = self.first + cell as usize;
-        let gain = self.gain.get(t, at).to_f64() * self.unscale * self.unscale;
-        (gain, self.f.get(t, at) * self.nu(t, cell))
+        let Losses { unscale, first, .. } = self.losses;
+        let gain = self.gain.get(t, first + cell as usize).to_f64() * unscale * unscale;
+        (gain, self.losses.at(t, cell))
     }
 
-    /// Collision frequency of a cell.
+    /// The weight of a cell: loss + `gain_share` gain.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn nu<S: Simt>(&self, t: &S, cell: u32) -> f64 {
-        self.frequency.get(t, self.first + cell as usize).to_f64() * self.unscale
+    pub(super) fn weight<S: Simt>(&self, t: &S, gain_share: f64, cell: u32) -> f64 {
+        let (gain, loss) = self.at(t, cell);
+        loss + gain_share * gain
     }
 }
 
@@ -567,7 +602,7 @@ kernel! {
             let mut has_basis = false;
 
             while status >= 2.0 && tried < 2.0 {
-                let weights = block_sum(t, cells.weights(t, &shape, tried, share), scratch);
+                let weights = block_sum(t, first_moments(&shape, |cell| cells.weight(t, tried, cell), share), scratch);
                 let u = centre(weights);
                 let moments = block_sum(t, cells.moments(t, &shape, tried, u, share), scratch);
                 let theta = theta(weights[0], &moments);

@@ -5,8 +5,8 @@
 
 use super::GridShape;
 use super::correction::{
-    Basis, Cells, MOMENTS, STATE_SYSTEM, SYSTEM_WORDS, Share, System, centre, spreads, sum_parts,
-    theta,
+    Basis, Cells, Losses, MOMENTS, STATE_SYSTEM, SYSTEM_WORDS, Share, System, centre,
+    first_moments, spreads, sum_parts, theta,
 };
 use super::correction::{END_WORDS, MOMENT_WORDS, RESIDUAL_WORDS, STATE_WORDS, WEIGHT_WORDS};
 use super::reduce::{block_combine, block_sum, scratch_words};
@@ -40,15 +40,15 @@ kernel! {
     /// First of the steps of the correction by several blocks: sums of the weights, loss, and of their products with xi.
     ///
     /// Block `item blocks + b` of [`SHARE_THREADS`]; its threads own the cells `b block_dim + thread`, and on in steps of all threads
-    /// of the distribution. 8 + 2 sizeof(T) bytes read a cell, as in each of these steps. The words of a block are its own.
+    /// of the distribution. 8 + sizeof(T) bytes read a cell, and the gain besides in the other steps. The words of a block are its own.
     pub fn sum_weights<T: Real>(
-        t, f: In<f64>, gain: In<T>, frequency: In<T>, scales: In<f64>, parts: Out<f64>; shape: GridShape, blocks: u32,
+        t, f: In<f64>, frequency: In<T>, scales: In<f64>, parts: Out<f64>; shape: GridShape, blocks: u32,
     ) for f32, f64
     shared { scratch: [f64; scratch_words(WEIGHT_WORDS)] } {
         let item = quotient(t.block_idx(), blocks);
         let share = Share::of_blocks(t, t.block_idx() - item * blocks, blocks);
-        let cells = Cells::of(t, item, &shape, f, gain, frequency, scales);
-        leave(t, cells.weights(t, &shape, 0.0, share), parts, WEIGHT_WORDS, scratch);
+        let losses = Losses::of(t, item, &shape, f, frequency, scales);
+        leave(t, first_moments(&shape, |cell| losses.at(t, cell), share), parts, WEIGHT_WORDS, scratch);
     }
 }
 

@@ -914,7 +914,7 @@ kernel! {
 kernel! {
     /// gain(i) = sum over j_x, j_y of R(i_x + j_x, i_y + j_y, (i_x - j_x)^2 + (i_y - j_y)^2; i_z).
     ///
-    /// **Block**: (i_x, i_y). **Thread**: `run` cells i_z that are neighbours in memory, which is 1 or, where it divides N, as many as fill 16 bytes; and
+    /// **Block**: (i_x, i_y). **Thread**: `run` cells i_z that are neighbours in memory, 1 or, where they divide N, 2 or in f32 4; and
     /// a share of j_x, of [`gather_shares`](FastShape::gather_shares). The shares are added up in a fixed order, in f64, which does not depend on `run`. With
     /// `places[s_x (2N-1) + s_y] = [first z-sum, first of the map]`, `map[first + (|m_x|/2) (w_y/2 + 1) + |m_y|/2]`
     /// is the place of rho_xy among the distinct values of the task.
@@ -927,7 +927,7 @@ kernel! {
         let gather = GatherXy { z_sums, places, map, shape, source: item as usize * shape.z_sums as usize };
         if run == 1 {
             gather.share::<1, 4, _>(t, row, parts);
-        } else if size_of::<T>() == 4 {
+        } else if size_of::<T>() == 4 && run == 4 {
             gather.share::<4, 8, _>(t, row, parts);
         } else {
             gather.share::<2, 8, _>(t, row, parts);

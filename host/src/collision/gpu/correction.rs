@@ -68,6 +68,37 @@ impl<M: Machine> Correction<M> {
         })
     }
 
+    /// The blocks of the steps that several share, if there are several.
+    fn shared_grid(&self) -> Option<Grid> {
+        (self.blocks > 0).then(|| Grid {
+            blocks: self.items * self.blocks,
+            threads: SHARE_THREADS,
+        })
+    }
+
+    /// What can be summed before the gain is there.
+    pub(super) fn prepare<T: Real>(
+        &mut self,
+        machine: &M,
+        f: &M::Buffer<f64>,
+        frequency: &M::Buffer<T>,
+        scales: &M::Buffer<f64>,
+    ) -> Result<()> {
+        let Some(grid) = self.shared_grid() else {
+            return Ok(());
+        };
+        let weights = kernels::sum_weights {
+            f,
+            frequency,
+            scales,
+            parts: &mut self.weights,
+            shape: self.shape,
+            blocks: self.blocks,
+        };
+        machine.launch(grid, weights)
+    }
+
+    /// The rest, after [`prepare`](Self::prepare).
     pub(super) fn apply<T: Real>(&mut self, machine: &M, sums: Sums<'_, M, T>) -> Result<()> {
         let Sums {
             f,
@@ -78,21 +109,7 @@ impl<M: Machine> Correction<M> {
             summary,
         } = sums;
         let (shape, blocks, factor) = (self.shape, self.blocks, self.factor);
-        if blocks > 0 {
-            let grid = Grid {
-                blocks: self.items * blocks,
-                threads: SHARE_THREADS,
-            };
-            let weights = kernels::sum_weights {
-                f,
-                gain,
-                frequency,
-                scales,
-                parts: &mut self.weights,
-                shape,
-                blocks,
-            };
-            machine.launch(grid, weights)?;
+        if let Some(grid) = self.shared_grid() {
             let moments = kernels::sum_moments {
                 f,
                 gain,
@@ -202,6 +219,9 @@ mod tests {
             rate: &mut rate,
             summary: &mut summary,
         };
+        correction
+            .prepare(&machine, sums.f, sums.frequency, sums.scales)
+            .expect("no fault");
         correction.apply(&machine, sums).expect("no fault");
         let mut results = (vec![0.0; f.len()], vec![0.0; items * summary::LEN]);
         machine.read(&rate, &mut results.0).expect("the rate");

@@ -85,15 +85,15 @@ impl<M: Machine, T: Real> Fast<M, T> {
         let free = limits.free_bytes;
         let bands = BandTiles::new(&OrbitTable::of(n, order));
         let (plan, lists) = fitting::<T>(n, items, &bands, free);
-        // Whole 16 bytes where enough threads are left.
-        let whole = 16 / size_of::<T>() as u32;
-        let threads = (items * n * n) as u32 * plan.shape.gather_xy_threads(whole);
+        // Up to 16 bytes where enough threads are left.
         let enough = GATHER_PLENTY * limits.multiprocessors.max(1);
-        let run = if plan.shape.n.is_multiple_of(whole) && threads >= enough {
-            whole
-        } else {
-            1
-        };
+        let run = [4, 2].into_iter().find(|&run| {
+            let threads = (items * n * n) as u32 * plan.shape.gather_xy_threads(run);
+            run * size_of::<T>() as u32 <= 16
+                && plan.shape.n.is_multiple_of(run)
+                && threads >= enough
+        });
+        let run = run.unwrap_or(1);
         check_memory(
             &format!("the fast method on a grid of {n}^3 in {}", T::NAME),
             Memory::Device,
