@@ -109,6 +109,9 @@ pub trait Machine: DeviceMemory + Send + Sync {
     /// Starts what `aside` and what `work` launch side by side, where the machine can; later calls take effect after both.
     ///
     /// Neither may write what the other reads or writes, and `aside` makes no other calls than launches.
+    ///
+    /// # Errors
+    /// Those of `aside` and `work`; a refusal of the machine.
     fn alongside(
         &self,
         aside: &mut dyn FnMut() -> Result<()>,
