@@ -53,11 +53,11 @@ kernel! {
     /// **No race**: each population, each shared word and each partial sum has one writer, a barrier stands before the block's sums are read, and `f` and
     /// `next` are different memory.
     pub fn line_pass_upwind<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
         let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.line::<false, false>();
     }
 }
@@ -67,11 +67,11 @@ kernel! {
     ///
     /// As [`line_pass_upwind()`], but a lane at either end of a warp only lends its cells: 30 spans. About 35 instructions a population.
     pub fn line_pass_van_leer<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
         let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.line::<true, false>();
     }
 }
@@ -79,11 +79,11 @@ kernel! {
 kernel! {
     /// [`line_pass_upwind()`] for the Shakhov model: two operations more, and the sums that its heat flux needs.
     pub fn line_pass_upwind_shakhov<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
         let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.line::<false, true>();
     }
 }
@@ -91,11 +91,11 @@ kernel! {
 kernel! {
     /// [`line_pass_van_leer()`] for the Shakhov model.
     pub fn line_pass_van_leer_shakhov<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
         let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.line::<true, true>();
     }
 }
@@ -104,9 +104,9 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(crate) fn line<const SLOPED: bool, const SHAKHOV: bool>(&self) {
-        let Self { t, shape, .. } = *self;
+        let Self { shape, .. } = *self;
         let tiles = line_tiles(shape.nx, size_of::<T>(), SLOPED);
-        let (chunk, tile) = split(t.block_idx(), tiles);
+        let (chunk, tile) = split(self.block(), tiles);
         let (jx, part) = split(chunk, ceiling(line_groups(shape), self.groups));
         if jx >= shape.count_x {
             return;

@@ -12,11 +12,11 @@ kernel! {
     /// [`line_pass_upwind()`](crate::bgk_line::line_pass_upwind()) with populations in 16 bits: 4 bytes for each and step, and about 15 instructions more.
     pub fn line_pass_upwind_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
-        shape: FlowShape, groups: u32,
+        shape: FlowShape, groups: u32, turned: u32,
     )
     shared { scratch: [f32; line_scratch(&shape, size_of::<f32>())] } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.line::<false, false>();
     }
 }
@@ -25,11 +25,11 @@ kernel! {
     /// [`line_pass_van_leer()`](crate::bgk_line::line_pass_van_leer()) with populations in 16 bits.
     pub fn line_pass_van_leer_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
-        shape: FlowShape, groups: u32,
+        shape: FlowShape, groups: u32, turned: u32,
     )
     shared { scratch: [f32; line_scratch(&shape, size_of::<f32>())] } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.line::<true, false>();
     }
 }
@@ -38,11 +38,11 @@ kernel! {
     /// [`line_pass_upwind_shakhov()`](crate::bgk_line::line_pass_upwind_shakhov()) with populations in 16 bits.
     pub fn line_pass_upwind_shakhov_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
-        shape: FlowShape, groups: u32,
+        shape: FlowShape, groups: u32, turned: u32,
     )
     shared { scratch: [f32; line_scratch(&shape, size_of::<f32>())] } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.line::<false, true>();
     }
 }
@@ -51,11 +51,11 @@ kernel! {
     /// [`line_pass_van_leer_shakhov()`](crate::bgk_line::line_pass_van_leer_shakhov()) with populations in 16 bits.
     pub fn line_pass_van_leer_shakhov_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
-        shape: FlowShape, groups: u32,
+        shape: FlowShape, groups: u32, turned: u32,
     )
     shared { scratch: [f32; line_scratch(&shape, size_of::<f32>())] } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.line::<true, true>();
     }
 }

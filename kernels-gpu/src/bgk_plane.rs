@@ -95,14 +95,14 @@ kernel! {
     /// **No race**: each population, each shared word and each partial sum has one writer, a barrier stands before the block's sums are read, and `f` and
     /// `next` are different memory.
     pub fn plane_pass_upwind<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
     ) for f32, f64
     shared {
         scratch: [T; plane_scratch(&shape, size_of::<T>())],
         stages: [T; staged(FEW, size_of::<T>())],
     } {
         let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.plane::<false, false, FEW>(stages);
     }
 }
@@ -113,14 +113,14 @@ kernel! {
     /// As [`plane_pass_upwind()`] with 60 x 16 cells from 64 x 19 places, and the last value, difference and flux of each node kept: about 80
     /// instructions a population, three of them of the special function unit.
     pub fn plane_pass_van_leer<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
     ) for f32, f64
     shared {
         scratch: [T; plane_scratch(&shape, size_of::<T>())],
         stages: [T; 0],
     } {
         let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.plane::<true, false, FEW>(stages);
     }
 }
@@ -128,14 +128,14 @@ kernel! {
 kernel! {
     /// [`plane_pass_upwind()`] for the Shakhov model: tiles of half as many rows.
     pub fn plane_pass_upwind_shakhov<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
     ) for f32, f64
     shared {
         scratch: [T; plane_scratch(&shape, size_of::<T>())],
         stages: [T; 0],
     } {
         let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.plane::<false, true, FEW>(stages);
     }
 }
@@ -143,14 +143,14 @@ kernel! {
 kernel! {
     /// [`plane_pass_van_leer()`] for the Shakhov model: tiles of half as many rows.
     pub fn plane_pass_van_leer_shakhov<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
     ) for f32, f64
     shared {
         scratch: [T; plane_scratch(&shape, size_of::<T>())],
         stages: [T; 0],
     } {
         let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.plane::<true, true, FEW>(stages);
     }
 }
@@ -161,14 +161,14 @@ kernel! {
     /// What belongs to the cells of a row, the lookup of the tables, the products of their factors, the sums of the row, is shared by twice as many
     /// populations.
     pub fn plane_pass_upwind_deep<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
     ) for f32, f64
     shared {
         scratch: [T; plane_scratch(&shape, size_of::<T>())],
         stages: [T; staged(MANY, size_of::<T>())],
     } {
         let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.plane::<false, false, MANY>(stages);
     }
 }
@@ -183,7 +183,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         let shape = self.shape;
         let parts = ceiling(plane_groups(shape, M as u32), self.groups);
         // All chunks of a tile follow each other, and find its tables in the L2 cache.
-        let (tile, chunk) = split(self.t.block_idx(), shape.count_x * parts);
+        let (tile, chunk) = split(self.block(), shape.count_x * parts);
         let (jx, part) = split(chunk, parts);
         let forward = self.forward(jx);
         // Decided at compile time, so that no other width is compiled; and the direction only where registers and code allow to compile both.

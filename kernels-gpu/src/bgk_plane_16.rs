@@ -12,14 +12,14 @@ kernel! {
     /// [`plane_pass_upwind()`](crate::bgk_plane::plane_pass_upwind()) with populations in 16 bits.
     pub fn plane_pass_upwind_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
-        shape: FlowShape, groups: u32,
+        shape: FlowShape, groups: u32, turned: u32,
     )
     shared {
         scratch: [f32; plane_scratch(&shape, size_of::<f32>())],
         stages: [u32; staged(PLANE_NODES as usize, size_of::<f32>()) / 2],
     } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.plane::<false, false, { PLANE_NODES as usize }>(stages);
     }
 }
@@ -28,14 +28,14 @@ kernel! {
     /// [`plane_pass_van_leer()`](crate::bgk_plane::plane_pass_van_leer()) with populations in 16 bits.
     pub fn plane_pass_van_leer_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
-        shape: FlowShape, groups: u32,
+        shape: FlowShape, groups: u32, turned: u32,
     )
     shared {
         scratch: [f32; plane_scratch(&shape, size_of::<f32>())],
         stages: [u32; 0],
     } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.plane::<true, false, { PLANE_NODES as usize }>(stages);
     }
 }
@@ -44,14 +44,14 @@ kernel! {
     /// [`plane_pass_upwind_shakhov()`](crate::bgk_plane::plane_pass_upwind_shakhov()) with populations in 16 bits.
     pub fn plane_pass_upwind_shakhov_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
-        shape: FlowShape, groups: u32,
+        shape: FlowShape, groups: u32, turned: u32,
     )
     shared {
         scratch: [f32; plane_scratch(&shape, size_of::<f32>())],
         stages: [u32; 0],
     } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.plane::<false, true, { PLANE_NODES as usize }>(stages);
     }
 }
@@ -60,14 +60,14 @@ kernel! {
     /// [`plane_pass_van_leer_shakhov()`](crate::bgk_plane::plane_pass_van_leer_shakhov()) with populations in 16 bits.
     pub fn plane_pass_van_leer_shakhov_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, clock: In<u32>, tables: In<f32>, axes: In<f32>, next: Out<u32>, partial: Out<f32>;
-        shape: FlowShape, groups: u32,
+        shape: FlowShape, groups: u32, turned: u32,
     )
     shared {
         scratch: [f32; plane_scratch(&shape, size_of::<f32>())],
         stages: [u32; 0],
     } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.plane::<true, true, { PLANE_NODES as usize }>(stages);
     }
 }

@@ -67,6 +67,25 @@ macro_rules! global_run {
     };
 }
 
+/// Starts a copy of so many bytes from global to shared memory.
+#[cfg(target_feature = "sm_80")]
+macro_rules! global_copy {
+    ($copy:literal, $bytes:literal, $from:expr, $index:expr, $to:expr, $place:expr) => {
+        // SAFETY: as for `load_run` and `store_run`.
+        unsafe {
+            asm!(
+                concat!(
+                    "{{ .reg .b64 f, t; cvta.to.global.u64 f, {from}; cvta.to.shared.u64 t, {to}; ",
+                    $copy, " [t], [f], ", $bytes, "; }}"
+                ),
+                from = in(reg64) $from.pointer.add($index),
+                to = in(reg64) $to.pointer.add($place),
+                options(nostack, preserves_flags),
+            );
+        }
+    };
+}
+
 /// `a b + c` of 16 x 8 and 8 x 8 matrices whose elements the tensor cores read as numbers of 11 bits, ignoring the rest.
 #[cfg(target_feature = "sm_80")]
 #[inline(always)]
@@ -302,27 +321,33 @@ impl Simt for Gpu {
         to: Region<T>,
         place: usize,
     ) {
-        macro_rules! copy {
-            ($copy:literal, $bytes:literal) => {
-                // SAFETY: as for `load_run` and `store_run`.
-                unsafe {
-                    asm!(
-                        concat!(
-                            "{{ .reg .b64 f, t; cvta.to.global.u64 f, {from}; cvta.to.shared.u64 t, {to}; ",
-                            $copy, " [t], [f], ", $bytes, "; }}"
-                        ),
-                        from = in(reg64) from.pointer.add(index),
-                        to = in(reg64) to.pointer.add(place),
-                        options(nostack, preserves_flags),
-                    );
-                }
-            };
-        }
         // Only what fills 16 bytes can pass the L1 cache by.
         match size_of::<[T; N]>() {
-            16 => copy!("cp.async.cg.shared.global", "16"),
-            8 => copy!("cp.async.ca.shared.global", "8"),
-            _ => copy!("cp.async.ca.shared.global", "4"),
+            16 => global_copy!("cp.async.cg.shared.global", "16", from, index, to, place),
+            8 => global_copy!("cp.async.ca.shared.global", "8", from, index, to, place),
+            _ => global_copy!("cp.async.ca.shared.global", "4", from, index, to, place),
+        }
+    }
+    #[cfg(target_feature = "sm_90")]
+    #[inline(always)]
+    fn copy_beside<T: Element, const N: usize>(
+        &self,
+        from: Region<T>,
+        index: usize,
+        to: Region<T>,
+        place: usize,
+    ) {
+        if size_of::<[T; N]>() == 16 {
+            global_copy!(
+                "cp.async.cg.shared.global.L2::128B",
+                "16",
+                from,
+                index,
+                to,
+                place
+            );
+        } else {
+            self.copy_async::<T, N>(from, index, to, place);
         }
     }
     #[cfg(target_feature = "sm_80")]
@@ -375,6 +400,11 @@ impl Simt for Gpu {
     #[inline(always)]
     fn load_once<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
         global_run!("ld.global.cs", region, index)
+    }
+    #[cfg(target_feature = "sm_90")]
+    #[inline(always)]
+    fn load_beside<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
+        global_run!("ld.global.cs.L2::128B", region, index)
     }
     #[inline(always)]
     fn prefetch<T: Element>(&self, region: Region<T>, index: usize) {

@@ -469,15 +469,21 @@ fn closed_vessels_keep_their_mass_at_any_courant_number() {
     }
 }
 
-/// The paper's two kernels and the fused pass take the same steps.
+/// The paper's two kernels and the fused pass take the same steps: with all populations of a block on the chip, in registers or in shared memory too, and
+/// with more than it has room for.
 #[test]
 fn the_papers_kernels_take_the_same_steps() {
     use rarefy::bgk::separate::SeparateKernels;
     use rarefy::emulator::Emulator;
 
-    for (velocities, dt) in [(vec![14], 0.3), (vec![13, 8, 9], 0.05)] {
+    for (cells, velocities, dt) in [
+        (300, vec![14], 0.3),
+        (301, vec![13, 8, 9], 0.05),
+        (39, vec![18, 19, 17], 0.05),
+        (11, vec![32, 32, 33], 0.05),
+    ] {
         let shock = Shock {
-            cells: 300,
+            cells,
             sides: [15.0; 2],
             velocities,
             conservative: false,

@@ -33,6 +33,8 @@ pub(super) use stored::{Plain, Rounded, Stored};
 
 /// Blocks of a pass that keep a large GPU busy for several rounds, so that the last one costs little.
 const PASS_BLOCKS: u32 = 3000;
+/// The same on a line, where more blocks would leave more partial sums and fewer groups than the warps can share evenly: ten rounds on an H200.
+const LINE_BLOCKS: u32 = 2670;
 /// Newton steps for Maxwellians without a good start.
 const FIRST_STEPS: u32 = 12;
 /// The same from the correction of the step before: each squares the error. On a fine grid of velocities the correction is small, and its change in a
@@ -144,7 +146,8 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         let warps = if two { PLANE_THREADS } else { LINE_THREADS } / 32;
         let blocks = count_x * pass_tiles::<P::Real>(&shape, two, sloped);
         // A group for each warp of a block at least.
-        let groups = all_groups.div_ceil(PASS_BLOCKS.div_ceil(blocks)).max(warps);
+        let wanted = if two { PASS_BLOCKS } else { LINE_BLOCKS };
+        let groups = all_groups.div_ceil(wanted.div_ceil(blocks)).max(warps);
         // The same for each warp, where a warp has few.
         let groups = if deep {
             groups.next_multiple_of(warps)
@@ -437,6 +440,8 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             partial: &mut self.partial,
             shape,
             groups,
+            // To and fro, so that a pass begins with what the one before wrote last.
+            turned: self.now as u32,
             deep: P::deep(&shape, two, sloped, self.shared_bytes),
         };
         P::pass(

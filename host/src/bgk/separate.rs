@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{FlowShape, axis, face};
+use rarefy_kernels::bgk_line::line_width;
 use rarefy_kernels::bgk_separate::{
-    self as kernels, COLLIDE_THREADS, PAIR_LEN, STREAM_THREADS, collide_cells,
+    self as kernels, AT_ONCE_IN_REGISTERS, AT_ONCE_THREADS, COLLIDE_THREADS, PAIR_LEN,
+    STREAM_THREADS, at_once_bytes, collide_cells, collide_groups,
 };
 
 use super::engine::initial_populations;
 use super::shift::Courant;
 use super::{Boundary, DiscreteMaxwellian, Model, Problem, State};
 use crate::error::{Error, Result};
-use crate::machine::{Grid, Machine};
+use crate::machine::{Grid, Limits, Machine};
 
 /// How long a machine takes to copy so many populations: what a pass that reads and writes each once cannot beat.
 ///
@@ -177,11 +179,53 @@ pub enum SeparateKernel {
     Collision,
 }
 
+/// How a block of the collision kernel that keeps all populations of its cells on the chip shares them out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct AtOnce {
+    /// Threads on the cells of a node, of 16 bytes each.
+    lanes: u32,
+    /// Groups of nodes that a thread keeps in shared memory.
+    staged: u32,
+}
+
+impl AtOnce {
+    /// The quickest of those for which there is room, if any.
+    fn new(shape: &FlowShape, bytes: usize, limits: &Limits) -> Option<Self> {
+        let fits = |way: &Self| {
+            at_once_bytes(shape, way.lanes, way.staged, bytes) <= limits.shared_bytes_per_block
+        };
+        // Rows of 32 bytes take twice as long for each byte as the widest ones, and those between as if they had two lanes more than they have.
+        let cost = |way: &Self| {
+            way.tiles(shape, bytes)
+                .div_ceil(limits.multiprocessors.max(1))
+                * (way.lanes + 2)
+        };
+        [2, 4, 8, 16]
+            .into_iter()
+            .map(|lanes| {
+                let groups = collide_groups(shape).div_ceil(AT_ONCE_THREADS / lanes);
+                Self {
+                    lanes,
+                    staged: groups.saturating_sub(AT_ONCE_IN_REGISTERS),
+                }
+            })
+            .filter(fits)
+            .min_by_key(cost)
+    }
+
+    /// Tiles of a row of cells.
+    fn tiles(self, shape: &FlowShape, bytes: usize) -> u32 {
+        shape.nx.div_ceil(self.lanes * line_width(bytes))
+    }
+}
+
 /// A shock wave, or another line of gas between two inflows, by the paper's two kernels.
 #[derive(Debug)]
 pub struct SeparateKernels<M: Machine, T: Real> {
     machine: M,
     shape: FlowShape,
+    at_once: Option<AtOnce>,
+    multiprocessors: u32,
     dt: f64,
     omega: f64,
     f: M::Buffer<T>,
@@ -220,7 +264,7 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
         let shape = FlowShape {
             nx,
             ny: 1,
-            pitch: nx,
+            pitch: nx.next_multiple_of(32),
             count_x,
             count_y,
             count_m,
@@ -259,8 +303,18 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
             let values: Vec<T> = values.into_iter().map(T::from_f64).collect();
             machine.upload(&values)
         };
+        let limits = machine.limits()?;
+        // What pads a row is relaxed with it: a gas like the last cell's.
+        let padding = (shape.pitch - nx) as usize;
+        let mut populations = Vec::with_capacity(velocity.nodes() * shape.pitch as usize);
+        for row in initial_populations(problem)?.chunks_exact(nx as usize) {
+            populations.extend_from_slice(row);
+            populations.extend(row.last().into_iter().cycle().take(padding));
+        }
         Ok(Self {
-            f: upload(initial_populations(problem)?)?,
+            at_once: AtOnce::new(&shape, size_of::<T>(), &limits),
+            multiprocessors: limits.multiprocessors,
+            f: upload(populations)?,
             axes: upload(axes)?,
             pairs: upload(pairs)?,
             incoming: upload(incoming)?,
@@ -289,22 +343,48 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
                     },
                 )
             }
-            SeparateKernel::Collision => self.machine.launch(
+            SeparateKernel::Collision => self.collide(),
+        }
+    }
+
+    fn collide(&mut self) -> Result<()> {
+        let Self {
+            shape, dt, omega, ..
+        } = *self;
+        if let Some(way) = self.at_once {
+            return self.machine.launch(
                 Grid {
-                    blocks: self.shape.nx.div_ceil(collide_cells(size_of::<T>())),
-                    threads: COLLIDE_THREADS,
+                    blocks: way.tiles(&shape, size_of::<T>()).min(self.multiprocessors),
+                    threads: AT_ONCE_THREADS,
                 },
-                kernels::collide_line {
+                kernels::collide_line_at_once {
                     axes: &self.axes,
                     pairs: &self.pairs,
                     f: &mut self.f,
                     fields: &mut self.fields,
-                    shape: self.shape,
-                    dt: self.dt,
-                    omega: self.omega,
+                    shape,
+                    dt,
+                    omega,
+                    lanes: way.lanes,
+                    staged: way.staged,
                 },
-            ),
+            );
         }
+        self.machine.launch(
+            Grid {
+                blocks: shape.nx.div_ceil(collide_cells(size_of::<T>())),
+                threads: COLLIDE_THREADS,
+            },
+            kernels::collide_line {
+                axes: &self.axes,
+                pairs: &self.pairs,
+                f: &mut self.f,
+                fields: &mut self.fields,
+                shape,
+                dt,
+                omega,
+            },
+        )
     }
 
     /// Takes time steps.
@@ -346,5 +426,82 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
             }
             Ok(())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Shock;
+    use super::*;
+    use crate::emulator::Emulator;
+
+    #[test]
+    fn a_block_with_several_tiles_does_what_several_blocks_do() {
+        let shock = Shock {
+            cells: 21,
+            velocities: vec![18, 19, 17],
+            conservative: false,
+            ..Shock::new(1.5).unwrap()
+        };
+        let populations = |multiprocessors: Option<u32>| {
+            let problem = shock.problem().unwrap();
+            let mut kernels =
+                SeparateKernels::<_, f32>::new(Emulator::default(), &problem, 0.05).unwrap();
+            let way = kernels.at_once.unwrap();
+            assert!(way.staged > 0);
+            if let Some(multiprocessors) = multiprocessors {
+                kernels.multiprocessors = multiprocessors;
+            }
+            kernels.advance(2).unwrap();
+            let mut f = vec![0.0; kernels.f.len()];
+            kernels.machine.read(&kernels.f, &mut f).unwrap();
+            (f, kernels.fields().unwrap())
+        };
+        let all = populations(None);
+        assert!(all.0.iter().all(|f| f.is_finite()));
+        for multiprocessors in [1, 2] {
+            assert!(populations(Some(multiprocessors)) == all);
+        }
+    }
+
+    #[test]
+    fn rows_are_wide_where_there_is_room_and_no_multiprocessor_idles() {
+        let shape = |nx: u32, n: u32| FlowShape {
+            nx,
+            ny: 1,
+            pitch: nx.next_multiple_of(32),
+            count_x: n,
+            count_y: n,
+            count_m: n,
+            integrated: 0,
+            flow: 1,
+            shakhov: 0,
+            left: face::TABLE,
+            right: face::TABLE,
+            bottom: face::PERIODIC,
+            top: face::PERIODIC,
+        };
+        let h200 = Limits {
+            shared_bytes_per_block: 232_448,
+            shared_bytes_per_multiprocessor: 233_472,
+            multiprocessors: 132,
+            free_bytes: 1 << 37,
+        };
+        let turing = Limits {
+            shared_bytes_per_block: 64 * 1024,
+            shared_bytes_per_multiprocessor: 64 * 1024,
+            multiprocessors: 40,
+            free_bytes: 1 << 34,
+        };
+        let way = |nx, n, bytes, limits| {
+            AtOnce::new(&shape(nx, n), bytes, limits).map(|way| (way.lanes, way.staged))
+        };
+        assert_eq!(way(8192, 20, 4, &h200), Some((2, 4)));
+        assert_eq!(way(8192, 12, 4, &h200), Some((8, 3)));
+        assert_eq!(way(1024, 12, 4, &h200), Some((2, 0)));
+        assert_eq!(way(8192, 32, 4, &h200), None);
+        assert_eq!(way(128, 20, 4, &h200), Some((2, 4)));
+        assert_eq!(way(8192, 20, 4, &turing), None);
+        assert_eq!(way(8192, 12, 4, &turing), Some((4, 0)));
     }
 }

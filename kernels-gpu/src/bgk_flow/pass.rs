@@ -20,9 +20,24 @@ pub(crate) struct Pass<'a, S, T: Real, P> {
     pub(crate) scratch: Shared<'a, T>,
     pub(crate) shape: &'a FlowShape,
     pub(crate) groups: u32,
+    /// Whether the last tiles of the last nodes come first.
+    pub(crate) turned: bool,
 }
 
 impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
+    /// The number of this block in the order in which tiles are taken up.
+    ///
+    /// Where every other pass takes them up from the last on, the populations that the pass before wrote last come first, while they are in the L2 cache.
+    #[inline(always)]
+    pub(crate) fn block(&self) -> u32 {
+        let (t, last) = (self.t, self.t.grid_dim().wrapping_sub(1));
+        if self.turned {
+            last - t.block_idx()
+        } else {
+            t.block_idx()
+        }
+    }
+
     /// Whether this v_x flies towards larger x.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

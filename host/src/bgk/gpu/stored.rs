@@ -80,6 +80,8 @@ pub(in crate::bgk) struct Arguments<'a, M: Machine, P: Stored> {
     pub(super) partial: &'a mut M::Buffer<P::Real>,
     pub(super) shape: FlowShape,
     pub(super) groups: u32,
+    /// 1 where it takes up the last tiles first.
+    pub(super) turned: u32,
     /// Whether the pass is to take more nodes at once.
     pub(super) deep: bool,
 }
@@ -177,6 +179,7 @@ impl<T: Real + Default> Stored for Plain<T> {
             partial,
             shape,
             groups,
+            turned,
             deep,
             ..
         } = arguments;
@@ -194,12 +197,13 @@ impl<T: Real + Default> Stored for Plain<T> {
                     partial,
                     shape,
                     groups,
+                    turned,
                 },
             );
         }
         by_kind!(
             machine, kind, blocks, bgk_line, bgk_plane,
-            { f, tables, axes, next, partial, shape, groups },
+            { f, tables, axes, next, partial, shape, groups, turned },
             [
                 line_pass_upwind line_pass_van_leer
                 line_pass_upwind_shakhov line_pass_van_leer_shakhov
@@ -325,11 +329,12 @@ impl Stored for Rounded {
             partial,
             shape,
             groups,
+            turned,
             ..
         } = arguments;
         by_kind!(
             machine, kind, blocks, bgk_line_16, bgk_plane_16,
-            { f, before, scales, clock, tables, axes, next, partial, shape, groups },
+            { f, before, scales, clock, tables, axes, next, partial, shape, groups, turned },
             [
                 line_pass_upwind_16 line_pass_van_leer_16
                 line_pass_upwind_shakhov_16 line_pass_van_leer_shakhov_16
