@@ -3,11 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use rarefy::bgk::separate::SeparateKernels;
 use rarefy::bgk::{
     Axis, Boundaries, Boundary, Cavity, Gas, Mach, Model, Moments, Problem, Scheme, Shock,
     Simulation, SimulationConfig, Space, State, VelocitySpace, Wall,
 };
+use rarefy::emulator::Emulator;
+
+use rarefy::machine::Machine;
 use rarefy::{Backend, Precision};
+use rarefy_kernels::Real;
 use serde_json::Value;
 
 use crate::command::{done, object, refused};
@@ -473,9 +478,6 @@ fn closed_vessels_keep_their_mass_at_any_courant_number() {
 /// with more than it has room for.
 #[test]
 fn the_papers_kernels_take_the_same_steps() {
-    use rarefy::bgk::separate::SeparateKernels;
-    use rarefy::emulator::Emulator;
-
     for (cells, velocities, dt) in [
         (300, vec![14], 0.3),
         (301, vec![13, 8, 9], 0.05),
@@ -490,22 +492,35 @@ fn the_papers_kernels_take_the_same_steps() {
             ..Shock::new(1.5).unwrap()
         };
         let problem = shock.problem().unwrap();
-        let mut separate =
-            SeparateKernels::<_, f64>::new(Emulator::default(), &problem, dt).unwrap();
-        separate.advance(3).unwrap();
-        let [n, u, t] = separate.fields().unwrap();
         let config = SimulationConfig {
             scheme: Scheme::Upwind,
             backend: Backend::Cpu,
-            ..SimulationConfig::new(problem, dt)
+            ..SimulationConfig::new(problem.clone(), dt)
         };
         let mut simulation = Simulation::new(config).unwrap();
         simulation.advance(3).unwrap();
         let states = simulation.states().unwrap();
-        close("n", states.iter().map(|s| s.density), &n, 1e-12);
-        close("u", states.iter().map(|s| s.velocity[0]), &u, 1e-12);
-        close("T", states.iter().map(|s| s.temperature), &t, 1e-12);
+        let compare = |[n, u, t]: [Vec<f64>; 3], tolerance: f64| {
+            close("n", states.iter().map(|s| s.density), &n, tolerance);
+            close("u", states.iter().map(|s| s.velocity[0]), &u, tolerance);
+            close("T", states.iter().map(|s| s.temperature), &t, tolerance);
+        };
+        compare(
+            three_steps::<_, f64>(Emulator::default(), &problem, dt),
+            1e-12,
+        );
+        if let Some(device) = support::device() {
+            compare(three_steps::<_, f64>(device.clone(), &problem, dt), 1e-12);
+            compare(three_steps::<_, f32>(device, &problem, dt), 1e-5);
+        }
     }
+}
+
+/// Density, velocity and temperature after three steps by the paper's kernels.
+fn three_steps<M: Machine, T: Real>(machine: M, problem: &Problem, dt: f64) -> [Vec<f64>; 3] {
+    let mut separate = SeparateKernels::<M, T>::new(machine, problem, dt).unwrap();
+    separate.advance(3).unwrap();
+    separate.fields().unwrap()
 }
 
 /// The command, run in a folder; it must succeed.
