@@ -195,11 +195,8 @@ impl AtOnce {
             at_once_bytes(shape, way.lanes, way.staged, bytes) <= limits.shared_bytes_per_block
         };
         // Rows of 32 bytes take twice as long for each byte as the widest ones, and those between as if they had two lanes more than they have.
-        let cost = |way: &Self| {
-            way.tiles(shape, bytes)
-                .div_ceil(limits.multiprocessors.max(1))
-                * (way.lanes + 2)
-        };
+        let cost =
+            |way: &Self| way.tiles(shape, bytes).div_ceil(at_a_time(limits)) * (way.lanes + 2);
         [2, 4, 8, 16]
             .into_iter()
             .map(|lanes| {
@@ -219,13 +216,19 @@ impl AtOnce {
     }
 }
 
+/// Blocks that run at a time where each has a multiprocessor to itself; one on a machine that does not say.
+fn at_a_time(limits: &Limits) -> u32 {
+    limits.multiprocessors.max(1)
+}
+
 /// A shock wave, or another line of gas between two inflows, by the paper's two kernels.
 #[derive(Debug)]
 pub struct SeparateKernels<M: Machine, T: Real> {
     machine: M,
     shape: FlowShape,
     at_once: Option<AtOnce>,
-    multiprocessors: u32,
+    /// Blocks of the former that run at a time.
+    at_a_time: u32,
     dt: f64,
     omega: f64,
     f: M::Buffer<T>,
@@ -313,7 +316,7 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
         }
         Ok(Self {
             at_once: AtOnce::new(&shape, size_of::<T>(), &limits),
-            multiprocessors: limits.multiprocessors,
+            at_a_time: at_a_time(&limits),
             f: upload(populations)?,
             axes: upload(axes)?,
             pairs: upload(pairs)?,
@@ -354,7 +357,7 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
         if let Some(way) = self.at_once {
             return self.machine.launch(
                 Grid {
-                    blocks: way.tiles(&shape, size_of::<T>()).min(self.multiprocessors),
+                    blocks: way.tiles(&shape, size_of::<T>()).min(self.at_a_time),
                     threads: AT_ONCE_THREADS,
                 },
                 kernels::collide_line_at_once {
@@ -450,7 +453,7 @@ mod tests {
             let way = kernels.at_once.unwrap();
             assert!(way.staged > 0);
             if let Some(multiprocessors) = multiprocessors {
-                kernels.multiprocessors = multiprocessors;
+                kernels.at_a_time = multiprocessors;
             }
             kernels.advance(2).unwrap();
             let mut f = vec![0.0; kernels.f.len()];
