@@ -2,7 +2,7 @@
 
 use crate::bgk_flow::layout::FlowShape;
 use crate::bgk_flow::store::Deviations;
-use crate::bgk_flow::walls::{near_columns, near_rows};
+use crate::bgk_flow::walls::{FACE_ROW_SCRATCH, near_columns, near_rows};
 use crate::bgk_flow::{FACE_THREADS, Faces};
 use crate::kernel;
 use crate::simt::WARP;
@@ -23,12 +23,13 @@ kernel! {
     /// [`faces_along_y()`](crate::bgk_flow::faces_along_y()) of populations in 16 bits.
     pub fn faces_along_y_16(
         t, f: In<u32>, before: In<f32>, scales: In<f32>, axes: In<f32>, tables: In<f32>, partial: Out<f64>; shape: FlowShape, faces: Faces,
-    ) {
+    )
+    shared { scratch: [f64; FACE_ROW_SCRATCH] } {
         let f = Deviations { f, before, scales };
         if faces.sloped != 0 {
-            near_rows::<_, _, _, true>(t, f, axes, tables, partial, &shape, &faces);
+            near_rows::<_, _, _, true>(t, f, axes, tables, partial, scratch, &shape, &faces);
         } else {
-            near_rows::<_, _, _, false>(t, f, axes, tables, partial, &shape, &faces);
+            near_rows::<_, _, _, false>(t, f, axes, tables, partial, scratch, &shape, &faces);
         }
     }
 }

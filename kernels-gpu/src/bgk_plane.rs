@@ -375,6 +375,11 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             let (mut copied, mut s) = (0, 0);
             let (mut filled, mut taken) = (0, 0);
             while s < last {
+                let row = ahead;
+                // Before the copies that follow, behind which they would wait.
+                if copied + 1 >= STAGES && s + 1 < last {
+                    ahead = self.look::<SHAKHOV, W>(column, &nodes.place(shape, s + 1));
+                }
                 if copied < last {
                     let place = nodes.place(shape, copied);
                     self.copy(stages, filled, column, &nodes, &place);
@@ -384,10 +389,6 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
                 copied += 1;
                 if copied < STAGES {
                     continue;
-                }
-                let row = ahead;
-                if s + 1 < last {
-                    ahead = self.look::<SHAKHOV, W>(column, &nodes.place(shape, s + 1));
                 }
                 t.wait_copies(STAGES - 1);
                 let run = |k: usize| {

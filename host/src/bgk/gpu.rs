@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{
-    self as kernels, EQUILIBRIUM_THREADS, EQUILIBRIUM_THREADS_OF_MANY, FACE_ROW_THREADS,
+    self as kernels, EQUILIBRIUM_THREADS, EQUILIBRIUM_THREADS_OF_MANY,
     FACE_SUM_THREADS, FACE_WIDTH, Faces, FlowShape, KEPT, PASS_SUMS_SHAKHOV, Relaxing, SPAN_LIMIT,
     SUMS_BGK, SUMS_SHAKHOV, axis, cells_both_ways, face, leaving, row,
 };
@@ -35,6 +35,8 @@ pub(super) use stored::{Plain, Rounded, Stored};
 const PASS_BLOCKS: u32 = 3000;
 /// The same on a line, where more blocks would leave more partial sums and fewer groups than the warps can share evenly: ten rounds on an H200.
 const LINE_BLOCKS: u32 = 2670;
+/// Blocks of the walk along the lower and upper faces, of which half have something to do; each leaves partial sums that are added up.
+const FACE_BLOCKS: u32 = 1200;
 /// Newton steps for Maxwellians without a good start.
 const FIRST_STEPS: u32 = 12;
 /// The same from the correction of the step before: each squares the error. On a fine grid of velocities the correction is small, and its change in a
@@ -242,11 +244,9 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             &start.tables[..1]
         };
         let face_pairs = count_x * count_y;
-        let face_tiles = shape
-            .nx
-            .div_ceil(cells_both_ways(sloped))
-            .div_ceil(FACE_ROW_THREADS / 32);
-        let face_range = face_pairs.div_ceil((1000 / (2 * face_tiles)).clamp(1, face_pairs));
+        let face_tiles = shape.nx.div_ceil(cells_both_ways(sloped));
+        let face_range =
+            face_pairs.div_ceil((FACE_BLOCKS / (2 * face_tiles)).clamp(1, face_pairs));
         let faces = Faces {
             seen: start.walls,
             walls: start.walls,
@@ -484,10 +484,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         }
         if seen & 0b1100 != 0 {
             let sloped = faces.sloped != 0;
-            let blocks = shape
-                .nx
-                .div_ceil(cells_both_ways(sloped))
-                .div_ceil(FACE_ROW_THREADS / 32);
+            let blocks = shape.nx.div_ceil(cells_both_ways(sloped));
             P::faces_along_y(
                 &*self.machine,
                 kept(),

@@ -29,6 +29,8 @@ use frequency::{Frequency, way};
 const CELL_THREADS: u32 = 128;
 /// Most distributions that are evaluated together: enough to fill any GPU with the smallest grid.
 const MOST_TOGETHER: u64 = 1024;
+/// Evaluations that are recorded together to be timed.
+const TIMES_OF_A_GRAPH: u32 = 8;
 /// Time steps between two visits of the host.
 const ROWS: usize = 64;
 
@@ -392,39 +394,50 @@ impl<M: Machine + 'static, T: Real> BatchEngine for MachineEngine<M, T> {
 }
 
 impl<M: Machine, T: Real> MachineEngine<M, T> {
+    /// The time of so many repetitions, most of them out of graphs, as a relaxation issues them.
     fn time(&mut self, part: Part, repetitions: u32) -> Result<Duration> {
         let machine = self.machine.clone();
-        if let Part::FrequencyBy(way) = part {
-            let mut frequency = Frequency::<M, T>::new(&*machine, &self.config, self.items, way)?;
-            let mut run = || frequency.frequency(&machine, &self.work, &mut self.frequency);
-            // Loads the kernels.
-            run()?;
-            return machine.time(&mut || (0..repetitions).try_for_each(|_| run()));
-        }
-        machine.time(&mut || {
-            for _ in 0..repetitions {
-                match part {
-                    Part::All => self.evaluate()?,
-                    Part::Gain => self
-                        .gain_of
-                        .gain(&self.machine, &self.work, &mut self.gain)?,
-                    Part::Frequency | Part::FrequencyBy(_) => self.frequency_of.frequency(
+        let mut other = match part {
+            Part::FrequencyBy(way) => Some(Frequency::<M, T>::new(
+                &*machine,
+                &self.config,
+                self.items,
+                way,
+            )?),
+            _ => None,
+        };
+        let mut issue = |times: u32| {
+            (0..times).try_for_each(|_| match part {
+                Part::All => self.evaluate(),
+                Part::Gain => self
+                    .gain_of
+                    .gain(&self.machine, &self.work, &mut self.gain),
+                Part::Frequency | Part::FrequencyBy(_) => other
+                    .as_mut()
+                    .unwrap_or(&mut self.frequency_of)
+                    .frequency(&self.machine, &self.work, &mut self.frequency),
+                Part::Correction => {
+                    self.correction_of.prepare(
                         &self.machine,
-                        &self.work,
-                        &mut self.frequency,
-                    )?,
-                    Part::Correction => {
-                        self.correction_of.prepare(
-                            &self.machine,
-                            &self.f,
-                            &self.frequency,
-                            &self.scales_there,
-                        )?;
-                        self.correct()?;
-                    }
+                        &self.f,
+                        &self.frequency,
+                        &self.scales_there,
+                    )?;
+                    self.correct()
                 }
+            })
+        };
+        // Loads the kernels.
+        issue(1)?;
+        let graph = machine.capture(&mut || issue(TIMES_OF_A_GRAPH))?;
+        machine.time(&mut || {
+            let Some(graph) = &graph else {
+                return issue(repetitions);
+            };
+            for _ in 0..repetitions / TIMES_OF_A_GRAPH {
+                machine.replay(graph)?;
             }
-            Ok(())
+            issue(repetitions % TIMES_OF_A_GRAPH)
         })
     }
 }

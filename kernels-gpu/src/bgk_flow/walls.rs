@@ -20,6 +20,10 @@ pub const FACE_THREADS: u32 = 256;
 pub const FACE_SUM_THREADS: u32 = 512;
 /// Threads of a block of [`faces_along_y()`].
 pub const FACE_ROW_THREADS: u32 = 128;
+/// Nodes of the innermost axis that a thread of [`faces_along_y()`] takes at once.
+const ROW_NODES: u32 = 4;
+/// Words of shared memory of [`faces_along_y()`]: the sums of each thread.
+pub(crate) const FACE_ROW_SCRATCH: u32 = 4 * FACE_ROW_THREADS;
 
 /// What leaves through a face, for each of its cells, in cells of population.
 pub mod leaving {
@@ -70,16 +74,18 @@ kernel! {
 kernel! {
     /// What leaves through the bottom and top faces: partial sums by chunks of nodes.
     ///
-    /// **Block**: 4 tiles of cells along x, one a warp, for one face and one chunk of pairs (v_x, v_y), of which only those that leave count; rows near
+    /// **Block**: one tile of cells along x, one a lane, for one face and one chunk of pairs (v_x, v_y), of which only those that leave count; its warps
+    /// share the nodes, four of the innermost axis at a time: blocks are few, and what they wait for is memory. Rows near
     /// the face are relaxed and streamed along x as in the pass, which reads (k + 1)/ny of all populations.
-    /// **No race**: each partial sum has one writer.
+    /// **No race**: each shared word and each partial sum has one writer; a barrier lies between the warps' sums and their sum, in the order of the warps.
     pub fn faces_along_y<T: Real>(
         t, f: In<T>, axes: In<T>, tables: In<T>, partial: Out<f64>; shape: FlowShape, faces: Faces,
-    ) for f32, f64 {
+    ) for f32, f64
+    shared { scratch: [f64; FACE_ROW_SCRATCH] } {
         if faces.sloped != 0 {
-            near_rows::<_, _, _, true>(t, f, axes, tables, partial, &shape, &faces);
+            near_rows::<_, _, _, true>(t, f, axes, tables, partial, scratch, &shape, &faces);
         } else {
-            near_rows::<_, _, _, false>(t, f, axes, tables, partial, &shape, &faces);
+            near_rows::<_, _, _, false>(t, f, axes, tables, partial, scratch, &shape, &faces);
         }
     }
 }
@@ -199,55 +205,122 @@ pub(crate) fn relaxed<S: Simt, T: Real, P: Populations<T>>(
     tables: impl Tables<T>,
     axes: In<'_, T>,
     shape: &FlowShape,
-    node: [u32; 3],
+    [jx, jy, m]: [u32; 3],
     column: u32,
     place: u32,
 ) -> T {
-    let f = f.population(t, shape, node, place);
-    relaxation::<S, T, P>(t, f, tables, axes, shape, node, column)
+    let nodes = Inner([m]);
+    let [value] = nodes.relaxed(t, f, tables, axes, shape, [jx, jy], column, place);
+    value
 }
 
-/// What a column of the tables makes of the value `f` of a node.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn relaxation<S: Simt, T: Real, P: Populations<T>>(
-    t: &S,
-    f: T,
-    tables: impl Tables<T>,
-    axes: In<'_, T>,
-    shape: &FlowShape,
-    [jx, jy, m]: [u32; 3],
-    column: u32,
-) -> T {
-    let at = |row: u32| tables.at(t, shape, row, column);
-    let mut share = at(row::X + jx) * at(shape.row_y() + jy);
-    if shape.shakhov != 0 {
-        let of = |e: u32| axes.get(t, e as usize);
-        let heat = tables.heat(t, shape, column, of(shape.axis_x(jx) + axis::VELOCITY));
-        let (alpha, beta) = heat.at(of(shape.axis_y(jy) + axis::VELOCITY));
-        let mut argument = of(shape.axis_m(m) + axis::FRACTION);
-        if shape.integrated > 0 {
-            argument *= at(shape.row_m() + 1);
+/// Some nodes of the innermost axis.
+#[derive(Clone, Copy)]
+struct Inner<const K: usize>([u32; K]);
+
+impl<const K: usize> Inner<K> {
+    /// Their relaxed populations.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[allow(clippy::too_many_arguments, reason = "what a population depends on")]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn relaxed<S: Simt, T: Real, P: Populations<T>>(
+        self,
+        t: &S,
+        f: P,
+        tables: impl Tables<T>,
+        axes: In<'_, T>,
+        shape: &FlowShape,
+        [jx, jy]: [u32; 2],
+        column: u32,
+        place: u32,
+    ) -> [T; K] {
+        let mut values = [T::ZERO; K];
+        let mut k = 0;
+        while k < K {
+            values[k] = f.population(t, shape, [jx, jy, self.0[k]], place);
+            k += 1;
         }
-        share *= beta.mul_add(argument, alpha);
-    } else if P::DEVIATIONS {
-        share *= at(row::HEAT);
+        self.relaxation::<S, T, P>(t, values, tables, axes, shape, [jx, jy], column)
     }
-    at(row::KEEP).mul_add(f, share * at(shape.row_m() + m))
+
+    /// What a column of the tables makes of their values `f`.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[allow(clippy::too_many_arguments, reason = "what a population depends on")]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn relaxation<S: Simt, T: Real, P: Populations<T>>(
+        self,
+        t: &S,
+        f: [T; K],
+        tables: impl Tables<T>,
+        axes: In<'_, T>,
+        shape: &FlowShape,
+        [jx, jy]: [u32; 2],
+        column: u32,
+    ) -> [T; K] {
+        let at = |row: u32| tables.at(t, shape, row, column);
+        let of = |e: u32| axes.get(t, e as usize);
+        let keep = at(row::KEEP);
+        let mut constant = at(row::X + jx) * at(shape.row_y() + jy);
+        let mut slope = T::ZERO;
+        if shape.shakhov != 0 {
+            let heat = tables.heat(t, shape, column, of(shape.axis_x(jx) + axis::VELOCITY));
+            let (alpha, beta) = heat.at(of(shape.axis_y(jy) + axis::VELOCITY));
+            slope = beta * constant;
+            if shape.integrated > 0 {
+                slope *= at(shape.row_m() + 1);
+            }
+            constant *= alpha;
+        } else if P::DEVIATIONS {
+            constant *= at(row::HEAT);
+        }
+        let mut values = f;
+        let mut k = 0;
+        while k < K {
+            let m = self.0[k];
+            let share = if shape.shakhov != 0 {
+                slope.mul_add(of(shape.axis_m(m) + axis::FRACTION), constant)
+            } else {
+                constant
+            };
+            values[k] = keep.mul_add(f[k], share * at(shape.row_m() + m));
+            k += 1;
+        }
+        values
+    }
 }
 
 /// What leaves through an end, with `at(d)` the cell at the distance d from it: the last cell itself has no slope.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-fn outflow<T: Real>(at: impl Fn(u32) -> T, whole: u32, fraction: T, sloped: bool) -> T {
+fn outflow<T: Real, const K: usize>(
+    at: impl Fn(u32) -> [T; K],
+    whole: u32,
+    fraction: T,
+    sloped: bool,
+) -> [T; K] {
     let here = at(whole);
-    let mut out = fraction * here;
+    let mut out = here;
+    let mut k = 0;
+    while k < K {
+        out[k] *= fraction;
+        k += 1;
+    }
     if sloped && whole > 0 {
-        let (before, after) = (here - at(whole + 1), at(whole - 1) - here);
-        out += limited(fraction * (T::ONE - fraction), before, after);
+        let (beyond, next) = (at(whole + 1), at(whole - 1));
+        let mut k = 0;
+        while k < K {
+            let (before, after) = (here[k] - beyond[k], next[k] - here[k]);
+            out[k] += limited(fraction * (T::ONE - fraction), before, after);
+            k += 1;
+        }
     }
     let mut d = 0;
     while d < whole {
-        out += at(d);
+        let all = at(d);
+        let mut k = 0;
+        while k < K {
+            out[k] += all[k];
+            k += 1;
+        }
         d += 1;
     }
     out
@@ -288,11 +361,12 @@ pub(crate) fn near_columns<S: Simt, T: Real, P: Populations<T>>(
                 let d = if d < shape.nx { d } else { shape.nx - 1 };
                 let ix = if side == 0 { d } else { shape.nx - 1 - d };
                 let column = iy * shape.pitch + ix;
-                relaxed(t, f, read, axes, shape, [jx, jy, m], column, column)
+                [relaxed(t, f, read, axes, shape, [jx, jy, m], column, column)]
             };
             let whole = of_x(axis::WHOLE).to_f64() as u32;
             let fraction = of_x(axis::FRACTION);
-            let out = outflow(post, whole, fraction, faces.sloped != 0).to_f64();
+            let [out] = outflow(post, whole, fraction, faces.sloped != 0);
+            let out = out.to_f64();
             let part = read.at(
                 t,
                 shape,
@@ -301,7 +375,8 @@ pub(crate) fn near_columns<S: Simt, T: Real, P: Populations<T>>(
             );
             // What is mirrored has no slopes beyond the face.
             let back = if part > T::ZERO {
-                (part * outflow(post, whole, fraction, false)).to_f64()
+                let [back] = outflow(post, whole, fraction, false);
+                (part * back).to_f64()
             } else {
                 0.0
             };
@@ -372,14 +447,16 @@ pub(crate) fn near_rows<S: Simt, T: Real, P: Populations<T>, const SLOPED: bool>
     axes: In<'_, T>,
     tables: In<'_, T>,
     partial: Out<'_, f64>,
+    scratch: Shared<'_, f64>,
     shape: &FlowShape,
     faces: &Faces,
 ) {
+    const K: usize = ROW_NODES as usize;
     let tiles = shape.nx.div_ceil(cells_both_ways(SLOPED));
-    let (rest, block) = split(t.block_idx(), ceiling(tiles, t.warps()));
+    let (rest, tile) = split(t.block_idx(), tiles);
     let (chunk, side) = split(rest, 2);
-    let tile = block * t.warps() + t.warp();
-    if tile >= tiles || (faces.seen >> (2 + side)) & 1 == 0 {
+    // The same for all threads of the block.
+    if (faces.seen >> (2 + side)) & 1 == 0 {
         return;
     }
     let pairs = shape.count_x * shape.count_y;
@@ -389,9 +466,11 @@ pub(crate) fn near_rows<S: Simt, T: Real, P: Populations<T>, const SLOPED: bool>
     } else {
         pairs
     };
+    let groups = ceiling(shape.count_m, ROW_NODES);
     let mut sums = [0.0; 4];
-    let mut pair = first;
-    while pair < last {
+    let mut item = first * groups + t.warp();
+    while item < last * groups {
+        let (pair, group) = split(item, groups);
         let (jx, jy) = split(pair, shape.count_y);
         let of_x = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
         let of_y = |k: u32| axes.get(t, (shape.axis_y(jy) + k) as usize);
@@ -416,47 +495,65 @@ pub(crate) fn near_rows<S: Simt, T: Real, P: Populations<T>, const SLOPED: bool>
             let own = if own < shape.nx { own } else { shape.nx - 1 };
             // The same for all cells of a face.
             let part = tables.at(t, shape, row::KEEP, shape.face_columns(2 + side) + own);
-            let (mut mass, mut gross, mut energy) = (T::ZERO, T::ZERO, T::ZERO);
-            let mut m = 0;
-            while m < shape.count_m {
-                let of_m = |k: u32| axes.get(t, (shape.axis_m(m) + k) as usize);
-                let at = |d: u32| {
-                    let d = if d < shape.ny { d } else { shape.ny - 1 };
-                    let iy = if side == 0 { d } else { shape.ny - 1 - d };
-                    let column = match from.face {
-                        0 => iy * shape.pitch + from.cell,
-                        1 => shape.face_columns(0) + FACE_WIDTH * iy,
-                        _ => shape.face_columns(1) + FACE_WIDTH * iy,
-                    };
-                    let place = iy * shape.pitch + from.cell;
-                    let post = if from.mirrored && from.face != 0 {
-                        let image =
-                            relaxed(t, f, tables, axes, shape, [jx_from, jy, m], place, place);
-                        let node = [jx, jy, m];
-                        relaxation::<S, T, P>(t, image, tables, axes, shape, node, column)
-                    } else {
-                        relaxed(t, f, tables, axes, shape, [jx_from, jy, m], column, place)
-                    };
-                    // Cells beyond a wall have no slopes.
-                    let curvature = if from.mirrored && from.face != 0 {
-                        T::ZERO
-                    } else {
-                        fraction * (T::ONE - fraction)
-                    };
-                    lanes.shift::<S, T, SLOPED>(t, post, fraction, curvature)
+            // A node beyond the last is the last once more, and counts for nothing.
+            let mut nodes = Inner([shape.count_m - 1; K]);
+            let mut weights = [[T::ZERO; 2]; K];
+            let mut k = 0;
+            while k < K {
+                let m = group * ROW_NODES + k as u32;
+                if m < shape.count_m {
+                    nodes.0[k] = m;
+                    let of_m = |k: u32| axes.get(t, (shape.axis_m(m) + k) as usize);
+                    weights[k] = [of_m(axis::VELOCITY), of_m(axis::WHOLE)];
+                }
+                k += 1;
+            }
+            let at = |d: u32| {
+                let d = if d < shape.ny { d } else { shape.ny - 1 };
+                let iy = if side == 0 { d } else { shape.ny - 1 - d };
+                let column = match from.face {
+                    0 => iy * shape.pitch + from.cell,
+                    1 => shape.face_columns(0) + FACE_WIDTH * iy,
+                    _ => shape.face_columns(1) + FACE_WIDTH * iy,
                 };
-                let whole = of_y(axis::WHOLE).to_f64() as u32;
-                let out = outflow(at, whole, of_y(axis::FRACTION), SLOPED);
-                // What is mirrored has no slopes beyond the face.
-                let back = if part > T::ZERO {
-                    part * outflow(at, whole, of_y(axis::FRACTION), false)
-                } else {
+                let place = iy * shape.pitch + from.cell;
+                let image = from.mirrored && from.face != 0;
+                let at_place = if image { place } else { column };
+                let mut post =
+                    nodes.relaxed(t, f, tables, axes, shape, [jx_from, jy], at_place, place);
+                if image {
+                    post = nodes
+                        .relaxation::<S, T, P>(t, post, tables, axes, shape, [jx, jy], column);
+                }
+                // Cells beyond a wall have no slopes.
+                let curvature = if image {
                     T::ZERO
+                } else {
+                    fraction * (T::ONE - fraction)
                 };
-                mass = of_m(axis::VELOCITY).mul_add(out - back, mass);
-                gross = of_m(axis::VELOCITY).mul_add(out + back, gross);
-                energy = of_m(axis::WHOLE).mul_add(out - back, energy);
-                m += 1;
+                let mut k = 0;
+                while k < K {
+                    post[k] = lanes.shift::<S, T, SLOPED>(t, post[k], fraction, curvature);
+                    k += 1;
+                }
+                post
+            };
+            let whole = of_y(axis::WHOLE).to_f64() as u32;
+            let out = outflow(at, whole, of_y(axis::FRACTION), SLOPED);
+            // What is mirrored has no slopes beyond the face.
+            let mut back = [T::ZERO; K];
+            if part > T::ZERO {
+                back = outflow(at, whole, of_y(axis::FRACTION), false);
+            }
+            let (mut mass, mut gross, mut energy) = (T::ZERO, T::ZERO, T::ZERO);
+            let mut k = 0;
+            while k < K {
+                let [of_mass, of_energy] = weights[k];
+                let back = part * back[k];
+                mass = of_mass.mul_add(out[k] - back, mass);
+                gross = of_mass.mul_add(out[k] + back, gross);
+                energy = of_energy.mul_add(out[k] - back, energy);
+                k += 1;
             }
             let (vx, vy) = (vx.to_f64(), vy.to_f64());
             let (mass, energy) = (mass.to_f64(), energy.to_f64());
@@ -465,15 +562,26 @@ pub(crate) fn near_rows<S: Simt, T: Real, P: Populations<T>, const SLOPED: bool>
             sums[2] += vy * gross.to_f64();
             sums[3] += 0.5 * ((vx * vx + vy * vy) * mass + energy);
         }
-        pair += 1;
+        item += t.warps();
     }
+    let own = |warp: u32, k: u32| (warp * 4 + k) * WARP + t.lane();
+    let mut k = 0;
+    while k < 4 {
+        scratch.set(t, own(t.warp(), k), sums[k as usize]);
+        k += 1;
+    }
+    t.sync_threads();
     let lanes = Lanes::both_ways(t, tile, shape.nx, true, SLOPED);
-    if lanes.gives {
-        let mut k = 0;
-        while k < 4 {
-            let at = ((chunk * 2 + side) * 4 + k) * shape.nx;
-            partial.set(t, at as usize + lanes.cell as usize, sums[k as usize]);
-            k += 1;
+    let mut k = t.warp();
+    while k < 4 && lanes.gives {
+        let mut sum = scratch.get(t, own(0, k));
+        let mut warp = 1;
+        while warp < t.warps() {
+            sum += scratch.get(t, own(warp, k));
+            warp += 1;
         }
+        let at = ((chunk * 2 + side) * 4 + k) * shape.nx;
+        partial.set(t, at as usize + lanes.cell as usize, sum);
+        k += t.warps();
     }
 }

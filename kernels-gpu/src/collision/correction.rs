@@ -9,7 +9,7 @@ use super::reduce::{block_combine, block_sum, scratch_words};
 use crate::kernel;
 use crate::math::Real;
 use crate::memory::{In, Out, Shared};
-use crate::simt::Simt;
+use crate::simt::{Simt, WARP};
 
 /// Index of the entries of the summary that [`conserve()`] writes.
 pub mod summary {
@@ -497,33 +497,58 @@ pub const END_WORDS: u32 = 12;
 pub const STATE_WORDS: u32 = 10 + SYSTEM_WORDS;
 pub(super) const STATE_SYSTEM: u32 = 10;
 
-/// Adds up the words that the blocks of a distribution left, in the order of the blocks; all threads get the sums.
+/// Combines the words that the blocks of a distribution left, each word with 0 to begin with; all threads get the results, which also stay in the first `K`
+/// words of `scratch`.
+///
+/// A warp takes a word, and a lane every 32nd block, as the blocks' words are all that a launch waits for at its start; the order is fixed, so the bits are too.
+#[inline(always)]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(super) fn combine_parts<const K: usize, S: Simt>(
+    t: &S,
+    parts: In<'_, f64>,
+    (item, blocks, words): (u32, u32, u32),
+    scratch: Shared<'_, f64>,
+    combine: impl Fn(u32, f64, f64) -> f64,
+) -> [f64; K] {
+    let mut k = t.warp();
+    while k < K as u32 {
+        let mut value = 0.0;
+        let mut block = t.lane();
+        while block < blocks {
+            let part = parts.get(t, ((item * blocks + block) * words + k) as usize);
+            value = combine(k, value, part);
+            block += WARP;
+        }
+        value = combine(k, value, t.shuffle_xor(value, 16));
+        value = combine(k, value, t.shuffle_xor(value, 8));
+        value = combine(k, value, t.shuffle_xor(value, 4));
+        value = combine(k, value, t.shuffle_xor(value, 2));
+        value = combine(k, value, t.shuffle_xor(value, 1));
+        if t.lane() == 0 {
+            scratch.set(t, k, value);
+        }
+        k += t.warps();
+    }
+    t.sync_threads();
+    let mut values = [0.0; K];
+    let mut k = 0;
+    while k < K {
+        values[k] = scratch.get(t, k as u32);
+        k += 1;
+    }
+    values
+}
+
+/// Adds up the words that the blocks of a distribution left; see [`combine_parts`].
 #[inline(always)]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 pub(super) fn sum_parts<const K: usize, S: Simt>(
     t: &S,
     parts: In<'_, f64>,
-    (item, blocks, words): (u32, u32, u32),
+    of: (u32, u32, u32),
     scratch: Shared<'_, f64>,
 ) -> [f64; K] {
-    let k = t.thread_idx();
-    if k < K as u32 {
-        let mut sum = 0.0;
-        let mut block = item * blocks;
-        while block < (item + 1) * blocks {
-            sum += parts.get(t, (block * words + k) as usize);
-            block += 1;
-        }
-        scratch.set(t, k, sum);
-    }
-    t.sync_threads();
-    let mut sums = [0.0; K];
-    let mut k = 0;
-    while k < K {
-        sums[k] = scratch.get(t, k as u32);
-        k += 1;
-    }
-    sums
+    combine_parts(t, parts, of, scratch, |_, a, b| a + b)
 }
 
 /// Writes the coefficients and the sums over the grid of one distribution; the sums are in the first words of `scratch`.
@@ -577,17 +602,12 @@ kernel! {
     shared { scratch: [f64; scratch_words(MOMENT_WORDS)], words: [f64; SYSTEM_WORDS] } {
         let item = t.block_idx() as usize;
         if blocks > 0 && state.get(t, item * STATE_WORDS as usize) == 1.0 {
-            let part = (t.block_idx(), blocks, END_WORDS);
-            let _: [f64; 11] = sum_parts(t, ends, part, scratch);
+            let of = (t.block_idx(), blocks, END_WORDS);
+            // Sums but for the last word, the largest outflow.
+            let [.., outflow]: [f64; END_WORDS as usize] =
+                combine_parts(t, ends, of, scratch, |k, a, b| if k + 1 < END_WORDS { a + b } else { a.max(b) });
             let at = |k: usize| deltas.get(t, 5 * item + k);
             let delta = [at(0), at(1), at(2), at(3), at(4)];
-            let mut outflow = 0.0;
-            let mut block = t.block_idx() * blocks;
-            while block < (t.block_idx() + 1) * blocks {
-                let other = ends.get(t, (block * END_WORDS) as usize + 11);
-                outflow = if other > outflow { other } else { outflow };
-                block += 1;
-            }
             summarise(t, summary, (item, 0.0, factor), &delta, outflow, scratch);
         } else {
             let cells = Cells::of(t, t.block_idx(), &shape, f, gain, frequency, scales);

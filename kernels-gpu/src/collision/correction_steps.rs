@@ -1,7 +1,7 @@
 //! The conservative correction by several blocks a distribution, for grids over which one block would take long.
 //!
 //! Four steps, each a launch, as a sum over the grid must be complete before the next one begins. Each leaves a few words a block,
-//! which the next one adds up in the order of the blocks, so the bits do not depend on when a block runs.
+//! which the next one adds up in a fixed order, so the bits do not depend on when a block runs.
 
 use super::GridShape;
 use super::correction::{
