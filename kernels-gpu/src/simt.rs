@@ -130,8 +130,9 @@ pub trait Simt {
     /// Starts a copy of the 16 bytes from element `index` of global memory on to element `place` of shared memory, or writes zeros there where not
     /// `there`; both are multiples of 16 bytes.
     ///
-    /// The copy is done when [`wait_copies`](Self::wait_copies) says so, for the thread that started it, and for the others a barrier later. Capability 8.0
-    /// and later copy past the registers while the thread goes on; elsewhere, and in the emulator, the copy is done at once.
+    /// The copy is done when [`wait_copies`](Self::wait_copies) says so, for the thread that started it, and for the others a barrier later: until then nobody
+    /// touches the destination or changes the source, which the emulator checks. Capability 8.0 and later copy past the registers while the thread goes
+    /// on; elsewhere the copy is done at once.
     #[doc(hidden)]
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
@@ -189,7 +190,9 @@ pub trait Simt {
     /// Ends a group of copies, those that this thread has started since the last group ended: perhaps none.
     #[inline(always)]
     fn end_copies(&self) {}
-    /// Waits until at most the last `pending` groups of this thread's copies, 0 to 3, are under way.
+    /// Waits until at most the last `pending` groups of this thread's copies, 0 to 3, are under way. It does not wait for copies whose group has not ended.
+    ///
+    /// A thread waits for all of its copies before it leaves the kernel.
     #[inline(always)]
     fn wait_copies(&self, pending: u32) {
         let _ = pending;

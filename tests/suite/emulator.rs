@@ -646,6 +646,339 @@ fn copies_of_16_bytes_arrive_or_are_zeros() {
 }
 
 kernel! {
+    /// Reads its own copy when it has waited for all groups but the last `left`; the copy is in a group that has not ended if `open` is 1.
+    pub fn reads_its_copy(t, from: In<u32>, out: Out<u32>; open: u32, left: u32) shared { pad: [u32; 4], tile: [u32; 128] } {
+        let k = t.thread_idx();
+        if k < 4 {
+            pad.set(t, k, k);
+        }
+        from.copy_to::<4, _>(t, 4 * k as usize, tile, 4 * k);
+        if open == 0 {
+            t.end_copies();
+        }
+        t.wait_copies(left);
+        out.set(t, t.global_idx(), tile.get(t, 4 * k + 2));
+    }
+}
+
+kernel! {
+    /// Does not wait, and reads its own copy, writes there, copies there again, or adds there.
+    pub fn touches_its_copy(t, from: In<u32>, out: Out<u32>; how: u32) shared { tile: [u32; 128] } {
+        let k = t.thread_idx();
+        from.copy_beside::<4, _>(t, 4 * k as usize, tile, 4 * k);
+        t.end_copies();
+        match how {
+            0 => out.set(t, t.global_idx(), tile.get_run::<2, _>(t, 4 * k)[0]),
+            1 => tile.set(t, 4 * k, 1),
+            2 => from.copy_to::<1, _>(t, 0, tile, 4 * k),
+            _ => {
+                tile.atomic_add(t, 4 * k, 1);
+            }
+        }
+        t.wait_copies(0);
+    }
+}
+
+#[test]
+fn accesses_to_own_copies_before_the_wait_are_found() {
+    let machine = Emulator::default();
+    let from = machine.upload(&[5; 128]).unwrap();
+    let mut out = machine.allocate::<u32>(32).unwrap();
+    for (open, left) in [(0, 1), (1, 0)] {
+        let kernel = reads_its_copy {
+            from: &from,
+            out: &mut out,
+            open,
+            left,
+        };
+        let fault = fault_of(&machine, grid(1, 32), kernel);
+        assert_eq!(
+            fault.kind,
+            FaultKind::CopyUnderWay {
+                access: Access::Read
+            }
+        );
+        assert_eq!(fault.memory, Some(Memory::Shared { offset: 16 }));
+        assert_at(&fault, "reads_its_copy", 0, 0, Some(2));
+        assert_other(&fault, 0, 0);
+        let started = fault.other.unwrap().location.unwrap();
+        assert!(started.line() < fault.location.unwrap().line(), "{fault}");
+        let said = "reads element 2 of the shared array at byte 16 before it has waited for its copy there (";
+        assert!(fault.to_string().contains(said), "{fault}");
+    }
+    // What a fault left held is not held in the next launch.
+    let kernel = reads_its_copy {
+        from: &from,
+        out: &mut out,
+        open: 0,
+        left: 0,
+    };
+    machine.launch(grid(1, 32), kernel).unwrap();
+    assert_eq!(fetch(&machine, &out), [5; 32]);
+
+    let all = [Access::Read, Access::Write, Access::Write, Access::Atomic];
+    for (how, access) in (0..).zip(all) {
+        let kernel = touches_its_copy {
+            from: &from,
+            out: &mut out,
+            how,
+        };
+        let fault = fault_of(&machine, grid(1, 32), kernel);
+        assert_eq!(fault.kind, FaultKind::CopyUnderWay { access });
+        assert_at(&fault, "touches_its_copy", 0, 0, Some(0));
+        assert_other(&fault, 0, 0);
+    }
+}
+
+kernel! {
+    /// The second warp reads what the first one copies. `waits` and `barrier` say when the first warp waits and when a barrier comes: 0 first, 1 second,
+    /// 2 not before the second warp reads.
+    pub fn reads_the_copy_of_another(t, from: In<f64>, out: Out<f64>; waits: u32, barrier: u32) shared { tile: [f64; 64] } {
+        let k = t.thread_idx();
+        let copies = k < 32;
+        if copies {
+            tile.copy_16(t, 2 * k, from, 2 * k as usize, k != 9);
+            t.end_copies();
+        }
+        let mut step = 0;
+        while step < 2 {
+            if waits == step && copies {
+                t.wait_copies(0);
+            }
+            if barrier == step {
+                t.sync_threads();
+            }
+            step += 1;
+        }
+        if !copies {
+            out.set(t, t.global_idx() - 32, tile.get(t, 2 * (k - 32) + 1));
+        }
+        t.sync_threads();
+        t.wait_copies(0);
+    }
+}
+
+#[test]
+fn reads_of_other_threads_copies_are_found() {
+    let values: Vec<f64> = (0..64).map(f64::from).collect();
+    let run = |order, waits, barrier| {
+        let machine = Emulator::new(order);
+        let from = machine.upload(&values).unwrap();
+        let mut out = machine.allocate::<f64>(32).unwrap();
+        let kernel = reads_the_copy_of_another {
+            from: &from,
+            out: &mut out,
+            waits,
+            barrier,
+        };
+        if (waits, barrier) == (0, 1) {
+            machine.launch(grid(1, 64), kernel).unwrap();
+            let expected: Vec<_> = (0..32)
+                .map(|k| if k == 9 { 0.0 } else { values[2 * k + 1] })
+                .collect();
+            assert_eq!(fetch(&machine, &out), expected);
+            None
+        } else {
+            Some(fault_of(&machine, grid(1, 64), kernel))
+        }
+    };
+    let under_way = FaultKind::CopyUnderWay {
+        access: Access::Read,
+    };
+    let race = FaultKind::Race {
+        access: Access::Read,
+        other: Access::Write,
+    };
+    for order in ORDERS {
+        assert_eq!(run(order, 0, 1), None);
+    }
+    // A barrier and no wait before it. Where one comes before the read all the same, in the reader's phase, whether it has come depends on the order.
+    for (order, waits, kind, reader) in [
+        (ThreadOrder::Ascending, 2, &under_way, 32),
+        (ThreadOrder::Descending, 2, &under_way, 63),
+        (ThreadOrder::Descending, 1, &under_way, 63),
+        (ThreadOrder::Ascending, 1, &race, 32),
+    ] {
+        let fault = run(order, waits, 0).unwrap();
+        assert_eq!(fault.kind, *kind);
+        assert_eq!(fault.memory, Some(Memory::Shared { offset: 0 }));
+        let index = 2 * (reader as usize - 32) + 1;
+        assert_at(&fault, "reads_the_copy_of_another", 0, reader, Some(index));
+        assert_other(&fault, 0, reader - 32);
+        if fault.kind == under_way {
+            let started = fault.other.unwrap().location.unwrap();
+            assert!(started.line() < fault.location.unwrap().line(), "{fault}");
+            let said = format!(
+                "before thread {} has waited for its copy there",
+                reader - 32
+            );
+            assert!(fault.to_string().contains(&said), "{fault}");
+        }
+    }
+    // A wait and no barrier.
+    let fault = run(ThreadOrder::Ascending, 0, 2).unwrap();
+    assert_eq!(fault.kind, race);
+    assert_at(&fault, "reads_the_copy_of_another", 0, 32, Some(1));
+}
+
+kernel! {
+    /// The first warp copies its words of x, and before it waits they are changed: 0 by itself, or else by the second warp, 1 with a barrier before the
+    /// change and one behind it, 2 with no barrier behind it, 3 by additions that all have seen. Otherwise only when it has waited.
+    pub fn changes_what_it_copies(t, x: InOut<u32>; how: u32) shared { tile: [u32; 32] } {
+        let k = t.thread_idx();
+        let (copies, own) = (k < 32, k as usize % 32);
+        if copies {
+            x.set(t, own, k);
+            x.copy_to::<1, _>(t, own, tile, k);
+            t.end_copies();
+        }
+        if how == 0 && copies {
+            x.set(t, own, k);
+        }
+        t.sync_threads();
+        if how == 3 && !copies {
+            x.atomic_add(t, own, 0);
+        } else if how < 3 && !copies {
+            x.set(t, own, k);
+        }
+        if how != 2 {
+            t.sync_threads();
+        }
+        if how == 3 {
+            x.get(t, own);
+        }
+        t.wait_copies(0);
+        if how > 3 && copies {
+            x.set(t, own, tile.get(t, k) + 1);
+        }
+    }
+}
+
+#[test]
+fn changes_of_what_a_copy_reads_are_found() {
+    let run = |order, how| {
+        let machine = Emulator::new(order);
+        let mut x = machine.allocate(32).unwrap();
+        fault_of(
+            &machine,
+            grid(1, 64),
+            changes_what_it_copies { x: &mut x, how },
+        )
+    };
+    for (order, how, access, other) in [
+        (ThreadOrder::Ascending, 0, Access::Write, 0),
+        (ThreadOrder::Ascending, 1, Access::Write, 32),
+        (ThreadOrder::Ascending, 3, Access::Atomic, 32),
+        (ThreadOrder::Descending, 0, Access::Write, 31),
+        (ThreadOrder::Descending, 1, Access::Write, 63),
+        (ThreadOrder::Descending, 2, Access::Write, 63),
+    ] {
+        let fault = run(order, how);
+        let thread = other % 32;
+        assert_eq!(fault.kind, FaultKind::CopySource { access });
+        assert_eq!(fault.memory, Some(Memory::Global { view: Some(0) }));
+        let index = Some(thread as usize);
+        assert_at(&fault, "changes_what_it_copies", 0, thread, index);
+        assert_other(&fault, 0, other);
+        let line = fault.to_string();
+        assert_eq!(line.contains("itself writes it"), how == 0, "{line}");
+        assert_eq!(line.contains("(the change at "), how == 0, "{line}");
+    }
+    let fault = run(ThreadOrder::Ascending, 2);
+    assert_eq!(
+        fault.kind,
+        FaultKind::Race {
+            access: Access::Write,
+            other: Access::Read
+        }
+    );
+    assert_other(&fault, 0, 0);
+
+    for order in ORDERS {
+        let machine = Emulator::new(order);
+        let mut x = machine.allocate(32).unwrap();
+        let kernel = changes_what_it_copies { x: &mut x, how: 4 };
+        machine.launch(grid(1, 64), kernel).unwrap();
+        assert_eq!(fetch(&machine, &x), (1..33).collect::<Vec<u32>>());
+    }
+}
+
+kernel! {
+    /// Thread 3 leaves with a copy that it has not waited for.
+    pub fn abandons_a_copy(t, from: In<f32>) shared { tile: [f32; 128] } {
+        let k = t.thread_idx();
+        from.copy_to::<4, _>(t, 4 * k as usize, tile, 4 * k);
+        t.end_copies();
+        if k != 3 {
+            t.wait_copies(0);
+        }
+    }
+}
+
+#[test]
+fn copies_that_nobody_waits_for_are_found() {
+    let machine = Emulator::default();
+    let from = machine.upload(&[0.0f32; 128]).unwrap();
+    let fault = fault_of(&machine, grid(1, 32), abandons_a_copy { from: &from });
+    assert_eq!(fault.kind, FaultKind::CopyAbandoned);
+    assert_eq!(fault.memory, Some(Memory::Shared { offset: 0 }));
+    assert_at(&fault, "abandons_a_copy", 0, 3, Some(12));
+}
+
+/// Places of the ring of [`sums_neighbours_in_a_ring()`].
+const RING: u32 = 3;
+
+kernel! {
+    /// Each thread's sum over all rows of its neighbour's word, which come by way of a ring of rows in shared memory, copied two rows ahead.
+    pub fn sums_neighbours_in_a_ring(t, rows: In<u32>, out: Out<u32>; count: u32) shared { ring: [u32; 64 * RING] } {
+        let (k, threads) = (t.thread_idx(), t.block_dim());
+        let copy = |row: u32| {
+            if row < count {
+                rows.copy_to::<1, _>(t, (row * threads + k) as usize, ring, row % RING * threads + k);
+            }
+            t.end_copies();
+        };
+        copy(0);
+        copy(1);
+        let mut sum = 0;
+        let mut row = 0;
+        while row < count {
+            t.wait_copies(1);
+            // The place of the row before is free as well.
+            t.sync_threads();
+            copy(row + 2);
+            sum += ring.get(t, row % RING * threads + (k + 1) % threads);
+            row += 1;
+        }
+        out.set(t, t.global_idx(), sum);
+    }
+}
+
+#[test]
+fn copies_ahead_of_their_use_are_right_in_every_order() {
+    for count in [0, 1, 2, 7] {
+        let rows: Vec<u32> = (0..count * 64).map(|i| i * i % 101).collect();
+        let sum = |k: u32| -> u32 {
+            let word = |row: u32| rows[(row * 64 + (k + 1) % 64) as usize];
+            (0..count).map(word).sum()
+        };
+        let expected: Vec<_> = (0..64).map(sum).collect();
+        for order in ORDERS {
+            let machine = Emulator::new(order);
+            let rows = machine.upload(&rows).unwrap();
+            let mut out = machine.allocate(128).unwrap();
+            let kernel = sums_neighbours_in_a_ring {
+                rows: &rows,
+                out: &mut out,
+                count,
+            };
+            machine.launch(grid(2, 64), kernel).unwrap();
+            assert_eq!(fetch(&machine, &out), expected.repeat(2));
+        }
+    }
+}
+
+kernel! {
     /// Lane 3 shuffles from `source`; lanes listed in `leave` are gone.
     pub fn shuffles_from(t, out: Out<f64>; source: u32, leave: u32) {
         if leave >> t.lane() & 1 == 1 {

@@ -13,6 +13,7 @@ use corosensei::{Coroutine, CoroutineResult};
 use rarefy_kernels::{Kernel, WARP};
 
 use super::book::{self, Record};
+use super::copies::Copies;
 use super::fault::{Activity, Fault, FaultKind, OtherThread};
 use super::memory::Zeroed;
 use super::order::Sequence;
@@ -36,6 +37,8 @@ pub(super) struct Slot {
     /// What it passes in an exchange, and then what it receives.
     pub(super) word: Cell<u32>,
     pub(super) source: Cell<u32>,
+    /// Its copies under way.
+    pub(super) copies: RefCell<Copies>,
 }
 
 impl Slot {
@@ -125,6 +128,7 @@ impl<'a> Block<'a> {
             location: Cell::new(Location::caller()),
             word: Cell::new(0),
             source: Cell::new(0),
+            copies: RefCell::default(),
         };
         Self {
             entry,
@@ -253,11 +257,16 @@ impl<'a> Block<'a> {
             .push((self.block_start.get(), index));
         for slot in &self.slots {
             slot.state.set(State::Runnable);
+            slot.copies.borrow_mut().clear();
         }
 
         let fiber = |(thread, stack)| {
             let body = move |yielder: &_, ()| {
-                let run = || kernel.run(&Thread::new(self, yielder, thread));
+                let run = || {
+                    let thread = Thread::new(self, yielder, thread);
+                    kernel.run(&thread);
+                    thread.leave();
+                };
                 catch_unwind(AssertUnwindSafe(run))
             };
             // SAFETY: the fibers are dropped at the end of this call, which all that the closure borrows outlives.

@@ -66,13 +66,28 @@
 //! If it is of the same one, x, z and y are of one warp phase, hence z and y of one thread, which x is not of; and
 //! y1, being of the latest warp phase, is of that thread too. So x is not ordered after y1.
 //!
-//! The test at the end of this file compares the record with a search through the whole history.
+//! # Copies under way
+//!
+//! An asynchronous copy reads and writes at some time between its start s and its wait w, which are of one thread. Both are noted as accesses of
+//! that thread. That leaves the accesses x in between, of which none may touch the destination and none change the
+//! source. (An x before s that is ordered before s is ordered before all that follows; the same holds behind w.)
+//!
+//! *The destination* is held from s to w: a bit in the first stamp, with which [`Record::note`] reports any x. So the record at w is that at s.
+//!
+//! *The source* may be read. Suppose that the thread itself does not change it, and that no race was found. Then a change c by another thread is
+//! ordered before s or s before c. If it is in another block, it is ordered neither way. So it is of the same block, and
+//! its block phase, or in the same warp its warp phase, is smaller than that of s or greater: its tick is smaller than that of s
+//! if it was made before, and greater if after. A change by the thread itself was made before s, and its tick is not greater. Ticks never
+//! fall from group to group, and any change is in the last group or, if that is of reads, in the one before. So c exists exactly if the first stamp of
+//! the last group of changes has a greater tick than s. That is [`Record::changed_after`].
+//!
+//! The tests at the end of this file compare the record with a search through the whole history.
 
 use super::fault::Access;
 
-/// Bits below the tick in a stamp: written, kind of access, thread.
-const TICK_SHIFT: u32 = 13;
-const THREAD_SHIFT: u32 = 3;
+/// Bits below the tick in a stamp: written, kind of access, held, thread.
+const TICK_SHIFT: u32 = 14;
+const THREAD_SHIFT: u32 = 4;
 const LANE_BITS: u32 = 5;
 const WARP_MASK: u64 = 31 << LANE_BITS;
 
@@ -82,6 +97,8 @@ const KIND: u64 = 3 << 1;
 pub(super) const READ: u64 = 1 << 1;
 pub(super) const WRITE: u64 = 2 << 1;
 pub(super) const ATOMIC: u64 = 3 << 1;
+/// A copy that nobody has waited for writes the element. Kept in the first stamp of the last group, which is of the thread that started it.
+const HELD: u64 = 1 << 3;
 
 /// The starts of what now runs, and the stamp of the thread that asks.
 #[derive(Clone, Copy)]
@@ -111,6 +128,11 @@ pub(super) const fn access_of(stamp: u64) -> Access {
         WRITE => Access::Write,
         _ => Access::Atomic,
     }
+}
+
+/// Whether a stamp is that of a copy under way.
+pub(super) const fn is_held(stamp: u64) -> bool {
+    stamp & HELD != 0
 }
 
 #[inline(always)]
@@ -164,7 +186,34 @@ impl Record {
         self.is_written() && self.last[0] >= start
     }
 
-    /// Notes an access of the asking thread; returns the stamp of an earlier access that races with it, or zero.
+    /// Holds the element for a copy, the write of which the asking thread has just noted.
+    pub(super) const fn hold(&mut self) {
+        self.last[0] |= HELD;
+    }
+
+    /// Notes that the asking thread has waited for the copy for which the element was held.
+    pub(super) const fn release(&mut self, now: &Now) {
+        self.last[0] &= !HELD;
+        let rival = self.note::<WRITE>(now);
+        debug_assert!(rival == 0, "nobody touches a held element");
+    }
+
+    /// The stamp of the last write or atomic addition, if its tick is above that of the given stamp; or zero.
+    pub(super) const fn changed_after(&self, stamp: u64) -> u64 {
+        let change = if self.last[0] & KIND == READ {
+            self.before
+        } else {
+            self.last[0]
+        };
+        if change >> TICK_SHIFT > stamp >> TICK_SHIFT {
+            change
+        } else {
+            0
+        }
+    }
+
+    /// Notes an access of the asking thread; returns the stamp of an earlier access that races with it or of the copy for which the element is held,
+    /// or zero.
     #[inline(always)]
     pub(super) const fn note<const ACCESS: u64>(&mut self, now: &Now) -> u64 {
         // The same thread again, and nobody in between.
@@ -183,6 +232,9 @@ impl Record {
             self.last = [own | WRITTEN, 0];
             self.before = 0;
             return 0;
+        }
+        if is_held(first) {
+            return first;
         }
         if ACCESS == WRITE || first & KIND != ACCESS {
             if now.races(first) {
@@ -225,8 +277,19 @@ mod tests {
 
     #[derive(Clone, Copy, Debug)]
     enum Step {
-        Touch { thread: u32, access: u64 },
-        WarpBarrier { warp: u32 },
+        Touch {
+            thread: u32,
+            access: u64,
+        },
+        /// Starts a copy, if none is under way.
+        Copy {
+            thread: u32,
+        },
+        /// Waits for the copy, if one is under way.
+        Wait,
+        WarpBarrier {
+            warp: u32,
+        },
         BlockBarrier,
         NextBlock,
         NextLaunch,
@@ -258,7 +321,9 @@ mod tests {
         let thread = prop::sample::select(vec![0, 1, 2, 32, 33, 64]);
         let access = prop_oneof![4 => Just(READ), 1 => Just(WRITE), 2 => Just(ATOMIC)];
         prop_oneof![
-            12 => (thread, access).prop_map(|(thread, access)| Step::Touch { thread, access }),
+            12 => (thread.clone(), access).prop_map(|(thread, access)| Step::Touch { thread, access }),
+            2 => thread.prop_map(|thread| Step::Copy { thread }),
+            2 => Just(Step::Wait),
             3 => (0..3u32).prop_map(|warp| Step::WarpBarrier { warp }),
             2 => Just(Step::BlockBarrier),
             1 => Just(Step::NextBlock),
@@ -266,65 +331,192 @@ mod tests {
         ]
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(20_000))]
-        /// The record reports a race exactly when the whole history holds one.
-        #[test]
-        fn record_agrees_with_the_history(steps in prop::collection::vec(step(), 1..40)) {
+    /// What a copy does with the element.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum End {
+        /// The element is of global memory and copied from.
+        Source,
+        /// It is of shared memory and copied to.
+        Destination,
+    }
+
+    /// One element, the clock, and all that happened.
+    struct Model {
+        end: End,
+        record: Record,
+        history: Vec<Past>,
+        /// The copy under way: its thread, the stamp at its start, and how long the history was then.
+        copy: Option<(u32, u64, usize)>,
+        tick: u64,
+        /// Ticks at which the launch, the block, the phase and the warp phases started.
+        starts: [u64; 3],
+        warps: [u64; 3],
+        /// How many of them there were.
+        launches: u32,
+        blocks: u32,
+        phases: u32,
+        counts: [u32; 3],
+    }
+
+    impl Model {
+        fn new(end: End) -> Self {
             let mut record = Record::EMPTY;
             record.fill();
-            let mut history: Vec<Past> = Vec::new();
-            let (mut tick, mut launch, mut block, mut phase) = (1, 1, 1, 1);
-            let mut warps = [1; 3];
-            let (mut launches, mut blocks, mut phases, mut warp_phases) = (0, 0, 0, 0);
-            let mut counts = [0; 3];
+            Self {
+                end,
+                record,
+                history: Vec::new(),
+                copy: None,
+                tick: 1,
+                starts: [1; 3],
+                warps: [1; 3],
+                launches: 0,
+                blocks: 0,
+                phases: 0,
+                counts: [0; 3],
+            }
+        }
+
+        fn now(&self, thread: u32) -> Now {
+            let [launch, block, phase] = self.starts.map(|tick| stamp(tick, 0));
+            Now {
+                forgotten: if self.end == End::Source {
+                    launch
+                } else {
+                    block
+                },
+                block,
+                phase,
+                own: stamp(self.warps[(thread / 32) as usize], thread),
+            }
+        }
+
+        fn access(&self, thread: u32, access: u64) -> Past {
+            Past {
+                launch: self.launches,
+                block: self.blocks,
+                phase: self.phases,
+                warp_phase: self.counts[(thread / 32) as usize],
+                thread,
+                access,
+            }
+        }
+
+        /// Notes an access; true if it is a fault.
+        fn touch(&mut self, thread: u32, access: u64) -> Result<bool, TestCaseError> {
+            let now = self.now(thread);
+            let x = self.access(thread, access);
+            let forgotten = |y: &Past| self.end == End::Destination && y.block != x.block;
+            let races = |y: &&Past| !forgotten(y) && y.races_with(&x);
+            let expected = self.history.iter().any(|y| races(&y));
+            let rival = match access {
+                READ => self.record.note::<READ>(&now),
+                WRITE => self.record.note::<WRITE>(&now),
+                _ => self.record.note::<ATOMIC>(&now),
+            };
+            if self.end == End::Destination
+                && let Some((owner, start, _)) = self.copy
+            {
+                prop_assert!(is_held(rival));
+                prop_assert_eq!(rival >> THREAD_SHIFT, start >> THREAD_SHIFT);
+                prop_assert_eq!(thread_of(rival), owner);
+                return Ok(true);
+            }
+            prop_assert!(!is_held(rival));
+            prop_assert_eq!(rival != 0, expected);
+            let is_rival = |y: &Past| y.thread == thread_of(rival) && y.access == rival & KIND;
+            prop_assert!(!expected || self.history.iter().filter(races).any(is_rival));
+            self.history.push(x);
+            // The thread itself looks up what it changes.
+            let changes_source =
+                access != READ && self.copy.is_some_and(|(owner, ..)| owner == thread);
+            Ok(expected || changes_source)
+        }
+
+        /// Waits for the copy; true if its source was changed.
+        fn wait(&mut self) -> Result<bool, TestCaseError> {
+            let Some((thread, start, length)) = self.copy.take() else {
+                return Ok(false);
+            };
+            let now = self.now(thread);
+            if self.end == End::Destination {
+                self.record.release(&now);
+                self.history.push(self.access(thread, WRITE));
+                return Ok(false);
+            }
+            let between = &self.history[length..];
+            let expected = between.iter().any(|y| y.access != READ);
+            let change = self.record.changed_after(start);
+            prop_assert_eq!(change != 0, expected);
+            if expected {
+                prop_assert!(
+                    between
+                        .iter()
+                        .any(|y| y.access == change & KIND && y.thread == thread_of(change))
+                );
+                return Ok(true);
+            }
+            // A change that nothing orders behind the wait would have been found.
+            prop_assert_eq!(self.record.note::<READ>(&now), 0);
+            self.history.push(self.access(thread, READ));
+            Ok(false)
+        }
+
+        /// Takes a step; true if it is a fault.
+        fn take(&mut self, step: Step) -> Result<bool, TestCaseError> {
+            match step {
+                Step::Touch { thread, access } => return self.touch(thread, access),
+                Step::Copy { thread } => {
+                    if self.copy.is_none() {
+                        let access = if self.end == End::Source { READ } else { WRITE };
+                        if self.touch(thread, access)? {
+                            return Ok(true);
+                        }
+                        if self.end == End::Destination {
+                            self.record.hold();
+                        }
+                        self.copy = Some((thread, self.now(thread).own, self.history.len()));
+                    }
+                }
+                Step::Wait => return self.wait(),
+                Step::WarpBarrier { warp } => {
+                    self.tick += 1;
+                    self.warps[warp as usize] = self.tick;
+                    self.counts[warp as usize] += 1;
+                }
+                Step::BlockBarrier | Step::NextBlock | Step::NextLaunch => {
+                    self.tick += 1;
+                    self.phases += 1;
+                    self.starts[2] = self.tick;
+                    self.warps = [self.tick; 3];
+                    if !matches!(step, Step::BlockBarrier) {
+                        // With a copy under way a thread does not leave; but what it holds must not outlast its block.
+                        self.copy = None;
+                        self.starts[1] = self.tick;
+                        self.blocks += 1;
+                    }
+                    if matches!(step, Step::NextLaunch) {
+                        self.starts[0] = self.tick;
+                        self.launches += 1;
+                    }
+                }
+            }
+            Ok(false)
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        /// The record reports a fault exactly when the whole history holds one.
+        #[test]
+        fn record_agrees_with_the_history(
+            end in prop_oneof![Just(End::Source), Just(End::Destination)],
+            steps in prop::collection::vec(step(), 1..40),
+        ) {
+            let mut model = Model::new(end);
             for step in steps {
-                match step {
-                    Step::Touch { thread, access } => {
-                        let warp = (thread / 32) as usize;
-                        let now = Now {
-                            forgotten: stamp(launch, 0),
-                            block: stamp(block, 0),
-                            phase: stamp(phase, 0),
-                            own: stamp(warps[warp], thread),
-                        };
-                        let x = Past {
-                            launch: launches, block: blocks, phase: phases, warp_phase: counts[warp], thread, access,
-                        };
-                        let expected = history.iter().any(|y| y.races_with(&x));
-                        let rival = match access {
-                            READ => record.note::<READ>(&now),
-                            WRITE => record.note::<WRITE>(&now),
-                            _ => record.note::<ATOMIC>(&now),
-                        };
-                        prop_assert_eq!(rival != 0, expected);
-                        if expected {
-                            prop_assert!(history.iter().any(|y| y.races_with(&x)
-                                && y.thread == thread_of(rival) && y.access == rival & KIND));
-                            break;
-                        }
-                        history.push(x);
-                    }
-                    Step::WarpBarrier { warp } => {
-                        tick += 1;
-                        warps[warp as usize] = tick;
-                        warp_phases += 1;
-                        counts[warp as usize] = warp_phases;
-                    }
-                    later => {
-                        tick += 1;
-                        phase = tick;
-                        phases += 1;
-                        warps = [tick; 3];
-                        if !matches!(later, Step::BlockBarrier) {
-                            block = tick;
-                            blocks += 1;
-                        }
-                        if matches!(later, Step::NextLaunch) {
-                            launch = tick;
-                            launches += 1;
-                        }
-                    }
+                if model.take(step)? {
+                    break;
                 }
             }
         }

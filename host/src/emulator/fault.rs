@@ -22,7 +22,7 @@ pub struct Fault {
     pub index: Option<usize>,
     /// Line of the kernel, where it is known.
     pub location: Option<&'static Location<'static>>,
-    /// The other thread of a race, of a barrier, or of an exchange.
+    /// The other thread of a race, of a copy, of a barrier, or of an exchange.
     pub other: Option<OtherThread>,
 }
 
@@ -46,6 +46,20 @@ pub enum FaultKind {
         /// What the other thread had done.
         other: Access,
     },
+    /// An access to an element of shared memory that an asynchronous copy is to write, which the other thread, perhaps the same one,
+    /// has started and not yet waited for.
+    CopyUnderWay {
+        /// What the thread did.
+        access: Access,
+    },
+    /// The other thread, perhaps the same one, changed an element of global memory after this thread had started to copy it and before it had
+    /// waited for the copy.
+    CopySource {
+        /// What the other thread did.
+        access: Access,
+    },
+    /// The thread leaves the kernel with a copy that it has not waited for, so that nobody can use what it copied.
+    CopyAbandoned,
     /// A block barrier that the other thread does not reach.
     Barrier {
         /// What the other thread does instead.
@@ -132,7 +146,7 @@ pub struct OtherThread {
     pub block: u32,
     /// Its index in the block.
     pub thread: u32,
-    /// Where it waits, if it does.
+    /// Where it waits, if it does; where it started a copy or changed what is copied, if known.
     pub location: Option<&'static Location<'static>>,
 }
 
@@ -164,6 +178,9 @@ impl Fault {
             Some(o) => format!("thread {} of block {}", o.thread, o.block),
             None => "no other thread".into(),
         };
+        let own = self
+            .other
+            .is_some_and(|o| (o.block, o.thread) == (*block, *thread));
         // Writing to a string cannot fail.
         let _ = match kind {
             FaultKind::OutOfBounds { access, len } => {
@@ -178,6 +195,28 @@ impl Fault {
             } => write!(
                 line,
                 "race: {access} element {index} {memory}; {other} {before} it too, with no barrier between them"
+            ),
+            FaultKind::CopyUnderWay { access } => write!(
+                line,
+                "{access} element {index} {memory} before {} for its copy there",
+                if own {
+                    "it has waited".into()
+                } else {
+                    format!("{other} has waited")
+                }
+            ),
+            FaultKind::CopySource { access } => write!(
+                line,
+                "copies element {index} {memory}, and {} it before it has waited for the copy",
+                if own {
+                    format!("itself {access}")
+                } else {
+                    format!("{other} {access}")
+                }
+            ),
+            FaultKind::CopyAbandoned => write!(
+                line,
+                "leaves the kernel before it has waited for its copy to element {index} {memory}"
             ),
             FaultKind::Barrier { instead } => {
                 write!(
@@ -216,7 +255,12 @@ impl Fault {
             let _ = write!(line, " ({location})");
         }
         if let Some(location) = self.other.and_then(|other| other.location) {
-            let _ = write!(line, " (the other at {location})");
+            let what = match kind {
+                FaultKind::CopyUnderWay { .. } => "the copy",
+                FaultKind::CopySource { .. } => "the change",
+                _ => "the other",
+            };
+            let _ = write!(line, " ({what} at {location})");
         }
         line
     }

@@ -10,6 +10,9 @@
 //! | [`OutOfBounds`](FaultKind::OutOfBounds) | an index is not in the view |
 //! | [`Unwritten`](FaultKind::Unwritten) | global or shared memory is read that nobody wrote |
 //! | [`Race`](FaultKind::Race) | two threads touch an element with no barrier between them, one writes, not both are atomic |
+//! | [`CopyUnderWay`](FaultKind::CopyUnderWay) | an element is touched to which an asynchronous copy is under way: its thread has not waited for it |
+//! | [`CopySource`](FaultKind::CopySource) | an element is changed from which an asynchronous copy is under way |
+//! | [`CopyAbandoned`](FaultKind::CopyAbandoned) | a thread leaves the kernel with a copy under way |
 //! | [`Barrier`](FaultKind::Barrier) | a thread does not reach a block barrier where others wait |
 //! | [`WarpOperation`](FaultKind::WarpOperation) | a lane takes no part in a warp barrier, shuffle or ballot of its warp |
 //! | [`InactiveLane`](FaultKind::InactiveLane) | a shuffle names a lane that takes no part, or none at all |
@@ -25,6 +28,7 @@
 
 mod block;
 mod book;
+mod copies;
 mod fault;
 mod memory;
 mod order;

@@ -7,11 +7,12 @@ use std::panic::Location;
 use corosensei::Yielder;
 use rarefy_kernels::memory::Atomic;
 use rarefy_kernels::simt::Lane;
-use rarefy_kernels::{Element, Region, Simt, WARP};
+use rarefy_kernels::{Element, Real, Region, Simt, WARP};
 
 use super::block::{Block, State};
 use super::book::{self, ATOMIC, Now, READ, Record, WRITE};
-use super::fault::{Activity, Fault, FaultKind, Memory, OtherThread};
+use super::copies::{Pending, Run};
+use super::fault::{Access, Activity, Fault, FaultKind, Memory, OtherThread};
 
 /// One thread of a launch on the emulator: the machine that kernels see there.
 pub struct Thread<'a> {
@@ -20,6 +21,17 @@ pub struct Thread<'a> {
     index: u32,
     /// Tick of the warp phase and index, as the book of accesses writes them.
     stamp: Cell<u64>,
+    /// Whether it has copies under way.
+    copies: Cell<bool>,
+}
+
+/// What a copy writes.
+#[derive(Clone, Copy)]
+enum Source<T> {
+    /// The elements of a region from one on.
+    Elements(Region<T>, usize),
+    /// One value everywhere.
+    Value(T),
 }
 
 impl fmt::Debug for Thread<'_> {
@@ -40,6 +52,15 @@ impl<'a> Thread<'a> {
             yielder,
             index,
             stamp: Cell::new(block.stamp_of(index)),
+            copies: Cell::new(false),
+        }
+    }
+
+    /// Ends the kernel for this thread.
+    #[inline(always)]
+    pub(super) fn leave(&self) {
+        if self.copies.get() {
+            self.abandon_copies();
         }
     }
 
@@ -74,6 +95,22 @@ impl<'a> Thread<'a> {
         slot.word.get()
     }
 
+    /// What the book of global or shared memory needs to know of the present.
+    #[inline(always)]
+    fn now(&self, shared: bool) -> Now {
+        let (block, phase) = self.block.starts();
+        Now {
+            forgotten: if shared {
+                block
+            } else {
+                self.block.launch_start()
+            },
+            block,
+            phase,
+            own: self.stamp.get(),
+        }
+    }
+
     /// Checks an access to element `index` and enters it in the book.
     #[inline(always)]
     fn touch<const ACCESS: u64, T: Element>(
@@ -94,32 +131,28 @@ impl<'a> Thread<'a> {
         }
         let block = self.block;
         let shared = region.book.addr() & SHARED_TAG;
-        let records: *mut Record = region.book.wrapping_byte_sub(shared).cast();
         // SAFETY: a region with a book comes from a buffer, which the launch borrows, or from `shared`; both point to as
         // many records as there are elements. Threads take turns on one CPU thread, and no reference to a record
         // outlives this call.
-        let record = unsafe { &mut *records.add(index) };
-        let (block_start, phase) = block.starts();
-        let (forgotten, needed) = if shared == 0 {
-            (block.launch_start(), 0)
-        } else {
-            (block_start, block_start)
-        };
+        let record = unsafe { &mut *record_of(region, index) };
+        let now = self.now(shared != 0);
+        let needed = if shared == 0 { 0 } else { now.block };
         if ACCESS != WRITE && !record.is_written_since(needed) {
             self.fail_access(FaultKind::Unwritten, region, index, location, None);
         }
-        let rival = record.note::<ACCESS>(&Now {
-            forgotten,
-            block: block_start,
-            phase,
-            own: self.stamp.get(),
-        });
+        let rival = record.note::<ACCESS>(&now);
         if rival != 0 {
-            let kind = FaultKind::Race {
-                access: book::access_of(ACCESS),
-                other: book::access_of(rival),
+            let access = book::access_of(ACCESS);
+            let kind = if book::is_held(rival) {
+                FaultKind::CopyUnderWay { access }
+            } else {
+                let other = book::access_of(rival);
+                FaultKind::Race { access, other }
             };
             self.fail_access(kind, region, index, location, Some(rival));
+        }
+        if ACCESS != READ && shared == 0 && self.copies.get() {
+            self.check_own_sources(record, book::access_of(ACCESS), location);
         }
         block.counts.add::<ACCESS>(shared, size_of::<T>());
     }
@@ -144,10 +177,17 @@ impl<'a> Thread<'a> {
                 offset: self.block.shared_offset(region.pointer.addr()),
             }
         };
-        let other = rival.map(|stamp| OtherThread {
-            block: self.block.block_at(stamp),
-            thread: book::thread_of(stamp),
-            location: None,
+        let other = rival.map(|stamp| {
+            let thread = book::thread_of(stamp);
+            let started = || {
+                let copies = self.block.slot(thread).copies.borrow();
+                Some(copies.to(record_of(region, index))?.location)
+            };
+            OtherThread {
+                block: self.block.block_at(stamp),
+                thread,
+                location: book::is_held(stamp).then(started).flatten(),
+            }
         });
         self.fail(kind, Some(memory), Some(index), location, other)
     }
@@ -176,6 +216,180 @@ impl<'a> Thread<'a> {
         loop {
             self.yielder.suspend(());
         }
+    }
+}
+
+/// Where the record of an element lies.
+#[inline(always)]
+fn record_of<T>(region: Region<T>, index: usize) -> *mut Record {
+    let shared = region.book.addr() & SHARED_TAG;
+    let records: *mut Record = region.book.wrapping_byte_sub(shared).cast();
+    records.wrapping_add(index)
+}
+
+/// Copies: see [`copies`](super::copies) for what is noted and when.
+impl Thread<'_> {
+    /// Starts a copy of `len` elements to those from `place` on.
+    fn start_copy<T: Element>(
+        &self,
+        source: Source<T>,
+        to: Region<T>,
+        place: usize,
+        len: usize,
+        location: &'static Location<'static>,
+    ) {
+        for k in 0..len {
+            let value = match source {
+                Source::Elements(from, index) => self.load_at(from, index + k, location),
+                Source::Value(value) => value,
+            };
+            self.store_at(to, place + k, value, location);
+            // SAFETY: the store has checked that there is such a record; no other reference to it exists.
+            unsafe { (*record_of(to, place + k)).hold() };
+        }
+        let run = |region: Region<T>, index| Run {
+            region: region.pointer.addr(),
+            index,
+            len,
+            records: record_of(region, index),
+        };
+        self.copies.set(true);
+        self.block
+            .slot(self.index)
+            .copies
+            .borrow_mut()
+            .start(Pending {
+                from: match source {
+                    Source::Elements(from, index) => Some(run(from, index)),
+                    Source::Value(_) => None,
+                },
+                to: run(to, place),
+                stamp: self.stamp.get(),
+                location,
+            });
+    }
+
+    /// Waits for all but the last `groups` groups of copies.
+    fn finish_copies(&self, groups: usize) {
+        let mut changed = None;
+        {
+            let mut copies = self.block.slot(self.index).copies.borrow_mut();
+            for copy in copies.wait(groups) {
+                let change = self.finish(&copy);
+                changed = changed.or(change.map(|(index, stamp)| (copy, index, stamp)));
+            }
+            self.copies.set(copies.first().is_some());
+        }
+        if let Some((copy, index, stamp)) = changed {
+            let writer = OtherThread {
+                block: self.block.block_at(stamp),
+                thread: book::thread_of(stamp),
+                location: None,
+            };
+            self.fail_source(&copy, index, book::access_of(stamp), writer);
+        }
+    }
+
+    /// Notes that a copy is done; the first element of its source that another thread has changed meanwhile, if there is one, and when.
+    fn finish(&self, copy: &Pending) -> Option<(usize, u64)> {
+        let now = self.now(true);
+        for (record, _) in copy.to.elements() {
+            // SAFETY: the copy's start has found the record; the launch borrows its book, and no other reference to it exists.
+            unsafe { (*record).release(&now) };
+        }
+        // With no barrier since the start, what was noted then stands for now too.
+        if copy.stamp == now.own {
+            return None;
+        }
+        let now = self.now(false);
+        copy.from?.elements().find_map(|(record, index)| {
+            // SAFETY: as above.
+            let record = unsafe { &mut *record };
+            let change = record.changed_after(copy.stamp);
+            if change != 0 {
+                return Some((index, change));
+            }
+            let rival = record.note::<READ>(&now);
+            debug_assert!(rival == 0, "no change, no race");
+            None
+        })
+    }
+
+    /// Finds a copy of this thread's own that may still read the element that it changes.
+    #[inline(never)]
+    fn check_own_sources(
+        &self,
+        record: *const Record,
+        access: Access,
+        location: &'static Location<'static>,
+    ) {
+        let found = self.block.slot(self.index).copies.borrow().from(record);
+        if let Some((copy, index)) = found {
+            let writer = OtherThread {
+                block: self.block.index(),
+                thread: self.index,
+                location: Some(location),
+            };
+            self.fail_source(&copy, index, access, writer);
+        }
+    }
+
+    /// Reports that the source of a copy under way was changed.
+    fn fail_source(&self, copy: &Pending, index: usize, access: Access, writer: OtherThread) -> ! {
+        let memory = copy.from.map(|from| Memory::Global {
+            view: self.block.view_at(from.region),
+        });
+        self.fail(
+            FaultKind::CopySource { access },
+            memory,
+            Some(index),
+            copy.location,
+            Some(writer),
+        )
+    }
+
+    /// Reports that the thread leaves with copies under way.
+    #[cold]
+    #[inline(never)]
+    fn abandon_copies(&self) {
+        let first = self.block.slot(self.index).copies.borrow().first();
+        if let Some(copy) = first {
+            let memory = Memory::Shared {
+                offset: self.block.shared_offset(copy.to.region),
+            };
+            self.fail(
+                FaultKind::CopyAbandoned,
+                Some(memory),
+                Some(copy.to.index),
+                copy.location,
+                None,
+            );
+        }
+    }
+
+    #[inline(always)]
+    fn load_at<T: Element>(
+        &self,
+        region: Region<T>,
+        index: usize,
+        location: &'static Location<'static>,
+    ) -> T {
+        self.touch::<READ, T>(region, index, location);
+        // SAFETY: `touch` has checked the index, and that the element was written.
+        unsafe { region.pointer.add(index).read() }
+    }
+
+    #[inline(always)]
+    fn store_at<T: Element>(
+        &self,
+        region: Region<T>,
+        index: usize,
+        value: T,
+        location: &'static Location<'static>,
+    ) {
+        self.touch::<WRITE, T>(region, index, location);
+        // SAFETY: `touch` has checked the index.
+        unsafe { region.pointer.add(index).write(value) }
     }
 }
 
@@ -224,16 +438,48 @@ impl Simt for Thread<'_> {
     }
 
     #[inline(always)]
+    fn copy_16<T: Real>(
+        &self,
+        from: Region<T>,
+        index: usize,
+        to: Region<T>,
+        place: usize,
+        there: bool,
+    ) {
+        let source = if there {
+            Source::Elements(from, index)
+        } else {
+            Source::Value(T::ZERO)
+        };
+        self.start_copy(source, to, place, 16 / size_of::<T>(), Location::caller());
+    }
+    #[inline(always)]
+    fn copy_async<T: Element, const N: usize>(
+        &self,
+        from: Region<T>,
+        index: usize,
+        to: Region<T>,
+        place: usize,
+    ) {
+        let source = Source::Elements(from, index);
+        self.start_copy(source, to, place, N, Location::caller());
+    }
+    #[inline(always)]
+    fn end_copies(&self) {
+        self.block.slot(self.index).copies.borrow_mut().end_group();
+    }
+    #[inline(always)]
+    fn wait_copies(&self, pending: u32) {
+        self.finish_copies(pending as usize);
+    }
+
+    #[inline(always)]
     fn load<T: Element>(&self, region: Region<T>, index: usize) -> T {
-        self.touch::<READ, T>(region, index, Location::caller());
-        // SAFETY: `touch` has checked the index, and that the element was written.
-        unsafe { region.pointer.add(index).read() }
+        self.load_at(region, index, Location::caller())
     }
     #[inline(always)]
     fn store<T: Element>(&self, region: Region<T>, index: usize, value: T) {
-        self.touch::<WRITE, T>(region, index, Location::caller());
-        // SAFETY: `touch` has checked the index.
-        unsafe { region.pointer.add(index).write(value) }
+        self.store_at(region, index, value, Location::caller());
     }
     #[inline(always)]
     fn atomic_add<T: Atomic>(&self, region: Region<T>, index: usize, value: T) -> T {
