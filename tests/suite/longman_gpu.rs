@@ -16,8 +16,7 @@ use rarefy_kernels::longman::Status;
 
 use crate::support;
 
-/// The integrand of the example `own_integrand`.
-#[path = "../../examples/own_integrand/kernels/src/ring.rs"]
+/// The integrand of the example `own_integrand`, by a link, for that is a package of its own and this one must hold all that its tests need.
 #[allow(unreachable_pub, reason = "it is a library where it stands")]
 mod ring;
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{cargo, root};
+use crate::{cargo, root, target_dir};
 
 /// One call of cargo.
 struct Stage {
@@ -103,6 +103,12 @@ pub(crate) fn run() -> Result<()> {
         command.args(["run", "--quiet", "--example", &example]);
         run_stage(&format!("example {example}"), &mut command)?;
     }
+    // An application outside of the workspace, with kernels of its own.
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--target-dir"]);
+    command.arg(target_dir().join("own_integrand"));
+    command.args(["--manifest-path", "examples/own_integrand/Cargo.toml"]);
+    run_stage("example own_integrand", &mut command)?;
     if installed("m4") && installed("make") {
         let mut command = cargo();
         command.args([

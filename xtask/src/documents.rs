@@ -58,7 +58,11 @@ fn every_page_is_in_the_book() {
 #[test]
 fn every_link_leads_somewhere() {
     let mut checked = 0;
-    for page in pages(root()).into_iter().chain(pages(&root().join("docs"))) {
+    let folders = [".", "docs", "examples"];
+    for page in folders
+        .iter()
+        .flat_map(|folder| pages(&root().join(folder)))
+    {
         let text = fs::read_to_string(&page).unwrap();
         for link in links(&text).iter().filter(|link| !link.contains("://")) {
             let (path, place) = link.split_once('#').unwrap_or((link, ""));
@@ -85,6 +89,49 @@ fn every_link_leads_somewhere() {
         }
     }
     assert!(checked > 20, "{checked} links found");
+}
+
+#[test]
+fn every_example_is_listed() {
+    let list = links(&fs::read_to_string(root().join("examples/README.md")).unwrap());
+    for entry in fs::read_dir(root().join("examples")).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        let is_program = name.ends_with(".rs");
+        assert!(
+            !is_program || list.contains(&name),
+            "{name} is not in examples/README.md"
+        );
+    }
+}
+
+/// What lies in a folder of `docs/` was written by a command: a run of the command, or a bench on a machine with a GPU.
+#[test]
+fn every_figure_is_made_by_a_command() {
+    let docs = root().join("docs");
+    let made: Vec<_> = crate::evidence::files()
+        .map(|file| docs.join(file))
+        .collect();
+    let mut found = 0;
+    for folder in fs::read_dir(&docs).unwrap() {
+        let folder = folder.unwrap().path();
+        if !folder.is_dir() || folder.ends_with("benchmarks") {
+            continue;
+        }
+        for file in fs::read_dir(&folder).unwrap() {
+            let file = file.unwrap().path();
+            assert!(
+                made.contains(&file),
+                "`cargo xtask evidence` does not make {}",
+                file.display()
+            );
+            found += 1;
+        }
+    }
+    assert_eq!(
+        found,
+        made.len(),
+        "a file of `cargo xtask evidence` is missing"
+    );
 }
 
 #[test]

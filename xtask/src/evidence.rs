@@ -132,6 +132,14 @@ const EVIDENCE: &[Evidence] = &[
     },
 ];
 
+/// All files that are made, from `docs/` on.
+#[cfg(test)]
+pub(crate) fn files() -> impl Iterator<Item = &'static str> {
+    EVIDENCE
+        .iter()
+        .flat_map(|evidence| evidence.takes.iter().map(|(_, place)| *place))
+}
+
 /// Runs the commands whose names contain `only` and copies what the documents show. They run beside their results, so that
 /// the records of the runs name no folder of this machine.
 pub(crate) fn regenerate(only: &str) -> Result<()> {

@@ -41,7 +41,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct CavityArgs {
     /// Rarefaction parameter: the side of the square in units of l0 [default: 1, or --size in m]
-    #[arg(long, value_name = "D", value_parser = finite, allow_negative_numbers = true, conflicts_with = "size")]
+    #[arg(long, value_name = "D", value_parser = finite, conflicts_with = "size")]
     delta: Option<f64>,
     /// Cells along a side
     #[arg(long, value_name = "N", default_value_t = 80, value_parser = count)]
@@ -50,7 +50,7 @@ pub(super) struct CavityArgs {
     #[arg(long, value_name = "NXxNYxNZ")]
     velocities: Option<Counts>,
     /// Half-width of the velocity box of --quadrature midpoint, which this implies [default: 4.5]
-    #[arg(long, value_name = "V", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "V", value_parser = positive)]
     vmax: Option<f64>,
     /// Integrate v_z out and keep two functions of v_x and v_y: the same result at a tenth of the work
     #[arg(long)]
@@ -67,10 +67,10 @@ pub(super) struct CavityArgs {
     #[arg(long, value_name = "RULE", value_parser = named::<Quadrature>(&["polar", "half-range", "midpoint"]))]
     quadrature: Option<Quadrature>,
     /// Speed of the lid; the flow is linear in it to a thousandth up to 0.02
-    #[arg(long, value_name = "U", default_value_t = 0.02, value_parser = finite, allow_negative_numbers = true)]
+    #[arg(long, value_name = "U", default_value_t = 0.02, value_parser = finite)]
     lid: f64,
     /// Accommodation coefficient of the walls, 0 to 1: the share of diffuse reflections
-    #[arg(long, value_name = "A", default_value_t = 1.0, value_parser = finite, allow_negative_numbers = true)]
+    #[arg(long, value_name = "A", default_value_t = 1.0, value_parser = finite)]
     accommodation: f64,
     #[command(flatten)]
     si: DimensionalArgs,

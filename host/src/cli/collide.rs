@@ -34,10 +34,10 @@ pub(super) struct CollideArgs {
     #[arg(long, value_name = "FILE", required = true)]
     input: Option<PathBuf>,
     /// Upper bound of the velocity box
-    #[arg(long, value_name = "V", required = true, value_parser = finite, allow_negative_numbers = true)]
+    #[arg(long, value_name = "V", required = true, value_parser = finite)]
     vmax: Option<f64>,
     /// Lower bound of the velocity box [default: minus the upper]
-    #[arg(long, value_name = "V", value_parser = finite, allow_negative_numbers = true)]
+    #[arg(long, value_name = "V", value_parser = finite)]
     vmin: Option<f64>,
     /// Molecules: hard-sphere, maxwell, or vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1
     #[arg(long, default_value = "hard-sphere")]

@@ -52,7 +52,7 @@ pub(super) struct Common {
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct OperatorArgs {
     /// Total cross-section sigma_T = 4 pi C at unit relative speed
-    #[arg(long, default_value_t = 1.0, value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 1.0, value_parser = positive)]
     pub(super) sigma_t: f64,
     /// How the gain is summed; both agree to roundoff
     #[arg(long, default_value = "fast", value_parser = named::<Method>(&["direct", "fast"]))]
@@ -268,6 +268,11 @@ impl Failure {
             Self::Stdout(error) => (1, format!("standard output: {}", output::reason(error))),
         };
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        // Names of files and lines of text are shown as they are, but for what a terminal would not show.
+        let text: String = text
+            .chars()
+            .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+            .collect();
         (code, format!("rarefy: error: {text}"))
     }
 }
@@ -286,7 +291,15 @@ pub(super) fn parse(
     command: clap::Command,
     mut arguments: Vec<OsString>,
 ) -> Result<ArgMatches, Failure> {
-    let command = command.color(clap::ColorChoice::Auto);
+    // What begins with a minus after an option that takes a value may be a number: the option says which numbers are right.
+    let command = command
+        .color(clap::ColorChoice::Auto)
+        .mut_subcommands(|sub| {
+            sub.mut_args(|arg| match arg.get_long() {
+                Some(_) if arg.get_action().takes_values() => arg.allow_negative_numbers(true),
+                _ => arg,
+            })
+        });
     // What is required may stand in the file: the first passes require nothing.
     let lenient = command
         .clone()
@@ -560,5 +573,7 @@ mod tests {
         let (code, _) =
             Failure::from(Error::Numerical("f is no longer finite".into())).code_and_line();
         assert_eq!(code, 1);
+        let (_, line) = Failure::Usage("`\0\u{1b}[2J` is\n\nno number".into()).code_and_line();
+        assert_eq!(line, "rarefy: error: `\u{fffd}\u{fffd}[2J` is no number");
     }
 }

@@ -18,7 +18,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct CouetteArgs {
     /// Relative velocity of the plates in units of v0
-    #[arg(long, value_name = "U", default_value_t = 0.02, value_parser = moving, allow_negative_numbers = true)]
+    #[arg(long, value_name = "U", default_value_t = 0.02, value_parser = moving)]
     u: f64,
     #[command(flatten)]
     plates: PlatesArgs,

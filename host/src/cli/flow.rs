@@ -16,7 +16,7 @@ use super::common::{Common, Failure, count, finite, named, positive};
 use super::output::Transaction;
 use super::progress::Progress;
 use super::report::Report;
-use super::resume;
+use super::resume::{self, Pace};
 use crate::bgk::{
     Checkpoint, Gas, Model, Scheme, Simulation, SimulationConfig, Species, Storage, Units,
 };
@@ -36,10 +36,10 @@ pub(super) struct GasArgs {
     #[arg(long, default_value = "bgk", value_parser = named::<Model>(&["bgk", "shakhov"]))]
     pub(super) model: Model,
     /// Prandtl number of the Shakhov model [default: 2/3]
-    #[arg(long, value_name = "PR", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "PR", value_parser = positive)]
     pub(super) prandtl: Option<f64>,
     /// Exponent of the viscosity, mu ~ T^OMEGA [default: 0.74, or that of --gas]
-    #[arg(long, value_parser = finite, allow_negative_numbers = true)]
+    #[arg(long, value_parser = finite)]
     pub(super) omega: Option<f64>,
 }
 
@@ -50,13 +50,13 @@ pub(super) struct DimensionalArgs {
     #[arg(long, value_parser = named::<Species>(&["helium", "neon", "argon", "krypton", "xenon"]), requires_all = ["pressure", "temperature", "size"])]
     pub(super) gas: Option<Species>,
     /// With --gas: pressure in Pa
-    #[arg(long, value_name = "PA", value_parser = positive, allow_negative_numbers = true, requires = "gas")]
+    #[arg(long, value_name = "PA", value_parser = positive, requires = "gas")]
     pub(super) pressure: Option<f64>,
     /// With --gas: temperature in K
-    #[arg(long, value_name = "K", value_parser = positive, allow_negative_numbers = true, requires = "gas")]
+    #[arg(long, value_name = "K", value_parser = positive, requires = "gas")]
     pub(super) temperature: Option<f64>,
     /// With --gas: size of the domain in m
-    #[arg(long, value_name = "M", value_parser = positive, allow_negative_numbers = true, requires = "gas")]
+    #[arg(long, value_name = "M", value_parser = positive, requires = "gas")]
     pub(super) size: Option<f64>,
 }
 
@@ -128,13 +128,13 @@ pub(super) struct MarchArgs {
     #[arg(long, value_name = "BITS", default_value = "full", value_parser = named::<Storage>(&["full", "16"]))]
     pub(super) storage: Storage,
     /// Time step in units of 1/nu0 [default: what is accurate]
-    #[arg(long, value_name = "D", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", value_parser = positive)]
     pub(super) dt: Option<f64>,
     /// Stop after so many steps
     #[arg(long, value_name = "N", value_parser = count)]
     pub(super) steps: Option<u64>,
     /// Stop when the fields change by less than this share of themselves in a unit of time [default: 1e-6, if there are no --steps]
-    #[arg(long, value_name = "R", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "R", value_parser = positive)]
     pub(super) until_residual: Option<f64>,
     /// Write checkpoint.rarefy every N steps and at the end
     #[arg(long, value_name = "N", value_parser = count)]
@@ -511,6 +511,7 @@ pub(super) fn drive<P: Parameters>(
     let reached = |residual: f64| end.until_residual.is_some_and(|until| residual <= until);
     let mut fall = Fall::from(first_step);
     let mut level = false;
+    let mut pace = Pace::new();
     while simulation.step() < last_step && !reached(residual) && !level {
         if interrupted.load(Ordering::SeqCst) {
             progress.finish();
@@ -521,13 +522,16 @@ pub(super) fn drive<P: Parameters>(
             let after = format!("{} steps", simulation.step());
             return Err(resume::stopped(P::COMMAND, &after, path.as_deref()));
         }
-        // Looks fall on multiples of their distance, whatever the run was interrupted at.
+        // Residuals are looked at in multiples of their distance, whatever the run was interrupted at.
         let now = simulation.step();
         let mut next = last_step.min((now / LOOK + 1) * LOOK);
+        next = next.min(now.saturating_add(pace.steps()));
         if let Some(every) = end.checkpoint_every {
             next = next.min((now / every + 1) * every);
         }
+        let advancing = Instant::now();
         simulation.advance(next - now)?;
+        pace.learn(next - now, advancing.elapsed());
         if simulation.step().is_multiple_of(LOOK) || simulation.step() == last_step {
             residual = simulation.residual()?;
             history.push((simulation.step(), simulation.time(), residual));

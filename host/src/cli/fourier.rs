@@ -18,7 +18,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct FourierArgs {
     /// Difference of the plates' temperatures in units of T0, above -2 and below 2
-    #[arg(long, value_name = "DT", default_value_t = 0.02, value_parser = difference, allow_negative_numbers = true)]
+    #[arg(long, value_name = "DT", default_value_t = 0.02, value_parser = difference)]
     temperature_difference: f64,
     #[command(flatten)]
     plates: PlatesArgs,

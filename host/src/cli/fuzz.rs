@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::CommandFactory;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use serde_json::{Value, json};
 
 use super::checkpoint::Content;
@@ -14,9 +14,10 @@ use super::digits::times::Times;
 use super::numbers::{Element, Kind, Numbers};
 use super::relax::state::Saved;
 use super::timings::Timings;
-use super::{Cli, common, dft, isotropic, longman, market, npy};
+use super::{Cli, Command, bgk_times, common, dft, isotropic, longman, market, npy, shock};
 use crate::backend::{Precision, Resolved};
 use crate::longman::expression::Expression;
+use crate::longman::sampled::Samples;
 use crate::signed_digit::decimal::{self, Decimal};
 use crate::signed_digit::float::ExactAccumulator;
 use crate::signed_digit::integer::Integers;
@@ -143,6 +144,32 @@ fn tables() {
     try_all("zeros.csv", zeros, |path, _| {
         let _ = longman::read_zeros(path);
     });
+    let samples = b"x,g\n0,1\n1,0.5 # half\n2,0.25\n3;0.125\n4 0.0625\n";
+    try_all("samples.csv", samples, |path, _| {
+        if let Ok((x, g)) = longman::read_samples(path) {
+            let _ = Samples::cubic(&x, &g);
+            let _ = Samples::chebyshev(&x, &g);
+        }
+    });
+    let parameters = b"# of three integrals\np,xi,a\n1,2,0\n0.5,none,1\n2\n";
+    try_all("parameters.csv", parameters, |path, _| {
+        let arguments = [
+            "rarefy",
+            "longman",
+            "--amplitude=x/(x^2+p^2)",
+            "--oscillator=bessel:0",
+            "--frequency=xi",
+            "--input",
+        ];
+        let arguments = arguments.iter().map(OsString::from).chain([path.into()]);
+        let Ok(Cli {
+            command: Some(Command::Longman(args)),
+        }) = Cli::try_parse_from(arguments)
+        else {
+            panic!("arguments");
+        };
+        let _ = longman::problem(&args, &BTreeMap::new());
+    });
     let histogram = b"x_lo,x_hi,share\n0,10,0.25\n10,20,0.5\n20,40,0.25\n";
     try_all("histogram.csv", histogram, |path, _| {
         let _ = market::read_histogram(path);
@@ -156,6 +183,12 @@ fn tables() {
         }
         if let Ok(timings) = Timings::read(path) {
             let _ = timings.plot();
+        }
+        if let Ok(times) = longman::figures::Times::read(path) {
+            let _ = (times.figures(), times.table());
+        }
+        if let Ok(times) = bgk_times::Times::read(path) {
+            let _ = (times.figures(), times.tables());
         }
     });
 }
@@ -229,6 +262,35 @@ fn checkpoints() {
     });
 }
 
+/// Of a flow in time, to where its first step would be taken.
+#[test]
+fn checkpoints_of_flows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let wave = "rarefy shock --mach 2 --nx 12 --reduced --velocities 24 --steps 1 --checkpoint-every 1 --quiet --out";
+    let wave = wave.split(' ').map(OsString::from);
+    super::run(wave.chain([folder.path().into()]).collect()).expect("a run");
+    let good = std::fs::read(folder.path().join("checkpoint.rarefy")).expect("a checkpoint");
+    let goes_on = |path: &Path| {
+        // A later end than that of the run.
+        let arguments = ["rarefy", "shock", "--steps", "2", "--resume"].map(OsString::from);
+        let arguments = arguments.into_iter().chain([path.into()]).collect();
+        let matches = common::parse(Cli::command(), arguments).expect("arguments");
+        let cli = Cli::from_arg_matches(&matches).expect("arguments");
+        let (Some(Command::Shock(args)), Some((_, given))) = (cli.command, matches.subcommand())
+        else {
+            panic!("another command");
+        };
+        shock::goes_on(&args, given)
+    };
+    try_all("shock.rarefy", &good, |path, bytes| {
+        let found = goes_on(path);
+        assert_eq!(found, bytes == good, "its checksum differs");
+        if let Some(path) = sealed(path, bytes) {
+            goes_on(&path);
+        }
+    });
+}
+
 #[test]
 fn expressions() {
     let good = b"exp(-0.5*x)*cos(3*x)/(1+x^2)";
@@ -248,11 +310,14 @@ fn what_is_no_file() {
     for path in [folder.path(), &folder.path().join("none"), &empty] {
         assert!(npy::read_cube(path, 3..=8, false).is_err());
         assert!(longman::read_zeros(path).is_err());
+        assert!(longman::read_samples(path).map_or(true, |(x, _)| x.is_empty()));
         assert!(market::read_histogram(path).is_err());
         assert!(dft::input::read(path).is_err());
         assert!(Saved::read(path).is_err());
         assert!(isotropic::state::Saved::read(path).is_err());
         assert!(Times::read(path).is_err());
         assert!(Timings::read(path).is_err());
+        assert!(longman::figures::Times::read(path).is_err());
+        assert!(bgk_times::Times::read(path).is_err());
     }
 }

@@ -40,16 +40,16 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct IsotropicArgs {
     /// Cells M of energy [default: 256, or as the file of --init]
-    #[arg(long, value_name = "M", value_parser = cells, allow_negative_numbers = true)]
+    #[arg(long, value_name = "M", value_parser = cells)]
     cells: Option<usize>,
     /// Largest energy [default: 20; needed where --init is a file]
-    #[arg(long, value_name = "E", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", value_parser = positive)]
     emax: Option<f64>,
     /// Exponent of the collision rate |g n|^theta: 0 for a constant collision frequency, 1 for hard spheres [default: 0]
-    #[arg(long, value_name = "T", value_parser = finite, allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", value_parser = finite)]
     theta: Option<f64>,
     /// Isotropic scattering instead, with a collision rate that grows as g^GAMMA
-    #[arg(long, value_name = "GAMMA", value_parser = finite, allow_negative_numbers = true, conflicts_with = "theta")]
+    #[arg(long, value_name = "GAMMA", value_parser = finite, conflicts_with = "theta")]
     vhs: Option<f64>,
     /// Initial state: bkw:K0 with 0.6 <= K0 < 1, delta:E, two-temperature:T1,T2[,SHARE], or a .npy file of M values of f
     #[arg(long, default_value = "bkw:0.6")]
@@ -58,13 +58,13 @@ pub(super) struct IsotropicArgs {
     #[arg(long, default_value = "ssprk3", value_parser = named::<Integrator>(&["euler", "ssprk3", "rk4"]))]
     integrator: Integrator,
     /// Time step [default: half of the largest one that keeps f >= 0]
-    #[arg(long, value_name = "D", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", value_parser = positive)]
     dt: Option<f64>,
     /// Time steps [default: 100]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "until")]
     steps: Option<u64>,
     /// Stop at this time; the step is shortened so that it is met (a resumed run keeps its step and stops right after)
-    #[arg(long, value_name = "TIME", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = positive)]
     until: Option<f64>,
     /// Steps between two rows of moments.csv [default: 1 up to 1000 steps, else so many that there are about 1000 rows]
     #[arg(long, value_name = "N", value_parser = count)]

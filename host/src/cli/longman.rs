@@ -1,6 +1,6 @@
 //! `rarefy longman`: many infinite integrals of oscillating functions.
 
-mod figures;
+pub(super) mod figures;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -85,16 +85,16 @@ pub(super) struct LongmanArgs {
     #[arg(long, value_name = "FILE", help_heading = "Integrand", requires = "integrand", conflicts_with_all = ["half_period", "first_zero"])]
     zeros_file: Option<PathBuf>,
     /// Distance between two zeros of the integrand
-    #[arg(long, value_name = "H", value_parser = finite, allow_negative_numbers = true, help_heading = "Integrand", requires = "integrand")]
+    #[arg(long, value_name = "H", value_parser = finite, help_heading = "Integrand", requires = "integrand")]
     half_period: Option<f64>,
     /// First zero [default: the lower limit plus the half-period]
-    #[arg(long, value_name = "Z", value_parser = finite, allow_negative_numbers = true, help_heading = "Integrand", requires = "half_period")]
+    #[arg(long, value_name = "Z", value_parser = finite, help_heading = "Integrand", requires = "half_period")]
     first_zero: Option<f64>,
     /// CSV file of parameters, one integral a row
     #[arg(long, value_name = "FILE", help_heading = "Integrals")]
     input: Option<PathBuf>,
     /// Lower limit, where the input has no column `a`
-    #[arg(long, value_name = "A", default_value_t = 0.0, value_parser = number, allow_negative_numbers = true, help_heading = "Integrals")]
+    #[arg(long, value_name = "A", default_value_t = 0.0, value_parser = number, help_heading = "Integrals")]
     lower: f64,
     /// Value of a parameter that the input has no column for, as NAME=VALUE; may be repeated, or separated by commas
     #[arg(
@@ -114,16 +114,16 @@ pub(super) struct LongmanArgs {
     #[arg(long, value_name = "G", default_value_t = 7, help_heading = "Method")]
     gauss: usize,
     /// Relative tolerance [default: 1e-10; 1e-5 in f32]
-    #[arg(long, value_name = "R", value_parser = finite, allow_negative_numbers = true, help_heading = "Method")]
+    #[arg(long, value_name = "R", value_parser = finite, help_heading = "Method")]
     rtol: Option<f64>,
     /// Absolute tolerance
-    #[arg(long, value_name = "R", default_value_t = 0.0, value_parser = finite, allow_negative_numbers = true, help_heading = "Method")]
+    #[arg(long, value_name = "R", default_value_t = 0.0, value_parser = finite, help_heading = "Method")]
     atol: f64,
     /// Relative accuracy of the integrand [default: 4 units of roundoff, 16 with Bessel functions]
-    #[arg(long, value_name = "EPS", value_parser = finite, allow_negative_numbers = true, help_heading = "Method")]
+    #[arg(long, value_name = "EPS", value_parser = finite, help_heading = "Method")]
     accuracy: Option<f64>,
     /// P if the integrand is like (x-a)^-P at the lower limit; found by itself where that is 0
-    #[arg(long, value_name = "P", value_parser = finite, allow_negative_numbers = true, help_heading = "Method")]
+    #[arg(long, value_name = "P", value_parser = finite, help_heading = "Method")]
     head_exponent: Option<f64>,
     /// Try Levin's u transformation and Wynn's epsilon algorithm too
     #[arg(long, help_heading = "Method")]
@@ -154,7 +154,7 @@ macro_rules! named_parameters {
         #[command(next_help_heading = "Parameters of the families")]
         struct NamedParameters {
             $(
-                #[arg(long, value_name = "VALUE", value_parser = number, allow_negative_numbers = true)]
+                #[arg(long, value_name = "VALUE", value_parser = number)]
                 $name: Option<f64>,
             )*
         }
@@ -263,7 +263,7 @@ struct Parameters {
 }
 
 /// Rows of parameters.
-struct Rows {
+pub(super) struct Rows {
     lower: Vec<f64>,
     values: Vec<f64>,
     /// Cells that are no numbers: the first one's place, and how many.
@@ -279,18 +279,7 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     }
     let settings = settings(args)?;
     let given = given_parameters(args)?;
-    let header = match &args.input {
-        Some(path) => Some(read_header(path)?),
-        None => None,
-    };
-    let known: Vec<&str> = given
-        .keys()
-        .map(String::as_str)
-        .chain(header.iter().flatten().map(String::as_str))
-        .filter(|name| *name != "x")
-        .collect();
-    let task = task(args, &known)?;
-    let rows = rows(args, &task, &given)?;
+    let (task, rows) = problem(args, &given)?;
 
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
@@ -477,6 +466,22 @@ fn given_parameters(args: &LongmanArgs) -> std::result::Result<BTreeMap<String, 
     Ok(given)
 }
 
+/// The integrals: what is integrated, and a row of parameters for each. `given` are those of the command line.
+pub(super) fn problem(
+    args: &LongmanArgs,
+    given: &BTreeMap<String, f64>,
+) -> std::result::Result<(Task, Rows), Failure> {
+    let header = match &args.input {
+        Some(path) => read_header(path)?,
+        None => Vec::new(),
+    };
+    let names = given.keys().chain(&header).map(String::as_str);
+    let known: Vec<&str> = names.filter(|name| *name != "x").collect();
+    let task = task(args, &known)?;
+    let rows = rows(args, &task, given, &header)?;
+    Ok((task, rows))
+}
+
 fn task(args: &LongmanArgs, known: &[&str]) -> std::result::Result<Task, Failure> {
     let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
     if let Some(name) = &args.family {
@@ -533,7 +538,7 @@ fn task(args: &LongmanArgs, known: &[&str]) -> std::result::Result<Task, Failure
 }
 
 /// Two numbers a line; `#` starts a comment, and the first line may be a heading.
-fn read_samples(path: &Path) -> Result<(Vec<f64>, Vec<f64>)> {
+pub(super) fn read_samples(path: &Path) -> Result<(Vec<f64>, Vec<f64>)> {
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, output::reason(&e)))?;
     let (mut x, mut g) = (Vec::new(), Vec::new());
     let text = text.trim_start_matches('\u{feff}');
@@ -643,11 +648,8 @@ fn rows(
     args: &LongmanArgs,
     task: &Task,
     given: &BTreeMap<String, f64>,
+    header: &[String],
 ) -> std::result::Result<Rows, Failure> {
-    let header = match &args.input {
-        Some(path) => read_header(path)?,
-        None => Vec::new(),
-    };
     let mut missing = Vec::new();
     let mut origins = Vec::new();
     for name in task.parameters() {

@@ -55,24 +55,19 @@ pub(super) struct MarketArgs {
     #[arg(long, default_value = "gas")]
     mode: Mode,
     /// Cells of wealth [default: 512]
-    #[arg(long, value_name = "M", value_parser = cells, allow_negative_numbers = true)]
+    #[arg(long, value_name = "M", value_parser = cells)]
     cells: Option<usize>,
     /// Largest wealth in units of the mean, about [default: 16]
-    #[arg(long, value_name = "E", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", value_parser = positive)]
     emax: Option<f64>,
     /// Days to show, in rising order, separated by commas; the run ends with the last [default: 100,250,500,1000,2000]
-    #[arg(
-        long,
-        value_name = "LIST",
-        allow_negative_numbers = true,
-        conflicts_with = "times"
-    )]
+    #[arg(long, value_name = "LIST", conflicts_with = "times")]
     days: Option<List>,
     /// Times to show, in encounters of an agent, instead of days [default with --input: 0.5,1,2,5,20]
-    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST")]
     times: Option<List>,
     /// Time step, in encounters of an agent
-    #[arg(long, value_name = "D", default_value_t = 0.02, value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", default_value_t = 0.02, value_parser = positive)]
     dt: f64,
     /// Time integrator
     #[arg(long, default_value = "rk4", value_parser = named::<Integrator>(&["euler", "ssprk3", "rk4"]))]

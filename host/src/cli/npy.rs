@@ -98,6 +98,13 @@ pub(super) fn read_vector(
     Ok(read(path, fits, &needed, |_, _, _, _| Ok(()))?.1)
 }
 
+/// What is said of an array of another shape than `needed`, which says in words what is right.
+pub(super) fn refused_shape(shape: &[usize], needed: &str) -> String {
+    let comma = if shape.len() == 1 { "," } else { "" };
+    let shape: Vec<_> = shape.iter().map(usize::to_string).collect();
+    format!("has the shape ({}{comma}); {needed}", shape.join(", "))
+}
+
 /// Reads an array whose shape fits; `needed` says in words which one does, and `room` whether there is memory for so many bytes of data.
 /// Returns the shape and the values in C order.
 fn read(
@@ -134,12 +141,7 @@ fn read(
         }
     };
     if !fits(&header.shape) {
-        let shape: Vec<_> = header.shape.iter().map(usize::to_string).collect();
-        let comma = if shape.len() == 1 { "," } else { "" };
-        return Err(refuse(format!(
-            "has the shape ({}{comma}); {needed}",
-            shape.join(", ")
-        )));
+        return Err(refuse(refused_shape(&header.shape, needed)));
     }
 
     let shape = header.shape.clone();

@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct PlatesArgs {
     /// Distance of the plates in units of l0 = mu0 v0 / p0: the rarefaction parameter
-    #[arg(long, value_name = "D", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", value_parser = positive)]
     pub(super) delta: f64,
     /// Cells between the plates; they crowd towards them
     #[arg(long, value_name = "N", default_value = "200", value_parser = cells)]
@@ -36,13 +36,13 @@ pub(super) struct PlatesArgs {
     #[arg(long, default_value = "bgk", value_parser = named::<Model>(&["bgk", "shakhov"]))]
     model: Model,
     /// Prandtl number of the Shakhov model
-    #[arg(long, value_name = "PR", default_value_t = 2.0 / 3.0, value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "PR", default_value_t = 2.0 / 3.0, value_parser = positive)]
     prandtl: f64,
     /// Exponent of the viscosity
-    #[arg(long, default_value_t = 0.74, value_parser = finite, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.74, value_parser = finite)]
     omega: f64,
     /// Accommodation coefficient of both plates, 0 to 1
-    #[arg(long, value_name = "A", default_value_t = 1.0, value_parser = finite, allow_negative_numbers = true)]
+    #[arg(long, value_name = "A", default_value_t = 1.0, value_parser = finite)]
     accommodation: f64,
     /// Solve the equation linearised about rest
     #[arg(long)]
@@ -51,7 +51,7 @@ pub(super) struct PlatesArgs {
     #[arg(long, default_value = "diamond", value_parser = named::<Closure>(&["diamond", "upwind"]))]
     scheme: Closure,
     /// Stop when an iteration changes the fields by less than this share of their range [default: 1e-9 in f64, 1e-5 in f32]
-    #[arg(long, value_name = "R", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "R", value_parser = positive)]
     until_residual: Option<f64>,
     /// Stop after so many iterations
     #[arg(long, value_name = "N", default_value = "5000", value_parser = count)]

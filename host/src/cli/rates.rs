@@ -39,7 +39,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct RatesArgs {
     /// Cells along an axis, 3 to 64 [default: 20, unless there is --convergence]
-    #[arg(long, value_name = "N1", value_parser = cells, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N1", value_parser = cells)]
     grid: Option<usize>,
     /// Several numbers of cells, as 12,16,20,24, for tables and plots of convergence
     #[arg(long, value_name = "LIST")]

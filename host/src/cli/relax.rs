@@ -42,13 +42,13 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct RelaxArgs {
     /// Cells along an axis, 3 to 64 [default: 20, or as the file of --init]
-    #[arg(long, value_name = "N1", value_parser = cells, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N1", value_parser = cells)]
     grid: Option<usize>,
     /// Upper bound of the velocity box [default: 5 thermal speeds above the beams]
-    #[arg(long, value_name = "V", value_parser = finite, allow_negative_numbers = true)]
+    #[arg(long, value_name = "V", value_parser = finite)]
     vmax: Option<f64>,
     /// Lower bound of the velocity box [default: minus the upper]
-    #[arg(long, value_name = "V", value_parser = finite, allow_negative_numbers = true)]
+    #[arg(long, value_name = "V", value_parser = finite)]
     vmin: Option<f64>,
     /// Molecules: hard-sphere, maxwell, or vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1 [default: hard-sphere; maxwell for bkw]
     #[arg(long)]
@@ -62,13 +62,13 @@ pub(super) struct RelaxArgs {
     #[arg(long, default_value = "ssprk2", value_parser = named::<Integrator>(&["euler", "ssprk2", "ssprk3"]))]
     integrator: Integrator,
     /// Time step [default: half of the largest stable one, chosen anew at each step]
-    #[arg(long, value_name = "D", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "D", value_parser = positive)]
     dt: Option<f64>,
     /// Stop after so many steps
     #[arg(long, value_name = "N", conflicts_with = "until", value_parser = count)]
     steps: Option<u64>,
     /// Stop at this time, or at equilibrium[:FRACTION], when the sum of |I| has fallen to this fraction [default: equilibrium:0.001]
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    #[arg(long, value_name = "T")]
     until: Option<Stop>,
     /// Write checkpoint.rarefy every N steps and at the end
     #[arg(long, value_name = "N", value_parser = count)]
@@ -160,7 +160,15 @@ impl Parameters {
     /// What the flags say, with defaults where they say nothing, and the initial distribution.
     fn of(args: &RelaxArgs) -> Result<(Self, Vec<f64>)> {
         let init = &args.init;
+        let read = |path: &Path| {
+            let sizes = VelocityGrid::MIN_N..=VelocityGrid::MAX_N;
+            distribution::read(path, sizes, args.operator.order, false)
+        };
         let Some(vmax) = args.vmax.or(init.vmax()) else {
+            // What is wrong with the file itself is told first.
+            if let Init::File(path) = init {
+                read(path)?;
+            }
             return Err(Error::input(format!(
                 "{init}: the file does not say what velocities it is for; give the velocity box with --vmax"
             )));
@@ -169,13 +177,7 @@ impl Parameters {
         // The grid is checked before the file is opened, as far as it is known.
         let mut grid = VelocityGrid::new(args.grid.unwrap_or(20), vmin, vmax)?;
         if let (Init::File(path), None) = (init, args.grid) {
-            let cube = distribution::read(
-                path,
-                VelocityGrid::MIN_N..=VelocityGrid::MAX_N,
-                args.operator.order,
-                false,
-            )?;
-            grid = VelocityGrid::new(cube.n, vmin, vmax)?;
+            grid = VelocityGrid::new(read(path)?.n, vmin, vmax)?;
         }
         let f = init.sample(&grid, args.operator.order)?;
         if f.iter().all(|&f| f == 0.0) {

@@ -46,7 +46,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct ShockArgs {
     /// Mach number, above 1
-    #[arg(long, value_name = "MA", default_value_t = 3.0, value_parser = finite, allow_negative_numbers = true)]
+    #[arg(long, value_name = "MA", default_value_t = 3.0, value_parser = finite)]
     mach: f64,
     /// Cells in space [default: ten for each l0, five with --collision boltzmann]
     #[arg(long, value_name = "N", value_parser = count)]
@@ -58,10 +58,10 @@ pub(super) struct ShockArgs {
     #[arg(long, value_name = "ORDER")]
     order: Option<Order>,
     /// Length of the domain in l0 [default: 60, or 24 with --collision boltzmann, or --size in m]
-    #[arg(long, value_name = "L", value_parser = positive, allow_negative_numbers = true, conflicts_with = "size")]
+    #[arg(long, value_name = "L", value_parser = positive, conflicts_with = "size")]
     length: Option<f64>,
     /// How much of it is upstream of the initial jump [default: two thirds, or seven twelfths with --collision boltzmann]
-    #[arg(long, value_name = "L", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "L", value_parser = positive)]
     upstream: Option<f64>,
     /// Velocity nodes along x, and across, as 32x28x28 [default: steps of 0.55 sqrt(T1)]; one number with --collision boltzmann, for a cubic
     /// grid [default: steps of 0.5 sqrt(T1)]
@@ -69,7 +69,7 @@ pub(super) struct ShockArgs {
     velocities: Option<Counts>,
     /// Half-width of the velocity box about both mean velocities, in square roots of their temperatures [default: 4.5, or 3.2 with
     /// --collision boltzmann]
-    #[arg(long, value_name = "C", value_parser = positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "C", value_parser = positive)]
     cut: Option<f64>,
     /// Integrate v_y and v_z out and keep two functions of v_x: the same result at a small part of the work
     #[arg(long)]
@@ -452,6 +452,15 @@ impl March {
             }
         }
     }
+}
+
+/// Whether a run goes on from the file that `--resume` names; none of its steps is taken.
+#[cfg(test)]
+pub(super) fn goes_on(args: &ShockArgs, given: &ArgMatches) -> bool {
+    let path = args.march.resume.as_deref().unwrap_or(Path::new(""));
+    ShockParameters::of(args)
+        .and_then(|wanted| flow::resumed(path, &wanted, &args.march, given))
+        .is_ok()
 }
 
 /// Runs the subcommand.

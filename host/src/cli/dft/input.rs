@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ndarray_npy::npy::header::Header;
 
+use crate::cli::npy::refused_shape;
 use crate::cli::output::reason;
 use crate::error::{Error, Result};
 use crate::signed_digit::decimal::{Decimal, parse_line};
@@ -93,10 +94,10 @@ fn array(bytes: &[u8]) -> std::result::Result<Signal, String> {
     let (n, columns) = match *header.shape {
         [n] | [n, 1] => (n, 1),
         [n, 2] => (n, 2),
-        _ => return Err(
-            "an array of n numbers, or of shape (n, 2) with real and imaginary parts, is needed"
-                .into(),
-        ),
+        ref shape => {
+            let needed = "(n,), or (n, 2) with real and imaginary parts, is needed";
+            return Err(refused_shape(shape, needed));
+        }
     };
     let descr = header.type_descriptor.as_string().map_or("", |s| s);
     let (order, kind) = descr.split_at(descr.len().min(1));

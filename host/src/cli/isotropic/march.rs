@@ -13,7 +13,7 @@ use crate::cli::common::{Common, Failure};
 use crate::cli::output::Transaction;
 use crate::cli::progress::Progress;
 use crate::cli::report::Report;
-use crate::cli::resume;
+use crate::cli::resume::{self, Pace};
 use crate::error::{Error, Result};
 use crate::isotropic::{OperatorConfig, Relaxation, RelaxationConfig, rates, spectrum};
 
@@ -154,13 +154,15 @@ impl March<'_> {
         Ok(())
     }
 
-    /// Steps to take at once: to the next record at which something is due. The host looks now and then, for the progress.
-    fn part(&self, shown: &[u64]) -> u64 {
+    /// Steps to take at once: to the next record at which something is due, or at which the host looks again. Steps end at records, for the
+    /// last one is always recorded.
+    fn part(&self, shown: &[u64], pace: &Pace) -> u64 {
         let (done, steps) = (self.run.steps_taken(), self.steps);
         let every = self.run.config().every;
         let record_at = |step: u64| step.checked_next_multiple_of(every).unwrap_or(u64::MAX);
         let next = shown.iter().copied().find(|&at| at > done);
-        let mut part = record_at(steps.div_ceil(100)).min(next.unwrap_or(steps) - done);
+        let look = (pace.steps() / every).max(1).saturating_mul(every);
+        let mut part = look.min(next.unwrap_or(steps) - done);
         if let Some(due) = self.parameters.checkpoint_every {
             part = part.min(record_at((done / due + 1).saturating_mul(due)) - done);
         }
@@ -187,6 +189,7 @@ impl March<'_> {
             .map(|part| steps / part / every * every)
             .collect();
         let mut done = first;
+        let mut pace = Pace::new();
         while done < steps {
             if interrupted.load(Ordering::SeqCst) {
                 progress.finish();
@@ -194,8 +197,10 @@ impl March<'_> {
                 let path = self.save()?;
                 return Err(resume::stopped("isotropic", &after, path.as_deref()));
             }
-            let part = self.part(&shown);
+            let part = self.part(&shown, &pace);
+            let advancing = Instant::now();
             self.run.advance(part)?;
+            pace.learn(part, advancing.elapsed());
             let before = done;
             done = self.run.steps_taken();
             if done < steps && shown.contains(&done) {

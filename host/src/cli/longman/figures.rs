@@ -130,10 +130,10 @@ struct Time {
 
 /// The times of M integrals.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Times(Vec<Time>);
+pub(in crate::cli) struct Times(Vec<Time>);
 
 impl Times {
-    pub(super) fn read(path: &Path) -> Result<Self> {
+    pub(in crate::cli) fn read(path: &Path) -> Result<Self> {
         let missing = "times of integrals; what `cargo bench --bench longman` prints";
         bench_table::read(path, missing, Self::parse)
     }
@@ -168,7 +168,7 @@ impl Times {
         (!times.is_empty()).then_some(Self(times))
     }
 
-    pub(super) fn table(&self) -> Result<Vec<u8>> {
+    pub(in crate::cli) fn table(&self) -> Result<Vec<u8>> {
         output::table(
             &["method", "areas", "integrals", "microseconds"],
             self.0
@@ -189,7 +189,7 @@ impl Times {
     }
 
     /// The figures for which there are times, by the names of their files.
-    pub(super) fn figures(&self) -> Vec<(&'static str, Figure)> {
+    pub(in crate::cli) fn figures(&self) -> Vec<(&'static str, Figure)> {
         [
             ("figure_7_8.png", self.of_counts()),
             ("figure_9.png", self.of_areas()),

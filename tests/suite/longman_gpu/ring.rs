@@ -1,0 +1,1 @@
+../../../examples/own_integrand/kernels/src/ring.rs
