@@ -119,7 +119,7 @@ fn wrong_input_is_refused_in_one_line() {
     fs::write(at("good.txt"), "1\n").expect("a file");
     for (arguments, why) in [
         ("nan.npy", "number 2 is not finite"),
-        ("cube.npy", "of shape (n, 2)"),
+        ("cube.npy", "has the shape (2, 2, 2); (n,), or (n, 2)"),
         ("bool.npy", "real or complex floats or integers are needed"),
         ("cut.npy", "the file has 13 bytes of data"),
         ("none.npy", "no numbers"),
