@@ -925,6 +925,52 @@ fn copies_that_nobody_waits_for_are_found() {
     assert_at(&fault, "abandons_a_copy", 0, 3, Some(12));
 }
 
+kernel! {
+    /// Thread 0 reaches for two or four elements at once, from `at` on.
+    pub fn reaches_for_several(t, x: InOut<f32>; at: u32, how: u32) shared { tile: [f32; 32] } {
+        let k = t.thread_idx();
+        tile.set(t, k, 1.0);
+        t.sync_threads();
+        if k == 0 {
+            match how {
+                0 => {
+                    let [a, b] = x.get_run(t, at as usize);
+                    x.set(t, 0, a + b);
+                }
+                1 => x.set_run(t, at as usize, [0.0; 4]),
+                2 => {
+                    let [a, b, c, d] = tile.get_run(t, at);
+                    x.set(t, 0, a + b + c + d);
+                }
+                _ => tile.set_run(t, at, [0.0; 2]),
+            }
+        }
+    }
+}
+
+#[test]
+fn accesses_to_several_elements_begin_at_multiples_of_their_size() {
+    let machine = Emulator::default();
+    for (how, access, count) in [
+        (0, Access::Read, 2),
+        (1, Access::Write, 4),
+        (2, Access::Read, 4),
+        (3, Access::Write, 2),
+    ] {
+        for at in 4..8 {
+            let mut x = machine.upload(&[1.0f32; 32]).unwrap();
+            let kernel = reaches_for_several { x: &mut x, at, how };
+            if at % count as u32 == 0 {
+                machine.launch(grid(1, 32), kernel).unwrap();
+            } else {
+                let fault = fault_of(&machine, grid(1, 32), kernel);
+                assert_eq!(fault.kind, FaultKind::Misaligned { access, count });
+                assert_at(&fault, "reaches_for_several", 0, 0, Some(at as usize));
+            }
+        }
+    }
+}
+
 /// Places of the ring of [`sums_neighbours_in_a_ring()`].
 const RING: u32 = 3;
 

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{
-    self as kernels, EQUILIBRIUM_THREADS, EQUILIBRIUM_THREADS_OF_MANY,
-    FACE_SUM_THREADS, FACE_WIDTH, Faces, FlowShape, KEPT, PASS_SUMS_SHAKHOV, Relaxing, SPAN_LIMIT,
-    SUMS_BGK, SUMS_SHAKHOV, axis, cells_both_ways, face, leaving, row,
+    self as kernels, EQUILIBRIUM_THREADS, EQUILIBRIUM_THREADS_OF_MANY, FACE_SUM_THREADS,
+    FACE_WIDTH, Faces, FlowShape, KEPT, PASS_SUMS_SHAKHOV, Relaxing, SPAN_LIMIT, SUMS_BGK,
+    SUMS_SHAKHOV, axis, cells_both_ways, face, leaving, row,
 };
 use rarefy_kernels::bgk_line::{LINE_THREADS, line_groups, line_tiles};
 use rarefy_kernels::bgk_plane::{
@@ -245,8 +245,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         };
         let face_pairs = count_x * count_y;
         let face_tiles = shape.nx.div_ceil(cells_both_ways(sloped));
-        let face_range =
-            face_pairs.div_ceil((FACE_BLOCKS / (2 * face_tiles)).clamp(1, face_pairs));
+        let face_range = face_pairs.div_ceil((FACE_BLOCKS / (2 * face_tiles)).clamp(1, face_pairs));
         let faces = Faces {
             seen: start.walls,
             walls: start.walls,

@@ -409,9 +409,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         let mut issue = |times: u32| {
             (0..times).try_for_each(|_| match part {
                 Part::All => self.evaluate(),
-                Part::Gain => self
-                    .gain_of
-                    .gain(&self.machine, &self.work, &mut self.gain),
+                Part::Gain => self.gain_of.gain(&self.machine, &self.work, &mut self.gain),
                 Part::Frequency | Part::FrequencyBy(_) => other
                     .as_mut()
                     .unwrap_or(&mut self.frequency_of)

@@ -37,6 +37,13 @@ pub enum FaultKind {
         /// Elements in the view.
         len: usize,
     },
+    /// One access to several elements that begins where such an access cannot: not at a multiple of its own size.
+    Misaligned {
+        /// What the thread did.
+        access: Access,
+        /// Elements of the access.
+        count: usize,
+    },
     /// A read of memory that nobody wrote.
     Unwritten,
     /// Two threads touch one element, nothing orders them, at least one writes, and not both are atomic.
@@ -186,6 +193,10 @@ impl Fault {
             FaultKind::OutOfBounds { access, len } => {
                 write!(line, "{access} element {index} {memory}, which has {len}")
             }
+            FaultKind::Misaligned { access, count } => write!(
+                line,
+                "{access} {count} elements at once from element {index} {memory} on, which does not lie at a multiple of their size"
+            ),
             FaultKind::Unwritten => {
                 write!(line, "reads element {index} {memory}, which nobody wrote")
             }

@@ -227,6 +227,31 @@ fn record_of<T>(region: Region<T>, index: usize) -> *mut Record {
     records.wrapping_add(index)
 }
 
+/// Accesses to several elements.
+impl Thread<'_> {
+    /// Checks that an access to `count` elements from `index` on begins at a multiple of its size. Buffers do.
+    #[inline(always)]
+    fn check_alignment<T: Element>(
+        &self,
+        region: Region<T>,
+        index: usize,
+        count: usize,
+        access: Access,
+        location: &'static Location<'static>,
+    ) {
+        let start = if region.book.addr() & SHARED_TAG == 0 {
+            0
+        } else {
+            self.block.shared_offset(region.pointer.addr())
+        };
+        let bytes = size_of::<T>();
+        if !(start + index * bytes).is_multiple_of(count * bytes) {
+            let kind = FaultKind::Misaligned { access, count };
+            self.fail_access(kind, region, index, location, None);
+        }
+    }
+}
+
 /// Copies: see [`copies`](super::copies) for what is noted and when.
 impl Thread<'_> {
     /// Starts a copy of `len` elements to those from `place` on.
@@ -238,6 +263,10 @@ impl Thread<'_> {
         len: usize,
         location: &'static Location<'static>,
     ) {
+        if let Source::Elements(from, index) = source {
+            self.check_alignment(from, index, len, Access::Read, location);
+        }
+        self.check_alignment(to, place, len, Access::Write, location);
         for k in 0..len {
             let value = match source {
                 Source::Elements(from, index) => self.load_at(from, index + k, location),
@@ -480,6 +509,25 @@ impl Simt for Thread<'_> {
     #[inline(always)]
     fn store<T: Element>(&self, region: Region<T>, index: usize, value: T) {
         self.store_at(region, index, value, Location::caller());
+    }
+    #[inline(always)]
+    fn load_run<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
+        let location = Location::caller();
+        self.check_alignment(region, index, N, Access::Read, location);
+        std::array::from_fn(|k| self.load_at(region, index + k, location))
+    }
+    #[inline(always)]
+    fn store_run<T: Element, const N: usize>(
+        &self,
+        region: Region<T>,
+        index: usize,
+        values: [T; N],
+    ) {
+        let location = Location::caller();
+        self.check_alignment(region, index, N, Access::Write, location);
+        for (k, value) in values.into_iter().enumerate() {
+            self.store_at(region, index + k, value, location);
+        }
     }
     #[inline(always)]
     fn atomic_add<T: Atomic>(&self, region: Region<T>, index: usize, value: T) -> T {

@@ -361,7 +361,16 @@ pub(crate) fn near_columns<S: Simt, T: Real, P: Populations<T>>(
                 let d = if d < shape.nx { d } else { shape.nx - 1 };
                 let ix = if side == 0 { d } else { shape.nx - 1 - d };
                 let column = iy * shape.pitch + ix;
-                [relaxed(t, f, read, axes, shape, [jx, jy, m], column, column)]
+                [relaxed(
+                    t,
+                    f,
+                    read,
+                    axes,
+                    shape,
+                    [jx, jy, m],
+                    column,
+                    column,
+                )]
             };
             let whole = of_x(axis::WHOLE).to_f64() as u32;
             let fraction = of_x(axis::FRACTION);
@@ -441,6 +450,7 @@ pub(crate) fn near_columns<S: Simt, T: Real, P: Populations<T>>(
 
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
 pub(crate) fn near_rows<S: Simt, T: Real, P: Populations<T>, const SLOPED: bool>(
     t: &S,
     f: P,
@@ -522,8 +532,8 @@ pub(crate) fn near_rows<S: Simt, T: Real, P: Populations<T>, const SLOPED: bool>
                 let mut post =
                     nodes.relaxed(t, f, tables, axes, shape, [jx_from, jy], at_place, place);
                 if image {
-                    post = nodes
-                        .relaxation::<S, T, P>(t, post, tables, axes, shape, [jx, jy], column);
+                    post =
+                        nodes.relaxation::<S, T, P>(t, post, tables, axes, shape, [jx, jy], column);
                 }
                 // Cells beyond a wall have no slopes.
                 let curvature = if image {

@@ -8,12 +8,8 @@ use crate::machine::{Grid, Machine};
 
 /// Cells from which on several blocks share a distribution. Below, one block is done before four more kernels have started.
 const SHARED_FROM: u32 = 4096;
-/// Cells of a block that shares, a cell for each thread where there are few, and the most blocks that do: each sums the words of all others.
-const CELLS_OF_BLOCK: u32 = SHARE_THREADS;
-const CELLS_OF_BLOCK_OF_MANY: u32 = 4 * SHARE_THREADS;
+/// The most blocks that share a distribution, a cell for each of their threads up to there: each sums the words of all others.
 const MOST_BLOCKS: u32 = 128;
-/// Cells that fill a large GPU, a thread each.
-const MANY_CELLS: u64 = 1 << 18;
 
 /// What the steps leave for each other.
 pub(super) struct Correction<M: Machine> {
@@ -51,12 +47,8 @@ impl<M: Machine> Correction<M> {
         corrected: bool,
     ) -> Result<Self> {
         let blocks = if corrected && shape.cells >= SHARED_FROM {
-            let cells = if items as u64 * u64::from(shape.cells) < MANY_CELLS {
-                CELLS_OF_BLOCK
-            } else {
-                CELLS_OF_BLOCK_OF_MANY
-            };
-            shape.cells.div_ceil(cells).min(MOST_BLOCKS)
+            // However many distributions there are: the bits depend on it.
+            shape.cells.div_ceil(SHARE_THREADS).min(MOST_BLOCKS)
         } else {
             0
         };
