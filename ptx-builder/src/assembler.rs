@@ -8,6 +8,7 @@ use std::process::Command;
 
 use crate::compile::{PtxFile, run};
 use crate::error::{Error, Result};
+use crate::parallel::in_parallel;
 
 /// First compute capability that rarefy supports.
 pub const LEAST_CAPABILITY: u32 = 75;
@@ -94,15 +95,22 @@ impl Assembler {
     ) -> Result<BTreeMap<u32, BTreeMap<String, Usage>>> {
         fs::create_dir_all(work).map_err(Error::io(work))?;
         let mut all: BTreeMap<u32, BTreeMap<String, Usage>> = BTreeMap::new();
-        for architecture in self.architectures()? {
-            for file in chosen(files, architecture) {
-                let cubin = work.join(format!("{}.sm_{architecture}.cubin", file.wing));
-                all.entry(architecture).or_default().extend(self.assemble(
-                    &file.text,
-                    architecture,
-                    &cubin,
-                )?);
-            }
+        let architectures = self.architectures()?;
+        let runs: Vec<_> = architectures
+            .into_iter()
+            .flat_map(|architecture| {
+                chosen(files, architecture).map(move |file| (architecture, file))
+            })
+            .collect();
+        let usages = in_parallel(runs, |(architecture, file)| {
+            let cubin = work.join(format!("{}.sm_{architecture}.cubin", file.wing));
+            Ok((
+                architecture,
+                self.assemble(&file.text, architecture, &cubin)?,
+            ))
+        })?;
+        for (architecture, usage) in usages {
+            all.entry(architecture).or_default().extend(usage);
         }
         Ok(all)
     }

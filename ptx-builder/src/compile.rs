@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::error::{Error, Result};
+use crate::parallel::in_parallel;
 use crate::source::{DeviceCrate, LaunchBounds, SHARED_MEMORY_IR, Wing};
 use crate::toolchain::Toolchain;
 
@@ -92,11 +93,11 @@ pub fn compile(krate: &DeviceCrate, toolchain: &Toolchain, work: &Path) -> Resul
                 unexpected: compiled.difference(&declared).cloned().collect(),
             });
         }
-        for wing in krate
+        let wings = krate
             .wings()
             .iter()
-            .filter(|wing| wing.capabilities.contains(&capability))
-        {
+            .filter(|wing| wing.capabilities.contains(&capability));
+        files.extend(in_parallel(wings, |wing| {
             let text = generate(toolchain, &linked, wing, capability, &work)?;
             let text = with_launch_bounds(text, |entry| krate.launch_bounds(entry));
             let Wing {
@@ -104,13 +105,13 @@ pub fn compile(krate: &DeviceCrate, toolchain: &Toolchain, work: &Path) -> Resul
                 entries,
                 ..
             } = wing.clone();
-            files.push(PtxFile {
+            Ok(PtxFile {
                 wing,
                 capability,
                 entries,
                 text,
-            });
-        }
+            })
+        })?);
     }
     files.sort_by_key(PtxFile::name);
     Ok(files)

@@ -21,6 +21,7 @@ pub mod embed;
 mod error;
 pub mod guard;
 pub mod manifest;
+mod parallel;
 pub mod source;
 pub mod toolchain;
 

@@ -108,6 +108,8 @@ pub(crate) fn run() -> Result<()> {
     command.args(["run", "--quiet", "--target-dir"]);
     command.arg(target_dir().join("own_integrand"));
     command.args(["--manifest-path", "examples/own_integrand/Cargo.toml"]);
+    // All of rarefy is compiled once more for it, and nobody debugs this.
+    command.env("CARGO_PROFILE_DEV_DEBUG", "false");
     run_stage("example own_integrand", &mut command)?;
     if installed("m4") && installed("make") {
         let mut command = cargo();
