@@ -75,8 +75,7 @@ pub(crate) fn ended(mut child: Child) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Runs the command until a file is there, and sends it Ctrl-C.
-#[cfg(unix)]
+/// Runs the command until a file is there, and sends it Ctrl-C, on Unix.
 #[track_caller]
 pub(crate) fn interrupted(folder: &Path, arguments: &[&str], file: &str) -> Output {
     let mut command = rarefy(folder, arguments);
