@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::command::{data, done, doubles, folder, listing, npy, object, rarefy, refused, text};
+use crate::command::{
+    data, done, doubles, folder, interrupted, listing, npy, object, rarefy, refused, text,
+};
 
 const N: usize = 6;
 
@@ -396,6 +398,88 @@ fn places_that_cannot_be_written_are_refused_before_the_work() {
         &with(&COLLIDE, &["--gain", "q.npy"]),
         "two outputs have this name",
     );
+}
+
+/// Runs the command where no file may have more than so many bytes, as on a disk that is full.
+#[cfg(target_os = "linux")]
+fn with_small_files(folder: &Path, bytes: u64, arguments: &[&str]) -> Output {
+    let command = rarefy(folder, arguments);
+    // The shell counts in blocks of 512 bytes; a signal would end the command before it could say a word.
+    let script = "trap '' XFSZ; ulimit -f \"$1\"; shift; exec \"$@\"";
+    Command::new("sh")
+        .current_dir(folder)
+        .args(["-c", script, "sh", &bytes.div_ceil(512).to_string()])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn results_that_can_be_written_are_kept() {
+    let dir = folder();
+    let path = dir.path();
+    let run = ["relax", "--backend", "cpu", "--grid", "8", "--steps", "4"];
+    done(path, &with(&run, &["--out", "whole", "--quiet"]));
+    // Plots are larger than this, arrays and tables are not.
+    let output = with_small_files(path, 12 << 10, &with(&run, &["--out", "part"]));
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(
+        stderr.starts_with("rarefy: error: part/cross_section_x.png: file too large; nor could 3"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("the other results are written"), "{stderr}");
+    assert!(!stderr.contains("checkpoint"), "{stderr}");
+    // The numbers are printed, without a word of a folder that has all files.
+    let summary = text(&output.stdout);
+    assert!(
+        summary.contains("entropy") || summary.contains("H "),
+        "{summary}"
+    );
+    assert!(!summary.contains("written to"), "{summary}");
+    let report: Value =
+        serde_json::from_slice(&fs::read(path.join("part/run.json")).unwrap()).unwrap();
+    let named = report["files"].as_array().unwrap().iter();
+    let mut named: Vec<_> = named
+        .map(|name| path.join(name.as_str().unwrap()).display().to_string())
+        .collect();
+    named.sort();
+    assert_eq!(named, listing(&path.join("part")));
+    for name in ["f_final.npy", "history.csv", "cross_sections.csv"] {
+        let [whole, part] =
+            ["whole", "part"].map(|run| fs::read(path.join(run).join(name)).unwrap());
+        assert!(whole == part, "{name} differs");
+    }
+
+    // Where there is a checkpoint, the line says how to go on.
+    let save = ["--checkpoint-every", "2", "--out", "saved", "--quiet"];
+    let output = with_small_files(path, 24 << 10, &with(&run, &save));
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    let resume = "rarefy relax --resume saved/checkpoint.rarefy";
+    assert!(stderr.trim_end().ends_with(resume), "{stderr}");
+    let mut resume: Vec<&str> = resume.split(' ').skip(1).collect();
+    resume.extend(["--steps", "5", "--quiet"]);
+    done(path, &resume);
+    assert!(path.join("saved/cross_section_x.png").is_file());
+
+    // Where nothing can be written, the run goes on to its numbers all the same, and leaves nothing.
+    let nowhere = ["--checkpoint-every", "1", "--out", "nowhere", "--json"];
+    let output = with_small_files(path, 0, &with(&run, &nowhere));
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    let lines: Vec<_> = stderr.lines().collect();
+    let warning = "rarefy: warning: no checkpoint, and the run goes on: nowhere/checkpoint.rarefy: file too large";
+    let error = "rarefy: error: nowhere/checkpoint.rarefy: file too large; nor could 10 other files be written";
+    assert_eq!(lines, [warning, error]);
+    let report = object(&output);
+    assert_eq!(report["result"]["steps"], 4);
+    assert_eq!(report["warnings"].as_array().unwrap().len(), 1);
+    assert!(!path.join("nowhere").exists());
 }
 
 #[test]
@@ -1002,36 +1086,20 @@ fn checkpoints_that_do_not_fit_are_refused() {
 fn an_interrupted_run_says_how_to_go_on() {
     let dir = folder();
     let path = dir.path();
-    let child = rarefy(
-        path,
-        &[
-            "relax",
-            "--backend",
-            "cpu",
-            "--grid",
-            "8",
-            "--steps",
-            "100000000",
-            "--checkpoint-every",
-            "1",
-            "--out",
-            "o",
-        ],
-    )
-    .stdout(Stdio::piped())
-    .stderr(Stdio::piped())
-    .spawn()
-    .unwrap();
-    let file = path.join("o/checkpoint.rarefy");
-    let started = std::time::Instant::now();
-    while !file.exists() && started.elapsed().as_secs() < 60 {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(kill.unwrap().success());
-    let output = child.wait_with_output().unwrap();
+    let endless = [
+        "relax",
+        "--backend",
+        "cpu",
+        "--grid",
+        "8",
+        "--steps",
+        "100000000",
+        "--checkpoint-every",
+        "1",
+        "--out",
+        "o",
+    ];
+    let output = interrupted(path, &endless, "o/checkpoint.rarefy");
     assert_eq!(output.status.code(), Some(1));
     let stderr = text(&output.stderr);
     assert!(

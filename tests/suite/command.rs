@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -53,6 +55,44 @@ pub(crate) fn refused(folder: &Path, arguments: &[&str], why: &str) {
     assert!(stderr.contains(why), "{arguments:?}: {stderr}");
     assert_eq!(text(&output.stdout), "", "{arguments:?}");
     assert_eq!(listing(folder), before, "{arguments:?}");
+}
+
+/// Time after which something that a test waits for does not come any more.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Waits for a process, which must end by itself.
+#[track_caller]
+pub(crate) fn ended(mut child: Child) -> Output {
+    let started = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if started.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            let output = child.wait_with_output().unwrap();
+            panic!("did not end: {}", text(&output.stderr));
+        }
+        sleep(Duration::from_millis(20));
+    }
+    child.wait_with_output().unwrap()
+}
+
+/// Runs the command until a file is there, and sends it Ctrl-C, on Unix.
+#[track_caller]
+pub(crate) fn interrupted(folder: &Path, arguments: &[&str], file: &str) -> Output {
+    let mut command = rarefy(folder, arguments);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let child = child.unwrap();
+    let started = Instant::now();
+    while !folder.join(file).exists() && started.elapsed() < PATIENCE {
+        sleep(Duration::from_millis(20));
+    }
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    ended(child)
 }
 
 /// All that is below a folder.

@@ -19,7 +19,7 @@ use self::kernels::{Pair, suite_axpy, suite_mixed, suite_reverse, suite_unknown}
 use crate::support;
 
 #[allow(unreachable_pub, missing_docs, reason = "what the macro declares")]
-mod kernels {
+pub(crate) mod kernels {
     use rarefy_kernels::kernel;
 
     kernel! {
@@ -99,7 +99,7 @@ static HAND_WRITTEN: &[PtxModule] = &[
 ];
 
 /// A device with the hand-written kernels.
-fn hand_written() -> Option<Device> {
+pub(crate) fn hand_written() -> Option<Device> {
     support::available(Device::open_with_modules(HAND_WRITTEN))
 }
 
@@ -178,15 +178,16 @@ fn look_with(folder: &Path, variables: &[(&str, &str)]) -> String {
     text
 }
 
-/// Compiles a driver library from C code into a folder; `false`, with a line that says so, without a C compiler.
+/// Compiles a library from C code into a folder; `false`, with a line that says so, without a C compiler.
 #[cfg(target_os = "linux")]
-fn compile_driver(folder: &Path, code: &str) -> bool {
-    let source = folder.join("driver.c");
+pub(crate) fn compile(folder: &Path, library: &str, code: &str) -> bool {
+    let source = folder.join("library.c");
     fs::write(&source, code).unwrap();
     let compiled = Command::new("cc")
         .args(["-O1", "-w", "-shared", "-fPIC", "-pthread", "-o"])
-        .arg(folder.join("libcuda.so"))
+        .arg(folder.join(library))
         .arg(&source)
+        .arg("-ldl")
         .status();
     match compiled {
         Ok(status) => {
@@ -204,7 +205,7 @@ fn compile_driver(folder: &Path, code: &str) -> bool {
 #[cfg(target_os = "linux")]
 fn look_with_driver(code: &str) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
-    compile_driver(folder.path(), code).then(|| look_with(folder.path(), &[]))
+    compile(folder.path(), "libcuda.so", code).then(|| look_with(folder.path(), &[]))
 }
 
 /// A driver library that has every function, each returning 999 (unknown error) unless defined here.
@@ -335,7 +336,7 @@ fn a_file_that_is_no_library_is_an_error_that_says_so() {
 #[test]
 fn everything_works_on_a_driver_without_a_gpu() {
     let folder = tempfile::tempdir().unwrap();
-    if !compile_driver(folder.path(), include_str!("fake_driver.c")) {
+    if !compile(folder.path(), "libcuda.so", include_str!("fake_driver.c")) {
         return;
     }
     let output = Command::new(std::env::current_exe().unwrap())

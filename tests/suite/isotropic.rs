@@ -979,6 +979,55 @@ fn a_resumed_relaxation_gives_the_same_bits() {
 }
 
 #[test]
+fn a_relaxation_in_parts_gives_the_same_records_and_bits() {
+    let grid = grid(60, 15.0);
+    let states = [bkw(&grid, 0.7), bkw(&grid, 0.9)];
+    let steps = |run: &Relaxation| -> Vec<u64> {
+        let rows = [0, 1].map(|state| run.history(state).iter().map(|row| row.step).collect());
+        let [first, second]: [Vec<u64>; 2] = rows;
+        assert_eq!(first, second);
+        first
+    };
+    for backend in machines() {
+        for precision in [Precision::F32, Precision::F64] {
+            let operator = OperatorConfig {
+                precision,
+                ..config(grid, Law::Power { theta: 1.0 }, backend)
+            };
+            let config = RelaxationConfig {
+                every: 4,
+                ..RelaxationConfig::new(operator)
+            };
+            let mut whole = Relaxation::new(config.clone(), &states).expect("a run");
+            whole.advance(14).expect("steps");
+            assert_eq!(steps(&whole), [0, 4, 8, 12, 14]);
+            let mut part = Relaxation::new(config, &states).expect("a run");
+            part.advance_part(2).expect("steps");
+            assert_eq!(steps(&part), [0]);
+            part.advance_part(5).expect("steps");
+            assert_eq!((part.steps_taken(), steps(&part)), (7, vec![0, 4]));
+            // Saved between two records.
+            let saved = part.checkpoint().expect("a checkpoint");
+            let text = serde_json::to_string(&saved).expect("plain data");
+            let read = serde_json::from_str(&text).expect("what was written");
+            let mut rest = Relaxation::resume(read).expect("a run");
+            rest.advance_part(6).expect("steps");
+            assert_eq!(steps(&rest), [0, 4, 8, 12]);
+            rest.advance(1).expect("a step");
+            assert!(
+                rest.checkpoint().expect("a checkpoint")
+                    == whole.checkpoint().expect("a checkpoint"),
+                "{backend} {precision}"
+            );
+            // A record that was due is missing.
+            let mut broken = saved;
+            broken.step = 8;
+            assert!(Relaxation::resume(broken).is_err());
+        }
+    }
+}
+
+#[test]
 fn a_large_single_state_runs_on_the_machines() {
     // More tiles than the stages add up themselves, and several segments of rows.
     let grid = grid(1100, 30.0);

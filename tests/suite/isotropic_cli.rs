@@ -5,7 +5,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::command::{data, done, doubles, folder, npy, object, refused, text};
+use crate::command::{
+    data, done, doubles, folder, interrupted, listing, npy, object, refused, text,
+};
 
 fn write_vector(folder: &Path, name: &str, values: &[f64]) {
     let shape = format!("({},)", values.len());
@@ -559,4 +561,48 @@ fn a_resumed_run_ends_on_the_same_bits() {
         let arguments: Vec<&str> = line.split_whitespace().collect();
         refused(dir.path(), &[&["isotropic"], &arguments[..]].concat(), why);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_between_two_records_is_obeyed_and_gone_on_with() {
+    let dir = folder();
+    let words = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
+    let run = |line: &str| {
+        let words = words(line);
+        done(
+            dir.path(),
+            &words.iter().map(String::as_str).collect::<Vec<_>>(),
+        )
+    };
+    let case = "isotropic --cells 64 --theta 1 --init two-temperature:1,3 --backend cpu --quiet";
+    // The first record after the initial one is hours away.
+    let endless = words(&format!(
+        "{case} --every 1000000000 --steps 1000000000 --checkpoint-every 100 --out part"
+    ));
+    let endless: Vec<&str> = endless.iter().map(String::as_str).collect();
+    let output = interrupted(dir.path(), &endless, "part/checkpoint.rarefy");
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    let after = stderr.strip_prefix("rarefy: error: interrupted after ");
+    let after = after.unwrap_or_else(|| panic!("{stderr}"));
+    assert!(
+        after.contains("rarefy isotropic --resume part/checkpoint.rarefy"),
+        "{stderr}"
+    );
+    assert_eq!(listing(&dir.path().join("part")).len(), 1);
+    let done_before: u64 = after.split(' ').next().unwrap().parse().unwrap();
+    assert!(done_before >= 100);
+
+    let end = done_before + 57;
+    run(&format!(
+        "isotropic --resume part/checkpoint.rarefy --steps {end} --quiet"
+    ));
+    run(&format!("{case} --every {end} --steps {end} --out whole"));
+    for file in ["f_final.npy", "f_initial.npy", "moments.csv"] {
+        let read = |folder: &str| fs::read(dir.path().join(folder).join(file)).unwrap();
+        assert!(read("whole") == read("part"), "{file} differs");
+    }
+    let table = fs::read_to_string(dir.path().join("part/moments.csv")).unwrap();
+    assert_eq!(table.lines().count(), 3, "{table}");
 }

@@ -302,11 +302,15 @@ fn wrong_usage_is_refused_in_one_line() {
         ),
         (
             with(&["1", "--xi", "1", "--areas", "7"]),
-            "--areas is a number from 8 to 64, not 7",
+            "'--areas <N>': a whole number from 8 to 64 is needed",
+        ),
+        (
+            with(&["1", "--xi", "1", "--areas", "-1"]),
+            "'--areas <N>': a whole number from 8 to 64 is needed",
         ),
         (
             with(&["1", "--xi", "1", "--gauss", "1"]),
-            "Gauss points is from 2 to 64, not 1",
+            "'--gauss <G>': a whole number from 2 to 64 is needed",
         ),
         (
             with(&["1", "--xi", "1", "--rtol=-1"]),

@@ -21,6 +21,7 @@ mod longman_cli;
 mod longman_draws;
 mod longman_gpu;
 mod longman_paper;
+mod lost_device;
 mod ptx;
 mod round_trips;
 mod signed_digit_decimal;

@@ -141,7 +141,7 @@ fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(),
     for (name, figure) in times.figures() {
         report.stage(&mut files, &folder.join(name), &figure.png()?)?;
     }
-    report.finish(files, Some(folder), common, |_| {
+    report.finish(files, Some(folder), common, |_, _| {
         format!("Figures 2 to 5 and 7 of the paper in {}", folder.display())
     })
 }
@@ -239,7 +239,7 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
             )?,
         )?;
     }
-    report.finish(files, common.out.as_deref(), common, |total| {
+    report.finish(files, common.out.as_deref(), common, |total, _| {
         summary(&rows, &machines, common.precision, total)
     })
 }

@@ -179,7 +179,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
             &outcome.plot().png()?,
         )?;
     }
-    report.finish(files, common.out.as_deref(), common, |total| {
+    report.finish(files, common.out.as_deref(), common, |total, _| {
         outcome.summary(&parameters, spent, total)
     })
 }

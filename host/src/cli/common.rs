@@ -2,6 +2,7 @@
 //! way from an error to an exit code.
 
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -189,13 +190,21 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A whole number in a range.
+pub(super) fn whole(text: &str, range: RangeInclusive<usize>) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(format!(
+            "a whole number from {} to {} is needed",
+            range.start(),
+            range.end()
+        )),
+    }
+}
+
 /// A number of cells along an axis of a velocity grid.
 pub(super) fn cells(text: &str) -> Result<usize, String> {
-    let (low, high) = (VelocityGrid::MIN_N, VelocityGrid::MAX_N);
-    match text.parse() {
-        Ok(n) if (low..=high).contains(&n) => Ok(n),
-        _ => Err(format!("a whole number from {low} to {high} is needed")),
-    }
+    whole(text, VelocityGrid::MIN_N..=VelocityGrid::MAX_N)
 }
 
 /// Why the command did not finish.
@@ -553,7 +562,52 @@ fn as_argument(
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+
+    /// Whatever an option is given, what it says of it is not Rust's.
+    #[test]
+    fn all_options_say_in_words_which_values_are_right() {
+        let bare = [
+            "digit found in string",
+            "too large to fit",
+            "too small to fit",
+            "float literal",
+            "from empty string",
+            "was not `true` or `false`",
+        ];
+        let command = super::super::Cli::command();
+        let mut seen = 0;
+        for sub in command.get_subcommands() {
+            let options = sub
+                .get_arguments()
+                .filter(|arg| arg.get_action().takes_values())
+                .filter_map(|arg| arg.get_long());
+            for (option, value) in options.flat_map(|option| {
+                let values = ["-1", "x", "", "1.5", "1e999", "99999999999999999999999"];
+                values.map(|value| (option, value))
+            }) {
+                let arguments = [
+                    "rarefy".into(),
+                    sub.get_name().into(),
+                    format!("--{option}={value}").into(),
+                ];
+                let Err(failure) = parse(command.clone(), arguments.into()) else {
+                    continue;
+                };
+                seen += 1;
+                let (_, line) = failure.code_and_line();
+                let found = bare.iter().find(|text| line.contains(**text));
+                assert!(
+                    found.is_none(),
+                    "{} --{option}={value}: {line}",
+                    sub.get_name()
+                );
+            }
+        }
+        assert!(seen > 100, "{seen} refusals were looked at");
+    }
 
     #[test]
     fn errors_have_one_line_and_a_code() {

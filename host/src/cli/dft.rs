@@ -134,7 +134,7 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
             &outcome.plot(args.inverse).png()?,
         )?;
     }
-    report.finish(files, common.out.as_deref(), common, |total| {
+    report.finish(files, common.out.as_deref(), common, |total, _| {
         outcome.summary(&parameters, total)
     })
 }

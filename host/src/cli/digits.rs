@@ -110,7 +110,7 @@ pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
             }
         }
     }
-    report.finish(files, common.out.as_deref(), common, |total| {
+    report.finish(files, common.out.as_deref(), common, |total, _| {
         summary(&dots, &transforms, digits, &backend.describe(), total)
     })
 }

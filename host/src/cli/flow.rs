@@ -493,14 +493,17 @@ pub(super) fn drive<P: Parameters>(
 ) -> std::result::Result<Course, Failure> {
     let end = *parameters.clone().end();
     let interrupted = resume::interruption();
-    let save = |files: &mut Transaction, simulation: &mut P::Run, folder: &Path| {
+    let save = |files: &mut Transaction, simulation: &mut P::Run| -> Result<Option<PathBuf>> {
+        let Some(folder) = folder else {
+            return Ok(None);
+        };
         let (populations, extra) = simulation.save()?;
         let arrays = BTreeMap::from([
             ("populations".to_owned(), populations),
             ("extra".to_owned(), extra),
         ]);
         let (machine, step) = (simulation.machine(), simulation.step());
-        save(parameters, machine, step, arrays, files, folder)
+        save(parameters, machine, step, arrays, files, folder).map(Some)
     };
     let first_step = simulation.step();
     let last_step = end.steps.unwrap_or(MOST_STEPS).max(first_step);
@@ -515,12 +518,9 @@ pub(super) fn drive<P: Parameters>(
     while simulation.step() < last_step && !reached(residual) && !level {
         if interrupted.load(Ordering::SeqCst) {
             progress.finish();
-            let path = match folder {
-                Some(folder) => Some(save(files, simulation, folder)?),
-                None => None,
-            };
             let after = format!("{} steps", simulation.step());
-            return Err(resume::stopped(P::COMMAND, &after, path.as_deref()));
+            let saved = save(files, simulation);
+            return Err(resume::stopped(P::COMMAND, &after, saved));
         }
         // Residuals are looked at in multiples of their distance, whatever the run was interrupted at.
         let now = simulation.step();
@@ -541,10 +541,14 @@ pub(super) fn drive<P: Parameters>(
                     .patience()
                     .is_some_and(|patience| still >= patience);
         }
-        if let (Some(every), Some(folder)) = (end.checkpoint_every, folder)
-            && simulation.step().is_multiple_of(every)
+        let now = simulation.step();
+        let goes_on = now < last_step && !reached(residual) && !level;
+        if goes_on
+            && end
+                .checkpoint_every
+                .is_some_and(|every| now.is_multiple_of(every))
         {
-            save(files, simulation, folder)?;
+            report.saved(save(files, simulation))?;
         }
         let done = match (end.steps, end.until_residual, history.first()) {
             (Some(steps), _, _) => simulation.step() as f64 / steps as f64,
@@ -568,8 +572,8 @@ pub(super) fn drive<P: Parameters>(
     if spent.1 > 0 {
         report.time("step", spent.0.div_f64(spent.1 as f64));
     }
-    if let (Some(_), Some(folder)) = (end.checkpoint_every, folder) {
-        save(files, simulation, folder)?;
+    if end.checkpoint_every.is_some() {
+        report.saved_at_the_end(save(files, simulation))?;
     }
     let converged = end.until_residual.map(|until| residual <= until);
     if level {

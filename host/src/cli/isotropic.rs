@@ -13,7 +13,7 @@ use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::common::{Common, Failure, count, finite, name_of, named, positive};
+use super::common::{Common, Failure, count, finite, name_of, named, positive, whole};
 use super::npy;
 use super::output::Transaction;
 use super::report::Report;
@@ -84,7 +84,7 @@ pub(super) struct IsotropicArgs {
     /// Also compute so many of the slowest decay rates of small departures from equilibrium
     #[arg(long, value_name = "COUNT", value_parser = count)]
     spectrum: Option<u64>,
-    /// Write checkpoint.rarefy at the first record after every N steps, and at the end
+    /// Write checkpoint.rarefy every N steps and at the end
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "rates_only")]
     checkpoint_every: Option<u64>,
     /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
@@ -96,11 +96,7 @@ pub(super) struct IsotropicArgs {
 
 /// A number of cells of energy.
 pub(super) fn cells(text: &str) -> std::result::Result<usize, String> {
-    let (low, high) = (EnergyGrid::MIN_CELLS, EnergyGrid::MAX_CELLS);
-    match text.parse() {
-        Ok(n) if (low..=high).contains(&n) => Ok(n),
-        _ => Err(format!("a whole number from {low} to {high} is needed")),
-    }
+    whole(text, EnergyGrid::MIN_CELLS..=EnergyGrid::MAX_CELLS)
 }
 
 /// The initial state.
@@ -423,22 +419,27 @@ fn evaluate(
         let plot = results::rates_plot(config, f, &found).png()?;
         report.stage(&mut files, &folder.join("rates.png"), &plot)?;
     }
-    report.finish(files, args.common.out.as_deref(), &args.common, |total| {
-        [
-            parameters.heading(&format!("Rates of {}", parameters.init), config, &machine),
-            format!("  number        {:.10}", moments.number),
-            format!("  energy        {:.10}", moments.energy),
-            format!(
-                "  residuals     number {:.1e}, energy {:.1e} of the gross rates",
-                drift.number, drift.energy
-            ),
-            format!("  largest step  {:.6}", found.largest_step()),
-            format!(
-                "  wall time     {:.3} s, of which the evaluation {:.3} s",
-                total.as_secs_f64(),
-                spent.as_secs_f64()
-            ),
-        ]
-        .join("\n")
-    })
+    report.finish(
+        files,
+        args.common.out.as_deref(),
+        &args.common,
+        |total, _| {
+            [
+                parameters.heading(&format!("Rates of {}", parameters.init), config, &machine),
+                format!("  number        {:.10}", moments.number),
+                format!("  energy        {:.10}", moments.energy),
+                format!(
+                    "  residuals     number {:.1e}, energy {:.1e} of the gross rates",
+                    drift.number, drift.energy
+                ),
+                format!("  largest step  {:.6}", found.largest_step()),
+                format!(
+                    "  wall time     {:.3} s, of which the evaluation {:.3} s",
+                    total.as_secs_f64(),
+                    spent.as_secs_f64()
+                ),
+            ]
+            .join("\n")
+        },
+    )
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::json;
 
-use super::common::{Common, Failure, finite, name_of};
+use super::common::{Common, Failure, finite, name_of, whole};
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::progress::Progress;
@@ -19,6 +19,7 @@ use crate::backend::{Precision, Resolved};
 use crate::error::{Error, Result};
 use crate::longman::expression::FUNCTIONS;
 use crate::longman::family::{FAMILIES, Family};
+use crate::longman::quadrature::GAUSS_POINTS;
 use crate::longman::sampled::Samples;
 use crate::longman::{AREAS, Boundaries, Integral, Settings, Status, Task};
 
@@ -108,10 +109,10 @@ pub(super) struct LongmanArgs {
     #[command(flatten)]
     named: NamedParameters,
     /// Areas (half cycles) that are used, 8 to 64 [default: 32, and 64 where those do not suffice]
-    #[arg(long, value_name = "N", help_heading = "Method")]
+    #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, AREAS), help_heading = "Method")]
     areas: Option<usize>,
     /// Gauss points of an area, 2 to 64; the error is estimated by their Kronrod extension
-    #[arg(long, value_name = "G", default_value_t = 7, help_heading = "Method")]
+    #[arg(long, value_name = "G", default_value_t = 7, value_parser = |text: &str| whole(text, GAUSS_POINTS), help_heading = "Method")]
     gauss: usize,
     /// Relative tolerance [default: 1e-10; 1e-5 in f32]
     #[arg(long, value_name = "R", value_parser = finite, help_heading = "Method")]
@@ -324,7 +325,7 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
             &outcome.plot().png()?,
         )?;
     }
-    report.finish(files, common.out.as_deref(), common, |total| {
+    report.finish(files, common.out.as_deref(), common, |total, _| {
         outcome.summary(&title(args), spent, total)
     })
 }
@@ -355,7 +356,7 @@ fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(),
     for (name, figure) in times.figures() {
         stage(name, figure.png()?)?;
     }
-    report.finish(files, Some(folder), common, |total| {
+    report.finish(files, Some(folder), common, |total, _| {
         format!("{} ({:.2} s)", names.join(", "), total.as_secs_f64())
     })
 }
@@ -372,15 +373,6 @@ fn settings(args: &LongmanArgs) -> std::result::Result<Settings, Failure> {
         nonlinear: args.nonlinear,
         ..defaults
     };
-    if let Some(areas) = settings.areas
-        && !AREAS.contains(&areas)
-    {
-        return Err(Failure::Usage(format!(
-            "--areas is a number from {} to {}, not {areas}",
-            AREAS.start(),
-            AREAS.end()
-        )));
-    }
     settings.check()?;
     Ok(settings)
 }

@@ -374,7 +374,7 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     if let Some(folder) = &common.out {
         outcome.stage(&mut report, &mut files, folder)?;
     }
-    report.finish(files, common.out.as_deref(), common, |total| {
-        outcome.summary(common.out.as_deref(), spent, total)
+    report.finish(files, common.out.as_deref(), common, |total, folder| {
+        outcome.summary(folder, spent, total)
     })
 }

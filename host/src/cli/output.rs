@@ -66,7 +66,8 @@ pub(super) fn table(
 }
 
 /// The files of one run. Each is written to a temporary file beside its place; [`Transaction::commit`] renames
-/// them all. Dropped without a commit, it leaves nothing behind, not even a folder that it made.
+/// them all. Each is there whole or not at all, whatever becomes of the others. Dropped without a commit, it leaves nothing behind, not
+/// even a folder that it made.
 #[derive(Debug, Default)]
 pub(super) struct Transaction {
     made: Vec<PathBuf>,
@@ -135,13 +136,16 @@ impl Transaction {
         Ok(())
     }
 
-    /// Renames all files to their names, in the order they were staged in.
-    pub(super) fn commit(mut self) -> Result<()> {
+    /// Renames all files to their names, in the order they were staged in; returns why some could not be.
+    pub(super) fn commit(mut self) -> Vec<Error> {
+        let mut refused = Vec::new();
         for (file, path) in std::mem::take(&mut self.staged) {
-            persist(file, &path)?;
-            self.keep = true;
+            match persist(file, &path) {
+                Ok(()) => self.keep = true,
+                Err(error) => refused.push(error),
+            }
         }
-        Ok(())
+        refused
     }
 }
 

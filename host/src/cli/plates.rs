@@ -9,7 +9,7 @@ use plotters::style::RGBColor;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::common::{Common, Failure, count, finite, name_of, named, positive};
+use super::common::{Common, Failure, count, finite, name_of, named, positive, whole};
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
@@ -62,11 +62,7 @@ pub(super) struct PlatesArgs {
 
 /// A number of cells between plates.
 fn cells(text: &str) -> std::result::Result<usize, String> {
-    let most = crate::bgk::steady::plates::MAX_CELLS;
-    match text.parse() {
-        Ok(n) if (4..=most).contains(&n) => Ok(n),
-        _ => Err(format!("a whole number from 4 to {most} is needed")),
-    }
+    whole(text, 4..=crate::bgk::steady::plates::MAX_CELLS)
 }
 
 /// The value of `--velocities`.
@@ -310,7 +306,7 @@ pub(super) fn run(args: &PlatesArgs, flow: &Flow) -> std::result::Result<(), Fai
     if let Some(folder) = &common.out {
         outcome.stage(&mut report, &mut files, folder)?;
     }
-    report.finish(files, common.out.as_deref(), common, |total| {
+    report.finish(files, common.out.as_deref(), common, |total, _| {
         outcome.summary(total)
     })
 }

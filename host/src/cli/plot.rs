@@ -7,7 +7,7 @@
 
 use std::sync::OnceLock;
 
-use ab_glyph::{Font, FontRef, ScaleFont, point};
+use ab_glyph::{Font, FontRef, Glyph, ScaleFont, point};
 use plotters::prelude::*;
 
 use crate::error::{Error, Result};
@@ -27,6 +27,14 @@ pub(super) const COLOURS: [RGBColor; 6] = [
 
 const INK: RGBColor = RGBColor(38, 38, 38);
 const GRID: RGBColor = RGBColor(226, 226, 226);
+/// Least width beside the axes, for the legend.
+const BESIDE: f64 = 246.0;
+/// Distance of the legend from the axes.
+const GAP: f64 = 28.0;
+/// Width of a curve's sample in the legend, with its distance from the label.
+const SAMPLE: f64 = 56.0;
+/// Distance of the labels from the edge of the figure.
+const MARGIN: f64 = 16.0;
 /// The drawing is this many times larger than the figure.
 const FINE: u32 = 3;
 
@@ -110,11 +118,14 @@ impl Figure {
             let area = BitMapBackend::with_buffer(&mut fine, (width * FINE, height * FINE))
                 .into_drawing_area();
             let top = 70.0;
+            let legend = self.panels.iter().map(Panel::legend_width);
+            // Half of the figure is left for the curves, whatever the labels are.
+            let beside = legend.fold(BESIDE, f64::max).min(f64::from(width) / 2.0);
             let each = (f64::from(height) - top) / self.panels.len().max(1) as f64;
             for (i, panel) in self.panels.iter().enumerate() {
                 let place = Frame {
                     left: 112.0,
-                    right: f64::from(width) - 246.0,
+                    right: f64::from(width) - beside,
                     top: top + i as f64 * each + 42.0,
                     bottom: top + (i + 1) as f64 * each - 78.0,
                 };
@@ -147,6 +158,13 @@ type Drawn<'a> =
     std::result::Result<(), DrawingAreaErrorKind<<BitMapBackend<'a> as DrawingBackend>::ErrorType>>;
 
 impl Panel {
+    /// Width that the legend takes beside the axes.
+    fn legend_width(&self) -> f64 {
+        let width = |text: &str| Text::new(text, 17.0, 0.0, 0.0).width();
+        let labels = self.curves.iter().map(|c| SAMPLE + width(&c.label));
+        GAP + labels.fold(width(&self.legend), f64::max) + MARGIN
+    }
+
     fn draw<'a>(&self, area: &Area<'a>, frame: &Frame, texts: &mut Vec<Text>) -> Drawn<'a> {
         let scaled = |&(x, y): &(f64, f64)| (self.scale.of(x), self.scale.of(y));
         let points = || {
@@ -211,7 +229,7 @@ impl Panel {
             1.4,
         )?;
 
-        let left = frame.right + 28.0;
+        let left = frame.right + GAP;
         let mut y = frame.top + 12.0;
         if !self.legend.is_empty() {
             texts.push(Text::new(&self.legend, 17.0, left, y + 6.0));
@@ -220,7 +238,7 @@ impl Panel {
         // A curve in several pieces is named once.
         for curve in self.curves.iter().filter(|curve| !curve.label.is_empty()) {
             curve.trace(area, &[(left, y), (left + 22.0, y), (left + 44.0, y)])?;
-            texts.push(Text::new(&curve.label, 17.0, left + 56.0, y + 6.0));
+            texts.push(Text::new(&curve.label, 17.0, left + SAMPLE, y + 6.0));
             y += 28.0;
         }
         Ok(())
@@ -454,7 +472,8 @@ impl Text {
         out
     }
 
-    fn set(&self, pixels: &mut [u8]) {
+    /// The glyphs from the origin on, and where they end.
+    fn glyphs(&self) -> (Vec<Glyph>, f32) {
         let font = font();
         let mut glyphs = Vec::new();
         let mut x = 0.0;
@@ -470,6 +489,16 @@ impl Text {
             );
             x += scaled.h_advance(font.glyph_id(c));
         }
+        (glyphs, x)
+    }
+
+    fn width(&self) -> f64 {
+        self.glyphs().1.into()
+    }
+
+    fn set(&self, pixels: &mut [u8]) {
+        let font = font();
+        let (glyphs, x) = self.glyphs();
         let (left, baseline) = (self.x as f32 - self.anchor as f32 * x, self.y as f32);
         for mut glyph in glyphs {
             glyph.position.x += left;
@@ -569,21 +598,54 @@ mod tests {
         );
     }
 
-    #[test]
-    fn degenerate_figures_are_drawn() {
-        let panel = |points: Vec<(f64, f64)>| Panel {
+    fn panel(label: &str, points: Vec<(f64, f64)>) -> Panel {
+        Panel {
             x: "x".into(),
             y: "y_{ab}".into(),
             reach: None,
             legend: String::new(),
             scale: Scale::Linear,
             curves: vec![Curve {
-                label: "a".into(),
+                label: label.into(),
                 points,
                 colour: COLOURS[0],
                 stroke: Stroke::Dashed,
             }],
+        }
+    }
+
+    #[test]
+    fn a_long_label_stays_off_the_edge() {
+        let ink = |label: &str| {
+            let figure = Figure {
+                title: "t".into(),
+                panels: vec![panel(label, vec![(0.0, 0.0), (1.0, 1.0)])],
+            };
+            let bytes = figure.png().unwrap();
+            let mut reader = png::Decoder::new(std::io::Cursor::new(bytes))
+                .read_info()
+                .unwrap();
+            let mut pixels = vec![0; (3 * SIZE.0 * SIZE.1) as usize];
+            reader.next_frame(&mut pixels).unwrap();
+            let column = |x: u32| {
+                let rows = (0..SIZE.1).map(move |y| (y * SIZE.0 + x) as usize);
+                rows.flat_map(|at| pixels[3 * at..3 * at + 3].to_vec())
+                    .any(|part| part < 250)
+            };
+            (0..SIZE.0).rev().find(|&x| column(x)).unwrap()
         };
+        for label in [
+            "a",
+            "delta = 0.1, known",
+            "a label that is longer than all others",
+        ] {
+            let last = ink(label);
+            assert!(last < SIZE.0 - 12, "{label}: ink at {last}");
+        }
+    }
+
+    #[test]
+    fn degenerate_figures_are_drawn() {
         for points in [
             vec![],
             vec![(1.0, 1.0)],
@@ -591,7 +653,7 @@ mod tests {
         ] {
             let figure = Figure {
                 title: "t".into(),
-                panels: vec![panel(points)],
+                panels: vec![panel("a", points)],
             };
             assert!(figure.png().unwrap().starts_with(b"\x89PNG"));
         }

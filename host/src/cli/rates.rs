@@ -203,7 +203,7 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
             report.stage(&mut files, &folder.join("timings.png"), &plot)?;
         }
     }
-    report.finish(files, common.out.as_deref(), common, |total| {
+    report.finish(files, common.out.as_deref(), common, |total, _| {
         outcome.summary(total)
     })
 }

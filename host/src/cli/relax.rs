@@ -303,12 +303,17 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     report.time("setup", started.elapsed());
 
     let interrupted = resume::interruption();
-    let save =
-        |files: &mut Transaction, relaxation: &mut Relaxation, state: &State, folder: &Path| {
-            let path = folder.join(resume::FILE);
-            let bytes = state::encode(&parameters, state, relaxation)?;
-            files.write_now(&path, &bytes).map(|()| path)
+    let save = |files: &mut Transaction,
+                relaxation: &mut Relaxation,
+                state: &State|
+     -> Result<Option<PathBuf>> {
+        let Some(folder) = &folder else {
+            return Ok(None);
         };
+        let path = folder.join(resume::FILE);
+        let bytes = state::encode(&parameters, state, relaxation)?;
+        files.write_now(&path, &bytes).map(|()| Some(path))
+    };
     let stepping = Instant::now();
     let first_step = relaxation.history().last().map_or(0, |row| row.step);
     let mut progress = Progress::new("relax", common.quiet);
@@ -317,12 +322,9 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         if interrupted.load(Ordering::SeqCst) {
             progress.finish();
             let at = relaxation.history().last().map_or(0, |row| row.step);
-            let path = match &folder {
-                Some(folder) => Some(save(&mut files, &mut relaxation, &state, folder)?),
-                None => None,
-            };
             let after = format!("{at} steps");
-            return Err(resume::stopped("relax", &after, path.as_deref()));
+            let saved = save(&mut files, &mut relaxation, &state);
+            return Err(resume::stopped("relax", &after, saved));
         }
         if matches!(parameters.until(), Until::Equilibrium(_))
             && state::steps_without_fall(relaxation.history()) >= PATIENCE
@@ -332,10 +334,9 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         }
         let row = relaxation.step()?;
         state.observe(&mut relaxation, &row)?;
-        if let (Some(every), Some(folder)) = (parameters.checkpoint_every, &folder)
-            && row.step.is_multiple_of(every)
-        {
-            save(&mut files, &mut relaxation, &state, folder)?;
+        let every = parameters.checkpoint_every;
+        if !relaxation.is_done() && every.is_some_and(|every| row.step.is_multiple_of(every)) {
+            report.saved(save(&mut files, &mut relaxation, &state))?;
         }
         progress.update(relaxation.progress(), || {
             format!(
@@ -363,8 +364,8 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
                 .into(),
         );
     }
-    if let (Some(_), Some(folder)) = (parameters.checkpoint_every, &folder) {
-        save(&mut files, &mut relaxation, &state, folder)?;
+    if parameters.checkpoint_every.is_some() {
+        report.saved_at_the_end(save(&mut files, &mut relaxation, &state))?;
     }
 
     let final_f = relaxation.distribution()?;
@@ -381,8 +382,8 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     if let Some(folder) = &folder {
         outcome.stage(&mut report, &mut files, folder)?;
     }
-    report.finish(files, folder.as_deref(), common, |total| {
-        outcome.summary(folder.as_deref(), spent, total)
+    report.finish(files, folder.as_deref(), common, |total, folder| {
+        outcome.summary(folder, spent, total)
     })
 }
 

@@ -1,6 +1,6 @@
 //! What a run leaves in words: `run.json`, and warnings.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::common::{Common, Failure};
 use super::output::{self, Transaction};
-use crate::error::Result;
+use super::resume;
+use crate::error::{Error, Result};
 
 /// The object that `run.json` holds and `--json` prints.
 pub(super) struct Report {
@@ -16,6 +17,12 @@ pub(super) struct Report {
     warnings: Vec<String>,
     timings: Map<String, Value>,
     files: Vec<String>,
+    /// Why files could not be written.
+    unwritten: Vec<Error>,
+    /// The last checkpoint.
+    checkpoint: Option<PathBuf>,
+    /// Whether one after it could not be written.
+    missed: bool,
     started: Instant,
 }
 
@@ -32,6 +39,9 @@ impl Report {
             warnings: Vec::new(),
             timings: Map::new(),
             files: Vec::new(),
+            unwritten: Vec::new(),
+            checkpoint: None,
+            missed: false,
             started,
         }
     }
@@ -53,46 +63,126 @@ impl Report {
         self.warnings.push(warning);
     }
 
-    /// Stages a file, and lists it.
+    /// Stages a file, and lists it. One that cannot be written is told by [`Report::finish`], for the others are results too.
     pub(super) fn stage(
         &mut self,
         files: &mut Transaction,
         path: &Path,
         bytes: &[u8],
     ) -> Result<()> {
-        self.files.push(path.display().to_string());
-        files.stage(path, bytes)
+        match files.stage(path, bytes) {
+            Ok(()) => self.files.push(path.display().to_string()),
+            Err(error) => self.note_unwritten(error)?,
+        }
+        Ok(())
+    }
+
+    /// Keeps the error of a file for the end of the run; other errors end it.
+    fn note_unwritten(&mut self, error: Error) -> Result<()> {
+        match error {
+            Error::File { .. } => self.unwritten.push(error),
+            other => return Err(other),
+        }
+        Ok(())
+    }
+
+    /// Notes a checkpoint of a run that goes on. One that could not be written is a warning, for the next one may be; of several in a row
+    /// the first one is told.
+    pub(super) fn saved(&mut self, saved: Result<Option<PathBuf>>) -> Result<()> {
+        let missed = match saved {
+            Ok(path) => {
+                self.checkpoint = path;
+                false
+            }
+            Err(error @ Error::File { .. }) => {
+                if !self.missed {
+                    self.warn(format!("no checkpoint, and the run goes on: {error}"));
+                }
+                true
+            }
+            Err(error) => return Err(error),
+        };
+        self.missed = missed;
+        Ok(())
+    }
+
+    /// Notes the last checkpoint of a run; if it could not be written, the results still may be.
+    pub(super) fn saved_at_the_end(&mut self, saved: Result<Option<PathBuf>>) -> Result<()> {
+        match saved {
+            Ok(path) => self.checkpoint = path,
+            Err(error) => self.note_unwritten(error)?,
+        }
+        Ok(())
     }
 
     /// Ends the run: writes `run.json` into the folder if there is one, makes all files appear, and prints the object or the
-    /// summary.
+    /// summary, which is given the folder if all files are there.
+    ///
+    /// Files that can be written are, and numbers are printed, whatever becomes of other files.
     pub(super) fn finish(
         mut self,
         mut files: Transaction,
         folder: Option<&Path>,
         common: &Common,
-        summary: impl FnOnce(Duration) -> String,
+        summary: impl FnOnce(Duration, Option<&Path>) -> String,
     ) -> std::result::Result<(), Failure> {
         let total = self.started.elapsed();
         self.time("total", total);
         let run = folder.map(|folder| folder.join("run.json"));
         self.files
             .extend(run.iter().map(|p| p.display().to_string()));
+        let command = self.object["command"].as_str().unwrap_or_default();
+        let again = self
+            .checkpoint
+            .as_deref()
+            .map(|path| resume::again(command, path));
+        let listed = self.files.len();
         self.object.insert("timings".into(), self.timings.into());
         self.object.insert("warnings".into(), self.warnings.into());
         self.object.insert("files".into(), self.files.into());
         let text = serde_json::to_string_pretty(&self.object).expect("keys are strings") + "\n";
-        if let Some(run) = run {
-            files.stage(run, text.as_bytes())?;
-        }
-        files.commit()?;
-        if common.json {
+        let mut unwritten = self.unwritten;
+        let staged = run.map(|run| files.stage(run, text.as_bytes()));
+        let late = staged.and_then(Result::err).into_iter();
+        let late: Vec<_> = late.chain(files.commit()).collect();
+        let written = listed - late.len();
+        unwritten.extend(late);
+        let printed = if common.json {
             output::print(&text)
         } else if common.quiet {
             Ok(())
         } else {
-            output::print(&summary(total))
+            let folder = folder.filter(|_| unwritten.is_empty());
+            output::print(&summary(total, folder))
+        };
+        match incomplete(unwritten, written, again.as_deref()) {
+            Some(error) => Err(error.into()),
+            None => printed,
         }
+    }
+}
+
+/// The error of a run of whose files some could not be written: the first of them and how many more, whether others are, and the command
+/// that goes on from the last checkpoint.
+fn incomplete(unwritten: Vec<Error>, written: usize, again: Option<&str>) -> Option<Error> {
+    let others = match unwritten.len() {
+        0 | 1 => String::new(),
+        2 => "; nor could another file be written".into(),
+        count => format!("; nor could {} other files be written", count - 1),
+    };
+    let kept = match written {
+        0 => "",
+        _ => "; the other results are written",
+    };
+    let again = again.map_or(String::new(), |again| {
+        format!("; from the last checkpoint goes on: {again}")
+    });
+    match unwritten.into_iter().next()? {
+        Error::File { path, reason } => {
+            let reason = format!("{reason}{others}{kept}{again}");
+            Some(Error::File { path, reason })
+        }
+        other => Some(other),
     }
 }
 

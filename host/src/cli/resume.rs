@@ -54,13 +54,19 @@ impl Pace {
     }
 }
 
-/// What an interrupted run says of how to go on.
-pub(super) fn stopped(command: &str, after: &str, checkpoint: Option<&Path>) -> Failure {
-    let rest = match checkpoint {
-        Some(path) => format!("go on with: rarefy {command} --resume {}", path.display()),
-        None => "nothing is saved, for there is no --out".into(),
+/// What an interrupted run says of how to go on; `saved` is its checkpoint, if there is a folder for one.
+pub(super) fn stopped(command: &str, after: &str, saved: Result<Option<PathBuf>>) -> Failure {
+    let rest = match saved {
+        Ok(Some(path)) => format!("go on with: {}", again(command, &path)),
+        Ok(None) => "nothing is saved, for there is no --out".into(),
+        Err(error) => format!("it could not be saved: {error}"),
     };
     Failure::Interrupted(format!("interrupted after {after}; {rest}"))
+}
+
+/// The command that goes on from a checkpoint.
+pub(super) fn again(command: &str, checkpoint: &Path) -> String {
+    format!("rarefy {command} --resume {}", checkpoint.display())
 }
 
 /// A warning if a checkpoint was written by another program or on another machine.

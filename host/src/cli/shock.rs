@@ -529,8 +529,8 @@ pub(super) fn run(args: &ShockArgs, given: &ArgMatches) -> std::result::Result<(
     if let Some(folder) = &folder {
         outcome.stage(&mut report, &mut files, folder)?;
     }
-    report.finish(files, folder.as_deref(), common, |total| {
-        outcome.summary(folder.as_deref(), total)
+    report.finish(files, folder.as_deref(), common, |total, folder| {
+        outcome.summary(folder, total)
     })
 }
 
@@ -595,8 +595,8 @@ fn run_steady(
     if let Some(folder) = &folder {
         outcome.stage(&mut report, &mut files, folder)?;
     }
-    report.finish(files, folder.as_deref(), common, |total| {
-        outcome.summary(folder.as_deref(), total)
+    report.finish(files, folder.as_deref(), common, |total, folder| {
+        outcome.summary(folder, total)
     })
 }
 

@@ -184,7 +184,12 @@ impl<P: Parameters> SteadyRun<'_, P> {
     }
 
     /// Iterates to the end, with progress, checkpoints, and a stop at Ctrl-C.
-    fn iterate(&mut self, solver: &mut Solver, goal: f64) -> std::result::Result<Status, Failure> {
+    fn iterate(
+        &mut self,
+        solver: &mut Solver,
+        goal: f64,
+        report: &mut Report,
+    ) -> std::result::Result<Status, Failure> {
         let interrupted = resume::interruption();
         let every = self.parameters.clone().end().checkpoint_every;
         let mut progress = Progress::new(P::COMMAND, self.quiet);
@@ -195,13 +200,12 @@ impl<P: Parameters> SteadyRun<'_, P> {
             }
             if interrupted.load(Ordering::SeqCst) {
                 progress.finish();
-                let path = self.save(solver)?;
                 let after = format!("{} iterations", solver.residuals().len());
-                return Err(resume::stopped(P::COMMAND, &after, path.as_deref()));
+                return Err(resume::stopped(P::COMMAND, &after, self.save(solver)));
             }
             advance(solver, goal, &mut progress)?;
             if every.is_some_and(|every| (solver.residuals().len() as u64).is_multiple_of(every)) {
-                self.save(solver)?;
+                report.saved(self.save(solver))?;
             }
         }
     }
@@ -217,7 +221,7 @@ pub(super) fn solve<P: Parameters>(
     let mut solver = run.begin(case, config, report)?;
     report.set("machine", solver.machine());
     let started = Instant::now();
-    let status = run.iterate(&mut solver, config.tolerance())?;
+    let status = run.iterate(&mut solver, config.tolerance(), report)?;
     let spent = started.elapsed();
     report.time("iterations", spent);
     let solution = solver.solution()?;

@@ -205,7 +205,7 @@ fn run(
         quiet: false,
         ..common.clone()
     };
-    report.finish(files, common.out.as_deref(), &common, |_| text)
+    report.finish(files, common.out.as_deref(), &common, |_, _| text)
 }
 
 /// An exact result.

@@ -207,7 +207,7 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
         stage("centre_lines.png", results.lines_figure().png()?)?;
         stage("shocks.png", results.shocks_figure().png()?)?;
     }
-    report.finish(files, common.out.as_deref(), common, |total| {
+    report.finish(files, common.out.as_deref(), common, |total, _| {
         results.summary(&machine, total)
     })
 }

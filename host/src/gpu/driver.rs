@@ -398,6 +398,7 @@ pub(super) fn reason(error: DriverError) -> String {
         700 | 714..=719 => {
             "; an earlier launch may be at fault (CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer tells which), and this process can no longer use the device"
         }
+        999 => "; the device may be lost: see nvidia-smi, and start again",
         _ => "",
     };
     format!("{text} ({name}){remedy}")

@@ -28,7 +28,9 @@ pub(super) trait Engine: Send {
     fn set_states(&mut self, f: &[f64]) -> Result<()>;
     /// The rows of the states as they are.
     fn rows(&mut self) -> Result<Vec<Row>>;
-    /// Takes so many steps, `every` between two records; returns the rows of all states of each record.
+    /// Takes so many steps, and waits until they are taken.
+    fn take(&mut self, integrator: Integrator, dt: f64, steps: u64) -> Result<()>;
+    /// Takes `every` steps before each of so many records; returns the rows of all states of each record.
     fn advance(
         &mut self,
         integrator: Integrator,

@@ -296,6 +296,11 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
         Ok(self.fetch_rows(1)?.remove(0))
     }
 
+    fn take(&mut self, integrator: Integrator, dt: f64, steps: u64) -> Result<()> {
+        self.steps(integrator, dt, steps)?;
+        self.machine.synchronize()
+    }
+
     fn advance(
         &mut self,
         integrator: Integrator,

@@ -77,6 +77,11 @@ impl Engine for HostEngine {
             .collect())
     }
 
+    fn take(&mut self, integrator: Integrator, dt: f64, steps: u64) -> Result<()> {
+        self.steps(integrator, dt, steps);
+        Ok(())
+    }
+
     fn advance(
         &mut self,
         integrator: Integrator,

@@ -18,7 +18,7 @@ pub struct RelaxationConfig {
     pub integrator: Integrator,
     /// Time step; `None` takes half of the largest step that keeps the initial state nonnegative.
     pub step: Option<f64>,
-    /// Steps between two records.
+    /// Steps between two records, which are at its multiples.
     pub every: u64,
 }
 
@@ -99,7 +99,7 @@ pub struct Checkpoint {
     pub step: u64,
     /// The states.
     pub states: Vec<Vec<f64>>,
-    /// The records of each state, the initial one first.
+    /// The records of each state, the initial one first; the last one may be up to [`RelaxationConfig::every`] steps before the states.
     pub histories: Vec<Vec<Record>>,
 }
 
@@ -172,7 +172,13 @@ impl Relaxation {
             states,
             histories,
         } = checkpoint;
-        let complete = |history: &Vec<Record>| history.last().is_some_and(|row| row.step == step);
+        // The last record is that of the state, or the one that was due before it.
+        let due = step - step.checked_rem(config.every).unwrap_or(0);
+        let complete = |history: &Vec<Record>| {
+            history
+                .last()
+                .is_some_and(|row| (due..=step).contains(&row.step))
+        };
         if states.is_empty() || histories.len() != states.len() || !histories.iter().all(complete) {
             return Err(Error::input(
                 "the checkpoint's records and states do not belong together",
@@ -241,28 +247,51 @@ impl Relaxation {
         Ok(())
     }
 
-    /// Takes `steps` time steps; states are recorded every [`RelaxationConfig::every`] steps and after the last one.
+    /// Takes `steps` time steps; states are recorded at multiples of [`RelaxationConfig::every`] steps and after the last one.
     ///
     /// On a GPU the steps follow each other without the host.
     ///
     /// # Errors
     /// A fault of the device; a state that is no longer finite, or whose collision frequency has outgrown the step.
     pub fn advance(&mut self, steps: u64) -> Result<()> {
-        let every = self.config.every;
+        self.advance_part(steps)?;
+        let now = self.step;
+        let recorded = |history: &Vec<Record>| history.last().is_some_and(|row| row.step == now);
+        if !self.histories.iter().all(recorded) {
+            let rows = self.engine.rows()?;
+            self.record(rows)?;
+        }
+        Ok(())
+    }
+
+    /// Takes `steps` time steps that are a part of more: as [`Relaxation::advance`], but the state after the last one is recorded only if
+    /// its step is a multiple of [`RelaxationConfig::every`].
+    ///
+    /// However a run is divided into parts, its states and records are the same. Between two records it can be saved, and resumed.
+    ///
+    /// # Errors
+    /// As [`Relaxation::advance`]; what is wrong with a state shows at the next record.
+    pub fn advance_part(&mut self, steps: u64) -> Result<()> {
+        let RelaxationConfig {
+            integrator, every, ..
+        } = self.config;
         let end = self.step.saturating_add(steps);
         while self.step < end {
-            let left = end - self.step;
-            let (records, each) = if left >= every {
-                ((left / every).min(BATCH), every)
-            } else {
-                (1, left)
-            };
-            let rows = self
-                .engine
-                .advance(self.config.integrator, self.dt, records, each)?;
-            for row in rows {
-                self.step += each;
-                self.record(row)?;
+            let (past, left) = (self.step % every, end - self.step);
+            if past == 0 && left >= every {
+                let records = (left / every).min(BATCH);
+                for rows in self.engine.advance(integrator, self.dt, records, every)? {
+                    self.step += every;
+                    self.record(rows)?;
+                }
+                continue;
+            }
+            let steps = left.min(every - past);
+            self.engine.take(integrator, self.dt, steps)?;
+            self.step += steps;
+            if self.step.is_multiple_of(every) {
+                let rows = self.engine.rows()?;
+                self.record(rows)?;
             }
         }
         Ok(())

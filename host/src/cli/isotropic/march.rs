@@ -154,22 +154,25 @@ impl March<'_> {
         Ok(())
     }
 
-    /// Steps to take at once: to the next record at which something is due, or at which the host looks again. Steps end at records, for the
-    /// last one is always recorded.
+    /// Steps to take at once: to the next state that is shown or saved, to the end, or until the host looks again.
     fn part(&self, shown: &[u64], pace: &Pace) -> u64 {
-        let (done, steps) = (self.run.steps_taken(), self.steps);
-        let every = self.run.config().every;
-        let record_at = |step: u64| step.checked_next_multiple_of(every).unwrap_or(u64::MAX);
-        let next = shown.iter().copied().find(|&at| at > done);
-        let look = (pace.steps() / every).max(1).saturating_mul(every);
-        let mut part = look.min(next.unwrap_or(steps) - done);
-        if let Some(due) = self.parameters.checkpoint_every {
-            part = part.min(record_at((done / due + 1).saturating_mul(due)) - done);
-        }
-        // A run that ended between two records takes up their places again.
-        match done % every {
-            0 => part,
-            past => part.min(every - past),
+        let done = self.run.steps_taken();
+        let shown = shown.iter().copied().find(|&at| at > done);
+        let every = self.parameters.checkpoint_every;
+        let saved = every.map(|every| (done / every + 1).saturating_mul(every));
+        let next = [shown, saved]
+            .into_iter()
+            .flatten()
+            .fold(self.steps, u64::min);
+        pace.steps().min(next - done)
+    }
+
+    /// Takes steps; a record that is due after the last of all is made in any case.
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        if self.run.steps_taken() + steps == self.steps {
+            self.run.advance(steps)
+        } else {
+            self.run.advance_part(steps)
         }
     }
 
@@ -194,21 +197,19 @@ impl March<'_> {
             if interrupted.load(Ordering::SeqCst) {
                 progress.finish();
                 let after = format!("{done} steps");
-                let path = self.save()?;
-                return Err(resume::stopped("isotropic", &after, path.as_deref()));
+                return Err(resume::stopped("isotropic", &after, self.save()));
             }
             let part = self.part(&shown, &pace);
             let advancing = Instant::now();
-            self.run.advance(part)?;
+            self.advance(part)?;
             pace.learn(part, advancing.elapsed());
-            let before = done;
             done = self.run.steps_taken();
             if done < steps && shown.contains(&done) {
                 self.snapshot()?;
             }
             let due = self.parameters.checkpoint_every;
-            if due.is_some_and(|due| done / due > before / due || done == steps) {
-                self.save()?;
+            if done < steps && due.is_some_and(|due| done.is_multiple_of(due)) {
+                report.saved(self.save())?;
             }
             let row = self.run.history(0).last().copied();
             progress.update(done as f64 / steps as f64, || {
@@ -220,6 +221,9 @@ impl March<'_> {
         let spent = stepping.elapsed();
         report.time("steps", spent);
         report.time("step", spent.div_f64((steps - first) as f64));
+        if self.parameters.checkpoint_every.is_some() {
+            report.saved_at_the_end(self.save())?;
+        }
         self.snapshot()?;
 
         let config = self.run.config().operator.clone();
@@ -247,7 +251,7 @@ impl March<'_> {
         if let Some(folder) = folder {
             outcome.stage(&mut report, &mut self.files, folder)?;
         }
-        report.finish(self.files, folder, common, |total| {
+        report.finish(self.files, folder, common, |total, folder| {
             outcome.summary(folder, spent, total)
         })
     }
