@@ -139,31 +139,25 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     ) {
         let shape = self.shape;
         let mut walk = Walk::<S, T, P, W>::new::<SLOPED, SHAKHOV, FORWARD>(self, tile, jx);
-        let (first, end) = self.share(part, line_groups(shape));
-        let (mut jy, group) = split(first, shape.count_m.div_ceil(LINE_NODES));
-        let mut m = group * LINE_NODES;
-        let mut item = first;
+        let (mut item, end) = self.share(part, line_groups(shape));
+        let of = |item: u32| {
+            let (jy, group) = split(item, shape.count_m.div_ceil(LINE_NODES));
+            (jy, group * LINE_NODES)
+        };
+        let step = self.t.warps();
         if item < end {
+            let (mut jy, mut m) = of(item);
             let mut ahead = walk.load(jy, m);
             while item < end {
                 let f = ahead;
                 let (this_jy, this_m) = (jy, m);
-                m += LINE_NODES;
-                if m >= shape.count_m {
-                    m = 0;
-                    jy += 1;
-                }
-                item += 1;
+                item += step;
                 if item < end {
+                    (jy, m) = of(item);
                     ahead = walk.load(jy, m);
                 }
-                if item + 1 < end {
-                    let after = m + LINE_NODES;
-                    let (jy, m) = if after < shape.count_m {
-                        (jy, after)
-                    } else {
-                        (jy + 1, 0)
-                    };
+                if item + step < end {
+                    let (jy, m) = of(item + step);
                     walk.announce(jy, m);
                 }
                 if this_m + LINE_NODES <= shape.count_m {
@@ -487,9 +481,14 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
                 post[w] = self.keep[w].mul_add(values[0][w], share * inner[k][w]);
                 w += 1;
             }
-            let z =
+            let (a, c) = (self.fraction, self.curvature);
+            let z = if FORWARD {
                 self.span
-                    .shift::<S, T, SLOPED>(t, post, self.fraction, self.curvature, FORWARD);
+                    .shift::<S, T, SLOPED, 1, true>(t, post, a, c, true)
+            } else {
+                self.span
+                    .shift::<S, T, SLOPED, -1, true>(t, post, a, c, false)
+            };
             if self.span.gives {
                 if P::DEVIATIONS {
                     maxwellian = product(&here, &own(shape.row_m() + node));

@@ -55,8 +55,11 @@ pub const fn plane_scratch(shape: &FlowShape, bytes: usize) -> u32 {
     shape.pass_sums() * plane_rows(shape.shakhov != 0) * plane_width(bytes) * PLANE_THREADS
 }
 
+/// Tiles that share the L2 cache with their tables.
+const BAND: u32 = 32;
+
 /// Rows of populations of a warp in shared memory: the one that is worked on and those on their way.
-const STAGES: u32 = 3;
+const STAGES: u32 = 2;
 
 /// Whether populations come by way of shared memory: where memory binds.
 #[inline(always)]
@@ -83,14 +86,14 @@ pub const fn deep_bytes(shape: &FlowShape, bytes: usize) -> usize {
 kernel! {
     /// One time step of first order: relaxation, streaming along x and y, and partial sums of all populations on a rectangle.
     ///
-    /// **Block**: one tile of 62 x 16 cells (`f32`) for one v_x and `groups` groups of nodes, each of one v_y and four nodes of the innermost axis. Its 4
+    /// **Block**: one tile of 124 x 8 cells (`f32`) for one v_x and `groups` groups of nodes, each of one v_y and two nodes of the innermost axis. Its 4
     /// warps take up the same cells and share the groups, so that factors of the Maxwellian stay in the L1 cache.
-    /// **Thread**: two cells of each row. It walks down the rows with the molecules of a group, of which it keeps the row before, and has the populations
-    /// of the next rows under way. The lane at the upstream end only lends its cells.
-    /// **Cost**: a population is read once from memory (17/16 with the row upstream, from the caches) and written once, 8 bytes in `f32`, and costs about
-    /// 45 instructions, idle lanes of 160 cells and the lookup of each row included. Partial sums, added over the warps in shared memory, are 3 words a cell for the populations of
-    /// `groups` groups.
-    /// **Shared memory**: the sums of each warp, 48 KiB, and in `f32` three rows of populations, 12 KiB (24 of the deep pass): one is worked on, two are copied
+    /// **Thread**: four cells of each row. It walks down the rows with the molecules of a group, of which it keeps the row before, and has the populations
+    /// of the next row under way. The lane at the upstream end only lends its cells.
+    /// **Cost**: a population is read once from memory (9/8 with the row upstream, from the caches) and written once, 8 bytes in `f32`, and costs about
+    /// 37 instructions of the deep pass, idle lanes of 160 cells and the lookup of each row included. Partial sums, added over the warps in shared memory,
+    /// are 3 words a cell for the populations of `groups` groups.
+    /// **Shared memory**: the sums of each warp, 48 KiB, and in `f32` two rows of populations, 8 KiB (16 of the deep pass): one is worked on, one is copied
     /// there meanwhile.
     /// **No race**: each population, each shared word and each partial sum has one writer, a barrier stands before the block's sums are read, and `f` and
     /// `next` are different memory.
@@ -103,14 +106,14 @@ kernel! {
     } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<false, false, FEW>(stages);
+        pass.plane::<false, false, FEW, true>(stages);
     }
 }
 
 kernel! {
     /// The same step of second order with van Leer's slopes.
     ///
-    /// As [`plane_pass_upwind()`] with 60 x 16 cells from 64 x 19 places, and the last value, difference and flux of each node kept: about 80
+    /// As [`plane_pass_upwind()`] with 120 x 8 cells from 128 x 11 places, and the last value, difference and flux of each node kept: about 83
     /// instructions a population, three of them of the special function unit.
     pub fn plane_pass_van_leer<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
@@ -121,7 +124,7 @@ kernel! {
     } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<true, false, FEW>(stages);
+        pass.plane::<true, false, FEW, true>(stages);
     }
 }
 
@@ -136,7 +139,7 @@ kernel! {
     } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<false, true, FEW>(stages);
+        pass.plane::<false, true, FEW, true>(stages);
     }
 }
 
@@ -151,12 +154,44 @@ kernel! {
     } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<true, true, FEW>(stages);
+        pass.plane::<true, true, FEW, true>(stages);
     }
 }
 
 kernel! {
-    /// [`plane_pass_upwind()`] for full velocity spaces with a multiple of four nodes along v_z, of which a thread takes four at once.
+    /// [`plane_pass_upwind()`] between faces that mirror all or nothing.
+    ///
+    /// Walls that mirror a part are rare, and the code for them takes room and registers.
+    pub fn plane_pass_upwind_unmixed<T: Real>(
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
+    ) for f32, f64
+    shared {
+        scratch: [T; plane_scratch(&shape, size_of::<T>())],
+        stages: [T; staged(FEW, size_of::<T>())],
+    } {
+        let store = Plain { f, next };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
+        pass.plane::<false, false, FEW, false>(stages);
+    }
+}
+
+kernel! {
+    /// [`plane_pass_van_leer()`] between faces that mirror all or nothing.
+    pub fn plane_pass_van_leer_unmixed<T: Real>(
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
+    ) for f32, f64
+    shared {
+        scratch: [T; plane_scratch(&shape, size_of::<T>())],
+        stages: [T; 0],
+    } {
+        let store = Plain { f, next };
+        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
+        pass.plane::<true, false, FEW, false>(stages);
+    }
+}
+
+kernel! {
+    /// [`plane_pass_upwind_unmixed()`] for full velocity spaces with a multiple of four nodes along v_z, of which a thread takes four at once.
     ///
     /// What belongs to the cells of a row, the lookup of the tables, the products of their factors, the sums of the row, is shared by twice as many
     /// populations.
@@ -169,34 +204,45 @@ kernel! {
     } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<false, false, MANY>(stages);
+        pass.plane::<false, false, MANY, false>(stages);
     }
 }
 
 impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn plane<const SLOPED: bool, const SHAKHOV: bool, const M: usize>(
+    pub(crate) fn plane<
+        const SLOPED: bool,
+        const SHAKHOV: bool,
+        const M: usize,
+        const IMAGES: bool,
+    >(
         &self,
         stages: Shared<'_, Word<'a, T, P>>,
     ) {
         let shape = self.shape;
         let parts = ceiling(plane_groups(shape, M as u32), self.groups);
-        // All chunks of a tile follow each other, and find its tables in the L2 cache.
-        let (tile, chunk) = split(self.block(), shape.count_x * parts);
+        let [tile, chunk] = self.tile_and_chunk(shape.count_x * parts);
         let (jx, part) = split(chunk, parts);
         let forward = self.forward(jx);
         // Decided at compile time, so that no other width is compiled; and the direction only where registers and code allow to compile both.
         if const { plane_width(size_of::<T>()) == 4 } {
             if const { SHAKHOV } {
-                self.strip::<SLOPED, SHAKHOV, 0, 4, M>(stages, chunk, tile, jx, part, forward);
+                self.strip::<SLOPED, SHAKHOV, 0, 4, M, IMAGES>(
+                    stages, chunk, tile, jx, part, forward,
+                );
             } else if forward {
-                self.strip::<SLOPED, SHAKHOV, 1, 4, M>(stages, chunk, tile, jx, part, forward);
+                self.strip::<SLOPED, SHAKHOV, 1, 4, M, IMAGES>(
+                    stages, chunk, tile, jx, part, forward,
+                );
             } else {
-                self.strip::<SLOPED, SHAKHOV, -1, 4, M>(stages, chunk, tile, jx, part, forward);
+                self.strip::<SLOPED, SHAKHOV, -1, 4, M, IMAGES>(
+                    stages, chunk, tile, jx, part, forward,
+                );
             }
         } else {
-            self.strip::<SLOPED, SHAKHOV, 0, 2, M>(stages, chunk, tile, jx, part, forward);
+            // Without images the assembler spills more here.
+            self.strip::<SLOPED, SHAKHOV, 0, 2, M, true>(stages, chunk, tile, jx, part, forward);
         }
     }
 
@@ -208,6 +254,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         const DIRECTION: i32,
         const W: usize,
         const M: usize,
+        const IMAGES: bool,
     >(
         &self,
         stages: Shared<'_, Word<'a, T, P>>,
@@ -241,9 +288,22 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             along_x: [a, a * (T::ONE - a)],
             seed: self.store.seed(t),
         };
-        self.groups::<SLOPED, SHAKHOV, DIRECTION, W, M>(stages, &column, part);
+        self.groups::<SLOPED, SHAKHOV, DIRECTION, W, M, IMAGES>(stages, &column, part);
         t.sync_threads();
         self.sum_plane(&column, chunk, rows);
+    }
+
+    /// The tile and the chunk of nodes of this block.
+    ///
+    /// As many tiles as find their tables in the L2 cache follow each other with the same nodes, so that what blocks read at the same time lies together: memory
+    /// gives rows of 512 bytes here and there at three quarters of its rate. Then come the next nodes, and after all nodes the next tiles.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn tile_and_chunk(&self, chunks: u32) -> [u32; 2] {
+        let tiles = quotient(self.t.grid_dim(), chunks);
+        let (band, rest) = split(self.block(), BAND * chunks);
+        let (first, left) = (band * BAND, tiles - band * BAND);
+        let (chunk, tile) = split(rest, if left < BAND { left } else { BAND });
+        [first + tile, chunk]
     }
 
     /// Where a warp keeps the k-th sum of this lane's cells in a row.
@@ -283,6 +343,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         const DIRECTION: i32,
         const W: usize,
         const M: usize,
+        const IMAGES: bool,
     >(
         &self,
         stages: Shared<'_, Word<'a, T, P>>,
@@ -291,16 +352,11 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     ) {
         let shape = self.shape;
         let (mut item, end) = self.share(part, plane_groups(shape, M as u32));
-        let (mut jy, group) = split(item, ceiling(shape.count_m, M as u32));
-        let mut m = group * M as u32;
         while item < end {
-            self.march::<SLOPED, SHAKHOV, DIRECTION, W, M>(stages, column, jy, m);
-            m += M as u32;
-            if m >= shape.count_m {
-                m = 0;
-                jy += 1;
-            }
-            item += 1;
+            let (jy, group) = split(item, ceiling(shape.count_m, M as u32));
+            let m = group * M as u32;
+            self.march::<SLOPED, SHAKHOV, DIRECTION, W, M, IMAGES>(stages, column, jy, m);
+            item += self.t.warps();
         }
     }
 
@@ -313,6 +369,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         const DIRECTION: i32,
         const W: usize,
         const M: usize,
+        const IMAGES: bool,
     >(
         &self,
         stages: Shared<'_, Word<'a, T, P>>,
@@ -402,27 +459,35 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
                     k += 1;
                 }
                 taken = after(taken);
-                self.step::<SLOPED, SHAKHOV, DIRECTION, W, M>(column, &mut nodes, s, &row, runs);
+                self.step::<SLOPED, SHAKHOV, DIRECTION, W, M, IMAGES>(
+                    column, &mut nodes, s, &row, runs,
+                );
                 s += 1;
             }
         } else {
             // Those of the next row are on their way to registers, and those of the one after that are called to the L2 cache: shared memory takes longer
             // where arithmetic binds.
-            let mut next = self.load(column, &nodes, &nodes.place(shape, 0));
+            let mut next = self.load::<W, M, IMAGES>(column, &nodes, &nodes.place(shape, 0));
             let mut place = nodes.place(shape, 1);
             let mut s = 0;
             while s < last {
                 let (f, row) = (next, ahead);
                 s += 1;
                 if s < last {
-                    next = self.load(column, &nodes, &place);
+                    next = self.load::<W, M, IMAGES>(column, &nodes, &place);
                     ahead = self.look::<SHAKHOV, W>(column, &place);
                 }
                 if s + 1 < last {
                     place = nodes.place(shape, s + 1);
                     self.announce(column, &nodes, &place);
                 }
-                self.step::<SLOPED, SHAKHOV, DIRECTION, W, M>(column, &mut nodes, s - 1, &row, f);
+                self.step::<SLOPED, SHAKHOV, DIRECTION, W, M, IMAGES>(
+                    column,
+                    &mut nodes,
+                    s - 1,
+                    &row,
+                    f,
+                );
             }
         }
     }
@@ -498,7 +563,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// The populations that a row of the walk takes.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<const W: usize, const M: usize>(
+    fn load<const W: usize, const M: usize, const IMAGES: bool>(
         &self,
         column: &Column<T, W>,
         nodes: &Nodes<T, W, M>,
@@ -526,7 +591,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             |k| base(column.jx) + span.first() + offset(k),
             |k, w| base(span.node(w, column.jx, shape)) + span.source(w) + offset(k),
         );
-        if span.any_mixed() {
+        if IMAGES && span.any_mixed() {
             <P::Read as Populations<T>>::before_decoding(&mut runs, |values| {
                 let of = |k: u32| [place.along_y.cell, place.jy, nodes.node(shape, k as usize)];
                 self.take_images(span, column.jx, of, values);
@@ -649,6 +714,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         const DIRECTION: i32,
         const W: usize,
         const M: usize,
+        const IMAGES: bool,
     >(
         &self,
         column: &Column<T, W>,
@@ -683,7 +749,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             k += 1;
         }
         let decoded_here = P::DEVIATIONS || const { stages_rows(SLOPED, SHAKHOV, size_of::<T>()) };
-        if decoded_here && span.any_mixed() {
+        if IMAGES && decoded_here && span.any_mixed() {
             let of = |k: u32| [row.iy, row.jy, nodes.node(shape, k as usize)];
             self.take_images(span, column.jx, of, &mut f);
         }
@@ -714,24 +780,19 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         } else {
             column.along_x
         };
-        let forward = if DIRECTION == 0 {
-            column.forward
-        } else {
-            DIRECTION > 0
-        };
         let mut k = 0;
         while k < M {
-            z[k] = span.shift::<S, T, SLOPED>(t, z[k], a, c, forward);
+            z[k] = span.shift::<S, T, SLOPED, DIRECTION, IMAGES>(t, z[k], a, c, column.forward);
             k += 1;
         }
 
-        if row.mixed != 0 {
+        if IMAGES && row.mixed != 0 {
             self.mix::<W, M>(column, nodes, row.mixed, &mut z);
         }
 
         let [b, d] = nodes.along_y;
         // Rows beyond a wall have no slopes.
-        let d = if nodes.image { T::ZERO } else { d };
+        let d = if IMAGES && nodes.image { T::ZERO } else { d };
         let mut out = [[T::ZERO; W]; M];
         let mut k = 0;
         while k < M {

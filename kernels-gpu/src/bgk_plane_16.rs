@@ -20,7 +20,7 @@ kernel! {
     } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<false, false, { PLANE_NODES as usize }>(stages);
+        pass.plane::<false, false, { PLANE_NODES as usize }, true>(stages);
     }
 }
 
@@ -36,7 +36,7 @@ kernel! {
     } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<true, false, { PLANE_NODES as usize }>(stages);
+        pass.plane::<true, false, { PLANE_NODES as usize }, true>(stages);
     }
 }
 
@@ -52,7 +52,7 @@ kernel! {
     } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<false, true, { PLANE_NODES as usize }>(stages);
+        pass.plane::<false, true, { PLANE_NODES as usize }, true>(stages);
     }
 }
 
@@ -68,6 +68,6 @@ kernel! {
     } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<true, true, { PLANE_NODES as usize }>(stages);
+        pass.plane::<true, true, { PLANE_NODES as usize }, true>(stages);
     }
 }

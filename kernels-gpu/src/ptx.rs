@@ -5,7 +5,7 @@ use core::arch::{asm, nvptx};
 #[cfg(target_feature = "sm_80")]
 use crate::math::Real;
 use crate::memory::{Atomic, Element, Region};
-use crate::simt::Simt;
+use crate::simt::{Lane, Simt};
 
 unsafe extern "C" {
     /// Start of the block's dynamic shared memory.
@@ -67,19 +67,54 @@ macro_rules! global_run {
     };
 }
 
+/// An exchange with the lane so many below or above: where that number is known, no register holds the number of the lane.
+macro_rules! shuffle_by {
+    ($direction:literal, $clamp:literal, $word:expr, $delta:expr) => {{
+        let received: u32;
+        // SAFETY: all lanes of the warp take part; the emulator checks that.
+        unsafe {
+            asm!(
+                concat!("shfl.sync.", $direction, ".b32 {received}, {word}, {delta}, ", $clamp, ", 0xffffffff;"),
+                received = out(reg32) received,
+                word = in(reg32) $word,
+                delta = in(reg32) $delta,
+                options(nomem),
+            );
+        }
+        received
+    }};
+}
+
+/// The address of shared memory in its own state space.
+#[cfg(target_feature = "sm_80")]
+#[inline(always)]
+fn shared_address<T>(pointer: *mut T) -> u32 {
+    let address: u64;
+    // SAFETY: an address is converted.
+    unsafe {
+        asm!(
+            "cvta.to.shared.u64 {address}, {pointer};",
+            address = out(reg64) address,
+            pointer = in(reg64) pointer,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    address as u32
+}
+
 /// Starts a copy of so many bytes from global to shared memory.
 #[cfg(target_feature = "sm_80")]
 macro_rules! global_copy {
     ($copy:literal, $bytes:literal, $from:expr, $index:expr, $to:expr, $place:expr) => {
-        // SAFETY: as for `load_run` and `store_run`.
+        // SAFETY: as for `load_run` and `store_run`. The address of shared memory has 32 bits, so that what is constant in it becomes part of the
+        // instruction.
         unsafe {
             asm!(
                 concat!(
-                    "{{ .reg .b64 f, t; cvta.to.global.u64 f, {from}; cvta.to.shared.u64 t, {to}; ",
-                    $copy, " [t], [f], ", $bytes, "; }}"
+                    "{{ .reg .b64 f; cvta.to.global.u64 f, {from}; ", $copy, " [{to}], [f], ", $bytes, "; }}"
                 ),
                 from = in(reg64) $from.pointer.add($index),
-                to = in(reg64) $to.pointer.add($place),
+                to = in(reg32) shared_address($to.pointer).wrapping_add(($place * size_of::<T>()) as u32),
                 options(nostack, preserves_flags),
             );
         }
@@ -240,6 +275,14 @@ impl Simt for Gpu {
         received
     }
     #[inline(always)]
+    fn shuffle_up<T: Lane>(&self, value: T, delta: u32) -> T {
+        value.map_words(|word| shuffle_by!("up", "0", word, delta))
+    }
+    #[inline(always)]
+    fn shuffle_down<T: Lane>(&self, value: T, delta: u32) -> T {
+        value.map_words(|word| shuffle_by!("down", "0x1f", word, delta))
+    }
+    #[inline(always)]
     fn ballot(&self, predicate: bool) -> u32 {
         let mask: u32;
         // SAFETY: all lanes of the warp take part; the emulator checks that.
@@ -294,19 +337,12 @@ impl Simt for Gpu {
         place: usize,
         there: bool,
     ) {
-        let start: u64;
-        // SAFETY: an address is taken; then as for `load_run` and `store_run`. Where nothing is read the source counts as zeros.
+        // SAFETY: as for `load_run` and `store_run`. Where nothing is read the source counts as zeros.
         unsafe {
-            asm!(
-                "cvta.to.shared.u64 {start}, {to};",
-                start = out(reg64) start,
-                to = in(reg64) to.pointer,
-                options(pure, nomem, nostack, preserves_flags),
-            );
             asm!(
                 "{{ .reg .b64 p; cvta.to.global.u64 p, {from}; cp.async.cg.shared.global [{to}], [p], 16, {bytes}; }}",
                 from = in(reg64) from.pointer.wrapping_add(index),
-                to = in(reg32) start as u32 + (place * size_of::<T>()) as u32,
+                to = in(reg32) shared_address(to.pointer).wrapping_add((place * size_of::<T>()) as u32),
                 bytes = in(reg32) if there { 16 } else { 0 },
                 options(nostack, preserves_flags),
             );

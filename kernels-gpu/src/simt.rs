@@ -82,6 +82,13 @@ pub trait Simt {
     fn shuffle_xor<T: Lane>(&self, value: T, mask: u32) -> T {
         self.shuffle(value, (self.lane() ^ mask) % WARP)
     }
+    /// The value of the lane `delta` below; the lowest `delta` lanes get their own value back.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn shuffle_up<T: Lane>(&self, value: T, delta: u32) -> T {
+        let lane = self.lane();
+        self.shuffle(value, if lane < delta { lane } else { lane - delta })
+    }
     /// The value of the lane `delta` above; the topmost `delta` lanes get their own value back.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

@@ -328,7 +328,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
     }
 
     /// Groups of nodes of a block, and the blocks that share those of one v_x, of a pass over this shape: one that is to take Shakhov's sums may take other
-    /// groups than the others do.
+    /// groups than the others do, and has room for its sums where they have theirs.
     fn shares(&self, shape: &FlowShape) -> (u32, u32) {
         let sloped = self.plan.scheme == Scheme::VanLeer;
         let two = self.problem.space.dimensions() == 2;
@@ -336,8 +336,9 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         if deep(shape) == deep(&self.shape) {
             return (self.groups, self.parts);
         }
-        let groups = self.groups * (PLANE_NODES_DEEP / PLANE_NODES);
-        (groups, groups_of(shape, two, false).div_ceil(groups))
+        let all = groups_of(shape, two, false);
+        let groups = all.div_ceil(self.parts);
+        (groups, all.div_ceil(groups))
     }
 
     /// Chunks of partial sums that a pass leaves.

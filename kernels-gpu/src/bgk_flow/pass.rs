@@ -1,6 +1,6 @@
 //! What the passes over a line and over a plane have in common: the arguments of a launch, and how the warps of a block share nodes and sums.
 
-use super::layout::{FlowShape, axis, ceiling};
+use super::layout::{FlowShape, axis};
 use super::span::Span;
 use super::store::Store;
 use super::walls::relaxed;
@@ -46,14 +46,14 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         self.axes.get(self.t, velocity as usize) > T::ZERO
     }
 
-    /// First and end of this warp's groups, of the block's `part` of `all`.
+    /// The first of this warp's groups and the end of its block's, of the block's `part` of `all`; the warps take groups in turn.
+    ///
+    /// So warps that are at work at the same time mostly share the factors along y, and what they read lies near.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(crate) fn share(&self, part: u32, all: u32) -> (u32, u32) {
-        let least = |a: u32, b: u32| if a < b { a } else { b };
-        let end = least((part + 1) * self.groups, all);
-        let share = ceiling(self.groups, self.t.warps());
-        let first = part * self.groups + self.t.warp() * share;
-        (first, least(first + share, end))
+        let end = (part + 1) * self.groups;
+        let first = part * self.groups + self.t.warp();
+        (first, if end < all { end } else { all })
     }
 
     /// Puts the relaxed populations of mirrored nodes where cells take from a wall that mirrors a part, into K values of each cell: `of(k)` is the

@@ -301,10 +301,16 @@ impl<const W: usize> Span<W> {
     }
 
     /// The streamed values of the cells: `post` are the relaxed populations, `fraction` is what is left of the shift, `curvature` that times its
-    /// complement. Where the direction is known when compiled, nothing of it is left in the code.
+    /// complement. Where the direction is known when compiled, `DIRECTION` is 1 or -1, else 0; `IMAGES` is whether a face may mirror a part.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn shift<S: Simt, T: Real, const SLOPED: bool>(
+    pub(crate) fn shift<
+        S: Simt,
+        T: Real,
+        const SLOPED: bool,
+        const DIRECTION: i32,
+        const IMAGES: bool,
+    >(
         &self,
         t: &S,
         post: [T; W],
@@ -312,6 +318,21 @@ impl<const W: usize> Span<W> {
         curvature: T,
         forward: bool,
     ) -> [T; W] {
+        let forward = if DIRECTION == 0 {
+            forward
+        } else {
+            DIRECTION > 0
+        };
+        let upstream = |value: T| match DIRECTION {
+            0 => t.shuffle(value, self.upstream),
+            1 => t.shuffle_up(value, 1),
+            _ => t.shuffle_down(value, 1),
+        };
+        let downstream = |value: T| match DIRECTION {
+            0 => t.shuffle(value, self.downstream),
+            1 => t.shuffle_down(value, 1),
+            _ => t.shuffle_up(value, 1),
+        };
         // In the order in which molecules meet the cells.
         let turned = |values: [T; W]| {
             let mut turned = values;
@@ -328,7 +349,7 @@ impl<const W: usize> Span<W> {
         };
         let post = turned(post);
         let mut out = [T::ZERO; W];
-        let mut before = t.shuffle(post[W - 1], self.upstream);
+        let mut before = upstream(post[W - 1]);
         if SLOPED {
             let mut difference = [T::ZERO; W];
             let mut k = 0;
@@ -338,7 +359,7 @@ impl<const W: usize> Span<W> {
                 k += 1;
             }
             let first = if self.flat { T::ZERO } else { difference[0] };
-            let beyond = t.shuffle(first, self.downstream);
+            let beyond = downstream(first);
             let mut passes = [T::ZERO; W];
             let mut k = 0;
             while k < W {
@@ -347,7 +368,7 @@ impl<const W: usize> Span<W> {
                 passes[k] = fraction.mul_add(post[k], extra);
                 k += 1;
             }
-            if self.any_mixed() {
+            if IMAGES && self.any_mixed() {
                 // Cells beyond a wall have no slopes.
                 let mut k = 0;
                 while k < W {
@@ -358,7 +379,7 @@ impl<const W: usize> Span<W> {
                     k += 1;
                 }
             }
-            let mut enters = t.shuffle(passes[W - 1], self.upstream);
+            let mut enters = upstream(passes[W - 1]);
             let mut k = 0;
             while k < W {
                 out[k] = post[k] - passes[k] + enters;

@@ -2,7 +2,9 @@
 
 use std::marker::PhantomData;
 
-use rarefy_kernels::bgk_flow::{self as kernels, FACE_ROW_THREADS, FACE_THREADS, Faces, FlowShape};
+use rarefy_kernels::bgk_flow::{
+    self as kernels, FACE_ROW_THREADS, FACE_THREADS, Faces, FlowShape, face,
+};
 use rarefy_kernels::bgk_line::{self, LINE_THREADS};
 use rarefy_kernels::bgk_plane::{self, PLANE_NODES_DEEP, PLANE_THREADS, deep_bytes};
 use rarefy_kernels::{Element, Real, bgk_faces_16, bgk_line_16, bgk_plane_16};
@@ -141,6 +143,7 @@ impl<T: Real + Default> Stored for Plain<T> {
 
     fn deep(shape: &FlowShape, two: bool, sloped: bool, shared_bytes: usize) -> bool {
         let full = shape.integrated == 0 && shape.count_m.is_multiple_of(PLANE_NODES_DEEP);
+        let full = full && unmixed(shape);
         let room = deep_bytes(shape, size_of::<T>()) <= shared_bytes;
         two && !sloped && full && shape.shakhov == 0 && room
     }
@@ -183,23 +186,33 @@ impl<T: Real + Default> Stored for Plain<T> {
             deep,
             ..
         } = arguments;
-        if deep {
-            return machine.launch(
-                Grid {
-                    blocks,
-                    threads: PLANE_THREADS,
-                },
-                bgk_plane::plane_pass_upwind_deep {
-                    f,
-                    tables,
-                    axes,
-                    next,
-                    partial,
-                    shape,
-                    groups,
-                    turned,
-                },
-            );
+        // Over a plane between faces that mirror all or nothing there are passes for them alone.
+        let grid = Grid {
+            blocks,
+            threads: PLANE_THREADS,
+        };
+        macro_rules! launch {
+            ($kernel:ident) => {
+                machine.launch(
+                    grid,
+                    bgk_plane::$kernel {
+                        f,
+                        tables,
+                        axes,
+                        next,
+                        partial,
+                        shape,
+                        groups,
+                        turned,
+                    },
+                )
+            };
+        }
+        match (kind, unmixed(&shape)) {
+            ([true, false, false], true) if deep => return launch!(plane_pass_upwind_deep),
+            ([true, false, false], true) => return launch!(plane_pass_upwind_unmixed),
+            ([true, true, false], true) => return launch!(plane_pass_van_leer_unmixed),
+            _ => {}
         }
         by_kind!(
             machine, kind, blocks, bgk_line, bgk_plane,
@@ -271,6 +284,11 @@ impl<T: Real + Default> Stored for Plain<T> {
             },
         )
     }
+}
+
+/// Whether no face mirrors a part of what comes.
+fn unmixed(shape: &FlowShape) -> bool {
+    ![shape.left, shape.right, shape.bottom, shape.top].contains(&face::MIXED)
 }
 
 /// In 16 bits, two a word.

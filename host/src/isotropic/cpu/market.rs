@@ -126,6 +126,9 @@ impl Operator for Saving {
         let parts = split(0..cells, parts_for(cells * cells), |_| 1);
         // Density within cells as a difference array in `flux`, what falls into the cells at the ends in `gain`.
         let sums: Sums = sum_of_parts(cells, true, &parts, |agents, sums| {
+            // Compensated: what rounding leaves here stays in all cells between the ends.
+            let mut begins = vec![Sum::default(); cells];
+            let mut ends = vec![Sum::default(); cells];
             for i in agents.filter(|&i| f[i] != 0.0) {
                 for j in 0..cells {
                     let (low, high) = saving_range(self.lambda, cells, i, j);
@@ -139,9 +142,13 @@ impl Operator for Saving {
                     }
                     sums.gain[first] += density * (first as f64 + 1.0 - low);
                     sums.gain[last] += density * (high - last as f64);
-                    sums.flux[first + 1] += density;
-                    sums.frequency[last] += density;
+                    begins[first + 1].add(density);
+                    ends[last].add(density);
                 }
+            }
+            for k in 0..cells {
+                sums.flux[k] = begins[k].sum;
+                sums.frequency[k] = ends[k].sum;
             }
         });
         let mut rates = empty(cells);
