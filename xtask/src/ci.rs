@@ -97,6 +97,8 @@ pub(crate) fn run() -> Result<()> {
     let mut command = cargo();
     command.args(["package", "--workspace", "--exclude", "xtask"]);
     command.args(["--allow-dirty", "--quiet"]);
+    // They are compiled, not debugged; `cargo xtask packages` runs their tests.
+    command.env("CARGO_PROFILE_DEV_DEBUG", "false");
     run_stage("packages", &mut command)?;
     for example in examples()? {
         let mut command = cargo();
@@ -130,7 +132,7 @@ pub(crate) fn run() -> Result<()> {
 
 /// Removes what `cargo package` unpacked of this workspace's crates before: it never unpacks the same version twice, so that a
 /// package would be built against the sources that another one had when it was first packaged here.
-fn forget_packages() -> Result<()> {
+pub(crate) fn forget_packages() -> Result<()> {
     let Some(home) = env::var_os("CARGO_HOME")
         .map(PathBuf::from)
         .or_else(|| Some(env::home_dir()?.join(".cargo")))

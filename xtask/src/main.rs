@@ -13,6 +13,7 @@ mod ci;
 #[cfg(test)]
 mod documents;
 mod evidence;
+mod packages;
 mod ptx;
 
 #[derive(Parser)]
@@ -51,6 +52,8 @@ enum Chore {
         /// `supports` and a renderer: a question, to which the answer is yes
         question: Vec<String>,
     },
+    /// Pack all crates and test the packages outside of the workspace
+    Packages,
     /// Everything that .ci/run checks, in its order
     Ci,
 }
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Chore::Evidence { only } => evidence::regenerate(&only),
         Chore::Math { question } if question.is_empty() => book::math(),
         Chore::Math { .. } => Ok(()),
+        Chore::Packages => packages::test(),
         Chore::Ci => ci::run(),
     };
     match result {
