@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 
 use crate::command::{
-    data, done, doubles, folder, interrupted, listing, npy, object, rarefy, refused, text,
+    data, done, doubles, folder, interrupted, listing, npy, object, rarefy, refused, started, text,
 };
 
 const N: usize = 6;
@@ -692,11 +692,7 @@ fn mass_lost_at_the_boundary_is_a_warning() {
 fn a_reader_that_leaves_early_is_no_error() {
     let dir = folder();
     for arguments in [vec![], vec!["relax", "--help"], SHORT.to_vec()] {
-        let mut child = rarefy(dir.path(), &arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = started(&mut rarefy(dir.path(), &arguments));
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{arguments:?}");

@@ -60,12 +60,19 @@ pub(crate) fn refused(folder: &Path, arguments: &[&str], why: &str) {
 /// Time after which something that a test waits for does not come any more.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Starts a process whose output a test will read.
+#[track_caller]
+pub(crate) fn started(command: &mut Command) -> Child {
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
 /// Waits for a process, which must end by itself.
 #[track_caller]
 pub(crate) fn ended(mut child: Child) -> Output {
-    let started = Instant::now();
+    let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        if started.elapsed() > PATIENCE {
+        if begun.elapsed() > PATIENCE {
             child.kill().unwrap();
             let output = child.wait_with_output().unwrap();
             panic!("did not end: {}", text(&output.stderr));
@@ -78,14 +85,9 @@ pub(crate) fn ended(mut child: Child) -> Output {
 /// Runs the command until a file is there, and sends it Ctrl-C, on Unix.
 #[track_caller]
 pub(crate) fn interrupted(folder: &Path, arguments: &[&str], file: &str) -> Output {
-    let mut command = rarefy(folder, arguments);
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let child = child.unwrap();
-    let started = Instant::now();
-    while !folder.join(file).exists() && started.elapsed() < PATIENCE {
+    let child = started(&mut rarefy(folder, arguments));
+    let begun = Instant::now();
+    while !folder.join(file).exists() && begun.elapsed() < PATIENCE {
         sleep(Duration::from_millis(20));
     }
     let kill = Command::new("kill")

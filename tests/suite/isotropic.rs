@@ -13,6 +13,7 @@ use rarefy::{Backend, Precision};
 use rarefy_kernels::isotropic::{SavingShape, saving_shares};
 use serde_json::Value;
 
+use crate::round_trips::again;
 use crate::support;
 
 /// A file of reference values.
@@ -962,9 +963,7 @@ fn a_resumed_relaxation_gives_the_same_bits() {
             let mut part = Relaxation::new(config, &states).expect("a run");
             part.advance(6).expect("steps");
             let saved = part.checkpoint().expect("a checkpoint");
-            let text = serde_json::to_string(&saved).expect("plain data");
-            let read = serde_json::from_str(&text).expect("what was written");
-            let mut rest = Relaxation::resume(read).expect("a run");
+            let mut rest = Relaxation::resume(again(&saved)).expect("a run");
             rest.advance(3).expect("steps");
             assert!(
                 rest.checkpoint().expect("a checkpoint")
@@ -1008,9 +1007,7 @@ fn a_relaxation_in_parts_gives_the_same_records_and_bits() {
             assert_eq!((part.steps_taken(), steps(&part)), (7, vec![0, 4]));
             // Saved between two records.
             let saved = part.checkpoint().expect("a checkpoint");
-            let text = serde_json::to_string(&saved).expect("plain data");
-            let read = serde_json::from_str(&text).expect("what was written");
-            let mut rest = Relaxation::resume(read).expect("a run");
+            let mut rest = Relaxation::resume(again(&saved)).expect("a run");
             rest.advance_part(6).expect("steps");
             assert_eq!(steps(&rest), [0, 4, 8, 12]);
             rest.advance(1).expect("a step");

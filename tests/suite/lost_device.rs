@@ -11,7 +11,7 @@ use rarefy::gpu::Device;
 use rarefy::machine::{Grid, Machine};
 use rarefy::{Error, Result};
 
-use crate::command::{done, ended, folder, rarefy, text};
+use crate::command::{done, ended, folder, rarefy, started, text};
 use crate::gpu::kernels::suite_axpy;
 use crate::gpu::{compile, hand_written};
 use crate::support;
@@ -91,7 +91,8 @@ fn all_calls_on_a_lost_device_are_errors() {
 
 /// Runs [`all_calls_on_a_lost_device_are_errors`] with a device that is lost after so many launches.
 fn lose(folder: &Path, loser: &Path, left: u32) {
-    let child = Command::new(std::env::current_exe().unwrap())
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args([
             "lost_device::all_calls_on_a_lost_device_are_errors",
             "--exact",
@@ -100,11 +101,8 @@ fn lose(folder: &Path, loser: &Path, left: u32) {
         .env("LD_LIBRARY_PATH", folder)
         .env("LD_PRELOAD", loser)
         .env(LEFT, left.to_string())
-        .env("RAREFY_REQUIRE_GPU", "1")
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn();
-    let output = ended(child.unwrap());
+        .env("RAREFY_REQUIRE_GPU", "1");
+    let output = ended(started(&mut command));
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{left}: {stdout}{stderr}");
     let line = format!("lost after {left} launches");
@@ -140,13 +138,9 @@ fn a_device_is_lost() {
 
 /// Runs a command on the GPU, which is lost after so many launches.
 fn without_its_device(folder: &Path, arguments: &[&str], loser: &Path, left: u32) -> Output {
-    let child = rarefy(folder, arguments)
-        .env("LD_PRELOAD", loser)
-        .env(LEFT, left.to_string())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn();
-    ended(child.unwrap())
+    let mut command = rarefy(folder, arguments);
+    command.env("LD_PRELOAD", loser).env(LEFT, left.to_string());
+    ended(started(&mut command))
 }
 
 /// Commands end in one line that names the driver, and what they have saved by then is read again, on the CPU too.

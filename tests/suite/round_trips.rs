@@ -18,7 +18,7 @@ use serde_json::json;
 
 /// Writes a value and reads it.
 #[track_caller]
-fn again<T: Serialize + DeserializeOwned>(value: &T) -> T {
+pub(crate) fn again<T: Serialize + DeserializeOwned>(value: &T) -> T {
     let text = serde_json::to_string(value).unwrap();
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }

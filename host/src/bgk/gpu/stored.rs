@@ -143,9 +143,8 @@ impl<T: Real + Default> Stored for Plain<T> {
 
     fn deep(shape: &FlowShape, two: bool, sloped: bool, shared_bytes: usize) -> bool {
         let full = shape.integrated == 0 && shape.count_m.is_multiple_of(PLANE_NODES_DEEP);
-        let full = full && unmixed(shape);
         let room = deep_bytes(shape, size_of::<T>()) <= shared_bytes;
-        two && !sloped && full && shape.shakhov == 0 && room
+        two && !sloped && full && unmixed(shape) && shape.shakhov == 0 && room
     }
 
     fn fill<M: Machine>(
@@ -187,31 +186,18 @@ impl<T: Real + Default> Stored for Plain<T> {
             ..
         } = arguments;
         // Over a plane between faces that mirror all or nothing there are passes for them alone.
-        let grid = Grid {
-            blocks,
-            threads: PLANE_THREADS,
-        };
-        macro_rules! launch {
+        macro_rules! plane {
             ($kernel:ident) => {
-                machine.launch(
-                    grid,
-                    bgk_plane::$kernel {
-                        f,
-                        tables,
-                        axes,
-                        next,
-                        partial,
-                        shape,
-                        groups,
-                        turned,
-                    },
+                by_kind!(
+                    # machine, blocks, PLANE_THREADS, bgk_plane::$kernel,
+                    { f, tables, axes, next, partial, shape, groups, turned }
                 )
             };
         }
         match (kind, unmixed(&shape)) {
-            ([true, false, false], true) if deep => return launch!(plane_pass_upwind_deep),
-            ([true, false, false], true) => return launch!(plane_pass_upwind_unmixed),
-            ([true, true, false], true) => return launch!(plane_pass_van_leer_unmixed),
+            ([true, false, false], true) if deep => return plane!(plane_pass_upwind_deep),
+            ([true, false, false], true) => return plane!(plane_pass_upwind_unmixed),
+            ([true, true, false], true) => return plane!(plane_pass_van_leer_unmixed),
             _ => {}
         }
         by_kind!(
