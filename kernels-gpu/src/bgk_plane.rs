@@ -191,7 +191,7 @@ kernel! {
 }
 
 kernel! {
-    /// [`plane_pass_upwind_unmixed()`] for full velocity spaces with a multiple of four nodes along v_z, of which a thread takes four at once.
+    /// [`plane_pass_upwind_unmixed()`] for full velocity spaces, of whose nodes along v_z a thread takes four at once while there are so many.
     ///
     /// What belongs to the cells of a row, the lookup of the tables, the products of their factors, the sums of the row, is shared by twice as many
     /// populations.
@@ -354,8 +354,16 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         let (mut item, end) = self.share(part, plane_groups(shape, M as u32));
         while item < end {
             let (jy, group) = split(item, ceiling(shape.count_m, M as u32));
-            let m = group * M as u32;
-            self.march::<SLOPED, SHAKHOV, DIRECTION, W, M, IMAGES>(stages, column, jy, m);
+            let mut m = group * M as u32;
+            if M == FEW || m + M as u32 <= shape.count_m {
+                self.march::<SLOPED, SHAKHOV, DIRECTION, W, M, IMAGES>(stages, column, jy, m);
+            } else {
+                // What is left of the nodes of this v_y.
+                while m < shape.count_m {
+                    self.march::<SLOPED, SHAKHOV, DIRECTION, W, FEW, IMAGES>(stages, column, jy, m);
+                    m += PLANE_NODES;
+                }
+            }
             item += self.t.warps();
         }
     }
@@ -412,7 +420,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             let at = shape.axis_m(nodes.node(shape, k));
             let [mass, energy] = axes.get_run::<2, _>(t, at as usize);
             let [argument, log_weight] = axes.get_run::<2, _>(t, (at + axis::FRACTION) as usize);
-            if M == MANY {
+            if M > FEW {
                 // Of a full space, whose weights are in the populations.
                 nodes.mass[k] = T::ONE;
                 nodes.energy[k] = argument;
@@ -1114,7 +1122,7 @@ impl<T, const W: usize, const M: usize> Nodes<T, W, M> {
     /// Whether there is a k-th of the nodes. One beyond the last counts for nothing.
     #[inline(always)]
     fn live(&self, shape: &FlowShape, k: usize) -> bool {
-        M == MANY || k == 0 || self.m + (k as u32) < shape.count_m
+        M > FEW || k == 0 || self.m + (k as u32) < shape.count_m
     }
 
     /// The k-th of the nodes; beyond the last, the first.

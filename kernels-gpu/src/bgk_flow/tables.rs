@@ -211,7 +211,9 @@ kernel! {
             let keep_heat = exponential(-rule.prandtl * time);
             let q = heat_flux(&sums, [ux, uy]);
             let share = 1.6 * (keep_heat - keep) / (density * temperature * temperature);
-            let g = [share * q[0], share * q[1]];
+            // Half of an axis along which nothing flows has other sums.
+            let along_y = if shape.flow == 2 { q[1] } else { 0.0 };
+            let g = [share * q[0], share * along_y];
             let m = Means::of(&axis_sums, &shape, c);
             let heat = heat_term(&m, g, temperature, rule.conservative != 0);
             put(row::HEAT, T::from_f64(give + heat[0]));

@@ -142,7 +142,7 @@ impl<T: Real + Default> Stored for Plain<T> {
     const IN_A_WORD: usize = 1;
 
     fn deep(shape: &FlowShape, two: bool, sloped: bool, shared_bytes: usize) -> bool {
-        let full = shape.integrated == 0 && shape.count_m.is_multiple_of(PLANE_NODES_DEEP);
+        let full = shape.integrated == 0 && shape.count_m >= PLANE_NODES_DEEP;
         let room = deep_bytes(shape, size_of::<T>()) <= shared_bytes;
         two && !sloped && full && unmixed(shape) && shape.shakhov == 0 && room
     }
