@@ -39,6 +39,7 @@ mod cavity;
 mod cpu;
 mod engine;
 mod equilibrium;
+mod fold;
 mod gpu;
 mod lanes;
 mod maxwellian;

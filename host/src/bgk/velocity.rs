@@ -115,6 +115,18 @@ impl Axis {
             .all(|w| (w[1] - w[0] - step).abs() < 1e-9 * step)
             .then_some(step)
     }
+    /// The nodes that are not negative, of a symmetric axis, with the weights of their mirror images.
+    fn half(&self) -> Self {
+        let first = self.len() / 2;
+        let nodes = self.nodes[first..].to_vec();
+        let weight = |(v, w): (&f64, &f64)| if *v > 0.0 { 2.0 * w } else { *w };
+        let weights = nodes
+            .iter()
+            .zip(&self.weights[first..])
+            .map(weight)
+            .collect();
+        Self { nodes, weights }
+    }
     /// Largest speed of a node.
     pub fn fastest(&self) -> f64 {
         self.nodes.iter().fold(0.0, |most, v| most.max(v.abs()))
@@ -225,6 +237,21 @@ impl VelocitySpace {
     /// The nodes of v_z, if that axis is resolved.
     pub fn z(&self) -> Option<&Axis> {
         self.axes.get(2)
+    }
+    /// The space with one half of each axis along which the gas does not move: enough for populations that are even in these velocities.
+    pub(super) fn halved(&self) -> Self {
+        let axes = self.axes.iter().enumerate();
+        let axes = axes.map(|(d, axis)| {
+            if d < self.flow {
+                axis.clone()
+            } else {
+                axis.half()
+            }
+        });
+        Self {
+            axes: axes.collect(),
+            flow: self.flow,
+        }
     }
     /// Length of the layout along j_x, j_y and m.
     pub fn shape(&self) -> [usize; 3] {

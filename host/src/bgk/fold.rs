@@ -1,0 +1,232 @@
+//! Populations that are mirror images of each other, kept once.
+//!
+//! Nothing flows along v_z, on a line mostly not along v_y either: states and boundaries are even in these velocities, and so is f at all times. The scheme
+//! takes of such a velocity its square alone, so one half of the axis with twice the weights gives the same sums: half of the populations in two dimensions of
+//! space, a quarter in one, in as much less time and memory. From outside all seem to be there.
+
+use std::time::Duration;
+
+use super::engine::{Engine, FaceFlux, Saved};
+use super::{Moments, Problem};
+use crate::error::Result;
+use crate::memory_plan::{bytes_of, check_host};
+
+/// Which populations are kept of those that a problem has.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Fold {
+    /// For each population of all, in the order of the layout, the number of its node among the kept ones and its share in what is kept.
+    kept: Vec<(usize, f64)>,
+    /// Number of the nodes that are kept.
+    nodes: usize,
+    cells: usize,
+    /// Whether v_y is folded.
+    along_y: bool,
+}
+
+impl Fold {
+    /// The fold of a problem, and the problem of what is kept; none where every population counts.
+    pub(super) fn of(problem: &Problem) -> Option<(Self, Problem)> {
+        let all = &problem.velocity;
+        let halved = all.halved();
+        let (shape, kept) = (all.shape(), halved.shape());
+        if shape == kept {
+            return None;
+        }
+        // The place on a half axis, and the share: a velocity of 0 has no mirror image.
+        let along = |axis: usize, j: usize| {
+            let (n, half) = (shape[axis], kept[axis]);
+            if n == half {
+                return (j, 1.0);
+            }
+            let place = j.max(n - 1 - j) - n / 2;
+            (place, if j == n - 1 - j { 1.0 } else { 0.5 })
+        };
+        let mut map = Vec::with_capacity(all.nodes());
+        for jx in 0..shape[0] {
+            for jy in 0..shape[1] {
+                let (y, of_y) = along(1, jy);
+                for m in 0..shape[2] {
+                    let (z, of_z) = along(2, m);
+                    map.push((halved.index(jx, y, z), of_y * of_z));
+                }
+            }
+        }
+        let fold = Self {
+            kept: map,
+            nodes: halved.nodes(),
+            cells: problem.space.cells(),
+            along_y: shape[1] != kept[1],
+        };
+        let problem = Problem {
+            velocity: halved,
+            ..problem.clone()
+        };
+        Some((fold, problem))
+    }
+
+    /// Whether populations are even to the bit, so that nothing is lost by keeping them once.
+    pub(super) fn suits(&self, populations: &[f64]) -> bool {
+        let mut seen: Vec<Option<&[f64]>> = vec![None; self.nodes];
+        self.kept
+            .iter()
+            .zip(populations.chunks_exact(self.cells))
+            .all(|(&(node, _), f)| *seen[node].get_or_insert(f) == f)
+    }
+
+    /// What is kept of all populations.
+    fn join(&self, populations: &[f64]) -> Vec<f64> {
+        let mut kept = vec![0.0; self.nodes * self.cells];
+        for (&(node, share), f) in self.kept.iter().zip(populations.chunks_exact(self.cells)) {
+            for (kept, f) in kept[node * self.cells..].iter_mut().zip(f) {
+                *kept = f / share;
+            }
+        }
+        kept
+    }
+
+    /// All populations of those that are kept.
+    fn spread(&self, kept: &[f64]) -> Vec<f64> {
+        self.kept
+            .iter()
+            .flat_map(|&(node, share)| {
+                kept[node * self.cells..][..self.cells]
+                    .iter()
+                    .map(move |f| share * f)
+            })
+            .collect()
+    }
+}
+
+/// An engine for the populations that are kept.
+pub(super) struct Folded {
+    pub(super) engine: Box<dyn Engine>,
+    pub(super) fold: Fold,
+}
+
+impl Engine for Folded {
+    fn describe(&self) -> String {
+        self.engine.describe()
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        self.engine.advance(steps)
+    }
+
+    fn fields(&mut self) -> Result<[Vec<f64>; 4]> {
+        self.engine.fields()
+    }
+
+    fn moments(&mut self) -> Result<Vec<Moments>> {
+        let mut all = self.engine.moments()?;
+        for moments in &mut all {
+            if self.fold.along_y {
+                // What is odd in v_y.
+                moments.pressure[2] = 0.0;
+                moments.heat_flux[1] = 0.0;
+            }
+        }
+        Ok(all)
+    }
+
+    fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {
+        let mut fluxes = self.engine.fluxes()?;
+        for flux in &mut fluxes {
+            if self.fold.along_y {
+                flux.momentum[1] = 0.0;
+            }
+        }
+        Ok(fluxes)
+    }
+
+    fn save(&mut self) -> Result<Saved> {
+        // More than the engine ever had.
+        let all = self.fold.kept.len() * self.fold.cells;
+        check_host(
+            &format!("all {all} populations, mirror images too,"),
+            bytes_of::<f64>(all as u64),
+            "use fewer cells in space or velocity",
+        )?;
+        let saved = self.engine.save()?;
+        Ok(Saved {
+            populations: self.fold.spread(&saved.populations),
+            ..saved
+        })
+    }
+
+    fn restore(&mut self, saved: &Saved) -> Result<()> {
+        self.engine.restore(&Saved {
+            step: saved.step,
+            populations: self.fold.join(&saved.populations),
+            extra: saved.extra.clone(),
+        })
+    }
+
+    fn time_steps(&mut self, steps: u32) -> Result<Duration> {
+        self.engine.time_steps(steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Axis, Boundaries, Boundary, Gas, Space, State, VelocitySpace};
+    use super::*;
+
+    fn problem(counts: [usize; 3], flow: usize) -> Problem {
+        let axes = counts.map(|n| Axis::uniform(n, -4.0, 4.0).unwrap());
+        Problem::uniform(
+            Space::line(5, [0.0, 1.0]).unwrap(),
+            VelocitySpace::new(axes.to_vec(), flow).unwrap(),
+            Gas::default(),
+            Boundaries::line(Boundary::Specular, Boundary::Specular),
+            State::REST,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn what_is_kept_has_the_same_sums() {
+        for (counts, flow, nodes) in [
+            ([10, 8, 12], 1, 10 * 4 * 6),
+            ([10, 9, 12], 1, 10 * 5 * 6),
+            ([10, 8, 11], 2, 10 * 8 * 6),
+        ] {
+            let problem = problem(counts, flow);
+            let (fold, folded) = Fold::of(&problem).unwrap();
+            assert_eq!(folded.velocity.nodes(), nodes);
+            let of = |problem: &Problem| super::super::engine::initial_populations(problem);
+            let (all, kept) = (of(&problem).unwrap(), of(&folded).unwrap());
+            assert!(fold.suits(&all));
+            // The Maxwellians come from different sums, which differ by roundoff.
+            for (joined, kept) in fold.join(&all).iter().zip(&kept) {
+                approx::assert_relative_eq!(joined, kept, max_relative = 1e-13);
+            }
+            assert_eq!(fold.join(&fold.spread(&kept)), kept);
+            let mass: f64 = all.iter().sum();
+            approx::assert_relative_eq!(kept.iter().sum::<f64>(), mass, max_relative = 1e-13);
+        }
+    }
+
+    #[test]
+    fn populations_that_are_not_even_do_not_suit() {
+        let problem = problem([10, 8, 12], 1);
+        let (fold, _) = Fold::of(&problem).unwrap();
+        let mut all = super::super::engine::initial_populations(&problem).unwrap();
+        for node in [0, 11, 12 * 8 - 1] {
+            all[node * 5] *= 1.0 + f64::EPSILON;
+            assert!(!fold.suits(&all));
+            all[node * 5] /= 1.0 + f64::EPSILON;
+        }
+        assert!(fold.suits(&all));
+    }
+
+    #[test]
+    fn reduced_planes_are_not_folded() {
+        let axes = vec![Axis::uniform(8, -4.0, 4.0).unwrap(); 2];
+        let velocity = VelocitySpace::new(axes, 2).unwrap();
+        let problem = Problem {
+            velocity,
+            ..problem([8, 8, 8], 2)
+        };
+        assert!(Fold::of(&problem).is_none());
+    }
+}
