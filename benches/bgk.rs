@@ -97,14 +97,19 @@ const KINDS: [(&str, usize, Precision, Storage); 3] = [
     ("16", 2, Precision::F32, Storage::Bits16),
 ];
 
+/// With all populations kept.
 fn config(case: &Case, scheme: Scheme, precision: Precision, backend: Backend) -> SimulationConfig {
     SimulationConfig {
         scheme,
         precision,
+        fold: false,
         backend,
         ..SimulationConfig::new(case.problem.clone(), case.dt)
     }
 }
+
+/// What stands behind the name of a measurement with populations kept once that are mirror images of each other.
+const FOLDED: &str = " folded";
 
 /// Times steps of a simulation under criterion.
 fn bench_steps(
@@ -146,19 +151,26 @@ fn main() {
     for case in &cases {
         for (kind, _, precision, storage) in KINDS {
             for (scheme, name) in [(Scheme::Upwind, "upwind"), (Scheme::VanLeer, "vanleer")] {
-                let what = format!("cuda {name} {kind}");
-                if device.is_none() || !passes_filter(&format!("bgk/{what}/{}", case.name)) {
-                    continue;
-                }
-                let config = SimulationConfig {
-                    storage,
-                    ..config(case, scheme, precision, Backend::Cuda)
-                };
-                match Simulation::new(config) {
-                    Ok(mut simulation) => {
-                        bench_steps(&mut group, &measured, case.name, &what, &mut simulation);
+                for fold in [false, true] {
+                    let what = format!("cuda {name} {kind}{}", if fold { FOLDED } else { "" });
+                    let reduced = case.problem.velocity.is_reduced();
+                    if device.is_none()
+                        || !passes_filter(&format!("bgk/{what}/{}", case.name))
+                        || fold && reduced
+                    {
+                        continue;
                     }
-                    Err(error) => println!("skipped: {} {what}: {error}", case.name),
+                    let config = SimulationConfig {
+                        storage,
+                        fold,
+                        ..config(case, scheme, precision, Backend::Cuda)
+                    };
+                    match Simulation::new(config) {
+                        Ok(mut simulation) => {
+                            bench_steps(&mut group, &measured, case.name, &what, &mut simulation);
+                        }
+                        Err(error) => println!("skipped: {} {what}: {error}", case.name),
+                    }
                 }
             }
         }
@@ -229,12 +241,26 @@ fn updates(problem: &Problem) -> usize {
 
 fn report_fused(cases: &[Case], measured: &Measured, device: &Device) {
     println!(
-        "\nThe fused pass: one step, and its share of the speed at which the same machine copies as many bytes\n"
+        "\nThe fused pass: one step, and its share of the speed at which the same machine copies as many bytes; folded: with populations kept once that are mirror images of each other, as by default, against a copy of all of them\n"
     );
     println!("| case | scheme | us a step | cell updates/s | TB/s | of a copy |");
     println!("|---|---|---|---|---|---|");
     for case in cases {
         for (precision, bytes, ..) in KINDS {
+            let of = |(scheme, folded)| {
+                let what = format!("{} cuda {scheme} {precision}{folded}", case.name);
+                Some((format!("{scheme}{folded}"), measured.get(&what)?))
+            };
+            let schemes = [
+                ("upwind", ""),
+                ("upwind", FOLDED),
+                ("vanleer", ""),
+                ("vanleer", FOLDED),
+            ];
+            let mut rows = schemes.into_iter().filter_map(of).peekable();
+            if rows.peek().is_none() {
+                continue;
+            }
             let count = updates(&case.problem);
             let copy = match bytes {
                 2 => time_copy::<_, f32>(device, count.div_ceil(2), 20),
@@ -242,11 +268,7 @@ fn report_fused(cases: &[Case], measured: &Measured, device: &Device) {
                 _ => time_copy::<_, f64>(device, count, 20),
             };
             let Ok(copy) = copy else { continue };
-            for scheme in ["upwind", "vanleer"] {
-                let what = format!("{} cuda {scheme} {precision}", case.name);
-                let Some(seconds) = measured.get(&what) else {
-                    continue;
-                };
+            for (scheme, seconds) in rows {
                 println!(
                     "| {} {precision} | {scheme} | {:.1} | {:.3e} | {:.3} | {:.1}% |",
                     case.name,
