@@ -116,7 +116,7 @@ impl Axis {
             .then_some(step)
     }
     /// The nodes that are not negative, of a symmetric axis, with the weights of their mirror images.
-    fn half(&self) -> Self {
+    pub(super) fn half(&self) -> Self {
         let first = self.len() / 2;
         let nodes = self.nodes[first..].to_vec();
         let weight = |(v, w): (&f64, &f64)| if *v > 0.0 { 2.0 * w } else { *w };

@@ -58,10 +58,17 @@ impl TryFrom<Unchecked> for Nodes {
 }
 
 impl Nodes {
-    /// The nodes of a velocity space.
+    /// The nodes of a velocity space. Of v_z, along which nothing flows, one half is enough, with twice the volumes: only its square counts.
     pub fn of(space: &VelocitySpace) -> Self {
         let (mut velocities, mut measures) = (vec![[0.0; 3]], vec![1.0]);
         for (d, axis) in space.axes().iter().enumerate() {
+            let half;
+            let axis = if d == 2 {
+                half = axis.half();
+                &half
+            } else {
+                axis
+            };
             let mut longer = Vec::with_capacity(velocities.len() * axis.len());
             let mut volumes = Vec::with_capacity(longer.capacity());
             for (v, volume) in velocities.iter().zip(&measures) {
@@ -160,10 +167,12 @@ impl Nodes {
         // Too coarse a grid makes the density wrong either way; too narrow a one always loses some.
         let widest = |axis: usize| {
             let reach = |sign: f64| {
-                let u = if axis < 2 { velocity[axis] } else { 0.0 };
                 self.velocities
                     .iter()
-                    .map(|v| sign * (v[axis] - u))
+                    .map(|v| match axis {
+                        2 => v[2].abs(),
+                        _ => sign * (v[axis] - velocity[axis]),
+                    })
                     .fold(f64::NEG_INFINITY, f64::max)
             };
             reach(1.0).min(reach(-1.0))
