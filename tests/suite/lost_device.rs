@@ -194,6 +194,8 @@ fn commands_end_in_one_line_when_the_device_is_lost() {
                 continue;
             }
             saved += 1;
+            let again = format!("goes on: rarefy {command} --resume out/checkpoint.rarefy");
+            assert!(stderr.trim_end().ends_with(&again), "{told}");
             let resume = [command, "--resume", "out/checkpoint.rarefy", "--steps"];
             let step = step_of(dir.path(), &[&resume[..], &["1"]].concat());
             let further = (step + 2).to_string();

@@ -530,10 +530,12 @@ pub(super) fn drive<P: Parameters>(
             next = next.min((now / every + 1) * every);
         }
         let advancing = Instant::now();
-        simulation.advance(next - now)?;
+        let advanced = simulation.advance(next - now);
+        advanced.map_err(|error| report.broken_off(error))?;
         pace.learn(next - now, advancing.elapsed());
         if simulation.step().is_multiple_of(LOOK) || simulation.step() == last_step {
-            residual = simulation.residual()?;
+            let found = simulation.residual();
+            residual = found.map_err(|error| report.broken_off(error))?;
             history.push((simulation.step(), simulation.time(), residual));
             let still = fall.steps_without_half(simulation.step(), residual);
             level = end.until_residual.is_some()

@@ -332,8 +332,10 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
             stalled = true;
             break;
         }
-        let row = relaxation.step()?;
-        state.observe(&mut relaxation, &row)?;
+        let row = relaxation.step();
+        let row = row.map_err(|error| report.broken_off(error))?;
+        let observed = state.observe(&mut relaxation, &row);
+        observed.map_err(|error| report.broken_off(error))?;
         let every = parameters.checkpoint_every;
         if !relaxation.is_done() && every.is_some_and(|every| row.step.is_multiple_of(every)) {
             report.saved(save(&mut files, &mut relaxation, &state))?;

@@ -100,10 +100,28 @@ impl Report {
                 }
                 true
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(self.broken_off(error)),
         };
         self.missed = missed;
         Ok(())
+    }
+
+    /// The error of a run that the device broke off, with the command that goes on from its last checkpoint, if it has one.
+    pub(super) fn broken_off(&self, error: Error) -> Error {
+        match (error, self.again()) {
+            (Error::Driver { action, reason }, Some(again)) => {
+                let reason = format!("{reason}{}", from_the_last(&again));
+                Error::Driver { action, reason }
+            }
+            (error, _) => error,
+        }
+    }
+
+    /// The command that goes on from the last checkpoint.
+    fn again(&self) -> Option<String> {
+        let command = self.object["command"].as_str().unwrap_or_default();
+        let path = self.checkpoint.as_deref()?;
+        Some(resume::again(command, path))
     }
 
     /// Notes the last checkpoint of a run; if it could not be written, the results still may be.
@@ -131,11 +149,7 @@ impl Report {
         let run = folder.map(|folder| folder.join("run.json"));
         self.files
             .extend(run.iter().map(|p| p.display().to_string()));
-        let command = self.object["command"].as_str().unwrap_or_default();
-        let again = self
-            .checkpoint
-            .as_deref()
-            .map(|path| resume::again(command, path));
+        let again = self.again();
         let listed = self.files.len();
         self.object.insert("timings".into(), self.timings.into());
         self.object.insert("warnings".into(), self.warnings.into());
@@ -174,9 +188,7 @@ fn incomplete(unwritten: Vec<Error>, written: usize, again: Option<&str>) -> Opt
         0 => "",
         _ => "; the other results are written",
     };
-    let again = again.map_or(String::new(), |again| {
-        format!("; from the last checkpoint goes on: {again}")
-    });
+    let again = again.map_or(String::new(), from_the_last);
     match unwritten.into_iter().next()? {
         Error::File { path, reason } => {
             let reason = format!("{reason}{others}{kept}{again}");
@@ -186,6 +198,47 @@ fn incomplete(unwritten: Vec<Error>, written: usize, again: Option<&str>) -> Opt
     }
 }
 
+/// What an error adds of the command that goes on.
+fn from_the_last(again: &str) -> String {
+    format!("; from the last checkpoint goes on: {again}")
+}
+
 fn value(entry: &impl Serialize) -> Value {
     serde_json::to_value(entry).expect("what is reported is plain data")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_the_device_breaks_off_tells_how_to_go_on() {
+        let lost = || Error::Driver {
+            action: "launching kernel `relax`".into(),
+            reason: "the device is lost".into(),
+        };
+        let mut report = Report::new("shock", &json!({}), Instant::now());
+        assert_eq!(
+            report.broken_off(lost()).to_string(),
+            "CUDA driver: launching kernel `relax`: the device is lost"
+        );
+        report
+            .saved(Ok(Some("out/checkpoint.rarefy".into())))
+            .unwrap();
+        let again =
+            "; from the last checkpoint goes on: rarefy shock --resume out/checkpoint.rarefy";
+        assert_eq!(
+            report.broken_off(lost()).to_string(),
+            format!("CUDA driver: launching kernel `relax`: the device is lost{again}")
+        );
+        // Of a checkpoint that fails itself, the one before is named.
+        let error = report.saved(Err(lost())).unwrap_err();
+        assert!(error.to_string().ends_with(again), "{error}");
+        // What breaks again is not gone on with.
+        let broken = Error::Numerical("the temperature is negative".into());
+        assert_eq!(
+            report.broken_off(broken).to_string(),
+            "the temperature is negative"
+        );
+    }
 }

@@ -203,7 +203,8 @@ impl<P: Parameters> SteadyRun<'_, P> {
                 let after = format!("{} iterations", solver.residuals().len());
                 return Err(resume::stopped(P::COMMAND, &after, self.save(solver)));
             }
-            advance(solver, goal, &mut progress)?;
+            let advanced = advance(solver, goal, &mut progress);
+            advanced.map_err(|error| report.broken_off(error))?;
             if every.is_some_and(|every| (solver.residuals().len() as u64).is_multiple_of(every)) {
                 report.saved(self.save(solver))?;
             }

@@ -201,11 +201,13 @@ impl March<'_> {
             }
             let part = self.part(&shown, &pace);
             let advancing = Instant::now();
-            self.advance(part)?;
+            let advanced = self.advance(part);
+            advanced.map_err(|error| report.broken_off(error))?;
             pace.learn(part, advancing.elapsed());
             done = self.run.steps_taken();
             if done < steps && shown.contains(&done) {
-                self.snapshot()?;
+                let looked = self.snapshot();
+                looked.map_err(|error| report.broken_off(error))?;
             }
             let due = self.parameters.checkpoint_every;
             if done < steps && due.is_some_and(|due| done.is_multiple_of(due)) {
