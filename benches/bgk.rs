@@ -108,8 +108,39 @@ fn config(case: &Case, scheme: Scheme, precision: Precision, backend: Backend) -
     }
 }
 
-/// What stands behind the name of a measurement with populations kept once that are mirror images of each other.
-const FOLDED: &str = " folded";
+/// A scheme, and whether populations are kept once that are mirror images of each other.
+#[derive(Clone, Copy)]
+struct Way {
+    scheme: Scheme,
+    fold: bool,
+}
+
+impl Way {
+    /// All ways of a problem: nothing is folded in a reduced velocity space.
+    fn all(problem: &Problem) -> impl Iterator<Item = Self> {
+        let folds: &[bool] = match problem.velocity.is_reduced() {
+            true => &[false],
+            false => &[false, true],
+        };
+        [Scheme::Upwind, Scheme::VanLeer]
+            .into_iter()
+            .flat_map(move |scheme| folds.iter().map(move |&fold| Self { scheme, fold }))
+    }
+
+    /// The name of a measurement.
+    fn of(self, machine: &str, kind: &str) -> String {
+        let (scheme, folded) = self.names();
+        format!("{machine} {scheme} {kind}{folded}")
+    }
+
+    fn names(self) -> (&'static str, &'static str) {
+        let scheme = match self.scheme {
+            Scheme::Upwind => "upwind",
+            _ => "vanleer",
+        };
+        (scheme, if self.fold { " folded" } else { "" })
+    }
+}
 
 /// Times steps of a simulation under criterion.
 fn bench_steps(
@@ -150,27 +181,21 @@ fn main() {
     let mut group = criterion.benchmark_group("bgk");
     for case in &cases {
         for (kind, _, precision, storage) in KINDS {
-            for (scheme, name) in [(Scheme::Upwind, "upwind"), (Scheme::VanLeer, "vanleer")] {
-                for fold in [false, true] {
-                    let what = format!("cuda {name} {kind}{}", if fold { FOLDED } else { "" });
-                    let reduced = case.problem.velocity.is_reduced();
-                    if device.is_none()
-                        || !passes_filter(&format!("bgk/{what}/{}", case.name))
-                        || fold && reduced
-                    {
-                        continue;
+            for way in Way::all(&case.problem) {
+                let what = way.of("cuda", kind);
+                if device.is_none() || !passes_filter(&format!("bgk/{what}/{}", case.name)) {
+                    continue;
+                }
+                let config = SimulationConfig {
+                    storage,
+                    fold: way.fold,
+                    ..config(case, way.scheme, precision, Backend::Cuda)
+                };
+                match Simulation::new(config) {
+                    Ok(mut simulation) => {
+                        bench_steps(&mut group, &measured, case.name, &what, &mut simulation);
                     }
-                    let config = SimulationConfig {
-                        storage,
-                        fold,
-                        ..config(case, scheme, precision, Backend::Cuda)
-                    };
-                    match Simulation::new(config) {
-                        Ok(mut simulation) => {
-                            bench_steps(&mut group, &measured, case.name, &what, &mut simulation);
-                        }
-                        Err(error) => println!("skipped: {} {what}: {error}", case.name),
-                    }
+                    Err(error) => println!("skipped: {} {what}: {error}", case.name),
                 }
             }
         }
@@ -199,8 +224,8 @@ fn main() {
                 "all cores"
             };
             for (kind, _, precision, storage) in KINDS {
-                for (scheme, name) in [(Scheme::Upwind, "upwind"), (Scheme::VanLeer, "vanleer")] {
-                    let what = format!("{cores} {name} {kind}");
+                for way in Way::all(&case.problem) {
+                    let what = way.of(cores, kind);
                     if !passes_filter(&format!("bgk/{what}/{}", case.name)) {
                         continue;
                     }
@@ -211,7 +236,8 @@ fn main() {
                             let steps = u32::try_from(times).unwrap_or(u32::MAX);
                             let config = SimulationConfig {
                                 storage,
-                                ..config(case, scheme, precision, Backend::Cpu)
+                                fold: way.fold,
+                                ..config(case, way.scheme, precision, Backend::Cpu)
                             };
                             let time = pool
                                 .install(|| Simulation::new(config)?.time_steps(steps))
@@ -247,17 +273,11 @@ fn report_fused(cases: &[Case], measured: &Measured, device: &Device) {
     println!("|---|---|---|---|---|---|");
     for case in cases {
         for (precision, bytes, ..) in KINDS {
-            let of = |(scheme, folded)| {
-                let what = format!("{} cuda {scheme} {precision}{folded}", case.name);
-                Some((format!("{scheme}{folded}"), measured.get(&what)?))
+            let of = |way: Way| {
+                let what = format!("{} {}", case.name, way.of("cuda", precision));
+                Some((way.names(), measured.get(&what)?))
             };
-            let schemes = [
-                ("upwind", ""),
-                ("upwind", FOLDED),
-                ("vanleer", ""),
-                ("vanleer", FOLDED),
-            ];
-            let mut rows = schemes.into_iter().filter_map(of).peekable();
+            let mut rows = Way::all(&case.problem).filter_map(of).peekable();
             if rows.peek().is_none() {
                 continue;
             }
@@ -268,9 +288,9 @@ fn report_fused(cases: &[Case], measured: &Measured, device: &Device) {
                 _ => time_copy::<_, f64>(device, count, 20),
             };
             let Ok(copy) = copy else { continue };
-            for (scheme, seconds) in rows {
+            for ((scheme, folded), seconds) in rows {
                 println!(
-                    "| {} {precision} | {scheme} | {:.1} | {:.3e} | {:.3} | {:.1}% |",
+                    "| {} {precision} | {scheme}{folded} | {:.1} | {:.3e} | {:.3} | {:.1}% |",
                     case.name,
                     seconds * 1e6,
                     count as f64 / seconds,
@@ -288,15 +308,16 @@ fn report_cpu(cases: &[Option<Case>], measured: &Measured) {
     println!("|---|---|---|---|---|");
     for case in cases.iter().flatten() {
         for cores in ["one core", "all cores"] {
-            for scheme in ["upwind", "vanleer"] {
+            for way in Way::all(&case.problem) {
+                let (scheme, folded) = way.names();
                 for (precision, bytes, ..) in KINDS {
-                    let what = format!("{} {cores} {scheme} {precision}", case.name);
+                    let what = format!("{} {}", case.name, way.of(cores, precision));
                     let Some(seconds) = measured.get(&what) else {
                         continue;
                     };
                     let count = updates(&case.problem) as f64;
                     println!(
-                        "| {} {precision} {scheme} | {cores} | {:.2} | {:.3e} | {:.2} |",
+                        "| {} {precision} {scheme}{folded} | {cores} | {:.2} | {:.3e} | {:.2} |",
                         case.name,
                         seconds * 1e3,
                         count / seconds,
