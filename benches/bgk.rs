@@ -116,11 +116,12 @@ struct Way {
 }
 
 impl Way {
-    /// All ways of a problem: nothing is folded in a reduced velocity space.
+    /// All ways of a problem: what is folded are velocities along which nothing flows.
     fn all(problem: &Problem) -> impl Iterator<Item = Self> {
-        let folds: &[bool] = match problem.velocity.is_reduced() {
-            true => &[false],
-            false => &[false, true],
+        let velocity = &problem.velocity;
+        let folds: &[bool] = match velocity.axes().len() > velocity.flow() {
+            true => &[false, true],
+            false => &[false],
         };
         [Scheme::Upwind, Scheme::VanLeer]
             .into_iter()
@@ -128,7 +129,7 @@ impl Way {
     }
 
     /// The name of a measurement.
-    fn of(self, machine: &str, kind: &str) -> String {
+    fn measurement(self, machine: &str, kind: &str) -> String {
         let (scheme, folded) = self.names();
         format!("{machine} {scheme} {kind}{folded}")
     }
@@ -182,7 +183,7 @@ fn main() {
     for case in &cases {
         for (kind, _, precision, storage) in KINDS {
             for way in Way::all(&case.problem) {
-                let what = way.of("cuda", kind);
+                let what = way.measurement("cuda", kind);
                 if device.is_none() || !passes_filter(&format!("bgk/{what}/{}", case.name)) {
                     continue;
                 }
@@ -225,7 +226,7 @@ fn main() {
             };
             for (kind, _, precision, storage) in KINDS {
                 for way in Way::all(&case.problem) {
-                    let what = way.of(cores, kind);
+                    let what = way.measurement(cores, kind);
                     if !passes_filter(&format!("bgk/{what}/{}", case.name)) {
                         continue;
                     }
@@ -274,7 +275,7 @@ fn report_fused(cases: &[Case], measured: &Measured, device: &Device) {
     for case in cases {
         for (precision, bytes, ..) in KINDS {
             let of = |way: Way| {
-                let what = format!("{} {}", case.name, way.of("cuda", precision));
+                let what = format!("{} {}", case.name, way.measurement("cuda", precision));
                 Some((way.names(), measured.get(&what)?))
             };
             let mut rows = Way::all(&case.problem).filter_map(of).peekable();
@@ -311,7 +312,7 @@ fn report_cpu(cases: &[Option<Case>], measured: &Measured) {
             for way in Way::all(&case.problem) {
                 let (scheme, folded) = way.names();
                 for (precision, bytes, ..) in KINDS {
-                    let what = format!("{} {}", case.name, way.of(cores, precision));
+                    let what = format!("{} {}", case.name, way.measurement(cores, precision));
                     let Some(seconds) = measured.get(&what) else {
                         continue;
                     };

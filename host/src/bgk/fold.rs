@@ -14,7 +14,7 @@ use crate::memory_plan::{bytes_of, check_host};
 /// Which populations are kept of those that a problem has.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fold {
-    /// For each population of all, in the order of the layout, the number of its node among the kept ones and its share in what is kept.
+    /// For each node of all, in the order of the layout, the number of the kept one that stands for it, and its share in that one's population.
     kept: Vec<(usize, f64)>,
     /// Number of the nodes that are kept.
     nodes: usize,
@@ -118,8 +118,8 @@ impl Engine for Folded {
 
     fn moments(&mut self) -> Result<Vec<Moments>> {
         let mut all = self.engine.moments()?;
-        for moments in &mut all {
-            if self.fold.along_y {
+        if self.fold.along_y {
+            for moments in &mut all {
                 // What is odd in v_y.
                 moments.pressure[2] = 0.0;
                 moments.heat_flux[1] = 0.0;
@@ -130,8 +130,8 @@ impl Engine for Folded {
 
     fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {
         let mut fluxes = self.engine.fluxes()?;
-        for flux in &mut fluxes {
-            if self.fold.along_y {
+        if self.fold.along_y {
+            for flux in &mut fluxes {
                 flux.momentum[1] = 0.0;
             }
         }
