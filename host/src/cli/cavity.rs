@@ -580,14 +580,13 @@ impl Outcome<'_> {
                 below += flux;
             }
         }
-        let least = stream.iter().copied().fold(0.0, f64::min);
-        let levels: Vec<f64> = [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95]
-            .iter()
-            .map(|share| share * least)
-            .collect();
-        self.lines("Streamlines", "ψ / (n_0 U δ)", &stream, &levels, |level| {
-            format!("{level:.4}")
-        })
+        self.lines(
+            "Streamlines",
+            "ψ / (n_0 U δ)",
+            &stream,
+            &streamline_levels(&stream),
+            |level| format!("{level:.4}"),
+        )
     }
 
     fn temperature_plot(&self) -> Figure {
@@ -658,5 +657,34 @@ impl Outcome<'_> {
             r.centre / self.cavity.delta,
             total.as_secs_f64(),
         )
+    }
+}
+
+/// Levels of the stream function between 0 and its extreme: the least value of a vortex below the lid, and of a flow that has just begun, which does not
+/// return yet, the largest.
+fn streamline_levels(stream: &[f64]) -> [f64; 7] {
+    let further = |extreme: f64, &value: &f64| {
+        if value.abs() > extreme.abs() {
+            value
+        } else {
+            extreme
+        }
+    };
+    let extreme = stream.iter().fold(0.0, further);
+    [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95].map(|share| share * extreme)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streamlines_lie_within_the_flow_whichever_way_it_turns() {
+        for (stream, extreme) in [([-0.1, -0.02, 0.003], -0.1), ([-1e-6, 0.01, 0.04], 0.04)] {
+            let levels = streamline_levels(&stream);
+            assert_eq!(levels[3], 0.5 * extreme);
+            let inside = |level: &f64| level.signum() == f64::signum(extreme);
+            assert!(levels.iter().all(inside));
+        }
     }
 }
