@@ -8,6 +8,7 @@
 //! | where | kernels |
 //! |---|---|
 //! | [`bgk_line`](crate::bgk_line), [`bgk_plane`](crate::bgk_plane) | the pass in one and in two dimensions of space |
+//! | [`bgk_march`](crate::bgk_march) | the pass in two for the common case |
 //! | `layout`, `span`, `pass` | layouts, and what the passes share |
 //! | `store` | populations as they are, or in 16 bits |
 //! | `tables` | from partial sums to tables |

@@ -483,11 +483,9 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
             }
             let (a, c) = (self.fraction, self.curvature);
             let z = if FORWARD {
-                self.span
-                    .shift::<S, T, SLOPED, 1, true>(t, post, a, c, true)
+                self.span.shift::<S, T, SLOPED, 1>(t, post, a, c, true)
             } else {
-                self.span
-                    .shift::<S, T, SLOPED, -1, true>(t, post, a, c, false)
+                self.span.shift::<S, T, SLOPED, -1>(t, post, a, c, false)
             };
             if self.span.gives {
                 if P::DEVIATIONS {

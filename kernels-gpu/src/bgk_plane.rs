@@ -1,6 +1,6 @@
 //! Kernels of the BGK and Shakhov models in two dimensions of space: the pass that relaxes, streams and sums all populations.
 //!
-//! Its tables come from [`bgk_flow`](crate::bgk_flow), where the whole is explained.
+//! Its tables come from [`bgk_flow`](crate::bgk_flow), where the whole is explained. The common case has kernels of its own, [`bgk_march`](crate::bgk_march).
 
 use crate::bgk_flow::layout::{
     FlowShape, Heat, Source, axis, ceiling, limited, power_of_two, row, source, split,
@@ -30,10 +30,7 @@ pub const fn plane_rows(shakhov: bool) -> u32 {
 
 /// Nodes of the innermost axis that a thread walks over at once: g and h, or two.
 pub const PLANE_NODES: u32 = 2;
-/// The same of the deep pass.
-pub const PLANE_NODES_DEEP: u32 = 4;
-const FEW: usize = PLANE_NODES as usize;
-const MANY: usize = PLANE_NODES_DEEP as usize;
+const M: usize = PLANE_NODES as usize;
 
 /// Tiles of a plane of cells, one a block.
 #[inline(always)]
@@ -67,20 +64,14 @@ const fn stages_rows(sloped: bool, shakhov: bool, bytes: usize) -> bool {
     !sloped && !shakhov && bytes == 4
 }
 
-/// Words of shared memory for the populations on their way, of a block whose threads walk over so many nodes at once.
+/// Words of shared memory for the populations on their way.
 #[inline(always)]
-pub(crate) const fn staged(nodes: usize, bytes: usize) -> u32 {
+pub(crate) const fn staged(bytes: usize) -> u32 {
     if stages_rows(false, false, bytes) {
-        STAGES * nodes as u32 * PLANE_THREADS * plane_width(bytes)
+        STAGES * PLANE_NODES * PLANE_THREADS * plane_width(bytes)
     } else {
         0
     }
-}
-
-/// Bytes of shared memory of a block of the deep pass.
-#[inline(always)]
-pub const fn deep_bytes(shape: &FlowShape, bytes: usize) -> usize {
-    (plane_scratch(shape, bytes) + staged(MANY, bytes)) as usize * bytes
 }
 
 kernel! {
@@ -90,11 +81,9 @@ kernel! {
     /// warps take up the same cells and share the groups, so that factors of the Maxwellian stay in the L1 cache.
     /// **Thread**: four cells of each row. It walks down the rows with the molecules of a group, of which it keeps the row before, and has the populations
     /// of the next row under way. The lane at the upstream end only lends its cells.
-    /// **Cost**: a population is read once from memory (9/8 with the row upstream, from the caches) and written once, 8 bytes in `f32`, and costs about
-    /// 37 instructions of the deep pass, idle lanes of 160 cells and the lookup of each row included. Partial sums, added over the warps in shared memory,
-    /// are 3 words a cell for the populations of `groups` groups.
-    /// **Shared memory**: the sums of each warp, 48 KiB, and in `f32` two rows of populations, 8 KiB (16 of the deep pass): one is worked on, one is copied
-    /// there meanwhile.
+    /// **Cost**: a population is read once from memory (9/8 with the row upstream, from the caches) and written once, 8 bytes in `f32`. Partial sums, added
+    /// over the warps in shared memory, are 3 words a cell for the populations of `groups` groups.
+    /// **Shared memory**: the sums of each warp, 48 KiB, and in `f32` two rows of populations, 8 KiB: one is worked on, one is copied there meanwhile.
     /// **No race**: each population, each shared word and each partial sum has one writer, a barrier stands before the block's sums are read, and `f` and
     /// `next` are different memory.
     pub fn plane_pass_upwind<T: Real>(
@@ -102,11 +91,11 @@ kernel! {
     ) for f32, f64
     shared {
         scratch: [T; plane_scratch(&shape, size_of::<T>())],
-        stages: [T; staged(FEW, size_of::<T>())],
+        stages: [T; staged(size_of::<T>())],
     } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<false, false, FEW, true>(stages);
+        pass.plane::<false, false>(stages);
     }
 }
 
@@ -124,7 +113,7 @@ kernel! {
     } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<true, false, FEW, true>(stages);
+        pass.plane::<true, false>(stages);
     }
 }
 
@@ -139,7 +128,7 @@ kernel! {
     } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<false, true, FEW, true>(stages);
+        pass.plane::<false, true>(stages);
     }
 }
 
@@ -154,69 +143,14 @@ kernel! {
     } {
         let store = Plain { f, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<true, true, FEW, true>(stages);
-    }
-}
-
-kernel! {
-    /// [`plane_pass_upwind()`] between faces that mirror all or nothing.
-    ///
-    /// Walls that mirror a part are rare, and the code for them takes room and registers.
-    pub fn plane_pass_upwind_unmixed<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
-    ) for f32, f64
-    shared {
-        scratch: [T; plane_scratch(&shape, size_of::<T>())],
-        stages: [T; staged(FEW, size_of::<T>())],
-    } {
-        let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<false, false, FEW, false>(stages);
-    }
-}
-
-kernel! {
-    /// [`plane_pass_van_leer()`] between faces that mirror all or nothing.
-    pub fn plane_pass_van_leer_unmixed<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
-    ) for f32, f64
-    shared {
-        scratch: [T; plane_scratch(&shape, size_of::<T>())],
-        stages: [T; 0],
-    } {
-        let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<true, false, FEW, false>(stages);
-    }
-}
-
-kernel! {
-    /// [`plane_pass_upwind_unmixed()`] for full velocity spaces, of whose nodes along v_z a thread takes four at once while there are so many.
-    ///
-    /// What belongs to the cells of a row, the lookup of the tables, the products of their factors, the sums of the row, is shared by twice as many
-    /// populations.
-    pub fn plane_pass_upwind_deep<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
-    ) for f32, f64
-    shared {
-        scratch: [T; plane_scratch(&shape, size_of::<T>())],
-        stages: [T; staged(MANY, size_of::<T>())],
-    } {
-        let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<false, false, MANY, false>(stages);
+        pass.plane::<true, true>(stages);
     }
 }
 
 impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn plane<
-        const SLOPED: bool,
-        const SHAKHOV: bool,
-        const M: usize,
-        const IMAGES: bool,
-    >(
+    pub(crate) fn plane<const SLOPED: bool, const SHAKHOV: bool>(
         &self,
         stages: Shared<'_, Word<'a, T, P>>,
     ) {
@@ -228,34 +162,20 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         // Decided at compile time, so that no other width is compiled; and the direction only where registers and code allow to compile both.
         if const { plane_width(size_of::<T>()) == 4 } {
             if const { SHAKHOV } {
-                self.strip::<SLOPED, SHAKHOV, 0, 4, M, IMAGES>(
-                    stages, chunk, tile, jx, part, forward,
-                );
+                self.strip::<SLOPED, SHAKHOV, 0, 4>(stages, chunk, tile, jx, part, forward);
             } else if forward {
-                self.strip::<SLOPED, SHAKHOV, 1, 4, M, IMAGES>(
-                    stages, chunk, tile, jx, part, forward,
-                );
+                self.strip::<SLOPED, SHAKHOV, 1, 4>(stages, chunk, tile, jx, part, forward);
             } else {
-                self.strip::<SLOPED, SHAKHOV, -1, 4, M, IMAGES>(
-                    stages, chunk, tile, jx, part, forward,
-                );
+                self.strip::<SLOPED, SHAKHOV, -1, 4>(stages, chunk, tile, jx, part, forward);
             }
         } else {
-            // Without images the assembler spills more here.
-            self.strip::<SLOPED, SHAKHOV, 0, 2, M, true>(stages, chunk, tile, jx, part, forward);
+            self.strip::<SLOPED, SHAKHOV, 0, 2>(stages, chunk, tile, jx, part, forward);
         }
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn strip<
-        const SLOPED: bool,
-        const SHAKHOV: bool,
-        const DIRECTION: i32,
-        const W: usize,
-        const M: usize,
-        const IMAGES: bool,
-    >(
+    fn strip<const SLOPED: bool, const SHAKHOV: bool, const DIRECTION: i32, const W: usize>(
         &self,
         stages: Shared<'_, Word<'a, T, P>>,
         chunk: u32,
@@ -288,7 +208,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             along_x: [a, a * (T::ONE - a)],
             seed: self.store.seed(t),
         };
-        self.groups::<SLOPED, SHAKHOV, DIRECTION, W, M, IMAGES>(stages, &column, part);
+        self.groups::<SLOPED, SHAKHOV, DIRECTION, W>(stages, &column, part);
         t.sync_threads();
         self.sum_plane(&column, chunk, rows);
     }
@@ -337,14 +257,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// The groups of nodes of this warp.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn groups<
-        const SLOPED: bool,
-        const SHAKHOV: bool,
-        const DIRECTION: i32,
-        const W: usize,
-        const M: usize,
-        const IMAGES: bool,
-    >(
+    fn groups<const SLOPED: bool, const SHAKHOV: bool, const DIRECTION: i32, const W: usize>(
         &self,
         stages: Shared<'_, Word<'a, T, P>>,
         column: &Column<T, W>,
@@ -354,16 +267,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         let (mut item, end) = self.share(part, plane_groups(shape, M as u32));
         while item < end {
             let (jy, group) = split(item, ceiling(shape.count_m, M as u32));
-            let mut m = group * M as u32;
-            if M == FEW || m + M as u32 <= shape.count_m {
-                self.march::<SLOPED, SHAKHOV, DIRECTION, W, M, IMAGES>(stages, column, jy, m);
-            } else {
-                // What is left of the nodes of this v_y.
-                while m < shape.count_m {
-                    self.march::<SLOPED, SHAKHOV, DIRECTION, W, FEW, IMAGES>(stages, column, jy, m);
-                    m += PLANE_NODES;
-                }
-            }
+            self.march::<SLOPED, SHAKHOV, DIRECTION, W>(stages, column, jy, group * PLANE_NODES);
             item += self.t.warps();
         }
     }
@@ -371,14 +275,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// Walks down the rows with the `M` nodes of one v_y from m on.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn march<
-        const SLOPED: bool,
-        const SHAKHOV: bool,
-        const DIRECTION: i32,
-        const W: usize,
-        const M: usize,
-        const IMAGES: bool,
-    >(
+    fn march<const SLOPED: bool, const SHAKHOV: bool, const DIRECTION: i32, const W: usize>(
         &self,
         stages: Shared<'_, Word<'a, T, P>>,
         column: &Column<T, W>,
@@ -399,7 +296,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         } else {
             (column.low + rows) as i32 - 1 + whole + lead
         };
-        let mut nodes = Nodes::<T, W, M> {
+        let mut nodes = Nodes::<T, W> {
             jy,
             m,
             up,
@@ -420,11 +317,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             let at = shape.axis_m(nodes.node(shape, k));
             let [mass, energy] = axes.get_run::<2, _>(t, at as usize);
             let [argument, log_weight] = axes.get_run::<2, _>(t, (at + axis::FRACTION) as usize);
-            if M > FEW {
-                // Of a full space, whose weights are in the populations.
-                nodes.mass[k] = T::ONE;
-                nodes.energy[k] = argument;
-            } else if nodes.live(shape, k) {
+            if nodes.live(shape, k) {
                 nodes.mass[k] = mass;
                 nodes.energy[k] = energy;
             }
@@ -457,7 +350,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
                 }
                 t.wait_copies(STAGES - 1);
                 let run = |k: usize| {
-                    let slot = self.stage::<M>(taken, k);
+                    let slot = self.stage(taken, k);
                     <P::Read as Populations<T>>::staged(t, stages, slot)
                 };
                 let mut runs = [run(0); M];
@@ -467,42 +360,34 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
                     k += 1;
                 }
                 taken = after(taken);
-                self.step::<SLOPED, SHAKHOV, DIRECTION, W, M, IMAGES>(
-                    column, &mut nodes, s, &row, runs,
-                );
+                self.step::<SLOPED, SHAKHOV, DIRECTION, W>(column, &mut nodes, s, &row, runs);
                 s += 1;
             }
         } else {
             // Those of the next row are on their way to registers, and those of the one after that are called to the L2 cache: shared memory takes longer
             // where arithmetic binds.
-            let mut next = self.load::<W, M, IMAGES>(column, &nodes, &nodes.place(shape, 0));
+            let mut next = self.load::<W>(column, &nodes, &nodes.place(shape, 0));
             let mut place = nodes.place(shape, 1);
             let mut s = 0;
             while s < last {
                 let (f, row) = (next, ahead);
                 s += 1;
                 if s < last {
-                    next = self.load::<W, M, IMAGES>(column, &nodes, &place);
+                    next = self.load::<W>(column, &nodes, &place);
                     ahead = self.look::<SHAKHOV, W>(column, &place);
                 }
                 if s + 1 < last {
                     place = nodes.place(shape, s + 1);
                     self.announce(column, &nodes, &place);
                 }
-                self.step::<SLOPED, SHAKHOV, DIRECTION, W, M, IMAGES>(
-                    column,
-                    &mut nodes,
-                    s - 1,
-                    &row,
-                    f,
-                );
+                self.step::<SLOPED, SHAKHOV, DIRECTION, W>(column, &mut nodes, s - 1, &row, f);
             }
         }
     }
 
     /// The lane's place in shared memory for the k-th node of a row.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn stage<const M: usize>(&self, stage: u32, k: usize) -> u32 {
+    fn stage(&self, stage: u32, k: usize) -> u32 {
         ((stage * M as u32 + k as u32) * (PLANE_THREADS / WARP) + self.t.warp()) * WARP
             + self.t.lane()
     }
@@ -510,12 +395,12 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// Copies the populations that a row of the walk takes to shared memory, while the thread goes on.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn copy<const W: usize, const M: usize>(
+    fn copy<const W: usize>(
         &self,
         stages: Shared<'_, Word<'a, T, P>>,
         stage: u32,
         column: &Column<T, W>,
-        nodes: &Nodes<T, W, M>,
+        nodes: &Nodes<T, W>,
         place: &Place,
     ) {
         let Self {
@@ -539,7 +424,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
                 t,
                 span,
                 stages,
-                self.stage::<M>(stage, k),
+                self.stage(stage, k),
                 straight + offset,
                 |w| base(span.node(w, column.jx, shape)) + span.source(w) + offset,
             );
@@ -550,12 +435,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// Announces the populations that a row of the walk takes.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn announce<const W: usize, const M: usize>(
-        &self,
-        column: &Column<T, W>,
-        nodes: &Nodes<T, W, M>,
-        place: &Place,
-    ) {
+    fn announce<const W: usize>(&self, column: &Column<T, W>, nodes: &Nodes<T, W>, place: &Place) {
         let Self {
             t, shape, store, ..
         } = *self;
@@ -571,10 +451,10 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// The populations that a row of the walk takes.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load<const W: usize, const M: usize, const IMAGES: bool>(
+    fn load<const W: usize>(
         &self,
         column: &Column<T, W>,
-        nodes: &Nodes<T, W, M>,
+        nodes: &Nodes<T, W>,
         place: &Place,
     ) -> [Run<'a, T, P, W>; M] {
         let Self {
@@ -599,7 +479,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             |k| base(column.jx) + span.first() + offset(k),
             |k, w| base(span.node(w, column.jx, shape)) + span.source(w) + offset(k),
         );
-        if IMAGES && span.any_mixed() {
+        if span.any_mixed() {
             <P::Read as Populations<T>>::before_decoding(&mut runs, |values| {
                 let of = |k: u32| [place.along_y.cell, place.jy, nodes.node(shape, k as usize)];
                 self.take_images(span, column.jx, of, values);
@@ -716,17 +596,10 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// Relaxes a row of the walk, shifts it along x and y, and writes and sums what comes of it and the rows before.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn step<
-        const SLOPED: bool,
-        const SHAKHOV: bool,
-        const DIRECTION: i32,
-        const W: usize,
-        const M: usize,
-        const IMAGES: bool,
-    >(
+    fn step<const SLOPED: bool, const SHAKHOV: bool, const DIRECTION: i32, const W: usize>(
         &self,
         column: &Column<T, W>,
-        nodes: &mut Nodes<T, W, M>,
+        nodes: &mut Nodes<T, W>,
         s: u32,
         row: &Row<T, W>,
         runs: [Run<'a, T, P, W>; M],
@@ -757,7 +630,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             k += 1;
         }
         let decoded_here = P::DEVIATIONS || const { stages_rows(SLOPED, SHAKHOV, size_of::<T>()) };
-        if IMAGES && decoded_here && span.any_mixed() {
+        if decoded_here && span.any_mixed() {
             let of = |k: u32| [row.iy, row.jy, nodes.node(shape, k as usize)];
             self.take_images(span, column.jx, of, &mut f);
         }
@@ -790,17 +663,17 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         };
         let mut k = 0;
         while k < M {
-            z[k] = span.shift::<S, T, SLOPED, DIRECTION, IMAGES>(t, z[k], a, c, column.forward);
+            z[k] = span.shift::<S, T, SLOPED, DIRECTION>(t, z[k], a, c, column.forward);
             k += 1;
         }
 
-        if IMAGES && row.mixed != 0 {
-            self.mix::<W, M>(column, nodes, row.mixed, &mut z);
+        if row.mixed != 0 {
+            self.mix::<W>(column, nodes, row.mixed, &mut z);
         }
 
         let [b, d] = nodes.along_y;
         // Rows beyond a wall have no slopes.
-        let d = if IMAGES && nodes.image { T::ZERO } else { d };
+        let d = if nodes.image { T::ZERO } else { d };
         let mut out = [[T::ZERO; W]; M];
         let mut k = 0;
         while k < M {
@@ -824,15 +697,15 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         }
         nodes.image = row.mixed != 0;
         if r < rows {
-            self.give::<SHAKHOV, W, M>(column, nodes, r, out, &here);
+            self.give::<SHAKHOV, W>(column, nodes, r, out, &here);
         }
     }
 
     /// Row of cells of the r-th row that a walk gives out.
     #[inline(always)]
-    fn row_of<const W: usize, const M: usize>(
+    fn row_of<const W: usize>(
         column: &Column<T, W>,
-        nodes: &Nodes<T, W, M>,
+        nodes: &Nodes<T, W>,
         r: u32,
         rows: u32,
     ) -> u32 {
@@ -842,10 +715,10 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// The Maxwellian's factors in the cells of the r-th row that a walk gives out.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn here<const W: usize, const M: usize>(
+    fn here<const W: usize>(
         &self,
         column: &Column<T, W>,
-        nodes: &Nodes<T, W, M>,
+        nodes: &Nodes<T, W>,
         r: u32,
         rows: u32,
     ) -> Factors<T, W> {
@@ -865,9 +738,9 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
 
     /// The Maxwellian at the nodes.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn maxwellians<const W: usize, const M: usize>(
+    fn maxwellians<const W: usize>(
         &self,
-        nodes: &Nodes<T, W, M>,
+        nodes: &Nodes<T, W>,
         factors: &Factors<T, W>,
     ) -> [[T; W]; M] {
         let mut all = self.inner_factors(nodes, &factors.steep);
@@ -895,11 +768,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
 
     /// The Maxwellian's factors along the innermost axis, from that row.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn inner_factors<const W: usize, const M: usize>(
-        &self,
-        nodes: &Nodes<T, W, M>,
-        row: &[T; W],
-    ) -> [[T; W]; M] {
+    fn inner_factors<const W: usize>(&self, nodes: &Nodes<T, W>, row: &[T; W]) -> [[T; W]; M] {
         let mut factors = [[T::ONE; W]; M];
         if self.shape.integrated > 0 {
             factors[1] = *row;
@@ -921,10 +790,10 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// Makes of what a wall along y would mirror altogether what comes from it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn mix<const W: usize, const M: usize>(
+    fn mix<const W: usize>(
         &self,
         column: &Column<T, W>,
-        nodes: &Nodes<T, W, M>,
+        nodes: &Nodes<T, W>,
         face: u32,
         z: &mut [[T; W]; M],
     ) {
@@ -952,10 +821,10 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// Writes the r-th row that a walk gives out and adds it to the sums.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn give<const SHAKHOV: bool, const W: usize, const M: usize>(
+    fn give<const SHAKHOV: bool, const W: usize>(
         &self,
         column: &Column<T, W>,
-        nodes: &Nodes<T, W, M>,
+        nodes: &Nodes<T, W>,
         r: u32,
         out: [[T; W]; M],
         here: &Factors<T, W>,
@@ -1049,7 +918,7 @@ impl<T, const W: usize> Column<T, W> {
 }
 
 /// A group of nodes on its way down the rows.
-struct Nodes<T, const W: usize, const M: usize> {
+struct Nodes<T, const W: usize> {
     jy: u32,
     m: u32,
     up: bool,
@@ -1118,11 +987,11 @@ struct Place {
     jy: u32,
 }
 
-impl<T, const W: usize, const M: usize> Nodes<T, W, M> {
+impl<T, const W: usize> Nodes<T, W> {
     /// Whether there is a k-th of the nodes. One beyond the last counts for nothing.
     #[inline(always)]
     fn live(&self, shape: &FlowShape, k: usize) -> bool {
-        M > FEW || k == 0 || self.m + (k as u32) < shape.count_m
+        k == 0 || self.m + (k as u32) < shape.count_m
     }
 
     /// The k-th of the nodes; beyond the last, the first.

@@ -5,7 +5,7 @@
 use crate::bgk_flow::layout::FlowShape;
 use crate::bgk_flow::pass::Pass;
 use crate::bgk_flow::store::{Deviations, Rounded};
-use crate::bgk_plane::{PLANE_NODES, plane_scratch, staged};
+use crate::bgk_plane::{plane_scratch, staged};
 use crate::kernel;
 
 kernel! {
@@ -16,11 +16,11 @@ kernel! {
     )
     shared {
         scratch: [f32; plane_scratch(&shape, size_of::<f32>())],
-        stages: [u32; staged(PLANE_NODES as usize, size_of::<f32>()) / 2],
+        stages: [u32; staged(size_of::<f32>()) / 2],
     } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<false, false, { PLANE_NODES as usize }, true>(stages);
+        pass.plane::<false, false>(stages);
     }
 }
 
@@ -36,7 +36,7 @@ kernel! {
     } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<true, false, { PLANE_NODES as usize }, true>(stages);
+        pass.plane::<true, false>(stages);
     }
 }
 
@@ -52,7 +52,7 @@ kernel! {
     } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<false, true, { PLANE_NODES as usize }, true>(stages);
+        pass.plane::<false, true>(stages);
     }
 }
 
@@ -68,6 +68,6 @@ kernel! {
     } {
         let store = Rounded { read: Deviations { f, before, scales }, clock, next };
         let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
-        pass.plane::<true, true, { PLANE_NODES as usize }, true>(stages);
+        pass.plane::<true, true>(stages);
     }
 }

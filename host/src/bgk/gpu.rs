@@ -4,6 +4,7 @@
 //! three small ones before the pass, which find what the walls send back. Populations alternate between two buffers, so two steps are recorded
 //! as a graph and replayed.
 
+mod share;
 mod stored;
 
 use std::sync::Arc;
@@ -15,10 +16,6 @@ use rarefy_kernels::bgk_flow::{
     FACE_WIDTH, Faces, FlowShape, KEPT, PASS_SUMS_SHAKHOV, Relaxing, SPAN_LIMIT, SUMS_BGK,
     SUMS_SHAKHOV, axis, cells_both_ways, face, leaving, row,
 };
-use rarefy_kernels::bgk_line::{LINE_THREADS, line_groups, line_tiles};
-use rarefy_kernels::bgk_plane::{
-    PLANE_NODES, PLANE_NODES_DEEP, PLANE_THREADS, plane_groups, plane_tiles,
-};
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
 use super::equilibrium::{fields, sums_of};
@@ -28,13 +25,10 @@ use super::{Boundary, DiscreteMaxwellian, Model, Moments, Problem, Scheme, State
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{bytes_of, check_device};
+use share::{Share, march};
 use stored::{Arguments, FaceArguments, Kept, RowArguments};
 pub(super) use stored::{Plain, Rounded, Stored};
 
-/// Blocks of a pass that keep a large GPU busy for several rounds, so that the last one costs little.
-const PASS_BLOCKS: u32 = 3000;
-/// The same on a line, where more blocks would leave more partial sums and fewer groups than the warps can share evenly: ten rounds on an H200.
-const LINE_BLOCKS: u32 = 2670;
 /// Blocks of the walk along the lower and upper faces, of which half have something to do; each leaves partial sums that are added up.
 const FACE_BLOCKS: u32 = 1200;
 /// Newton steps for Maxwellians without a good start.
@@ -65,11 +59,8 @@ pub(super) struct MachineEngine<M: Machine, P: Stored> {
     plan: StepPlan,
     shape: FlowShape,
     nodes: Vec<Node>,
-    /// Groups of nodes of a block of the pass, and the blocks that share the groups of one v_x.
-    groups: u32,
-    parts: u32,
-    /// Shared memory that a block may have.
-    shared_bytes: usize,
+    /// How blocks share the work of the pass.
+    share: Share,
     f: [M::Buffer<P::Word>; 2],
     /// The buffer that holds the populations now.
     now: usize,
@@ -142,24 +133,25 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         };
         let two = space.dimensions() == 2;
         let sloped = plan.scheme == Scheme::VanLeer;
-        let shared_bytes = machine.limits()?.shared_bytes_per_block;
-        let deep = P::deep(&shape, two, sloped, shared_bytes);
-        let all_groups = groups_of(&shape, two, deep);
-        let warps = if two { PLANE_THREADS } else { LINE_THREADS } / 32;
-        let blocks = count_x * pass_tiles::<P::Real>(&shape, two, sloped);
-        // A group for each warp of a block at least.
-        let wanted = if two { PASS_BLOCKS } else { LINE_BLOCKS };
-        let groups = all_groups.div_ceil(wanted.div_ceil(blocks)).max(warps);
-        // The same for each warp, where a warp has few.
-        let groups = if deep {
-            groups.next_multiple_of(warps)
-        } else {
-            groups
-        }
-        .min(all_groups);
-        let parts = all_groups.div_ceil(groups);
+        let room = machine.limits()?.shared_bytes_per_block;
+        let marches = P::MARCHES
+            .then(|| march::<P::Real>(&problem, &plan, &shape, room))
+            .flatten();
+        let share = Share::new::<P::Real>(&shape, two, sloped, marches);
         let plane = shape.plane() as usize;
-        let partial = (count_x * parts * PASS_SUMS_SHAKHOV) as usize * plane;
+        // The moments of a user take more sums.
+        let wide = Share::new::<P::Real>(
+            &FlowShape {
+                shakhov: 1,
+                ..shape
+            },
+            two,
+            sloped,
+            None,
+        );
+        let partial = count_x as usize
+            * plane
+            * share.sums(&shape).max(wide.parts * PASS_SUMS_SHAKHOV) as usize;
         let tables = shape.rows() as usize * shape.columns() as usize;
         check_device(
             &machine.limits()?,
@@ -267,9 +259,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             name,
             shape,
             nodes: all,
-            groups,
-            parts,
-            shared_bytes,
+            share,
             f: [buffer()?, buffer()?],
             now: 0,
             tables: [machine.upload(&start.tables)?, machine.upload(second)?],
@@ -316,7 +306,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             conservative: u32::from(conservative),
             steps: if conservative { steps } else { 0 },
             chunks,
-            parts: self.parts,
+            parts: self.share.parts,
             deviations: u32::from(P::DEVIATIONS),
             counts: 0,
         }
@@ -327,23 +317,19 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         if P::DEVIATIONS { self.now } else { 0 }
     }
 
-    /// Groups of nodes of a block, and the blocks that share those of one v_x, of a pass over this shape: one that is to take Shakhov's sums may take other
-    /// groups than the others do, and has room for its sums where they have theirs.
-    fn shares(&self, shape: &FlowShape) -> (u32, u32) {
+    /// How blocks share the work of a pass over this shape: one that is to take Shakhov's sums may do it otherwise than the others do.
+    fn share_of(&self, shape: &FlowShape) -> Share {
+        if shape.shakhov == self.shape.shakhov {
+            return self.share;
+        }
         let sloped = self.plan.scheme == Scheme::VanLeer;
         let two = self.problem.space.dimensions() == 2;
-        let deep = |shape: &FlowShape| P::deep(shape, two, sloped, self.shared_bytes);
-        if deep(shape) == deep(&self.shape) {
-            return (self.groups, self.parts);
-        }
-        let all = groups_of(shape, two, false);
-        let groups = all.div_ceil(self.parts);
-        (groups, all.div_ceil(groups))
+        Share::new::<P::Real>(shape, two, sloped, None)
     }
 
     /// Chunks of partial sums that a pass leaves.
     fn chunks(&self) -> u32 {
-        self.shape.count_x * self.parts
+        self.shape.count_x * self.share.parts
     }
 
     /// The time step of the relaxation that the next step begins with.
@@ -417,8 +403,8 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
     fn pass(&mut self, still: bool, shape: FlowShape) -> Result<()> {
         let sloped = self.plan.scheme == Scheme::VanLeer;
         let two = self.problem.space.dimensions() == 2;
-        let (groups, parts) = self.shares(&shape);
-        let blocks = pass_tiles::<P::Real>(&shape, two, sloped) * shape.count_x * parts;
+        let share = self.share_of(&shape);
+        let blocks = share.blocks(&shape);
         let fresh = self.fresh();
         let [first, second] = &mut self.f;
         let (f, next) = if self.now == 0 {
@@ -439,10 +425,10 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             next,
             partial: &mut self.partial,
             shape,
-            groups,
+            groups: share.groups,
             // To and fro, so that a pass begins with what the one before wrote last.
             turned: self.now as u32,
-            deep: P::deep(&shape, two, sloped, self.shared_bytes),
+            march: share.march,
         };
         P::pass(
             &*self.machine,
@@ -636,15 +622,6 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
     }
 }
 
-/// Groups of nodes for one v_x, which a pass takes at once.
-fn groups_of(shape: &FlowShape, two: bool, deep: bool) -> u32 {
-    match (two, deep) {
-        (false, _) => line_groups(shape),
-        (true, false) => plane_groups(shape, PLANE_NODES),
-        (true, true) => plane_groups(shape, PLANE_NODES_DEEP),
-    }
-}
-
 /// Threads of the small kernel between the passes.
 const fn equilibrium_threads(blocks: u32) -> u32 {
     if blocks > 400 {
@@ -657,16 +634,6 @@ const fn equilibrium_threads(blocks: u32) -> u32 {
 /// The logarithm to base 2, as everything that the kernels are given of the weights along v_z is made of.
 fn log2(weight: f64) -> f64 {
     weight.ln() * std::f64::consts::LOG2_E
-}
-
-/// Tiles of a pass, a block each for each chunk of nodes.
-fn pass_tiles<T: Real>(shape: &FlowShape, two: bool, sloped: bool) -> u32 {
-    let bytes = size_of::<T>();
-    if two {
-        plane_tiles(shape.nx, shape.ny, bytes, sloped, shape.shakhov != 0)
-    } else {
-        line_tiles(shape.nx, bytes, sloped)
-    }
 }
 
 /// What the buffers hold before the first step.
@@ -797,7 +764,7 @@ impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
             self.machine.write(&mut self.tables[fresh], &tables)?;
         }
         self.pass(true, wide)?;
-        let (_, parts) = self.shares(&wide);
+        let parts = self.share_of(&wide).parts;
         let chunks = own.count_x * parts;
         self.machine.launch(
             Grid {

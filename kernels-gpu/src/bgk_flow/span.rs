@@ -301,16 +301,10 @@ impl<const W: usize> Span<W> {
     }
 
     /// The streamed values of the cells: `post` are the relaxed populations, `fraction` is what is left of the shift, `curvature` that times its
-    /// complement. Where the direction is known when compiled, `DIRECTION` is 1 or -1, else 0; `IMAGES` is whether a face may mirror a part.
+    /// complement. Where the direction is known when compiled, `DIRECTION` is 1 or -1, else 0.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn shift<
-        S: Simt,
-        T: Real,
-        const SLOPED: bool,
-        const DIRECTION: i32,
-        const IMAGES: bool,
-    >(
+    pub(crate) fn shift<S: Simt, T: Real, const SLOPED: bool, const DIRECTION: i32>(
         &self,
         t: &S,
         post: [T; W],
@@ -323,77 +317,104 @@ impl<const W: usize> Span<W> {
         } else {
             DIRECTION > 0
         };
-        let upstream = |value: T| match DIRECTION {
-            0 => t.shuffle(value, self.upstream),
-            1 => t.shuffle_up(value, 1),
-            _ => t.shuffle_down(value, 1),
-        };
-        let downstream = |value: T| match DIRECTION {
-            0 => t.shuffle(value, self.downstream),
-            1 => t.shuffle_down(value, 1),
-            _ => t.shuffle_up(value, 1),
-        };
-        // In the order in which molecules meet the cells.
-        let turned = |values: [T; W]| {
-            let mut turned = values;
+        let lanes = [self.upstream, self.downstream];
+        let mixed = |k: usize| self.mixed(k);
+        shift::<S, T, W, SLOPED, DIRECTION>(
+            t,
+            post,
+            [fraction, curvature],
+            forward,
+            lanes,
+            self.flat,
+            mixed,
+        )
+    }
+}
+
+/// [`Span::shift`] of cells whose lanes upstream and downstream are `lanes`, which have no slope where `flat`, and of which those that are `mixed` take from
+/// a wall that mirrors a part.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+pub(crate) fn shift<S: Simt, T: Real, const W: usize, const SLOPED: bool, const DIRECTION: i32>(
+    t: &S,
+    post: [T; W],
+    [fraction, curvature]: [T; 2],
+    forward: bool,
+    lanes: [u32; 2],
+    flat: bool,
+    mixed: impl Fn(usize) -> bool,
+) -> [T; W] {
+    let upstream = |value: T| match DIRECTION {
+        0 => t.shuffle(value, lanes[0]),
+        1 => t.shuffle_up(value, 1),
+        _ => t.shuffle_down(value, 1),
+    };
+    let downstream = |value: T| match DIRECTION {
+        0 => t.shuffle(value, lanes[1]),
+        1 => t.shuffle_down(value, 1),
+        _ => t.shuffle_up(value, 1),
+    };
+    // In the order in which molecules meet the cells.
+    let turned = |values: [T; W]| {
+        let mut turned = values;
+        let mut k = 0;
+        while k < W {
+            turned[k] = if forward {
+                values[k]
+            } else {
+                values[W - 1 - k]
+            };
+            k += 1;
+        }
+        turned
+    };
+    let post = turned(post);
+    let mut out = [T::ZERO; W];
+    let mut before = upstream(post[W - 1]);
+    if SLOPED {
+        let mut difference = [T::ZERO; W];
+        let mut k = 0;
+        while k < W {
+            difference[k] = post[k] - before;
+            before = post[k];
+            k += 1;
+        }
+        let first = if flat { T::ZERO } else { difference[0] };
+        let beyond = downstream(first);
+        let mut passes = [T::ZERO; W];
+        let mut k = 0;
+        while k < W {
+            let after = if k + 1 < W { difference[k + 1] } else { beyond };
+            let extra = limited(curvature, difference[k], after);
+            passes[k] = fraction.mul_add(post[k], extra);
+            k += 1;
+        }
+        // Those beyond a face are the first or the last.
+        if mixed(0) || mixed(W - 1) {
+            // Cells beyond a wall have no slopes.
             let mut k = 0;
             while k < W {
-                turned[k] = if forward {
-                    values[k]
-                } else {
-                    values[W - 1 - k]
-                };
-                k += 1;
-            }
-            turned
-        };
-        let post = turned(post);
-        let mut out = [T::ZERO; W];
-        let mut before = upstream(post[W - 1]);
-        if SLOPED {
-            let mut difference = [T::ZERO; W];
-            let mut k = 0;
-            while k < W {
-                difference[k] = post[k] - before;
-                before = post[k];
-                k += 1;
-            }
-            let first = if self.flat { T::ZERO } else { difference[0] };
-            let beyond = downstream(first);
-            let mut passes = [T::ZERO; W];
-            let mut k = 0;
-            while k < W {
-                let after = if k + 1 < W { difference[k + 1] } else { beyond };
-                let extra = limited(curvature, difference[k], after);
-                passes[k] = fraction.mul_add(post[k], extra);
-                k += 1;
-            }
-            if IMAGES && self.any_mixed() {
-                // Cells beyond a wall have no slopes.
-                let mut k = 0;
-                while k < W {
-                    let (here, opposite) = (self.mixed(k), self.mixed(W - 1 - k));
-                    if if forward { here } else { opposite } {
-                        passes[k] = fraction * post[k];
-                    }
-                    k += 1;
+                let (here, opposite) = (mixed(k), mixed(W - 1 - k));
+                if if forward { here } else { opposite } {
+                    passes[k] = fraction * post[k];
                 }
-            }
-            let mut enters = upstream(passes[W - 1]);
-            let mut k = 0;
-            while k < W {
-                out[k] = post[k] - passes[k] + enters;
-                enters = passes[k];
-                k += 1;
-            }
-        } else {
-            let mut k = 0;
-            while k < W {
-                out[k] = fraction.mul_add(before - post[k], post[k]);
-                before = post[k];
                 k += 1;
             }
         }
-        turned(out)
+        let mut enters = upstream(passes[W - 1]);
+        let mut k = 0;
+        while k < W {
+            out[k] = post[k] - passes[k] + enters;
+            enters = passes[k];
+            k += 1;
+        }
+    } else {
+        let mut k = 0;
+        while k < W {
+            out[k] = fraction.mul_add(before - post[k], post[k]);
+            before = post[k];
+            k += 1;
+        }
     }
+    turned(out)
 }

@@ -2,11 +2,10 @@
 
 use std::marker::PhantomData;
 
-use rarefy_kernels::bgk_flow::{
-    self as kernels, FACE_ROW_THREADS, FACE_THREADS, Faces, FlowShape, face,
-};
+use rarefy_kernels::bgk_flow::{self as kernels, FACE_ROW_THREADS, FACE_THREADS, Faces, FlowShape};
 use rarefy_kernels::bgk_line::{self, LINE_THREADS};
-use rarefy_kernels::bgk_plane::{self, PLANE_NODES_DEEP, PLANE_THREADS, deep_bytes};
+use rarefy_kernels::bgk_march::{self, March};
+use rarefy_kernels::bgk_plane::{self, PLANE_THREADS};
 use rarefy_kernels::{Element, Real, bgk_faces_16, bgk_line_16, bgk_plane_16};
 
 use super::super::storage::{decoded, nearest};
@@ -35,10 +34,8 @@ pub(in crate::bgk) trait Stored: Send + Sized + 'static {
     fn populations(words: Vec<Self::Word>, of: &Of<'_>) -> Vec<f64>;
     /// The same back.
     fn words(populations: &[f64], of: &Of<'_>) -> Vec<Self::Word>;
-    /// Whether there is a pass that takes more nodes at once, and its blocks have room in so much shared memory.
-    fn deep(_shape: &FlowShape, _two: bool, _sloped: bool, _shared_bytes: usize) -> bool {
-        false
-    }
+    /// Whether there is a pass over planes for the common case, [`bgk_march`].
+    const MARCHES: bool = !Self::DEVIATIONS;
     /// The pass: `[two dimensions, slopes, Shakhov]`.
     fn pass<M: Machine>(
         machine: &M,
@@ -84,8 +81,8 @@ pub(in crate::bgk) struct Arguments<'a, M: Machine, P: Stored> {
     pub(super) groups: u32,
     /// 1 where it takes up the last tiles first.
     pub(super) turned: u32,
-    /// Whether the pass is to take more nodes at once.
-    pub(super) deep: bool,
+    /// How blocks share the work where the pass is one of [`bgk_march`].
+    pub(super) march: Option<March>,
 }
 
 /// Arguments of the kernel of the left and right faces.
@@ -141,12 +138,6 @@ impl<T: Real + Default> Stored for Plain<T> {
     type Word = T;
     const IN_A_WORD: usize = 1;
 
-    fn deep(shape: &FlowShape, two: bool, sloped: bool, shared_bytes: usize) -> bool {
-        let full = shape.integrated == 0 && shape.count_m >= PLANE_NODES_DEEP;
-        let room = deep_bytes(shape, size_of::<T>()) <= shared_bytes;
-        two && !sloped && full && unmixed(shape) && shape.shakhov == 0 && room
-    }
-
     fn fill<M: Machine>(
         machine: &M,
         tables: &M::Buffer<T>,
@@ -182,23 +173,37 @@ impl<T: Real + Default> Stored for Plain<T> {
             shape,
             groups,
             turned,
-            deep,
+            march,
             ..
         } = arguments;
-        // Over a plane between faces that mirror all or nothing there are passes for them alone.
-        macro_rules! plane {
-            ($kernel:ident) => {
-                by_kind!(
-                    # machine, blocks, PLANE_THREADS, bgk_plane::$kernel,
-                    { f, tables, axes, next, partial, shape, groups, turned }
-                )
+        if let Some(march) = march {
+            let grid = Grid {
+                blocks,
+                threads: 32 * march.warps,
             };
-        }
-        match (kind, unmixed(&shape)) {
-            ([true, false, false], true) if deep => return plane!(plane_pass_upwind_deep),
-            ([true, false, false], true) => return plane!(plane_pass_upwind_unmixed),
-            ([true, true, false], true) => return plane!(plane_pass_van_leer_unmixed),
-            _ => {}
+            macro_rules! launch {
+                ($kernel:ident) => {
+                    machine.launch(
+                        grid,
+                        bgk_march::$kernel {
+                            f,
+                            tables,
+                            axes,
+                            next,
+                            partial,
+                            shape,
+                            march,
+                            turned,
+                        },
+                    )
+                };
+            }
+            let [_, sloped, _] = kind;
+            return if sloped {
+                launch!(plane_march_van_leer)
+            } else {
+                launch!(plane_march_upwind)
+            };
         }
         by_kind!(
             machine, kind, blocks, bgk_line, bgk_plane,
@@ -270,11 +275,6 @@ impl<T: Real + Default> Stored for Plain<T> {
             },
         )
     }
-}
-
-/// Whether no face mirrors a part of what comes.
-fn unmixed(shape: &FlowShape) -> bool {
-    ![shape.left, shape.right, shape.bottom, shape.top].contains(&face::MIXED)
 }
 
 /// In 16 bits, two a word.

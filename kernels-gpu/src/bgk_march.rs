@@ -1,0 +1,950 @@
+//! Kernels of the BGK model in two dimensions of space for the common case: the pass of [`bgk_plane`](crate::bgk_plane) where no molecule flies a whole cell
+//! in a step, no face mirrors, rows of cells are whole accesses to memory, and populations lie there as they are.
+//!
+//! Then each lane always takes its cells by one access, and little is left to look up. The warps of a block march down the same rows side by side, each with
+//! molecules of its own, and add up their sums of a row before they go on to the next. So a block keeps one sum of a cell, and not each warp one; that
+//! makes room for strips twice as high, of which fewer rows are read twice, and for more blocks on a multiprocessor.
+
+use crate::bgk_flow::layout::{
+    FACE_WIDTH, FlowShape, PASS_SUMS_BGK, axis, ceiling, face, limited, power_of_two, row, source,
+    split,
+};
+use crate::bgk_flow::span::{folded_tiles, shift};
+use crate::bgk_plane::plane_width;
+use crate::kernel;
+use crate::math::{Real, quotient};
+use crate::memory::{In, Out, Shared};
+use crate::simt::{Simt, WARP};
+
+/// Most threads of a block.
+pub const MARCH_THREADS: u32 = 160;
+/// Nodes of the innermost axis that a thread takes along: g and h, or two.
+const INNER: usize = 2;
+/// Neighbouring nodes of v_y that it takes along, in first order: there are registers enough.
+const PAIR: usize = 2;
+
+/// How blocks share the work of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct March {
+    /// Rows of cells of a strip.
+    pub rows: u32,
+    /// Warps of a block; each takes up one group of nodes at a time.
+    pub warps: u32,
+    /// Times that a block takes up as many groups as it has warps.
+    pub batches: u32,
+    /// Nodes of v_y that do not fly up; they come first.
+    pub down: u32,
+    /// Tiles that blocks take up side by side with the same nodes, so that these share the L2 cache with their tables.
+    pub band: u32,
+}
+
+/// Nodes of v_y that a thread takes along.
+#[inline(always)]
+pub const fn march_pair(sloped: bool) -> u32 {
+    if sloped { 1 } else { PAIR as u32 }
+}
+
+impl March {
+    /// Tiles of a plane of cells.
+    #[inline(always)]
+    pub const fn tiles(&self, shape: &FlowShape, bytes: usize, sloped: bool) -> u32 {
+        let strips = quotient(shape.ny + self.rows - 1, self.rows);
+        folded_tiles(shape.nx, strips, plane_width(bytes), sloped)
+    }
+    /// Groups of nodes of one v_x that fly down, and that fly up.
+    #[inline(always)]
+    pub const fn groups(&self, shape: &FlowShape, sloped: bool) -> [u32; 2] {
+        let pair = march_pair(sloped);
+        let inner = quotient(shape.count_m + INNER as u32 - 1, INNER as u32);
+        [
+            quotient(self.down + pair - 1, pair) * inner,
+            quotient(shape.count_y - self.down + pair - 1, pair) * inner,
+        ]
+    }
+    /// Batches of those: molecules of a batch fly the same way.
+    #[inline(always)]
+    pub const fn batches_of(&self, shape: &FlowShape, sloped: bool) -> [u32; 2] {
+        let [down, up] = self.groups(shape, sloped);
+        [
+            quotient(down + self.warps - 1, self.warps),
+            quotient(up + self.warps - 1, self.warps),
+        ]
+    }
+    /// Blocks that share the nodes of one v_x.
+    #[inline(always)]
+    pub const fn parts(&self, shape: &FlowShape, sloped: bool) -> u32 {
+        let [down, up] = self.batches_of(shape, sloped);
+        quotient(down + up + self.batches - 1, self.batches)
+    }
+    /// Words of shared memory for the sums of a row that the warps give to each other: of the row that is added up and of the next.
+    #[inline(always)]
+    pub const fn exchange(&self, bytes: usize) -> u32 {
+        2 * PASS_SUMS_BGK * self.warps * WARP * plane_width(bytes)
+    }
+    /// Words for the sums of the batches before.
+    #[inline(always)]
+    pub const fn kept(&self, bytes: usize) -> u32 {
+        if self.batches > 1 {
+            PASS_SUMS_BGK * self.rows * WARP * plane_width(bytes)
+        } else {
+            0
+        }
+    }
+    /// Words for the populations on their way.
+    #[inline(always)]
+    pub const fn staged(&self, bytes: usize, sloped: bool) -> u32 {
+        if sloped {
+            0
+        } else {
+            let nodes = (INNER * PAIR) as u32;
+            STAGES * nodes * self.warps * WARP * plane_width(bytes)
+        }
+    }
+    /// Bytes of shared memory of a block.
+    #[inline(always)]
+    pub const fn shared_bytes(&self, bytes: usize, sloped: bool) -> usize {
+        (self.exchange(bytes) + self.kept(bytes) + self.staged(bytes, sloped)) as usize * bytes
+    }
+}
+
+/// Rows of populations of a warp in shared memory in first order: the one that is worked on and those on their way.
+const STAGES: u32 = 3;
+
+kernel! {
+    /// One time step of first order: relaxation, streaming along x and y, and partial sums of all populations on a rectangle.
+    ///
+    /// **Block**: one tile of 31 spans of four cells (two in `f64`) by `rows` rows for one v_x and `batches` times as many groups of nodes as it has warps,
+    /// each of two v_y and two nodes of the innermost axis.
+    /// **Thread**: four cells of each row. It marches down the rows with the molecules of a group, of which it keeps the row before, and has the populations
+    /// of the next two rows under way to shared memory. The lane at the upstream end only lends its cells.
+    /// **Cost**: a population is read once from memory, the row before a strip once more, and written once, 8 bytes in `f32`. Partial sums are 3 words a
+    /// cell for the populations of a block.
+    /// **Shared memory**: see [`March::shared_bytes`].
+    /// **No race**: each population and each partial sum has one writer. What warps give to each other lies in two halves that take turns with the rows: a
+    /// barrier stands between the writing of a half and its reading, and the next row's, or that between batches, before it is written again. Sums of the batches before are
+    /// read and written between barriers by one warp.
+    pub fn plane_march_upwind<T: Real>(
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, march: March, turned: u32,
+    ) for f32, f64
+    shared {
+        exchange: [T; march.exchange(size_of::<T>())],
+        kept: [T; march.kept(size_of::<T>())],
+        stages: [T; march.staged(size_of::<T>(), false)],
+    } {
+        let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
+        Pass { t, memory, shape: &shape, march: &march }.run::<false, PAIR>(turned != 0);
+    }
+}
+
+kernel! {
+    /// The same step of second order with van Leer's slopes.
+    ///
+    /// As [`plane_march_upwind()`] with 30 spans, one v_y at a time, and the last value, difference and flux of each node kept; the populations of the next row
+    /// are under way to registers, those of the one after that to the L2 cache.
+    pub fn plane_march_van_leer<T: Real>(
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, march: March, turned: u32,
+    ) for f32, f64
+    shared {
+        exchange: [T; march.exchange(size_of::<T>())],
+        kept: [T; march.kept(size_of::<T>())],
+        stages: [T; march.staged(size_of::<T>(), true)],
+    } {
+        let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
+        Pass { t, memory, shape: &shape, march: &march }.run::<true, 1>(turned != 0);
+    }
+}
+
+/// What a launch reads and writes.
+#[derive(Clone, Copy)]
+struct Memory<'a, T: Real> {
+    f: In<'a, T>,
+    tables: In<'a, T>,
+    axes: In<'a, T>,
+    next: Out<'a, T>,
+    partial: Out<'a, T>,
+    exchange: Shared<'a, T>,
+    kept: Shared<'a, T>,
+    stages: Shared<'a, T>,
+}
+
+struct Pass<'a, S, T: Real> {
+    t: &'a S,
+    memory: Memory<'a, T>,
+    shape: &'a FlowShape,
+    march: &'a March,
+}
+
+/// The `W` neighbouring cells of a thread along x, and what meets them: always as many neighbours in memory, so that one access reads them.
+struct Column<T, const W: usize> {
+    /// The first of the cells, perhaps beyond the ends of the row.
+    cell: i32,
+    /// Whether the lane gives its cells out.
+    gives: bool,
+    /// Whether the cells lie beyond the end where molecules leave: then there is no slope.
+    flat: bool,
+    /// What the access reads first of the populations of a row.
+    first: u32,
+    /// The first entry of a row of the tables in row 0 of the cells, and the distance of rows.
+    columns: [u32; 2],
+    jx: u32,
+    /// Lowest row of the strip.
+    low: u32,
+    /// The fraction of a cell that the molecules travel along x.
+    fraction: T,
+    /// Place of the block's partial sums.
+    chunk: u32,
+}
+
+impl<T: Real, const W: usize> Column<T, W> {
+    /// The cells of this lane in a tile of strips laid end to end.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn new<S: Simt>(
+        t: &S,
+        [tile, rows, chunk]: [u32; 3],
+        shape: &FlowShape,
+        jx: u32,
+        fraction: T,
+        forward: bool,
+        sloped: bool,
+    ) -> Self {
+        let (lane, lent) = (t.lane(), if sloped { 2 } else { 1 });
+        let spans = quotient(shape.nx, W as u32);
+        let strips = ceiling(shape.ny, rows);
+        let lead = if forward || sloped { 1 } else { 0 };
+        let (strip, span) = split(tile * (WARP - lent) + lane, spans + lent);
+        let cell = (span as i32 - lead as i32) * W as i32;
+        let from = source(cell, shape.nx, shape.left, shape.right, forward);
+        let beyond = from.face != 0;
+        let flat = if forward {
+            cell >= shape.nx as i32 && shape.right == face::TABLE
+        } else {
+            cell < 0 && shape.left == face::TABLE
+        };
+        // Of cells that count for nothing the access stays within the row.
+        let first = from.cell & !(W as u32 - 1);
+        Self {
+            cell,
+            gives: lane >= lead
+                && lane < lead + WARP - lent
+                && span >= lead
+                && span < lead + spans
+                && strip < strips,
+            flat,
+            first,
+            columns: if beyond {
+                [shape.face_columns(from.face - 1), FACE_WIDTH]
+            } else {
+                [first, shape.pitch]
+            },
+            jx,
+            low: (if strip < strips { strip } else { strips - 1 }) * rows,
+            fraction,
+            chunk,
+        }
+    }
+
+    /// The first of the cells, for a lane that gives them out.
+    #[inline(always)]
+    fn gives_to(&self) -> u32 {
+        if self.gives { self.cell as u32 } else { 0 }
+    }
+}
+
+/// A batch of groups, one a warp.
+#[derive(Clone, Copy)]
+struct Batch {
+    /// Groups, perhaps fewer than warps.
+    groups: u32,
+    up: bool,
+    /// Whether a batch came before, and whether one follows.
+    later: bool,
+    more: bool,
+}
+
+/// The nodes of a group, and the row of them that was last looked at: with slopes also its difference from the one before, and what passed on from that.
+struct Group<T, const W: usize, const P: usize> {
+    jy: u32,
+    /// The first population of the first node, and the distances to those of the second v_y and the second innermost node.
+    first: u32,
+    to_next_y: u32,
+    to_next_inner: u32,
+    up: bool,
+    /// The row that row 0 of the march takes from, perhaps beyond a face.
+    start: i32,
+    /// Whether there is a second v_y, and a second node of the innermost axis.
+    both: bool,
+    two: bool,
+    vy: [T; P],
+    /// The fraction of a cell that they travel along y.
+    along_y: [T; P],
+    /// What populations of the nodes add to the mass, but for the first, which add themselves, and to the energy: in a full space v_z^2.
+    mass: T,
+    energy: [T; INNER],
+    log_weight: [T; INNER],
+    before: [[[T; W]; INNER]; P],
+    difference: [[[T; W]; INNER]; P],
+    passed: [[[T; W]; INNER]; P],
+}
+
+impl<T: Real, const W: usize, const P: usize> Group<T, W, P> {
+    /// The j-th v_y; beyond the last the first, which then counts for nothing.
+    #[inline(always)]
+    fn v_y(&self, j: usize) -> u32 {
+        if j == 0 || !self.both {
+            self.jy
+        } else {
+            self.jy + j as u32
+        }
+    }
+    /// Where the s-th row of the march takes from.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn place(&self, shape: &FlowShape, s: u32) -> Place {
+        let q = if self.up {
+            self.start + s as i32
+        } else {
+            self.start - s as i32
+        };
+        let (below, last) = (q < 0, shape.ny as i32 - 1);
+        if !below && q <= last {
+            return Place(q as u32);
+        }
+        if shape.bottom == face::PERIODIC {
+            let q = if below { q + last + 1 } else { q - last - 1 };
+            // Of rows that count for nothing the access stays within the cells.
+            let q = if q < 0 { 0 } else { q };
+            return Place(if q < last { q } else { last } as u32);
+        }
+        // Molecules that fly on from there count for nothing.
+        let face = if below { 1 } else { 2 };
+        let enters = below == self.up;
+        Place(if below { 0 } else { last as u32 } | if enters { face << 29 } else { 0 })
+    }
+}
+
+/// Where a row of a march takes from, in one word, of which some are under way: the row of cells, and from bit 29 on the face that it lies beyond (1 low, 2 high).
+#[derive(Clone, Copy)]
+struct Place(u32);
+
+impl Place {
+    #[inline(always)]
+    fn row(self) -> u32 {
+        self.0 & ((1 << 29) - 1)
+    }
+    #[inline(always)]
+    fn face(self) -> u32 {
+        self.0 >> 29
+    }
+}
+
+/// Row of cells that the r-th row of a march gives out.
+#[inline(always)]
+fn row_of(low: u32, rows: u32, up: bool, r: u32) -> u32 {
+    low + if up { r } else { rows - 1 - r }
+}
+
+impl<S: Simt, T: Real> Pass<'_, S, T> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn run<const SLOPED: bool, const P: usize>(&self, turned: bool) {
+        let Self {
+            t, shape, march, ..
+        } = *self;
+        let parts = march.parts(shape, SLOPED);
+        let block = if turned {
+            t.grid_dim().wrapping_sub(1) - t.block_idx()
+        } else {
+            t.block_idx()
+        };
+        // Tiles of a band follow each other with the same nodes, so that what blocks read at the same time lies together.
+        let chunks = shape.count_x * parts;
+        let tiles = quotient(t.grid_dim(), chunks);
+        let (band, rest) = split(block, march.band * chunks);
+        let (first, left) = (band * march.band, tiles - band * march.band);
+        let (chunk, tile) = split(rest, if left < march.band { left } else { march.band });
+        let (jx, part) = split(chunk, parts);
+        let forward = self.of_x(jx, axis::VELOCITY) > T::ZERO;
+        // Decided at compile time, so that no other width is compiled.
+        if const { plane_width(size_of::<T>()) == 4 } {
+            if forward {
+                self.tile::<SLOPED, 1, 4, P>(first + tile, jx, part, chunk);
+            } else {
+                self.tile::<SLOPED, -1, 4, P>(first + tile, jx, part, chunk);
+            }
+        } else if forward {
+            self.tile::<SLOPED, 1, 2, P>(first + tile, jx, part, chunk);
+        } else {
+            self.tile::<SLOPED, -1, 2, P>(first + tile, jx, part, chunk);
+        }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn of_x(&self, jx: u32, entry: u32) -> T {
+        self.memory
+            .axes
+            .get(self.t, (self.shape.axis_x(jx) + entry) as usize)
+    }
+
+    /// The nodes of a block on one tile.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn tile<const SLOPED: bool, const DIRECTION: i32, const W: usize, const P: usize>(
+        &self,
+        tile: u32,
+        jx: u32,
+        part: u32,
+        chunk: u32,
+    ) {
+        let Self {
+            t, shape, march, ..
+        } = *self;
+        let fraction = self.of_x(jx, axis::FRACTION);
+        let place = [tile, march.rows, chunk];
+        let column = Column::<T, W>::new(t, place, shape, jx, fraction, DIRECTION > 0, SLOPED);
+        let [down, up] = march.batches_of(shape, SLOPED);
+        let groups = march.groups(shape, SLOPED);
+        let first = part * march.batches;
+        let end = if first + march.batches < down + up {
+            first + march.batches
+        } else {
+            down + up
+        };
+        let mut batch = first;
+        while batch < end {
+            if batch > first {
+                // Of an odd number of rows the last one's sums lie where the first one's will.
+                t.sync_threads();
+            }
+            let flies_up = batch >= down;
+            let (number, all) = if flies_up {
+                (batch - down, groups[1])
+            } else {
+                (batch, groups[0])
+            };
+            let from = number * march.warps;
+            let left = all - from;
+            self.march::<SLOPED, DIRECTION, W, P>(
+                &column,
+                from + t.warp(),
+                Batch {
+                    groups: if left < march.warps {
+                        left
+                    } else {
+                        march.warps
+                    },
+                    up: flies_up,
+                    later: batch > first,
+                    more: batch + 1 < end,
+                },
+            );
+            batch += 1;
+        }
+    }
+
+    /// Marches down the rows with the groups of a batch.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn march<const SLOPED: bool, const DIRECTION: i32, const W: usize, const P: usize>(
+        &self,
+        column: &Column<T, W>,
+        number: u32,
+        batch: Batch,
+    ) {
+        let Self {
+            t, shape, march, ..
+        } = *self;
+        // Row 0 of the march lies so many rows upstream of the first that is given out; with slopes one more follows the last.
+        let (lead, behind) = if SLOPED { (2, 1) } else { (1, 0) };
+        let last = march.rows + lead + behind;
+        // A warp too many goes along with the first group, and writes nothing.
+        let works = t.warp() < batch.groups;
+        let number = if works { number } else { number - t.warp() };
+        let mut group = self.group::<W, P>(column, number, batch.up, lead);
+        let mut turn = t.warp();
+        // Rows s and s + 1 of the march; that after them is called for while these are worked on.
+        let mut places = [group.place(shape, 0), group.place(shape, 1)];
+        let mut next = [[[T::ZERO; W]; INNER]; P];
+        let mut taken = 0;
+        if SLOPED {
+            next = self.load(column, &group, places[0]);
+        } else {
+            self.copy(column, &group, places[0], 0, true);
+            self.copy(column, &group, places[1], 1, true);
+        }
+        let mut s = 0;
+        while s < last {
+            let row = self.look(column, &group, places[0]);
+            let after = group.place(shape, s + 2);
+            let mut f = next;
+            if !SLOPED {
+                let free = if taken == 0 { STAGES - 1 } else { taken - 1 };
+                self.copy(column, &group, after, free, s + 2 < last);
+                t.wait_copies(STAGES - 1);
+                let mut n = 0;
+                while n < P * INNER {
+                    let at = self.stage::<P>(taken, n) * W as u32;
+                    f[n / INNER][n % INNER] = self.memory.stages.get_run(t, at);
+                    n += 1;
+                }
+                taken = if taken + 1 < STAGES { taken + 1 } else { 0 };
+            }
+            let post = self.relax(&group, &row, f);
+            if SLOPED {
+                // After the tables have been looked at, whose registers are free now.
+                t.pin_accesses();
+                if s + 1 < last {
+                    next = self.load(column, &group, places[1]);
+                }
+                if s + 2 < last {
+                    self.announce(column, &group, after);
+                }
+            }
+            let outside = places[0].face() != 0;
+            places = [places[1], after];
+            let out = self.stream::<SLOPED, DIRECTION, W, P>(column, &mut group, outside, post);
+            if s >= lead + behind {
+                let r = s - lead - behind;
+                self.give(column, &group, r, out, works);
+                t.sync_threads();
+                while turn < PASS_SUMS_BGK {
+                    self.add_up(column, batch, r, turn);
+                    turn += march.warps;
+                }
+                turn -= PASS_SUMS_BGK;
+            }
+            s += 1;
+        }
+    }
+
+    /// The group of this number among those that fly up or down.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn group<const W: usize, const P: usize>(
+        &self,
+        column: &Column<T, W>,
+        number: u32,
+        up: bool,
+        lead: u32,
+    ) -> Group<T, W, P> {
+        let Self {
+            t, shape, march, ..
+        } = *self;
+        let axes = self.memory.axes;
+        let (pair, inner) = split(number, ceiling(shape.count_m, INNER as u32));
+        let (first, end) = if up {
+            (march.down, shape.count_y)
+        } else {
+            (0, march.down)
+        };
+        let (jy, m) = (first + pair * P as u32, inner * INNER as u32);
+        let (both, two) = (P == 1 || jy + 1 < end, m + 1 < shape.count_m);
+        let mut group = Group {
+            jy,
+            first: self.node_start(column.jx, jy, m),
+            to_next_y: if both {
+                shape.count_m * shape.plane()
+            } else {
+                0
+            },
+            to_next_inner: if two { shape.plane() } else { 0 },
+            up,
+            start: if up {
+                column.low as i32 - lead as i32
+            } else {
+                (column.low + march.rows - 1 + lead) as i32
+            },
+            both,
+            two,
+            vy: [T::ZERO; P],
+            along_y: [T::ZERO; P],
+            mass: T::ZERO,
+            energy: [T::ZERO; INNER],
+            log_weight: [T::ZERO; INNER],
+            before: [[[T::ZERO; W]; INNER]; P],
+            difference: [[[T::ZERO; W]; INNER]; P],
+            passed: [[[T::ZERO; W]; INNER]; P],
+        };
+        let mut j = 0;
+        while j < P {
+            let node = shape.axis_y(group.v_y(j));
+            let of_y = |e: u32| axes.get(t, (node + e) as usize);
+            group.vy[j] = of_y(axis::VELOCITY);
+            group.along_y[j] = of_y(axis::FRACTION);
+            j += 1;
+        }
+        let mut k = 0;
+        while k < INNER {
+            let node = shape.axis_m(if k == 0 || two { m + k as u32 } else { m });
+            let of_m = |e: u32| axes.get(t, (node + e) as usize);
+            if k == 0 || two {
+                group.energy[k] = of_m(axis::WHOLE);
+            }
+            if k > 0 && two {
+                group.mass = of_m(axis::VELOCITY);
+            }
+            group.log_weight[k] = of_m(axis::LOG_WEIGHT);
+            k += 1;
+        }
+        group
+    }
+
+    /// The lane's place in shared memory for the k-th population of a row.
+    #[inline(always)]
+    fn stage<const P: usize>(&self, stage: u32, k: usize) -> u32 {
+        ((stage * (INNER * P) as u32 + k as u32) * self.march.warps + self.t.warp()) * WARP
+            + self.t.lane()
+    }
+
+    /// The first population of a row of cells, of the n-th of the group's nodes.
+    #[inline(always)]
+    fn row_start<const W: usize, const P: usize>(
+        &self,
+        group: &Group<T, W, P>,
+        row: Place,
+        n: usize,
+    ) -> u32 {
+        let first = group.first + if n < INNER { 0 } else { group.to_next_y };
+        let inner = if n.is_multiple_of(INNER) {
+            0
+        } else {
+            group.to_next_inner
+        };
+        first + inner + row.row() * self.shape.pitch
+    }
+
+    /// The first population of a node.
+    #[inline(always)]
+    fn node_start(&self, jx: u32, jy: u32, m: u32) -> u32 {
+        let shape = self.shape;
+        ((jx * shape.count_y + jy) * shape.count_m + m) * shape.plane()
+    }
+
+    /// The populations that a row of the march takes.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn load<const W: usize, const P: usize>(
+        &self,
+        column: &Column<T, W>,
+        group: &Group<T, W, P>,
+        row: Place,
+    ) -> [[[T; W]; INNER]; P] {
+        let mut values = [[[T::ZERO; W]; INNER]; P];
+        let mut n = 0;
+        while n < P * INNER {
+            let at = self.taken(column, group, row, n);
+            values[n / INNER][n % INNER] = self.memory.f.get_once(self.t, at);
+            n += 1;
+        }
+        values
+    }
+
+    /// The first population that the lane takes of a row, of the n-th of the group's nodes.
+    #[inline(always)]
+    fn taken<const W: usize, const P: usize>(
+        &self,
+        column: &Column<T, W>,
+        group: &Group<T, W, P>,
+        row: Place,
+        n: usize,
+    ) -> usize {
+        let start = self.row_start(group, row, n);
+        (start + column.first) as usize
+    }
+
+    /// Announces the populations that a row of the march takes.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn announce<const W: usize, const P: usize>(
+        &self,
+        column: &Column<T, W>,
+        group: &Group<T, W, P>,
+        row: Place,
+    ) {
+        let mut n = 0;
+        while n < P * INNER {
+            let at = self.taken(column, group, row, n);
+            self.memory.f.prefetch(self.t, at);
+            n += 1;
+        }
+    }
+
+    /// Copies the populations that a row of the march takes to shared memory, while the thread goes on; nothing of a row that is not there.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn copy<const W: usize, const P: usize>(
+        &self,
+        column: &Column<T, W>,
+        group: &Group<T, W, P>,
+        row: Place,
+        stage: u32,
+        there: bool,
+    ) {
+        if there {
+            let mut n = 0;
+            while n < P * INNER {
+                let to = self.stage::<P>(stage, n) * W as u32;
+                let at = self.taken(column, group, row, n);
+                self.memory
+                    .f
+                    .copy_to::<W, _>(self.t, at, self.memory.stages, to);
+                n += 1;
+            }
+        }
+        self.t.end_copies();
+    }
+
+    /// What the tables have for a row of the march.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn look<const W: usize, const P: usize>(
+        &self,
+        column: &Column<T, W>,
+        group: &Group<T, W, P>,
+        from: Place,
+    ) -> Row<T, W, P> {
+        let Self { t, shape, .. } = *self;
+        let tables = self.memory.tables;
+        let outside = from.face() != 0;
+        // Beyond a face along y stands the column of the cell itself, or of the nearest, which does not come from elsewhere along x.
+        let at = if outside {
+            let most = (shape.pitch - W as u32) as i32;
+            let own = if column.cell < most {
+                column.cell
+            } else {
+                most
+            };
+            let own = if own < 0 { 0 } else { own as u32 };
+            shape.face_columns(2) + (from.face() - 1) * shape.pitch + own
+        } else {
+            let [first, distance] = column.columns;
+            first + from.row() * distance
+        };
+        let entries = |row: u32| tables.get_whole(t, (row * shape.columns() + at) as usize);
+        let mut y = [[T::ZERO; W]; P];
+        let mut j = 0;
+        while j < P {
+            y[j] = entries(shape.row_y() + group.v_y(j));
+            j += 1;
+        }
+        Row {
+            keep: entries(row::KEEP),
+            steep: entries(self.row_of_inner()),
+            x: entries(row::X + column.jx),
+            y,
+        }
+    }
+
+    /// The row of the tables that the factors along the innermost axis are made of: the steepness, or the table of h.
+    #[inline(always)]
+    fn row_of_inner(&self) -> u32 {
+        if self.shape.integrated > 0 {
+            self.shape.row_m() + 1
+        } else {
+            row::STEEP
+        }
+    }
+
+    /// Relaxes the populations of a row of the march.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn relax<const W: usize, const P: usize>(
+        &self,
+        group: &Group<T, W, P>,
+        row: &Row<T, W, P>,
+        f: [[[T; W]; INNER]; P],
+    ) -> [[[T; W]; INNER]; P] {
+        let mut factors = [[T::ONE; W]; INNER];
+        if self.shape.integrated > 0 {
+            factors[1] = row.steep;
+        } else {
+            let mut k = 0;
+            while k < INNER {
+                let mut w = 0;
+                while w < W {
+                    let exponent = group.energy[k].mul_add(row.steep[w], group.log_weight[k]);
+                    factors[k][w] = power_of_two(exponent);
+                    w += 1;
+                }
+                k += 1;
+            }
+        }
+        let mut post = f;
+        let mut n = 0;
+        while n < P * INNER {
+            let (j, k) = (n / INNER, n % INNER);
+            let mut w = 0;
+            while w < W {
+                let given = row.x[w] * row.y[j][w] * factors[k][w];
+                post[j][k][w] = row.keep[w].mul_add(f[j][k][w], given);
+                w += 1;
+            }
+            n += 1;
+        }
+        post
+    }
+
+    /// Shifts a row of the march, perhaps one from beyond a face along y, along x and then along y: what comes of it and the rows before.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn stream<const SLOPED: bool, const DIRECTION: i32, const W: usize, const P: usize>(
+        &self,
+        column: &Column<T, W>,
+        group: &mut Group<T, W, P>,
+        outside: bool,
+        post: [[[T; W]; INNER]; P],
+    ) -> [[[T; W]; INNER]; P] {
+        // What comes from beyond a face along y stays where it is along x; some lanes of a warp may have it, others not.
+        let a = if outside { T::ZERO } else { column.fraction };
+        let mut out = post;
+        let mut n = 0;
+        while n < P * INNER {
+            let (j, k) = (n / INNER, n % INNER);
+            // Where the direction is known nobody looks for the neighbours.
+            let z = shift::<S, T, W, SLOPED, DIRECTION>(
+                self.t,
+                post[j][k],
+                [a, a * (T::ONE - a)],
+                DIRECTION > 0,
+                [0; 2],
+                column.flat,
+                |_| false,
+            );
+            let b = group.along_y[j];
+            let mut w = 0;
+            while w < W {
+                let before = group.before[j][k][w];
+                if SLOPED {
+                    let ahead = z[w] - before;
+                    let extra = limited(b * (T::ONE - b), group.difference[j][k][w], ahead);
+                    let passes = b.mul_add(before, extra);
+                    out[j][k][w] = before - passes + group.passed[j][k][w];
+                    group.passed[j][k][w] = passes;
+                    group.difference[j][k][w] = ahead;
+                } else {
+                    out[j][k][w] = b.mul_add(before - z[w], z[w]);
+                }
+                group.before[j][k][w] = z[w];
+                w += 1;
+            }
+            n += 1;
+        }
+        out
+    }
+
+    /// Writes the r-th row that a march gives out, and lays its sums where the other warps see them.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn give<const W: usize, const P: usize>(
+        &self,
+        column: &Column<T, W>,
+        group: &Group<T, W, P>,
+        r: u32,
+        out: [[[T; W]; INNER]; P],
+        works: bool,
+    ) {
+        let Self {
+            t, shape, march, ..
+        } = *self;
+        let iy = row_of(column.low, march.rows, group.up, r);
+        if works && column.gives && iy < shape.ny {
+            let here = Place(iy);
+            let mut n = 0;
+            while n < P * INNER {
+                let (j, k) = (n / INNER, n % INNER);
+                if (j == 0 || group.both) && (k == 0 || group.two) {
+                    let at = self.row_start(group, here, n) + column.gives_to();
+                    self.memory.next.set_run(t, at as usize, out[j][k]);
+                }
+                n += 1;
+            }
+        }
+        let mut sums = [[T::ZERO; W]; PASS_SUMS_BGK as usize];
+        let mut j = 0;
+        while j < P {
+            if j == 0 || group.both {
+                let vy = group.vy[j];
+                let mut w = 0;
+                while w < W {
+                    let [first, other] = [out[j][0][w], out[j][1][w]];
+                    let zeroth = group.mass.mul_add(other, first);
+                    let second = group.energy[0].mul_add(first, group.energy[1] * other);
+                    sums[0][w] += zeroth;
+                    sums[1][w] = vy.mul_add(zeroth, sums[1][w]);
+                    sums[2][w] += (vy * vy).mul_add(zeroth, second);
+                    w += 1;
+                }
+            }
+            j += 1;
+        }
+        let mut k = 0;
+        while k < PASS_SUMS_BGK {
+            self.memory
+                .exchange
+                .set_run(t, self.exchanged::<W>(r, t.warp(), k), sums[k as usize]);
+            k += 1;
+        }
+    }
+
+    /// Where a warp lays the k-th sum of this lane's cells in the r-th row.
+    #[inline(always)]
+    fn exchanged<const W: usize>(&self, r: u32, warp: u32, k: u32) -> u32 {
+        ((((r & 1) * self.march.warps + warp) * PASS_SUMS_BGK + k) * WARP + self.t.lane())
+            * W as u32
+    }
+
+    /// Adds the k-th sums of the warps in the r-th row, in the order of the warps, to those of the batches before.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn add_up<const W: usize>(&self, column: &Column<T, W>, batch: Batch, r: u32, k: u32) {
+        let Self {
+            t, shape, march, ..
+        } = *self;
+        let Memory {
+            exchange,
+            kept,
+            partial,
+            ..
+        } = self.memory;
+        let mut sum: [T; W] = exchange.get_run(t, self.exchanged::<W>(r, 0, k));
+        let mut warp = 1;
+        while warp < batch.groups {
+            let other: [T; W] = exchange.get_run(t, self.exchanged::<W>(r, warp, k));
+            let mut w = 0;
+            while w < W {
+                sum[w] += other[w];
+                w += 1;
+            }
+            warp += 1;
+            // One after another: a march has no registers left for many at once.
+            t.pin_accesses();
+        }
+        let iy = row_of(column.low, march.rows, batch.up, r);
+        let at = ((k * march.rows + iy - column.low) * WARP + t.lane()) * W as u32;
+        if batch.later {
+            let before: [T; W] = kept.get_run(t, at);
+            let mut w = 0;
+            while w < W {
+                sum[w] += before[w];
+                w += 1;
+            }
+        }
+        if batch.more {
+            kept.set_run(t, at, sum);
+        }
+        // Two stores that became one would go to an address of either memory.
+        t.pin_accesses();
+        if !batch.more && column.gives && iy < shape.ny {
+            let place = iy * shape.pitch + column.gives_to();
+            let at = (column.chunk * PASS_SUMS_BGK + k) * shape.plane() + place;
+            partial.set_run(t, at as usize, sum);
+        }
+    }
+}
+
+/// What the tables have for a row of the march: what is kept of the populations, the steepness or the table of h, and the Maxwellian's factors along x
+/// and y.
+struct Row<T, const W: usize, const P: usize> {
+    keep: [T; W],
+    steep: [T; W],
+    x: [T; W],
+    y: [[T; W]; P],
+}
