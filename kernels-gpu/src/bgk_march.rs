@@ -1,5 +1,5 @@
-//! Kernels of the BGK model in two dimensions of space for the common case: the pass of [`bgk_plane`](crate::bgk_plane) where no molecule flies a whole cell
-//! in a step, no face mirrors, rows of cells are whole accesses to memory, and populations lie there as they are.
+//! Kernels of the BGK model in two dimensions of space for the common case: the pass of [`bgk_plane`](crate::bgk_plane) where no molecule flies further than a
+//! cell in a step, no face mirrors, rows of cells are whole accesses to memory, and populations lie there as they are.
 //!
 //! Then each lane always takes its cells by one access, and little is left to look up. The warps of a block march down the same rows side by side, each with
 //! molecules of its own, and add up their sums of a row before they go on to the next. So a block keeps one sum of a cell, and not each warp one; that

@@ -347,6 +347,23 @@ pub(crate) fn assorted() -> Vec<(&'static str, Problem, f64)> {
             0.02,
         ),
         (
+            "box of a full gas with an inflow, whose fastest molecules cross a cell",
+            Problem::new(
+                Space::rectangle([20, 12], [0.0, 2.0], [-0.6, 0.6]).unwrap(),
+                VelocitySpace::new(vec![axis(8), axis(9), axis(7)], 2).unwrap(),
+                Gas::default(),
+                box_of(
+                    still,
+                    Boundary::Inflow(State::along_x(1.1, -0.2, 0.9)),
+                    wall(1.1, [0.0; 2], 1.0),
+                    wall(1.0, [0.3, 0.0], 1.0),
+                ),
+                lump,
+            )
+            .unwrap(),
+            0.1 / axis(9).fastest(),
+        ),
+        (
             "box of a full gas with an odd number of velocities on either side",
             Problem::new(
                 square,

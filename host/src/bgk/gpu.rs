@@ -172,8 +172,12 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             let mut axis_of = |nodes: &[f64], courant: &[Courant]| {
                 for (j, v) in nodes.iter().enumerate() {
                     let courant = courant.get(j).filter(|_| moving);
-                    let (whole, fraction) =
-                        courant.map_or((0.0, 0.0), |c| (c.whole as f64, c.fraction));
+                    let (whole, fraction) = match courant {
+                        None => (0.0, 0.0),
+                        // A march knows no whole cells; one is a fraction of 1 to it.
+                        Some(c) if share.march.is_some() => (0.0, c.distance().min(1.0)),
+                        Some(c) => (c.whole as f64, c.fraction),
+                    };
                     axes.extend([*v, whole, fraction, 0.0]);
                 }
             };
