@@ -9,7 +9,7 @@ use crate::bgk_flow::layout::{
     FACE_WIDTH, FlowShape, PASS_SUMS_BGK, axis, ceiling, face, limited, power_of_two, row, source,
     split,
 };
-use crate::bgk_flow::span::{folded_tiles, shift};
+use crate::bgk_flow::span::{folded_tiles, lent, shift};
 use crate::bgk_plane::plane_width;
 use crate::kernel;
 use crate::math::{Real, quotient};
@@ -208,7 +208,7 @@ impl<T: Real, const W: usize> Column<T, W> {
         forward: bool,
         sloped: bool,
     ) -> Self {
-        let (lane, lent) = (t.lane(), if sloped { 2 } else { 1 });
+        let (lane, lent) = (t.lane(), lent(sloped));
         let spans = quotient(shape.nx, W as u32);
         let strips = ceiling(shape.ny, rows);
         let lead = if forward || sloped { 1 } else { 0 };
@@ -461,6 +461,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         let works = t.warp() < batch.groups;
         let number = if works { number } else { number - t.warp() };
         let mut group = self.group::<W, P>(column, number, batch.up, lead);
+        // Of the sums of a row, counted on over the rows, the next that falls to this warp.
         let mut turn = t.warp();
         // Rows s and s + 1 of the march; that after them is called for while these are worked on.
         let mut places = [group.place(shape, 0), group.place(shape, 1)];
@@ -728,19 +729,9 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         }
         Row {
             keep: entries(row::KEEP),
-            steep: entries(self.row_of_inner()),
+            steep: entries(shape.row_of_inner()),
             x: entries(row::X + column.jx),
             y,
-        }
-    }
-
-    /// The row of the tables that the factors along the innermost axis are made of: the steepness, or the table of h.
-    #[inline(always)]
-    fn row_of_inner(&self) -> u32 {
-        if self.shape.integrated > 0 {
-            self.shape.row_m() + 1
-        } else {
-            row::STEEP
         }
     }
 

@@ -759,11 +759,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// The row of the tables that the factors along the innermost axis are made of: the steepness, or the table of h.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn row_of_inner(&self) -> u32 {
-        if self.shape.integrated > 0 {
-            self.shape.row_m() + 1
-        } else {
-            row::STEEP
-        }
+        self.shape.row_of_inner()
     }
 
     /// The Maxwellian's factors along the innermost axis, from that row.

@@ -13,8 +13,8 @@ use std::time::Duration;
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{
     self as kernels, EQUILIBRIUM_THREADS, EQUILIBRIUM_THREADS_OF_MANY, FACE_SUM_THREADS,
-    FACE_WIDTH, Faces, FlowShape, KEPT, PASS_SUMS_SHAKHOV, Relaxing, SPAN_LIMIT, SUMS_BGK,
-    SUMS_SHAKHOV, axis, cells_both_ways, face, leaving, row,
+    FACE_WIDTH, Faces, FlowShape, KEPT, Relaxing, SPAN_LIMIT, SUMS_BGK, SUMS_SHAKHOV, axis,
+    cells_both_ways, face, leaving, row,
 };
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
@@ -134,24 +134,20 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         let two = space.dimensions() == 2;
         let sloped = plan.scheme == Scheme::VanLeer;
         let room = machine.limits()?.shared_bytes_per_block;
-        let marches = P::MARCHES
-            .then(|| march::<P::Real>(&problem, &plan, &shape, room))
-            .flatten();
+        let marches = if P::DEVIATIONS {
+            None
+        } else {
+            march::<P::Real>(&problem, &plan, &shape, room)
+        };
         let share = Share::new::<P::Real>(&shape, two, sloped, marches);
         let plane = shape.plane() as usize;
         // The moments of a user take more sums.
-        let wide = Share::new::<P::Real>(
-            &FlowShape {
-                shakhov: 1,
-                ..shape
-            },
-            two,
-            sloped,
-            None,
-        );
-        let partial = count_x as usize
-            * plane
-            * share.sums(&shape).max(wide.parts * PASS_SUMS_SHAKHOV) as usize;
+        let wide = FlowShape {
+            shakhov: 1,
+            ..shape
+        };
+        let most = Share::new::<P::Real>(&wide, two, sloped, None).sums(&wide);
+        let partial = count_x as usize * plane * share.sums(&shape).max(most) as usize;
         let tables = shape.rows() as usize * shape.columns() as usize;
         check_device(
             &machine.limits()?,

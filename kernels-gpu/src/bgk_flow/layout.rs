@@ -125,6 +125,15 @@ impl FlowShape {
     pub const fn row_m(&self) -> u32 {
         row::X + self.count_x + self.count_y
     }
+    /// Row that the factors along the innermost axis are made of: the steepness, or the table of h.
+    #[inline(always)]
+    pub const fn row_of_inner(&self) -> u32 {
+        if self.integrated > 0 {
+            self.row_m() + 1
+        } else {
+            row::STEEP
+        }
+    }
     /// Rows of the tables.
     #[inline(always)]
     pub const fn rows(&self) -> u32 {

@@ -31,8 +31,9 @@ pub(crate) const fn folded_tiles(nx: u32, strips: u32, width: u32, sloped: bool)
     (strips * (nx.div_ceil(width) + lent) - lent).div_ceil(WARP - lent)
 }
 
+/// Spans of a warp, and of a row of cells, that only lend their cells.
 #[inline(always)]
-const fn lent(sloped: bool) -> u32 {
+pub(crate) const fn lent(sloped: bool) -> u32 {
     if sloped { 2 } else { 1 }
 }
 

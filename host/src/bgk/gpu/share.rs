@@ -1,7 +1,7 @@
 //! How the blocks of a pass share its work: tiles of cells, and the nodes of each v_x.
 
 use rarefy_kernels::Real;
-use rarefy_kernels::bgk_flow::{FlowShape, PASS_SUMS_BGK, PASS_SUMS_SHAKHOV, face};
+use rarefy_kernels::bgk_flow::{FlowShape, face};
 use rarefy_kernels::bgk_line::{LINE_THREADS, line_groups, line_tiles};
 use rarefy_kernels::bgk_march::{MARCH_THREADS, March};
 use rarefy_kernels::bgk_plane::{
@@ -88,12 +88,7 @@ impl Share {
 
     /// Partial sums of a cell that the blocks of one v_x leave.
     pub(super) fn sums(&self, shape: &FlowShape) -> u32 {
-        self.parts
-            * if shape.shakhov != 0 {
-                PASS_SUMS_SHAKHOV
-            } else {
-                PASS_SUMS_BGK
-            }
+        self.parts * shape.pass_sums()
     }
 }
 

@@ -34,8 +34,6 @@ pub(in crate::bgk) trait Stored: Send + Sized + 'static {
     fn populations(words: Vec<Self::Word>, of: &Of<'_>) -> Vec<f64>;
     /// The same back.
     fn words(populations: &[f64], of: &Of<'_>) -> Vec<Self::Word>;
-    /// Whether there is a pass over planes for the common case, [`bgk_march`].
-    const MARCHES: bool = !Self::DEVIATIONS;
     /// The pass: `[two dimensions, slopes, Shakhov]`.
     fn pass<M: Machine>(
         machine: &M,
@@ -177,24 +175,12 @@ impl<T: Real + Default> Stored for Plain<T> {
             ..
         } = arguments;
         if let Some(march) = march {
-            let grid = Grid {
-                blocks,
-                threads: 32 * march.warps,
-            };
+            let threads = 32 * march.warps;
             macro_rules! launch {
                 ($kernel:ident) => {
-                    machine.launch(
-                        grid,
-                        bgk_march::$kernel {
-                            f,
-                            tables,
-                            axes,
-                            next,
-                            partial,
-                            shape,
-                            march,
-                            turned,
-                        },
+                    by_kind!(
+                        # machine, blocks, threads, bgk_march::$kernel,
+                        { f, tables, axes, next, partial, shape, march, turned }
                     )
                 };
             }
