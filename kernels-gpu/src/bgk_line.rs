@@ -229,7 +229,7 @@ struct Walk<'p, 'a, S, T: Real, P, const W: usize> {
     span: Span<W>,
     jx: u32,
     fraction: T,
-    curvature: T,
+    rest: T,
     keep: [T; W],
     x: [T; W],
     /// Factors along x of what populations in 16 bits deviate from, where they come from and in the cells themselves.
@@ -317,7 +317,7 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
             span,
             jx,
             fraction,
-            curvature: fraction * (T::ONE - fraction),
+            rest: T::ONE - fraction,
             keep: table(row::KEEP),
             x,
             before,
@@ -333,11 +333,11 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
         }
     }
 
-    /// Place of a node's first population.
+    /// Where a node's populations begin.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn base(&self, jx: u32, jy: u32, m: u32) -> u32 {
         let shape = self.pass.shape;
-        ((jx * shape.count_y + jy) * shape.count_m + m) * shape.plane()
+        shape.row_start(jx * shape.count_y + jy, m, 0)
     }
 
     /// Rows of tables at the cells that these take from.
@@ -370,7 +370,9 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
             t,
             span,
             |k| self.base(self.jx, jy, node(k)) + span.first(),
-            |k, w| self.base(span.node(w, self.jx, shape), jy, node(k)) + span.source(w),
+            |k, w| {
+                self.base(span.node(w, self.jx, shape), jy, node(k)) + shape.in_row(span.source(w))
+            },
         );
         if span.any_mixed() {
             <P::Read as Populations<T>>::before_decoding(&mut runs, |values| {
@@ -445,7 +447,7 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
             }
             w += 1;
         }
-        let to = self.base(self.jx, jy, m) + self.span.gives_to();
+        let to = self.base(self.jx, jy, m) + shape.in_row(self.span.gives_to());
         let (mut zeroth, mut second) = ([T::ZERO; W], [T::ZERO; W]);
         let mut k = 0;
         while k < M {
@@ -481,7 +483,7 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
                 post[w] = self.keep[w].mul_add(values[0][w], share * inner[k][w]);
                 w += 1;
             }
-            let (a, c) = (self.fraction, self.curvature);
+            let (a, c) = (self.fraction, self.rest);
             let z = if FORWARD {
                 self.span.shift::<S, T, SLOPED, 1>(t, post, a, c, true)
             } else {
@@ -491,7 +493,7 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
                 if P::DEVIATIONS {
                     maxwellian = product(&here, &own(shape.row_m() + node));
                 }
-                let at = to + k as u32 * shape.plane();
+                let at = to + k as u32 * WARP;
                 store.write(t, at, z, scales[1], maxwellian, self.seed);
             }
             let mut w = 0;

@@ -9,7 +9,8 @@ use crate::bgk_flow::layout::{
     FACE_WIDTH, FlowShape, PASS_SUMS_BGK, axis, ceiling, face, limited, power_of_two, row, source,
     split,
 };
-use crate::bgk_flow::span::{folded_tiles, lent, shift};
+use crate::bgk_flow::pass::tile_and_chunk;
+use crate::bgk_flow::span::{folded_cell, folded_tiles, shift};
 use crate::bgk_plane::plane_width;
 use crate::kernel;
 use crate::math::{Real, quotient};
@@ -27,7 +28,7 @@ const PAIR: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct March {
-    /// Rows of cells of a strip.
+    /// Rows of cells of a strip: an even number, and no more than there are.
     pub rows: u32,
     /// Warps of a block; each takes up one group of nodes at a time.
     pub warps: u32,
@@ -122,7 +123,7 @@ kernel! {
     /// cell for the populations of a block.
     /// **Shared memory**: see [`March::shared_bytes`].
     /// **No race**: each population and each partial sum has one writer. What warps give to each other lies in two halves that take turns with the rows: a
-    /// barrier stands between the writing of a half and its reading, and the next row's, or that between batches, before it is written again. Sums of the batches before are
+    /// barrier stands between the writing of a half and its reading, and the next row's before it is written again. Sums of the batches before are
     /// read and written between barriers by one warp.
     pub fn plane_march_upwind<T: Real>(
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, march: March, turned: u32,
@@ -133,7 +134,7 @@ kernel! {
         stages: [T; march.staged(size_of::<T>(), false)],
     } {
         let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
-        Pass { t, memory, shape: &shape, march: &march }.run::<false, PAIR>(turned != 0);
+        Pass { t, memory, shape: &shape, march: &march, warp: t.shuffle(t.warp(), 0) }.run::<false, PAIR>(turned != 0);
     }
 }
 
@@ -151,7 +152,7 @@ kernel! {
         stages: [T; march.staged(size_of::<T>(), true)],
     } {
         let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
-        Pass { t, memory, shape: &shape, march: &march }.run::<true, 1>(turned != 0);
+        Pass { t, memory, shape: &shape, march: &march, warp: t.shuffle(t.warp(), 0) }.run::<true, 1>(turned != 0);
     }
 }
 
@@ -173,6 +174,8 @@ struct Pass<'a, S, T: Real> {
     memory: Memory<'a, T>,
     shape: &'a FlowShape,
     march: &'a March,
+    /// The number of the warp, from its first lane: so the compiler knows that the lanes have it in common.
+    warp: u32,
 }
 
 /// The `W` neighbouring cells of a thread along x, and what meets them: always as many neighbours in memory, so that one access reads them.
@@ -183,13 +186,14 @@ struct Column<T, const W: usize> {
     gives: bool,
     /// Whether the cells lie beyond the end where molecules leave: then there is no slope.
     flat: bool,
-    /// What the access reads first of the populations of a row.
+    /// Where in its row of populations the access begins.
     first: u32,
     /// The first entry of a row of the tables in row 0 of the cells, and the distance of rows.
     columns: [u32; 2],
     jx: u32,
-    /// Lowest row of the strip.
+    /// Lowest row of the strip, and how many of the rows are given out by the strip below.
     low: u32,
+    skipped: u32,
     /// The fraction of a cell that the molecules travel along x.
     fraction: T,
     /// Place of the block's partial sums.
@@ -208,12 +212,8 @@ impl<T: Real, const W: usize> Column<T, W> {
         forward: bool,
         sloped: bool,
     ) -> Self {
-        let (lane, lent) = (t.lane(), lent(sloped));
-        let spans = quotient(shape.nx, W as u32);
         let strips = ceiling(shape.ny, rows);
-        let lead = if forward || sloped { 1 } else { 0 };
-        let (strip, span) = split(tile * (WARP - lent) + lane, spans + lent);
-        let cell = (span as i32 - lead as i32) * W as i32;
+        let (cell, gives, strip) = folded_cell::<S, W>(t, tile, strips, shape.nx, forward, sloped);
         let from = source(cell, shape.nx, shape.left, shape.right, forward);
         let beyond = from.face != 0;
         let flat = if forward {
@@ -223,22 +223,26 @@ impl<T: Real, const W: usize> Column<T, W> {
         };
         // Of cells that count for nothing the access stays within the row.
         let first = from.cell & !(W as u32 - 1);
+        // The last strip has as many rows as the others: some it shares with the one below.
+        let (low, most) = (strip * rows, shape.ny - rows);
+        #[allow(
+            clippy::implicit_saturating_sub,
+            reason = "a choice like the others here"
+        )]
+        let skipped = if low > most { low - most } else { 0 };
         Self {
             cell,
-            gives: lane >= lead
-                && lane < lead + WARP - lent
-                && span >= lead
-                && span < lead + spans
-                && strip < strips,
+            gives,
             flat,
-            first,
+            first: shape.in_row(first),
             columns: if beyond {
                 [shape.face_columns(from.face - 1), FACE_WIDTH]
             } else {
                 [first, shape.pitch]
             },
             jx,
-            low: (if strip < strips { strip } else { strips - 1 }) * rows,
+            low: low - skipped,
+            skipped,
             fraction,
             chunk,
         }
@@ -265,13 +269,16 @@ struct Batch {
 /// The nodes of a group, and the row of them that was last looked at: with slopes also its difference from the one before, and what passed on from that.
 struct Group<T, const W: usize, const P: usize> {
     jy: u32,
-    /// The first population of the first node, and the distances to those of the second v_y and the second innermost node.
-    first: u32,
-    to_next_y: u32,
-    to_next_inner: u32,
     up: bool,
-    /// The row that row 0 of the march takes from, perhaps beyond a face.
+    /// The row that row 0 of the march takes from, counted from the face where the molecules come in; perhaps beyond it.
     start: i32,
+    /// Where the row at that face has its first population of the first node, and its first entry of a row of the tables; and the distances to the next row.
+    populations: [u32; 2],
+    entries: [u32; 2],
+    /// The first entry of a row of the tables for what comes in through the face.
+    entering: u32,
+    /// The distance to the populations of the second v_y; those of the second innermost node lie a warp's cells further.
+    to_next_y: u32,
     /// Whether there is a second v_y, and a second node of the innermost axis.
     both: bool,
     two: bool,
@@ -297,50 +304,53 @@ impl<T: Real, const W: usize, const P: usize> Group<T, W, P> {
             self.jy + j as u32
         }
     }
-    /// Where the s-th row of the march takes from.
+    /// The row of cells that the s-th row of the march takes from, counted from the face where the molecules come in. Beyond the faces it is the last one,
+    /// but where the ends of space are the same.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn place(&self, shape: &FlowShape, s: u32) -> Place {
-        let q = if self.up {
-            self.start + s as i32
+    fn row(&self, shape: &FlowShape, s: u32) -> u32 {
+        let (row, ny) = (self.start + s as i32, shape.ny as i32);
+        let around = if shape.bottom == face::PERIODIC {
+            ny
         } else {
-            self.start - s as i32
+            0
         };
-        let (below, last) = (q < 0, shape.ny as i32 - 1);
-        if !below && q <= last {
-            return Place(q as u32);
-        }
-        if shape.bottom == face::PERIODIC {
-            let q = if below { q + last + 1 } else { q - last - 1 };
-            // Of rows that count for nothing the access stays within the cells.
-            let q = if q < 0 { 0 } else { q };
-            return Place(if q < last { q } else { last } as u32);
-        }
-        // Molecules that fly on from there count for nothing.
-        let face = if below { 1 } else { 2 };
-        let enters = below == self.up;
-        Place(if below { 0 } else { last as u32 } | if enters { face << 29 } else { 0 })
+        // At most the rows that a march looks at beyond its strip, of which there are no more than in it.
+        let row = if row < 0 { row + around } else { row };
+        let row = if row >= ny { row - around } else { row };
+        let row = if row < 0 { 0 } else { row };
+        (if row < ny { row } else { ny - 1 }) as u32
+    }
+    /// Whether the s-th row is what comes in through a face.
+    #[inline(always)]
+    fn enters(&self, shape: &FlowShape, s: u32) -> bool {
+        self.start + (s as i32) < 0 && shape.bottom != face::PERIODIC
+    }
+    /// Where a row has the first population of the lane's cells, of the j-th v_y.
+    #[inline(always)]
+    fn at(&self, row: u32, j: usize) -> usize {
+        let [first, distance] = self.populations;
+        let to_next = if j == 0 { 0 } else { self.to_next_y };
+        first
+            .wrapping_add(row.wrapping_mul(distance))
+            .wrapping_add(to_next) as usize
     }
 }
 
-/// Where a row of a march takes from, in one word, of which some are under way: the row of cells, and from bit 29 on the face that it lies beyond (1 low, 2 high).
-#[derive(Clone, Copy)]
-struct Place(u32);
-
-impl Place {
-    #[inline(always)]
-    fn row(self) -> u32 {
-        self.0 & ((1 << 29) - 1)
-    }
-    #[inline(always)]
-    fn face(self) -> u32 {
-        self.0 >> 29
-    }
-}
-
-/// Row of cells that the r-th row of a march gives out.
+/// Where the k-th node of the innermost axis has the populations of the lane's cells, counted from the first node's.
 #[inline(always)]
-fn row_of(low: u32, rows: u32, up: bool, r: u32) -> u32 {
-    low + if up { r } else { rows - 1 - r }
+const fn inner(k: usize) -> usize {
+    k * WARP as usize
+}
+
+/// A row of a strip that a march gives out.
+#[derive(Clone, Copy)]
+struct Given {
+    /// Its number in the order of the march.
+    r: u32,
+    /// The half of the exchange that its sums lie in.
+    half: u32,
+    /// Counted from the face where the molecules come in.
+    row: u32,
 }
 
 impl<S: Simt, T: Real> Pass<'_, S, T> {
@@ -351,30 +361,20 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             t, shape, march, ..
         } = *self;
         let parts = march.parts(shape, SLOPED);
-        let block = if turned {
-            t.grid_dim().wrapping_sub(1) - t.block_idx()
-        } else {
-            t.block_idx()
-        };
-        // Tiles of a band follow each other with the same nodes, so that what blocks read at the same time lies together.
-        let chunks = shape.count_x * parts;
-        let tiles = quotient(t.grid_dim(), chunks);
-        let (band, rest) = split(block, march.band * chunks);
-        let (first, left) = (band * march.band, tiles - band * march.band);
-        let (chunk, tile) = split(rest, if left < march.band { left } else { march.band });
+        let [tile, chunk] = tile_and_chunk(t, turned, shape.count_x * parts, march.band);
         let (jx, part) = split(chunk, parts);
         let forward = self.of_x(jx, axis::VELOCITY) > T::ZERO;
         // Decided at compile time, so that no other width is compiled.
         if const { plane_width(size_of::<T>()) == 4 } {
             if forward {
-                self.tile::<SLOPED, 1, 4, P>(first + tile, jx, part, chunk);
+                self.tile::<SLOPED, 1, 4, P>(tile, jx, part, chunk);
             } else {
-                self.tile::<SLOPED, -1, 4, P>(first + tile, jx, part, chunk);
+                self.tile::<SLOPED, -1, 4, P>(tile, jx, part, chunk);
             }
         } else if forward {
-            self.tile::<SLOPED, 1, 2, P>(first + tile, jx, part, chunk);
+            self.tile::<SLOPED, 1, 2, P>(tile, jx, part, chunk);
         } else {
-            self.tile::<SLOPED, -1, 2, P>(first + tile, jx, part, chunk);
+            self.tile::<SLOPED, -1, 2, P>(tile, jx, part, chunk);
         }
     }
 
@@ -412,10 +412,6 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         };
         let mut batch = first;
         while batch < end {
-            if batch > first {
-                // Of an odd number of rows the last one's sums lie where the first one's will.
-                t.sync_threads();
-            }
             let flies_up = batch >= down;
             let (number, all) = if flies_up {
                 (batch - down, groups[1])
@@ -426,7 +422,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             let left = all - from;
             self.march::<SLOPED, DIRECTION, W, P>(
                 &column,
-                from + t.warp(),
+                from + self.warp,
                 Batch {
                     groups: if left < march.warps {
                         left
@@ -458,63 +454,57 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         let (lead, behind) = if SLOPED { (2, 1) } else { (1, 0) };
         let last = march.rows + lead + behind;
         // A warp too many goes along with the first group, and writes nothing.
-        let works = t.warp() < batch.groups;
-        let number = if works { number } else { number - t.warp() };
+        let works = self.warp < batch.groups;
+        let number = if works { number } else { number - self.warp };
         let mut group = self.group::<W, P>(column, number, batch.up, lead);
         // Of the sums of a row, counted on over the rows, the next that falls to this warp.
-        let mut turn = t.warp();
-        // Rows s and s + 1 of the march; that after them is called for while these are worked on.
-        let mut places = [group.place(shape, 0), group.place(shape, 1)];
-        let mut next = [[[T::ZERO; W]; INNER]; P];
-        let mut taken = 0;
+        let mut turn = self.warp;
+        let first = group.row(shape, 0);
+        let mut ahead = Ahead {
+            row: first,
+            next: group.row(shape, 1),
+            f: [[[T::ZERO; W]; INNER]; P],
+            taken: 0,
+        };
         if SLOPED {
-            next = self.load(column, &group, places[0]);
+            ahead.f = self.load(&group, first);
         } else {
-            self.copy(column, &group, places[0], 0, true);
-            self.copy(column, &group, places[1], 1, true);
+            self.copy(&group, first, 0, true);
+            self.copy(&group, ahead.next, 1, true);
         }
+        let mut row = self.look(column, &group, first, group.enters(shape, 0));
         let mut s = 0;
+        // Of the rows before the first that is given out some come in through a face; the others never do.
+        while s < lead + behind {
+            let outside = group.enters(shape, s);
+            let post = self.arrive::<SLOPED, W, P>(&group, &row, &mut ahead, s, last);
+            self.stream::<SLOPED, DIRECTION, W, P>(column, &mut group, outside, post);
+            s += 1;
+            row = self.look(column, &group, ahead.row, group.enters(shape, s));
+        }
         while s < last {
-            let row = self.look(column, &group, places[0]);
-            let after = group.place(shape, s + 2);
-            let mut f = next;
-            if !SLOPED {
-                let free = if taken == 0 { STAGES - 1 } else { taken - 1 };
-                self.copy(column, &group, after, free, s + 2 < last);
-                t.wait_copies(STAGES - 1);
-                let mut n = 0;
-                while n < P * INNER {
-                    let at = self.stage::<P>(taken, n) * W as u32;
-                    f[n / INNER][n % INNER] = self.memory.stages.get_run(t, at);
-                    n += 1;
-                }
-                taken = if taken + 1 < STAGES { taken + 1 } else { 0 };
-            }
-            let post = self.relax(&group, &row, f);
-            if SLOPED {
-                // After the tables have been looked at, whose registers are free now.
-                t.pin_accesses();
-                if s + 1 < last {
-                    next = self.load(column, &group, places[1]);
-                }
-                if s + 2 < last {
-                    self.announce(column, &group, after);
-                }
-            }
-            let outside = places[0].face() != 0;
-            places = [places[1], after];
-            let out = self.stream::<SLOPED, DIRECTION, W, P>(column, &mut group, outside, post);
-            if s >= lead + behind {
-                let r = s - lead - behind;
-                self.give(column, &group, r, out, works);
+            // Two, so that what is kept of a row need not change its registers.
+            let mut half = 0;
+            while half < 2 {
+                let post = self.arrive::<SLOPED, W, P>(&group, &row, &mut ahead, s, last);
+                let out = self.stream::<SLOPED, DIRECTION, W, P>(column, &mut group, false, post);
+                let given = Given {
+                    r: s - lead - behind,
+                    half,
+                    row: (group.start + (s - behind) as i32) as u32,
+                };
+                self.give(column, &group, given, out, works);
+                // While the warps wait for each other and add up, the tables of the next row are under way.
+                row = self.look(column, &group, ahead.row, false);
                 t.sync_threads();
                 while turn < PASS_SUMS_BGK {
-                    self.add_up(column, batch, r, turn);
+                    self.add_up(column, batch, given, turn);
                     turn += march.warps;
                 }
                 turn -= PASS_SUMS_BGK;
+                s += 1;
+                half += 1;
             }
-            s += 1;
         }
     }
 
@@ -540,20 +530,46 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         };
         let (jy, m) = (first + pair * P as u32, inner * INNER as u32);
         let (both, two) = (P == 1 || jy + 1 < end, m + 1 < shape.count_m);
+        // From the face where the molecules come in on.
+        let towards = |first: u32, distance: u32| {
+            if up {
+                [first, distance]
+            } else {
+                [
+                    first + (shape.ny - 1) * distance,
+                    0_u32.wrapping_sub(distance),
+                ]
+            }
+        };
+        let pair = column.jx * shape.count_y + jy;
+        let low = if up {
+            column.low
+        } else {
+            shape.ny - march.rows - column.low
+        };
+        // Beyond a face along y stands the column of the cell itself, or of the nearest, which does not come from elsewhere along x.
+        let most = (shape.pitch - W as u32) as i32;
+        let own = if column.cell < most {
+            column.cell
+        } else {
+            most
+        };
+        let own = if own < 0 { 0 } else { own as u32 };
+        let [first_column, distance] = column.columns;
         let mut group = Group {
             jy,
-            first: self.node_start(column.jx, jy, m),
+            up,
+            start: low as i32 - lead as i32,
+            populations: towards(
+                shape.row_start(pair, m, 0) + column.first,
+                shape.pitch * shape.count_m,
+            ),
+            entries: towards(first_column, distance),
+            entering: shape.face_columns(if up { 2 } else { 3 }) + own,
             to_next_y: if both {
                 shape.count_m * shape.plane()
             } else {
                 0
-            },
-            to_next_inner: if two { shape.plane() } else { 0 },
-            up,
-            start: if up {
-                column.low as i32 - lead as i32
-            } else {
-                (column.low + march.rows - 1 + lead) as i32
             },
             both,
             two,
@@ -593,98 +609,56 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// The lane's place in shared memory for the k-th population of a row.
     #[inline(always)]
     fn stage<const P: usize>(&self, stage: u32, k: usize) -> u32 {
-        ((stage * (INNER * P) as u32 + k as u32) * self.march.warps + self.t.warp()) * WARP
+        ((stage * (INNER * P) as u32 + k as u32) * self.march.warps + self.warp) * WARP
             + self.t.lane()
     }
 
-    /// The first population of a row of cells, of the n-th of the group's nodes.
-    #[inline(always)]
-    fn row_start<const W: usize, const P: usize>(
-        &self,
-        group: &Group<T, W, P>,
-        row: Place,
-        n: usize,
-    ) -> u32 {
-        let first = group.first + if n < INNER { 0 } else { group.to_next_y };
-        let inner = if n.is_multiple_of(INNER) {
-            0
-        } else {
-            group.to_next_inner
-        };
-        first + inner + row.row() * self.shape.pitch
-    }
-
-    /// The first population of a node.
-    #[inline(always)]
-    fn node_start(&self, jx: u32, jy: u32, m: u32) -> u32 {
-        let shape = self.shape;
-        ((jx * shape.count_y + jy) * shape.count_m + m) * shape.plane()
-    }
-
-    /// The populations that a row of the march takes.
+    /// The populations of a row.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn load<const W: usize, const P: usize>(
         &self,
-        column: &Column<T, W>,
         group: &Group<T, W, P>,
-        row: Place,
+        row: u32,
     ) -> [[[T; W]; INNER]; P] {
         let mut values = [[[T::ZERO; W]; INNER]; P];
         let mut n = 0;
         while n < P * INNER {
-            let at = self.taken(column, group, row, n);
-            values[n / INNER][n % INNER] = self.memory.f.get_once(self.t, at);
+            let (j, k) = (n / INNER, n % INNER);
+            values[j][k] = self.memory.f.get_once(self.t, group.at(row, j) + inner(k));
             n += 1;
         }
         values
     }
 
-    /// The first population that the lane takes of a row, of the n-th of the group's nodes.
-    #[inline(always)]
-    fn taken<const W: usize, const P: usize>(
-        &self,
-        column: &Column<T, W>,
-        group: &Group<T, W, P>,
-        row: Place,
-        n: usize,
-    ) -> usize {
-        let start = self.row_start(group, row, n);
-        (start + column.first) as usize
-    }
-
-    /// Announces the populations that a row of the march takes.
+    /// Announces the populations of a row.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn announce<const W: usize, const P: usize>(
-        &self,
-        column: &Column<T, W>,
-        group: &Group<T, W, P>,
-        row: Place,
-    ) {
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn announce<const W: usize, const P: usize>(&self, group: &Group<T, W, P>, row: u32) {
         let mut n = 0;
         while n < P * INNER {
-            let at = self.taken(column, group, row, n);
-            self.memory.f.prefetch(self.t, at);
+            let (j, k) = (n / INNER, n % INNER);
+            self.memory.f.prefetch(self.t, group.at(row, j) + inner(k));
             n += 1;
         }
     }
 
-    /// Copies the populations that a row of the march takes to shared memory, while the thread goes on; nothing of a row that is not there.
+    /// Copies the populations of a row to shared memory, while the thread goes on; nothing of a row that is not there.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn copy<const W: usize, const P: usize>(
         &self,
-        column: &Column<T, W>,
         group: &Group<T, W, P>,
-        row: Place,
+        row: u32,
         stage: u32,
         there: bool,
     ) {
         if there {
             let mut n = 0;
             while n < P * INNER {
+                let (j, k) = (n / INNER, n % INNER);
                 let to = self.stage::<P>(stage, n) * W as u32;
-                let at = self.taken(column, group, row, n);
+                let at = group.at(row, j) + inner(k);
                 self.memory
                     .f
                     .copy_to::<W, _>(self.t, at, self.memory.stages, to);
@@ -694,31 +668,23 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         self.t.end_copies();
     }
 
-    /// What the tables have for a row of the march.
+    /// What the tables have for a row of cells, or for what `enters` through the face.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn look<const W: usize, const P: usize>(
         &self,
         column: &Column<T, W>,
         group: &Group<T, W, P>,
-        from: Place,
+        row: u32,
+        enters: bool,
     ) -> Row<T, W, P> {
         let Self { t, shape, .. } = *self;
         let tables = self.memory.tables;
-        let outside = from.face() != 0;
-        // Beyond a face along y stands the column of the cell itself, or of the nearest, which does not come from elsewhere along x.
-        let at = if outside {
-            let most = (shape.pitch - W as u32) as i32;
-            let own = if column.cell < most {
-                column.cell
-            } else {
-                most
-            };
-            let own = if own < 0 { 0 } else { own as u32 };
-            shape.face_columns(2) + (from.face() - 1) * shape.pitch + own
+        let [first, distance] = group.entries;
+        let at = if enters {
+            group.entering
         } else {
-            let [first, distance] = column.columns;
-            first + from.row() * distance
+            first.wrapping_add(row.wrapping_mul(distance))
         };
         let entries = |row: u32| tables.get_whole(t, (row * shape.columns() + at) as usize);
         let mut y = [[T::ZERO; W]; P];
@@ -733,6 +699,52 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             x: entries(row::X + column.jx),
             y,
         }
+    }
+
+    /// The relaxed populations of the s-th row, of `last`; those of the next rows are called for meanwhile.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn arrive<const SLOPED: bool, const W: usize, const P: usize>(
+        &self,
+        group: &Group<T, W, P>,
+        row: &Row<T, W, P>,
+        ahead: &mut Ahead<T, W, P>,
+        s: u32,
+        last: u32,
+    ) -> [[[T; W]; INNER]; P] {
+        let t = self.t;
+        // The last rows are called for again in place of rows that nobody looks at.
+        let there = |s: u32| if s < last { s } else { last - 1 };
+        ahead.row = ahead.next;
+        ahead.next = group.row(self.shape, there(s + 2));
+        if SLOPED {
+            let post = self.relax(group, row, ahead.f);
+            // After the tables have been looked at, whose registers are free now.
+            t.pin_accesses();
+            ahead.f = self.load(group, ahead.row);
+            self.announce(group, ahead.next);
+            return post;
+        }
+        let mut f = ahead.f;
+        let free = if ahead.taken == 0 {
+            STAGES - 1
+        } else {
+            ahead.taken - 1
+        };
+        self.copy(group, ahead.next, free, s + 2 < last);
+        t.wait_copies(STAGES - 1);
+        let mut n = 0;
+        while n < P * INNER {
+            let at = self.stage::<P>(ahead.taken, n) * W as u32;
+            f[n / INNER][n % INNER] = self.memory.stages.get_run(t, at);
+            n += 1;
+        }
+        ahead.taken = if ahead.taken + 1 < STAGES {
+            ahead.taken + 1
+        } else {
+            0
+        };
+        self.relax(group, row, f)
     }
 
     /// Relaxes the populations of a row of the march.
@@ -793,7 +805,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             let z = shift::<S, T, W, SLOPED, DIRECTION>(
                 self.t,
                 post[j][k],
-                [a, a * (T::ONE - a)],
+                [a, T::ONE - a],
                 DIRECTION > 0,
                 [0; 2],
                 column.flat,
@@ -805,9 +817,9 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                 let before = group.before[j][k][w];
                 if SLOPED {
                     let ahead = z[w] - before;
-                    let extra = limited(b * (T::ONE - b), group.difference[j][k][w], ahead);
-                    let passes = b.mul_add(before, extra);
-                    out[j][k][w] = before - passes + group.passed[j][k][w];
+                    let half = limited(group.difference[j][k][w], ahead);
+                    let passes = (T::ONE - b).mul_add(half, before);
+                    out[j][k][w] = b.mul_add(group.passed[j][k][w] - passes, before);
                     group.passed[j][k][w] = passes;
                     group.difference[j][k][w] = ahead;
                 } else {
@@ -821,29 +833,25 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         out
     }
 
-    /// Writes the r-th row that a march gives out, and lays its sums where the other warps see them.
+    /// Writes a row that a march gives out, and lays its sums where the other warps see them.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn give<const W: usize, const P: usize>(
         &self,
         column: &Column<T, W>,
         group: &Group<T, W, P>,
-        r: u32,
+        given: Given,
         out: [[[T; W]; INNER]; P],
         works: bool,
     ) {
-        let Self {
-            t, shape, march, ..
-        } = *self;
-        let iy = row_of(column.low, march.rows, group.up, r);
-        if works && column.gives && iy < shape.ny {
-            let here = Place(iy);
+        let t = self.t;
+        if works && self.gives(column, group.up, given) {
             let mut n = 0;
             while n < P * INNER {
                 let (j, k) = (n / INNER, n % INNER);
                 if (j == 0 || group.both) && (k == 0 || group.two) {
-                    let at = self.row_start(group, here, n) + column.gives_to();
-                    self.memory.next.set_run(t, at as usize, out[j][k]);
+                    let at = group.at(given.row, j) + inner(k);
+                    self.memory.next.set_run(t, at, out[j][k]);
                 }
                 n += 1;
             }
@@ -858,34 +866,54 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                     let [first, other] = [out[j][0][w], out[j][1][w]];
                     let zeroth = group.mass.mul_add(other, first);
                     let second = group.energy[0].mul_add(first, group.energy[1] * other);
-                    sums[0][w] += zeroth;
-                    sums[1][w] = vy.mul_add(zeroth, sums[1][w]);
-                    sums[2][w] += (vy * vy).mul_add(zeroth, second);
+                    let rest = (vy * vy).mul_add(zeroth, second);
+                    if j == 0 {
+                        [sums[0][w], sums[1][w], sums[2][w]] = [zeroth, vy * zeroth, rest];
+                    } else {
+                        sums[0][w] += zeroth;
+                        sums[1][w] = vy.mul_add(zeroth, sums[1][w]);
+                        sums[2][w] += rest;
+                    }
                     w += 1;
                 }
             }
             j += 1;
         }
+        let first = self.exchanged::<W>(given.half, self.warp);
         let mut k = 0;
-        while k < PASS_SUMS_BGK {
-            self.memory
-                .exchange
-                .set_run(t, self.exchanged::<W>(r, t.warp(), k), sums[k as usize]);
+        while k < PASS_SUMS_BGK as usize {
+            let at = k * WARP as usize * W;
+            self.memory.exchange.set_run_near(t, first, at, sums[k]);
             k += 1;
         }
     }
 
-    /// Where a warp lays the k-th sum of this lane's cells in the r-th row.
+    /// The number in its strip of a row that a march gives out.
     #[inline(always)]
-    fn exchanged<const W: usize>(&self, r: u32, warp: u32, k: u32) -> u32 {
-        ((((r & 1) * self.march.warps + warp) * PASS_SUMS_BGK + k) * WARP + self.t.lane())
-            * W as u32
+    fn row_of(&self, up: bool, given: Given) -> u32 {
+        if up {
+            given.r
+        } else {
+            self.march.rows - 1 - given.r
+        }
     }
 
-    /// Adds the k-th sums of the warps in the r-th row, in the order of the warps, to those of the batches before.
+    /// Whether the lane writes a row.
+    #[inline(always)]
+    fn gives<const W: usize>(&self, column: &Column<T, W>, up: bool, given: Given) -> bool {
+        column.gives && self.row_of(up, given) >= column.skipped
+    }
+
+    /// Where a warp lays the sums of this lane's cells.
+    #[inline(always)]
+    fn exchanged<const W: usize>(&self, half: u32, warp: u32) -> u32 {
+        ((half * self.march.warps + warp) * PASS_SUMS_BGK * WARP + self.t.lane()) * W as u32
+    }
+
+    /// Adds the k-th sums of the warps in a row, in the order of the warps, to those of the batches before.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn add_up<const W: usize>(&self, column: &Column<T, W>, batch: Batch, r: u32, k: u32) {
+    fn add_up<const W: usize>(&self, column: &Column<T, W>, batch: Batch, given: Given, k: u32) {
         let Self {
             t, shape, march, ..
         } = *self;
@@ -895,21 +923,24 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             partial,
             ..
         } = self.memory;
-        let mut sum: [T; W] = exchange.get_run(t, self.exchanged::<W>(r, 0, k));
+        let first = self.exchanged::<W>(given.half, 0) + k * WARP * W as u32;
+        let mut sum: [T; W] = exchange.get_run(t, first);
+        // Without a loop, of which the compiler would make many.
         let mut warp = 1;
-        while warp < batch.groups {
-            let other: [T; W] = exchange.get_run(t, self.exchanged::<W>(r, warp, k));
-            let mut w = 0;
-            while w < W {
-                sum[w] += other[w];
-                w += 1;
+        while warp < MARCH_THREADS / WARP {
+            if warp < batch.groups {
+                let at = (warp * PASS_SUMS_BGK * WARP) as usize * W;
+                let other: [T; W] = exchange.get_run_near(t, first, at);
+                let mut w = 0;
+                while w < W {
+                    sum[w] += other[w];
+                    w += 1;
+                }
             }
             warp += 1;
-            // One after another: a march has no registers left for many at once.
-            t.pin_accesses();
         }
-        let iy = row_of(column.low, march.rows, batch.up, r);
-        let at = ((k * march.rows + iy - column.low) * WARP + t.lane()) * W as u32;
+        let row = self.row_of(batch.up, given);
+        let at = ((k * march.rows + row) * WARP + t.lane()) * W as u32;
         if batch.later {
             let before: [T; W] = kept.get_run(t, at);
             let mut w = 0;
@@ -923,12 +954,23 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         }
         // Two stores that became one would go to an address of either memory.
         t.pin_accesses();
-        if !batch.more && column.gives && iy < shape.ny {
-            let place = iy * shape.pitch + column.gives_to();
+        if !batch.more && self.gives(column, batch.up, given) {
+            let place = (column.low + row) * shape.pitch + column.gives_to();
             let at = (column.chunk * PASS_SUMS_BGK + k) * shape.plane() + place;
             partial.set_run(t, at as usize, sum);
         }
     }
+}
+
+/// What a march has under way.
+struct Ahead<T, const W: usize, const P: usize> {
+    /// The next two rows of cells, counted from the face where the molecules come in.
+    row: u32,
+    next: u32,
+    /// With slopes its populations.
+    f: [[[T; W]; INNER]; P],
+    /// In first order the place in shared memory of those of this row.
+    taken: u32,
 }
 
 /// What the tables have for a row of the march: what is kept of the populations, the steepness or the table of h, and the Maxwellian's factors along x

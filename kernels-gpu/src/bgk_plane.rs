@@ -5,7 +5,7 @@
 use crate::bgk_flow::layout::{
     FlowShape, Heat, Source, axis, ceiling, limited, power_of_two, row, source, split,
 };
-use crate::bgk_flow::pass::Pass;
+use crate::bgk_flow::pass::{Pass, tile_and_chunk};
 use crate::bgk_flow::span::{Span, folded_tiles};
 use crate::bgk_flow::store::{Plain, Populations, Store, number};
 use crate::kernel;
@@ -156,7 +156,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     ) {
         let shape = self.shape;
         let parts = ceiling(plane_groups(shape, M as u32), self.groups);
-        let [tile, chunk] = self.tile_and_chunk(shape.count_x * parts);
+        let [tile, chunk] = tile_and_chunk(self.t, self.turned, shape.count_x * parts, BAND);
         let (jx, part) = split(chunk, parts);
         let forward = self.forward(jx);
         // Decided at compile time, so that no other width is compiled; and the direction only where registers and code allow to compile both.
@@ -205,25 +205,12 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             jx,
             forward,
             low: strip * rows,
-            along_x: [a, a * (T::ONE - a)],
+            along_x: [a, T::ONE - a],
             seed: self.store.seed(t),
         };
         self.groups::<SLOPED, SHAKHOV, DIRECTION, W>(stages, &column, part);
         t.sync_threads();
         self.sum_plane(&column, chunk, rows);
-    }
-
-    /// The tile and the chunk of nodes of this block.
-    ///
-    /// As many tiles as find their tables in the L2 cache follow each other with the same nodes, so that what blocks read at the same time lies together: memory
-    /// gives rows of 512 bytes here and there at three quarters of its rate. Then come the next nodes, and after all nodes the next tiles.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn tile_and_chunk(&self, chunks: u32) -> [u32; 2] {
-        let tiles = quotient(self.t.grid_dim(), chunks);
-        let (band, rest) = split(self.block(), BAND * chunks);
-        let (first, left) = (band * BAND, tiles - band * BAND);
-        let (chunk, tile) = split(rest, if left < BAND { left } else { BAND });
-        [first + tile, chunk]
     }
 
     /// Where a warp keeps the k-th sum of this lane's cells in a row.
@@ -302,7 +289,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             up,
             start,
             vy,
-            along_y: [b, b * (T::ONE - b)],
+            along_y: [b, T::ONE - b],
             image: false,
             mass: [T::ZERO; M],
             energy: [T::ZERO; M],
@@ -406,17 +393,17 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         let Self {
             t, shape, store, ..
         } = *self;
-        let plane = shape.plane();
-        let row = place.along_y.cell * shape.pitch;
-        let base =
-            |jx: u32| ((jx * shape.count_y + place.jy) * shape.count_m + nodes.m) * plane + row;
+        let base = |jx: u32| {
+            let pair = jx * shape.count_y + place.jy;
+            shape.row_start(pair, nodes.m, place.along_y.cell)
+        };
         let span = &column.span;
         let straight = base(column.jx) + span.first();
         let mut k = 0;
         while k < M {
             // A node beyond the last has the population of the first, and counts for nothing.
             let offset = if nodes.live(shape, k) {
-                k as u32 * plane
+                k as u32 * WARP
             } else {
                 0
             };
@@ -426,7 +413,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
                 stages,
                 self.stage(stage, k),
                 straight + offset,
-                |w| base(span.node(w, column.jx, shape)) + span.source(w) + offset,
+                |w| base(span.node(w, column.jx, shape)) + shape.in_row(span.source(w)) + offset,
             );
             k += 1;
         }
@@ -439,12 +426,11 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         let Self {
             t, shape, store, ..
         } = *self;
-        let plane = shape.plane();
-        let node = (column.jx * shape.count_y + place.jy) * shape.count_m + nodes.m;
-        let first = node * plane + place.along_y.cell * shape.pitch + column.span.first();
+        let pair = column.jx * shape.count_y + place.jy;
+        let first = shape.row_start(pair, nodes.m, place.along_y.cell) + column.span.first();
         store.read().announce::<S, W, M>(t, &column.span, |k| {
             let more = if nodes.live(shape, k) { k as u32 } else { 0 };
-            first + more * plane
+            first + more * WARP
         });
     }
 
@@ -460,15 +446,15 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         let Self {
             t, shape, store, ..
         } = *self;
-        let plane = shape.plane();
-        let row = place.along_y.cell * shape.pitch;
-        let base =
-            |jx: u32| ((jx * shape.count_y + place.jy) * shape.count_m + nodes.m) * plane + row;
+        let base = |jx: u32| {
+            let pair = jx * shape.count_y + place.jy;
+            shape.row_start(pair, nodes.m, place.along_y.cell)
+        };
         let span = &column.span;
         // A node beyond the last has the population of the first, and counts for nothing.
         let offset = |k: usize| {
             if nodes.live(shape, k) {
-                k as u32 * plane
+                k as u32 * WARP
             } else {
                 0
             }
@@ -477,7 +463,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             t,
             span,
             |k| base(column.jx) + span.first() + offset(k),
-            |k, w| base(span.node(w, column.jx, shape)) + span.source(w) + offset(k),
+            |k, w| base(span.node(w, column.jx, shape)) + shape.in_row(span.source(w)) + offset(k),
         );
         if span.any_mixed() {
             <P::Read as Populations<T>>::before_decoding(&mut runs, |values| {
@@ -682,9 +668,8 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
                 let (z, before) = (z[k][w], nodes.before[k][w]);
                 if SLOPED {
                     let ahead = z - before;
-                    let extra = limited(d, nodes.difference[k][w], ahead);
-                    let passes = b.mul_add(before, extra);
-                    out[k][w] = before - passes + nodes.passed[k][w];
+                    let passes = d.mul_add(limited(nodes.difference[k][w], ahead), before);
+                    out[k][w] = b.mul_add(nodes.passed[k][w] - passes, before);
                     nodes.passed[k][w] = passes;
                     nodes.difference[k][w] = ahead;
                 } else {
@@ -837,7 +822,8 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         let row = iy - column.low;
         if column.span.gives && iy < shape.ny {
             let node = number(shape, [column.jx, nodes.jy, nodes.m]);
-            let to = node * shape.plane() + iy * shape.pitch + column.span.gives_to();
+            let pair = column.jx * shape.count_y + nodes.jy;
+            let to = shape.row_start(pair, nodes.m, iy) + shape.in_row(column.span.gives_to());
             let maxwellians = if P::DEVIATIONS {
                 self.maxwellians(nodes, here)
             } else {
@@ -846,7 +832,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             let mut k = 0;
             while k < M {
                 if nodes.live(shape, k) {
-                    let at = to + k as u32 * shape.plane();
+                    let at = to + k as u32 * WARP;
                     let [_, scale] = store.scale(t, node + k as u32);
                     store.write(t, at, out[k], scale, maxwellians[k], column.seed);
                 }

@@ -53,7 +53,7 @@ kernel! {
     pub fn stream_line<T: Real>(t, incoming: In<T>, axes: In<T>, f: InOut<T>; shape: FlowShape) for f32, f64
     shared { tiles: [T; 2 * STREAM_TILE] } {
         let node = t.block_idx();
-        let (pair, _) = split(node, shape.count_m);
+        let (pair, m) = split(node, shape.count_m);
         let (jx, _) = split(pair, shape.count_y);
         let of = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
         let forward = of(axis::VELOCITY) > T::ZERO;
@@ -62,7 +62,7 @@ kernel! {
         let nodes = shape.count_x * shape.count_y * shape.count_m;
         let side = if forward { 0 } else { nodes };
         let enters = incoming.get(t, (side + node) as usize);
-        let row = node as usize * shape.plane() as usize;
+        let at = |ix: i32| (shape.row_start(pair, m, 0) + shape.in_row(ix as u32)) as usize;
         let (n, threads, k) = (shape.nx as i32, STREAM_THREADS as i32, t.thread_idx() as i32);
         // Places counted from the end where molecules come in.
         let load = |place: i32| {
@@ -70,7 +70,7 @@ kernel! {
                 enters
             } else {
                 let ix = if forward { place } else { n - 1 - place };
-                f.get(t, row + ix as usize)
+                f.get(t, at(ix))
             }
         };
         let load_tile = |first: i32| {
@@ -109,10 +109,10 @@ kernel! {
                 let own = k + c * threads;
                 let place = first + own;
                 if place < n {
-                    let at = tile + own as u32;
-                    let (here, before) = (tiles.get(t, at + 1), tiles.get(t, at));
+                    let own = tile + own as u32;
+                    let (here, before) = (tiles.get(t, own + 1), tiles.get(t, own));
                     let ix = if forward { place } else { n - 1 - place };
-                    f.set(t, row + ix as usize, fraction.mul_add(before - here, here));
+                    f.set(t, at(ix), fraction.mul_add(before - here, here));
                 }
                 c += 1;
             }
@@ -325,7 +325,7 @@ impl<T: Real> Share<'_, T> {
     /// Place of a population of the cell.
     #[inline(always)]
     fn at(&self, pair: u32, m: u32) -> u32 {
-        (pair * self.shape.count_m + m) * self.shape.plane() + self.place
+        self.shape.row_start(pair, m, 0) + self.shape.in_row(self.place)
     }
 
     /// Visits all groups: number of the pair (v_x, v_y), the first innermost node, and the populations. The next group is under way meanwhile.
@@ -617,7 +617,7 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
         let shape = self.shape;
         let m = group.first() + k as u32;
         let m = if m < shape.count_m { m } else { group.first() };
-        ((group.pair * shape.count_m + m) * shape.plane() + place) as usize
+        (shape.row_start(group.pair, m, 0) + shape.in_row(place)) as usize
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]

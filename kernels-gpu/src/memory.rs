@@ -335,6 +335,24 @@ impl<T: Element> Shared<'_, T> {
     pub fn get_run<const N: usize, S: Simt>(self, t: &S, index: u32) -> [T; N] {
         t.load_run(self.region, index as usize)
     }
+    /// The `N` elements from `index + offset` on in one access: for many constant offsets from one index.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn get_run_near<const N: usize, S: Simt>(self, t: &S, index: u32, offset: usize) -> [T; N] {
+        t.load_run(self.region, index as usize + offset)
+    }
+    /// Writes `N` elements from `index + offset` on in one access.
+    #[inline(always)]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    pub fn set_run_near<const N: usize, S: Simt>(
+        self,
+        t: &S,
+        index: u32,
+        offset: usize,
+        values: [T; N],
+    ) {
+        t.store_run(self.region, index as usize + offset, values);
+    }
     /// Writes `N` elements from `index` on in one access, as [`get_run`](Self::get_run) reads them.
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{
-    self as kernels, EQUILIBRIUM_THREADS, EQUILIBRIUM_THREADS_OF_MANY, FACE_SUM_THREADS,
-    FACE_WIDTH, Faces, FlowShape, KEPT, Relaxing, SPAN_LIMIT, SUMS_BGK, SUMS_SHAKHOV, axis,
-    cells_both_ways, face, leaving, row,
+    self as kernels, EQUILIBRIUM_THREADS, FACE_CELL_THREADS, FACE_SUM_THREADS, FACE_WIDTH, Faces,
+    FlowShape, KEPT, Relaxing, SPAN_LIMIT, SUMS_BGK, SUMS_SHAKHOV, axis, cells_both_ways, face,
+    leaving, row,
 };
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
@@ -27,7 +27,7 @@ use crate::machine::{Grid, Machine};
 use crate::memory_plan::{bytes_of, check_device};
 use share::{Share, march};
 use stored::{Arguments, FaceArguments, Kept, RowArguments};
-pub(super) use stored::{Plain, Rounded, Stored};
+pub(super) use stored::{Plain, Rounded, Stored, gathered, laid_out};
 
 /// Blocks of the walk along the lower and upper faces, of which half have something to do; each leaves partial sums that are added up.
 const FACE_BLOCKS: u32 = 1200;
@@ -249,10 +249,10 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             if P::DEVIATIONS {
                 machine.upload(&vec![
                     P::Word::default();
-                    populations as usize / P::IN_A_WORD
+                    shape.populations() / P::IN_A_WORD
                 ])
             } else {
-                machine.allocate(populations as usize)
+                machine.allocate(shape.populations())
             }
         };
         let mut engine = Self {
@@ -309,6 +309,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             parts: self.share.parts,
             deviations: u32::from(P::DEVIATIONS),
             counts: 0,
+            threads: equilibrium_threads(&self.shape),
         }
     }
 
@@ -342,23 +343,41 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
     }
 
     fn equilibrium(&mut self, rule: Relaxing) -> Result<()> {
-        let blocks = self.shape.plane() / 32;
         let fresh = self.fresh();
-        self.machine.launch(
-            Grid {
-                blocks,
-                threads: equilibrium_threads(blocks),
-            },
-            kernels::equilibrium {
-                partial: &self.partial,
-                axes: &self.nodes_weights,
-                state: &mut self.state,
-                tables: &mut self.tables[fresh],
-                clock: &mut self.clock,
-                shape: self.shape,
-                rule,
-            },
-        )
+        let grid = Grid {
+            blocks: self.shape.plane() / 32,
+            threads: rule.threads,
+        };
+        let (partial, axes) = (&self.partial, &self.nodes_weights);
+        let (state, tables) = (&mut self.state, &mut self.tables[fresh]);
+        let (clock, shape) = (&mut self.clock, self.shape);
+        if shape.shakhov == 0 {
+            self.machine.launch(
+                grid,
+                kernels::equilibrium {
+                    partial,
+                    axes,
+                    state,
+                    tables,
+                    clock,
+                    shape,
+                    rule,
+                },
+            )
+        } else {
+            self.machine.launch(
+                grid,
+                kernels::equilibrium_shakhov {
+                    partial,
+                    axes,
+                    state,
+                    tables,
+                    clock,
+                    shape,
+                    rule,
+                },
+            )
+        }
     }
 
     /// Tables of the Maxwellians of the cells' sums alone.
@@ -438,6 +457,16 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         )
     }
 
+    /// The partial sums of the present populations, by which [`look_at_faces`](Self::look_at_faces) knows what leaves after a march, where something else took
+    /// their place: the same to the bit as the step before left them.
+    fn renew_partial_sums(&mut self) -> Result<()> {
+        if self.share.march.is_some() {
+            self.equilibrium(self.relaxing(0.0, 0, 0))?;
+            self.pass(true, self.shape)?;
+        }
+        Ok(())
+    }
+
     /// What leaves through the faces in the coming step, and what walls send back.
     fn look_at_faces(&mut self, seen: u32) -> Result<()> {
         let (shape, faces) = (self.shape, Faces { seen, ..self.faces });
@@ -454,7 +483,24 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             before,
             scales: &self.scales,
         };
-        if seen & 0b0011 != 0 {
+        if seen & 0b0011 != 0 && self.share.march.is_some() {
+            self.machine.launch(
+                Grid {
+                    blocks: (2 * shape.ny).div_ceil(FACE_CELL_THREADS / 32),
+                    threads: FACE_CELL_THREADS,
+                },
+                kernels::faces_along_x_by_sums {
+                    partial: &self.partial,
+                    axes: &self.axes,
+                    emissions: &self.emissions,
+                    tables: &mut *tables,
+                    found: &mut self.found,
+                    shape,
+                    faces,
+                    parts: self.share.parts,
+                },
+            )?;
+        } else if seen & 0b0011 != 0 {
             P::faces_along_x(
                 &*self.machine,
                 kept(),
@@ -578,7 +624,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         Ok(known)
     }
 
-    /// What the population at a place of a buffer deviates from, and its scale.
+    /// What the population at a place of a buffer, laid in order, deviates from, and its scale.
     fn of_population(&self, known: &[P::Real], at: usize) -> (f64, [f32; 2]) {
         let (plane, columns) = (self.shape.plane() as usize, self.shape.columns() as usize);
         let (index, place) = (at / plane, at % plane);
@@ -623,11 +669,11 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
 }
 
 /// Threads of the small kernel between the passes.
-const fn equilibrium_threads(blocks: u32) -> u32 {
-    if blocks > 400 {
-        EQUILIBRIUM_THREADS_OF_MANY
-    } else {
-        EQUILIBRIUM_THREADS
+const fn equilibrium_threads(shape: &FlowShape) -> u32 {
+    match shape.plane() / 32 {
+        0..=400 => EQUILIBRIUM_THREADS,
+        401..=4000 => EQUILIBRIUM_THREADS / 2,
+        _ => EQUILIBRIUM_THREADS / 4,
     }
 }
 
@@ -769,9 +815,9 @@ impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
         self.machine.launch(
             Grid {
                 blocks: own.plane() / 32,
-                threads: equilibrium_threads(own.plane() / 32),
+                threads: rule.threads,
             },
-            kernels::equilibrium {
+            kernels::equilibrium_shakhov {
                 partial: &self.partial,
                 axes: &self.nodes_weights,
                 state: &mut sums,
@@ -796,6 +842,7 @@ impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
             let own = SUMS_BGK as usize * self.problem.space.cells();
             sums[..own].copy_from_slice(&state[..own]);
         }
+        self.renew_partial_sums()?;
         self.equilibrium(self.relaxing(self.next_dt(), 0, 0))?;
         Ok(moments_of_sums(&self.problem, &sums))
     }
@@ -838,10 +885,10 @@ impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
     }
 
     fn save(&mut self) -> Result<Saved> {
-        let plane = self.shape.plane() as usize;
-        let mut words = vec![P::Word::default(); self.nodes.len() * plane / P::IN_A_WORD];
+        let mut words = vec![P::Word::default(); self.shape.populations() / P::IN_A_WORD];
         self.machine.read(&self.f[self.now], &mut words)?;
         let known = self.known()?;
+        let words = gathered(&self.shape, &words, P::IN_A_WORD);
         let padded = P::populations(words, &|at| self.of_population(&known, at));
         let populations = self.compact(&padded);
         let state = self.read_state(&self.state, self.state_rows())?;
@@ -898,9 +945,11 @@ impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
         }
         let known = self.known()?;
         let words = P::words(&populations, &|at| self.of_population(&known, at));
+        let words = laid_out(&self.shape, &words, P::IN_A_WORD);
         self.machine.write(&mut self.f[self.now], &words)?;
         if same {
             self.machine.write(&mut self.state, &padded(state))?;
+            self.renew_partial_sums()?;
             let rule = self.relaxing(self.next_dt(), 0, 0);
             self.equilibrium(rule)
         } else {

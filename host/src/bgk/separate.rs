@@ -12,6 +12,7 @@ use rarefy_kernels::bgk_separate::{
 };
 
 use super::engine::initial_populations;
+use super::gpu::laid_out;
 use super::shift::Courant;
 use super::{Boundary, DiscreteMaxwellian, Model, Problem, State};
 use crate::error::{Error, Result};
@@ -317,7 +318,7 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
         Ok(Self {
             at_once: AtOnce::new(&shape, size_of::<T>(), &limits),
             at_a_time: at_a_time(&limits),
-            f: upload(populations)?,
+            f: upload(laid_out(&shape, &populations, 1))?,
             axes: upload(axes)?,
             pairs: upload(pairs)?,
             incoming: upload(incoming)?,

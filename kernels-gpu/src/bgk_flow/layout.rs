@@ -19,7 +19,8 @@ pub mod face {
 
 /// A phase space as the kernels see it.
 ///
-/// Populations are stored `[jx][jy][m][iy][ix]`, rows along x padded to `pitch`. Tables have one row of `columns` for each quantity: a column for each
+/// Populations are stored `[jx][jy][iy][ix / 32][m][ix % 32]`, rows along x padded to `pitch`: those of all nodes of the innermost axis lie together, for
+/// memory gives long runs sooner than many short ones. Tables have one row of `columns` for each quantity: a column for each
 /// place of a padded plane of cells, then the columns of what comes in through the faces: left and right, [`FACE_WIDTH`] equal ones for each row of cells,
 /// so that a lane beyond a face reads them as it reads cells; bottom and top, one for each place of a padded row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +100,27 @@ impl FlowShape {
     #[inline(always)]
     pub const fn plane(&self) -> u32 {
         self.pitch * self.ny
+    }
+    /// Where a row of cells begins among the populations of a pair (v_x, v_y) and a node of the innermost axis; its cells are at [`in_row`](Self::in_row).
+    #[inline(always)]
+    pub const fn row_start(&self, pair: u32, m: u32, iy: u32) -> u32 {
+        (pair * self.plane() + iy * self.pitch) * self.count_m + m * WARP
+    }
+    /// Where a cell lies in a row of populations.
+    #[inline(always)]
+    pub const fn in_row(&self, ix: u32) -> u32 {
+        (ix & !(WARP - 1)) * self.count_m + (ix & (WARP - 1))
+    }
+    /// Where a population lies.
+    #[inline(always)]
+    pub const fn population(&self, [jx, jy, m]: [u32; 3], place: u32) -> u32 {
+        self.row_start(jx * self.count_y + jy, m, 0) + self.in_row(place)
+    }
+    /// Places of all populations, and behind them a warp's that hold zeros: who reads a node and the next one may look beyond the last.
+    #[inline(always)]
+    pub const fn populations(&self) -> usize {
+        let nodes = self.count_x as usize * self.count_y as usize * self.count_m as usize;
+        nodes * self.plane() as usize + WARP as usize
     }
     /// Columns of the tables, rounded up to whole warps.
     #[inline(always)]
@@ -247,11 +269,14 @@ pub(crate) fn source(p: i32, n: u32, low: u32, high: u32, forward: bool) -> Sour
     }
 }
 
-/// The share of van Leer's flux beyond the upwind one: `a (1-a) A B / (A + B)`, 0 at an extremum; `c` is a (1-a).
+/// Half of van Leer's slope: `A B / (A + B)`, 0 at an extremum.
+///
+/// Of a cell with the population f, a fraction a passes on whose mean is `g = f + (1 - a) A B / (A + B)`; so a step leaves `f + a (g' - g)`, with g' of the
+/// cell before.
 #[inline(always)]
-pub(crate) fn limited<T: Real>(c: T, before: T, after: T) -> T {
+pub(crate) fn limited<T: Real>(before: T, after: T) -> T {
     let product = before * after;
-    let slope = c * product * (before + after).hardware_reciprocal();
+    let slope = product * (before + after).hardware_reciprocal();
     if product > T::ZERO { slope } else { T::ZERO }
 }
 
@@ -310,7 +335,7 @@ impl Lanes {
         }
     }
 
-    /// The streamed value of this lane's place: `post` are the relaxed populations of the lanes.
+    /// The streamed value of this lane's place: `post` are the relaxed populations of the lanes, `rest` is what is left of a cell, 0 for no slopes.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(crate) fn shift<S: Simt, T: Real, const SLOPED: bool>(
@@ -318,14 +343,14 @@ impl Lanes {
         t: &S,
         post: T,
         fraction: T,
-        curvature: T,
+        rest: T,
     ) -> T {
         let before = t.shuffle(post, self.upstream);
         if SLOPED {
             let difference = post - before;
             let after = t.shuffle(difference, self.downstream);
-            let passes = fraction.mul_add(post, limited(curvature, difference, after));
-            post - passes + t.shuffle(passes, self.upstream)
+            let passes = rest.mul_add(limited(difference, after), post);
+            fraction.mul_add(t.shuffle(passes, self.upstream) - passes, post)
         } else {
             fraction.mul_add(before - post, post)
         }

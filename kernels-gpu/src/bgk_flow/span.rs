@@ -48,7 +48,7 @@ pub(crate) struct Span<const W: usize> {
     pub(crate) gives: bool,
     /// Whether one aligned access reads the populations or the entries of a table that these take.
     pub(crate) straight: bool,
-    /// The first population that this access reads.
+    /// Where the populations that this access reads begin in their row.
     first: u32,
     /// The first column of the tables that it reads in row 0, and the distance of rows.
     columns: [u32; 2],
@@ -87,17 +87,7 @@ impl<const W: usize> Span<W> {
         forward: bool,
         sloped: bool,
     ) -> (Self, u32) {
-        let (lane, lent) = (t.lane(), lent(sloped));
-        let spans = ceiling(shape.nx, W as u32);
-        let lead = if forward || sloped { 1 } else { 0 };
-        let (strip, place) = split(tile * (WARP - lent) + lane, spans + lent);
-        let cell = (place as i32 - lead as i32) * W as i32;
-        let gives = lane >= lead
-            && lane < lead + WARP - lent
-            && place >= lead
-            && place < lead + spans
-            && strip < strips;
-        let strip = if strip < strips { strip } else { strips - 1 };
+        let (cell, gives, strip) = folded_cell::<S, W>(t, tile, strips, shape.nx, forward, sloped);
         (Self::of(t, cell, gives, shape, whole, forward), strip)
     }
 
@@ -142,7 +132,7 @@ impl<const W: usize> Span<W> {
             cell,
             gives,
             straight: straight && side < 4,
-            first,
+            first: shape.in_row(first),
             columns: if beyond {
                 [shape.face_columns(side - 1), FACE_WIDTH]
             } else {
@@ -158,7 +148,7 @@ impl<const W: usize> Span<W> {
     pub(crate) fn gives_to(&self) -> u32 {
         if self.gives { self.cell as u32 } else { 0 }
     }
-    /// The first population of a [straight](Self::straight) access.
+    /// Where the populations of a [straight](Self::straight) access begin in their row.
     #[inline(always)]
     pub(crate) fn first(&self) -> u32 {
         self.first
@@ -301,8 +291,7 @@ impl<const W: usize> Span<W> {
         values
     }
 
-    /// The streamed values of the cells: `post` are the relaxed populations, `fraction` is what is left of the shift, `curvature` that times its
-    /// complement. Where the direction is known when compiled, `DIRECTION` is 1 or -1, else 0.
+    /// The streamed values of the cells: `post` are the relaxed populations, `fraction` is what is left of the shift, `rest` its complement. Where the direction is known when compiled, `DIRECTION` is 1 or -1, else 0.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(crate) fn shift<S: Simt, T: Real, const SLOPED: bool, const DIRECTION: i32>(
@@ -310,7 +299,7 @@ impl<const W: usize> Span<W> {
         t: &S,
         post: [T; W],
         fraction: T,
-        curvature: T,
+        rest: T,
         forward: bool,
     ) -> [T; W] {
         let forward = if DIRECTION == 0 {
@@ -323,13 +312,36 @@ impl<const W: usize> Span<W> {
         shift::<S, T, W, SLOPED, DIRECTION>(
             t,
             post,
-            [fraction, curvature],
+            [fraction, rest],
             forward,
             lanes,
             self.flat,
             mixed,
         )
     }
+}
+
+/// The first of the `W` cells of this lane in a tile of strips of `nx` cells laid end to end, whether the lane gives them out, and the strip.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub(crate) fn folded_cell<S: Simt, const W: usize>(
+    t: &S,
+    tile: u32,
+    strips: u32,
+    nx: u32,
+    forward: bool,
+    sloped: bool,
+) -> (i32, bool, u32) {
+    let (lane, lent) = (t.lane(), lent(sloped));
+    let spans = ceiling(nx, W as u32);
+    let lead = if forward || sloped { 1 } else { 0 };
+    let (strip, place) = split(tile * (WARP - lent) + lane, spans + lent);
+    let gives = lane >= lead
+        && lane < lead + WARP - lent
+        && place >= lead
+        && place < lead + spans
+        && strip < strips;
+    let strip = if strip < strips { strip } else { strips - 1 };
+    ((place as i32 - lead as i32) * W as i32, gives, strip)
 }
 
 /// [`Span::shift`] of cells whose lanes upstream and downstream are `lanes`, which have no slope where `flat`, and of which those that are `mixed` take from
@@ -339,7 +351,7 @@ impl<const W: usize> Span<W> {
 pub(crate) fn shift<S: Simt, T: Real, const W: usize, const SLOPED: bool, const DIRECTION: i32>(
     t: &S,
     post: [T; W],
-    [fraction, curvature]: [T; 2],
+    [fraction, rest]: [T; 2],
     forward: bool,
     lanes: [u32; 2],
     flat: bool,
@@ -386,8 +398,7 @@ pub(crate) fn shift<S: Simt, T: Real, const W: usize, const SLOPED: bool, const 
         let mut k = 0;
         while k < W {
             let after = if k + 1 < W { difference[k + 1] } else { beyond };
-            let extra = limited(curvature, difference[k], after);
-            passes[k] = fraction.mul_add(post[k], extra);
+            passes[k] = rest.mul_add(limited(difference[k], after), post[k]);
             k += 1;
         }
         // Those beyond a face are the first or the last.
@@ -397,7 +408,7 @@ pub(crate) fn shift<S: Simt, T: Real, const W: usize, const SLOPED: bool, const 
             while k < W {
                 let (here, opposite) = (mixed(k), mixed(W - 1 - k));
                 if if forward { here } else { opposite } {
-                    passes[k] = fraction * post[k];
+                    passes[k] = post[k];
                 }
                 k += 1;
             }
@@ -405,7 +416,7 @@ pub(crate) fn shift<S: Simt, T: Real, const W: usize, const SLOPED: bool, const 
         let mut enters = upstream(passes[W - 1]);
         let mut k = 0;
         while k < W {
-            out[k] = post[k] - passes[k] + enters;
+            out[k] = fraction.mul_add(enters - passes[k], post[k]);
             enters = passes[k];
             k += 1;
         }

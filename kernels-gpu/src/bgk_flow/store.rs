@@ -201,8 +201,7 @@ impl<T: Real> Populations<T> for In<'_, T> {
     #[inline(always)]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn population<S: Simt>(self, t: &S, shape: &FlowShape, node: [u32; 3], place: u32) -> T {
-        let plane = number(shape, node) as usize * shape.plane() as usize;
-        self.get(t, plane + place as usize)
+        self.get(t, shape.population(node, place) as usize)
     }
 }
 
@@ -310,7 +309,7 @@ impl Populations<f32> for Deviations<'_> {
         let of = |row: u32| self.before.get(t, (row * shape.columns() + place) as usize);
         let maxwellian = of(row::X + jx) * of(shape.row_y() + jy) * of(shape.row_m() + m);
         let scale = self.scales.get(t, 2 * node as usize);
-        let at = node * shape.plane() + place;
+        let at = shape.population([jx, jy, m], place);
         let half = self.f.get(t, at as usize / 2) >> (16 * (at % 2));
         Real::mul_add(decode(half), scale, maxwellian)
     }

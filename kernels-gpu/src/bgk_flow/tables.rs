@@ -1,23 +1,26 @@
 //! From partial sums to the tables of the local equilibria.
 
-use super::layout::{FlowShape, PASS_SUMS_SHAKHOV, SUMS_BGK, power_of_two, row, split};
+use super::layout::{
+    FlowShape, PASS_SUMS_BGK, PASS_SUMS_SHAKHOV, SUMS_BGK, SUMS_SHAKHOV, power_of_two, row, split,
+};
 use crate::bgk::exponential::exponential;
 use crate::kernel;
 use crate::math::Real;
-use crate::memory::{In, Shared};
+use crate::memory::{In, InOut, Shared};
 use crate::simt::{Simt, WARP};
 
-/// Threads of a block of [`equilibrium()`] where cells are few: the more warps share the nodes, the sooner a cell is done, and the more is done by
-/// all of them.
+/// Most threads of a block of [`equilibrium()`], for few cells: the more warps share the nodes, the sooner a cell is done, and the more is done by all of
+/// them. There are at least 64.
 pub const EQUILIBRIUM_THREADS: u32 = 256;
-/// Threads where cells are many.
-pub const EQUILIBRIUM_THREADS_OF_MANY: u32 = 128;
 
 /// Sums over the axes that Newton's method and Shakhov's term need: powers 0 to 5 of w along x and y, 0, 2 and 4 along z.
 const AXIS_SUMS: usize = 15;
 
 /// Words of shared memory of [`equilibrium()`].
-pub const EQUILIBRIUM_SCRATCH: u32 = EQUILIBRIUM_THREADS * AXIS_SUMS as u32;
+#[inline(always)]
+const fn equilibrium_scratch(rule: &Relaxing) -> u32 {
+    rule.threads * AXIS_SUMS as u32
+}
 
 /// How cells relax, and how their sums were taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +46,8 @@ pub struct Relaxing {
     pub deviations: u32,
     /// 1 to count a step.
     pub counts: u32,
+    /// Threads of a block.
+    pub threads: u32,
 }
 
 /// What [`equilibrium()`] keeps for each cell after its sums: slopes b_x and b_y and steepness c of the conservative Maxwellian, and T.
@@ -63,14 +68,16 @@ kernel! {
                 let x = at(row::X + jx) * inner;
                 let mut jy = 0;
                 while jy < shape.count_y {
-                    let node = (jx * shape.count_y + jy) * shape.count_m + m;
                     let value = x * at(shape.row_y() + jy);
                     let value = if ix < shape.nx { value } else { T::ZERO };
-                    f.set(t, (node * shape.plane() + place) as usize, value);
+                    f.set(t, shape.population([jx, jy, m], place) as usize, value);
                     jy += 1;
                 }
                 jx += 1;
             }
+        }
+        if index < WARP as usize {
+            f.set(t, shape.populations() - WARP as usize + index, T::ZERO);
         }
     }
 }
@@ -86,183 +93,232 @@ kernel! {
     pub fn equilibrium<T: Real>(
         t, partial: In<T>, axes: In<f64>, state: InOut<f64>, tables: InOut<T>, clock: InOut<u32>; shape: FlowShape, rule: Relaxing,
     ) for f32, f64
-    shared { scratch: [f64; EQUILIBRIUM_SCRATCH] } {
-        let place = t.block_idx() * WARP + t.lane();
-        let (_, ix) = split(place, shape.pitch);
-        let inside = ix < shape.nx && place < shape.plane();
-        let plane = shape.plane() as usize;
-        let at = |k: u32| k as usize * plane + place as usize;
-        let shakhov = shape.shakhov != 0;
+    shared { scratch: [f64; equilibrium_scratch(&rule)] } {
+        relax::<_, _, false>(t, partial, axes, state, tables, clock, scratch, &shape, &rule);
+    }
+}
 
-        let mut sums = [0.0; 9];
-        if rule.chunks > 0 {
-            if inside {
-                add_chunks(t, partial, axes, &shape, &rule, place, &mut sums);
-            }
+kernel! {
+    /// [`equilibrium()`] for the Shakhov model.
+    pub fn equilibrium_shakhov<T: Real>(
+        t, partial: In<T>, axes: In<f64>, state: InOut<f64>, tables: InOut<T>, clock: InOut<u32>; shape: FlowShape, rule: Relaxing,
+    ) for f32, f64
+    shared { scratch: [f64; equilibrium_scratch(&rule)] } {
+        relax::<_, _, true>(t, partial, axes, state, tables, clock, scratch, &shape, &rule);
+    }
+}
+
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
+fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
+    t: &S,
+    partial: In<'_, T>,
+    axes: In<'_, f64>,
+    state: InOut<'_, f64>,
+    tables: InOut<'_, T>,
+    clock: InOut<'_, u32>,
+    scratch: Shared<'_, f64>,
+    shape: &FlowShape,
+    rule: &Relaxing,
+) {
+    let place = t.block_idx() * WARP + t.lane();
+    let (_, ix) = split(place, shape.pitch);
+    let inside = ix < shape.nx && place < shape.plane();
+    let plane = shape.plane() as usize;
+    let at = |k: u32| k as usize * plane + place as usize;
+    let count = if SHAKHOV { SUMS_SHAKHOV } else { SUMS_BGK };
+
+    let mut sums = [0.0; 9];
+    if rule.chunks > 0 {
+        if inside {
+            add_chunks::<_, _, SHAKHOV>(t, partial, axes, shape, rule, place, &mut sums);
+        }
+        if SHAKHOV {
             sums = combine(t, scratch, sums);
-            if inside && t.warp() == 0 {
-                let mut k = 0;
-                while k < 9 {
-                    if k < shape.sums() {
-                        state.set(t, at(k), sums[k as usize]);
-                    }
-                    k += 1;
-                }
-            }
-        } else if inside {
+        } else {
+            let four = combine(t, scratch, [sums[0], sums[1], sums[2], sums[3]]);
+            [sums[0], sums[1], sums[2], sums[3]] = four;
+        }
+        if inside && t.warp() == 0 {
             let mut k = 0;
             while k < 9 {
-                if k < shape.sums() {
-                    sums[k as usize] = state.get(t, at(k));
+                if k < count {
+                    state.set(t, at(k), sums[k as usize]);
                 }
                 k += 1;
             }
         }
-        // Places beyond the row take part in the barriers with a gas at rest.
-        if !inside {
-            sums = [1.0, 0.0, 0.0, 1.5, 0.0, 0.0, 0.0, 0.0, 0.0];
+    } else if inside {
+        let mut k = 0;
+        while k < 9 {
+            if k < count {
+                sums[k as usize] = state.get(t, at(k));
+            }
+            k += 1;
         }
+    }
+    // Places beyond the row take part in the barriers with a gas at rest.
+    if !inside {
+        sums = [1.0, 0.0, 0.0, 1.5, 0.0, 0.0, 0.0, 0.0, 0.0];
+    }
 
-        let density = sums[0];
-        let ux = sums[1] / density;
-        let uy = if shape.flow == 2 { sums[2] / density } else { 0.0 };
-        let temperature = (sums[3] / density - ux * ux - uy * uy) / 1.5;
+    let density = sums[0];
+    let ux = sums[1] / density;
+    let uy = if shape.flow == 2 {
+        sums[2] / density
+    } else {
+        0.0
+    };
+    let temperature = (sums[3] / density - ux * ux - uy * uy) / 1.5;
 
-        let kept = shape.sums();
-        let (mut bx, mut by, mut c) = (0.0, 0.0, 1.0 / temperature);
-        // Warps read what warp 0 writes at the end: a barrier lies between.
-        if rule.conservative != 0 && inside {
-            bx = state.get(t, at(kept));
-            by = state.get(t, at(kept + 1));
-            let before = state.get(t, at(kept + 3));
-            c = state.get(t, at(kept + 2));
-            // c T changes less than c; and a state that has not changed must find its own c again.
-            if before != temperature {
-                c *= before / temperature;
+    let kept = count;
+    let (mut bx, mut by, mut c) = (0.0, 0.0, 1.0 / temperature);
+    // Warps read what warp 0 writes at the end: a barrier lies between.
+    if rule.conservative != 0 && inside {
+        bx = state.get(t, at(kept));
+        by = state.get(t, at(kept + 1));
+        let before = state.get(t, at(kept + 3));
+        c = state.get(t, at(kept + 2));
+        // c T changes less than c; and a state that has not changed must find its own c again.
+        if before != temperature {
+            c *= before / temperature;
+        }
+    }
+    let integrated = f64::from(shape.integrated);
+    let mut axis_sums = axis_sums::<_, T, SHAKHOV>(t, scratch, axes, shape, [ux, uy], [bx, by], c);
+    let mut step = 0;
+    while step < rule.steps {
+        let m = Means::of(&axis_sums, shape, c);
+        let mut energy = m.x[2] + m.y[2] + m.rest - 1.5 * temperature;
+        let mut spread = m.x[4] - m.x[2] * m.x[2] + m.rest_square - m.rest * m.rest;
+        // An axis along which nothing moves takes part with its energy alone.
+        let (rx, cx) = (m.x[1], m.x[3] - m.x[1] * m.x[2]);
+        let per_vx = 1.0 / (m.x[2] - m.x[1] * m.x[1]);
+        energy -= cx * rx * per_vx;
+        spread -= cx * cx * per_vx;
+        let (mut ry, mut cy, mut per_vy) = (0.0, 0.0, 1.0);
+        if shape.integrated < 2 {
+            spread += m.y[4] - m.y[2] * m.y[2];
+            if shape.flow == 2 {
+                (ry, cy) = (m.y[1], m.y[3] - m.y[1] * m.y[2]);
+                per_vy = 1.0 / (m.y[2] - m.y[1] * m.y[1]);
+                energy -= cy * ry * per_vy;
+                spread -= cy * cy * per_vy;
             }
         }
-        let integrated = f64::from(shape.integrated);
-        let mut axis_sums = axis_sums::<_, T>(t, scratch, axes, &shape, [ux, uy], [bx, by], c);
-        let mut step = 0;
-        while step < rule.steps {
-            let m = Means::of(&axis_sums, &shape, c);
-            let mut energy = m.x[2] + m.y[2] + m.rest - 1.5 * temperature;
-            let mut spread = m.x[4] - m.x[2] * m.x[2] + m.rest_square - m.rest * m.rest;
-            // An axis along which nothing moves takes part with its energy alone.
-            let (rx, cx) = (m.x[1], m.x[3] - m.x[1] * m.x[2]);
-            let per_vx = 1.0 / (m.x[2] - m.x[1] * m.x[1]);
-            energy -= cx * rx * per_vx;
-            spread -= cx * cx * per_vx;
-            let (mut ry, mut cy, mut per_vy) = (0.0, 0.0, 1.0);
-            if shape.integrated < 2 {
-                spread += m.y[4] - m.y[2] * m.y[2];
-                if shape.flow == 2 {
-                    (ry, cy) = (m.y[1], m.y[3] - m.y[1] * m.y[2]);
-                    per_vy = 1.0 / (m.y[2] - m.y[1] * m.y[1]);
-                    energy -= cy * ry * per_vy;
-                    spread -= cy * cy * per_vy;
-                }
-            }
-            let change = (energy / spread).max(-0.5 * c).min(c);
-            bx += (cx * change - rx) * per_vx;
-            by += (cy * change - ry) * per_vy;
-            c += change;
-            axis_sums = self::axis_sums::<_, T>(t, scratch, axes, &shape, [ux, uy], [bx, by], c);
-            step += 1;
-        }
-        if rule.steps > 0 && inside && t.warp() == 0 {
-            state.set(t, at(kept), bx);
-            state.set(t, at(kept + 1), by);
-            state.set(t, at(kept + 2), c);
-            state.set(t, at(kept + 3), temperature);
-        }
-        let amplitude = if rule.conservative != 0 {
-            let y = if shape.integrated < 2 { axis_sums[6] } else { 1.0 };
-            let z = if shape.integrated < 1 { axis_sums[12] } else { 1.0 };
-            density / (axis_sums[0] * y * z)
+        let change = (energy / spread).max(-0.5 * c).min(c);
+        bx += (cx * change - rx) * per_vx;
+        by += (cy * change - ry) * per_vy;
+        c += change;
+        axis_sums =
+            self::axis_sums::<_, T, SHAKHOV>(t, scratch, axes, shape, [ux, uy], [bx, by], c);
+        step += 1;
+    }
+    if rule.steps > 0 && inside && t.warp() == 0 {
+        state.set(t, at(kept), bx);
+        state.set(t, at(kept + 1), by);
+        state.set(t, at(kept + 2), c);
+        state.set(t, at(kept + 3), temperature);
+    }
+    let amplitude = if rule.conservative != 0 {
+        let y = if shape.integrated < 2 {
+            axis_sums[6]
         } else {
-            let per_axis = (core::f64::consts::PI * temperature).sqrt();
-            let mut amplitude = density / per_axis;
-            if shape.integrated < 2 {
-                amplitude /= per_axis;
-            }
-            if shape.integrated < 1 {
-                amplitude /= per_axis;
-            }
-            amplitude
+            1.0
         };
+        let z = if shape.integrated < 1 {
+            axis_sums[12]
+        } else {
+            1.0
+        };
+        density / (axis_sums[0] * y * z)
+    } else {
+        let per_axis = (core::f64::consts::PI * temperature).sqrt();
+        let mut amplitude = density / per_axis;
+        if shape.integrated < 2 {
+            amplitude /= per_axis;
+        }
+        if shape.integrated < 1 {
+            amplitude /= per_axis;
+        }
+        amplitude
+    };
 
-        // T^(1-omega) by its logarithm; the exponential of 0 is exactly 1.
-        let growth = exponential((1.0 - rule.omega) * Real::ln(temperature));
-        let time = rule.dt * rule.frequency * density * growth;
-        let keep = exponential(-time);
-        let give = less_than_one(time, keep);
-        if !inside {
-            return;
+    // T^(1-omega) by its logarithm; the exponential of 0 is exactly 1.
+    let growth = exponential((1.0 - rule.omega) * <f64 as Real>::ln(temperature));
+    let time = rule.dt * rule.frequency * density * growth;
+    let keep = exponential(-time);
+    let give = less_than_one(time, keep);
+    if !inside {
+        return;
+    }
+    let column = place as usize;
+    let columns = shape.columns() as usize;
+    let put = |row: u32, value: T| tables.set(t, row as usize * columns + column, value);
+    if t.warp() == 0 {
+        put(row::KEEP, T::from_f64(keep));
+        put(row::STEEP, T::from_f64(-c * core::f64::consts::LOG2_E));
+    }
+    if SHAKHOV && t.warp() == 1 {
+        let keep_heat = exponential(-rule.prandtl * time);
+        let q = heat_flux(&sums, [ux, uy]);
+        let share = 1.6 * (keep_heat - keep) / (density * temperature * temperature);
+        // Half of an axis along which nothing flows has other sums.
+        let along_y = if shape.flow == 2 { q[1] } else { 0.0 };
+        let g = [share * q[0], share * along_y];
+        let m = Means::of(&axis_sums, shape, c);
+        let heat = heat_term(&m, g, temperature, rule.conservative != 0);
+        put(row::HEAT, T::from_f64(give + heat[0]));
+        let mut k = 1;
+        while k < 6 {
+            put(row::HEAT + k, T::from_f64(heat[k as usize]));
+            k += 1;
         }
-        let column = place as usize;
-        let columns = shape.columns() as usize;
-        let put = |row: u32, value: T| tables.set(t, row as usize * columns + column, value);
-        if t.warp() == 0 {
-            put(row::KEEP, T::from_f64(keep));
-            put(row::STEEP, T::from_f64(-c * core::f64::consts::LOG2_E));
-        }
-        if shakhov && t.warp() == 1 {
-            let keep_heat = exponential(-rule.prandtl * time);
-            let q = heat_flux(&sums, [ux, uy]);
-            let share = 1.6 * (keep_heat - keep) / (density * temperature * temperature);
-            // Half of an axis along which nothing flows has other sums.
-            let along_y = if shape.flow == 2 { q[1] } else { 0.0 };
-            let g = [share * q[0], share * along_y];
-            let m = Means::of(&axis_sums, &shape, c);
-            let heat = heat_term(&m, g, temperature, rule.conservative != 0);
-            put(row::HEAT, T::from_f64(give + heat[0]));
-            let mut k = 1;
-            while k < 6 {
-                put(row::HEAT + k, T::from_f64(heat[k as usize]));
-                k += 1;
-            }
-            put(row::HEAT + 6, T::from_f64(ux));
-            put(row::HEAT + 7, T::from_f64(uy));
-        }
-        if rule.deviations != 0 && !shakhov && t.warp() == 1 {
-            put(row::HEAT, T::from_f64(give));
-        }
-        if rule.counts != 0 && t.block_idx() == 0 && t.thread_idx() == 0 {
-            clock.set(t, 0, clock.get(t, 0).wrapping_add(1));
-        }
-        let scale = if shakhov || rule.deviations != 0 { amplitude } else { amplitude * give };
-        let mut j = t.warp();
-        while j < shape.count_x {
-            let (v, weight) = node(t, axes, j);
-            let value = factor::<T>(v - ux, weight, bx, c).to_f64();
-            put(row::X + j, T::from_f64(scale * value));
-            j += t.warps();
-        }
-        let mut j = t.warp();
-        while j < shape.count_y {
-            let value = if shape.integrated < 2 {
-                let (v, weight) = node(t, axes, shape.count_x + j);
-                factor::<T>(v - uy, weight, by, c)
-            } else {
-                T::ONE
-            };
-            put(shape.row_y() + j, value);
-            j += t.warps();
-        }
-        let mut m = t.warp();
-        while m < shape.count_m {
-            let value = if shape.integrated == 0 {
-                let (square, log_weight) = node(t, axes, shape.count_x + shape.count_y + m);
-                inner_factor::<T>(square, log_weight, c)
-            } else if m == 0 {
-                T::ONE
-            } else {
-                T::from_f64(integrated / (2.0 * c))
-            };
-            put(shape.row_m() + m, value);
-            m += t.warps();
-        }
+        put(row::HEAT + 6, T::from_f64(ux));
+        put(row::HEAT + 7, T::from_f64(uy));
+    }
+    if rule.deviations != 0 && !SHAKHOV && t.warp() == 1 {
+        put(row::HEAT, T::from_f64(give));
+    }
+    if rule.counts != 0 && t.block_idx() == 0 && t.thread_idx() == 0 {
+        clock.set(t, 0, clock.get(t, 0).wrapping_add(1));
+    }
+    let scale = if SHAKHOV || rule.deviations != 0 {
+        amplitude
+    } else {
+        amplitude * give
+    };
+    let mut j = t.warp();
+    while j < shape.count_x {
+        let (v, weight) = node(t, axes, j);
+        let value = factor::<T>(v - ux, weight, bx, c).to_f64();
+        put(row::X + j, T::from_f64(scale * value));
+        j += t.warps();
+    }
+    let mut j = t.warp();
+    while j < shape.count_y {
+        let value = if shape.integrated < 2 {
+            let (v, weight) = node(t, axes, shape.count_x + j);
+            factor::<T>(v - uy, weight, by, c)
+        } else {
+            T::ONE
+        };
+        put(shape.row_y() + j, value);
+        j += t.warps();
+    }
+    let mut m = t.warp();
+    while m < shape.count_m {
+        let value = if shape.integrated == 0 {
+            let (square, log_weight) = node(t, axes, shape.count_x + shape.count_y + m);
+            inner_factor::<T>(square, log_weight, c)
+        } else if m == 0 {
+            T::ONE
+        } else {
+            T::from_f64(integrated / (2.0 * c))
+        };
+        put(shape.row_m() + m, value);
+        m += t.warps();
     }
 }
 
@@ -345,7 +401,7 @@ const AHEAD: usize = 4;
 /// Adds the partial sums of the chunks that fall to this warp.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn add_chunks<S: Simt, T: Real>(
+fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
     t: &S,
     partial: In<'_, T>,
     axes: In<'_, f64>,
@@ -354,8 +410,11 @@ fn add_chunks<S: Simt, T: Real>(
     place: u32,
     sums: &mut [f64; 9],
 ) {
-    let shakhov = shape.shakhov != 0;
-    let count = shape.pass_sums();
+    let count = if SHAKHOV {
+        PASS_SUMS_SHAKHOV
+    } else {
+        PASS_SUMS_BGK
+    };
     let load = |chunk: u32| {
         let mut parts = [T::ZERO; PASS_SUMS_SHAKHOV as usize];
         let mut k = 0;
@@ -377,7 +436,7 @@ fn add_chunks<S: Simt, T: Real>(
         sums[1] += vx * mass;
         sums[2] += along_y;
         sums[3] += energy;
-        if shakhov {
+        if SHAKHOV {
             sums[4] += vx * energy;
             sums[5] += vx * vx * along_y + parts[3].to_f64();
             sums[6] += vx * vx * mass;
@@ -409,7 +468,7 @@ fn add_chunks<S: Simt, T: Real>(
 /// Sums of w^k along x and y, and of v^2k along z, with the Maxwellian's factors.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn axis_sums<S: Simt, T: Real>(
+fn axis_sums<S: Simt, T: Real, const SHAKHOV: bool>(
     t: &S,
     scratch: Shared<'_, f64>,
     axes: In<'_, f64>,
@@ -418,6 +477,8 @@ fn axis_sums<S: Simt, T: Real>(
     slope: [f64; 2],
     c: f64,
 ) -> [f64; AXIS_SUMS] {
+    // Only Shakhov's term needs the fifth power.
+    let powers = if SHAKHOV { 6 } else { 5 };
     let mut sums = [0.0; AXIS_SUMS];
     let mut j = t.warp();
     while j < shape.count_x {
@@ -425,7 +486,7 @@ fn axis_sums<S: Simt, T: Real>(
         let w = v - u[0];
         let mut term = factor::<T>(w, weight, slope[0], c).to_f64();
         let mut k = 0;
-        while k < 6 {
+        while k < powers {
             sums[k] += term;
             term *= w;
             k += 1;
@@ -439,7 +500,7 @@ fn axis_sums<S: Simt, T: Real>(
             let w = v - u[1];
             let mut term = factor::<T>(w, weight, slope[1], c).to_f64();
             let mut k = 6;
-            while k < 12 {
+            while k < 6 + powers {
                 sums[k] += term;
                 term *= w;
                 k += 1;

@@ -5,8 +5,8 @@
 //! for molecules that travel k whole cells, one more for a slope.
 
 use super::layout::{
-    FACE_WIDTH, FlowShape, Heat, Lanes, axis, ceiling, cells_both_ways, entry, limited, row,
-    source, split,
+    FACE_WIDTH, FlowShape, Heat, Lanes, PASS_SUMS_BGK, axis, ceiling, cells_both_ways, entry,
+    limited, row, source, split,
 };
 use super::store::Populations;
 use crate::kernel;
@@ -16,6 +16,8 @@ use crate::simt::{Simt, WARP};
 
 /// Threads of a block of [`faces_along_x()`].
 pub const FACE_THREADS: u32 = 256;
+/// Threads of a block of [`faces_along_x_by_sums()`].
+pub const FACE_CELL_THREADS: u32 = 128;
 /// Threads of a block of [`finish_faces_along_y()`]: blocks are few, and each of their warps waits for memory.
 pub const FACE_SUM_THREADS: u32 = 512;
 /// Threads of a block of [`faces_along_y()`].
@@ -68,6 +70,87 @@ kernel! {
     ) for f32, f64
     shared { scratch: [f64; FACE_THREADS / WARP * 4] } {
         near_columns(t, f, axes, emissions, tables, found, scratch, &shape, &faces);
+    }
+}
+
+kernel! {
+    /// The same by the partial sums of a [march](crate::bgk_march): where no molecule flies further than a cell in a step, what leaves is a part of the last
+    /// cell's populations, and what those with one v_x carry is known.
+    ///
+    /// With sums `n`, `n_y` and `e` of a chunk of the cell, of f, v_y f and the energy that is not v_x's, and the factors X, Y and M of what relaxation gives,
+    /// the mass that leaves is the sum over v_x of `a (keep n + X Y0 M0)`, where a is the fraction of a cell that is flown, and Y0 and M0 are sums over their
+    /// axes; momentum and energy likewise.
+    ///
+    /// **Warp**: one cell of one face; its lanes share chunks and nodes. **No race**: a warp alone writes the columns and the row of its cell.
+    pub fn faces_along_x_by_sums<T: Real>(
+        t, partial: In<T>, axes: In<T>, emissions: In<f64>, tables: InOut<T>, found: Out<f64>; shape: FlowShape, faces: Faces, parts: u32,
+    ) for f32, f64 {
+        let (side, iy) = split(t.block_idx() * t.warps() + t.warp(), shape.ny);
+        // The same for all lanes of the warp.
+        if side > 1 || (faces.seen >> side) & 1 == 0 {
+            return;
+        }
+        let ix = if side == 0 { 0 } else { shape.nx - 1 };
+        let place = iy * shape.pitch + ix;
+        let at = |row: u32| InOutTables(tables).at(t, &shape, row, place).to_f64();
+        let of = |entry: u32| axes.get(t, entry as usize).to_f64();
+        // The fraction of a cell that leaves, of those that do.
+        let leaves = |jx: u32, vx: f64| {
+            if (vx > 0.0) == (side == 1) { of(shape.axis_x(jx) + axis::FRACTION) } else { 0.0 }
+        };
+        let keep = at(row::KEEP);
+        let mut kept = [0.0; 4];
+        let mut chunk = t.lane();
+        while chunk < shape.count_x * parts {
+            let (jx, _) = split(chunk, parts);
+            let vx = of(shape.axis_x(jx) + axis::VELOCITY);
+            let part = keep * leaves(jx, vx);
+            let sum = |k: u32| {
+                let at = (chunk * PASS_SUMS_BGK + k) * shape.plane() + place;
+                part * partial.get(t, at as usize).to_f64()
+            };
+            if part > 0.0 {
+                let mass = sum(0);
+                kept[0] += mass;
+                kept[1] += vx * mass;
+                kept[2] += sum(1);
+                kept[3] += vx * vx * mass + sum(2);
+            }
+            chunk += WARP;
+        }
+        let (mut x, mut y, mut m) = ([0.0; 3], [0.0; 3], [0.0; 2]);
+        let mut j = t.lane();
+        while j < shape.count_x {
+            let v = of(shape.axis_x(j) + axis::VELOCITY);
+            let factor = leaves(j, v) * at(row::X + j);
+            x = [x[0] + factor, x[1] + v * factor, x[2] + v * v * factor];
+            j += WARP;
+        }
+        let mut j = t.lane();
+        while j < shape.count_y {
+            let v = of(shape.axis_y(j) + axis::VELOCITY);
+            let factor = at(shape.row_y() + j);
+            y = [y[0] + factor, y[1] + v * factor, y[2] + v * v * factor];
+            j += WARP;
+        }
+        let mut j = t.lane();
+        while j < shape.count_m {
+            let factor = at(shape.row_m() + j);
+            let (mass, energy) = (of(shape.axis_m(j) + axis::VELOCITY), of(shape.axis_m(j) + axis::WHOLE));
+            m = [m[0] + mass * factor, m[1] + energy * factor];
+            j += WARP;
+        }
+        let [x0, x1, x2] = x.map(|value| sum_of_lanes(t, value));
+        let [y0, y1, y2] = y.map(|value| sum_of_lanes(t, value));
+        let [m0, m1] = m.map(|value| sum_of_lanes(t, value));
+        let kept = kept.map(|value| sum_of_lanes(t, value));
+        let carried = [
+            kept[0] + x0 * y0 * m0,
+            kept[1] + x1 * y0 * m0,
+            kept[2] + x0 * y1 * m0,
+            0.5 * (kept[3] + (x2 * y0 + x0 * y2) * m0 + x0 * y0 * m1),
+        ];
+        send_back(t, emissions, tables, found, &shape, &faces, [side, iy], carried, [t.lane(), WARP]);
     }
 }
 
@@ -309,7 +392,7 @@ fn outflow<T: Real, const K: usize>(
         let mut k = 0;
         while k < K {
             let (before, after) = (here[k] - beyond[k], next[k] - here[k]);
-            out[k] += limited(fraction * (T::ONE - fraction), before, after);
+            out[k] += fraction * (T::ONE - fraction) * limited(before, after);
             k += 1;
         }
     }
@@ -401,12 +484,7 @@ pub(crate) fn near_columns<S: Simt, T: Real, P: Populations<T>>(
     }
     let mut k = 0;
     while k < 4 {
-        let mut sum = sums[k];
-        sum += t.shuffle_xor(sum, 16);
-        sum += t.shuffle_xor(sum, 8);
-        sum += t.shuffle_xor(sum, 4);
-        sum += t.shuffle_xor(sum, 2);
-        sum += t.shuffle_xor(sum, 1);
+        let sum = sum_of_lanes(t, sums[k]);
         if t.lane() == 0 {
             scratch.set(t, t.warp() * 4 + k as u32, sum);
         }
@@ -422,28 +500,73 @@ pub(crate) fn near_columns<S: Simt, T: Real, P: Populations<T>>(
         }
         sum
     };
+    let carried = [total(0), total(1), total(2), total(3)];
+    let workers = [t.thread_idx(), t.block_dim()];
+    send_back(
+        t,
+        emissions,
+        tables,
+        found,
+        shape,
+        faces,
+        [side, iy],
+        carried,
+        workers,
+    );
+}
+
+/// The sum of what the lanes of a warp have.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn sum_of_lanes<S: Simt>(t: &S, value: f64) -> f64 {
+    let mut sum = value;
+    let mut distance = WARP / 2;
+    while distance > 0 {
+        sum += t.shuffle_xor(sum, distance);
+        distance /= 2;
+    }
+    sum
+}
+
+/// Notes what leaves through a cell of the left or right face, and lets a wall there send back as much. `worker` of some threads does its share.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
+fn send_back<S: Simt, T: Real>(
+    t: &S,
+    emissions: In<'_, f64>,
+    tables: InOut<'_, T>,
+    found: Out<'_, f64>,
+    shape: &FlowShape,
+    faces: &Faces,
+    [side, iy]: [u32; 2],
+    carried: [f64; 4],
+    [worker, workers]: [u32; 2],
+) {
     let mut density = 1.0;
     if (faces.walls >> side) & 1 != 0 {
         let emitted = emission(shape, side);
-        density = total(0) / emissions.get(t, emitted);
+        density = carried[0] / emissions.get(t, emitted);
         let column = (shape.face_columns(side) + FACE_WIDTH * iy) as usize;
-        let mut index = t.thread_idx();
+        let mut index = worker;
         while index < FACE_WIDTH * shape.count_x {
             let (jx, copy) = (index / FACE_WIDTH, index % FACE_WIDTH);
             let value = density * emissions.get(t, emitted + 1 + jx as usize);
             let at = (row::X + jx) as usize * shape.columns() as usize + column;
             tables.set(t, at + copy as usize, T::from_f64(value));
-            index += t.block_dim();
+            index += workers;
         }
     }
-    let k = t.thread_idx();
-    if k < leaving::LEN {
-        let value = if k == leaving::DENSITY {
-            density
-        } else {
-            total(k - leaving::CARRIED)
-        };
-        let at = (side * shape.ny + iy) * leaving::LEN + k;
+    if worker < leaving::LEN {
+        let mut value = density;
+        let mut k = 0;
+        while k < 4 {
+            if worker == leaving::CARRIED + k as u32 {
+                value = carried[k];
+            }
+            k += 1;
+        }
+        let at = (side * shape.ny + iy) * leaving::LEN + worker;
         found.set(t, at as usize, value);
     }
 }
@@ -536,14 +659,10 @@ pub(crate) fn near_rows<S: Simt, T: Real, P: Populations<T>, const SLOPED: bool>
                         nodes.relaxation::<S, T, P>(t, post, tables, axes, shape, [jx, jy], column);
                 }
                 // Cells beyond a wall have no slopes.
-                let curvature = if image {
-                    T::ZERO
-                } else {
-                    fraction * (T::ONE - fraction)
-                };
+                let rest = if image { T::ZERO } else { T::ONE - fraction };
                 let mut k = 0;
                 while k < K {
-                    post[k] = lanes.shift::<S, T, SLOPED>(t, post[k], fraction, curvature);
+                    post[k] = lanes.shift::<S, T, SLOPED>(t, post[k], fraction, rest);
                     k += 1;
                 }
                 post

@@ -15,7 +15,7 @@ mod stored;
 use std::time::{Duration, Instant};
 
 use rarefy_kernels::Real;
-use rarefy_kernels::bgk_flow::seed;
+use rarefy_kernels::bgk_flow::{PASS_SUMS_BGK, PASS_SUMS_SHAKHOV, seed};
 use rayon::prelude::*;
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, initial_populations, nodes};
@@ -30,8 +30,10 @@ use faces::Face;
 pub(super) use stored::Half;
 use stored::Stored;
 
-/// Most chunks that the nodes are cut into.
+/// About as many chunks as the nodes are cut into.
 const CHUNKS: usize = 64;
+/// Cells whose sums are added up at a time.
+const BLOCK: usize = 1024;
 
 /// The time-dependent solver on all cores.
 pub(super) struct CpuEngine<T, P> {
@@ -47,7 +49,7 @@ pub(super) struct CpuEngine<T, P> {
     scales: Vec<[f32; 2]>,
     faces: [Vec<Face<T>>; 2],
     /// Sums of each chunk, then scratch of each.
-    partial: Vec<Vec<f64>>,
+    partial: Vec<Vec<T>>,
     fluxes: [FaceFlux; 4],
     step: u64,
 }
@@ -67,6 +69,8 @@ pub(super) struct Layout<T> {
     pub(super) shakhov: bool,
     /// What stands for the unresolved part of |c|^2 for each m: v_z^2, or a multiple of the table of h.
     pub(super) heat_argument: Vec<T>,
+    /// What the populations of a node (v_y, m) are multiplied with in the sums of a chunk.
+    weights: Vec<[T; PASS_SUMS_SHAKHOV as usize]>,
     pub(super) sums: usize,
 }
 
@@ -102,8 +106,18 @@ impl<T: Real> Layout<T> {
             Some(z) => z.nodes().iter().map(|v| T::from_f64(v * v)).collect(),
             None => [1.0, 1.0 + 2.0 / integrated].map(T::from_f64).to_vec(),
         };
+        let nodes = nodes(&problem);
+        let weights = nodes[..shape[1] * shape[2]]
+            .iter()
+            .map(|node| {
+                let (vy, mass) = (node.v[1], node.mass);
+                let rest = vy * vy * mass + node.energy;
+                [mass, vy * mass, rest, vy * rest, vy * vy * mass].map(T::from_f64)
+            })
+            .collect();
         Self {
-            nodes: nodes(&problem),
+            nodes,
+            weights,
             courant,
             pad,
             shape,
@@ -127,13 +141,35 @@ impl<T: Real> Layout<T> {
     pub(super) fn pairs(&self) -> usize {
         self.shape[0] * self.shape[1]
     }
+    /// Chunks that share the pairs of one v_x.
+    fn parts(&self) -> usize {
+        CHUNKS.div_ceil(self.shape[0]).min(self.shape[1])
+    }
     fn chunks(&self) -> usize {
-        self.pairs().min(CHUNKS)
+        self.shape[0] * self.parts()
+    }
+    /// The v_x of a chunk.
+    pub(super) fn velocity_of(&self, chunk: usize) -> f64 {
+        self.problem.velocity.x().nodes()[chunk / self.parts()]
+    }
+    /// Sums of a chunk for each cell: of f, v_y f and the energy that is not v_x's; for Shakhov also of v_y times that energy, and of v_y^2 f.
+    fn pass_sums(&self) -> usize {
+        (if self.shakhov {
+            PASS_SUMS_SHAKHOV
+        } else {
+            PASS_SUMS_BGK
+        }) as usize
+    }
+    /// What the populations of a node are multiplied with in these.
+    pub(super) fn pass_weights(&self, jy: usize, m: usize) -> &[T] {
+        &self.weights[jy * self.shape[2] + m][..self.pass_sums()]
     }
     /// The first pair of each chunk, and one past the last.
     fn bounds(&self) -> Vec<usize> {
-        let chunks = self.chunks();
-        (0..=chunks).map(|c| c * self.pairs() / chunks).collect()
+        let (parts, count_y) = (self.parts(), self.shape[1]);
+        (0..=self.chunks())
+            .map(|c| c / parts * count_y + c % parts * count_y / parts)
+            .collect()
     }
 }
 
@@ -283,7 +319,7 @@ impl<T: Real, P: Stored<T>> CpuEngine<T, P> {
             before: Tables::empty(),
             scales,
             faces,
-            partial: vec![vec![0.0; cells * layout.sums]; layout.chunks()],
+            partial: vec![vec![T::ZERO; cells * layout.pass_sums()]; layout.chunks()],
             fluxes: Default::default(),
             step: 0,
             layout,
@@ -354,18 +390,21 @@ impl<T: Real, P: Stored<T>> CpuEngine<T, P> {
     }
 
     fn add_chunks(&mut self) {
-        let partial = &self.partial;
-        self.sums
-            .par_chunks_mut(1024)
-            .enumerate()
-            .for_each(|(block, sums)| {
-                sums.fill(0.0);
-                for chunk in partial {
-                    for (sum, part) in sums.iter_mut().zip(&chunk[block * 1024..]) {
-                        *sum += part;
-                    }
-                }
-            });
+        let (layout, partial) = (&self.layout, &self.partial);
+        let cells = layout.cells();
+        let blocks: Vec<Vec<f64>> = (0..cells.div_ceil(BLOCK))
+            .into_par_iter()
+            .map(|block| {
+                let first = block * BLOCK;
+                pass::add_chunks(layout, partial, first, BLOCK.min(cells - first))
+            })
+            .collect();
+        for (block, sums) in blocks.iter().enumerate() {
+            let len = sums.len() / layout.sums;
+            for (row, sums) in sums.chunks_exact(len).enumerate() {
+                self.sums[row * cells + block * BLOCK..][..len].copy_from_slice(sums);
+            }
+        }
     }
 
     fn one_step(&mut self) -> Result<()> {

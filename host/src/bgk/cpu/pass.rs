@@ -105,12 +105,15 @@ impl<T: Real> Step<'_, T> {
     #[inline(always)]
     fn rounding(&self, node: usize) -> Rounding {
         let Layout { nx, ny, .. } = *self.layout;
+        let nodes = self.layout.problem.velocity.shape()[2];
+        let (pair, m) = (node / nodes, node % nodes);
         // Rows of a GPU are whole warps long.
-        let distance = nx.next_multiple_of(32) / 2;
+        let distance = nx.next_multiple_of(32) / 2 * nodes;
         Rounding {
             seed: self.seed,
-            first: (node * distance * ny) as u32,
+            first: (pair * distance * ny + m * 32 / 2) as u32,
             distance: distance as u32,
+            nodes: nodes as u32,
             nx,
         }
     }
@@ -173,7 +176,7 @@ vectorised! {
         first: usize,
         f: &mut [P],
         faces: &[Vec<Face<T>>; 2],
-        sums: &mut [f64],
+        sums: &mut [T],
     ) {
         let layout = step.layout;
         let (nx, ny, cells) = (layout.nx, layout.ny, layout.cells());
@@ -191,10 +194,7 @@ vectorised! {
         let deviating = if P::DEVIATIONS { cells } else { 0 };
         let mut values = vec![T::ZERO; deviating];
         let mut plain = [vec![T::ZERO; deviating], vec![T::ZERO; deviating]];
-        let mut zeroth = vec![T::ZERO; cells];
-        let mut second = vec![T::ZERO; cells];
-        let inner = layout.problem.velocity.inner();
-        sums.fill(0.0);
+        sums.fill(T::ZERO);
         for (offset, block) in f.chunks_exact_mut(count_m * cells).enumerate() {
             let pair = first + offset;
             let (jx, jy) = (pair / count_y, pair % count_y);
@@ -221,14 +221,13 @@ vectorised! {
                     beta[i] *= step.unresolved(i);
                 }
             }
-            zeroth.fill(T::ZERO);
-            second.fill(T::ZERO);
             let along_x = step.shift_x(jx, &faces[0]);
             for (m, stored) in block.chunks_exact_mut(cells).enumerate() {
                 let node = pair * count_m + m;
                 let table = &step.tables.inner[m * cells..][..cells];
                 let known = |now: usize| step.known::<P>(&plain[now], now, node, m);
                 let f = P::open(stored, &mut values, known(0));
+                let weights = layout.pass_weights(jy, m);
                 for iy in 0..ny {
                     let here = iy * nx..(iy + 1) * nx;
                     let inside = &mut row[pad_x..pad_x + nx];
@@ -247,73 +246,77 @@ vectorised! {
                         along_x.run(&row, &mut passes, out);
                     } else {
                         along_x.run(&row, &mut passes, &mut f[here.clone()]);
+                        gather(sums, 0, cells, f, weights);
                     }
                 }
                 if two {
                     for (side, face) in faces[1].iter().enumerate() {
                         face.fill_rows(layout, node, side, &mut plane);
                     }
-                    shift_y(layout, jy, &faces[1], &plane, [&mut entering, &mut leaving], f);
+                    let scratch = [&mut entering, &mut leaving];
+                    shift_y(layout, jy, &faces[1], &plane, scratch, f, |iy, f| {
+                        gather(sums, iy * nx, cells, f, weights);
+                    });
                 }
-                let weights = inner[m];
-                gather(&mut zeroth, &mut second, f, T::from_f64(weights.mass), T::from_f64(weights.energy));
                 if P::DEVIATIONS {
                     P::close(stored, &values, known(1), step.rounding(node));
                 }
             }
-            collect(layout, v, &zeroth, &second, sums);
         }
     }
 }
 
 vectorised! {
     /// Sums the populations of the pairs from `first` on as they are.
-    pub(super) fn sum_chunk<T: Real>(layout: &Layout<T>, first: usize, f: &mut [T], sums: &mut [f64]) {
+    pub(super) fn sum_chunk<T: Real>(layout: &Layout<T>, first: usize, f: &mut [T], sums: &mut [T]) {
         let cells = layout.cells();
-        let count_m = layout.shape[2];
-        let inner = layout.problem.velocity.inner();
-        let mut zeroth = vec![T::ZERO; cells];
-        let mut second = vec![T::ZERO; cells];
-        sums.fill(0.0);
+        let [_, count_y, count_m] = layout.shape;
+        sums.fill(T::ZERO);
         for (offset, block) in f.chunks_exact(count_m * cells).enumerate() {
-            zeroth.fill(T::ZERO);
-            second.fill(T::ZERO);
+            let jy = (first + offset) % count_y;
             for (m, f) in block.chunks_exact(cells).enumerate() {
-                gather(&mut zeroth, &mut second, f, T::from_f64(inner[m].mass), T::from_f64(inner[m].energy));
+                gather(sums, 0, cells, f, layout.pass_weights(jy, m));
             }
-            let v = layout.nodes[(first + offset) * count_m].v;
-            collect(layout, v, &zeroth, &second, sums);
         }
     }
 }
 
-/// Adds the inner sums of a pair (j_x, j_y) to those over all nodes.
-#[inline(always)]
-fn collect<T: Real>(layout: &Layout<T>, v: [f64; 2], zeroth: &[T], second: &[T], sums: &mut [f64]) {
+/// Adds what chunks left in the cells from `first` on to the sums of all nodes, rows of `len` cells.
+pub(super) fn add_chunks<T: Real>(
+    layout: &Layout<T>,
+    partial: &[Vec<T>],
+    first: usize,
+    len: usize,
+) -> Vec<f64> {
     let cells = layout.cells();
-    let [vx, vy] = v;
-    let square = vx * vx + vy * vy;
-    let (zeroth, second) = (&zeroth[..cells], &second[..cells]);
-    let mut add = |row: usize, a: f64, b: f64| {
-        let sums = &mut sums[row * cells..][..cells];
-        for i in 0..cells {
-            sums[i] += a * zeroth[i].to_f64() + b * second[i].to_f64();
+    let mut sums = vec![0.0; layout.sums * len];
+    for (chunk, partial) in partial.iter().enumerate() {
+        let vx = layout.velocity_of(chunk);
+        let part = |k: usize| &partial[k * cells + first..][..len];
+        let mut add = |row: usize, k: usize, factor: f64| {
+            for (sum, part) in sums[row * len..][..len].iter_mut().zip(part(k)) {
+                *sum += factor * part.to_f64();
+            }
+        };
+        add(sum::DENSITY, 0, 1.0);
+        add(sum::MOMENTUM, 0, vx);
+        add(sum::MOMENTUM + 1, 1, 1.0);
+        add(sum::ENERGY, 0, vx * vx);
+        add(sum::ENERGY, 2, 1.0);
+        if layout.shakhov {
+            add(sum::FLUX, 0, vx * vx * vx);
+            add(sum::FLUX, 2, vx);
+            add(sum::FLUX + 1, 1, vx * vx);
+            add(sum::FLUX + 1, 3, 1.0);
+            add(sum::STRESS, 0, vx * vx);
+            add(sum::STRESS + 1, 4, 1.0);
+            add(sum::STRESS + 2, 1, vx);
         }
-    };
-    add(sum::DENSITY, 1.0, 0.0);
-    add(sum::MOMENTUM, vx, 0.0);
-    add(sum::MOMENTUM + 1, vy, 0.0);
-    add(sum::ENERGY, square, 1.0);
-    if layout.shakhov {
-        add(sum::FLUX, vx * square, vx);
-        add(sum::FLUX + 1, vy * square, vy);
-        add(sum::STRESS, vx * vx, 0.0);
-        add(sum::STRESS + 1, vy * vy, 0.0);
-        add(sum::STRESS + 2, vx * vy, 0.0);
     }
+    sums
 }
 
-/// Shifts a plane of rows along y into `f`, downstream row by row.
+/// Shifts a plane of rows along y into `f`, downstream row by row, each of which `sum` sees.
 #[inline(always)]
 fn shift_y<T: Real>(
     layout: &Layout<T>,
@@ -322,6 +325,7 @@ fn shift_y<T: Real>(
     plane: &[T],
     scratch: [&mut Vec<T>; 2],
     f: &mut [T],
+    mut sum: impl FnMut(usize, &[T]),
 ) {
     let (nx, ny, pad) = (layout.nx, layout.ny, layout.pad[1]);
     let courant = layout.courant[1][jy];
@@ -351,7 +355,9 @@ fn shift_y<T: Real>(
             pass(if forward { q - 1 } else { q + 1 }, entering);
         }
         pass(q, leaving);
-        settle(&mut f[i * nx..][..nx], row(q), leaving, entering);
+        let out = &mut f[i * nx..][..nx];
+        settle(out, row(q), leaving, entering);
+        sum(i, out);
         std::mem::swap(entering, leaving);
     }
 }

@@ -78,14 +78,24 @@ pub(super) fn settle<T: Real>(out: &mut [T], cell: &[T], leaves: &[T], enters: &
     }
 }
 
-/// Adds `mass f` and `energy f` to two rows.
+/// Adds `weights[k] f` to the k-th of the rows of sums, which lie `distance` apart from `first` on.
 #[inline(always)]
-pub(super) fn gather<T: Real>(zeroth: &mut [T], second: &mut [T], f: &[T], mass: T, energy: T) {
+pub(super) fn gather<T: Real>(
+    sums: &mut [T],
+    first: usize,
+    distance: usize,
+    f: &[T],
+    weights: &[T],
+) {
     let n = f.len();
-    let (zeroth, second) = (&mut zeroth[..n], &mut second[..n]);
-    for i in 0..n {
-        zeroth[i] += mass * f[i];
-        second[i] += energy * f[i];
+    for (k, &weight) in weights.iter().enumerate() {
+        // A table of h adds nothing to the mass.
+        if weight != T::ZERO {
+            let sums = &mut sums[k * distance + first..][..n];
+            for i in 0..n {
+                sums[i] += weight * f[i];
+            }
+        }
     }
 }
 

@@ -41,6 +41,8 @@ pub(in crate::bgk) struct Rounding {
     /// Number of the first word of the node, two cells each, and of words from row to row: as on a GPU, so that both round alike.
     pub(super) first: u32,
     pub(super) distance: u32,
+    /// Nodes of the innermost axis: so many runs of 32 cells lie between neighbouring ones of a node.
+    pub(super) nodes: u32,
     /// Cells of a row.
     pub(super) nx: usize,
 }
@@ -114,6 +116,7 @@ impl Stored<f32> for Half {
             seed,
             first,
             distance,
+            nodes,
             nx,
         } = rounding;
         let rows = plane.chunks_exact_mut(nx).zip(scratch.chunks_exact(nx));
@@ -124,7 +127,8 @@ impl Stored<f32> for Half {
         for (iy, ((out, f), (product, inner))) in rows.zip(known_rows).enumerate() {
             let word = first + iy as u32 * distance;
             for i in 0..nx {
-                let random = noise(seed, word + i as u32 / 2);
+                let (run, place) = (i as u32 / 32, i as u32 % 32);
+                let random = noise(seed, word + run * nodes * 16 + place / 2);
                 let random = if i % 2 == 0 { random[0] } else { random[1] };
                 let deviation = (f[i] - product[i] * inner[i]) * known.scale[1];
                 out[i] = Self(encode(deviation, random) as u16);

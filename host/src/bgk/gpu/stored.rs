@@ -6,7 +6,7 @@ use rarefy_kernels::bgk_flow::{self as kernels, FACE_ROW_THREADS, FACE_THREADS, 
 use rarefy_kernels::bgk_line::{self, LINE_THREADS};
 use rarefy_kernels::bgk_march::{self, March};
 use rarefy_kernels::bgk_plane::{self, PLANE_THREADS};
-use rarefy_kernels::{Element, Real, bgk_faces_16, bgk_line_16, bgk_plane_16};
+use rarefy_kernels::{Element, Real, WARP, bgk_faces_16, bgk_line_16, bgk_plane_16};
 
 use super::super::storage::{decoded, nearest};
 use crate::error::Result;
@@ -30,7 +30,7 @@ pub(in crate::bgk) trait Stored: Send + Sized + 'static {
         f: &mut M::Buffer<Self::Word>,
         shape: FlowShape,
     ) -> Result<()>;
-    /// The populations of a buffer; `of` knows what each deviates from, and its scale.
+    /// The populations of words in order; `of` knows what each deviates from, and its scale.
     fn populations(words: Vec<Self::Word>, of: &Of<'_>) -> Vec<f64>;
     /// The same back.
     fn words(populations: &[f64], of: &Of<'_>) -> Vec<Self::Word>;
@@ -56,7 +56,45 @@ pub(in crate::bgk) trait Stored: Send + Sized + 'static {
     ) -> Result<()>;
 }
 
-/// What the population at a place of a buffer deviates from, and its scale.
+/// Populations `[jx][jy][m][place]`, `in_a_word` a word, in the order in which the kernels have them: `[jx][jy][place / 32][m][place % 32]`, and the zeros
+/// behind them.
+pub(in crate::bgk) fn laid_out<W: Copy + Default>(
+    shape: &FlowShape,
+    words: &[W],
+    in_a_word: usize,
+) -> Vec<W> {
+    let (tiles, nodes) = (shape.plane() / WARP, shape.count_m);
+    let mut words = exchanged(words, [nodes, tiles], in_a_word);
+    words.resize(shape.populations() / in_a_word, W::default());
+    words
+}
+
+/// The same back.
+pub(in crate::bgk) fn gathered<W: Copy>(
+    shape: &FlowShape,
+    words: &[W],
+    in_a_word: usize,
+) -> Vec<W> {
+    let (tiles, nodes) = (shape.plane() / WARP, shape.count_m);
+    exchanged(words, [tiles, nodes], in_a_word)
+}
+
+/// The runs of a warp's cells of each pair (v_x, v_y), by columns in place of by rows.
+fn exchanged<W: Copy>(words: &[W], counts: [u32; 2], in_a_word: usize) -> Vec<W> {
+    let [rows, columns] = counts.map(|count| count as usize);
+    let run = WARP as usize / in_a_word;
+    let mut turned = Vec::with_capacity(words.len() + run);
+    for pair in words.chunks_exact(rows * columns * run) {
+        for column in 0..columns {
+            for row in 0..rows {
+                turned.extend_from_slice(&pair[(row * columns + column) * run..][..run]);
+            }
+        }
+    }
+    turned
+}
+
+/// What the population at a place of a buffer, laid in order, deviates from, and its scale.
 type Of<'a> = dyn Fn(usize) -> (f64, [f32; 2]) + 'a;
 
 /// Populations, and what they are decoded with.
