@@ -3,7 +3,10 @@
 //!
 //! Then each lane always takes its cells by one access, and little is left to look up. The warps of a block march down the same rows side by side, each with
 //! molecules of its own, and add up their sums of a row before they go on to the next. So a block keeps one sum of a cell, and not each warp one; that
-//! makes room for strips twice as high, of which fewer rows are read twice, and for more blocks on a multiprocessor.
+//! makes room for strips twice as high, of which fewer rows are read twice.
+//!
+//! Rows are counted from the face where the molecules of a group come in, so that going up and down is one code. Only the rows before the first that is given
+//! out can come from beyond a face: they have a loop of their own, and the other is as short as may be, for long ones wait for their instructions.
 
 use crate::bgk_flow::layout::{
     FACE_WIDTH, FlowShape, PASS_SUMS_BGK, axis, ceiling, face, limited, power_of_two, row, source,
@@ -314,7 +317,7 @@ impl<T: Real, const W: usize, const P: usize> Group<T, W, P> {
         } else {
             0
         };
-        // At most the rows that a march looks at beyond its strip, of which there are no more than in it.
+        // A march looks at so few rows beyond its strip that it meets an end of space once.
         let row = if row < 0 { row + around } else { row };
         let row = if row >= ny { row - around } else { row };
         let row = if row < 0 { 0 } else { row };

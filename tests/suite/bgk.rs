@@ -420,6 +420,46 @@ pub(crate) fn assorted() -> Vec<(&'static str, Problem, f64)> {
     ]
 }
 
+/// A march over a plane keeps partial sums from step to step, which a checkpoint has not, and which looking at the moments takes the place of.
+#[test]
+fn every_kind_of_problem_goes_on_to_the_same_bits_from_a_checkpoint_and_when_looked_at() {
+    for (name, problem, dt) in assorted() {
+        for backend in backends() {
+            for (precision, _) in precisions(backend) {
+                let scheme = match precision {
+                    Precision::F32 => Scheme::Upwind,
+                    _ => Scheme::VanLeer,
+                };
+                let what = format!("{name}, {scheme:?}, {backend}, {precision}");
+                let begin = || {
+                    let config = SimulationConfig {
+                        scheme,
+                        precision,
+                        backend,
+                        relaxed: false,
+                        ..SimulationConfig::new(problem.clone(), dt)
+                    };
+                    let mut simulation = Simulation::new(config).unwrap();
+                    simulation.advance(3).unwrap();
+                    simulation
+                };
+                let end = |mut simulation: Simulation| {
+                    simulation.advance(2).unwrap();
+                    simulation.populations().unwrap()
+                };
+                let expected = end(begin());
+                let checkpoint = begin().checkpoint().unwrap();
+                let resumed = end(Simulation::resume(checkpoint).unwrap());
+                assert!(resumed == expected, "{what}: from a checkpoint");
+                let mut looked_at = begin();
+                looked_at.moments().unwrap();
+                looked_at.face_fluxes().unwrap();
+                assert!(end(looked_at) == expected, "{what}: looked at");
+            }
+        }
+    }
+}
+
 #[test]
 fn all_backends_agree_on_every_kind_of_problem() {
     for (name, problem, dt) in assorted() {

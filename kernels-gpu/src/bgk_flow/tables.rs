@@ -88,7 +88,7 @@ kernel! {
     /// **Block**: 32 places of the padded plane, one a lane; its warps share the chunks of partial sums and the nodes of the axes. Everything but the
     /// exponentials is f64, and these are taken in the precision of the tables, so that the Maxwellian's moments are right for the table as it is.
     /// **Cost**: reads the partial sums once; an exponential for each node of the axes and Newton step, twice as much to write the tables.
-    /// **Order**: a warp adds every fourth or eighth chunk, and the warps' sums are added in turn: the same bits each time.
+    /// **Order**: the warps take chunks in turn, and their sums are added in turn: the same bits each time.
     /// **No race**: lanes own places; shared memory is written by its owner and read by the block on either side of barriers. One thread counts the steps.
     pub fn equilibrium<T: Real>(
         t, partial: In<T>, axes: In<f64>, state: InOut<f64>, tables: InOut<T>, clock: InOut<u32>; shape: FlowShape, rule: Relaxing,
@@ -108,6 +108,7 @@ kernel! {
     }
 }
 
+/// What [`equilibrium()`] does, with what only Shakhov's model needs where that is meant.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
