@@ -351,32 +351,26 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         let (partial, axes) = (&self.partial, &self.nodes_weights);
         let (state, tables) = (&mut self.state, &mut self.tables[fresh]);
         let (clock, shape) = (&mut self.clock, self.shape);
+        macro_rules! launch {
+            ($kernel:ident) => {
+                self.machine.launch(
+                    grid,
+                    kernels::$kernel {
+                        partial,
+                        axes,
+                        state,
+                        tables,
+                        clock,
+                        shape,
+                        rule,
+                    },
+                )
+            };
+        }
         if shape.shakhov == 0 {
-            self.machine.launch(
-                grid,
-                kernels::equilibrium {
-                    partial,
-                    axes,
-                    state,
-                    tables,
-                    clock,
-                    shape,
-                    rule,
-                },
-            )
+            launch!(equilibrium)
         } else {
-            self.machine.launch(
-                grid,
-                kernels::equilibrium_shakhov {
-                    partial,
-                    axes,
-                    state,
-                    tables,
-                    clock,
-                    shape,
-                    rule,
-                },
-            )
+            launch!(equilibrium_shakhov)
         }
     }
 
@@ -457,14 +451,14 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         )
     }
 
-    /// The partial sums of the present populations, by which [`look_at_faces`](Self::look_at_faces) knows what leaves after a march, where something else took
-    /// their place: the same to the bit as the step before left them.
-    fn renew_partial_sums(&mut self) -> Result<()> {
+    /// The tables of the step to come, of the sums that the state holds, where others took their place. After a march
+    /// [`look_at_faces`](Self::look_at_faces) wants the partial sums too: they are the same to the bit as the step before left them.
+    fn make_ready(&mut self) -> Result<()> {
         if self.share.march.is_some() {
             self.equilibrium(self.relaxing(0.0, 0, 0))?;
             self.pass(true, self.shape)?;
         }
-        Ok(())
+        self.equilibrium(self.relaxing(self.next_dt(), 0, 0))
     }
 
     /// What leaves through the faces in the coming step, and what walls send back.
@@ -842,8 +836,7 @@ impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
             let own = SUMS_BGK as usize * self.problem.space.cells();
             sums[..own].copy_from_slice(&state[..own]);
         }
-        self.renew_partial_sums()?;
-        self.equilibrium(self.relaxing(self.next_dt(), 0, 0))?;
+        self.make_ready()?;
         Ok(moments_of_sums(&self.problem, &sums))
     }
 
@@ -949,9 +942,7 @@ impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
         self.machine.write(&mut self.f[self.now], &words)?;
         if same {
             self.machine.write(&mut self.state, &padded(state))?;
-            self.renew_partial_sums()?;
-            let rule = self.relaxing(self.next_dt(), 0, 0);
-            self.equilibrium(rule)
+            self.make_ready()
         } else {
             // The bits cannot be the same.
             self.sum_up()

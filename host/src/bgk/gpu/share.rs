@@ -250,9 +250,7 @@ mod tests {
         engine.share = Share::new::<T>(&shape, true, sloped, share(march));
         let sums = shape.count_x * engine.share.sums(&shape) * shape.plane();
         engine.partial = engine.machine.allocate(sums as usize).expect("memory");
-        engine.renew_partial_sums().expect("sums");
-        let rule = engine.relaxing(0.01, 0, 0);
-        engine.equilibrium(rule).expect("tables");
+        engine.make_ready().expect("sums and tables");
         engine.advance(3).expect("steps");
         engine.save().expect("populations").populations
     }
