@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::engine::StepPlan;
+use super::newton::{Maxwellians, Row, TOGETHER};
 use super::{DiscreteMaxwellian, HeatTerm, Model, Problem, State, heat_vector};
 use crate::error::{Error, Result};
 
@@ -89,87 +90,141 @@ pub(super) fn fields(problem: &Problem, sums: &[f64]) -> [Vec<f64>; 4] {
     fields
 }
 
-/// What the relaxation of a cell needs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Relaxation {
-    /// The Maxwellian.
-    pub(super) maxwellian: DiscreteMaxwellian,
+/// What the relaxation of [`TOGETHER`] cells needs, or of as many as are left.
+#[derive(Clone, Debug)]
+pub(super) struct Relaxations {
+    /// The Maxwellians.
+    pub(super) maxwellians: Maxwellians,
     /// `e^(-nu dt)`.
-    pub(super) keep: f64,
+    pub(super) keep: Row,
     /// `1 - e^(-nu dt)`.
-    pub(super) give: f64,
-    /// Shakhov's term with the share `e^(-Pr nu dt) - e^(-nu dt)`: 0 for BGK.
-    pub(super) heat: HeatTerm,
+    pub(super) give: Row,
+    /// Shakhov's terms with the share `e^(-Pr nu dt) - e^(-nu dt)`: none for BGK.
+    pub(super) heat: Vec<HeatTerm>,
 }
 
-/// The relaxation of all cells, from their sums. `previous` holds the Maxwellians of the step before, from which Newton's method starts.
+impl Relaxations {
+    /// Those of all cells with Maxwellians `of` them alone, from which Newton's method starts: nothing relaxes yet.
+    pub(super) fn starting(
+        problem: &Problem,
+        of: impl Fn(usize) -> DiscreteMaxwellian,
+    ) -> Vec<Self> {
+        let cells = problem.space.cells();
+        let first = (0..cells).step_by(TOGETHER);
+        first
+            .map(|first| {
+                let here = TOGETHER.min(cells - first);
+                let heat = match problem.gas.model {
+                    Model::Bgk => 0,
+                    Model::Shakhov => here,
+                };
+                Self {
+                    maxwellians: Maxwellians::new(here, |i| of(first + i)),
+                    keep: [1.0; TOGETHER],
+                    give: [0.0; TOGETHER],
+                    heat: vec![HeatTerm::default(); heat],
+                }
+            })
+            .collect()
+    }
+}
+
+/// The relaxation of all cells, from their sums. Newton's method starts from the Maxwellians that are there, of the step before; where there are none,
+/// from those of the continuum.
 ///
 /// # Errors
 /// A cell whose state is none, or has no discrete Maxwellian.
-pub(super) fn relaxations(
+pub(super) fn relax_all(
     problem: &Problem,
     plan: &StepPlan,
     sums: &[f64],
-    previous: &[Relaxation],
     step: u64,
-) -> Result<Vec<Relaxation>> {
-    let cells = problem.space.cells();
-    let streams_only = step == 0 && plan.relaxed;
-    (0..cells)
-        .into_par_iter()
-        .with_min_len(64)
-        .map(|cell| {
-            let state = state(problem, sums, cell);
-            if !(state.density > 0.0
-                && state.temperature > 0.0
-                && state.density.is_finite()
-                && state.temperature.is_finite())
-            {
-                let (ix, iy) = (cell % problem.space.nx(), cell / problem.space.nx());
-                return Err(Error::Numerical(format!(
-                    "the gas is no longer in a state after step {step}: density {:e}, temperature {:e} in cell ({ix}, {iy})",
-                    state.density, state.temperature
-                )));
+    all: &mut Vec<Relaxations>,
+) -> Result<()> {
+    if all.is_empty() {
+        *all = Relaxations::starting(problem, |cell| {
+            DiscreteMaxwellian::sampled(&problem.velocity, state(problem, sums, cell))
+        });
+    }
+    all.par_iter_mut()
+        .enumerate()
+        .try_for_each(|(k, block)| relax(problem, plan, sums, step, k * TOGETHER, block))
+}
+
+/// The relaxation of the cells from `first` on.
+fn relax(
+    problem: &Problem,
+    plan: &StepPlan,
+    sums: &[f64],
+    step: u64,
+    first: usize,
+    block: &mut Relaxations,
+) -> Result<()> {
+    let space = &problem.velocity;
+    let maxwellians = &mut block.maxwellians;
+    for i in 0..maxwellians.cells {
+        let state = state(problem, sums, first + i);
+        if !(state.density > 0.0
+            && state.temperature > 0.0
+            && state.density.is_finite()
+            && state.temperature.is_finite())
+        {
+            let nx = problem.space.nx();
+            let (ix, iy) = ((first + i) % nx, (first + i) / nx);
+            return Err(Error::Numerical(format!(
+                "the gas is no longer in a state after step {step}: density {:e}, temperature {:e} in cell ({ix}, {iy})",
+                state.density, state.temperature
+            )));
+        }
+        if problem.conservative {
+            maxwellians.set_state(i, state);
+        } else {
+            maxwellians.set(i, &DiscreteMaxwellian::sampled(space, state));
+        }
+    }
+    if problem.conservative {
+        let found = maxwellians.conserve(space);
+        for (i, found) in found.into_iter().enumerate().take(maxwellians.cells) {
+            if !found {
+                let afresh = DiscreteMaxwellian::conservative(space, maxwellians.state(i))?;
+                maxwellians.set(i, &afresh);
             }
-            let maxwellian = if !problem.conservative {
-                DiscreteMaxwellian::sampled(&problem.velocity, state)
-            } else if let Some(before) = previous.get(cell) {
-                before.maxwellian.follow(&problem.velocity, state)?
-            } else {
-                DiscreteMaxwellian::conservative(&problem.velocity, state)?
-            };
-            let time = if streams_only {
-                0.0
-            } else {
-                plan.dt
-                    * problem
-                        .gas
-                        .relaxation_frequency(state.density, state.temperature)
-            };
-            let keep = (-time).exp();
-            let heat = match problem.gas.model {
-                Model::Bgk => HeatTerm::default(),
-                Model::Shakhov => {
-                    let share = (-problem.gas.prandtl * time).exp() - keep;
-                    let mut q = heat_flux(&state, sums, cells, cell);
-                    if problem.velocity.flow() < 2 {
-                        // Half of an axis has other sums.
-                        q[1] = 0.0;
-                    }
-                    let g = heat_vector(&state, q, share);
-                    if problem.conservative {
-                        HeatTerm::conservative(&problem.velocity, &maxwellian, g)
-                    } else {
-                        HeatTerm::sampled(g, state.temperature)
-                    }
-                }
-            };
-            Ok(Relaxation {
-                maxwellian,
-                keep,
-                give: -(-time).exp_m1(),
-                heat,
-            })
-        })
-        .collect()
+        }
+    }
+    // The first step of relaxed populations only streams.
+    let streams_only = step == 0 && plan.relaxed;
+    let time = |i: usize| match streams_only {
+        true => 0.0,
+        false => {
+            let (density, temperature) = (maxwellians.density[i], maxwellians.temperature[i]);
+            plan.dt * problem.gas.relaxation_frequency(density, temperature)
+        }
+    };
+    for i in 0..maxwellians.cells {
+        let time = time(i);
+        block.keep[i] = (-time).exp();
+        block.give[i] = -(-time).exp_m1();
+    }
+    if problem.gas.model == Model::Shakhov {
+        let cells = problem.space.cells();
+        let vector = |i: usize| {
+            let state = maxwellians.state(i);
+            let mut q = heat_flux(&state, sums, cells, first + i);
+            if space.flow() < 2 {
+                // Half of an axis has other sums.
+                q[1] = 0.0;
+            }
+            let share = (-problem.gas.prandtl * time(i)).exp() - block.keep[i];
+            heat_vector(&state, q, share)
+        };
+        if problem.conservative {
+            let heat = &mut block.heat;
+            HeatTerm::conservative_all(space, maxwellians, vector, |i, term| heat[i] = term);
+        } else {
+            for (i, heat) in block.heat.iter_mut().enumerate() {
+                *heat = HeatTerm::sampled(vector(i), maxwellians.temperature[i]);
+            }
+        }
+    }
+    Ok(())
 }

@@ -1,13 +1,8 @@
 //! Maxwellians on the nodes of a velocity space.
 
-#![allow(
-    clippy::needless_range_loop,
-    reason = "a lane index runs over several arrays at once, which the compiler makes vectors of"
-)]
-
 use serde::{Deserialize, Serialize};
 
-use super::lanes::{self, LANES, LaneReal};
+use super::newton::Maxwellians;
 use super::{Inner, State, VelocitySpace};
 use crate::error::{Error, Result};
 
@@ -50,79 +45,6 @@ impl Factors {
         self.x[jx] * self.y[jy] * self.inner[m]
     }
 }
-
-/// Moments of one factor: `<w>`, the variance of w, its covariance with w^2, `<w^2>` and the variance of w^2.
-struct AxisMoments {
-    sum: f64,
-    mean: f64,
-    variance: f64,
-    covariance: f64,
-    square: f64,
-    variance_of_square: f64,
-}
-
-fn axis_moments(nodes: &[f64], weights: &[f64], mean: f64, slope: f64, c: f64) -> AxisMoments {
-    let sums: [f64; 5] = lanes::on_widest(Powers {
-        nodes,
-        weights,
-        mean,
-        slope,
-        c,
-    });
-    let [s0, ..] = sums;
-    let [_, m1, m2, m3, m4] = sums.map(|sum| sum / s0);
-    AxisMoments {
-        sum: s0,
-        mean: m1,
-        variance: m2 - m1 * m1,
-        covariance: m3 - m1 * m2,
-        square: m2,
-        variance_of_square: m4 - m2 * m2,
-    }
-}
-
-/// The sums of `w^k exp(b w - c w^2)`, k < N, over the nodes of an axis: eight nodes at a time, for every cell needs them a few times in every step.
-struct Powers<'a, const N: usize> {
-    nodes: &'a [f64],
-    weights: &'a [f64],
-    mean: f64,
-    slope: f64,
-    c: f64,
-}
-
-impl<const N: usize> lanes::Job for Powers<'_, N> {
-    type Output = [f64; N];
-
-    #[inline(always)]
-    fn run<const FUSED: bool>(self) -> [f64; N] {
-        let mut sums = [[0.0; LANES]; N];
-        for (nodes, weights) in self.nodes.chunks(LANES).zip(self.weights.chunks(LANES)) {
-            // Lanes past the end have no weight.
-            let (mut w, mut weight) = ([0.0; LANES], [0.0; LANES]);
-            w[..nodes.len()].copy_from_slice(nodes);
-            weight[..weights.len()].copy_from_slice(weights);
-            let mut exponent = [0.0; LANES];
-            for l in 0..LANES {
-                w[l] -= self.mean;
-                exponent[l] = w[l] * (self.slope - self.c * w[l]);
-            }
-            let mut term = f64::exp_lanes::<FUSED>(exponent);
-            for l in 0..LANES {
-                term[l] *= weight[l];
-            }
-            for sum in &mut sums {
-                for l in 0..LANES {
-                    sum[l] += term[l];
-                    term[l] *= w[l];
-                }
-            }
-        }
-        sums.map(|lanes| lanes.iter().sum())
-    }
-}
-
-/// Newton steps after which a Maxwellian counts as not there; from the continuum's values two or three do, far from them some more.
-const MOST_STEPS: usize = 60;
 
 impl DiscreteMaxwellian {
     /// The Maxwellian of a state, with its moments on the nodes if `conservative`, else as in the continuum.
@@ -172,66 +94,19 @@ impl DiscreteMaxwellian {
             .or_else(|_| Self::conservative(space, state))
     }
 
-    fn corrected(mut self, space: &VelocitySpace) -> Result<Self> {
+    fn corrected(self, space: &VelocitySpace) -> Result<Self> {
+        let mut one = Maxwellians::new(1, |_| self);
+        let [found, ..] = one.conserve(space);
+        if found {
+            return Ok(one.get(0));
+        }
         let State {
             density,
-            velocity,
+            velocity: [ux, uy],
             temperature,
         } = self.state;
-        let integrated = space.integrated() as f64;
-        let (mut last, mut improving) = (f64::INFINITY, true);
-        for _ in 0..MOST_STEPS {
-            let c = self.steepness;
-            let mut product = 1.0;
-            let mut energy = integrated / (2.0 * c) - 1.5 * temperature;
-            let mut spread = integrated / (2.0 * c * c);
-            let mut flow = [(0.0, 0.0, 1.0); 2];
-            for (d, axis) in space.axes().iter().enumerate() {
-                let moves = d < space.flow();
-                let (mean, slope) = if moves {
-                    (velocity[d], self.slope[d])
-                } else {
-                    (0.0, 0.0)
-                };
-                let m = axis_moments(axis.nodes(), axis.weights(), mean, slope, c);
-                product *= m.sum;
-                energy += m.square;
-                spread += m.variance_of_square;
-                if moves {
-                    flow[d] = (m.mean, m.covariance, m.variance);
-                }
-            }
-            let size = flow
-                .iter()
-                .map(|(mean, ..)| mean.abs() / temperature.sqrt())
-                .fold(energy.abs() / temperature, f64::max);
-            self.amplitude = density / product;
-            // Quadratic convergence ends in roundoff, which this notices by the residual no longer falling.
-            if size < 1e-15 || (size < 1e-12 && size >= last && !improving) {
-                return Ok(self);
-            }
-            if !size.is_finite() {
-                break;
-            }
-            improving = size < last;
-            last = size.min(last);
-            let (mut right, mut left) = (energy, spread);
-            for (mean, covariance, variance) in flow {
-                right -= covariance * mean / variance;
-                left -= covariance * covariance / variance;
-            }
-            let change = (right / left).clamp(-0.5 * c, c);
-            for (slope, (mean, covariance, variance)) in self.slope.iter_mut().zip(flow) {
-                *slope += (covariance * change - mean) / variance;
-            }
-            self.steepness += change;
-        }
-        if last < 1e-12 {
-            return Ok(self);
-        }
         Err(Error::Numerical(format!(
-            "no discrete Maxwellian of density {density:.6}, velocity ({:.6}, {:.6}) and temperature {temperature:.6} exists on the velocity nodes; use more nodes or a box around them",
-            velocity[0], velocity[1]
+            "no discrete Maxwellian of density {density:.6}, velocity ({ux:.6}, {uy:.6}) and temperature {temperature:.6} exists on the velocity nodes; use more nodes or a box around them"
         )))
     }
 
@@ -312,6 +187,38 @@ impl HeatTerm {
         maxwellian: &DiscreteMaxwellian,
         g: [f64; 2],
     ) -> Self {
+        let one = Maxwellians::new(1, |_| *maxwellian);
+        let mut term = Self::default();
+        Self::conservative_all(space, &one, |_| g, |_, found| term = found);
+        term
+    }
+
+    /// The same of many cells, given the g of each: `put` takes it.
+    pub(super) fn conservative_all(
+        space: &VelocitySpace,
+        maxwellians: &Maxwellians,
+        g: impl Fn(usize) -> [f64; 2],
+        mut put: impl FnMut(usize, Self),
+    ) {
+        let axes: Vec<_> = (0..space.axes().len())
+            .map(|d| maxwellians.mean_powers(space, d))
+            .collect();
+        for i in 0..maxwellians.cells {
+            let means = axes.iter().map(|powers| powers.map(|power| power[i]));
+            put(
+                i,
+                Self::without_invariants(space, &maxwellians.get(i), means, g(i)),
+            );
+        }
+    }
+
+    /// The term less its multiples of the invariants, given the Maxwellian's means of `c_i^k`, k < 6, along each axis.
+    fn without_invariants(
+        space: &VelocitySpace,
+        maxwellian: &DiscreteMaxwellian,
+        means: impl Iterator<Item = [f64; 6]>,
+        g: [f64; 2],
+    ) -> Self {
         let t = maxwellian.state.temperature;
         let c = maxwellian.steepness;
         // Means of c_i^k for the flow's axes, and of S and S^2 for the sum of squares along the others.
@@ -321,22 +228,8 @@ impl HeatTerm {
             rest_square += mean_square + 2.0 * rest * mean;
             rest += mean;
         };
-        for (d, axis) in space.axes().iter().enumerate() {
-            let moves = d < space.flow();
-            let (mean, slope) = if moves {
-                (maxwellian.state.velocity[d], maxwellian.slope[d])
-            } else {
-                (0.0, 0.0)
-            };
-            let sums: [f64; 6] = lanes::on_widest(Powers {
-                nodes: axis.nodes(),
-                weights: axis.weights(),
-                mean,
-                slope,
-                c,
-            });
-            let means = sums.map(|sum| sum / sums[0]);
-            if moves {
+        for (d, means) in means.enumerate() {
+            if d < space.flow() {
                 powers[d] = means;
             } else {
                 add(means[2], means[4]);

@@ -45,6 +45,7 @@ mod lanes;
 mod maxwellian;
 mod model;
 mod moments;
+mod newton;
 mod problem;
 pub mod quadrature;
 mod reference;

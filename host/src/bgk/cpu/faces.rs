@@ -1,14 +1,16 @@
 //! The faces of space: what leaves through them, and what comes in.
 
+use std::ops::Range;
+
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 
 use super::super::engine::FaceFlux;
 use super::super::{Boundary, DiscreteMaxwellian};
-use super::Layout;
-use super::pass::Step;
-use super::rows::outflow;
+use super::pass::{Scratch, Step};
+use super::rows::{outflow, vectorised};
 use super::stored::Stored;
+use super::{Layout, Tables};
 use crate::error::Result;
 
 /// One face.
@@ -20,7 +22,7 @@ pub(super) struct Face<T> {
     density: Vec<T>,
     /// `1 - alpha`: what is mirrored of what leaves.
     mirrored: T,
-    /// Relaxed populations near the face, `[node][row][distance]`, of a face that mirrors.
+    /// Relaxed populations near the face, `[node][distance][row]`, of a face that mirrors.
     images: Vec<T>,
     /// What comes in in a step at unit density: mass, and all that it carries.
     unit: FaceFlux,
@@ -38,6 +40,11 @@ impl<T: Real> Face<T> {
     /// Whether the cells beyond the face have slopes.
     pub(super) fn sloped(&self) -> bool {
         matches!(self.kind, Kind::Mirror | Kind::Periodic)
+    }
+
+    /// Whether what leaves comes in again through the face opposite.
+    pub(super) fn is_periodic(&self) -> bool {
+        self.kind == Kind::Periodic
     }
 
     fn rows(&self) -> usize {
@@ -61,7 +68,7 @@ impl<T: Real> Face<T> {
         if !self.images.is_empty() {
             let image = layout.nodes[node].mirrored(layout.shape, direction);
             let depth = layout.pad[direction];
-            value += self.mirrored * self.images[(image * self.rows() + row) * depth + d];
+            value += self.mirrored * self.images[(image * depth + d) * self.rows() + row];
         }
         value
     }
@@ -90,28 +97,11 @@ impl<T: Real> Face<T> {
         }
     }
 
-    /// Fills the rows of a plane beyond this face, the low (0) or the high (1) along y.
+    /// The row of cells at the distance `d` beyond this face along y, from which molecules come in.
     #[inline(always)]
-    pub(super) fn fill_rows(&self, layout: &Layout<T>, node: usize, side: usize, plane: &mut [T]) {
-        let (pad, ny, nx) = (layout.pad[1], layout.ny, layout.nx);
-        let comes_in = (layout.nodes[node].v[1] > 0.0) == (side == 0);
-        for d in 0..pad {
-            let at = if side == 0 { pad - 1 - d } else { pad + ny + d };
-            let copied = match self.kind {
-                Kind::Periodic => Some(if side == 0 { pad + ny - 1 - d } else { pad + d }),
-                Kind::Inflow | Kind::Wall if !comes_in => {
-                    Some(if side == 0 { pad } else { pad + ny - 1 })
-                }
-                _ => None,
-            };
-            match copied {
-                Some(from) => plane.copy_within(from * nx..(from + 1) * nx, at * nx),
-                None => {
-                    for ix in 0..nx {
-                        plane[at * nx + ix] = self.incoming(layout, node, ix, d, 1);
-                    }
-                }
-            }
+    pub(super) fn beyond(&self, layout: &Layout<T>, node: usize, d: usize, out: &mut [T]) {
+        for (ix, out) in out.iter_mut().enumerate() {
+            *out = self.incoming(layout, node, ix, d, 1);
         }
     }
 }
@@ -186,13 +176,28 @@ pub(super) fn update<T: Real, P: Stored<T>>(
     let layout = step.layout;
     let depth = layout.pad[direction];
     let width = layout.problem.space.step(direction);
-    for (side, face) in faces.iter_mut().enumerate() {
+    let fluxes = &mut fluxes[2 * direction..][..2];
+    let both = faces.par_iter_mut().zip(fluxes).enumerate();
+    both.for_each(|(side, (face, flux))| {
         if face.kind == Kind::Periodic {
-            continue;
+            return;
         }
         let rows = face.rows();
         let count_m = layout.shape[2];
         let mirrored = face.mirrored.to_f64();
+        // The tables of the columns of cells at a face along x.
+        let farthest = layout.courant[direction].iter().map(|c| c.whole).max();
+        let reach = match (direction, face.images.is_empty()) {
+            (0, true) => farthest.map_or(0, |whole| whole + 2).min(layout.nx),
+            (0, false) => depth.min(layout.nx),
+            _ => 0,
+        };
+        let columns: Vec<[Tables<T>; 2]> = (0..reach)
+            .map(|d| {
+                let ix = if side == 0 { d } else { layout.nx - 1 - d };
+                [step.tables, step.before].map(|tables| tables.column(ix, layout.nx))
+            })
+            .collect();
         // Tasks are whole pairs (j_x, j_y); their number does not depend on that of the threads.
         let per_task = layout.pairs().div_ceil(64).max(1) * count_m;
         let mut none = Vec::new();
@@ -208,9 +213,14 @@ pub(super) fn update<T: Real, P: Stored<T>>(
             .map(|(task, images)| {
                 let first = task * per_task;
                 let nodes = first..(first + per_task).min(layout.nodes.len());
+                let mut found = Leaving {
+                    mass: vec![0.0; rows],
+                    ..Leaving::default()
+                };
                 leaving(
-                    step, direction, side, f, known, nodes, rows, mirrored, images,
-                )
+                    step, direction, side, f, known, nodes, mirrored, images, &columns, &mut found,
+                );
+                found
             })
             .collect();
         let mut total = Leaving {
@@ -225,7 +235,6 @@ pub(super) fn update<T: Real, P: Stored<T>>(
             total.back += part.back;
         }
         let scale = width / (layout.plan.dt * rows as f64);
-        let flux = &mut fluxes[2 * direction + side];
         let mut add = |part: FaceFlux, factor: f64| {
             *flux += FaceFlux {
                 mass: factor * part.mass,
@@ -250,86 +259,95 @@ pub(super) fn update<T: Real, P: Stored<T>>(
             }
             Kind::Mirror | Kind::Periodic => {}
         }
-    }
+    });
 }
 
-#[allow(clippy::too_many_arguments, reason = "the parts of one sweep")]
-fn leaving<T: Real, P: Stored<T>>(
-    step: &Step<'_, T>,
-    direction: usize,
-    side: usize,
-    f: &[P],
-    known: &[Face<T>],
-    nodes: std::ops::Range<usize>,
-    rows: usize,
-    mirrored: f64,
-    images: &mut [T],
-) -> Leaving {
-    let layout = step.layout;
-    let (nx, ny) = (layout.nx, layout.ny);
-    let depth = layout.pad[direction];
-    let mut found = Leaving {
-        mass: vec![0.0; rows],
-        ..Leaving::default()
-    };
-    let mut near = vec![T::ZERO; rows * depth];
-    let mut row = vec![T::ZERO; nx + 2 * layout.pad[0]];
-    let (mut passes, mut shifted) = (vec![T::ZERO; nx + 1], vec![T::ZERO; nx]);
-    let first = nodes.start;
-    for index in nodes {
-        let node = &layout.nodes[index];
-        let leaves = (node.v[direction] > 0.0) == (side == 1);
-        if !leaves && images.is_empty() {
-            continue;
-        }
-        let courant = layout.courant[direction][[node.jx, node.jy][direction]];
-        // No farther than is asked for: two cells beyond the shift for images, one for a slope.
-        let reach = if images.is_empty() {
-            courant.whole + 1 + usize::from(layout.sloped() && courant.whole > 0)
-        } else {
-            depth
+vectorised! {
+    /// Adds what leaves through a face from some nodes to `found`, and keeps what it mirrors. `known` are the faces along x, when this is along y.
+    fn leaving<T: Real, P: Stored<T>>(
+        step: &Step<'_, T>,
+        direction: usize,
+        side: usize,
+        f: &[P],
+        known: &[Face<T>],
+        nodes: Range<usize>,
+        mirrored: f64,
+        images: &mut [T],
+        columns: &[[Tables<T>; 2]],
+        found: &mut Leaving,
+    ) {
+        let layout = step.layout;
+        let ([_, _, count_m], cells) = (layout.shape, layout.cells());
+        let (nx, ny, rows) = (layout.nx, layout.ny, found.mass.len());
+        let depth = layout.pad[direction];
+        // What is at each distance from the face, row by row.
+        let mut near = vec![T::ZERO; rows * depth];
+        let mut scratch = match direction {
+            0 => Scratch::new(layout, ny, 0, P::DEVIATIONS),
+            _ => Scratch::of_rows(layout, P::DEVIATIONS),
         };
-        for d in 0..reach {
-            if direction == 0 {
-                let ix = if side == 0 { d } else { nx - 1 - d };
-                for iy in 0..rows {
-                    near[iy * depth + d] = step.relaxed(f, index, iy * nx + ix);
-                }
+        let mut column = vec![P::default(); if direction == 0 { ny } else { 0 }];
+        let [mut out, mut back] = [vec![T::ZERO; rows], vec![T::ZERO; rows]];
+        for pair in nodes.start / count_m..nodes.end / count_m {
+            let of_pair = &layout.nodes[pair * count_m..][..count_m];
+            let (node, image) = (&of_pair[0], of_pair[0].mirrored(layout.shape, direction));
+            let leaves = (node.v[direction] > 0.0) == (side == 1);
+            if !leaves && images.is_empty() {
+                continue;
+            }
+            let courant = layout.courant[direction][[node.jx, node.jy][direction]];
+            // No farther than is asked for: two cells beyond the shift for images, one for a slope.
+            let reach = if images.is_empty() {
+                courant.whole + 1 + usize::from(layout.sloped() && courant.whole > 0)
             } else {
-                let iy = if side == 0 { d } else { ny - 1 - d };
-                let pad = layout.pad[0];
-                for ix in 0..nx {
-                    row[pad + ix] = step.relaxed(f, index, iy * nx + ix);
+                depth
+            };
+            for (m, node) in of_pair.iter().enumerate() {
+                let index = pair * count_m + m;
+                let f = &f[index * cells..][..cells];
+                for (d, near) in near.chunks_exact_mut(rows).enumerate().take(reach) {
+                    let j = [node.jx, node.jy];
+                    if direction == 0 {
+                        let ix = if side == 0 { d } else { nx - 1 - d };
+                        let [tables, before] = &columns[d];
+                        let step = Step { tables, before, ..*step };
+                        for (iy, stored) in column.iter_mut().enumerate() {
+                            *stored = f[iy * nx + ix];
+                        }
+                        step.prepare::<P>(j, 0..ny, &mut scratch);
+                        step.relax(index, 0..ny, &column, &mut scratch);
+                        near.copy_from_slice(&scratch.row);
+                    } else {
+                        let iy = if side == 0 { d } else { ny - 1 - d };
+                        let here = iy * nx..(iy + 1) * nx;
+                        step.prepare::<P>(j, here.clone(), &mut scratch);
+                        let along_x = step.shift_x(node.jx, known);
+                        step.shifted(&along_x, known, index, iy, &f[here], &mut scratch, near);
+                    }
                 }
-                for (side, face) in known.iter().enumerate() {
-                    face.fill(layout, index, iy, side, &mut row);
+                if leaves {
+                    let fraction = T::from_f64(courant.fraction);
+                    outflow(&mut out, &near, courant.whole, fraction, layout.sloped());
+                    // What is mirrored has no slopes beyond the face.
+                    let mut both = [0.0; 2];
+                    if mirrored > 0.0 {
+                        outflow(&mut back, &near, courant.whole, fraction, false);
+                    }
+                    for (mass, (out, back)) in found.mass.iter_mut().zip(out.iter().zip(&back)) {
+                        let (out, back) = (out.to_f64(), back.to_f64());
+                        *mass += node.mass * (out - mirrored * back);
+                        both[0] += out;
+                        both[1] += back;
+                    }
+                    let [all, all_back] = both;
+                    found.out += node.carries(all);
+                    found.back += layout.nodes[image + m].carries(all_back);
                 }
-                step.shift_x(node.jx, known)
-                    .run(&row, &mut passes, &mut shifted);
-                for ix in 0..nx {
-                    near[ix * depth + d] = shifted[ix];
+                if !images.is_empty() {
+                    images[(index - nodes.start) * rows * depth..][..rows * depth]
+                        .copy_from_slice(&near);
                 }
             }
-        }
-        if leaves {
-            let fraction = T::from_f64(courant.fraction);
-            let image = &layout.nodes[node.mirrored(layout.shape, direction)];
-            let (mut all, mut all_back) = (0.0, 0.0);
-            for (r, mass) in found.mass.iter_mut().enumerate() {
-                let at = |d: usize| near[r * depth + d];
-                let out = outflow(at, courant.whole, fraction, layout.sloped()).to_f64();
-                // What is mirrored has no slopes beyond the face.
-                let back = outflow(at, courant.whole, fraction, false).to_f64();
-                *mass += node.mass * (out - mirrored * back);
-                all += out;
-                all_back += back;
-            }
-            found.out += node.carries(all);
-            found.back += image.carries(all_back);
-        }
-        if !images.is_empty() {
-            images[(index - first) * rows * depth..][..rows * depth].copy_from_slice(&near);
         }
     }
-    found
 }

@@ -1,14 +1,23 @@
 //! The pass over a chunk of nodes.
+//!
+//! A line is relaxed, shifted and summed node by node. In a plane all nodes of a chunk march over the rows side by side, in the order in which molecules
+//! meet them: a row is relaxed and shifted along x, and with the rows before, which each node keeps, it gives the shift along y of the row before it.
+//! So a row's tables and sums serve all nodes of the chunk out of the cache, and nothing but populations comes from memory.
+
+use std::ops::Range;
 
 use rarefy_kernels::Real;
 
-use super::super::equilibrium::{Relaxation, sum};
 use super::faces::Face;
-use super::rows::{RowShift, gather, passing, relax, relax_shakhov, settle};
+use super::rows::{
+    BLOCK, RowShift, Sums, add, call_for, heat_factors, multiply, pass_on, passing, relax,
+    relax_shakhov, vectorised,
+};
 use super::stored::{Known, Rounding, Stored};
 use super::{Layout, Tables};
 
 /// What all chunks of a step share.
+#[derive(Clone, Copy)]
 pub(super) struct Step<'a, T> {
     pub(super) layout: &'a Layout<T>,
     pub(super) tables: &'a Tables<T>,
@@ -16,74 +25,117 @@ pub(super) struct Step<'a, T> {
     pub(super) before: &'a Tables<T>,
     pub(super) scales: &'a [[T; 2]],
     pub(super) seed: u32,
-    /// Shakhov's polynomial of each cell, with the Maxwellian's share in its constant, and the mean velocity:
-    /// `p_0, p_x, p_y, q_0, q_x, q_y, u_x, u_y`.
-    pub(super) heat: &'a [[T; 8]],
 }
 
-/// The Shakhov model's polynomials of all cells.
-pub(super) fn heat_terms<T: Real>(relaxations: &[Relaxation]) -> Vec<[T; 8]> {
-    relaxations
-        .iter()
-        .map(|r| {
-            let (heat, [ux, uy]) = (r.heat, r.maxwellian.state.velocity);
-            let [px, py] = heat.linear;
-            let [qx, qy] = heat.cubic;
-            [r.give + heat.constant, px, py, heat.square, qx, qy, ux, uy].map(T::from_f64)
-        })
-        .collect()
+/// What the rows of a task pass through.
+pub(super) struct Scratch<T> {
+    /// A row with room for `pad` cells beyond its ends.
+    pub(super) row: Vec<T>,
+    pad: usize,
+    passes: Vec<T>,
+    /// What multiplies the innermost factor at a pair (j_x, j_y), and the Shakhov model's factor besides.
+    product: Vec<T>,
+    factors: [Vec<T>; 2],
+    /// Of populations that deviate: their values, and the products of the factors of what they deviate from, in the step before and in this one.
+    values: Vec<T>,
+    plain: [Vec<T>; 2],
 }
 
-impl<T: Real> Step<'_, T> {
-    /// The factor of the Maxwellian at one cell for the pair (j_x, j_y), as `alpha + beta s` with s for the unresolved part of |c|^2.
-    #[inline(always)]
-    fn heat_factor(&self, cell: usize, vx: T, vy: T) -> (T, T) {
-        let [p0, px, py, q0, qx, qy, ux, uy] = self.heat[cell];
-        let (cx, cy) = (vx - ux, vy - uy);
-        let beta = q0 + qx * cx + qy * cy;
-        (p0 + px * cx + py * cy + beta * (cx * cx + cy * cy), beta)
-    }
-
-    /// What multiplies [`Layout::heat_argument`] in a row of cells: 1, or the table of h.
-    #[inline(always)]
-    fn unresolved(&self, cell: usize) -> T {
-        if self.layout.problem.velocity.is_reduced() {
-            self.tables.inner[self.layout.cells() + cell]
-        } else {
-            T::ONE
+impl<T: Real> Scratch<T> {
+    /// For rows of so many cells.
+    pub(super) fn new(layout: &Layout<T>, cells: usize, pad: usize, deviating: bool) -> Self {
+        let row = |wanted: bool| vec![T::ZERO; if wanted { cells } else { 0 }];
+        let [factor, plain] = [layout.shakhov, deviating].map(row);
+        Self {
+            row: vec![T::ZERO; cells + 2 * pad],
+            pad,
+            passes: vec![T::ZERO; cells + 1],
+            product: row(true),
+            factors: [factor.clone(), factor],
+            values: plain.clone(),
+            plain: [plain.clone(), plain],
         }
     }
 
-    /// The relaxed population of one node and cell.
-    pub(super) fn relaxed<P: Stored<T>>(&self, f: &[P], node: usize, cell: usize) -> T {
-        let (layout, tables, cells) = (self.layout, self.tables, self.layout.cells());
-        let n = &layout.nodes[node];
-        let m = tables.x[n.jx * cells + cell]
-            * tables.y[n.jy * cells + cell]
-            * tables.inner[n.m * cells + cell];
-        let share = if layout.shakhov {
-            let (alpha, beta) = self.heat_factor(cell, T::from_f64(n.v[0]), T::from_f64(n.v[1]));
-            alpha + beta * self.unresolved(cell) * layout.heat_argument[n.m]
-        } else if P::DEVIATIONS {
-            tables.give[cell]
+    /// For the rows of the layout.
+    pub(super) fn of_rows(layout: &Layout<T>, deviating: bool) -> Self {
+        Self::new(layout, layout.nx, layout.pad[0], deviating)
+    }
+}
+
+impl<T: Real> Step<'_, T> {
+    /// The populations of a node in the cells, relaxed, of a pair that is [prepared](Self::prepare) there, into the middle of the scratch row.
+    #[inline(always)]
+    pub(super) fn relax<P: Stored<T>>(
+        &self,
+        node: usize,
+        cells: Range<usize>,
+        f: &[P],
+        scratch: &mut Scratch<T>,
+    ) {
+        let (layout, tables) = (self.layout, self.tables);
+        let m = layout.nodes[node].m;
+        let known = self.known::<P>(0, node, cells.clone(), &scratch.plain);
+        let f = P::open(f, &mut scratch.values, known);
+        let out = &mut scratch.row[scratch.pad..][..cells.len()];
+        let (keep, inner) = (&tables.keep()[cells.clone()], &tables.inner(m)[cells]);
+        if layout.shakhov {
+            let [alpha, beta] = &scratch.factors;
+            let s = layout.heat_argument[m];
+            relax_shakhov(out, f, keep, &scratch.product, inner, alpha, beta, s);
         } else {
-            T::ONE
-        };
-        let f = f[node * cells + cell].value(|| {
-            let maxwellian = self.before.maxwellian([n.jx, n.jy, n.m], cells, cell);
-            (maxwellian, self.scales[node])
-        });
-        tables.keep[cell] * f + m * share
+            relax(out, f, keep, &scratch.product, inner);
+        }
     }
 
-    /// What the populations of a node deviate from in the step before (0) or in this one (1), given the product of its factors along x and y.
+    /// Makes ready what the nodes of a pair (j_x, j_y) share in the cells.
+    #[inline(always)]
+    pub(super) fn prepare<P: Stored<T>>(
+        &self,
+        [jx, jy]: [usize; 2],
+        cells: Range<usize>,
+        scratch: &mut Scratch<T>,
+    ) {
+        let (layout, tables) = (self.layout, self.tables);
+        let range = cells.clone();
+        multiply(
+            &mut scratch.product,
+            &tables.x(jx)[range.clone()],
+            &tables.y(jy)[range.clone()],
+        );
+        if P::DEVIATIONS {
+            let before = self.before;
+            multiply(
+                &mut scratch.plain[0],
+                &before.x(jx)[range.clone()],
+                &before.y(jy)[range.clone()],
+            );
+            if !layout.shakhov {
+                for (product, give) in scratch.product.iter_mut().zip(&tables.give()[range]) {
+                    *product *= *give;
+                }
+            }
+        }
+        if layout.shakhov {
+            let velocity = &layout.problem.velocity;
+            let v = [velocity.x().nodes()[jx], velocity.y_nodes()[jy]].map(T::from_f64);
+            let unresolved = velocity
+                .is_reduced()
+                .then(|| &tables.inner(1)[cells.clone()]);
+            let heat = tables.heat().map(|row| &row[cells.clone()]);
+            let [alpha, beta] = &mut scratch.factors;
+            heat_factors(alpha, beta, heat, v, unresolved);
+        }
+    }
+
+    /// What the populations of a node deviate from in the step before (0) or in this one (1), given the products of its factors along x and y in both.
     #[inline(always)]
     fn known<'a, P: Stored<T>>(
         &'a self,
-        product: &'a [T],
         now: usize,
         node: usize,
-        m: usize,
+        cells: Range<usize>,
+        products: &'a [Vec<T>; 2],
     ) -> Known<'a, T> {
         if !P::DEVIATIONS {
             return Known {
@@ -92,29 +144,35 @@ impl<T: Real> Step<'_, T> {
                 scale: [T::ONE; 2],
             };
         }
-        let cells = self.layout.cells();
-        let tables = [self.before, self.tables][now];
         Known {
-            product,
-            inner: &tables.inner[m * cells..][..cells],
+            product: &products[now],
+            inner: &[self.before, self.tables][now].inner(self.layout.nodes[node].m)[cells],
             scale: self.scales[node],
         }
     }
 
-    /// Where the random numbers of a node are found.
+    /// Rounds the new populations of a node in a row of cells, where they are not stored as they are.
     #[inline(always)]
-    fn rounding(&self, node: usize) -> Rounding {
-        let Layout { nx, ny, .. } = *self.layout;
-        let nodes = self.layout.problem.velocity.shape()[2];
-        let (pair, m) = (node / nodes, node % nodes);
-        // Rows of a GPU are whole warps long.
-        let distance = nx.next_multiple_of(32) / 2 * nodes;
-        Rounding {
-            seed: self.seed,
-            first: (pair * distance * ny + m * 32 / 2) as u32,
-            distance: distance as u32,
-            nodes: nodes as u32,
-            nx,
+    fn close<P: Stored<T>>(&self, node: usize, iy: usize, out: &mut [P], scratch: &mut Scratch<T>) {
+        if P::DEVIATIONS {
+            let Layout { nx, ny, .. } = *self.layout;
+            let (cells, n) = (iy * nx..(iy + 1) * nx, &self.layout.nodes[node]);
+            let now = self.tables;
+            multiply(
+                &mut scratch.plain[1],
+                &now.x(n.jx)[cells.clone()],
+                &now.y(n.jy)[cells.clone()],
+            );
+            let nodes = self.layout.shape[2];
+            // Rows of a GPU are whole warps long.
+            let distance = nx.next_multiple_of(32) / 2 * nodes;
+            let rounding = Rounding {
+                seed: self.seed,
+                first: ((node / nodes * ny + iy) * distance + n.m * 32 / 2) as u32,
+                nodes: nodes as u32,
+            };
+            let known = self.known::<P>(1, node, cells, &scratch.plain);
+            P::close(out, &scratch.values, known, rounding);
         }
     }
 
@@ -131,42 +189,30 @@ impl<T: Real> Step<'_, T> {
             sloped: [layout.sloped(), faces[0].sloped(), faces[1].sloped()],
         }
     }
-}
 
-/// Compiles a function for the vector units that a processor may have, and calls the best.
-macro_rules! vectorised {
-    ($(#[$doc:meta])* pub(super) fn $name:ident<$T:ident: Real $(, $P:ident: $bound:path)?>($($arg:ident: $type:ty),* $(,)?) $body:block) => {
-        $(#[$doc])*
-        pub(super) fn $name<$T: Real $(, $P: $bound)?>($($arg: $type),*) {
-            #[inline(always)]
-            fn body<$T: Real $(, $P: $bound)?>($($arg: $type),*) $body
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-                fn widest<$T: Real $(, $P: $bound)?>($($arg: $type),*) {
-                    body($($arg),*);
-                }
-                #[target_feature(enable = "avx2,fma")]
-                fn wide<$T: Real $(, $P: $bound)?>($($arg: $type),*) {
-                    body($($arg),*);
-                }
-                if is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("fma")
-                {
-                    // SAFETY: the processor has the features.
-                    return unsafe { widest($($arg),*) };
-                }
-                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                    // SAFETY: the processor has the features.
-                    return unsafe { wide($($arg),*) };
-                }
-            }
-            body($($arg),*);
+    /// The populations of a node in a row of cells, relaxed and shifted along x, of a pair that is [prepared](Self::prepare) there.
+    #[inline(always)]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "a row, where it lies, and where it goes"
+    )]
+    pub(super) fn shifted<P: Stored<T>>(
+        &self,
+        along_x: &RowShift<T>,
+        faces: &[Face<T>],
+        node: usize,
+        iy: usize,
+        f: &[P],
+        scratch: &mut Scratch<T>,
+        out: &mut [T],
+    ) {
+        let layout = self.layout;
+        self.relax(node, iy * layout.nx..(iy + 1) * layout.nx, f, scratch);
+        for (side, face) in faces.iter().enumerate() {
+            face.fill(layout, node, iy, side, &mut scratch.row);
         }
-    };
+        along_x.run(&scratch.row, &mut scratch.passes, out);
+    }
 }
 
 vectorised! {
@@ -179,185 +225,235 @@ vectorised! {
         sums: &mut [T],
     ) {
         let layout = step.layout;
-        let (nx, ny, cells) = (layout.nx, layout.ny, layout.cells());
-        let [_, count_y, count_m] = layout.shape;
-        let two = layout.problem.space.dimensions() == 2;
-        let [pad_x, pad_y] = layout.pad;
-        let mut row = vec![T::ZERO; nx + 2 * pad_x];
-        let mut passes = vec![T::ZERO; nx + 1];
-        let mut plane = vec![T::ZERO; if two { nx * (ny + 2 * pad_y) } else { 0 }];
-        let mut entering = vec![T::ZERO; nx];
-        let mut leaving = vec![T::ZERO; nx];
-        let mut products = vec![T::ZERO; cells];
-        let mut factors = [vec![T::ZERO; cells], vec![T::ZERO; cells]];
-        // Of populations that deviate: their values, and products of factors of what they deviate from, in this step and the one before.
-        let deviating = if P::DEVIATIONS { cells } else { 0 };
-        let mut values = vec![T::ZERO; deviating];
-        let mut plain = [vec![T::ZERO; deviating], vec![T::ZERO; deviating]];
-        sums.fill(T::ZERO);
-        for (offset, block) in f.chunks_exact_mut(count_m * cells).enumerate() {
-            let pair = first + offset;
-            let (jx, jy) = (pair / count_y, pair % count_y);
-            let v = layout.nodes[pair * count_m].v;
-            let (x, y) = (&step.tables.x[jx * cells..][..cells], &step.tables.y[jy * cells..][..cells]);
-            for i in 0..cells {
-                products[i] = x[i] * y[i];
+        let mut scratch = Scratch::of_rows(layout, P::DEVIATIONS);
+        let per_pair = layout.shape[2] * layout.cells();
+        if layout.problem.space.dimensions() == 1 {
+            sums.fill(T::ZERO);
+            for (offset, f) in f.chunks_exact_mut(per_pair).enumerate() {
+                run_line(step, &faces[0], first + offset, f, sums, &mut scratch);
             }
-            if P::DEVIATIONS {
-                let [before, now] = &mut plain;
-                step.before.multiply(jx, jy, before);
-                now.copy_from_slice(&products);
-                if !layout.shakhov {
-                    for (product, give) in products.iter_mut().zip(&step.tables.give) {
-                        *product *= *give;
-                    }
-                }
-            }
-            if layout.shakhov {
-                let (vx, vy) = (T::from_f64(v[0]), T::from_f64(v[1]));
-                let [alpha, beta] = &mut factors;
-                for i in 0..cells {
-                    (alpha[i], beta[i]) = step.heat_factor(i, vx, vy);
-                    beta[i] *= step.unresolved(i);
-                }
-            }
-            let along_x = step.shift_x(jx, &faces[0]);
-            for (m, stored) in block.chunks_exact_mut(cells).enumerate() {
-                let node = pair * count_m + m;
-                let table = &step.tables.inner[m * cells..][..cells];
-                let known = |now: usize| step.known::<P>(&plain[now], now, node, m);
-                let f = P::open(stored, &mut values, known(0));
-                let weights = layout.pass_weights(jy, m);
-                for iy in 0..ny {
-                    let here = iy * nx..(iy + 1) * nx;
-                    let inside = &mut row[pad_x..pad_x + nx];
-                    let (keep, p, t) = (&step.tables.keep[here.clone()], &products[here.clone()], &table[here.clone()]);
-                    if layout.shakhov {
-                        let (alpha, beta) = (&factors[0][here.clone()], &factors[1][here.clone()]);
-                        relax_shakhov(inside, &f[here.clone()], keep, p, t, alpha, beta, layout.heat_argument[m]);
-                    } else {
-                        relax(inside, &f[here.clone()], keep, p, t);
-                    }
-                    for (side, face) in faces[0].iter().enumerate() {
-                        face.fill(layout, node, iy, side, &mut row);
-                    }
-                    if two {
-                        let out = &mut plane[(pad_y + iy) * nx..][..nx];
-                        along_x.run(&row, &mut passes, out);
-                    } else {
-                        along_x.run(&row, &mut passes, &mut f[here.clone()]);
-                        gather(sums, 0, cells, f, weights);
-                    }
-                }
-                if two {
-                    for (side, face) in faces[1].iter().enumerate() {
-                        face.fill_rows(layout, node, side, &mut plane);
-                    }
-                    let scratch = [&mut entering, &mut leaving];
-                    shift_y(layout, jy, &faces[1], &plane, scratch, f, |iy, f| {
-                        gather(sums, iy * nx, cells, f, weights);
-                    });
-                }
-                if P::DEVIATIONS {
-                    P::close(stored, &values, known(1), step.rounding(node));
-                }
+        } else {
+            // Pairs whose molecules fly up, and those whose fly down, march together.
+            let up = |pair: usize| layout.problem.velocity.y_nodes()[pair % layout.shape[1]] > 0.0;
+            let (mut begin, end) = (first, first + f.len() / per_pair);
+            let mut rest = f;
+            while begin < end {
+                let next = (begin..end)
+                    .find(|&p| up(p) != up(begin))
+                    .unwrap_or(end);
+                let (now, later) = rest.split_at_mut((next - begin) * per_pair);
+                March::new(layout, faces, begin..next)
+                    .run(step, now, sums, begin == first, &mut scratch);
+                (begin, rest) = (next, later);
             }
         }
     }
 }
 
-vectorised! {
-    /// Sums the populations of the pairs from `first` on as they are.
-    pub(super) fn sum_chunk<T: Real>(layout: &Layout<T>, first: usize, f: &mut [T], sums: &mut [T]) {
-        let cells = layout.cells();
-        let [_, count_y, count_m] = layout.shape;
-        sums.fill(T::ZERO);
-        for (offset, block) in f.chunks_exact(count_m * cells).enumerate() {
-            let jy = (first + offset) % count_y;
-            for (m, f) in block.chunks_exact(cells).enumerate() {
-                gather(sums, 0, cells, f, layout.pass_weights(jy, m));
-            }
-        }
-    }
-}
-
-/// Adds what chunks left in the cells from `first` on to the sums of all nodes, rows of `len` cells.
-pub(super) fn add_chunks<T: Real>(
-    layout: &Layout<T>,
-    partial: &[Vec<T>],
-    first: usize,
-    len: usize,
-) -> Vec<f64> {
-    let cells = layout.cells();
-    let mut sums = vec![0.0; layout.sums * len];
-    for (chunk, partial) in partial.iter().enumerate() {
-        let vx = layout.velocity_of(chunk);
-        let part = |k: usize| &partial[k * cells + first..][..len];
-        let mut add = |row: usize, k: usize, factor: f64| {
-            for (sum, part) in sums[row * len..][..len].iter_mut().zip(part(k)) {
-                *sum += factor * part.to_f64();
-            }
-        };
-        add(sum::DENSITY, 0, 1.0);
-        add(sum::MOMENTUM, 0, vx);
-        add(sum::MOMENTUM + 1, 1, 1.0);
-        add(sum::ENERGY, 0, vx * vx);
-        add(sum::ENERGY, 2, 1.0);
-        if layout.shakhov {
-            add(sum::FLUX, 0, vx * vx * vx);
-            add(sum::FLUX, 2, vx);
-            add(sum::FLUX + 1, 1, vx * vx);
-            add(sum::FLUX + 1, 3, 1.0);
-            add(sum::STRESS, 0, vx * vx);
-            add(sum::STRESS + 1, 4, 1.0);
-            add(sum::STRESS + 2, 1, vx);
-        }
-    }
-    sums
-}
-
-/// Shifts a plane of rows along y into `f`, downstream row by row, each of which `sum` sees.
+/// A pair's populations on a line.
 #[inline(always)]
-fn shift_y<T: Real>(
-    layout: &Layout<T>,
-    jy: usize,
+fn run_line<T: Real, P: Stored<T>>(
+    step: &Step<'_, T>,
     faces: &[Face<T>],
-    plane: &[T],
-    scratch: [&mut Vec<T>; 2],
-    f: &mut [T],
-    mut sum: impl FnMut(usize, &[T]),
+    pair: usize,
+    f: &mut [P],
+    sums: &mut [T],
+    scratch: &mut Scratch<T>,
 ) {
-    let (nx, ny, pad) = (layout.nx, layout.ny, layout.pad[1]);
-    let courant = layout.courant[1][jy];
-    let a = T::from_f64(courant.fraction);
-    let forward = layout.problem.velocity.y_nodes()[jy] > 0.0;
-    let [entering, leaving] = scratch;
-    let row = |q: usize| &plane[q * nx..][..nx];
-    let pass = |q: usize, out: &mut Vec<T>| {
-        let (up, down) = if forward {
-            (q - 1, q + 1)
-        } else {
-            (q + 1, q - 1)
-        };
-        let sloped = layout.sloped()
-            && (q >= pad || faces[0].sloped())
-            && (q < pad + ny || faces[1].sloped());
-        passing(out, row(q), row(up), row(down), a, sloped);
-    };
-    // Rows in the order in which molecules meet them.
-    for k in 0..ny {
-        let (i, q) = if forward {
-            (k, pad + k - courant.whole)
-        } else {
-            (ny - 1 - k, pad + ny - 1 - k + courant.whole)
-        };
-        if k == 0 {
-            pass(if forward { q - 1 } else { q + 1 }, entering);
+    let layout = step.layout;
+    let [_, _, count_m] = layout.shape;
+    let n = layout.nx;
+    let first = &layout.nodes[pair * count_m];
+    step.prepare::<P>([first.jx, first.jy], 0..n, scratch);
+    let along_x = step.shift_x(first.jx, faces);
+    for (m, f) in f.chunks_exact_mut(n).enumerate() {
+        let node = pair * count_m + m;
+        step.relax(node, 0..n, f, scratch);
+        for (side, face) in faces.iter().enumerate() {
+            face.fill(layout, node, 0, side, &mut scratch.row);
         }
-        pass(q, leaving);
-        let out = &mut f[i * nx..][..nx];
-        settle(out, row(q), leaving, entering);
-        sum(i, out);
-        std::mem::swap(entering, leaving);
+        let out = P::room(f, &mut scratch.values);
+        along_x.run(&scratch.row, &mut scratch.passes, out);
+        let weights = layout.pass_weights(first.jy, m);
+        (Sums {
+            rows: sums,
+            distance: n,
+        })
+        .gather(out, weights);
+        step.close(node, 0, f, scratch);
+    }
+}
+
+/// The march of some pairs that share v_x and fly the same way along y. Rows are counted from the face where molecules come in, and beyond it backwards.
+struct March<'a, T> {
+    layout: &'a Layout<T>,
+    faces_x: &'a [Face<T>],
+    /// The faces where molecules come in and leave.
+    entry: &'a Face<T>,
+    exit: &'a Face<T>,
+    pairs: Range<usize>,
+    up: bool,
+    /// Rows that each node keeps, and their distance.
+    depth: usize,
+    pitch: usize,
+}
+
+impl<'a, T: Real> March<'a, T> {
+    fn new(layout: &'a Layout<T>, faces: &'a [Vec<Face<T>>; 2], pairs: Range<usize>) -> Self {
+        let [_, count_y, _] = layout.shape;
+        let up = layout.problem.velocity.y_nodes()[pairs.start % count_y] > 0.0;
+        let whole = pairs
+            .clone()
+            .map(|pair| layout.courant[1][pair % count_y].whole);
+        let [bottom, top] = [&faces[1][0], &faces[1][1]];
+        let [entry, exit] = if up { [bottom, top] } else { [top, bottom] };
+        Self {
+            layout,
+            faces_x: &faces[0],
+            entry,
+            exit,
+            pairs,
+            up,
+            // The row itself, its neighbours, and those that molecules have passed before they come to the row.
+            depth: whole.max().unwrap_or(0) + 3,
+            pitch: layout.nx.next_multiple_of(BLOCK),
+        }
+    }
+
+    /// Where the row `s` is in the plane.
+    #[inline(always)]
+    fn place(&self, s: usize) -> usize {
+        if self.up { s } else { self.layout.ny - 1 - s }
+    }
+
+    /// The row `s` of the rows that a node keeps.
+    #[inline(always)]
+    fn kept<'k>(&self, rows: &'k [T], s: isize) -> &'k [T] {
+        &rows[self.slot(s)..][..self.layout.nx]
+    }
+
+    #[inline(always)]
+    fn kept_mut<'k>(&self, rows: &'k mut [T], s: isize) -> &'k mut [T] {
+        &mut rows[self.slot(s)..][..self.layout.nx]
+    }
+
+    #[inline(always)]
+    fn slot(&self, s: isize) -> usize {
+        s.rem_euclid(self.depth as isize) as usize * self.pitch
+    }
+
+    #[inline(always)]
+    fn run<P: Stored<T>>(
+        &self,
+        step: &Step<'_, T>,
+        f: &mut [P],
+        sums: &mut [T],
+        first_of_chunk: bool,
+        scratch: &mut Scratch<T>,
+    ) {
+        let layout = self.layout;
+        let ([_, count_y, count_m], cells) = (layout.shape, layout.cells());
+        let (nx, ny) = (layout.nx, layout.ny);
+        let along_x = step.shift_x(self.pairs.start / count_y, self.faces_x);
+        let periodic = self.exit.is_periodic();
+        // Of each node the rows, what enters through the upstream face of the next, and if it comes in again behind the last row, the first.
+        let extra = 1 + usize::from(periodic);
+        let room = (self.depth + extra) * self.pitch;
+        let mut kept = vec![T::ZERO; self.pairs.len() * count_m * room];
+        for (offset, pair) in self.pairs.clone().enumerate() {
+            let (jx, jy) = (pair / count_y, pair % count_y);
+            for d in 0..layout.courant[1][jy].whole + 2 {
+                // Of a period shorter than the way, the rows come round again.
+                let source = self.place(ny - 1 - d % ny);
+                if periodic {
+                    step.prepare::<P>([jx, jy], source * nx..(source + 1) * nx, scratch);
+                }
+                for m in 0..count_m {
+                    let (node, at) = (pair * count_m + m, offset * count_m + m);
+                    let row = self.kept_mut(&mut kept[at * room..][..room], -1 - d as isize);
+                    if periodic {
+                        let f = &f[at * cells + source * nx..][..nx];
+                        step.shifted(&along_x, self.faces_x, node, source, f, scratch, row);
+                    } else {
+                        self.entry.beyond(layout, node, d, row);
+                    }
+                }
+            }
+        }
+        // The sums of the row, close together: rows of planes would share their places in the cache.
+        let count = layout.pass_sums();
+        let mut of_row = vec![T::ZERO; count * self.pitch];
+        for s in 0..=ny {
+            of_row.fill(T::ZERO);
+            for (offset, pair) in self.pairs.clone().enumerate() {
+                let (jx, jy) = (pair / count_y, pair % count_y);
+                let courant = layout.courant[1][jy];
+                let a = T::from_f64(courant.fraction);
+                if s < ny {
+                    let source = self.place(s);
+                    step.prepare::<P>([jx, jy], source * nx..(source + 1) * nx, scratch);
+                }
+                for m in 0..count_m {
+                    let (node, at) = (pair * count_m + m, offset * count_m + m);
+                    let f = &mut f[at * cells..][..cells];
+                    let (rows, others) =
+                        kept[at * room..][..room].split_at_mut(self.depth * self.pitch);
+                    let (enters, first) = others.split_at_mut(self.pitch);
+                    let row = self.kept_mut(rows, s as isize);
+                    if s < ny {
+                        let source = self.place(s);
+                        if s + 1 < ny {
+                            call_for(&f[self.place(s + 1) * nx..][..nx]);
+                        }
+                        let f = &f[source * nx..][..nx];
+                        step.shifted(&along_x, self.faces_x, node, source, f, scratch, row);
+                        if s == 0 && periodic {
+                            first[..nx].copy_from_slice(row);
+                        }
+                    } else if periodic {
+                        row.copy_from_slice(&first[..nx]);
+                    } else if self.exit.sloped() {
+                        self.exit.beyond(layout, node, 0, row);
+                    } else {
+                        // As the last row, so that this has no slope.
+                        rows.copy_within(
+                            self.slot(ny as isize - 1)..self.slot(ny as isize - 1) + nx,
+                            self.slot(ny as isize),
+                        );
+                    }
+                    // The row that goes to the row before this.
+                    let q = s as isize - 1 - courant.whole as isize;
+                    let sloped = layout.sloped() && (q >= 0 || self.entry.sloped());
+                    let near = [q - 1, q, q + 1].map(|q| self.kept(rows, q));
+                    let enters = &mut enters[..nx];
+                    if s == 0 {
+                        let [before, cell, after] = near;
+                        passing(enters, cell, before, after, a, sloped);
+                        continue;
+                    }
+                    let iy = self.place(s - 1);
+                    let f = &mut f[iy * nx..][..nx];
+                    let out = P::room(f, &mut scratch.values);
+                    let mut sums = Sums {
+                        rows: &mut of_row,
+                        distance: self.pitch,
+                    };
+                    let weights = layout.pass_weights(jy, m);
+                    pass_on(out, near, enters, a, sloped, &mut sums, weights);
+                    step.close(node, iy, f, scratch);
+                }
+            }
+            if s > 0 {
+                let here = self.place(s - 1) * nx;
+                for (k, row) in of_row.chunks_exact(self.pitch).enumerate() {
+                    let out = &mut sums[k * cells + here..][..nx];
+                    if first_of_chunk {
+                        out.copy_from_slice(&row[..nx]);
+                    } else {
+                        add(out, &row[..nx]);
+                    }
+                }
+            }
+        }
     }
 }

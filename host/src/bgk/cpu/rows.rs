@@ -4,14 +4,91 @@
 
 use rarefy_kernels::Real;
 
+/// Compiles a function for the vector units that a processor may have, and calls the best.
+macro_rules! vectorised {
+    ($(#[$doc:meta])* $visible:vis fn $name:ident<$T:ident: Real $(, $P:ident: $bound:path)?>($($arg:ident: $type:ty),* $(,)?) $body:block) => {
+        $(#[$doc])*
+        $visible fn $name<$T: Real $(, $P: $bound)?>($($arg: $type),*) {
+            #[inline(always)]
+            fn body<$T: Real $(, $P: $bound)?>($($arg: $type),*) $body
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+                fn widest<$T: Real $(, $P: $bound)?>($($arg: $type),*) {
+                    body($($arg),*);
+                }
+                #[target_feature(enable = "avx2,fma")]
+                fn wide<$T: Real $(, $P: $bound)?>($($arg: $type),*) {
+                    body($($arg),*);
+                }
+                if is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("fma")
+                {
+                    // SAFETY: the processor has the features.
+                    return unsafe { widest($($arg),*) };
+                }
+                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                    // SAFETY: the processor has the features.
+                    return unsafe { wide($($arg),*) };
+                }
+            }
+            body($($arg),*);
+        }
+    };
+}
+pub(super) use vectorised;
+
+/// Rows of scratch memory begin at multiples of so many cells.
+pub(super) const BLOCK: usize = 16;
+
+/// Runs a loop over as many cells of rows as `n` says, given the rows that it reads and those that it writes; in its body their names stand for the cells.
+macro_rules! for_cells {
+    ($n:expr, [$($read:ident),*], [$($write:ident),*], $body:expr) => {{
+        let n = $n;
+        $(let $read = &$read[..n];)*
+        $(let $write = &mut $write[..n];)*
+        for i in 0..n {
+            $(let $read = $read[i];)*
+            $(let $write = &mut $write[i];)*
+            $body
+        }
+    }};
+}
+
+pub(super) use for_cells;
+
+/// Calls for a row that will be read before long, and that the processor does not foresee: the row before it in time lies elsewhere.
+#[inline(always)]
+pub(super) fn call_for<P>(row: &[P]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in row.chunks(64 / size_of::<P>()) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = row;
+}
+
+/// Adds a row to another.
+#[inline(always)]
+pub(super) fn add<T: Real>(out: &mut [T], row: &[T]) {
+    for_cells!(out.len(), [row], [out], *out += row);
+}
+
+/// The product of two rows.
+#[inline(always)]
+pub(super) fn multiply<T: Real>(out: &mut [T], x: &[T], y: &[T]) {
+    for_cells!(out.len(), [x, y], [out], *out = x * y);
+}
+
 /// `keep f + p m`, the relaxed populations of a row.
 #[inline(always)]
 pub(super) fn relax<T: Real>(out: &mut [T], f: &[T], keep: &[T], p: &[T], m: &[T]) {
-    let n = out.len();
-    let (f, keep, p, m) = (&f[..n], &keep[..n], &p[..n], &m[..n]);
-    for i in 0..n {
-        out[i] = keep[i] * f[i] + p[i] * m[i];
-    }
+    for_cells!(out.len(), [f, keep, p, m], [out], *out = keep * f + p * m);
 }
 
 /// The same with the Shakhov model's factor `alpha + beta s`.
@@ -27,12 +104,46 @@ pub(super) fn relax_shakhov<T: Real>(
     beta: &[T],
     s: T,
 ) {
-    let n = out.len();
-    let (f, keep, p, m) = (&f[..n], &keep[..n], &p[..n], &m[..n]);
-    let (alpha, beta) = (&alpha[..n], &beta[..n]);
-    for i in 0..n {
-        out[i] = keep[i] * f[i] + p[i] * m[i] * (alpha[i] + beta[i] * s);
+    for_cells!(
+        out.len(),
+        [f, keep, p, m, alpha, beta],
+        [out],
+        *out = keep * f + p * m * (alpha + beta * s)
+    );
+}
+
+/// The Shakhov model's factor of the Maxwellian in a row of cells as `alpha + beta s`, with s for the part of |c|^2 other than along x and y, or for what
+/// multiplies `unresolved` there; of the rows of `p_0, p_x, p_y, q_0, q_x, q_y, u_x, u_y`.
+#[inline(always)]
+pub(super) fn heat_factors<T: Real>(
+    alpha: &mut [T],
+    beta: &mut [T],
+    [p0, px, py, q0, qx, qy, ux, uy]: [&[T]; 8],
+    [vx, vy]: [T; 2],
+    unresolved: Option<&[T]>,
+) {
+    for_cells!(
+        alpha.len(),
+        [p0, px, py, q0, qx, qy, ux, uy],
+        [alpha, beta],
+        {
+            let (cx, cy) = (vx - ux, vy - uy);
+            *beta = q0 + qx * cx + qy * cy;
+            *alpha = p0 + px * cx + py * cy + *beta * (cx * cx + cy * cy);
+        }
+    );
+    if let Some(unresolved) = unresolved {
+        for_cells!(beta.len(), [unresolved], [beta], *beta *= unresolved);
     }
+}
+
+/// Half of van Leer's slope, `A B / (A + B)` of the differences to the neighbours, and 0 at an extremum.
+#[inline(always)]
+fn half_slope<T: Real>(up: T, cell: T, down: T) -> T {
+    let (before, after) = (cell - up, down - cell);
+    let product = before * after;
+    let slope = product / (before + after);
+    if product > T::ZERO { slope } else { T::ZERO }
 }
 
 /// What passes the upstream faces of cells in the fraction `a` of a cell: `a f`, and with slopes `a (1-a)/2 S` besides.
@@ -45,55 +156,156 @@ pub(super) fn passing<T: Real>(
     a: T,
     sloped: bool,
 ) {
-    let n = out.len();
-    let (cell, up, down) = (&cell[..n], &up[..n], &down[..n]);
     if sloped {
-        // Twice the half: van Leer's slope is 2 A B / (A + B).
         let c = a * (T::ONE - a);
-        for i in 0..n {
-            let (before, after) = (cell[i] - up[i], down[i] - cell[i]);
-            let product = before * after;
-            let slope = product / (before + after);
-            out[i] = a * cell[i]
-                + if product > T::ZERO {
-                    c * slope
-                } else {
-                    T::ZERO
-                };
-        }
+        for_cells!(
+            out.len(),
+            [cell, up, down],
+            [out],
+            *out = a * cell + c * half_slope(up, cell, down)
+        );
     } else {
-        for i in 0..n {
-            out[i] = a * cell[i];
-        }
+        for_cells!(out.len(), [cell], [out], *out = a * cell);
     }
 }
 
 /// `cell - leaves + enters`.
 #[inline(always)]
 pub(super) fn settle<T: Real>(out: &mut [T], cell: &[T], leaves: &[T], enters: &[T]) {
-    let n = out.len();
-    let (cell, leaves, enters) = (&cell[..n], &leaves[..n], &enters[..n]);
-    for i in 0..n {
-        out[i] = cell[i] - leaves[i] + enters[i];
+    for_cells!(
+        out.len(),
+        [cell, leaves, enters],
+        [out],
+        *out = cell - leaves + enters
+    );
+}
+
+/// [`settle`] without slopes: `f - a f + a f'` with the upstream neighbour f'.
+#[inline(always)]
+fn settle_upwind<T: Real>(out: &mut [T], cell: &[T], up: &[T], a: T) {
+    for_cells!(
+        out.len(),
+        [cell, up],
+        [out],
+        *out = cell - a * cell + a * up
+    );
+}
+
+/// [`settle`] with what leaves as [`passing`] has it, which enters the row after; the new row times the weights is added to rows of sums.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "one row of each kind")]
+pub(super) fn pass_on<T: Real>(
+    out: &mut [T],
+    [up, cell, down]: [&[T]; 3],
+    enters: &mut [T],
+    a: T,
+    sloped: bool,
+    sums: &mut Sums<'_, T>,
+    weights: &[T],
+) {
+    match weights {
+        // g, or a population of all velocities, has part in all sums; h, which has no mass, in the energy alone.
+        &[w0, w1, w2] if w0 != T::ZERO => {
+            let (rows, w) = (sums.rows(out.len()), [w0, w1, w2]);
+            let [s0, s1, s2] = rows;
+            pass_on_and_sum(out, up, cell, down, enters, a, sloped, s0, s1, s2, w);
+        }
+        _ => {
+            pass_on_alone(out, up, cell, down, enters, a, sloped);
+            sums.gather(out, weights);
+        }
     }
 }
 
-/// Adds `weights[k] f` to the k-th of the rows of sums, which lie `distance` apart from `first` on.
+/// The same without sums.
 #[inline(always)]
-pub(super) fn gather<T: Real>(
-    sums: &mut [T],
-    first: usize,
-    distance: usize,
-    f: &[T],
-    weights: &[T],
+fn pass_on_alone<T: Real>(
+    out: &mut [T],
+    up: &[T],
+    cell: &[T],
+    down: &[T],
+    enters: &mut [T],
+    a: T,
+    sloped: bool,
 ) {
-    let n = f.len();
-    for (k, &weight) in weights.iter().enumerate() {
-        // A table of h adds nothing to the mass.
-        if weight != T::ZERO {
-            let sums = &mut sums[k * distance + first..][..n];
-            for i in 0..n {
-                sums[i] += weight * f[i];
+    let c = a * (T::ONE - a);
+    if sloped {
+        for_cells!(out.len(), [up, cell, down], [out, enters], {
+            let leaves = a * cell + c * half_slope(up, cell, down);
+            (*out, *enters) = (cell - leaves + *enters, leaves);
+        });
+    } else {
+        for_cells!(out.len(), [cell], [out, enters], {
+            let leaves = a * cell;
+            (*out, *enters) = (cell - leaves + *enters, leaves);
+        });
+    }
+}
+
+/// The same with three sums, in one loop.
+#[inline(always)]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the compiler is to know that these rows lie apart"
+)]
+fn pass_on_and_sum<T: Real>(
+    out: &mut [T],
+    up: &[T],
+    cell: &[T],
+    down: &[T],
+    enters: &mut [T],
+    a: T,
+    sloped: bool,
+    s0: &mut [T],
+    s1: &mut [T],
+    s2: &mut [T],
+    [w0, w1, w2]: [T; 3],
+) {
+    let c = a * (T::ONE - a);
+    if sloped {
+        for_cells!(out.len(), [up, cell, down], [out, enters, s0, s1, s2], {
+            let leaves = a * cell + c * half_slope(up, cell, down);
+            let f = cell - leaves + *enters;
+            (*out, *enters) = (f, leaves);
+            *s0 += w0 * f;
+            *s1 += w1 * f;
+            *s2 += w2 * f;
+        });
+    } else {
+        for_cells!(out.len(), [cell], [out, enters, s0, s1, s2], {
+            let leaves = a * cell;
+            let f = cell - leaves + *enters;
+            (*out, *enters) = (f, leaves);
+            *s0 += w0 * f;
+            *s1 += w1 * f;
+            *s2 += w2 * f;
+        });
+    }
+}
+
+/// Rows of sums that lie `distance` apart.
+pub(super) struct Sums<'a, T> {
+    pub(super) rows: &'a mut [T],
+    pub(super) distance: usize,
+}
+
+impl<T: Real> Sums<'_, T> {
+    /// The first three, of so many cells.
+    #[inline(always)]
+    fn rows(&mut self, n: usize) -> [&mut [T]; 3] {
+        let (first, rest) = self.rows.split_at_mut(self.distance);
+        let (second, third) = rest.split_at_mut(self.distance);
+        [&mut first[..n], &mut second[..n], &mut third[..n]]
+    }
+
+    /// Adds `weights[k] f` to the k-th.
+    #[inline(always)]
+    pub(super) fn gather(&mut self, f: &[T], weights: &[T]) {
+        for (k, &weight) in weights.iter().enumerate() {
+            // A table of h adds nothing to the mass.
+            if weight != T::ZERO {
+                let sums = &mut self.rows[k * self.distance..];
+                for_cells!(f.len(), [f], [sums], *sums += weight * f);
             }
         }
     }
@@ -128,6 +340,15 @@ impl<T: Real> RowShift<T> {
         } else {
             pad + whole
         };
+        if !sloped[0] {
+            let cell = &row[if forward { pad - whole } else { pad + whole }..];
+            let up = &row[if forward {
+                pad - whole - 1
+            } else {
+                pad + whole + 1
+            }..];
+            return settle_upwind(out, cell, up, fraction);
+        }
         let passes = &mut passes[..=n];
         let (left, right) = (&row[first - 1..], &row[first + 1..]);
         let (up, down) = if forward {
@@ -135,18 +356,16 @@ impl<T: Real> RowShift<T> {
         } else {
             (right, left)
         };
-        passing(passes, &row[first..], up, down, fraction, sloped[0]);
-        if sloped[0] {
-            // Cells beyond the ends have slopes only where they are images of cells.
-            if !sloped[1] {
-                for q in first..pad.clamp(first, first + n + 1) {
-                    passes[q - first] = fraction * row[q];
-                }
+        passing(passes, &row[first..], up, down, fraction, true);
+        // Cells beyond the ends have slopes only where they are images of cells.
+        if !sloped[1] {
+            for q in first..pad.clamp(first, first + n + 1) {
+                passes[q - first] = fraction * row[q];
             }
-            if !sloped[2] {
-                for q in (pad + n).clamp(first, first + n + 1)..=first + n {
-                    passes[q - first] = fraction * row[q];
-                }
+        }
+        if !sloped[2] {
+            for q in (pad + n).clamp(first, first + n + 1)..=first + n {
+                passes[q - first] = fraction * row[q];
             }
         }
         if forward {
@@ -157,24 +376,19 @@ impl<T: Real> RowShift<T> {
     }
 }
 
-/// What leaves through an end in cells of population; `at(d)` is the cell at the distance d from it. The last cell itself has no slope.
+/// What leaves through an end in cells of population, of rows that lie at growing distances from it. The last cell itself has no slope.
 #[inline(always)]
-pub(super) fn outflow<T: Real>(
-    at: impl Fn(usize) -> T,
-    whole: usize,
-    fraction: T,
-    sloped: bool,
-) -> T {
-    let mut out = fraction * at(whole);
-    if sloped && whole > 0 {
-        let (before, after) = (at(whole) - at(whole + 1), at(whole - 1) - at(whole));
-        let product = before * after;
-        if product > T::ZERO {
-            out += fraction * (T::ONE - fraction) * product / (before + after);
-        }
-    }
+pub(super) fn outflow<T: Real>(out: &mut [T], near: &[T], whole: usize, a: T, sloped: bool) {
+    let at = |d: usize| &near[d * out.len()..][..out.len()];
+    let (up, down) = match sloped && whole > 0 {
+        true => (at(whole + 1), at(whole - 1)),
+        false => (at(whole), at(whole)),
+    };
+    let (cell, sloped) = (at(whole), sloped && whole > 0);
+    let n = out.len();
+    passing(out, cell, up, down, a, sloped);
     for d in 0..whole {
-        out += at(d);
+        let cell = &near[d * n..];
+        for_cells!(n, [cell], [out], *out += cell);
     }
-    out
 }

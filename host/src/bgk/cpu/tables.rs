@@ -1,0 +1,238 @@
+//! The tables of a step: what relaxation needs of each cell.
+
+#![allow(
+    clippy::needless_range_loop,
+    reason = "an index runs over several rows at once, which the compiler makes vectors of"
+)]
+
+use std::array::from_fn;
+
+use rarefy_kernels::Real;
+use rayon::prelude::*;
+
+use super::super::equilibrium::Relaxations;
+use super::super::lanes::{self, LaneReal};
+use super::super::newton::TOGETHER;
+use super::Layout;
+
+/// Blocks of cells that are filled in one after the other.
+const BLOCKS: usize = 4;
+
+/// The factors of each cell's Maxwellian, times what relaxation gives, and what else it needs: rows of all cells.
+pub(super) struct Tables<T> {
+    rows: Vec<T>,
+    cells: usize,
+    /// The first rows of the factors along x and y and of the innermost ones.
+    x: usize,
+    y: usize,
+    inner: usize,
+}
+
+/// Row of `e^(-nu dt)`.
+const KEEP: usize = 0;
+/// Row of `1 - e^(-nu dt)`, for where it does not stand in the factors along x.
+const GIVE: usize = 1;
+/// First row of the Shakhov model's polynomial, with the Maxwellian's share in its constant, and of the mean velocity:
+/// `p_0, p_x, p_y, q_0, q_x, q_y, u_x, u_y`.
+const HEAT: usize = 2;
+/// These rows.
+const HEAT_ROWS: usize = 8;
+
+impl<T: Real> Tables<T> {
+    pub(super) fn new(layout: &Layout<T>) -> Self {
+        let ([nx, ny, nm], cells) = (layout.shape, layout.cells());
+        let x = HEAT + if layout.shakhov { HEAT_ROWS } else { 0 };
+        Self {
+            rows: vec![T::ZERO; (x + nx + ny + nm) * cells],
+            cells,
+            x,
+            y: x + nx,
+            inner: x + nx + ny,
+        }
+    }
+
+    /// Those of a column of cells, of rows of `nx` cells.
+    pub(super) fn column(&self, ix: usize, nx: usize) -> Self {
+        // Of a large plane every number lies in a line of the cache of its own.
+        let rows = self.rows.par_chunks_exact(self.cells.max(1));
+        let columns: Vec<Vec<T>> = rows
+            .map(|row| row.iter().skip(ix).step_by(nx).copied().collect())
+            .collect();
+        Self {
+            rows: columns.concat(),
+            cells: self.cells / nx,
+            ..*self
+        }
+    }
+
+    /// Tables of nothing.
+    pub(super) fn none() -> Self {
+        Self {
+            rows: Vec::new(),
+            cells: 0,
+            x: 0,
+            y: 0,
+            inner: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn row(&self, row: usize) -> &[T] {
+        &self.rows[row * self.cells..][..self.cells]
+    }
+    #[inline(always)]
+    pub(super) fn keep(&self) -> &[T] {
+        self.row(KEEP)
+    }
+    #[inline(always)]
+    pub(super) fn give(&self) -> &[T] {
+        self.row(GIVE)
+    }
+    /// The rows of the Shakhov model's polynomial and of the mean velocity.
+    #[inline(always)]
+    pub(super) fn heat(&self) -> [&[T]; HEAT_ROWS] {
+        from_fn(|k| self.row(HEAT + k))
+    }
+    #[inline(always)]
+    pub(super) fn x(&self, j: usize) -> &[T] {
+        self.row(self.x + j)
+    }
+    #[inline(always)]
+    pub(super) fn y(&self, j: usize) -> &[T] {
+        self.row(self.y + j)
+    }
+    #[inline(always)]
+    pub(super) fn inner(&self, m: usize) -> &[T] {
+        self.row(self.inner + m)
+    }
+
+    /// `plain` are the factors of the Maxwellian alone, with what relaxation gives beside them.
+    pub(super) fn fill(&mut self, layout: &Layout<T>, relaxations: &[Relaxations], plain: bool) {
+        let (x, y, inner) = (self.x, self.y, self.inner);
+        // BGK gives the same share of the Maxwellian at all nodes of a cell; Shakhov's factor comes later.
+        let shared = !layout.shakhov && !plain;
+        columns(&mut self.rows, self.cells, BLOCKS * TOGETHER)
+            .into_par_iter()
+            .zip(relaxations.par_chunks(BLOCKS))
+            .for_each(|(mut rows, relaxations)| {
+                let (of_cells, factors) = rows.split_at_mut(x);
+                let (of_x, rest) = factors.split_at_mut(y - x);
+                let (of_y, of_inner) = rest.split_at_mut(inner - y);
+                lanes::on_widest(Fill {
+                    layout,
+                    relaxations,
+                    shared,
+                    of_cells,
+                    of_x,
+                    of_y,
+                    of_inner,
+                });
+            });
+    }
+}
+
+/// Cuts rows of so many cells into blocks of cells: for each block its parts of all rows.
+pub(super) fn columns<T>(rows: &mut [T], cells: usize, block: usize) -> Vec<Vec<&mut [T]>> {
+    let mut columns = Vec::new();
+    columns.resize_with(cells.div_ceil(block), Vec::new);
+    for row in rows.chunks_exact_mut(cells) {
+        for (column, part) in columns.iter_mut().zip(row.chunks_mut(block)) {
+            column.push(part);
+        }
+    }
+    columns
+}
+
+/// The tables of some cells.
+struct Fill<'a, 'b, T> {
+    layout: &'a Layout<T>,
+    relaxations: &'a [Relaxations],
+    shared: bool,
+    of_cells: &'a mut [&'b mut [T]],
+    of_x: &'a mut [&'b mut [T]],
+    of_y: &'a mut [&'b mut [T]],
+    of_inner: &'a mut [&'b mut [T]],
+}
+
+impl<T: Real> lanes::Job for Fill<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self {
+            layout,
+            relaxations,
+            shared,
+            of_cells,
+            of_x,
+            of_y,
+            of_inner,
+        } = self;
+        let space = &layout.problem.velocity;
+        let none = [0.0; TOGETHER];
+        for (k, r) in relaxations.iter().enumerate() {
+            let m = &r.maxwellians;
+            let here = k * TOGETHER..k * TOGETHER + m.cells;
+            put(&mut of_cells[KEEP][here.clone()], &r.keep);
+            put(&mut of_cells[GIVE][here.clone()], &r.give);
+            if layout.shakhov {
+                let mut terms = [none; HEAT_ROWS];
+                for (i, heat) in r.heat.iter().enumerate() {
+                    let ([px, py], [qx, qy]) = (heat.linear, heat.cubic);
+                    let constant = r.give[i] + heat.constant;
+                    let of_cell = [constant, px, py, heat.square, qx, qy];
+                    for (term, value) in terms.iter_mut().zip(of_cell) {
+                        term[i] = value;
+                    }
+                }
+                terms[6..].copy_from_slice(&m.velocity);
+                for (row, term) in of_cells[HEAT..].iter_mut().zip(&terms) {
+                    put(&mut row[here.clone()], term);
+                }
+            }
+            let (one, mut share) = ([1.0; TOGETHER], m.amplitude);
+            if shared {
+                for i in 0..m.cells {
+                    share[i] *= r.give[i];
+                }
+            }
+            let tables = [&mut *of_x, &mut *of_y, &mut *of_inner];
+            for ((d, rows), axis) in tables.into_iter().enumerate().zip(space.axes()) {
+                let [mean, slope] = m.along(space, d);
+                let factor = if d == 0 { &share } else { &one };
+                let nodes = axis.nodes().iter().zip(axis.weights());
+                for (out, (v, weight)) in rows.iter_mut().zip(nodes) {
+                    let out = &mut out[here.clone()];
+                    let n = out.len();
+                    let (mean, slope, factor) = (&mean[..n], &slope[..n], &factor[..n]);
+                    let steepness = &m.steepness[..n];
+                    for i in 0..n {
+                        let w = v - mean[i];
+                        let exponent = w * (slope[i] - steepness[i] * w);
+                        let value = weight * factor[i] * exponent.exp_fast::<FUSED>();
+                        out[i] = T::from_f64(value);
+                    }
+                }
+            }
+            if space.axes().len() < 2 {
+                put(&mut of_y[0][here.clone()], &one);
+            }
+            if space.z().is_none() {
+                let integrated = space.integrated() as f64;
+                let mut of_h = none;
+                for i in 0..m.cells {
+                    of_h[i] = integrated / (2.0 * m.steepness[i]);
+                }
+                put(&mut of_inner[0][here.clone()], &one);
+                put(&mut of_inner[1][here], &of_h);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn put<T: Real>(out: &mut [T], values: &[f64]) {
+    for (out, value) in out.iter_mut().zip(values) {
+        *out = T::from_f64(*value);
+    }
+}
