@@ -225,7 +225,7 @@ impl lanes::Job for Newton<'_> {
                 slope_y[i] += if here { by_y } else { 0.0 };
                 m.amplitude[i] = if here { amplitude } else { m.amplitude[i] };
                 // Neither holds for a residual that is not a number.
-                let (near, far) = (size < NEAR, size >= NEAR && size < f64::INFINITY);
+                let (near, far) = (size < NEAR, (NEAR..f64::INFINITY).contains(&size));
                 found[i] = if here && near { 1.0 } else { found[i] };
                 open[i] = if here && far { 1.0 } else { 0.0 };
             }

@@ -207,6 +207,14 @@ pub(super) fn update<T: Real, P: Stored<T>>(
         } else {
             face.images.chunks_mut(per_task * rows * depth).collect()
         };
+        let at = At {
+            direction,
+            side,
+            f,
+            known,
+            mirrored,
+            columns: &columns,
+        };
         let found: Vec<Leaving> = images
             .into_par_iter()
             .enumerate()
@@ -217,9 +225,7 @@ pub(super) fn update<T: Real, P: Stored<T>>(
                     mass: vec![0.0; rows],
                     ..Leaving::default()
                 };
-                leaving(
-                    step, direction, side, f, known, nodes, mirrored, images, &columns, &mut found,
-                );
+                leaving(step, &at, nodes, images, &mut found);
                 found
             })
             .collect();
@@ -262,20 +268,31 @@ pub(super) fn update<T: Real, P: Stored<T>>(
     });
 }
 
+/// A face along a direction, and what is known of its surroundings.
+#[derive(Clone, Copy)]
+struct At<'a, T, P> {
+    direction: usize,
+    side: usize,
+    /// All populations.
+    f: &'a [P],
+    /// The faces along x, when this is along y.
+    known: &'a [Face<T>],
+    /// What is mirrored of what leaves.
+    mirrored: f64,
+    /// The tables of this step and of the one before in the columns of cells at a face along x.
+    columns: &'a [[Tables<T>; 2]],
+}
+
 vectorised! {
-    /// Adds what leaves through a face from some nodes to `found`, and keeps what it mirrors. `known` are the faces along x, when this is along y.
+    /// Adds what leaves through a face from some nodes to `found`, and keeps what it mirrors.
     fn leaving<T: Real, P: Stored<T>>(
         step: &Step<'_, T>,
-        direction: usize,
-        side: usize,
-        f: &[P],
-        known: &[Face<T>],
+        at: &At<'_, T, P>,
         nodes: Range<usize>,
-        mirrored: f64,
         images: &mut [T],
-        columns: &[[Tables<T>; 2]],
         found: &mut Leaving,
     ) {
+        let At { direction, side, f, known, mirrored, columns } = *at;
         let layout = step.layout;
         let ([_, _, count_m], cells) = (layout.shape, layout.cells());
         let (nx, ny, rows) = (layout.nx, layout.ny, found.mass.len());

@@ -8,8 +8,8 @@ use super::super::equilibrium::sums_of;
 use super::super::shift::Courant;
 use super::super::{Model, Problem, Scheme};
 
-/// About as many chunks as the nodes are cut into.
-const CHUNKS: usize = 64;
+/// About as many chunks as the nodes are cut into, on a line and in a plane, where each costs a pass over tables and sums of many cells.
+const CHUNKS: [usize; 2] = [64, 32];
 
 /// What does not change during a run.
 pub(super) struct Layout<T> {
@@ -90,7 +90,8 @@ impl<T: Real> Layout<T> {
     }
     /// Chunks that share the pairs of one v_x.
     fn parts(&self) -> usize {
-        CHUNKS.div_ceil(self.shape[0]).min(self.shape[1])
+        let wanted = CHUNKS[self.problem.space.dimensions() - 1];
+        wanted.div_ceil(self.shape[0]).min(self.shape[1])
     }
     pub(super) fn chunks(&self) -> usize {
         self.shape[0] * self.parts()

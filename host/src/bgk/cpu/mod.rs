@@ -2,8 +2,8 @@
 //!
 //! A step does three things. Each cell's sums become the factors of its Maxwellian ([`Tables`]). The cells near the faces of space are relaxed (and, for
 //! the faces along y, shifted along x) once ahead of the rest, for what leaves through a wall decides what it sends back
-//! ([`faces`]). Then every plane of populations, one for each node, is read, relaxed into a strip of scratch memory, shifted and
-//! written back, and added to the sums of its chunk of nodes ([`pass`]); memory sees one read and one write of each population.
+//! ([`faces`]). Then the populations of each chunk of nodes are read, relaxed, shifted and written back row by row, and added to the
+//! sums of the chunk ([`pass`]); memory sees one read and one write of each population.
 //!
 //! The chunks are the same whatever the number of threads and are added up in their order: two runs give the same bits.
 
