@@ -146,7 +146,17 @@ fn half_slope<T: Real>(up: T, cell: T, down: T) -> T {
     if product > T::ZERO { slope } else { T::ZERO }
 }
 
-/// What passes the upstream faces of cells in the fraction `a` of a cell: `a f`, and with slopes `a (1-a)/2 S` besides.
+/// What passes the upstream face of a cell in the fraction `a` of one: `a f`, and with slopes `a (1-a)/2 S` besides.
+#[inline(always)]
+fn passed<T: Real, const SLOPED: bool>(up: T, cell: T, down: T, a: T) -> T {
+    if SLOPED {
+        a * cell + a * (T::ONE - a) * half_slope(up, cell, down)
+    } else {
+        a * cell
+    }
+}
+
+/// The same in a row of cells.
 #[inline(always)]
 pub(super) fn passing<T: Real>(
     out: &mut [T],
@@ -156,16 +166,13 @@ pub(super) fn passing<T: Real>(
     a: T,
     sloped: bool,
 ) {
+    let n = out.len();
     if sloped {
-        let c = a * (T::ONE - a);
-        for_cells!(
-            out.len(),
-            [cell, up, down],
-            [out],
-            *out = a * cell + c * half_slope(up, cell, down)
-        );
+        for_cells!(n, [cell, up, down], [out], {
+            *out = passed::<T, true>(up, cell, down, a);
+        });
     } else {
-        for_cells!(out.len(), [cell], [out], *out = a * cell);
+        for_cells!(n, [cell], [out], *out = a * cell);
     }
 }
 
@@ -206,81 +213,73 @@ pub(super) fn pass_on<T: Real>(
     match weights {
         // g, or a population of all velocities, has part in all sums; h, which has no mass, in the energy alone.
         &[w0, w1, w2] if w0 != T::ZERO => {
-            let (rows, w) = (sums.rows(out.len()), [w0, w1, w2]);
-            let [s0, s1, s2] = rows;
-            pass_on_and_sum(out, up, cell, down, enters, a, sloped, s0, s1, s2, w);
+            let ([s0, s1, s2], w) = (sums.rows(out.len()), [w0, w1, w2]);
+            if sloped {
+                pass_on_and_sum::<T, true>(out, up, cell, down, enters, a, s0, s1, s2, w);
+            } else {
+                pass_on_and_sum::<T, false>(out, up, cell, down, enters, a, s0, s1, s2, w);
+            }
         }
         _ => {
-            pass_on_alone(out, up, cell, down, enters, a, sloped);
+            if sloped {
+                pass_on_alone::<T, true>(out, up, cell, down, enters, a);
+            } else {
+                pass_on_alone::<T, false>(out, up, cell, down, enters, a);
+            }
             sums.gather(out, weights);
         }
     }
 }
 
-/// The same without sums.
+/// The new population of a cell of what enters it; what leaves it, which enters the next, stands in its place then.
 #[inline(always)]
-fn pass_on_alone<T: Real>(
+fn exchanged<T: Real, const SLOPED: bool>(up: T, cell: T, down: T, enters: &mut T, a: T) -> T {
+    let leaves = passed::<T, SLOPED>(up, cell, down, a);
+    let f = cell - leaves + *enters;
+    *enters = leaves;
+    f
+}
+
+/// [`pass_on`] without sums.
+#[inline(always)]
+fn pass_on_alone<T: Real, const SLOPED: bool>(
     out: &mut [T],
     up: &[T],
     cell: &[T],
     down: &[T],
     enters: &mut [T],
     a: T,
-    sloped: bool,
 ) {
-    let c = a * (T::ONE - a);
-    if sloped {
-        for_cells!(out.len(), [up, cell, down], [out, enters], {
-            let leaves = a * cell + c * half_slope(up, cell, down);
-            (*out, *enters) = (cell - leaves + *enters, leaves);
-        });
-    } else {
-        for_cells!(out.len(), [cell], [out, enters], {
-            let leaves = a * cell;
-            (*out, *enters) = (cell - leaves + *enters, leaves);
-        });
-    }
+    for_cells!(out.len(), [up, cell, down], [out, enters], {
+        *out = exchanged::<T, SLOPED>(up, cell, down, enters, a);
+    });
 }
 
-/// The same with three sums, in one loop.
+/// [`pass_on`] with three sums, in one loop.
 #[inline(always)]
 #[allow(
     clippy::too_many_arguments,
     reason = "the compiler is to know that these rows lie apart"
 )]
-fn pass_on_and_sum<T: Real>(
+fn pass_on_and_sum<T: Real, const SLOPED: bool>(
     out: &mut [T],
     up: &[T],
     cell: &[T],
     down: &[T],
     enters: &mut [T],
     a: T,
-    sloped: bool,
     s0: &mut [T],
     s1: &mut [T],
     s2: &mut [T],
     [w0, w1, w2]: [T; 3],
 ) {
-    let c = a * (T::ONE - a);
-    if sloped {
-        for_cells!(out.len(), [up, cell, down], [out, enters, s0, s1, s2], {
-            let leaves = a * cell + c * half_slope(up, cell, down);
-            let f = cell - leaves + *enters;
-            (*out, *enters) = (f, leaves);
-            *s0 += w0 * f;
-            *s1 += w1 * f;
-            *s2 += w2 * f;
-        });
-    } else {
-        for_cells!(out.len(), [cell], [out, enters, s0, s1, s2], {
-            let leaves = a * cell;
-            let f = cell - leaves + *enters;
-            (*out, *enters) = (f, leaves);
-            *s0 += w0 * f;
-            *s1 += w1 * f;
-            *s2 += w2 * f;
-        });
-    }
+    for_cells!(out.len(), [up, cell, down], [out, enters, s0, s1, s2], {
+        let f = exchanged::<T, SLOPED>(up, cell, down, enters, a);
+        *out = f;
+        *s0 += w0 * f;
+        *s1 += w1 * f;
+        *s2 += w2 * f;
+    });
 }
 
 /// Rows of sums that lie `distance` apart.
