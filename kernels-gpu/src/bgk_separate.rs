@@ -14,10 +14,14 @@ use crate::simt::{Simt, WARP};
 
 /// Threads of a block of [`stream_line()`].
 pub const STREAM_THREADS: u32 = 256;
-/// Cells of a tile that one of them moves.
+/// Populations of a tile that one of them moves.
 const STREAM_CELLS: u32 = 4;
-/// Populations of a tile in shared memory, with the one before the first.
-const STREAM_TILE: u32 = STREAM_CELLS * STREAM_THREADS + 1;
+/// Most nodes that a block of it takes along.
+const STREAM_NODES: u32 = 4;
+/// Words before the cells of each node in shared memory: room for the one before the first, and so many that nodes lie in banks of their own.
+const STREAM_BEFORE: u32 = 8;
+/// Words of a tile in shared memory.
+const STREAM_TILE: u32 = STREAM_CELLS * STREAM_THREADS + STREAM_NODES * STREAM_BEFORE;
 
 /// Threads of a block of [`collide_line()`], of which a multiprocessor holds one: so many cells are between their two readings as the L2 cache holds.
 pub const COLLIDE_THREADS: u32 = 1024;
@@ -33,6 +37,42 @@ pub const fn collide_cells(bytes: usize) -> u32 {
 /// Entries of a pair (v_x, v_y): the velocities, the weight and nothing.
 pub const PAIR_LEN: u32 = 4;
 
+/// The order of populations in memory, `[jx][jy][ix / cells][m][ix % cells]`: what a block of the collision reads of a pair (v_x, v_y) lies together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Order {
+    /// Cells of such a block: a power of two, which divides the distance of rows.
+    pub cells: u32,
+}
+
+impl Order {
+    /// Where the population of a node lies in a cell; of a cell beyond the ends of the row where it would.
+    #[inline(always)]
+    pub const fn place(&self, shape: &FlowShape, [pair, m]: [u32; 2], ix: u32) -> u32 {
+        let within = ix & (self.cells - 1);
+        let first = (pair * shape.pitch).wrapping_add(ix).wrapping_sub(within);
+        first.wrapping_mul(shape.count_m).wrapping_add(m * self.cells + within)
+    }
+    /// The next number of whole blocks' cells.
+    #[inline(always)]
+    pub const fn whole(&self, nx: u32) -> u32 {
+        (nx + self.cells - 1) & !(self.cells - 1)
+    }
+    /// Nodes of a block of [`stream_line()`], a power of two: where it can, it takes so many along that it reads and writes lines of 128 bytes.
+    #[inline(always)]
+    pub const fn together(&self, bytes: usize) -> u32 {
+        let nodes = quotient(128, self.cells * bytes as u32);
+        if nodes > 1 { nodes } else { 1 }
+    }
+}
+
+/// Groups of nodes of the innermost axis that the threads of a collision take up: `[group, group + groups, group + 2 groups, ...]`, so that
+/// neighbouring threads have neighbouring nodes.
+#[inline(always)]
+pub const fn inner_groups(shape: &FlowShape) -> u32 {
+    shape.count_m.div_ceil(COLLIDE_NODES as u32)
+}
+
 /// Words of shared memory of [`collide_line()`]: the sums of each warp, then those of the block, then what relaxation needs.
 const fn collide_scratch(bytes: usize) -> u32 {
     collide_cells(bytes) * (3 * (COLLIDE_THREADS / WARP + 1) + CELL_LEN)
@@ -41,78 +81,100 @@ const fn collide_scratch(bytes: usize) -> u32 {
 /// What relaxation needs of a cell: e^(-nu dt), the Maxwellian's amplitude, its steepness, mean velocity and temperature.
 const CELL_LEN: u32 = 5;
 
+/// A cell of a row, perhaps beyond its ends, and where its population lies.
+#[derive(Clone, Copy)]
+struct Spot {
+    ix: i32,
+    at: u32,
+}
+
 kernel! {
-    /// Streams the populations of one node in place (algorithm 1).
+    /// Streams the populations of a few nodes in place (algorithm 1).
     ///
-    /// **Block**: one node of the velocity space. It walks over the row tile by tile from the downstream end: each thread loads the cells `k` upstream of its
-    /// own four, the tile lies in shared memory with one cell more, and after a barrier is written back. `incoming[side][node]` comes in at the ends. In the paper a
-    /// thread has one cell; four keep four times the bytes under way, and the next tile is under way meanwhile.
+    /// **Block**: as many neighbouring nodes of the innermost axis as fill lines of memory, which all travel as far. It walks over their rows tile by tile from
+    /// the downstream end: each thread loads the populations `k` cells upstream of its own four, the tile lies in shared memory with one cell more, and after a barrier is
+    /// written back. `incoming[side][node]` comes in at the ends. In the paper a block has one node and a thread one cell; four keep four times the bytes under way, and
+    /// the next tile is under way meanwhile.
     /// **Cost**: 8 bytes a population in `f32`, a barrier a tile.
     /// **No race**: a tile is written after a barrier that follows its loads, and no later tile, farther upstream, reads it. Tiles take turns in two places of
     /// shared memory, so that a barrier stands between the readers of one and the writers of the next there.
-    pub fn stream_line<T: Real>(t, incoming: In<T>, axes: In<T>, f: InOut<T>; shape: FlowShape) for f32, f64
+    pub fn stream_line<T: Real>(t, incoming: In<T>, axes: In<T>, f: InOut<T>; shape: FlowShape, order: Order) for f32, f64
     shared { tiles: [T; 2 * STREAM_TILE] } {
-        let node = t.block_idx();
-        let (pair, m) = split(node, shape.count_m);
+        let together = order.together(size_of::<T>());
+        let (pair, group) = split(t.block_idx(), ceiling(shape.count_m, together));
         let (jx, _) = split(pair, shape.count_y);
         let of = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
         let forward = of(axis::VELOCITY) > T::ZERO;
         let whole = of(axis::WHOLE).to_f64() as i32;
         let fraction = of(axis::FRACTION);
-        let nodes = shape.count_x * shape.count_y * shape.count_m;
-        let side = if forward { 0 } else { nodes };
-        let enters = incoming.get(t, (side + node) as usize);
-        let at = |ix: i32| (shape.row_start(pair, m, 0) + shape.in_row(ix as u32)) as usize;
-        let (n, threads, k) = (shape.nx as i32, STREAM_THREADS as i32, t.thread_idx() as i32);
-        // Places counted from the end where molecules come in.
-        let load = |place: i32| {
-            if place < 0 {
-                enters
-            } else {
-                let ix = if forward { place } else { n - 1 - place };
-                f.get(t, at(ix))
-            }
+        // Threads in the order of memory: neighbouring cells, then the nodes, then the next cells.
+        let (rest, within) = split(t.thread_idx(), order.cells);
+        let (run, own_node) = split(rest, together);
+        let own_cell = (run * order.cells + within) as i32;
+        let m = group * together + own_node;
+        // A node too many has no cells.
+        let (m, cells) = if m < shape.count_m { (m, shape.nx) } else { (0, 0) };
+        let side = if forward { 0 } else { shape.count_x * shape.count_y * shape.count_m };
+        let enters = incoming.get(t, (side + pair * shape.count_m + m) as usize);
+        let each = quotient(STREAM_THREADS, together);
+        // Places are counted from the end where molecules come in, at which lines of memory begin.
+        let far = (order.whole(shape.nx) - 1) as i32;
+        let spot = |place: i32| {
+            let ix = if forward { place } else { far - place };
+            Spot { ix, at: order.place(&shape, [pair, m], ix as u32) }
         };
+        // Places that are whole blocks' cells apart lie evenly in memory.
+        let (on, apart) = if forward { (1, shape.count_m as i32) } else { (-1, -(shape.count_m as i32)) };
+        let later = |spot: Spot, places: i32| Spot {
+            ix: spot.ix + on * places,
+            at: spot.at.wrapping_add((apart * places) as u32),
+        };
+        let load = |spot: Spot| {
+            let mut value = enters;
+            if (spot.ix as u32) < cells {
+                value = f.get(t, spot.at as usize);
+            }
+            value
+        };
+        let (here, source) = (spot(own_cell), spot(own_cell - whole));
         let load_tile = |first: i32| {
             let mut values = [T::ZERO; STREAM_CELLS as usize];
             let mut c = 0;
-            while c < STREAM_CELLS as usize {
-                let place = first + k + c as i32 * threads;
-                if place < n {
-                    values[c] = load(place - whole);
-                }
+            while c < STREAM_CELLS {
+                values[c as usize] = load(later(source, first + (c * each) as i32));
                 c += 1;
             }
-            let before = if k == 0 { load(first - whole - 1) } else { T::ZERO };
+            let before = if own_cell == 0 { load(spot(first - whole - 1)) } else { T::ZERO };
             (values, before)
         };
-        let size = threads * STREAM_CELLS as i32;
-        let mut first = (n - 1) / size * size;
+        let size = (STREAM_CELLS * each) as i32;
+        let own = own_node * (STREAM_CELLS * each + STREAM_BEFORE) + STREAM_BEFORE + own_cell as u32;
+        let mut first = quotient(far as u32, size as u32) as i32 * size;
         let mut tile = 0;
         let mut ahead = load_tile(first);
         while first >= 0 {
+            // A thread asks another where the tile is: what follows from it is found anew each time and fills no registers meanwhile.
+            let begin = t.shuffle(first, 0);
             let (values, before) = ahead;
             let mut c = 0;
-            while c < STREAM_CELLS as usize {
-                tiles.set(t, tile + (k + c as i32 * threads) as u32 + 1, values[c]);
+            while c < STREAM_CELLS {
+                tiles.set(t, tile + own + c * each, values[c as usize]);
                 c += 1;
             }
-            if k == 0 {
-                tiles.set(t, tile, before);
+            if own_cell == 0 {
+                tiles.set(t, tile + own - 1, before);
             }
             if first > 0 {
-                ahead = load_tile(first - size);
+                ahead = load_tile(begin - size);
             }
             t.sync_threads();
             let mut c = 0;
-            while c < STREAM_CELLS as i32 {
-                let own = k + c * threads;
-                let place = first + own;
-                if place < n {
-                    let own = tile + own as u32;
-                    let (here, before) = (tiles.get(t, own + 1), tiles.get(t, own));
-                    let ix = if forward { place } else { n - 1 - place };
-                    f.set(t, at(ix), fraction.mul_add(before - here, here));
+            while c < STREAM_CELLS {
+                let target = later(here, begin + (c * each) as i32);
+                if (target.ix as u32) < cells {
+                    let own = tile + own + c * each;
+                    let (value, before) = (tiles.get(t, own), tiles.get(t, own - 1));
+                    f.set(t, target.at as usize, fraction.mul_add(before - value, value));
                 }
                 c += 1;
             }
@@ -141,18 +203,20 @@ kernel! {
         let ix = t.block_idx() * cells + cell;
         let inside = ix < shape.nx;
         let place = if inside { ix } else { shape.nx - 1 };
-        let share = Share { f, shape: &shape, place, worker, workers };
+        let share = Share { f, shape: &shape, order: Order { cells }, place, worker, workers };
         let pair_entry = |pair: u32, k: u32| {
             pairs.get_run::<2, _>(t, (pair * PAIR_LEN + k) as usize)
         };
         let of_m = |m: u32, k: u32| axes.get_run::<2, _>(t, (shape.axis_m(m) + k) as usize);
 
+        let groups = inner_groups(&shape);
+
         let mut sums = [0.0; 3];
-        share.walk(t, |pair, first, values| {
+        share.walk(t, |pair, group, values| {
             let (mut zeroth, mut second) = (T::ZERO, T::ZERO);
             let mut k = 0;
             while k < COLLIDE_NODES {
-                let m = first + k as u32;
+                let m = group + k as u32 * groups;
                 if m < shape.count_m {
                     let [mass, energy] = of_m(m, axis::VELOCITY);
                     zeroth = mass.mul_add(values[k], zeroth);
@@ -215,11 +279,11 @@ kernel! {
             return;
         }
         let equilibrium = Equilibrium::new(|k| scratch.get(t, of_cell(k)));
-        share.walk(t, |pair, first, values| {
+        share.walk(t, |pair, group, values| {
             let outer = equilibrium.outer(pair_entry(pair, 0), pair_entry(pair, 2));
             let mut k = 0;
             while k < COLLIDE_NODES {
-                let m = first + k as u32;
+                let m = group + k as u32 * groups;
                 if m < shape.count_m {
                     let node = of_m(m, axis::FRACTION);
                     let maxwellian = outer * equilibrium.inner(&shape, m, node);
@@ -316,6 +380,7 @@ impl<T: Real> Equilibrium<T> {
 struct Share<'a, T: Real> {
     f: InOut<'a, T>,
     shape: &'a FlowShape,
+    order: Order,
     place: u32,
     worker: u32,
     workers: u32,
@@ -325,29 +390,28 @@ impl<T: Real> Share<'_, T> {
     /// Place of a population of the cell.
     #[inline(always)]
     fn at(&self, pair: u32, m: u32) -> u32 {
-        self.shape.row_start(pair, m, 0) + self.shape.in_row(self.place)
+        self.order.place(self.shape, [pair, m], self.place)
     }
 
-    /// Visits all groups: number of the pair (v_x, v_y), the first innermost node, and the populations. The next group is under way meanwhile.
+    /// Visits all groups: number of the pair (v_x, v_y), that of the group, and the populations. The next group is under way meanwhile.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn walk<S: Simt>(&self, t: &S, mut visit: impl FnMut(u32, u32, [T; COLLIDE_NODES])) {
         let count = self.shape.count_m;
-        let groups = ceiling(count, COLLIDE_NODES as u32);
+        let groups = inner_groups(self.shape);
         let items = self.shape.count_x * self.shape.count_y * groups;
         let load = |item: u32| {
             let (pair, group) = split(item, groups);
-            let first = group * COLLIDE_NODES as u32;
             let mut values = [T::ZERO; COLLIDE_NODES];
             let mut k = 0;
             while k < COLLIDE_NODES {
-                let m = first + k as u32;
+                let m = group + k as u32 * groups;
                 if m < count {
                     values[k] = self.f.get(t, self.at(pair, m) as usize);
                 }
                 k += 1;
             }
-            (pair, first, values)
+            (pair, group, values)
         };
         let mut item = self.worker;
         if item >= items {
@@ -355,12 +419,12 @@ impl<T: Real> Share<'_, T> {
         }
         let mut ahead = load(item);
         while item < items {
-            let (pair, first, values) = ahead;
+            let (pair, group, values) = ahead;
             item += self.workers;
             if item < items {
                 ahead = load(item);
             }
-            visit(pair, first, values);
+            visit(pair, group, values);
         }
     }
 }
@@ -374,7 +438,7 @@ const IN_REGISTERS: usize = AT_ONCE_IN_REGISTERS as usize;
 /// Groups of nodes of a cell: up to four of the innermost axis, of one pair (v_x, v_y).
 #[inline(always)]
 pub const fn collide_groups(shape: &FlowShape) -> u32 {
-    shape.count_x * shape.count_y * shape.count_m.div_ceil(COLLIDE_NODES as u32)
+    shape.count_x * shape.count_y * inner_groups(shape)
 }
 
 /// Words of shared memory of [`collide_line_at_once()`]: the sums of each warp and what relaxation needs, of the cells of so many threads.
@@ -406,8 +470,7 @@ kernel! {
     /// **Thread**: 16 bytes of neighbouring cells, for every so many-th group: the first four groups in registers, `staged` more in shared memory. All are under
     /// way at once; it sums them, and once the block's sums are there it relaxes and writes the same, and as each group goes that of the next tile takes
     /// its place.
-    /// **Cost**: a population is read once and written once, in rows of `lanes` times 16 bytes; the blocks at work have neighbouring tiles, so that memory
-    /// is asked for 128 bytes at once. The Maxwellian is a product of the innermost factor, of which
+    /// **Cost**: a population is read once and written once; those of a pair (v_x, v_y) lie together. The Maxwellian is a product of the innermost factor, of which
     /// there is one for each cell and node in shared memory, and of one for the pair (v_x, v_y), an exponential for four populations.
     /// **Order**: sums run in the precision of the populations over four nodes, then in f64 over a thread, the lanes and the warps: the same bits each time.
     /// `fields` receives n, u_x and T of the streamed populations.
@@ -489,10 +552,6 @@ impl Group {
             item: self.item + by.workers,
         }
     }
-    #[inline(always)]
-    fn first(self) -> u32 {
-        self.inner * COLLIDE_NODES as u32
-    }
 }
 
 impl<S: Simt, T: Real> AtOnce<'_, S, T> {
@@ -503,7 +562,7 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
         let Rule { lanes, staged, .. } = self.rule;
         let (worker, lane) = split(t.thread_idx(), lanes);
         let cells = lanes * W as u32;
-        let groups = ceiling(shape.count_m, COLLIDE_NODES as u32);
+        let groups = inner_groups(shape);
         let workers = quotient(AT_ONCE_THREADS, lanes);
         let (pairs, inner) = split(workers, groups);
         let stride = Stride {
@@ -611,13 +670,19 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
         }
     }
 
+    /// A group's k-th node, perhaps beyond the last.
+    #[inline(always)]
+    fn node(&self, group: Group, k: usize) -> u32 {
+        group.inner + k as u32 * inner_groups(self.shape)
+    }
+
     /// Where the populations of a cell and a group's k-th node lie; beyond the last node, those of some other.
     #[inline(always)]
     fn at(&self, group: Group, place: u32, k: usize) -> usize {
-        let shape = self.shape;
-        let m = group.first() + k as u32;
-        let m = if m < shape.count_m { m } else { group.first() };
-        (shape.row_start(group.pair, m, 0) + shape.in_row(place)) as usize
+        let m = self.node(group, k);
+        let m = if m < self.shape.count_m { m } else { group.inner };
+        let order = Order { cells: self.rule.lanes * line_width(size_of::<T>()) };
+        order.place(self.shape, [group.pair, m], place) as usize
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -626,7 +691,7 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
         let mut values = [[T::ZERO; W]; COLLIDE_NODES];
         let mut k = 0;
         while k < COLLIDE_NODES {
-            values[k] = self.f.get_beside(self.t, self.at(group, place, k));
+            values[k] = self.f.get_once(self.t, self.at(group, place, k));
             k += 1;
         }
         values
@@ -647,7 +712,7 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
         while k < COLLIDE_NODES {
             let from = self.at(group, place, k);
             let to = self.stage::<W>(s, k);
-            self.f.copy_beside::<W, _>(self.t, from, self.stages, to);
+            self.f.copy_to::<W, _>(self.t, from, self.stages, to);
             k += 1;
         }
     }
@@ -672,7 +737,7 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
         let (mut zeroth, mut second) = ([T::ZERO; W], [T::ZERO; W]);
         let mut k = 0;
         while k < COLLIDE_NODES {
-            let m = group.first() + k as u32;
+            let m = self.node(group, k);
             if m < shape.count_m {
                 let at = shape.axis_m(m) + axis::VELOCITY;
                 let [mass, energy] = self.axes.get_run(t, at as usize);
@@ -807,7 +872,7 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
         }
         let mut k = 0;
         while k < COLLIDE_NODES {
-            let m = group.first() + k as u32;
+            let m = self.node(group, k);
             if m < shape.count_m {
                 let factor = (m * self.rule.lanes + lane) * W as u32;
                 let inner = self.factors.get_run::<W, _>(t, factor);

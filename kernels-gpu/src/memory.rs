@@ -219,18 +219,6 @@ macro_rules! readable_global {
             pub fn copy_to<const N: usize, S: Simt>(self, t: &S, index: usize, to: Shared<'_, T>, place: u32) {
                 t.copy_async::<T, N>(self.region, index, to.region, place as usize);
             }
-            /// The same 16 bytes as [`get_once`](Self::get_once), of elements beside which other blocks read at the same time: memory is asked for 128 bytes.
-            #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-            pub fn get_beside<const N: usize, S: Simt>(self, t: &S, index: usize) -> [T; N] {
-                t.load_beside(self.region, index)
-            }
-            /// Copies 16 bytes, as [`copy_to`](Self::copy_to) does, in the way in which [`get_beside`](Self::get_beside) reads.
-            #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-            pub fn copy_beside<const N: usize, S: Simt>(self, t: &S, index: usize, to: Shared<'_, T>, place: u32) {
-                t.copy_beside::<T, N>(self.region, index, to.region, place as usize);
-            }
             /// Announces that the 128 bytes around element `index` will be read: they are on their way to the L2 cache meanwhile.
             #[inline(always)]
             pub fn prefetch<S: Simt>(self, t: &S, index: usize) {

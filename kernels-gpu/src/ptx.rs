@@ -364,28 +364,6 @@ impl Simt for Gpu {
             _ => global_copy!("cp.async.ca.shared.global", "4", from, index, to, place),
         }
     }
-    #[cfg(target_feature = "sm_90")]
-    #[inline(always)]
-    fn copy_beside<T: Element, const N: usize>(
-        &self,
-        from: Region<T>,
-        index: usize,
-        to: Region<T>,
-        place: usize,
-    ) {
-        if size_of::<[T; N]>() == 16 {
-            global_copy!(
-                "cp.async.cg.shared.global.L2::128B",
-                "16",
-                from,
-                index,
-                to,
-                place
-            );
-        } else {
-            self.copy_async::<T, N>(from, index, to, place);
-        }
-    }
     #[cfg(target_feature = "sm_80")]
     #[inline(always)]
     fn end_copies(&self) {
@@ -436,11 +414,6 @@ impl Simt for Gpu {
     #[inline(always)]
     fn load_once<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
         global_run!("ld.global.cs", region, index)
-    }
-    #[cfg(target_feature = "sm_90")]
-    #[inline(always)]
-    fn load_beside<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
-        global_run!("ld.global.cs.L2::128B", region, index)
     }
     #[inline(always)]
     fn prefetch<T: Element>(&self, region: Region<T>, index: usize) {

@@ -181,19 +181,6 @@ pub trait Simt {
             self.store_run(to, place, self.load_run::<T, N>(from, index));
         }
     }
-    /// Starts the copy of 16 bytes in the way in which [`load_beside`](Self::load_beside) reads.
-    #[doc(hidden)]
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn copy_beside<T: Element, const N: usize>(
-        &self,
-        from: Region<T>,
-        index: usize,
-        to: Region<T>,
-        place: usize,
-    ) {
-        self.copy_async::<T, N>(from, index, to, place);
-    }
     /// Ends a group of copies, those that this thread has started since the last group ended: perhaps none.
     #[inline(always)]
     fn end_copies(&self) {}
@@ -245,13 +232,6 @@ pub trait Simt {
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn load_once<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
         self.load_run(region, index)
-    }
-    /// The same, of elements beside which other blocks read at the same time: capability 9.0 brings all of their 128 bytes into the cache that all blocks share.
-    #[doc(hidden)]
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load_beside<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
-        self.load_once(region, index)
     }
     /// Asks for the 128 bytes around element `index` of global memory to be brought into the cache that all blocks share.
     #[doc(hidden)]

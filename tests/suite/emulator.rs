@@ -665,7 +665,7 @@ kernel! {
     /// Does not wait, and reads its own copy, writes there, copies there again, or adds there.
     pub fn touches_its_copy(t, from: In<u32>, out: Out<u32>; how: u32) shared { tile: [u32; 128] } {
         let k = t.thread_idx();
-        from.copy_beside::<4, _>(t, 4 * k as usize, tile, 4 * k);
+        from.copy_to::<4, _>(t, 4 * k as usize, tile, 4 * k);
         t.end_copies();
         match how {
             0 => out.set(t, t.global_idx(), tile.get_run::<2, _>(t, 4 * k)[0]),

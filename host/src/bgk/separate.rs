@@ -7,12 +7,11 @@ use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{FlowShape, axis, face};
 use rarefy_kernels::bgk_line::line_width;
 use rarefy_kernels::bgk_separate::{
-    self as kernels, AT_ONCE_IN_REGISTERS, AT_ONCE_THREADS, COLLIDE_THREADS, PAIR_LEN,
+    self as kernels, AT_ONCE_IN_REGISTERS, AT_ONCE_THREADS, COLLIDE_THREADS, Order, PAIR_LEN,
     STREAM_THREADS, at_once_bytes, collide_cells, collide_groups,
 };
 
 use super::engine::initial_populations;
-use super::gpu::laid_out;
 use super::shift::Courant;
 use super::{Boundary, DiscreteMaxwellian, Model, Problem, State};
 use crate::error::{Error, Result};
@@ -195,7 +194,7 @@ impl AtOnce {
         let fits = |way: &Self| {
             at_once_bytes(shape, way.lanes, way.staged, bytes) <= limits.shared_bytes_per_block
         };
-        // Rows of 32 bytes take twice as long for each byte as the widest ones, and those between as if they had two lanes more than they have.
+        // Sums and constants of a tile take about as long as the populations of two lanes.
         let cost =
             |way: &Self| way.tiles(shape, bytes).div_ceil(at_a_time(limits)) * (way.lanes + 2);
         [2, 4, 8, 16]
@@ -227,6 +226,7 @@ fn at_a_time(limits: &Limits) -> u32 {
 pub struct SeparateKernels<M: Machine, T: Real> {
     machine: M,
     shape: FlowShape,
+    order: Order,
     at_once: Option<AtOnce>,
     /// Blocks of the former that run at a time.
     at_a_time: u32,
@@ -265,10 +265,11 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
         let velocity = &problem.velocity;
         let [count_x, count_y, count_m] = velocity.shape().map(|n| n as u32);
         let nx = problem.space.nx() as u32;
-        let shape = FlowShape {
+        let limits = machine.limits()?;
+        let mut shape = FlowShape {
             nx,
             ny: 1,
-            pitch: nx.next_multiple_of(32),
+            pitch: nx,
             count_x,
             count_y,
             count_m,
@@ -280,6 +281,13 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
             bottom: face::PERIODIC,
             top: face::PERIODIC,
         };
+        let at_once = AtOnce::new(&shape, size_of::<T>(), &limits);
+        let order = Order {
+            cells: at_once.map_or(collide_cells(size_of::<T>()), |way| {
+                way.lanes * line_width(size_of::<T>())
+            }),
+        };
+        shape.pitch = order.whole(nx);
         let courant = Courant::of_axis(velocity.x(), &problem.space, 0, dt);
         let mut axes = Vec::with_capacity(shape.axis_entries() as usize);
         for (v, courant) in velocity.x().nodes().iter().zip(&courant) {
@@ -307,18 +315,21 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
             let values: Vec<T> = values.into_iter().map(T::from_f64).collect();
             machine.upload(&values)
         };
-        let limits = machine.limits()?;
-        // What pads a row is relaxed with it: a gas like the last cell's.
-        let padding = (shape.pitch - nx) as usize;
-        let mut populations = Vec::with_capacity(velocity.nodes() * shape.pitch as usize);
-        for row in initial_populations(problem)?.chunks_exact(nx as usize) {
-            populations.extend_from_slice(row);
-            populations.extend(row.last().into_iter().cycle().take(padding));
+        let rows = initial_populations(problem)?;
+        let mut f = vec![0.0; velocity.nodes() * shape.pitch as usize];
+        for (node, row) in rows.chunks_exact(nx as usize).enumerate() {
+            let (pair, m) = (node as u32 / count_m, node as u32 % count_m);
+            // What pads a row is relaxed with it: a gas like the last cell's.
+            for ix in 0..shape.pitch {
+                let value = row[ix.min(nx - 1) as usize];
+                f[order.place(&shape, [pair, m], ix) as usize] = value;
+            }
         }
         Ok(Self {
-            at_once: AtOnce::new(&shape, size_of::<T>(), &limits),
+            at_once,
+            order,
             at_a_time: at_a_time(&limits),
-            f: upload(laid_out(&shape, &populations, 1))?,
+            f: upload(f)?,
             axes: upload(axes)?,
             pairs: upload(pairs)?,
             incoming: upload(incoming)?,
@@ -333,10 +344,11 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
     fn launch(&mut self, kernel: SeparateKernel) -> Result<()> {
         match kernel {
             SeparateKernel::Streaming => {
-                let shape = self.shape;
+                let Self { shape, order, .. } = *self;
+                let groups = shape.count_m.div_ceil(order.together(size_of::<T>()));
                 self.machine.launch(
                     Grid {
-                        blocks: shape.count_x * shape.count_y * shape.count_m,
+                        blocks: shape.count_x * shape.count_y * groups,
                         threads: STREAM_THREADS,
                     },
                     kernels::stream_line {
@@ -344,6 +356,7 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
                         axes: &self.axes,
                         f: &mut self.f,
                         shape,
+                        order,
                     },
                 )
             }

@@ -187,10 +187,10 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
         }
     }
     let integrated = f64::from(shape.integrated);
-    let mut axis_sums = axis_sums::<_, T, SHAKHOV>(t, scratch, axes, shape, [ux, uy], [bx, by], c);
     let mut step = 0;
     while step < rule.steps {
-        let m = Means::of(&axis_sums, shape, c);
+        let sums = axis_sums::<_, T, 5>(t, scratch, axes, shape, [ux, uy], [bx, by], c);
+        let m = Means::of(&sums, shape, c);
         let mut energy = m.x[2] + m.y[2] + m.rest - 1.5 * temperature;
         let mut spread = m.x[4] - m.x[2] * m.x[2] + m.rest_square - m.rest * m.rest;
         // An axis along which nothing moves takes part with its energy alone.
@@ -212,10 +212,49 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
         bx += (cx * change - rx) * per_vx;
         by += (cy * change - ry) * per_vy;
         c += change;
-        axis_sums =
-            self::axis_sums::<_, T, SHAKHOV>(t, scratch, axes, shape, [ux, uy], [bx, by], c);
         step += 1;
     }
+    let columns = shape.columns() as usize;
+    let put = |row: u32, value: T| {
+        if inside {
+            tables.set(t, row as usize * columns + place as usize, value);
+        }
+    };
+    // Factors that need no amplitude go into the tables as they are added up for it.
+    let mut masses = [0.0; 3];
+    let mut j = t.warp();
+    while j < shape.count_x {
+        let (v, weight) = node(t, axes, j);
+        masses[0] += factor::<T>(v - ux, weight, bx, c).to_f64();
+        j += t.warps();
+    }
+    let mut j = t.warp();
+    while j < shape.count_y {
+        let value = if shape.integrated < 2 {
+            let (v, weight) = node(t, axes, shape.count_x + j);
+            factor::<T>(v - uy, weight, by, c)
+        } else {
+            T::ONE
+        };
+        masses[1] += value.to_f64();
+        put(shape.row_y() + j, value);
+        j += t.warps();
+    }
+    let mut m = t.warp();
+    while m < shape.count_m {
+        let value = if shape.integrated == 0 {
+            let (square, log_weight) = node(t, axes, shape.count_x + shape.count_y + m);
+            inner_factor::<T>(square, log_weight, c)
+        } else if m == 0 {
+            T::ONE
+        } else {
+            T::from_f64(integrated / (2.0 * c))
+        };
+        masses[2] += value.to_f64();
+        put(shape.row_m() + m, value);
+        m += t.warps();
+    }
+    let masses = combine(t, scratch, masses);
     if rule.steps > 0 && inside && t.warp() == 0 {
         state.set(t, at(kept), bx);
         state.set(t, at(kept + 1), by);
@@ -224,16 +263,16 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
     }
     let amplitude = if rule.conservative != 0 {
         let y = if shape.integrated < 2 {
-            axis_sums[6]
+            masses[1]
         } else {
             1.0
         };
         let z = if shape.integrated < 1 {
-            axis_sums[12]
+            masses[2]
         } else {
             1.0
         };
-        density / (axis_sums[0] * y * z)
+        density / (masses[0] * y * z)
     } else {
         let per_axis = (core::f64::consts::PI * temperature).sqrt();
         let mut amplitude = density / per_axis;
@@ -246,17 +285,19 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
         amplitude
     };
 
+    let mut means = Means::default();
     // T^(1-omega) by its logarithm; the exponential of 0 is exactly 1.
     let growth = exponential((1.0 - rule.omega) * <f64 as Real>::ln(temperature));
     let time = rule.dt * rule.frequency * density * growth;
     let keep = exponential(-time);
     let give = less_than_one(time, keep);
+    if SHAKHOV {
+        let sums = axis_sums::<_, T, 6>(t, scratch, axes, shape, [ux, uy], [bx, by], c);
+        means = Means::of(&sums, shape, c);
+    }
     if !inside {
         return;
     }
-    let column = place as usize;
-    let columns = shape.columns() as usize;
-    let put = |row: u32, value: T| tables.set(t, row as usize * columns + column, value);
     if t.warp() == 0 {
         put(row::KEEP, T::from_f64(keep));
         put(row::STEEP, T::from_f64(-c * core::f64::consts::LOG2_E));
@@ -268,8 +309,7 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
         // Half of an axis along which nothing flows has other sums.
         let along_y = if shape.flow == 2 { q[1] } else { 0.0 };
         let g = [share * q[0], share * along_y];
-        let m = Means::of(&axis_sums, shape, c);
-        let heat = heat_term(&m, g, temperature, rule.conservative != 0);
+        let heat = heat_term(&means, g, temperature, rule.conservative != 0);
         put(row::HEAT, T::from_f64(give + heat[0]));
         let mut k = 1;
         while k < 6 {
@@ -296,30 +336,6 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
         let value = factor::<T>(v - ux, weight, bx, c).to_f64();
         put(row::X + j, T::from_f64(scale * value));
         j += t.warps();
-    }
-    let mut j = t.warp();
-    while j < shape.count_y {
-        let value = if shape.integrated < 2 {
-            let (v, weight) = node(t, axes, shape.count_x + j);
-            factor::<T>(v - uy, weight, by, c)
-        } else {
-            T::ONE
-        };
-        put(shape.row_y() + j, value);
-        j += t.warps();
-    }
-    let mut m = t.warp();
-    while m < shape.count_m {
-        let value = if shape.integrated == 0 {
-            let (square, log_weight) = node(t, axes, shape.count_x + shape.count_y + m);
-            inner_factor::<T>(square, log_weight, c)
-        } else if m == 0 {
-            T::ONE
-        } else {
-            T::from_f64(integrated / (2.0 * c))
-        };
-        put(shape.row_m() + m, value);
-        m += t.warps();
     }
 }
 
@@ -466,10 +482,10 @@ fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
     }
 }
 
-/// Sums of w^k along x and y, and of v^2k along z, with the Maxwellian's factors.
+/// Sums of w^k along x and y for k below `POWERS`, and of v^2k along z, with the Maxwellian's factors.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-fn axis_sums<S: Simt, T: Real, const SHAKHOV: bool>(
+fn axis_sums<S: Simt, T: Real, const POWERS: usize>(
     t: &S,
     scratch: Shared<'_, f64>,
     axes: In<'_, f64>,
@@ -478,8 +494,6 @@ fn axis_sums<S: Simt, T: Real, const SHAKHOV: bool>(
     slope: [f64; 2],
     c: f64,
 ) -> [f64; AXIS_SUMS] {
-    // Only Shakhov's term needs the fifth power.
-    let powers = if SHAKHOV { 6 } else { 5 };
     let mut sums = [0.0; AXIS_SUMS];
     let mut j = t.warp();
     while j < shape.count_x {
@@ -487,7 +501,7 @@ fn axis_sums<S: Simt, T: Real, const SHAKHOV: bool>(
         let w = v - u[0];
         let mut term = factor::<T>(w, weight, slope[0], c).to_f64();
         let mut k = 0;
-        while k < powers {
+        while k < POWERS {
             sums[k] += term;
             term *= w;
             k += 1;
@@ -501,7 +515,7 @@ fn axis_sums<S: Simt, T: Real, const SHAKHOV: bool>(
             let w = v - u[1];
             let mut term = factor::<T>(w, weight, slope[1], c).to_f64();
             let mut k = 6;
-            while k < 6 + powers {
+            while k < 6 + POWERS {
                 sums[k] += term;
                 term *= w;
                 k += 1;
@@ -528,6 +542,7 @@ fn axis_sums<S: Simt, T: Real, const SHAKHOV: bool>(
 
 /// Means over the Maxwellian: powers of the peculiar velocity along x and y (0 where an axis does not move or is not there, but for the even ones),
 /// and of the squares along what is neither.
+#[derive(Default)]
 struct Means {
     x: [f64; 6],
     y: [f64; 6],
