@@ -51,7 +51,9 @@ impl Order {
     pub const fn place(&self, shape: &FlowShape, [pair, m]: [u32; 2], ix: u32) -> u32 {
         let within = ix & (self.cells - 1);
         let first = (pair * shape.pitch).wrapping_add(ix).wrapping_sub(within);
-        first.wrapping_mul(shape.count_m).wrapping_add(m * self.cells + within)
+        first
+            .wrapping_mul(shape.count_m)
+            .wrapping_add(m * self.cells + within)
     }
     /// The next number of whole blocks' cells.
     #[inline(always)]
@@ -680,8 +682,14 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
     #[inline(always)]
     fn at(&self, group: Group, place: u32, k: usize) -> usize {
         let m = self.node(group, k);
-        let m = if m < self.shape.count_m { m } else { group.inner };
-        let order = Order { cells: self.rule.lanes * line_width(size_of::<T>()) };
+        let m = if m < self.shape.count_m {
+            m
+        } else {
+            group.inner
+        };
+        let order = Order {
+            cells: self.rule.lanes * line_width(size_of::<T>()),
+        };
         order.place(self.shape, [group.pair, m], place) as usize
     }
 

@@ -427,6 +427,19 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
         Ok([0, 1, 2].map(|k| fields[k * n..][..n].to_vec()))
     }
 
+    /// How long the machine takes for so many time steps.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn time_steps(&mut self, steps: u32) -> Result<Duration>
+    where
+        M: Clone,
+    {
+        self.advance(1)?;
+        let machine = self.machine.clone();
+        machine.time(&mut || self.advance(u64::from(steps)))
+    }
+
     /// How long the machine takes for a kernel, so many times over.
     ///
     /// # Errors

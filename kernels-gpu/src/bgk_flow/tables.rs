@@ -262,16 +262,8 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
         state.set(t, at(kept + 3), temperature);
     }
     let amplitude = if rule.conservative != 0 {
-        let y = if shape.integrated < 2 {
-            masses[1]
-        } else {
-            1.0
-        };
-        let z = if shape.integrated < 1 {
-            masses[2]
-        } else {
-            1.0
-        };
+        let y = if shape.integrated < 2 { masses[1] } else { 1.0 };
+        let z = if shape.integrated < 1 { masses[2] } else { 1.0 };
         density / (masses[0] * y * z)
     } else {
         let per_axis = (core::f64::consts::PI * temperature).sqrt();
