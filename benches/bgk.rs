@@ -412,7 +412,7 @@ fn figures(device: Option<&Device>) {
                     stream / s,
                     collide / c,
                     (stream + collide) / step,
-                    s / (s + c) * 100.0,
+                    s / step * 100.0,
                     step / fused
                 ),
                 None => println!(),
