@@ -494,15 +494,15 @@ mod tests {
         }
     }
 
-    #[test]
-    fn rows_are_wide_where_there_is_room_and_no_multiprocessor_idles() {
-        let shape = |nx: u32, n: u32| FlowShape {
+    fn line(nx: u32, counts: [u32; 3]) -> FlowShape {
+        let [count_x, count_y, count_m] = counts;
+        FlowShape {
             nx,
             ny: 1,
             pitch: nx.next_multiple_of(32),
-            count_x: n,
-            count_y: n,
-            count_m: n,
+            count_x,
+            count_y,
+            count_m,
             integrated: 0,
             flow: 1,
             shakhov: 0,
@@ -510,7 +510,74 @@ mod tests {
             right: face::TABLE,
             bottom: face::PERIODIC,
             top: face::PERIODIC,
+        }
+    }
+
+    #[test]
+    fn streaming_moves_several_tiles_of_several_nodes_both_ways() {
+        let machine = Emulator::default();
+        // The last group has two nodes of four, and the last of three tiles is not full.
+        let shape = line(601, [2, 1, 6]);
+        let order = Order { cells: 8 };
+        assert_eq!(order.together(size_of::<f32>()), 4);
+        // v_x, whole cells and the fraction of one.
+        let nodes = [(-1.0_f32, 3, 0.25_f32), (1.0, 2, 0.75)];
+        let mut axes = vec![0.0_f32; shape.axis_entries() as usize];
+        for (jx, (v, whole, fraction)) in nodes.into_iter().enumerate() {
+            let node = &mut axes[shape.axis_x(jx as u32) as usize..];
+            node[axis::VELOCITY as usize] = v;
+            node[axis::WHOLE as usize] = whole as f32;
+            node[axis::FRACTION as usize] = fraction;
+        }
+        let incoming: Vec<f32> = (0..24_u8).map(|node| 10.0 + f32::from(node)).collect();
+        let before = |pair: u32, m: u32, ix: i32| {
+            if (0..601).contains(&ix) {
+                ((1 + ix) as f32 * (1 + pair * 6 + m) as f32).sin()
+            } else {
+                let side = if ix < 0 { 0 } else { 12 };
+                incoming[(side + pair * 6 + m) as usize]
+            }
         };
+        let places = || (0..2).flat_map(|pair| (0..6).map(move |m| (pair, m)));
+        let mut f = vec![0.0; 12 * shape.pitch as usize];
+        for (pair, m) in places() {
+            for ix in 0..601 {
+                f[order.place(&shape, [pair, m], ix) as usize] = before(pair, m, ix as i32);
+            }
+        }
+        let mut moved = machine.upload(&f).unwrap();
+        machine
+            .launch(
+                Grid {
+                    blocks: 2 * 2,
+                    threads: STREAM_THREADS,
+                },
+                kernels::stream_line {
+                    incoming: &machine.upload(&incoming).unwrap(),
+                    axes: &machine.upload(&axes).unwrap(),
+                    f: &mut moved,
+                    shape,
+                    order,
+                },
+            )
+            .unwrap();
+        machine.read(&moved, &mut f).unwrap();
+        for (pair, m) in places() {
+            let (v, whole, fraction) = nodes[pair as usize];
+            let upstream = if v > 0.0 { -1 } else { 1 };
+            for ix in 0..601 {
+                let from = |cells: i32| before(pair, m, ix as i32 + upstream * cells);
+                let (here, next) = (from(whole), from(whole + 1));
+                let expected = fraction.mul_add(next - here, here);
+                let at = order.place(&shape, [pair, m], ix) as usize;
+                assert_eq!(f[at], expected, "pair {pair}, node {m}, cell {ix}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_wide_where_there_is_room_and_no_multiprocessor_idles() {
+        let shape = |nx: u32, n: u32| line(nx, [n; 3]);
         let h200 = Limits {
             shared_bytes_per_block: 232_448,
             shared_bytes_per_multiprocessor: 233_472,
