@@ -128,7 +128,7 @@ pub(super) fn warn(report: &mut Report, solution: &Solution, goal: f64, remedy: 
         .copied()
         .fold(f64::INFINITY, f64::min);
     match solution.status {
-        Status::Converged => {}
+        Status::Converged | Status::AtRoundoff => {}
         Status::Unfinished => report.warn(format!(
             "the residual is {last:.1e} after {} iterations and not {goal:.1e}; allow more with {remedy}",
             solution.residuals.len()
@@ -161,6 +161,7 @@ impl<P: Parameters> SteadyRun<'_, P> {
             residuals: content.take(path, "residuals")?,
             values: content.take(path, "values")?,
             mixed: content.take(path, "mixed")?,
+            spreads: content.take(path, "spreads")?,
         })?;
         if let Some(warning) = content.elsewhere(&solver.machine()) {
             report.warn(warning);
@@ -178,6 +179,7 @@ impl<P: Parameters> SteadyRun<'_, P> {
             ("residuals".to_owned(), saved.residuals),
             ("values".to_owned(), saved.values),
             ("mixed".to_owned(), saved.mixed),
+            ("spreads".to_owned(), saved.spreads),
         ]);
         let (machine, step) = (solver.machine(), solver.residuals().len() as u64);
         flow::save(self.parameters, machine, step, arrays, self.files, folder).map(Some)

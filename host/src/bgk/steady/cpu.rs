@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::super::lanes::{self, LANES, LaneReal, Lanes, fma};
 use super::plan::{COEFFICIENTS, Plan, leaving, upward};
-use super::sweeps::{Sums, Sweeps};
+use super::sweeps::{Sums, Sweeps, Swept, flux};
 use crate::error::Result;
 
 /// Tasks that the chunks of one direction are divided into.
@@ -45,6 +45,8 @@ pub(super) struct CpuSweeps<T> {
 struct Found {
     sums: Vec<f64>,
     faces: Vec<f64>,
+    /// Fluxes through the faces of a line.
+    fluxes: Vec<[f64; flux::LEN]>,
     /// Outgoing molecules to be recorded: offset in the vector of unknowns and both functions of a node.
     records: Vec<(usize, f64)>,
 }
@@ -91,7 +93,7 @@ impl<T: LaneReal> CpuSweeps<T> {
         &self,
         x: &[f64],
         y: &mut [f64],
-    ) -> Sums {
+    ) -> Swept {
         let plan = &self.plan;
         let coefficients: Vec<[T; COEFFICIENTS]> = plan
             .coefficients(x)
@@ -107,6 +109,7 @@ impl<T: LaneReal> CpuSweeps<T> {
                 let mut found = Found {
                     sums: vec![0.0; components * plan.layout.cells],
                     faces: vec![0.0; per_face * plan.layout.faces[4]],
+                    fluxes: if OUTPUT { Vec::new() } else { plan.no_fluxes() },
                     records: Vec::new(),
                 };
                 for chunk in &self.chunks[task.clone()] {
@@ -131,7 +134,13 @@ impl<T: LaneReal> CpuSweeps<T> {
             }
         });
         let mut faces = vec![0.0; per_face * plan.layout.faces[4]];
+        let mut fluxes = if OUTPUT { Vec::new() } else { plan.no_fluxes() };
         for found in &found {
+            for (sums, values) in fluxes.iter_mut().zip(&found.fluxes) {
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    *sum += value;
+                }
+            }
             for (sum, value) in faces.iter_mut().zip(&found.faces) {
                 *sum += value;
             }
@@ -144,13 +153,14 @@ impl<T: LaneReal> CpuSweeps<T> {
         let turned = (0..components * cells)
             .map(|at| sums[(at % cells) * components + at / cells])
             .collect();
-        Sums {
-            cells: turned,
-            faces,
+        Swept {
+            sums: turned,
+            left: faces,
+            fluxes,
         }
     }
 
-    fn choose<const OUTPUT: bool>(&self, x: &[f64], y: &mut [f64]) -> Sums {
+    fn choose<const OUTPUT: bool>(&self, x: &[f64], y: &mut [f64]) -> Swept {
         match (self.plan.linear, self.plan.shakhov) {
             (false, false) => self.sweep::<false, false, OUTPUT>(x, y),
             (false, true) => self.sweep::<false, true, OUTPUT>(x, y),
@@ -161,15 +171,25 @@ impl<T: LaneReal> CpuSweeps<T> {
 }
 
 impl<T: LaneReal> Sweeps for CpuSweeps<T> {
-    fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<()> {
-        let sums = self.choose::<false>(x, y);
-        self.plan.update(x, &sums.cells, &sums.faces, y);
-        Ok(())
+    fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<Swept> {
+        Ok(self.choose::<false>(x, y))
+    }
+
+    fn flux_roundoff(&self, thickness: f64) -> f64 {
+        8.0 * T::EPSILON.to_f64() * thickness
+    }
+
+    fn change_roundoff(&self) -> f64 {
+        32.0 * T::EPSILON.to_f64()
     }
 
     fn output(&mut self, x: &[f64]) -> Result<Sums> {
         let mut unused = vec![0.0; x.len()];
-        Ok(self.choose::<true>(x, &mut unused))
+        let swept = self.choose::<true>(x, &mut unused);
+        Ok(Sums {
+            cells: swept.sums,
+            faces: swept.left,
+        })
     }
 }
 
@@ -228,6 +248,7 @@ impl<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> l
         for step in 0..ny {
             let row = if north { step } else { ny - 1 - step };
             let mut along_x = incoming(if east { 0 } else { 1 }, row);
+            pass::<T, FUSED>(chunk, &square, found, if east { 0 } else { nx }, &along_x);
             let mut by = [T::ZERO; LANES];
             if plane {
                 for l in 0..LANES {
@@ -337,6 +358,7 @@ impl<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> l
                 for (sum, term) in sums.iter_mut().zip(&terms) {
                     *sum += total(term).to_f64();
                 }
+                pass::<T, FUSED>(chunk, &square, found, column + usize::from(east), &along_x);
             }
             leave::<T, OUTPUT>(plan, chunk, found, if east { 1 } else { 0 }, row, &along_x);
         }
@@ -366,6 +388,34 @@ fn total<T: Real>(lanes: &Lanes<T>) -> T {
         four[l] = lanes[l] + lanes[l + 4];
     }
     (four[0] + four[2]) + (four[1] + four[3])
+}
+
+/// Adds up what passes a face of a line; on a rectangle there are no such sums.
+#[inline(always)]
+fn pass<T: Real, const FUSED: bool>(
+    chunk: &Chunk<T>,
+    square: &Lanes<T>,
+    found: &mut Found,
+    face: usize,
+    f: &[Lanes<T>; 2],
+) {
+    let Some(sums) = found.fluxes.get_mut(face) else {
+        return;
+    };
+    let [vx, vy] = &chunk.v;
+    let half = T::from_f64(0.5);
+    let mut terms = [[T::ZERO; LANES]; flux::LEN];
+    for l in 0..LANES {
+        let speed = chunk.weight[l] * vx[l];
+        let first = speed * f[0][l];
+        terms[flux::MASS][l] = first;
+        terms[flux::MOMENTUM][l] = first * vx[l];
+        terms[flux::SHEAR][l] = first * vy[l];
+        terms[flux::ENERGY][l] = half * fma::<T, FUSED>(first, square[l], speed * f[1][l]);
+    }
+    for (sum, term) in sums.iter_mut().zip(&terms) {
+        *sum += total(term).to_f64();
+    }
 }
 
 /// Adds up, and where that is needed records, what leaves through a face.

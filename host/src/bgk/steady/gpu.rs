@@ -9,7 +9,7 @@ use rarefy_kernels::{Element, Quad, Real};
 
 use super::cpu::CpuSweeps;
 use super::plan::{EAST, Plan, WEST};
-use super::sweeps::{Sums, Sweeps};
+use super::sweeps::{Sums, Sweeps, Swept, flux};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{bytes_of, check_device, check_shared};
@@ -334,31 +334,48 @@ impl<M: Machine, T: Real> MachineSweeps<M, T> {
 }
 
 impl<M: Machine, T: Real> Sweeps for MachineSweeps<M, T> {
-    fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<()> {
+    fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<Swept> {
         self.machine.write(&mut self.x, x)?;
+        let mut came = Vec::new();
         if let Space::Line { entering, .. } = &mut self.space {
-            let values = entering_line(&self.plan, x);
-            let values: Vec<T> = values.into_iter().map(T::from_f64).collect();
+            came = entering_line(&self.plan, x);
+            let values: Vec<T> = came.iter().copied().map(T::from_f64).collect();
             self.machine.write(entering, &values)?;
         }
         self.start()?;
         self.machine.read(&self.sums, &mut self.fetched)?;
         let cells = self.plan.layout.components * self.plan.layout.cells;
-        match &self.space {
+        let (sums, left) = self.fetched.split_at(cells);
+        let sums = sums.to_vec();
+        Ok(match &self.space {
             Space::Line { .. } => {
                 let leaving = self.fetch(&self.leaving, 2 * self.plan.nodes.len())?;
-                let left = left_line(&self.plan, &leaving, y);
-                self.plan.update(x, &self.fetched, &left, y);
+                Swept {
+                    left: left_line(&self.plan, &leaving, y).to_vec(),
+                    fluxes: fluxes_line(&self.plan, x, &came, &leaving, &sums),
+                    sums,
+                }
             }
             Space::Plane(plane) => {
                 if y.len() > plane.base {
                     self.machine.read(&plane.returned, &mut y[plane.base..])?;
                 }
-                let (sums, left) = self.fetched.split_at(cells);
-                self.plan.update(x, sums, left, y);
+                Swept {
+                    left: left.to_vec(),
+                    sums,
+                    fluxes: Vec::new(),
+                }
             }
-        }
-        Ok(())
+        })
+    }
+
+    /// Interior fluxes are integrals of the cells' sums, which lose another factor of the thickness.
+    fn flux_roundoff(&self, thickness: f64) -> f64 {
+        8.0 * T::EPSILON.to_f64() * thickness * thickness.max(1.0)
+    }
+
+    fn change_roundoff(&self) -> f64 {
+        32.0 * T::EPSILON.to_f64()
     }
 
     fn output(&mut self, x: &[f64]) -> Result<Sums> {
@@ -388,6 +405,51 @@ fn entering_line(plan: &Plan, x: &[f64]) -> Vec<f64> {
         values[count + node] = f[1];
     }
     values
+}
+
+/// The fluxes through all faces of a line: at both ends from what enters and leaves, between them by the balance of each cell,
+/// `F_out - F_in = -h nu sum (f - S) (...)`.
+fn fluxes_line(
+    plan: &Plan,
+    x: &[f64],
+    came: &[f64],
+    leaving: &[f64],
+    sums: &[f64],
+) -> Vec<[f64; flux::LEN]> {
+    let (count, cells) = (plan.nodes.len(), plan.layout.cells);
+    let mut ends = [[0.0; flux::LEN]; 2];
+    for node in 0..count {
+        let (enters, leaves) = if plan.group(node) == 0 {
+            (WEST, EAST)
+        } else {
+            (EAST, WEST)
+        };
+        plan.add_fluxes(&mut ends[enters], node, [came[node], came[count + node]]);
+        let out = [leaving[node], leaving[count + node]];
+        plan.add_fluxes(&mut ends[leaves], node, out);
+    }
+    let [west, east] = ends;
+    let mut fluxes = Vec::with_capacity(cells + 1);
+    fluxes.push(west);
+    let mut now = west;
+    for (cell, c) in plan.coefficients(x).iter().enumerate() {
+        let factor = plan.widths[0][cell] * c[6];
+        for (k, flux) in now.iter_mut().enumerate() {
+            let share = if k == flux::ENERGY { 0.5 } else { 1.0 };
+            *flux -= factor * share * sums[k * cells + cell];
+        }
+        fluxes.push(now);
+    }
+    // Roundoff of the integral, spread over the line.
+    let length: f64 = plan.widths[0].iter().sum();
+    let mut place = 0.0;
+    for (face, fluxes) in fluxes.iter_mut().enumerate().skip(1) {
+        place += plan.widths[0][face - 1] / length;
+        for (k, flux) in fluxes.iter_mut().enumerate() {
+            *flux += place * (east[k] - now[k]);
+        }
+    }
+    fluxes
 }
 
 /// The mass that leaves both ends of a line; what returns goes into `y`.

@@ -32,6 +32,7 @@
 //! Commun. 245 (2019) 106861. The mixing: D. G. Anderson, J. ACM 12 (1965) 547.
 
 pub(super) mod anderson;
+mod correction;
 mod cpu;
 mod gpu;
 mod nodes;
@@ -46,11 +47,12 @@ use rarefy_kernels::Real;
 use serde::{Deserialize, Serialize};
 
 use self::anderson::Anderson;
+use self::correction::Correction;
 use self::cpu::CpuSweeps;
 use self::gpu::MachineSweeps;
 pub use self::nodes::Nodes;
-use self::plan::{Plan, leaving};
-use self::sweeps::{ReferenceSweeps, Sums, Sweeps};
+use self::plan::{EAST, Plan, WEST, leaving};
+use self::sweeps::{ReferenceSweeps, Sums, Sweeps, Swept, flux};
 use super::{Boundaries, Boundary, Gas, Moments, Problem, State};
 use crate::backend::{Backend, Precision, Resolved};
 use crate::emulator::Emulator;
@@ -195,7 +197,8 @@ impl Case {
 pub struct Config {
     /// The closure of the sweeps.
     pub closure: Closure,
-    /// Done when no unknown changes by more than this in an iteration, relative to the range of the fields. `None`: 1e-9 in f64, 1e-5 in f32.
+    /// Done when no unknown changes by more than this in an iteration, relative to the range of the fields, and the fluxes that must be
+    /// constant vary by no more, relative to their size. `None`: 1e-9 in f64, 1e-5 in f32.
     pub tolerance: Option<f64>,
     /// Most iterations.
     pub iterations: usize,
@@ -212,8 +215,8 @@ impl Default for Config {
         Self {
             closure: Closure::Diamond,
             tolerance: None,
-            iterations: 5000,
-            depth: 8,
+            iterations: 1000,
+            depth: 10,
             precision: Precision::F64,
             backend: Backend::Auto,
         }
@@ -275,12 +278,21 @@ pub struct Exchange {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Status {
-    /// The residual reached the tolerance.
+    /// The change and the spread of the fluxes reached the tolerance.
     Converged,
-    /// It did not within the iterations allowed.
+    /// Neither falls any further, and both are as small as roundoff allows, but above the tolerance.
+    AtRoundoff,
+    /// They did not reach it within the iterations allowed.
     Unfinished,
-    /// It no longer falls: roundoff, or a scheme without a steady state.
+    /// They no longer fall: the result is not the steady flow.
     Stalled,
+}
+
+impl Status {
+    /// Whether the result is the steady flow, to the tolerance or to roundoff.
+    pub fn is_done(self) -> bool {
+        matches!(self, Self::Converged | Self::AtRoundoff)
+    }
 }
 
 /// A steady flow; in the linear case all values are perturbations.
@@ -293,8 +305,14 @@ pub struct Solution {
     pub exchange: [Vec<Exchange>; 4],
     /// How the iteration ended.
     pub status: Status,
-    /// Residual of each iteration.
+    /// Change of each iteration: the largest change of an unknown, over the range of the fields.
     pub residuals: Vec<f64>,
+    /// Spread of the fluxes that must be constant, relative to their size, in the last iteration.
+    pub flux_spread: f64,
+    /// Estimate of the error of the fields over their range: the change over 1 less the rate at which it falls.
+    pub error_estimate: f64,
+    /// In a shock wave, the strength of the downstream stream less 1: what the domain cuts off.
+    pub downstream_excess: Option<f64>,
     /// Seconds that the iterations took.
     pub seconds: f64,
     /// Where it was computed.
@@ -317,10 +335,17 @@ pub struct Checkpoint {
     pub values: Vec<f64>,
     /// By how much each of them had changed.
     pub mixed: Vec<f64>,
+    /// Spread of the fluxes in each iteration.
+    #[serde(default)]
+    pub spreads: Vec<f64>,
 }
 
-/// Iterations without a new least residual after which it counts as stalled.
-const PATIENCE: usize = 150;
+/// Iterations without a new least residual after which an iteration with a correction counts as stalled.
+const PATIENCE: usize = 30;
+/// The same without a correction, where residuals rise for long before they fall.
+const PLAIN_PATIENCE: usize = 150;
+/// The same where roundoff is reached.
+const ROUNDOFF_PATIENCE: usize = 5;
 
 /// An iteration towards a steady flow.
 pub struct Solver {
@@ -328,11 +353,14 @@ pub struct Solver {
     config: Config,
     plan: Plan,
     sweeps: Box<dyn Sweeps>,
+    correction: Option<Correction>,
     machine: String,
     mixing: Anderson,
     x: Vec<f64>,
     y: Vec<f64>,
     residuals: Vec<f64>,
+    spreads: Vec<f64>,
+    /// Where the larger of change and spread was least, and what it was.
     least: (usize, f64),
     seconds: f64,
 }
@@ -373,6 +401,7 @@ impl Solver {
         };
         let x = plan.start(&case);
         Ok(Self {
+            correction: Correction::new(&plan),
             mixing: Anderson::new(config.depth),
             y: x.clone(),
             x,
@@ -382,6 +411,7 @@ impl Solver {
             sweeps,
             machine,
             residuals: Vec::new(),
+            spreads: Vec::new(),
             least: (0, f64::INFINITY),
             seconds: 0.0,
         })
@@ -400,37 +430,63 @@ impl Solver {
     /// How the iteration ended, if it has.
     pub fn status(&self) -> Option<Status> {
         let done = self.residuals.len();
-        let last = self.residuals.last().copied().unwrap_or(f64::INFINITY);
-        if last <= self.config.tolerance() {
-            Some(Status::Converged)
-        } else if done >= self.config.iterations {
+        let last = |values: &[f64]| values.last().copied().unwrap_or(f64::INFINITY);
+        let (change, spread) = (last(&self.residuals), last(&self.spreads));
+        let tolerance = self.config.tolerance();
+        let thickness = self.plan.thickness().max(1.0);
+        let flux_roundoff = self.sweeps.flux_roundoff(thickness);
+        if change <= tolerance && spread <= tolerance.max(flux_roundoff) {
+            return Some(Status::Converged);
+        }
+        let since = done - self.least.0;
+        let at_roundoff = change <= self.sweeps.change_roundoff() && spread <= flux_roundoff;
+        if at_roundoff && since >= ROUNDOFF_PATIENCE {
+            return Some(Status::AtRoundoff);
+        }
+        let patience = if self.correction.is_some() {
+            PATIENCE
+        } else {
+            PLAIN_PATIENCE
+        };
+        if done >= self.config.iterations {
             Some(Status::Unfinished)
-        } else if done > self.least.0 + PATIENCE {
+        } else if since > patience {
             Some(Status::Stalled)
         } else {
             None
         }
     }
 
-    /// One iteration; returns its residual.
+    /// One iteration; returns its change of the fields.
     ///
     /// # Errors
     /// A state without a positive density or temperature, or a fault of the device.
     pub fn step(&mut self) -> Result<f64> {
         let started = Instant::now();
-        self.sweeps.iterate(&self.x, &mut self.y)?;
+        let swept = self.sweeps.iterate(&self.x, &mut self.y)?;
+        self.plan.update(&self.x, &swept, &mut self.y);
         if !self.plan.is_admissible(&self.y) {
             return Err(Error::Numerical(format!(
                 "the state after {} iterations has no positive density and temperature everywhere; use the upwind closure, or finer cells",
                 self.residuals.len() + 1
             )));
         }
-        let residual = self.plan.residual(&self.x, &self.y);
-        self.residuals.push(residual);
-        if residual < self.least.1 {
-            self.least = (self.residuals.len(), residual);
+        let renewed = self.correct(&swept)?;
+        let change = self.plan.residual(&self.x, &self.y);
+        let tolerance = self.config.tolerance();
+        let mut spread = self.plan.flux_spread(&swept);
+        let settled = change <= tolerance.max(self.sweeps.change_roundoff());
+        if self.plan.dimensions == 2 && settled {
+            let sums = self.sweeps.output(&self.y)?;
+            spread = self.plan.imbalance(&self.y, &sums);
         }
-        if residual <= self.config.tolerance() {
+        self.residuals.push(change);
+        self.spreads.push(spread);
+        self.note_least();
+        if renewed {
+            self.mixing.clear();
+        }
+        if self.status().is_some_and(Status::is_done) {
             self.x.copy_from_slice(&self.y);
         } else {
             self.mixing.mix(&mut self.x, &self.y);
@@ -440,7 +496,62 @@ impl Solver {
             }
         }
         self.seconds += started.elapsed().as_secs_f64();
-        Ok(residual)
+        Ok(change)
+    }
+
+    /// Adds the correction by the conservation laws to the moments of the last sweep: less of it where the state would not be a gas.
+    ///
+    /// Returns whether earlier iterations are of another map from now on.
+    fn correct(&mut self, swept: &Swept) -> Result<bool> {
+        let mut renewed = false;
+        if let Some(correction) = &mut self.correction {
+            let moments = self.y.clone();
+            renewed = correction.apply(&self.plan, &self.x, swept, &mut self.y)?;
+            let mut halvings = 0;
+            while !self.plan.is_admissible(&self.y) {
+                renewed = true;
+                halvings += 1;
+                for (y, moment) in self.y.iter_mut().zip(&moments) {
+                    let change = 0.5 * (*y - moment);
+                    *y = if halvings > 4 || !change.is_finite() {
+                        *moment
+                    } else {
+                        moment + change
+                    };
+                }
+            }
+        }
+        self.plan.constrain(&mut self.y);
+        Ok(renewed)
+    }
+
+    /// Notes the iteration at which the larger of change and spread was least.
+    fn note_least(&mut self) {
+        let done = self.residuals.len();
+        let spread = self.spreads[done - 1];
+        let size = if spread.is_finite() {
+            self.residuals[done - 1].max(spread)
+        } else {
+            self.residuals[done - 1]
+        };
+        if size < self.least.1 {
+            self.least = (done, size);
+        }
+    }
+
+    /// The error of the fields that the last changes let expect: the change, over 1 less the rate at which changes fall.
+    fn error_estimate(&self) -> f64 {
+        let Some(&last) = self.residuals.last() else {
+            return f64::INFINITY;
+        };
+        let span = (self.residuals.len() - 1).min(5);
+        let before = self.residuals[self.residuals.len() - 1 - span];
+        let rate = (last / before).powf(1.0 / span as f64);
+        if span > 0 && rate < 1.0 {
+            last / (1.0 - rate)
+        } else {
+            f64::INFINITY
+        }
     }
 
     /// Iterates to the end.
@@ -466,6 +577,7 @@ impl Solver {
             residuals: self.residuals.clone(),
             values,
             mixed,
+            spreads: self.spreads.clone(),
         }
     }
 
@@ -481,13 +593,15 @@ impl Solver {
             residuals,
             values,
             mixed,
+            spreads,
         } = checkpoint;
         let mut solver = Self::new(case, &config)?;
         let count = solver.x.len();
         let fits = unknowns.len() == count
             && values.len() == mixed.len()
             && values.len().is_multiple_of(count)
-            && values.len() / count <= config.depth + 1;
+            && values.len() / count <= config.depth + 1
+            && spreads.len() == residuals.len();
         if !fits {
             return Err(Error::input(format!(
                 "the checkpoint is of another problem: it holds {} unknowns where this one has {count}",
@@ -506,12 +620,11 @@ impl Solver {
         let rows = |all: Vec<f64>| all.chunks_exact(count).map(<[f64]>::to_vec).collect();
         solver.mixing.restore(rows(values), rows(mixed));
         solver.x = unknowns;
-        for (k, residual) in residuals.iter().enumerate() {
-            if *residual < solver.least.1 {
-                solver.least = (k + 1, *residual);
-            }
+        for (residual, spread) in residuals.into_iter().zip(spreads) {
+            solver.residuals.push(residual);
+            solver.spreads.push(spread);
+            solver.note_least();
         }
-        solver.residuals = residuals;
         Ok(solver)
     }
 
@@ -526,6 +639,9 @@ impl Solver {
             exchange: [0, 1, 2, 3].map(|side| self.plan.exchange(&self.x, &sums, side)),
             status: self.status().unwrap_or(Status::Unfinished),
             residuals: self.residuals.clone(),
+            flux_spread: self.spreads.last().copied().unwrap_or(f64::INFINITY),
+            error_estimate: self.error_estimate(),
+            downstream_excess: self.plan.downstream_excess(&self.x),
             seconds: self.seconds,
             machine: self.machine.clone(),
         })
@@ -574,6 +690,93 @@ impl Plan {
         } else {
             change
         }
+    }
+
+    /// The largest spread over the faces of a line of a flux that must be constant, relative to its size; infinite on a rectangle.
+    fn flux_spread(&self, swept: &Swept) -> f64 {
+        let fluxes = &swept.fluxes;
+        let (Some(first), Some(last)) = (fluxes.first(), fluxes.last()) else {
+            return f64::INFINITY;
+        };
+        let largest = |k: usize| fluxes.iter().fold(0.0_f64, |most, f| most.max(f[k].abs()));
+        let spread = |k: usize| {
+            let low = fluxes
+                .iter()
+                .fold(f64::INFINITY, |least, f| least.min(f[k]));
+            let high = fluxes
+                .iter()
+                .fold(f64::NEG_INFINITY, |most, f| most.max(f[k]));
+            high - low
+        };
+        let velocity = |side: usize| {
+            let wall = self.sides[side].as_ref().and_then(|s| s.wall);
+            wall.map_or(0.0, |[_, velocity]| velocity)
+        };
+        // Walls at rest with each other take up as much energy as the work of the stress on them.
+        let work = (velocity(WEST) * first[flux::SHEAR]).abs()
+            + (velocity(EAST) * last[flux::SHEAR]).abs();
+        let scale = largest(flux::SHEAR)
+            .max(largest(flux::ENERGY))
+            .max(if self.linear { 0.0 } else { work });
+        let mut most = 0.0_f64;
+        if scale > 0.0 {
+            most = [flux::MASS, flux::SHEAR, flux::ENERGY]
+                .into_iter()
+                .map(spread)
+                .fold(0.0, f64::max)
+                / scale;
+        }
+        let momentum = largest(flux::MOMENTUM);
+        if !self.linear && momentum > 0.0 {
+            most = most.max(spread(flux::MOMENTUM) / momentum);
+        }
+        most
+    }
+
+    /// Mass, momentum and energy that all sides of a rectangle receive together, relative to the sum of their sizes; and the largest mass
+    /// that passes a wall.
+    fn imbalance(&self, x: &[f64], sums: &Sums) -> f64 {
+        let (mut total, mut size) = ([0.0_f64; 4], [0.0_f64; 4]);
+        let mut through = 0.0_f64;
+        for side in 0..2 * self.dimensions {
+            let exchange = self.exchange(x, sums, side);
+            let (normal, along) = (1 + side / 2, 2 - side / 2);
+            let sign = if side.is_multiple_of(2) { -1.0 } else { 1.0 };
+            let pressure =
+                exchange.iter().map(|e| e.pressure).sum::<f64>() / exchange.len().max(1) as f64;
+            let tight = self.sides[side].as_ref().is_some_and(|s| s.tight);
+            for (face, e) in exchange.iter().enumerate() {
+                let width = self.widths[1 - side / 2][face];
+                let mut add = |k: usize, value: f64, part: f64| {
+                    total[k] += width * value;
+                    size[k] += width * part.abs();
+                };
+                add(0, e.mass, e.mass);
+                add(normal, sign * e.pressure, e.pressure - pressure);
+                add(along, e.shear, e.shear);
+                add(3, e.heat, e.heat);
+                if tight {
+                    through = through.max(e.mass.abs() * width);
+                }
+            }
+        }
+        let exchanged = size[1].max(size[2]).max(size[3]);
+        if exchanged == 0.0 {
+            return 0.0;
+        }
+        let off = total
+            .into_iter()
+            .fold(through, |most, total| most.max(total.abs()));
+        off / exchanged
+    }
+
+    /// In a wave between two streams, the strength of the downstream one less 1.
+    fn downstream_excess(&self, x: &[f64]) -> Option<f64> {
+        let free = self
+            .sides
+            .iter()
+            .position(|s| s.as_ref().is_some_and(|s| s.free))?;
+        Some(x[self.layout.faces_at() + self.layout.faces[free]] - 1.0)
     }
 
     fn moments(&self, x: &[f64], sums: &Sums) -> Vec<Moments> {

@@ -1,6 +1,7 @@
 //! A steady problem prepared for sweeping: velocities in groups of one direction, boundaries as formulas, the unknowns in one vector.
 
 use super::nodes::Nodes;
+use super::sweeps::Swept;
 use super::{Case, Closure};
 use crate::bgk::lanes::LANES;
 use crate::bgk::{Boundary, State};
@@ -50,6 +51,8 @@ pub(super) struct Side {
     pub(super) share: f64,
     /// Whether `rho` is such that as much mass comes in as leaves.
     pub(super) tight: bool,
+    /// Whether `rho` scales a stream whose strength the conservation laws determine.
+    pub(super) free: bool,
     /// Factors of `rho` for both functions, by node.
     pub(super) a: [Vec<f64>; 2],
     /// What comes in whatever `rho`, by node.
@@ -60,6 +63,8 @@ pub(super) struct Side {
     pub(super) returned: Option<(usize, bool)>,
     /// Where in the vector of unknowns they are kept: `[function][face][node]`.
     pub(super) offset: usize,
+    /// Temperature and tangential velocity of a wall, about which the gas exchanges heat and momentum; none elsewhere.
+    pub(super) wall: Option<[f64; 2]>,
 }
 
 /// Where the unknowns are.
@@ -104,6 +109,7 @@ pub(super) struct Plan {
     pub(super) widths: [Vec<f64>; 2],
     pub(super) linear: bool,
     pub(super) shakhov: bool,
+    pub(super) prandtl: f64,
     /// (1 - Pr) 8/5.
     pub(super) shakhov_factor: f64,
     pub(super) omega: f64,
@@ -150,6 +156,7 @@ impl Plan {
             widths: case.widths.clone(),
             linear: case.linear,
             shakhov,
+            prandtl: case.gas.effective_prandtl(),
             shakhov_factor: 1.6 * (1.0 - case.gas.effective_prandtl()),
             omega: case.gas.omega,
             frequency: case.gas.frequency,
@@ -182,7 +189,21 @@ impl Plan {
         }
         plan.layout.len = len;
         plan.hold = plan.held(case);
+        if matches!(plan.hold, Hold::Position(_)) && plan.diamond {
+            plan.free_stream(EAST);
+        }
         Ok(plan)
+    }
+
+    /// Makes the strength of the stream at a side an unknown.
+    ///
+    /// Two streams and the position of the wave between them are one condition too many for the conservation laws of a finite domain.
+    fn free_stream(&mut self, side: usize) {
+        if let Some(s) = &mut self.sides[side] {
+            std::mem::swap(&mut s.a, &mut s.b);
+            s.rate.swap(0, 1);
+            s.free = true;
+        }
     }
 
     /// What the start of the case and its boundaries ask to hold.
@@ -212,11 +233,13 @@ impl Plan {
         let mut prepared = Side {
             share: 1.0,
             tight: false,
+            free: false,
             a: [vec![0.0; count], vec![0.0; count]],
             b: [vec![0.0; count], vec![0.0; count]],
             rate: [0.0; 2],
             returned: None,
             offset: 0,
+            wall: None,
         };
         let (state, emits) = match boundary {
             Boundary::Specular => {
@@ -236,6 +259,7 @@ impl Plan {
                     prepared.returned = Some((side, true));
                 }
                 prepared.tight = true;
+                prepared.wall = Some([wall.temperature, wall.velocity[1 - side / 2]]);
                 (wall.state(), true)
             }
         };
@@ -329,7 +353,7 @@ impl Plan {
     }
 
     /// Whether molecules of this node leave through a side.
-    fn leaves(&self, side: usize, node: usize) -> bool {
+    pub(super) fn leaves(&self, side: usize, node: usize) -> bool {
         upward(self.group(node), side / 2) == (side % 2 == 1)
     }
 
@@ -385,7 +409,9 @@ impl Plan {
             let count = self.layout.faces[side + 1] - self.layout.faces[side];
             for face in 0..count {
                 let cell = self.boundary_cell(side, face);
-                x[self.layout.faces_at() + self.layout.faces[side] + face] = x[cell];
+                let free = self.sides[side].as_ref().is_some_and(|s| s.free);
+                x[self.layout.faces_at() + self.layout.faces[side] + face] =
+                    if free { 1.0 } else { x[cell] };
                 let Some((from, _)) = self.sides[side].as_ref().and_then(|s| s.returned) else {
                     continue;
                 };
@@ -454,34 +480,37 @@ impl Plan {
         let cells = self.layout.cells;
         (0..cells)
             .map(|cell| {
-                let [n, ux, uy, t] = self.primitive(x, cell);
                 let q = if self.shakhov {
                     [x[4 * cells + cell], x[5 * cells + cell]]
                 } else {
                     [0.0; 2]
                 };
-                if self.linear {
-                    let k = q.map(|q| self.shakhov_factor * q);
-                    let half_k = 0.5 * self.internal;
-                    [n, 2.0 * ux, 2.0 * uy, t, k[0], k[1], self.frequency, half_k]
-                } else {
-                    let d = 0.5 * self.velocity_dimensions as f64;
-                    let k = q.map(|q| self.shakhov_factor * q / (n * t * t));
-                    let nu = self.frequency * n * t.powf(1.0 - self.omega);
-                    let amplitude = n * (std::f64::consts::PI * t).powf(-d);
-                    [
-                        amplitude,
-                        ux,
-                        uy,
-                        1.0 / t,
-                        k[0],
-                        k[1],
-                        nu,
-                        0.5 * self.internal * t,
-                    ]
-                }
+                self.local(self.primitive(x, cell), q.map(|q| self.shakhov_factor * q))
             })
             .collect()
+    }
+
+    /// The numbers that a local equilibrium is evaluated from: density, velocity and temperature, and (1-Pr) (8/5) q.
+    pub(super) fn local(&self, state: [f64; 4], q: [f64; 2]) -> [f64; COEFFICIENTS] {
+        let [n, ux, uy, t] = state;
+        if self.linear {
+            let half_k = 0.5 * self.internal;
+            return [n, 2.0 * ux, 2.0 * uy, t, q[0], q[1], self.frequency, half_k];
+        }
+        let d = 0.5 * self.velocity_dimensions as f64;
+        let k = q.map(|q| q / (n * t * t));
+        let nu = self.frequency * n * t.powf(1.0 - self.omega);
+        let amplitude = n * (std::f64::consts::PI * t).powf(-d);
+        [
+            amplitude,
+            ux,
+            uy,
+            1.0 / t,
+            k[0],
+            k[1],
+            nu,
+            0.5 * self.internal * t,
+        ]
     }
 
     /// The local equilibrium at a node: both functions.
@@ -520,17 +549,18 @@ impl Plan {
         mass
     }
 
-    /// Turns sums over velocities, `[component][cell]` and mass that left `[face]`, into new unknowns.
+    /// Turns the sums of a sweep at `x` into new unknowns: the moments of f, and the densities of the walls.
     ///
     /// The first four components are sums of `f - S` with the local equilibrium S: where they vanish, S has the moments of f on the
     /// nodes, which makes the scheme conservative whatever the quadrature. `y` holds the returning molecules already.
-    pub(super) fn update(&self, x: &[f64], sums: &[f64], left: &[f64], y: &mut [f64]) {
+    pub(super) fn update(&self, x: &[f64], swept: &Swept, y: &mut [f64]) {
         let Layout {
             cells,
             components,
             faces,
             ..
         } = self.layout;
+        let sums = &swept.sums;
         for k in 0..4 * cells {
             y[k] = x[k] + sums[k];
         }
@@ -540,17 +570,23 @@ impl Plan {
             let Some(s) = &self.sides[side] else { continue };
             for face in faces[side]..faces[side + 1] {
                 y[at + face] = if s.tight {
-                    (left[face] - s.rate[1]) / s.rate[0]
+                    (swept.left[face] - s.rate[1]) / s.rate[0]
                 } else {
                     x[at + face]
                 };
             }
         }
-        self.constrain(y);
+    }
+
+    /// Optical thickness of the longest side of space, for gas at unit density and temperature.
+    pub(super) fn thickness(&self) -> f64 {
+        let length = |d: usize| self.widths[d].iter().sum::<f64>();
+        let longest = (0..self.dimensions).map(length).fold(0.0, f64::max);
+        self.frequency * longest
     }
 
     /// Brings back what the boundaries leave open.
-    fn constrain(&self, y: &mut [f64]) {
+    pub(super) fn constrain(&self, y: &mut [f64]) {
         let Layout { cells, faces, .. } = self.layout;
         let at = self.layout.faces_at();
         match self.hold {
@@ -581,6 +617,8 @@ impl Plan {
                 let factor = mass / self.mass(y);
                 y.iter_mut().for_each(|value| *value *= factor);
             }
+            // The correction of the conservation laws keeps the mass.
+            Hold::Position(_) if self.diamond => {}
             Hold::Position(mass) => {
                 // A translation by a small distance, to first order: y - d dy/dx.
                 let ends = self.ends();
@@ -621,12 +659,13 @@ impl Plan {
     }
 
     /// The unknowns beyond both ends of a line between two streams, with exact discrete moments.
-    fn ends(&self) -> [[f64; 4]; 2] {
+    pub(super) fn ends(&self) -> [[f64; 4]; 2] {
         [WEST, EAST].map(|side| {
             let mut sums = [0.0; 4];
             if let Some(s) = &self.sides[side] {
                 for (j, &[vx, vy, vz2, w]) in self.nodes.iter().enumerate() {
-                    let (g, h) = (w * s.b[0][j], w * s.b[1][j]);
+                    let emitted = if s.free { &s.a } else { &s.b };
+                    let (g, h) = (w * emitted[0][j], w * emitted[1][j]);
                     sums[0] += g;
                     sums[1] += vx * g;
                     sums[2] += vy * g;

@@ -3,19 +3,48 @@
 use super::plan::{COEFFICIENTS, Plan, leaving, upward};
 use crate::error::Result;
 
-/// Sums over all velocities at given fields.
+/// Sums over all velocities of the closing sweep.
 #[derive(Clone, Debug)]
 pub(super) struct Sums {
-    /// P_xx, P_xy, P_yy, q_x, q_y as `[component][cell]`; while iterating, what [`Plan::update`] takes.
+    /// P_xx, P_xy, P_yy, q_x, q_y as `[component][cell]`.
     pub(super) cells: Vec<f64>,
-    /// Sums over outgoing velocities, `[face][...]` as in [`leaving`]; while iterating, the mass alone.
+    /// Sums over outgoing velocities, `[face][...]` as in [`leaving`].
     pub(super) faces: Vec<f64>,
+}
+
+/// Fluxes along x through a face of a line.
+pub(super) mod flux {
+    /// <v_x>.
+    pub(in crate::bgk::steady) const MASS: usize = 0;
+    /// <v_x^2>.
+    pub(in crate::bgk::steady) const MOMENTUM: usize = 1;
+    /// <v_x v_y>.
+    pub(in crate::bgk::steady) const SHEAR: usize = 2;
+    /// <v_x |v|^2> / 2.
+    pub(in crate::bgk::steady) const ENERGY: usize = 3;
+    /// Number of these fluxes.
+    pub(in crate::bgk::steady) const LEN: usize = 4;
+}
+
+/// Sums over all velocities of a sweep.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Swept {
+    /// `[component][cell]`: sums of (f - S) (1, v_x, v_y, |v|^2), and with the Shakhov model the heat flux of f.
+    pub(super) sums: Vec<f64>,
+    /// Mass that leaves each boundary face.
+    pub(super) left: Vec<f64>,
+    /// On a line, the fluxes through every face from west to east, as in [`flux`]; empty on a rectangle.
+    pub(super) fluxes: Vec<[f64; flux::LEN]>,
 }
 
 /// A machine that sweeps.
 pub(super) trait Sweeps: Send {
-    /// Sweeps all velocities through space at fixed local equilibria and boundary values `x`; `y` becomes the unknowns that result.
-    fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<()>;
+    /// Sweeps all velocities through space at fixed local equilibria and boundary values `x`. Outgoing molecules that return go into `y`.
+    fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<Swept>;
+    /// Roundoff of the fluxes on a line, relative to the largest: the arithmetic's unit times the optical thickness of the gas.
+    fn flux_roundoff(&self, thickness: f64) -> f64;
+    /// Roundoff of the fields' change, over their range.
+    fn change_roundoff(&self) -> f64;
     /// Sweeps once more for stresses, heat fluxes and what walls receive.
     fn output(&mut self, x: &[f64]) -> Result<Sums>;
 }
@@ -26,12 +55,14 @@ pub(super) struct ReferenceSweeps {
 }
 
 impl ReferenceSweeps {
-    /// Visits every cell with both functions and the local equilibrium, and every boundary face with what leaves there.
+    /// Visits every cell with both functions and the local equilibrium, every boundary face with what leaves there, and every face along x
+    /// with what passes it.
     fn sweep(
         &self,
         x: &[f64],
         mut visit: impl FnMut(usize, usize, [f64; 2], [f64; 2], &[f64; COEFFICIENTS]),
         mut leave: impl FnMut(usize, usize, usize, [f64; 2]),
+        mut pass: impl FnMut(usize, usize, [f64; 2]),
     ) {
         let plan = &self.plan;
         let coefficients = plan.coefficients(x);
@@ -50,6 +81,7 @@ impl ReferenceSweeps {
             for step in 0..plan.ny {
                 let row = if north { step } else { plan.ny - 1 - step };
                 let mut beside = plan.incoming(x, if east { 0 } else { 1 }, row, node);
+                pass(if east { 0 } else { plan.nx }, node, beside);
                 for step in 0..plan.nx {
                     let column = if east { step } else { plan.nx - 1 - step };
                     let cell = row * plan.nx + column;
@@ -77,6 +109,7 @@ impl ReferenceSweeps {
                         beside[k] = out(beside[k]);
                     }
                     visit(cell, node, f, s, c);
+                    pass(column + usize::from(east), node, beside);
                 }
                 leave(if east { 1 } else { 0 }, row, node, beside);
             }
@@ -90,9 +123,10 @@ impl ReferenceSweeps {
 }
 
 impl Sweeps for ReferenceSweeps {
-    fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<()> {
+    fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<Swept> {
         let plan = &self.plan;
         let layout = plan.layout;
+        let mut fluxes = plan.no_fluxes();
         let mut sums = vec![0.0; layout.components * layout.cells];
         let mut left = vec![0.0; layout.faces[4]];
         let visit =
@@ -122,9 +156,21 @@ impl Sweeps for ReferenceSweeps {
                 }
             }
         };
-        self.sweep(x, visit, leave);
-        plan.update(x, &sums, &left, y);
-        Ok(())
+        let pass = |face: usize, node: usize, f: [f64; 2]| {
+            if let Some(sums) = fluxes.get_mut(face) {
+                plan.add_fluxes(sums, node, f);
+            }
+        };
+        self.sweep(x, visit, leave, pass);
+        Ok(Swept { sums, left, fluxes })
+    }
+
+    fn flux_roundoff(&self, thickness: f64) -> f64 {
+        8.0 * f64::EPSILON * thickness
+    }
+
+    fn change_roundoff(&self) -> f64 {
+        32.0 * f64::EPSILON
     }
 
     fn output(&mut self, x: &[f64]) -> Result<Sums> {
@@ -158,7 +204,7 @@ impl Sweeps for ReferenceSweeps {
             add(leaving::DRIFT, w * tangential * f[0]);
             add(leaving::SQUARE, energy);
         };
-        self.sweep(x, visit, leave);
+        self.sweep(x, visit, leave, |_, _, _| {});
         Ok(Sums { cells, faces })
     }
 }
@@ -173,5 +219,24 @@ fn heat(plan: &Plan, node: usize, f: [f64; 2], c: &[f64; COEFFICIENTS]) -> ([f64
         let [cx, cy] = [vx - c[1], vy - c[2]];
         let square = cx * cx + cy * cy + vz2;
         ([cx, cy], 0.5 * w * (square * f[0] + f[1]))
+    }
+}
+
+impl Plan {
+    /// Fluxes of nothing through every face of a line; none on a rectangle.
+    pub(super) fn no_fluxes(&self) -> Vec<[f64; flux::LEN]> {
+        let faces = if self.dimensions == 1 { self.nx + 1 } else { 0 };
+        vec![[0.0; flux::LEN]; faces]
+    }
+
+    /// Adds what the molecules of a node carry through a face of a line.
+    pub(super) fn add_fluxes(&self, sums: &mut [f64; flux::LEN], node: usize, f: [f64; 2]) {
+        let [vx, vy, vz2, w] = self.nodes[node];
+        let first = vx * w * f[0];
+        sums[flux::MASS] += first;
+        sums[flux::MOMENTUM] += vx * first;
+        sums[flux::SHEAR] += vy * first;
+        let square = vx * vx + vy * vy + vz2;
+        sums[flux::ENERGY] += 0.5 * (square * first + vx * w * f[1]);
     }
 }

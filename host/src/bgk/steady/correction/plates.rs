@@ -1,0 +1,282 @@
+//! The correction between two walls.
+//!
+//! On a line the corrected fluxes are constants. With the fluxes J of f at the faces, a cell's law `C - (J_- + J_+)/2 = -k (z_+ - z_-)/h`
+//! and the walls' laws `C - J = -+ g z` determine the constant C and the face values z by one sum over the cells: of the tangential velocity
+//! with C the shear stress, then of the temperature with C the energy flux.
+//!
+//! A wall's law is the half-range balance of what leaves it: incoming molecules do not change but by the density of the wall, outgoing
+//! ones by the polynomial of Newton's and Fourier's law,
+//!
+//! ```text
+//! f' / M = n'/n + 2 c.u'/T + T'/T (c^2/T - 3/2) + 4 c_x c_y s'/(n T^2) + (8/5) q' c_x (c^2/T - 5/2)/(n T^2)
+//! ```
+//!
+//! which gives `g = (alpha / (2 - alpha)) n sqrt(T / pi)` for both laws, the temperature jump with the mass flux M of f beside it.
+
+use std::f64::consts::PI;
+
+use super::super::plan::{EAST, Plan, WEST};
+use super::super::sweeps::{Swept, flux};
+use super::{lag, transport};
+
+/// The correction between two walls, or a wall and a mirror.
+pub(in crate::bgk::steady) struct PlatesCorrection {
+    /// Mass between the walls.
+    mass: f64,
+}
+
+/// The gas at a wall, in the frame of the wall.
+struct Wall {
+    /// Sign of the fluxes into the gas: 1 on the left, -1 on the right.
+    sign: f64,
+    /// Temperature of what the wall emits, and its tangential velocity.
+    temperature: f64,
+    velocity: f64,
+    /// The law's factor g.
+    conductance: f64,
+    /// Parts 2/(2 - alpha) of the shear and energy that mirrored molecules bring in more than assumed, reckoned along x.
+    excess: [f64; 2],
+    /// Density and temperature of the gas.
+    gas: [f64; 2],
+    /// The adjacent cell.
+    cell: usize,
+    face: usize,
+}
+
+/// A constant flux, and the values at the faces that drive it.
+struct Line {
+    constant: f64,
+    faces: Vec<f64>,
+}
+
+/// The constant C and the face values z with `C = left - g_0 z_0`, `C = right + g_1 z_N` and `z_{i+1} = z_i - t_i (C - source_i)`.
+///
+/// Where neither wall exchanges anything the flux is the mean of both and z is left at zero.
+fn constant_flux(left: f64, right: f64, conductance: [f64; 2], t: &[f64], source: &[f64]) -> Line {
+    let resistance: f64 = t.iter().sum();
+    let driven: f64 = t.iter().zip(source).map(|(t, s)| t * s).sum();
+    let [g0, g1] = conductance;
+    let (constant, first) = match (g0 > 0.0, g1 > 0.0) {
+        (true, true) => {
+            let constant = (left / g0 + right / g1 + driven) / (1.0 / g0 + 1.0 / g1 + resistance);
+            (constant, (left - constant) / g0)
+        }
+        (true, false) => (right, (left - right) / g0),
+        (false, true) => (left, (left - right) / g1 + resistance * left - driven),
+        (false, false) => {
+            let faces = vec![0.0; t.len() + 1];
+            return Line {
+                constant: 0.5 * (left + right),
+                faces,
+            };
+        }
+    };
+    let mut faces = Vec::with_capacity(t.len() + 1);
+    let mut value = first;
+    faces.push(value);
+    for (t, source) in t.iter().zip(source) {
+        value -= t * (constant - source);
+        faces.push(value);
+    }
+    Line { constant, faces }
+}
+
+impl PlatesCorrection {
+    pub(super) fn new(mass: f64) -> Self {
+        Self { mass }
+    }
+
+    pub(super) fn apply(&self, plan: &Plan, x: &[f64], swept: &Swept, y: &mut [f64]) {
+        let (cells, widths) = (plan.nx, &plan.widths[0]);
+        let fluxes = &swept.fluxes;
+        let mean = |k: usize, cell: usize| 0.5 * (fluxes[cell][k] + fluxes[cell + 1][k]);
+        let average = |faces: &[f64], cell: usize| 0.5 * (faces[cell] + faces[cell + 1]);
+        // Density, velocity along the walls and temperature about which the correction is linear.
+        let about: Vec<[f64; 3]> = (0..cells)
+            .map(|cell| {
+                let [n, _, u, t] = plan.primitive(y, cell);
+                if plan.linear {
+                    [1.0, 0.0, 1.0]
+                } else {
+                    [n, u, t]
+                }
+            })
+            .collect();
+        let coefficients: Vec<[f64; 2]> = about.iter().map(|a| transport(plan, a[2])).collect();
+        let walls = [WEST, EAST].map(|side| wall(plan, x, y, side, &about));
+
+        // Shear stress and velocity along the walls.
+        let at = |wall: &Wall| {
+            let f = &fluxes[wall.face];
+            f[flux::SHEAR] - wall.velocity * f[flux::MASS] + wall.excess[0]
+        };
+        let t: Vec<f64> = (0..cells).map(|i| widths[i] / coefficients[i][0]).collect();
+        let stress: Vec<f64> = (0..cells)
+            .map(|i| mean(flux::SHEAR, i) - about[i][1] * mean(flux::MASS, i))
+            .collect();
+        let conductance = [walls[0].conductance, walls[1].conductance];
+        let shear = constant_flux(at(&walls[0]), at(&walls[1]), conductance, &t, &stress);
+
+        // Energy flux and temperature; moving gas carries the work of the stress.
+        let work = if plan.linear { 0.0 } else { shear.constant };
+        let at = |wall: &Wall| {
+            let f = &fluxes[wall.face];
+            let u = wall.velocity;
+            f[flux::ENERGY] - u * f[flux::SHEAR]
+                + (0.5 * u * u - wall.temperature) * f[flux::MASS]
+                + wall.excess[1]
+                + u * work
+        };
+        let t: Vec<f64> = (0..cells).map(|i| widths[i] / coefficients[i][1]).collect();
+        let conduction: Vec<f64> = (0..cells)
+            .map(|i| {
+                let [_, u, t] = about[i];
+                let stress = if plan.linear { 0.0 } else { stress[i] };
+                mean(flux::ENERGY, i) - (1.25 * t + 0.5 * u * u) * mean(flux::MASS, i) - u * stress
+            })
+            .collect();
+        let velocity: Vec<f64> = (0..cells)
+            .map(|i| about[i][1] + average(&shear.faces, i))
+            .collect();
+        let source: Vec<f64> = (0..cells)
+            .map(|i| velocity[i] * work + conduction[i] + lag(plan, x, y, 4, i))
+            .collect();
+        let energy = constant_flux(at(&walls[0]), at(&walls[1]), conductance, &t, &source);
+
+        // Density, from a constant pressure and the mass that is there.
+        let pressure: Vec<f64> = {
+            let mean = fluxes.iter().map(|f| f[flux::MOMENTUM]).sum::<f64>() / fluxes.len() as f64;
+            fluxes.iter().map(|f| mean - f[flux::MOMENTUM]).collect()
+        };
+        let density = |cell: usize, face: usize, constant: f64| {
+            let [n, _, t] = about[cell];
+            (2.0 * (pressure[face] + constant) - n * energy.faces[face]) / t
+        };
+        let (mut missing, mut per) = (self.mass - plan.mass(y), 0.0);
+        for (cell, width) in widths.iter().enumerate() {
+            missing -= 0.5 * width * (density(cell, cell, 0.0) + density(cell, cell + 1, 0.0));
+            per += 2.0 * width / about[cell][2];
+        }
+        let constant = missing / per;
+
+        for cell in 0..cells {
+            let n = 0.5 * (density(cell, cell, constant) + density(cell, cell + 1, constant));
+            let change = [
+                n,
+                -mean(flux::MASS, cell) / about[cell][0],
+                average(&shear.faces, cell),
+                average(&energy.faces, cell),
+            ];
+            if plan.shakhov {
+                let thickness: f64 = plan.thickness();
+                let along = lag(plan, x, y, 5, cell) * (thickness / (thickness + 3.0)).min(1.0);
+                y[4 * cells + cell] += energy.constant - velocity[cell] * work - conduction[cell];
+                y[5 * cells + cell] += along;
+            }
+            plan.add_primitive(y, cell, change);
+        }
+        for (side, wall) in [WEST, EAST].into_iter().zip(&walls) {
+            let f = &fluxes[wall.face];
+            let [n, t] = wall.gas;
+            let change = [
+                density(wall.cell, wall.face, constant),
+                -f[flux::MASS] / n,
+                shear.faces[wall.face],
+                energy.faces[wall.face],
+            ];
+            // Outgoing mass of the closure's polynomial.
+            let mass = (t / PI).sqrt() * 0.5 * (change[0] + 0.5 * n * change[3] / t)
+                + 0.5 * wall.sign * f[flux::MASS];
+            if let Some(s) = plan.sides[side].as_ref().filter(|s| s.tight) {
+                y[plan.layout.faces_at() + plan.layout.faces[side]] += mass / s.rate[0];
+            }
+            let about = &about[wall.cell];
+            let heat = energy.constant
+                - wall.velocity * work
+                - (f[flux::ENERGY] - wall.velocity * f[flux::SHEAR])
+                + 1.25 * t * f[flux::MASS];
+            let stress = shear.constant - f[flux::SHEAR] + wall.velocity * f[flux::MASS];
+            add_outgoing(plan, y, side, about, change, stress, heat);
+        }
+    }
+}
+
+/// The gas at a wall and what the wall's law needs.
+fn wall(plan: &Plan, x: &[f64], y: &[f64], side: usize, about: &[[f64; 3]]) -> Wall {
+    let (cell, face, sign) = if side == WEST {
+        (0, 0, 1.0)
+    } else {
+        (plan.nx - 1, plan.nx, -1.0)
+    };
+    let [n, u, t] = about[cell];
+    let s = plan.sides[side].as_ref();
+    let accommodation = s.map_or(0.0, |s| s.share);
+    let [temperature, velocity] = match s.and_then(|s| s.wall) {
+        Some(_) if plan.linear => [1.0, 0.0],
+        Some(wall) => wall,
+        None => [t, u],
+    };
+    let mut excess = [0.0; 2];
+    if let Some(offset) = plan.record(side) {
+        let count = plan.nodes.len();
+        for (node, &[vx, vy, vz2, w]) in plan.nodes.iter().enumerate() {
+            if !plan.leaves(side, node) {
+                continue;
+            }
+            let [first, second] =
+                [node, count + node].map(|at| w * vx.abs() * (y[offset + at] - x[offset + at]));
+            let vy = vy - velocity;
+            let square = vx * vx + vy * vy + vz2;
+            excess[0] += vy * first;
+            excess[1] += 0.5 * (square * first + second) - temperature * first;
+        }
+        let share = 2.0 * (1.0 - accommodation) / (2.0 - accommodation);
+        excess = excess.map(|excess| sign * share * excess);
+    }
+    Wall {
+        sign,
+        temperature,
+        velocity,
+        conductance: accommodation / (2.0 - accommodation) * n * (t / PI).sqrt(),
+        excess,
+        gas: [n, t],
+        cell,
+        face,
+    }
+}
+
+/// Adds the closure's polynomial to the outgoing molecules that a side sends back.
+fn add_outgoing(
+    plan: &Plan,
+    y: &mut [f64],
+    side: usize,
+    about: &[f64; 3],
+    change: [f64; 4],
+    stress: f64,
+    heat: f64,
+) {
+    let Some(offset) = plan.record(side) else {
+        return;
+    };
+    let count = plan.nodes.len();
+    let [n, u, t] = *about;
+    let q = [1.6 * heat, 0.0];
+    let (before, after) = if plan.linear {
+        (plan.local([0.0; 4], [0.0; 2]), plan.local(change, q))
+    } else {
+        let old = [n, 0.0, u, t];
+        let new = std::array::from_fn(|k| old[k] + change[k]);
+        (plan.local(old, [0.0; 2]), plan.local(new, q))
+    };
+    for node in (0..count).filter(|&node| plan.leaves(side, node)) {
+        let [vx, vy, ..] = plan.nodes[node];
+        let old = plan.equilibrium(&before, node);
+        let new = plan.equilibrium(&after, node);
+        let shear = 4.0 * vx * (vy - u) * stress / (n * t * t);
+        let half_k = 0.5 * plan.internal;
+        let weight = if plan.linear { [1.0, half_k] } else { old };
+        for k in 0..2 {
+            y[offset + k * count + node] += new[k] - old[k] + shear * weight[k];
+        }
+    }
+}
