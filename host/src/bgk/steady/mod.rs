@@ -507,18 +507,17 @@ impl Solver {
         if let Some(correction) = &mut self.correction {
             let moments = self.y.clone();
             renewed = correction.apply(&self.plan, &self.x, swept, &mut self.y)?;
-            let mut halvings = 0;
-            while !self.plan.is_admissible(&self.y) {
-                renewed = true;
-                halvings += 1;
-                for (y, moment) in self.y.iter_mut().zip(&moments) {
-                    let change = 0.5 * (*y - moment);
-                    *y = if halvings > 4 || !change.is_finite() {
-                        *moment
-                    } else {
-                        moment + change
-                    };
+            let mut share = self.plan.gentle_share(&moments, &self.y);
+            let corrected = self.y.clone();
+            loop {
+                if share < 1.0 {
+                    blend(&moments, &corrected, share, &mut self.y);
                 }
+                if share == 0.0 || self.plan.is_admissible(&self.y) {
+                    break;
+                }
+                renewed = true;
+                share = if share > 0.1 { 0.5 * share } else { 0.0 };
             }
         }
         self.plan.constrain(&mut self.y);
@@ -658,6 +657,18 @@ impl Solver {
     }
 }
 
+/// The point at a share of the way from one vector to another.
+fn blend(from: &[f64], to: &[f64], share: f64, out: &mut [f64]) {
+    for ((out, from), to) in out.iter_mut().zip(from).zip(to) {
+        // Not `share * (to - from)` where `to` may not be finite.
+        *out = if share == 0.0 {
+            *from
+        } else {
+            from + share * (to - from)
+        };
+    }
+}
+
 fn on_machine<M: Machine + 'static, T: Real>(machine: M, plan: &Plan) -> Result<Box<dyn Sweeps>> {
     Ok(Box::new(MachineSweeps::<M, T>::new(machine, plan)?))
 }
@@ -673,6 +684,25 @@ pub fn solve(case: &Case, config: &Config) -> Result<Solution> {
 }
 
 impl Plan {
+    /// The share of a correction that changes no cell's density or temperature by more than half: far from the solution the linear laws
+    /// behind it overshoot.
+    fn gentle_share(&self, moments: &[f64], corrected: &[f64]) -> f64 {
+        if self.linear {
+            return 1.0;
+        }
+        let mut most = 0.0_f64;
+        for cell in 0..self.layout.cells {
+            let [n, _, _, t] = self.primitive(moments, cell);
+            let [m, _, _, s] = self.primitive(corrected, cell);
+            let change = (m / n - 1.0).abs().max((s / t - 1.0).abs());
+            if change.is_nan() {
+                return 0.0;
+            }
+            most = most.max(change);
+        }
+        0.5 / most.max(0.5)
+    }
+
     /// The largest change of an unknown, relative to the range of the fields.
     fn residual(&self, x: &[f64], y: &[f64]) -> f64 {
         let cells = self.layout.cells;

@@ -84,24 +84,17 @@ impl ShockCorrection {
             return;
         };
         let mean = |k: usize, cell: usize| 0.5 * (faces[cell][k] + faces[cell + 1][k]);
-        // Density and temperature may change by half of themselves at most.
-        let mut share = 1.0_f64;
-        for cell in 0..cells {
-            let [n, _, _, t] = plan.primitive(y, cell);
-            let most = (mean(0, cell) / n).abs().max((mean(2, cell) / t).abs());
-            share = share.min(0.5 / most.max(0.5));
-        }
         for cell in 0..cells {
             if plan.shakhov {
                 let [.., t] = plan.primitive(y, cell);
                 let slope = (faces[cell + 1][2] - faces[cell][2]) / plan.widths[0][cell];
                 let heat = lag(plan, x, y, 4, cell) - transport(plan, t)[1] * slope;
-                y[4 * plan.layout.cells + cell] += share * heat;
+                y[4 * plan.layout.cells + cell] += heat;
             }
             let change = [mean(0, cell), mean(1, cell), 0.0, mean(2, cell)];
-            plan.add_primitive(y, cell, change.map(|change| share * change));
+            plan.add_primitive(y, cell, change);
         }
-        y[plan.layout.faces_at() + plan.layout.faces[EAST]] += share * strength;
+        y[plan.layout.faces_at() + plan.layout.faces[EAST]] += strength;
     }
 
     /// Changes of density, velocity and temperature at the faces, and the shared unknowns.
