@@ -281,7 +281,7 @@ pub(super) fn run(args: &PlatesArgs, flow: &Flow) -> std::result::Result<(), Fai
     let x = case.centres(0);
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
-        files.folder(folder)?;
+        files.run_folder(folder, common.overwrite)?;
     }
     let mut report = Report::new(flow.command, &parameters, started);
     let mut solver = Solver::new(case, &config)?;

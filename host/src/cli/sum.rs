@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use num_bigint::BigInt;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::common::{Common, Failure, named};
 use super::numbers::{self, Element, Kind, Layout, Numbers};
@@ -98,6 +98,8 @@ enum Quantity {
 
 #[derive(Debug, Serialize)]
 struct Parameters {
+    #[serde(flatten)]
+    files: Map<String, Value>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     abs: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -113,8 +115,21 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn new(quantity: Quantity, result: &ResultArgs, common: &Common) -> Self {
+    fn new(
+        quantity: Quantity,
+        paths: &[&PathBuf],
+        result: &ResultArgs,
+        common: &Common,
+    ) -> Self {
+        let names: &[&str] = match quantity {
+            Quantity::Dot => &["x", "y"],
+            _ => &["file"],
+        };
+        let files = names.iter().zip(paths);
         Self {
+            files: files
+                .map(|(name, path)| ((*name).to_owned(), json!(path)))
+                .collect(),
             abs: quantity == Quantity::Abs,
             squares: quantity == Quantity::Squares,
             norm: quantity == Quantity::Norm,
@@ -158,10 +173,10 @@ fn run(
     common: &Common,
 ) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
-    let parameters = Parameters::new(quantity, result, common);
+    let parameters = Parameters::new(quantity, paths, result, common);
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
-        files.folder(folder)?;
+        files.run_folder(folder, common.overwrite)?;
     }
     if paths.iter().filter(|path| *path == &Path::new("-")).count() > 1 {
         return Err(Failure::Usage(
