@@ -628,6 +628,7 @@ fn arrays_are_read_in_every_order_and_width() {
             path,
             &[
                 "relax", "--init", "f.npy", "--vmax", "5", "--steps", "1", "--out", "o", "--quiet",
+                "--overwrite",
             ],
         );
         assert_eq!(data(&path.join("o/f_initial.npy")), f);
@@ -828,6 +829,7 @@ fn a_resumed_run_ends_with_the_same_bits() {
             "--grid",
             "8",
             "--quiet",
+            "--overwrite",
             "--precision",
             precision,
         ];
@@ -850,6 +852,7 @@ fn a_resumed_run_ends_with_the_same_bits() {
                 "--out",
                 "rest",
                 "--quiet",
+                "--overwrite",
             ],
         );
         same_results(path, "whole", "rest");

@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct PlatesArgs {
     /// Distance of the plates in units of l0 = mu0 v0 / p0: the rarefaction parameter
-    #[arg(long, value_name = "D", value_parser = positive, required_unless_present = "kn")]
+    #[arg(long, value_name = "D", value_parser = positive)]
     delta: Option<f64>,
     /// Knudsen number in place of --delta, which is then (sqrt(pi)/2)/KN
     #[arg(long, value_name = "KN", value_parser = positive, conflicts_with = "delta")]

@@ -13,6 +13,7 @@ use super::output::Transaction;
 use super::report::Report;
 use crate::backend::{Backend, Precision, Resolved};
 use crate::error::{Error, Result};
+use crate::memory_plan::check_host;
 use crate::signed_digit::decimal::{self, Decimal};
 use crate::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
 
@@ -194,6 +195,7 @@ fn run(
         [x, ..] => sum(x, quantity, common.backend)?,
         [] => return Err(Failure::Usage("a file is needed".into())),
     };
+    outcome.check_text()?;
     let answer = match parameters.round {
         Precision::F32 => outcome.answer::<f32>(quantity, |text| text.parse().ok()),
         Precision::F64 => outcome.answer::<f64>(quantity, |text| text.parse().ok()),
@@ -245,6 +247,20 @@ struct Answer {
 }
 
 impl Outcome {
+    /// Checks that there is memory for the text of the value: it is printed, and kept twice in the report.
+    fn check_text(&self) -> Result<()> {
+        const COPIES: u64 = 8;
+        let Exact::Decimal(value) = &self.value else {
+            return Ok(());
+        };
+        let digits = value.most_digits();
+        check_host(
+            &format!("a result of {digits} digits as text"),
+            digits.saturating_mul(COPIES),
+            "numbers whose exponents lie closer together need less",
+        )
+    }
+
     fn answer<T: Float + Serialize>(
         &self,
         quantity: Quantity,
