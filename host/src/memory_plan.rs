@@ -148,7 +148,10 @@ fn process_limit(limits: &str, status: &str) -> Option<(u64, u64)> {
         let used = meminfo_field(status, used).unwrap_or(0);
         Some((limit, limit.saturating_sub(used)))
     };
-    let both = [of("Max address space", "VmSize"), of("Max data size", "VmData")];
+    let both = [
+        of("Max address space", "VmSize"),
+        of("Max data size", "VmData"),
+    ];
     let both = both.into_iter().flatten();
     both.reduce(|a, b| (a.0.min(b.0), a.1.min(b.1)))
 }

@@ -627,7 +627,16 @@ fn arrays_are_read_in_every_order_and_width() {
         done(
             path,
             &[
-                "relax", "--init", "f.npy", "--vmax", "5", "--steps", "1", "--out", "o", "--quiet",
+                "relax",
+                "--init",
+                "f.npy",
+                "--vmax",
+                "5",
+                "--steps",
+                "1",
+                "--out",
+                "o",
+                "--quiet",
                 "--overwrite",
             ],
         );

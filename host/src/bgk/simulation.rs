@@ -101,7 +101,9 @@ impl SimulationConfig {
             if most + 2.0 > cells as f64 {
                 let along = ["x", "y"][direction];
                 return Err(Error::input(if cells < LEAST_CELLS {
-                    format!("a run in time needs at least {LEAST_CELLS} cells along {along}; {cells} were given")
+                    format!(
+                        "a run in time needs at least {LEAST_CELLS} cells along {along}; {cells} were given"
+                    )
                 } else {
                     format!(
                         "in the time step {:e} the fastest molecules cross {most:.3} cells along {along}, of {cells} there are; two less than all is the limit: use a smaller time step",
@@ -182,7 +184,11 @@ impl Change {
     pub(super) fn resume(looked: Option<Looked>, step: u64, cells: usize) -> Result<Self> {
         if let Some(looked) = &looked {
             let fits = looked.fields.iter().all(|field| field.len() == cells);
-            let finite = looked.fields.iter().flatten().all(|value| value.is_finite());
+            let finite = looked
+                .fields
+                .iter()
+                .flatten()
+                .all(|value| value.is_finite());
             if !(fits && finite && looked.step <= step) {
                 return Err(Error::input(format!(
                     "the checkpoint is damaged: the fields that its residual is reckoned from are not those of {cells} cells at step {step} or before"

@@ -167,7 +167,7 @@ impl CavityParameters {
                 super::common::name_of(&quadrature)
             )));
         }
-        let si = SiParameters::of(&args.si);
+        let si = SiParameters::of(&args.si)?;
         let sized = si.resolve()?;
         let delta = match (args.delta.or(args.kn.map(flow::rarefaction)), sized) {
             (Some(delta), _) => delta,
@@ -588,12 +588,7 @@ impl Outcome<'_> {
         let Some((long, fast)) = self.scales() else {
             return output::table(&[place, speed], line);
         };
-        let columns = [
-            place,
-            speed,
-            &format!("{place}_m"),
-            &format!("{speed}_m_s"),
-        ];
+        let columns = [place, speed, &format!("{place}_m"), &format!("{speed}_m_s")];
         let rows = line.iter().map(|(s, u)| (s, u, long * s, fast * u));
         output::table(&columns, rows)
     }

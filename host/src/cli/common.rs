@@ -452,7 +452,11 @@ fn settings(command: &clap::Command, _: &str, given: &ArgMatches) -> Result<Laye
 const SETTINGS: &str = "-s";
 
 /// The sections of the file named by `--config`.
-fn file_sections(command: &clap::Command, name: &str, given: &ArgMatches) -> Result<Layer, Failure> {
+fn file_sections(
+    command: &clap::Command,
+    name: &str,
+    given: &ArgMatches,
+) -> Result<Layer, Failure> {
     match given.try_get_one::<PathBuf>("config") {
         Ok(Some(path)) => Ok(Some((path.clone(), read_sections(command, name, path)?))),
         _ => Ok(None),
@@ -538,11 +542,7 @@ fn known_section(section: &str, names: &[&str], path: &Path) -> Result<(), Error
 type Section = (String, Map<String, Value>);
 
 /// The sections of a configuration file: a TOML file's tables, or a run.json's parameters.
-fn read_sections(
-    command: &clap::Command,
-    name: &str,
-    path: &Path,
-) -> Result<Vec<Section>, Error> {
+fn read_sections(command: &clap::Command, name: &str, path: &Path) -> Result<Vec<Section>, Error> {
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, output::reason(&e)))?;
     let names = section_names(command);
     if path.extension().is_some_and(|e| e == "json") {
@@ -551,7 +551,9 @@ fn read_sections(
             (Value::String(of), Value::Object(_)) if names.contains(&of.as_str()) && of != name => {
                 Err(Error::file(
                     path,
-                    format!("a run of 'rarefy {of}', whose options are not those of 'rarefy {name}'"),
+                    format!(
+                        "a run of 'rarefy {of}', whose options are not those of 'rarefy {name}'"
+                    ),
                 ))
             }
             (Value::String(of), Value::Object(table)) if of == name => {
@@ -622,16 +624,31 @@ const SYNONYMS: [(&[&str], &[&str]); 14] = [
         &["until-residual", "tolerance"],
     ),
     (
-        &["iter", "iterations", "max-iter", "max-iterations", "max-steps"],
+        &[
+            "iter",
+            "iterations",
+            "max-iter",
+            "max-iterations",
+            "max-steps",
+        ],
         &["iterations", "steps"],
     ),
-    (&["cells", "resolution", "points"], &["cells", "nx", "n", "grid"]),
-    (&["time", "end", "t-end", "tmax", "final-time"], &["until", "times"]),
+    (
+        &["cells", "resolution", "points"],
+        &["cells", "nx", "n", "grid"],
+    ),
+    (
+        &["time", "end", "t-end", "tmax", "final-time"],
+        &["until", "times"],
+    ),
     (&["device", "gpu", "cuda", "cpu"], &["backend"]),
     (&["dtype", "float", "double", "single"], &["precision"]),
     (&["restart", "continue", "checkpoint"], &["resume"]),
     (&["force", "clobber", "replace"], &["overwrite"]),
-    (&["output", "output-dir", "outdir", "folder", "dir"], &["out"]),
+    (
+        &["output", "output-dir", "outdir", "folder", "dir"],
+        &["out"],
+    ),
     (&["silent"], &["quiet"]),
 ];
 
@@ -647,7 +664,8 @@ fn nearest<'a>(word: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a s
     }
     let long = |text: &str| text.chars().count();
     let slips = |other: &str| strsim::damerau_levenshtein(word, other);
-    let few = |other: &&&str| slips(other) <= (long(word).max(long(other)) / 3).max(1) && long(word) > 1;
+    let few =
+        |other: &&&str| slips(other) <= (long(word).max(long(other)) / 3).max(1) && long(word) > 1;
     if let Some(other) = words.iter().filter(few).min_by_key(|other| slips(other)) {
         return Some(other);
     }
@@ -731,7 +749,21 @@ mod tests {
 
     #[test]
     fn suggestions_fit() {
-        let options = ["backend", "delta", "grid", "json", "kn", "mach", "n", "nx", "omega", "out", "pressure", "steps", "until-residual"];
+        let options = [
+            "backend",
+            "delta",
+            "grid",
+            "json",
+            "kn",
+            "mach",
+            "n",
+            "nx",
+            "omega",
+            "out",
+            "pressure",
+            "steps",
+            "until-residual",
+        ];
         for (word, meant) in [
             ("gird", Some("grid")),
             ("bakend", Some("backend")),

@@ -48,16 +48,16 @@ pub(super) struct GasArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct DimensionalArgs {
     /// Gas, for a case in SI units; its viscosity also sets --omega
-    #[arg(long, value_parser = named::<Species>(&["helium", "neon", "argon", "krypton", "xenon"]), requires_all = ["pressure", "temperature", "size"])]
+    #[arg(long, value_parser = named::<Species>(&["helium", "neon", "argon", "krypton", "xenon"]))]
     pub(super) gas: Option<Species>,
     /// With --gas: pressure in Pa
-    #[arg(long, value_name = "PA", value_parser = positive, requires = "gas")]
+    #[arg(long, value_name = "PA", value_parser = positive)]
     pub(super) pressure: Option<f64>,
     /// With --gas: temperature in K
-    #[arg(long, value_name = "K", value_parser = positive, requires = "gas")]
+    #[arg(long, value_name = "K", value_parser = positive)]
     pub(super) temperature: Option<f64>,
     /// With --gas: size of the domain in m
-    #[arg(long, value_name = "M", value_parser = positive, requires = "gas")]
+    #[arg(long, value_name = "M", value_parser = positive)]
     pub(super) size: Option<f64>,
 }
 
@@ -76,13 +76,34 @@ pub(super) struct SiParameters {
 }
 
 impl SiParameters {
-    pub(super) fn of(args: &DimensionalArgs) -> Self {
-        Self {
+    /// What the flags say: all four, or none of them.
+    pub(super) fn of(args: &DimensionalArgs) -> Result<Self> {
+        let given = [
+            ("--gas", args.gas.is_some()),
+            ("--pressure", args.pressure.is_some()),
+            ("--temperature", args.temperature.is_some()),
+            ("--size", args.size.is_some()),
+        ];
+        let missing: Vec<&str> = given
+            .iter()
+            .filter(|(_, there)| !there)
+            .map(|(flag, _)| *flag)
+            .collect();
+        if (1..given.len()).contains(&missing.len()) {
+            return Err(Error::input(format!(
+                "a case in SI units needs --gas, --pressure, --temperature and --size; {} missing",
+                match &missing[..] {
+                    [one] => format!("{one} is"),
+                    more => format!("{} are", more.join(" and ")),
+                }
+            )));
+        }
+        Ok(Self {
             gas: args.gas,
             pressure: args.pressure,
             temperature: args.temperature,
             size: args.size,
-        }
+        })
     }
 
     /// The units, if the case is in SI units.
@@ -585,7 +606,8 @@ pub(super) fn history_table(history: &History, units: Option<&Units>) -> Result<
         None => output::table(&["step", "time", "residual"], history),
         Some(units) => {
             let rows = history.iter();
-            let rows = rows.map(|&(step, time, residual)| (step, time, residual, time * units.time_s));
+            let rows =
+                rows.map(|&(step, time, residual)| (step, time, residual, time * units.time_s));
             output::table(&["step", "time", "residual", "time_s"], rows)
         }
     }
@@ -844,7 +866,12 @@ mod tests {
     fn a_look_is_kept_as_an_array() {
         let looked = Looked {
             step: 37,
-            fields: [vec![1.0, 2.0], vec![3.0, 4.0], vec![5.0, 6.0], vec![7.0, 8.0]],
+            fields: [
+                vec![1.0, 2.0],
+                vec![3.0, 4.0],
+                vec![5.0, 6.0],
+                vec![7.0, 8.0],
+            ],
         };
         assert_eq!(looked_from(&looked_as_array(&looked)), Some(looked));
         assert_eq!(looked_from(&[]), None);

@@ -176,11 +176,10 @@ fn bar(shared: &Arc<Shared>) -> ProgressBar {
             let _ = write!(out, ", {:#} left", HumanDuration(left));
         }
     };
-    let style = ProgressStyle::with_template(
-        "{prefix} {bar:32} {percent:>3}%  {msg}  [{elapsed}{left}]",
-    )
-    .expect("the template is fixed")
-    .with_key("left", left);
+    let style =
+        ProgressStyle::with_template("{prefix} {bar:32} {percent:>3}%  {msg}  [{elapsed}{left}]")
+            .expect("the template is fixed")
+            .with_key("left", left);
     let bar = ProgressBar::new(UNITS).with_style(style);
     bar.set_prefix(shared.work);
     bar.enable_steady_tick(TICK);
@@ -218,7 +217,10 @@ mod tests {
             updated: begun,
             ended: false,
         };
-        assert_eq!(state.line("relax", at(20)), "rarefy: relax: working for 20s");
+        assert_eq!(
+            state.line("relax", at(20)),
+            "rarefy: relax: working for 20s"
+        );
         // Nothing is done yet: how long it takes is unknown.
         state.first = Some(0.0);
         state.message = "step 1".into();

@@ -62,7 +62,10 @@ mod tests {
             keys.sort();
             keys.join(" ")
         };
-        assert_eq!(of(json!({"mach": 3, "dt": 0.1, "timings": null})), "dt mach");
+        assert_eq!(
+            of(json!({"mach": 3, "dt": 0.1, "timings": null})),
+            "dt mach"
+        );
         assert_eq!(
             of(json!({"steady": true, "dt": 0.1, "no-correction": false, "storage": "full"})),
             "steady"
@@ -71,7 +74,13 @@ mod tests {
         assert_eq!(of(si), "gas size");
         let si = json!({"gas": "argon", "size": 1e-6, "length": 7.0, "omega": 0.5});
         assert_eq!(of(si), "gas omega size");
-        assert_eq!(of(json!({"vmax": 4.5, "quadrature": "polar"})), "quadrature");
-        assert_eq!(of(json!({"vmax": 4.5, "quadrature": "midpoint"})), "quadrature vmax");
+        assert_eq!(
+            of(json!({"vmax": 4.5, "quadrature": "polar"})),
+            "quadrature"
+        );
+        assert_eq!(
+            of(json!({"vmax": 4.5, "quadrature": "midpoint"})),
+            "quadrature vmax"
+        );
     }
 }

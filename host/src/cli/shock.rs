@@ -145,7 +145,7 @@ impl ShockParameters {
         }
         let mach = Mach::new(args.mach)?;
         let cut = args.cut.unwrap_or(CUT);
-        let si = SiParameters::of(&args.si);
+        let si = SiParameters::of(&args.si)?;
         let sized = si.resolve()?;
         let gas = GasParameters::of(&args.gas, sized.map_or(OMEGA, |(_, omega)| omega))?;
         let [length, upstream] = lengths(args, sized.map(|(size, _)| size), [60.0, 40.0])?;
@@ -163,7 +163,11 @@ impl ShockParameters {
                 return Err(Error::input(format!(
                     "--velocities {} has nodes along y and z, which the reduced velocity space integrates out; give one number{}",
                     Counts(counts),
-                    if args.steady && !args.reduced { ", or three" } else { "" }
+                    if args.steady && !args.reduced {
+                        ", or three"
+                    } else {
+                        ""
+                    }
                 )));
             }
             (false, counts) if counts.len() == 1 => vec![counts[0], across, across],
@@ -236,7 +240,7 @@ impl ShockParameters {
         }
         let mach = Mach::new(args.mach)?;
         let cut = args.cut.unwrap_or(ShockWave::CUT);
-        let si = SiParameters::of(&args.si);
+        let si = SiParameters::of(&args.si)?;
         let sized = si.resolve()?;
         let gas = GasParameters::of(&args.gas, sized.map_or(0.5, |(_, omega)| omega))?;
         if !(0.5..=1.0).contains(&gas.omega) {
@@ -656,21 +660,21 @@ impl Outcome<'_> {
         let extremes = self.profile.extremes();
         let thickness = self.profile.thickness();
         report.set("course", self.course);
-        let mut result =
-            json!({
-                "thickness": thickness,
-                "thickness_mean_free_paths": thickness / MEAN_FREE_PATH,
-                "inverse_thickness": MEAN_FREE_PATH / thickness,
-                "midpoint": self.profile.midpoint,
-                "least_heat_flux": extremes.least_heat_flux,
-                "largest_temperature": extremes.largest_temperature,
-                "upstream": self.parameters.mach.upstream(),
-                "downstream": self.parameters.mach.downstream(),
-            });
+        let mut result = json!({
+            "thickness": thickness,
+            "thickness_mean_free_paths": thickness / MEAN_FREE_PATH,
+            "inverse_thickness": MEAN_FREE_PATH / thickness,
+            "midpoint": self.profile.midpoint,
+            "least_heat_flux": extremes.least_heat_flux,
+            "largest_temperature": extremes.largest_temperature,
+            "upstream": self.parameters.mach.upstream(),
+            "downstream": self.parameters.mach.downstream(),
+        });
         if let Some(units) = &self.units {
             result["thickness_m"] = json!(thickness * units.length_m);
             result["least_heat_flux_w_m2"] = json!(extremes.least_heat_flux * units.heat_flux_w_m2);
-            result["largest_temperature_k"] = json!(extremes.largest_temperature * units.temperature_k);
+            result["largest_temperature_k"] =
+                json!(extremes.largest_temperature * units.temperature_k);
         }
         report.set("result", result);
         report.set(
@@ -771,8 +775,14 @@ impl Outcome<'_> {
             None => (1.0, 1.0),
         };
         let (x_label, q_label) = match &self.units {
-            Some(_) => ("position x in m, from the density's midpoint", "heat flux q in W/m²"),
-            None => ("position x / l_0, from the density's midpoint", "q / (ρ_1 v_0³)"),
+            Some(_) => (
+                "position x in m, from the density's midpoint",
+                "heat flux q in W/m²",
+            ),
+            None => (
+                "position x / l_0, from the density's midpoint",
+                "q / (ρ_1 v_0³)",
+            ),
         };
         let share = |of: &dyn Fn(&crate::bgk::ShockPoint) -> f64, a: f64, b: f64| {
             shown
@@ -794,7 +804,10 @@ impl Outcome<'_> {
             scale: Scale::Linear,
             curves,
         };
-        let q = shown.iter().map(|p| (long * p.x, warm * p.heat_flux)).collect();
+        let q = shown
+            .iter()
+            .map(|p| (long * p.x, warm * p.heat_flux))
+            .collect();
         Figure {
             title: self.title(),
             panels: vec![

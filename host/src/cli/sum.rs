@@ -116,12 +116,7 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn new(
-        quantity: Quantity,
-        paths: &[&PathBuf],
-        result: &ResultArgs,
-        common: &Common,
-    ) -> Self {
+    fn new(quantity: Quantity, paths: &[&PathBuf], result: &ResultArgs, common: &Common) -> Self {
         let names: &[&str] = match quantity {
             Quantity::Dot => &["x", "y"],
             _ => &["file"],

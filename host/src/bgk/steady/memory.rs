@@ -30,7 +30,11 @@ pub(super) fn check(case: &Case, config: &Config, on_cpu: bool) -> Result<()> {
 
 fn needed(case: &Case, depth: u64, nodes: u64, [nx, ny]: [u64; 2], on_cpu: bool) -> u64 {
     let cells = nx.saturating_mul(ny);
-    let components = if case.gas.effective_prandtl() == 1.0 { 4 } else { 6 };
+    let components = if case.gas.effective_prandtl() == 1.0 {
+        4
+    } else {
+        6
+    };
     let (mut faces, mut returned) = (0_u64, 0_u64);
     for direction in 0..case.dimensions {
         let along = [ny, nx][direction];
