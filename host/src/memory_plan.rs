@@ -109,13 +109,14 @@ pub fn check_host(what: &str, needed: u64, remedy: &str) -> Result<()> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub struct HostMemory {
-    /// Bytes of the computer, or of this process's control group where that is less.
+    /// Bytes of the computer, or of this process's limits or control group where that is less.
     pub total: Option<u64>,
-    /// Bytes that can be had without swapping.
+    /// Bytes that can be had without swapping, and without exceeding a limit.
     pub available: Option<u64>,
 }
 
-/// Main memory that this process can have: what Linux calls available, or what its control groups leave where that is less.
+/// Main memory that this process can have: what Linux calls available, or what its control groups and its own limits (`ulimit -v`,
+/// `ulimit -d`) leave where that is less.
 pub fn host_memory() -> HostMemory {
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -127,7 +128,32 @@ pub fn host_memory() -> HostMemory {
         memory.total = memory.total.map(|total| total.min(limit));
         memory.available = memory.available.map(|available| available.min(left));
     }
+    let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if let Some((limit, left)) = process_limit(&limits, &status) {
+        memory.total = Some(memory.total.map_or(limit, |total| total.min(limit)));
+        memory.available = Some(memory.available.map_or(left, |there| there.min(left)));
+    }
     memory
+}
+
+/// The tightest limit of this process on its addresses or its data, and what is left of it: (bytes, bytes).
+///
+/// `limits` is the text of `/proc/self/limits`, `status` that of `/proc/self/status`.
+fn process_limit(limits: &str, status: &str) -> Option<(u64, u64)> {
+    let of = |name: &str, used: &str| -> Option<(u64, u64)> {
+        let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
+        // The soft limit is the first number; one that does not hold is called unlimited.
+        let limit: u64 = line.split_whitespace().next()?.parse().ok()?;
+        let used = meminfo_field(status, used).unwrap_or(0);
+        Some((limit, limit.saturating_sub(used)))
+    };
+    let both = [
+        of("Max address space", "VmSize"),
+        of("Max data size", "VmData"),
+    ];
+    let both = both.into_iter().flatten();
+    both.reduce(|a, b| (a.0.min(b.0), a.1.min(b.1)))
 }
 
 /// A field of `/proc/meminfo`, in bytes.
@@ -259,6 +285,26 @@ mod tests {
             &[("memory.limit_in_bytes", "9223372036854771712")],
         );
         assert_eq!(control_group(root.path(), membership), None);
+    }
+
+    #[test]
+    fn limits_of_the_process_count() {
+        let status = "Name:\trarefy\nVmSize:\t    3072 kB\nVmData:\t    1024 kB\n";
+        let limits = |data: &str, addresses: &str| {
+            format!(
+                "Limit                     Soft Limit           Hard Limit           Units\n\
+                 Max data size             {data:<20} unlimited            bytes\n\
+                 Max address space         {addresses:<20} unlimited            bytes\n"
+            )
+        };
+        let of = |data: &str, addresses: &str| process_limit(&limits(data, addresses), status);
+        assert_eq!(of("unlimited", "unlimited"), None);
+        assert_eq!(of("unlimited", "4194304"), Some((4 << 20, 1 << 20)));
+        assert_eq!(of("1572864", "unlimited"), Some((1536 << 10, 512 << 10)));
+        assert_eq!(of("1572864", "4194304"), Some((1536 << 10, 512 << 10)));
+        // What is used beyond a limit leaves nothing.
+        assert_eq!(of("unlimited", "1024"), Some((1024, 0)));
+        assert_eq!(process_limit("", ""), None);
     }
 
     #[test]

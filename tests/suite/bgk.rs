@@ -692,6 +692,7 @@ fn rarefy_shock_writes_what_it_promises_and_goes_on_to_the_same_bits() {
         "--reduced",
         "--json",
         "--quiet",
+        "--overwrite",
     ];
     for (backend, precision) in [
         ("cpu", "f64"),
@@ -719,6 +720,7 @@ fn rarefy_shock_writes_what_it_promises_and_goes_on_to_the_same_bits() {
                 "--quiet",
                 "--out",
                 "rest",
+                "--overwrite",
             ],
         );
         assert_eq!(whole["result"], resumed["result"], "{backend}, {precision}");
@@ -726,6 +728,12 @@ fn rarefy_shock_writes_what_it_promises_and_goes_on_to_the_same_bits() {
         assert_eq!(
             read("whole/profile.csv"),
             read("rest/profile.csv"),
+            "{backend}, {precision}"
+        );
+        // Its history is that of the whole run, whatever step it was saved at.
+        assert_eq!(
+            read("whole/history.csv"),
+            read("rest/history.csv"),
             "{backend}, {precision}"
         );
         assert!(

@@ -249,7 +249,13 @@ fn rarefy_shock_solves_the_boltzmann_equation_and_goes_on_to_the_same_bits() {
     );
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     assert_eq!(whole["result"], rest["result"]);
-    assert_eq!(read("whole/profile.csv"), read("rest/profile.csv"));
+    for file in ["profile.csv", "history.csv"] {
+        assert_eq!(
+            read(&format!("whole/{file}")),
+            read(&format!("rest/{file}")),
+            "{file}"
+        );
+    }
     assert!(
         read("whole/profile.csv").starts_with("x,density,velocity,temperature,pxx,heat_flux\n")
     );
@@ -284,14 +290,14 @@ fn steady_runs_go_on_to_the_same_bits() {
             "vertical.csv",
         ),
     ] {
-        let whole = run(folder, &format!("{case} --out whole"));
+        let whole = run(folder, &format!("{case} --out whole --overwrite"));
         run(
             folder,
-            &format!("{case} --steps 8 --checkpoint-every 4 --out part"),
+            &format!("{case} --steps 8 --checkpoint-every 4 --out part --overwrite"),
         );
         let rest = run(
             folder,
-            &format!("{name} --resume part/checkpoint.rarefy --steps 3000 --out rest"),
+            &format!("{name} --resume part/checkpoint.rarefy --steps 3000 --out rest --overwrite"),
         );
         assert_eq!(whole["result"], rest["result"], "{name}");
         assert_eq!(whole["steady"]["iterations"], rest["steady"]["iterations"]);

@@ -627,7 +627,17 @@ fn arrays_are_read_in_every_order_and_width() {
         done(
             path,
             &[
-                "relax", "--init", "f.npy", "--vmax", "5", "--steps", "1", "--out", "o", "--quiet",
+                "relax",
+                "--init",
+                "f.npy",
+                "--vmax",
+                "5",
+                "--steps",
+                "1",
+                "--out",
+                "o",
+                "--quiet",
+                "--overwrite",
             ],
         );
         assert_eq!(data(&path.join("o/f_initial.npy")), f);
@@ -828,6 +838,7 @@ fn a_resumed_run_ends_with_the_same_bits() {
             "--grid",
             "8",
             "--quiet",
+            "--overwrite",
             "--precision",
             precision,
         ];
@@ -850,6 +861,7 @@ fn a_resumed_run_ends_with_the_same_bits() {
                 "--out",
                 "rest",
                 "--quiet",
+                "--overwrite",
             ],
         );
         same_results(path, "whole", "rest");

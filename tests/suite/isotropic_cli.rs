@@ -61,6 +61,7 @@ fn rates_are_written_as_arrays() {
             "--out",
             "rates",
             "--quiet",
+            "--overwrite",
         ];
         done(dir.path(), &arguments);
         let read = |name: &str| data(&dir.path().join("rates").join(name));

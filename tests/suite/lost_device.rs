@@ -199,7 +199,11 @@ fn commands_end_in_one_line_when_the_device_is_lost() {
             let resume = [command, "--resume", "out/checkpoint.rarefy", "--steps"];
             let step = step_of(dir.path(), &[&resume[..], &["1"]].concat());
             let further = (step + 2).to_string();
-            let arguments = [&resume[..], &[&further, "--out", "rest", "--quiet"]].concat();
+            let arguments = [
+                &resume[..],
+                &[&further, "--out", "rest", "--quiet", "--overwrite"],
+            ]
+            .concat();
             done(dir.path(), &arguments);
             let on_the_cpu = rarefy(dir.path(), &arguments)
                 .env("CUDA_VISIBLE_DEVICES", "-1")

@@ -12,6 +12,7 @@ mod collision_order;
 mod collision_transport;
 mod command;
 mod emulator;
+mod flow_cli;
 mod gpu;
 mod isotropic;
 mod isotropic_cli;

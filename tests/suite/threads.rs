@@ -33,7 +33,7 @@ fn public_types_go_to_other_threads() {
         isotropic::market::TradeVolume, isotropic::market::Histogram, isotropic::initial::Equilibrium,
     }
     each! { shared:
-        bgk::SimulationConfig, bgk::Checkpoint, bgk::Moments, bgk::Mach, bgk::Shock, bgk::ShockProfile, bgk::Boundaries, bgk::Wall,
+        bgk::SimulationConfig, bgk::Checkpoint, bgk::Looked, bgk::Moments, bgk::Mach, bgk::Shock, bgk::ShockProfile, bgk::Boundaries, bgk::Wall,
         bgk::FaceFlux, bgk::DiscreteMaxwellian, bgk::Model, bgk::Gas, bgk::Units, bgk::Species, bgk::Cavity, bgk::CavityResults,
         bgk::State, bgk::Space, bgk::Problem, bgk::Scheme, bgk::Courant, bgk::VelocitySpace, bgk::quadrature::Rule,
         bgk::separate::Sequential<f64>, steady::Case, steady::Config, steady::Exchange, steady::Solution, steady::Nodes,

@@ -69,7 +69,7 @@ pub use moments::Moments;
 pub use problem::{Problem, Space, State};
 pub use shift::{Courant, Scheme};
 pub use shock::{Mach, Shock, ShockExtremes, ShockPoint, ShockProfile};
-pub use simulation::{Checkpoint, Simulation, SimulationConfig};
+pub use simulation::{Checkpoint, Looked, Simulation, SimulationConfig};
 pub use storage::Storage;
 pub use units::{Species, Units};
 pub use velocity::{Axis, Inner, VelocitySpace};

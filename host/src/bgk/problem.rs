@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Boundaries, Boundary, Gas, VelocitySpace};
+use super::{Boundaries, Boundary, Gas, Moments, VelocitySpace};
 use crate::error::{Error, Result};
+use crate::memory_plan::{bytes_of, check_host};
 
 /// A gas in local equilibrium: density, mean velocity, temperature, in the units of this module.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -231,6 +232,13 @@ impl Problem {
         boundaries: Boundaries,
         state: impl Fn(f64, f64) -> State,
     ) -> Result<Self> {
+        // The states of the start, and as much for the moments of the end.
+        check_host(
+            &format!("a flow of {} x {} cells", space.nx(), space.ny()),
+            bytes_of::<State>(space.cells() as u64)
+                .saturating_add(bytes_of::<Moments>(space.cells() as u64)),
+            "use fewer cells in space",
+        )?;
         let initial = (0..space.ny())
             .flat_map(|iy| (0..space.nx()).map(move |ix| (ix, iy)))
             .map(|(ix, iy)| state(space.centre(0, ix), space.centre(1, iy)))

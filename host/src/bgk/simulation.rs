@@ -39,6 +39,9 @@ pub struct SimulationConfig {
     pub backend: Backend,
 }
 
+/// Fewest cells along a direction: molecules must not cross all of them but two in a step.
+const LEAST_CELLS: usize = 3;
+
 fn folds() -> bool {
     true
 }
@@ -96,11 +99,17 @@ impl SimulationConfig {
             let cells = [space.nx(), space.ny()][direction];
             let most = Courant::new(axis.fastest(), self.step, space.step(direction)).distance();
             if most + 2.0 > cells as f64 {
-                return Err(Error::input(format!(
-                    "in the time step {} the fastest molecules cross {most:.1} cells along {}, of {cells} there are; two less than all is the limit: use a smaller time step",
-                    self.step,
-                    ["x", "y"][direction]
-                )));
+                let along = ["x", "y"][direction];
+                return Err(Error::input(if cells < LEAST_CELLS {
+                    format!(
+                        "a run in time needs at least {LEAST_CELLS} cells along {along}; {cells} were given"
+                    )
+                } else {
+                    format!(
+                        "in the time step {:e} the fastest molecules cross {most:.3} cells along {along}, of {cells} there are; two less than all is the limit: use a smaller time step",
+                        self.step
+                    )
+                }));
             }
         }
         Ok(())
@@ -144,15 +153,51 @@ pub struct Checkpoint {
     pub populations: Vec<f64>,
     /// What the backend keeps besides.
     pub extra: Vec<f64>,
+    /// The last look at the residual; without one the residual of the next look is infinite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looked: Option<Looked>,
+}
+
+/// The fields when the residual of a run was last looked at: the next one is reckoned from them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Looked {
+    /// Steps that had been taken.
+    pub step: u64,
+    /// Density, both components of the mean velocity, and temperature, of each cell.
+    pub fields: [Vec<f64>; 4],
 }
 
 /// How fast the fields of a run change between looks at them.
 #[derive(Debug, Default)]
 pub(super) struct Change {
-    known: Option<(u64, [Vec<f64>; 4])>,
+    known: Option<Looked>,
 }
 
 impl Change {
+    /// The last look.
+    pub(super) fn looked(&self) -> Option<&Looked> {
+        self.known.as_ref()
+    }
+
+    /// Takes up a look that was kept.
+    pub(super) fn resume(looked: Option<Looked>, step: u64, cells: usize) -> Result<Self> {
+        if let Some(looked) = &looked {
+            let fits = looked.fields.iter().all(|field| field.len() == cells);
+            let finite = looked
+                .fields
+                .iter()
+                .flatten()
+                .all(|value| value.is_finite());
+            if !(fits && finite && looked.step <= step) {
+                return Err(Error::input(format!(
+                    "the checkpoint is damaged: the fields that its residual is reckoned from are not those of {cells} cells at step {step} or before"
+                )));
+            }
+        }
+        Ok(Self { known: looked })
+    }
+
     /// The [residual](Simulation::residual) of n, u_x, u_y and T after `step` steps of `dt`.
     pub(super) fn residual(&mut self, fields: [Vec<f64>; 4], step: u64, dt: f64) -> Result<f64> {
         let finite = fields.iter().flatten().all(|value| value.is_finite());
@@ -168,7 +213,10 @@ impl Change {
             )));
         }
         let residual = match &self.known {
-            Some((before, known)) if *before < step => {
+            Some(Looked {
+                step: before,
+                fields: known,
+            }) if *before < step => {
                 let time = (step - before) as f64 * dt;
                 let change = |parts: &[usize]| {
                     let (mut difference, mut size) = (0.0, 0.0);
@@ -188,7 +236,7 @@ impl Change {
             }
             _ => f64::INFINITY,
         };
-        self.known = Some((step, fields));
+        self.known = Some(Looked { step, fields });
         Ok(residual)
     }
 }
@@ -258,6 +306,7 @@ impl Simulation {
             step,
             populations,
             extra,
+            looked,
         } = checkpoint;
         let expected = config.populations();
         if populations.len() != expected {
@@ -285,7 +334,9 @@ impl Simulation {
         // Populations that someone else made may be anything.
         let fold = Fold::of(&config.problem);
         config.fold &= fold.is_none_or(|(fold, _)| fold.suits(&populations));
+        let change = Change::resume(looked, step, config.problem.space.cells())?;
         let mut simulation = Self::new(config)?;
+        simulation.change = change;
         simulation.engine.restore(&Saved {
             step,
             populations,
@@ -392,6 +443,7 @@ impl Simulation {
             step: self.step,
             populations: saved.populations,
             extra: saved.extra,
+            looked: self.change.looked().cloned(),
         })
     }
 

@@ -132,7 +132,7 @@ fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(),
         ));
     };
     let mut files = Transaction::default();
-    files.folder(folder)?;
+    files.run_folder(folder, common.overwrite)?;
     let parameters = serde_json::json!({ "timings": path.display().to_string() });
     let mut report = Report::new("bench", &parameters, begun);
     for (name, table) in times.tables()? {
@@ -168,7 +168,7 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
     };
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
-        files.folder(folder)?;
+        files.run_folder(folder, common.overwrite)?;
     }
     let parameters = Parameters {
         quick: args.quick,

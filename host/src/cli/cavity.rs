@@ -7,14 +7,14 @@ use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::common::{Common, Failure, count, finite, name_of, named, positive};
+use super::common::{Common, Failure, count, finite, named, positive};
 use super::contour::contour;
 use super::flow::{
     self, Counts, Course, DimensionalArgs, End, GasArgs, GasParameters, MarchArgs, OMEGA,
-    Parameters,
+    Parameters, SiParameters,
 };
 use super::npy;
-use super::output::{self, Transaction};
+use super::output::{self, Transaction, short};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
 use super::report::Report;
 use super::steady;
@@ -23,6 +23,7 @@ use crate::backend::{Backend, Precision};
 use crate::bgk::steady::{Case, Nodes};
 use crate::bgk::{
     Axis, Cavity, CavityResults, FaceFlux, Moments, Scheme, Simulation, SimulationConfig, Storage,
+    Units,
 };
 use crate::error::{Error, Result};
 
@@ -43,6 +44,9 @@ pub(super) struct CavityArgs {
     /// Rarefaction parameter: the side of the square in units of l0 [default: 1, or --size in m]
     #[arg(long, value_name = "D", value_parser = finite, conflicts_with = "size")]
     delta: Option<f64>,
+    /// Knudsen number in place of --delta, which is then (sqrt(pi)/2)/KN
+    #[arg(long, value_name = "KN", value_parser = positive, conflicts_with_all = ["delta", "size"])]
+    kn: Option<f64>,
     /// Cells along a side
     #[arg(long, value_name = "N", default_value_t = 80, value_parser = count)]
     n: u64,
@@ -100,6 +104,8 @@ struct CavityParameters {
     lid: f64,
     accommodation: f64,
     #[serde(flatten)]
+    si: SiParameters,
+    #[serde(flatten)]
     gas: GasParameters,
     scheme: Scheme,
     no_correction: bool,
@@ -138,6 +144,11 @@ impl Quadrature {
 impl CavityParameters {
     fn of(args: &CavityArgs) -> Result<Self> {
         let reduced = args.reduced || args.steady;
+        if args.steady && args.linear && args.gas.omega.is_some() {
+            return Err(Error::input(
+                "--omega has no effect with --linear, whose gas is at its reference temperature everywhere; leave it out",
+            ));
+        }
         let quadrature = args
             .quadrature
             .unwrap_or(match (args.steady, args.vmax.is_some()) {
@@ -150,10 +161,17 @@ impl CavityParameters {
                 "--quadrature polar needs --steady; in time half-range and midpoint are there",
             ));
         }
-        let si = args.si.resolve()?;
-        let delta = match (args.delta, si) {
+        if let (Some(_), false) = (args.vmax, quadrature == Quadrature::Midpoint) {
+            return Err(Error::input(format!(
+                "--vmax is the box of --quadrature midpoint; the nodes of --quadrature {} have none: leave one of the two out",
+                super::common::name_of(&quadrature)
+            )));
+        }
+        let si = SiParameters::of(&args.si)?;
+        let sized = si.resolve()?;
+        let delta = match (args.delta.or(args.kn.map(flow::rarefaction)), sized) {
             (Some(delta), _) => delta,
-            (None, Some((_, size, _))) => size,
+            (None, Some((size, _))) => size,
             (None, None) => 1.0,
         };
         let counts = match (&args.velocities, args.steady) {
@@ -163,7 +181,14 @@ impl CavityParameters {
         };
         let velocities = match (reduced, counts.len()) {
             (true, 1) => vec![counts[0]; 2],
-            (true, _) => counts[..2].to_vec(),
+            (true, 2) => counts,
+            (true, _) => {
+                return Err(Error::input(format!(
+                    "--velocities {} has nodes along z, which {} integrates out; give one number or two",
+                    Counts(counts),
+                    if args.steady { "--steady" } else { "--reduced" }
+                )));
+            }
             (false, 1) => vec![counts[0]; 3],
             (false, 3) => counts,
             (false, _) => {
@@ -172,6 +197,14 @@ impl CavityParameters {
                 ));
             }
         };
+        if let (Quadrature::HalfRange, Some(odd)) = (
+            quadrature,
+            velocities.iter().take(2).find(|n| !n.is_multiple_of(2)),
+        ) {
+            return Err(Error::input(format!(
+                "half-range rules have as many nodes on both sides of 0; --velocities needs even numbers along x and y, not {odd}"
+            )));
+        }
         let mut parameters = Self {
             delta,
             n: args.n as usize,
@@ -183,7 +216,8 @@ impl CavityParameters {
             quadrature: Some(quadrature),
             lid: args.lid,
             accommodation: args.accommodation,
-            gas: GasParameters::of(&args.gas, si.map_or(OMEGA, |(_, _, omega)| omega))?,
+            si,
+            gas: GasParameters::of(&args.gas, sized.map_or(OMEGA, |(_, omega)| omega))?,
             scheme: args.march.scheme,
             no_correction: args.march.no_correction,
             dt: 0.0,
@@ -270,17 +304,18 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
     if steady {
         return run_steady(args, wanted, given, started);
     }
+    let mut files = Transaction::default();
+    let folder = flow::folder(&mut files, common, &args.march, "cavity")?;
     let (parameters, start) = match &args.march.resume {
         None => (wanted.clone(), flow::fresh(&wanted)?),
         Some(path) => flow::resumed(path, &wanted, &args.march, given)?,
     };
-    let mut files = Transaction::default();
-    let folder = flow::folder(&mut files, common, &args.march, "cavity")?;
     let cavity = parameters.cavity()?;
     let mut simulation = start.simulation;
     let mut report = Report::new("cavity", &parameters, started);
     report.set("machine", simulation.machine());
-    if let Some((units, ..)) = args.si.resolve()? {
+    let units = parameters.si.units()?;
+    if let Some(units) = &units {
         report.set("units", units);
     }
     if let Some(warning) = start.warning {
@@ -289,7 +324,7 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
     let courant = simulation.config().courant();
     if courant > 1.001 {
         report.warn(format!(
-            "the fastest molecules cross {courant:.2} cells in a time step; with walls the result is accurate up to 1: dt = {:.4e}",
+            "the fastest molecules cross {courant:.3} cells in a time step; with walls the result is accurate up to 1: dt = {:.4e}",
             parameters.dt / courant
         ));
     }
@@ -297,6 +332,7 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
     let course = flow::drive(
         &parameters,
         &mut simulation,
+        start.history,
         &mut files,
         folder.as_deref(),
         common,
@@ -306,6 +342,7 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
     let fluxes = simulation.face_fluxes()?;
     let outcome = Outcome {
         parameters: &parameters,
+        units,
         cavity: &cavity,
         results: cavity.results(&moments, &fluxes[3]),
         moments: &moments,
@@ -346,6 +383,10 @@ fn run_steady(
     let mut files = Transaction::default();
     let folder = flow::folder(&mut files, common, &args.march, "cavity")?;
     let mut report = Report::new("cavity", parameters, started);
+    let units = parameters.si.units()?;
+    if let Some(units) = &units {
+        report.set("units", units);
+    }
     let config = steady::config(
         parameters.scheme,
         &parameters.end,
@@ -368,6 +409,7 @@ fn run_steady(
     let fluxes = steady::received(&solution);
     let outcome = Outcome {
         parameters,
+        units,
         cavity: &cavity,
         results: cavity.results(&moments, &fluxes[3]),
         moments: &moments,
@@ -386,6 +428,8 @@ fn run_steady(
 
 struct Outcome<'a> {
     parameters: &'a CavityParameters,
+    /// Of a case in SI units.
+    units: Option<Units>,
     cavity: &'a Cavity,
     results: CavityResults,
     moments: &'a [Moments],
@@ -429,61 +473,49 @@ impl Outcome<'_> {
         let n = self.cavity.cells;
         let precision = self.parameters.precision;
         let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
-        let field = |of: fn(&Moments) -> f64| self.moments.iter().map(of).collect::<Vec<_>>();
-        let scalars = vec![
-            ("density", field(|m| m.density)),
-            ("temperature", field(|m| m.temperature)),
-            ("pxx", field(|m| m.pressure[0])),
-            ("pyy", field(|m| m.pressure[1])),
-            ("pxy", field(|m| m.pressure[2])),
-        ];
-        for (name, values) in &scalars {
+        let fields = self.fields(None);
+        for (name, values) in &fields.scalars {
             put(
                 &format!("{name}.npy"),
                 &npy::encode(&[n, n], values, precision),
             )?;
         }
-        let pairs =
-            |of: fn(&Moments) -> [f64; 2]| self.moments.iter().flat_map(of).collect::<Vec<_>>();
-        let vectors = [
-            ("velocity", pairs(|m| m.velocity)),
-            ("heat_flux", pairs(|m| m.heat_flux)),
-        ];
-        for (name, values) in &vectors {
+        let flat = |pairs: &[[f64; 3]]| -> Vec<f64> {
+            pairs.iter().flat_map(|[x, y, _]| [*x, *y]).collect()
+        };
+        for (name, values) in &fields.vectors {
             put(
                 &format!("{name}.npy"),
-                &npy::encode(&[n, n, 2], values, precision),
+                &npy::encode(&[n, n, 2], &flat(values), precision),
             )?;
         }
-        let h = self.cavity.delta / n as f64;
-        let image = Image {
-            cells: [n, n],
-            origin: [0.0; 2],
-            spacing: [h; 2],
-            scalars,
-            vectors: vectors
-                .into_iter()
-                .map(|(name, values)| {
-                    let of = |pair: &[f64]| [pair[0], pair[1], 0.0];
-                    (name, values.chunks_exact(2).map(of).collect())
-                })
-                .collect(),
-        };
-        put("fields.vti", &image.encode())?;
-        let line = |(s, u): (Vec<f64>, Vec<f64>)| {
-            let delta = self.cavity.delta;
-            s.into_iter()
-                .zip(u)
-                .map(|(s, u)| (s / delta, u))
-                .collect::<Vec<_>>()
-        };
-        let vertical = line(self.cavity.vertical(self.moments));
-        let horizontal = line(self.cavity.horizontal(self.moments));
-        put("vertical.csv", &output::table(&["y", "ux"], &vertical)?)?;
-        put("horizontal.csv", &output::table(&["x", "uy"], &horizontal)?)?;
+        put("fields.vti", &fields.encode())?;
+        if let Some(units) = &self.units {
+            let fields = self.fields(Some(units));
+            for (name, values) in &fields.scalars {
+                put(
+                    &format!("{name}.npy"),
+                    &npy::encode(&[n, n], values, precision),
+                )?;
+            }
+            for (name, values) in &fields.vectors {
+                put(
+                    &format!("{name}.npy"),
+                    &npy::encode(&[n, n, 2], &flat(values), precision),
+                )?;
+            }
+            put("fields_si.vti", &fields.encode())?;
+        }
+        let vertical = self.centre_line(self.cavity.vertical(self.moments));
+        let horizontal = self.centre_line(self.cavity.horizontal(self.moments));
+        put("vertical.csv", &self.line_table(["y", "ux"], &vertical)?)?;
+        put(
+            "horizontal.csv",
+            &self.line_table(["x", "uy"], &horizontal)?,
+        )?;
         put(
             "history.csv",
-            &output::table(&["step", "time", "residual"], &self.course.history)?,
+            &flow::history_table(&self.course.history, self.units.as_ref())?,
         )?;
         put(
             "profiles.png",
@@ -493,12 +525,89 @@ impl Outcome<'_> {
         put("temperature.png", &self.temperature_plot().png()?)
     }
 
+    /// The fields of the cells, in SI units if these are given, under names that say so.
+    fn fields(&self, units: Option<&Units>) -> Image<'static> {
+        let [density, velocity, temperature, pressure, heat_flux, length] =
+            units.map_or([1.0; 6], |units| {
+                [
+                    units.density_kg_m3,
+                    units.velocity_m_s,
+                    units.temperature_k,
+                    units.pressure_pa,
+                    units.heat_flux_w_m2,
+                    units.length_m,
+                ]
+            });
+        let named = |plain, si| if units.is_some() { si } else { plain };
+        let scalar = |scale: f64, of: fn(&Moments) -> f64| -> Vec<f64> {
+            self.moments.iter().map(|m| scale * of(m)).collect()
+        };
+        let vector = |scale: f64, of: fn(&Moments) -> [f64; 2]| -> Vec<[f64; 3]> {
+            let values = self.moments.iter().map(of);
+            values.map(|[x, y]| [scale * x, scale * y, 0.0]).collect()
+        };
+        let n = self.cavity.cells;
+        Image {
+            cells: [n, n],
+            origin: [0.0; 2],
+            spacing: [length * self.cavity.delta / n as f64; 2],
+            scalars: vec![
+                (
+                    named("density", "density_kg_m3"),
+                    scalar(density, |m| m.density),
+                ),
+                (
+                    named("temperature", "temperature_k"),
+                    scalar(temperature, |m| m.temperature),
+                ),
+                (named("pxx", "pxx_pa"), scalar(pressure, |m| m.pressure[0])),
+                (named("pyy", "pyy_pa"), scalar(pressure, |m| m.pressure[1])),
+                (named("pxy", "pxy_pa"), scalar(pressure, |m| m.pressure[2])),
+            ],
+            vectors: vec![
+                (
+                    named("velocity", "velocity_m_s"),
+                    vector(velocity, |m| m.velocity),
+                ),
+                (
+                    named("heat_flux", "heat_flux_w_m2"),
+                    vector(heat_flux, |m| m.heat_flux),
+                ),
+            ],
+        }
+    }
+
+    /// A centre line over its share of the side.
+    fn centre_line(&self, (s, u): (Vec<f64>, Vec<f64>)) -> Vec<(f64, f64)> {
+        let share = s.into_iter().map(|s| s / self.cavity.delta);
+        share.zip(u).collect()
+    }
+
+    /// A centre line as a table, with metres and metres a second where the case was in SI units.
+    fn line_table(&self, [place, speed]: [&str; 2], line: &[(f64, f64)]) -> Result<Vec<u8>> {
+        let Some((long, fast)) = self.scales() else {
+            return output::table(&[place, speed], line);
+        };
+        let columns = [place, speed, &format!("{place}_m"), &format!("{speed}_m_s")];
+        let rows = line.iter().map(|(s, u)| (s, u, long * s, fast * u));
+        output::table(&columns, rows)
+    }
+
+    /// The side in m and the speed of the lid in m/s.
+    fn scales(&self) -> Option<(f64, f64)> {
+        let units = self.units.as_ref()?;
+        Some((
+            units.length_m * self.cavity.delta,
+            units.velocity_m_s * self.cavity.lid,
+        ))
+    }
+
     fn title(&self, what: &str) -> String {
         let p = self.parameters;
         format!(
             "{what}, δ = {}, {}, {} × {} cells, {} velocities",
-            p.delta,
-            name_of(&p.gas.model).to_uppercase(),
+            short(p.delta),
+            p.gas.name(),
             p.n,
             p.n,
             p.velocities

@@ -3,6 +3,8 @@
 //! Numbers in the header are printed so that they read back to the same bits; all large data are in the arrays.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -12,6 +14,22 @@ use super::output::reason;
 use crate::error::{Error, Result};
 
 const MAGIC: &[u8] = b"rarefy-checkpoint 1\n";
+
+/// The command whose run a checkpoint is of, if the file is one.
+pub(super) fn command_of(path: &Path) -> Option<String> {
+    // Headers hold no large data.
+    const MOST: u64 = 1 << 24;
+    let mut file = BufReader::new(File::open(path).ok()?.take(MOST));
+    let mut line = Vec::new();
+    file.read_until(b'\n', &mut line).ok()?;
+    if line != MAGIC {
+        return None;
+    }
+    line.clear();
+    file.read_until(b'\n', &mut line).ok()?;
+    let header: serde_json::Value = serde_json::from_slice(&line).ok()?;
+    header["command"].as_str().map(str::to_owned)
+}
 
 /// A checkpoint's content: a header of the subcommand's own kind, and named arrays.
 #[derive(Debug, Serialize, Deserialize)]

@@ -60,6 +60,12 @@ pub(super) struct CollideArgs {
 #[derive(Debug, Serialize)]
 struct Parameters {
     input: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gain: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency: Option<String>,
     #[serde(flatten)]
     operator: Operator,
 }
@@ -85,14 +91,18 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     let grid = VelocityGrid::new(cube.n, vmin, vmax)?;
     let (items, f) = (cube.items, cube.values);
     let each = || f.chunks_exact(grid.cells());
+    let name = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let parameters = Parameters {
         input: input.display().to_string(),
+        output: name(&args.output),
+        gain: name(&args.gain),
+        frequency: name(&args.frequency),
         operator: Operator::new(&grid, args.model, &args.operator, common),
     };
 
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
-        files.folder(folder)?;
+        files.run_folder(folder, common.overwrite)?;
     }
     let place = |given: &Option<PathBuf>, name: &str| {
         given

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches};
 use serde::de::value::{Error as ValueError, StringDeserializer};
@@ -15,7 +15,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::output;
+use super::{output, record};
 use crate::backend::{Backend, Precision};
 use crate::collision::{Method, OperatorConfig, Order, Scattering, VelocityGrid};
 use crate::error::Error;
@@ -33,6 +33,9 @@ pub(super) struct Common {
     /// Folder for arrays (.npy), tables (.csv), plots (.png) and run.json
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
+    /// Replace the run that the folder of --out holds; without this such a folder is refused
+    #[arg(long)]
+    pub(super) overwrite: bool,
     /// Print run.json's object on standard output, and nothing else there
     #[arg(long)]
     pub(super) json: bool,
@@ -214,6 +217,8 @@ pub(super) enum Failure {
     Usage(String),
     /// The library, or a file, refused.
     Library(Error),
+    /// The run did not reach what was asked for; the text says how far it came.
+    NotConverged(String),
     /// The user stopped the run; the text says how to go on.
     Interrupted(String),
     /// Help or version was asked for; this is it.
@@ -273,6 +278,7 @@ impl Failure {
             Self::Usage(text) => (2, text.clone()),
             Self::Library(error) if error.is_input() => (2, error.to_string()),
             Self::Library(error) => (1, error.to_string()),
+            Self::NotConverged(text) => (1, format!("NOT CONVERGED: {text}")),
             Self::Interrupted(text) => (1, text.clone()),
             Self::Stdout(error) => (1, format!("standard output: {}", output::reason(error))),
         };
@@ -313,6 +319,7 @@ pub(super) fn parse(
     let lenient = command
         .clone()
         .mut_subcommands(|sub| sub.mut_args(|arg| arg.required(false)));
+    help_as_flag(&mut arguments);
     let mut origin = None;
     for layer in [settings, file_sections] {
         let given =
@@ -323,17 +330,17 @@ pub(super) fn parse(
                     // Help tells what is required.
                     ErrorKind::DisplayHelp => {
                         let strict = command.clone().try_get_matches_from(&arguments);
-                        refused(&strict.err().unwrap_or(error), None)
+                        refused(&strict.err().unwrap_or(error), None, &command, &arguments)
                     }
-                    _ => refused(&error, origin.as_deref()),
+                    _ => refused(&error, origin.as_deref(), &command, &arguments),
                 })?;
         let Some((name, given)) = given.subcommand() else {
             continue;
         };
-        let Some((path, sections)) = layer(&command, given)? else {
+        let Some((path, sections)) = layer(&command, name, given)? else {
             continue;
         };
-        let options = options_of(&command, name, given, &sections, &path)?;
+        let (options, files) = options_of(&command, name, given, &sections, &path)?;
         // The subcommand is the first argument: the command itself has no options that take a value.
         let place = arguments
             .iter()
@@ -341,16 +348,37 @@ pub(super) fn parse(
             .position(|a| a == name)
             .map_or(arguments.len(), |i| i + 2);
         arguments.splice(place..place, options);
+        if !files.is_empty() {
+            arguments.push("--".into());
+            arguments.extend(files);
+        }
         origin = Some(path);
     }
     command
+        .clone()
         .try_get_matches_from(&arguments)
-        .map_err(|error| refused(&error, origin.as_deref()))
+        .map_err(|error| refused(&error, origin.as_deref(), &command, &arguments))
+}
+
+/// `rarefy help relax` is `rarefy relax --help`.
+fn help_as_flag(arguments: &mut Vec<OsString>) {
+    if arguments.get(1).is_some_and(|first| first == "help") {
+        arguments.remove(1);
+        arguments.push("--help".into());
+    }
 }
 
 /// What clap refused, and in which file or layer.
-fn refused(error: &clap::Error, origin: Option<&Path>) -> Failure {
-    match (Failure::usage(error), origin) {
+fn refused(
+    error: &clap::Error,
+    origin: Option<&Path>,
+    command: &clap::Command,
+    arguments: &[OsString],
+) -> Failure {
+    match (
+        unknown_option(error, command, arguments).unwrap_or_else(|| Failure::usage(error)),
+        origin,
+    ) {
         (Failure::Usage(line), Some(path))
             if error.kind() != ErrorKind::MissingRequiredArgument =>
         {
@@ -360,11 +388,38 @@ fn refused(error: &clap::Error, origin: Option<&Path>) -> Failure {
     }
 }
 
+/// What is said of an option that the subcommand does not have: clap's own suggestions are far-fetched.
+fn unknown_option(
+    error: &clap::Error,
+    command: &clap::Command,
+    arguments: &[OsString],
+) -> Option<Failure> {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let word = found.strip_prefix("--")?.split('=').next()?;
+    let sub = arguments
+        .iter()
+        .skip(1)
+        .find_map(|argument| command.find_subcommand(argument))?;
+    let name = sub.get_name();
+    let hint = match nearest(word, sub.get_arguments().filter_map(Arg::get_long)) {
+        Some(other) => format!("; a similar argument exists: '--{other}'"),
+        None => format!("; 'rarefy {name} --help' lists the options"),
+    };
+    Some(Failure::Usage(format!(
+        "unexpected argument '--{word}' found{hint}"
+    )))
+}
+
 /// Where settings come from, and their sections.
 type Layer = Option<(PathBuf, Vec<Section>)>;
 
 /// The settings of `-s`.
-fn settings(command: &clap::Command, given: &ArgMatches) -> Result<Layer, Failure> {
+fn settings(command: &clap::Command, _: &str, given: &ArgMatches) -> Result<Layer, Failure> {
     let texts = given.try_get_many::<String>("set").ok().flatten();
     let mut sections: Vec<Section> = Vec::new();
     for text in texts.into_iter().flatten() {
@@ -397,22 +452,28 @@ fn settings(command: &clap::Command, given: &ArgMatches) -> Result<Layer, Failur
 const SETTINGS: &str = "-s";
 
 /// The sections of the file named by `--config`.
-fn file_sections(command: &clap::Command, given: &ArgMatches) -> Result<Layer, Failure> {
+fn file_sections(
+    command: &clap::Command,
+    name: &str,
+    given: &ArgMatches,
+) -> Result<Layer, Failure> {
     match given.try_get_one::<PathBuf>("config") {
-        Ok(Some(path)) => Ok(Some((path.clone(), read_sections(command, path)?))),
+        Ok(Some(path)) => Ok(Some((path.clone(), read_sections(command, name, path)?))),
         _ => Ok(None),
     }
 }
 
-/// The options of a layer that hold for this command line, as arguments.
+/// The options of a layer that hold for this command line, as arguments, and the values of those without a name.
 fn options_of(
     command: &clap::Command,
     name: &str,
     given: &ArgMatches,
     sections: &[Section],
     path: &Path,
-) -> Result<Vec<OsString>, Failure> {
-    let mut options = Vec::new();
+) -> Result<(Vec<OsString>, Vec<OsString>), Failure> {
+    let (mut options, mut files) = (Vec::new(), Vec::new());
+    let on_the_line =
+        |arg: &Arg| given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
     for (section, table) in sections {
         let of_section = command
             .find_subcommand(if section == "common" { name } else { section })
@@ -428,18 +489,26 @@ fn options_of(
                 others.iter().any(|other| other.get_id() == b.get_id())
             };
             let overridden = of_section.get_arguments().any(|other| {
-                given.value_source(other.get_id().as_str()) == Some(ValueSource::CommandLine)
+                on_the_line(other)
                     && (other.get_id() == arg.get_id()
                         || excludes(arg, other)
-                        || excludes(other, arg))
+                        || excludes(other, arg)
+                        || arg.is_positional() && other.is_positional())
             });
             if overridden {
                 continue;
             }
-            options.extend(as_argument(arg, section, key, value, path)?);
+            let argument = as_argument(arg, section, key, value, path)?;
+            if arg.is_positional() {
+                let place = of_section.get_positionals().position(|other| other == arg);
+                files.extend(argument.map(|file| (place, file)));
+            } else {
+                options.extend(argument);
+            }
         }
     }
-    Ok(options)
+    files.sort();
+    Ok((options, files.into_iter().map(|(_, file)| file).collect()))
 }
 
 /// `common` and the commands that take settings.
@@ -473,14 +542,22 @@ fn known_section(section: &str, names: &[&str], path: &Path) -> Result<(), Error
 type Section = (String, Map<String, Value>);
 
 /// The sections of a configuration file: a TOML file's tables, or a run.json's parameters.
-fn read_sections(command: &clap::Command, path: &Path) -> Result<Vec<Section>, Error> {
+fn read_sections(command: &clap::Command, name: &str, path: &Path) -> Result<Vec<Section>, Error> {
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, output::reason(&e)))?;
     let names = section_names(command);
     if path.extension().is_some_and(|e| e == "json") {
         let object: Value = serde_json::from_str(&text).map_err(|e| Error::file(path, e))?;
         return match (&object["command"], &object["parameters"]) {
-            (Value::String(name), Value::Object(table)) if names.contains(&name.as_str()) => {
-                Ok(vec![(name.clone(), table.clone())])
+            (Value::String(of), Value::Object(_)) if names.contains(&of.as_str()) && of != name => {
+                Err(Error::file(
+                    path,
+                    format!(
+                        "a run of 'rarefy {of}', whose options are not those of 'rarefy {name}'"
+                    ),
+                ))
+            }
+            (Value::String(of), Value::Object(table)) if of == name => {
+                Ok(vec![(of.clone(), record::options(table))])
             }
             _ => Err(Error::file(path, "not the run.json of a rarefy command")),
         };
@@ -518,9 +595,8 @@ fn known_option<'a>(
         command
             .get_arguments()
             .filter(|arg| !matches!(arg.get_id().as_str(), "config" | "help"))
-            .filter(|arg| arg.get_long().is_some())
     };
-    let long = |arg: &'a Arg| arg.get_long().unwrap_or_default();
+    let long = |arg: &'a Arg| arg.get_long().unwrap_or(arg.get_id().as_str());
     options().find(|arg| long(arg) == key).ok_or_else(|| {
         let hint = similar(key, options().map(long)).unwrap_or_else(|| {
             format!(
@@ -534,11 +610,72 @@ fn known_option<'a>(
 
 /// `; did you mean 'grid'?`, if any of the words is close.
 fn similar<'a>(word: &str, words: impl Iterator<Item = &'a str>) -> Option<String> {
+    nearest(word, words).map(|other| format!("; did you mean '{other}'?"))
+}
+
+/// What people call options that have other names here. Of several the command has at most one.
+const SYNONYMS: [(&[&str], &[&str]); 14] = [
+    (&["knudsen", "knudsen-number"], &["kn"]),
+    (&["rarefaction"], &["delta"]),
+    (&["mach-number", "ma"], &["mach"]),
+    (&["prandtl-number", "pr"], &["prandtl"]),
+    (
+        &["tol", "tolerance", "rtol", "eps", "residual"],
+        &["until-residual", "tolerance"],
+    ),
+    (
+        &[
+            "iter",
+            "iterations",
+            "max-iter",
+            "max-iterations",
+            "max-steps",
+        ],
+        &["iterations", "steps"],
+    ),
+    (
+        &["cells", "resolution", "points"],
+        &["cells", "nx", "n", "grid"],
+    ),
+    (
+        &["time", "end", "t-end", "tmax", "final-time"],
+        &["until", "times"],
+    ),
+    (&["device", "gpu", "cuda", "cpu"], &["backend"]),
+    (&["dtype", "float", "double", "single"], &["precision"]),
+    (&["restart", "continue", "checkpoint"], &["resume"]),
+    (&["force", "clobber", "replace"], &["overwrite"]),
+    (
+        &["output", "output-dir", "outdir", "folder", "dir"],
+        &["out"],
+    ),
+    (&["silent"], &["quiet"]),
+];
+
+/// The word that was probably meant: a synonym, the beginning of a word, or one with at most a slip in three letters.
+fn nearest<'a>(word: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let words: Vec<&str> = words.collect();
+    let synonyms = SYNONYMS.iter().filter(|(names, _)| names.contains(&word));
+    let synonym = synonyms
+        .flat_map(|(_, known)| known.iter())
+        .find_map(|known| words.iter().find(|other| *other == known));
+    if let Some(other) = synonym {
+        return Some(other);
+    }
+    let long = |text: &str| text.chars().count();
+    let slips = |other: &str| strsim::damerau_levenshtein(word, other);
+    let few =
+        |other: &&&str| slips(other) <= (long(word).max(long(other)) / 3).max(1) && long(word) > 1;
+    if let Some(other) = words.iter().filter(few).min_by_key(|other| slips(other)) {
+        return Some(other);
+    }
+    let begins = |other: &&&str| long(word) > 1 && other.starts_with(word);
+    let part = |other: &&&str| word.split('-').any(|part| part == **other) && long(other) > 2;
     words
-        .map(|other| (strsim::jaro_winkler(word, other), other))
-        .filter(|(likeness, _)| *likeness > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, other)| format!("; did you mean '{other}'?"))
+        .iter()
+        .find(begins)
+        .or_else(|| words.iter().find(part))
+        .copied()
 }
 
 /// One option of a file as an argument; none for a switch that is off.
@@ -552,6 +689,7 @@ fn as_argument(
     let wrong = |what: &str| Err(Error::file(path, format!("'{key}' in [{section}] {what}")));
     let switch = matches!(arg.get_action(), ArgAction::SetTrue);
     match value {
+        Value::String(text) if arg.is_positional() => Ok(Some(text.into())),
         Value::Bool(on) if switch => Ok(on.then(|| format!("--{key}").into())),
         _ if switch => wrong("must be true or false"),
         Value::String(text) => Ok(Some(format!("--{key}={text}").into())),
@@ -607,6 +745,41 @@ mod tests {
             }
         }
         assert!(seen > 100, "{seen} refusals were looked at");
+    }
+
+    #[test]
+    fn suggestions_fit() {
+        let options = [
+            "backend",
+            "delta",
+            "grid",
+            "json",
+            "kn",
+            "mach",
+            "n",
+            "nx",
+            "omega",
+            "out",
+            "pressure",
+            "steps",
+            "until-residual",
+        ];
+        for (word, meant) in [
+            ("gird", Some("grid")),
+            ("bakend", Some("backend")),
+            ("pres", Some("pressure")),
+            ("knudsen", Some("kn")),
+            ("iterations", Some("steps")),
+            ("tolerance", Some("until-residual")),
+            ("output", Some("out")),
+            ("max-steps", Some("steps")),
+            ("total-pressure", Some("pressure")),
+            ("frobnicate", None),
+            ("q", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(word, options.into_iter()), meant, "{word}");
+        }
     }
 
     #[test]

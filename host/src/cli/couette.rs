@@ -17,9 +17,9 @@ Examples:
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CouetteArgs {
-    /// Relative velocity of the plates in units of v0
-    #[arg(long, value_name = "U", default_value_t = 0.02, value_parser = moving)]
-    u: f64,
+    /// Relative velocity of the plates in units of v0 [default: 0.02]
+    #[arg(long, value_name = "U", value_parser = moving)]
+    u: Option<f64>,
     #[command(flatten)]
     plates: PlatesArgs,
 }
@@ -36,7 +36,7 @@ fn moving(text: &str) -> Result<f64, String> {
 pub(super) fn run(args: &CouetteArgs) -> Result<(), Failure> {
     let flow = Flow {
         command: "couette",
-        drive: Drive::Couette(args.u),
+        drive: Drive::Couette(args.u.unwrap_or(0.02)),
     };
-    super::plates::run(&args.plates, &flow)
+    super::plates::run(&args.plates, &flow, args.u.map(|_| "--u"))
 }

@@ -50,6 +50,7 @@ pub(super) struct DftArgs {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct Parameters {
+    file: String,
     digits: u64,
     inverse: bool,
     backend: Backend,
@@ -64,7 +65,7 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     let digits = usize::try_from(args.digits).unwrap_or(usize::MAX);
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
-        files.folder(folder)?;
+        files.run_folder(folder, common.overwrite)?;
     }
     let backend = common.backend.resolve()?;
     let started = Instant::now();
@@ -98,6 +99,7 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     };
 
     let parameters = Parameters {
+        file: outcome.file.clone(),
         digits: args.digits,
         inverse: args.inverse,
         backend: common.backend,

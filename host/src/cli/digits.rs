@@ -51,6 +51,7 @@ pub(super) struct DigitsArgs {
 #[derive(Debug, Serialize)]
 struct Parameters {
     digits: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
     timings: Option<String>,
     backend: Backend,
     precision: Precision,
@@ -80,7 +81,7 @@ pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
     };
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
-        files.folder(folder)?;
+        files.run_folder(folder, common.overwrite)?;
     }
     let backend = common.backend.resolve()?;
     let parameters = Parameters {

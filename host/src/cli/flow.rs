@@ -13,12 +13,13 @@ use serde::{Deserialize, Serialize};
 
 use super::checkpoint::Content;
 use super::common::{Common, Failure, count, finite, named, positive};
-use super::output::Transaction;
+use super::output::{self, Transaction};
 use super::progress::Progress;
 use super::report::Report;
 use super::resume::{self, Pace};
 use crate::bgk::{
-    Checkpoint, Gas, Model, Scheme, Simulation, SimulationConfig, Species, Storage, Units,
+    Boundary, Checkpoint, Gas, Looked, Model, Problem, Scheme, Simulation, SimulationConfig,
+    Species, State, Storage, Units,
 };
 use crate::error::{Error, Result};
 
@@ -47,29 +48,82 @@ pub(super) struct GasArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct DimensionalArgs {
     /// Gas, for a case in SI units; its viscosity also sets --omega
-    #[arg(long, value_parser = named::<Species>(&["helium", "neon", "argon", "krypton", "xenon"]), requires_all = ["pressure", "temperature", "size"])]
+    #[arg(long, value_parser = named::<Species>(&["helium", "neon", "argon", "krypton", "xenon"]))]
     pub(super) gas: Option<Species>,
     /// With --gas: pressure in Pa
-    #[arg(long, value_name = "PA", value_parser = positive, requires = "gas")]
+    #[arg(long, value_name = "PA", value_parser = positive)]
     pub(super) pressure: Option<f64>,
     /// With --gas: temperature in K
-    #[arg(long, value_name = "K", value_parser = positive, requires = "gas")]
+    #[arg(long, value_name = "K", value_parser = positive)]
     pub(super) temperature: Option<f64>,
     /// With --gas: size of the domain in m
-    #[arg(long, value_name = "M", value_parser = positive, requires = "gas")]
+    #[arg(long, value_name = "M", value_parser = positive)]
     pub(super) size: Option<f64>,
 }
 
-impl DimensionalArgs {
-    /// The units, the size of the domain in them, and the exponent of the viscosity, if the case is in SI units.
-    pub(super) fn resolve(&self) -> Result<Option<(Units, f64, f64)>> {
-        match (self.gas, self.pressure, self.temperature, self.size) {
-            (Some(species), Some(pressure), Some(temperature), Some(size)) => {
-                let units = Units::new(species, pressure, temperature)?;
-                Ok(Some((units, size / units.length_m, species.omega())))
+/// A case in SI units by the names of the flags; all of it is there, or nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct SiParameters {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gas: Option<Species>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pressure: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    size: Option<f64>,
+}
+
+impl SiParameters {
+    /// What the flags say: all four, or none of them.
+    pub(super) fn of(args: &DimensionalArgs) -> Result<Self> {
+        let given = [
+            ("--gas", args.gas.is_some()),
+            ("--pressure", args.pressure.is_some()),
+            ("--temperature", args.temperature.is_some()),
+            ("--size", args.size.is_some()),
+        ];
+        let missing: Vec<&str> = given
+            .iter()
+            .filter(|(_, there)| !there)
+            .map(|(flag, _)| *flag)
+            .collect();
+        if (1..given.len()).contains(&missing.len()) {
+            return Err(Error::input(format!(
+                "a case in SI units needs --gas, --pressure, --temperature and --size; {} missing",
+                match &missing[..] {
+                    [one] => format!("{one} is"),
+                    more => format!("{} are", more.join(" and ")),
+                }
+            )));
+        }
+        Ok(Self {
+            gas: args.gas,
+            pressure: args.pressure,
+            temperature: args.temperature,
+            size: args.size,
+        })
+    }
+
+    /// The units, if the case is in SI units.
+    pub(super) fn units(&self) -> Result<Option<Units>> {
+        match (self.gas, self.pressure, self.temperature) {
+            (Some(species), Some(pressure), Some(temperature)) => {
+                Units::new(species, pressure, temperature).map(Some)
             }
             _ => Ok(None),
         }
+    }
+
+    /// The size of the domain in units of l0, and the exponent of the viscosity, if the case is in SI units.
+    pub(super) fn resolve(&self) -> Result<Option<(f64, f64)>> {
+        Ok(match (self.units()?, self.size, self.gas) {
+            (Some(units), Some(size), Some(species)) => {
+                Some((size / units.length_m, species.omega()))
+            }
+            _ => None,
+        })
     }
 }
 
@@ -100,6 +154,11 @@ impl GasParameters {
         Ok(parameters)
     }
 
+    /// What titles call the model.
+    pub(super) fn name(&self) -> &'static str {
+        model_name(self.model)
+    }
+
     /// The library's gas.
     pub(super) fn gas(&self) -> Gas {
         Gas {
@@ -108,6 +167,19 @@ impl GasParameters {
             omega: self.omega,
             frequency: 1.0,
         }
+    }
+}
+
+/// The rarefaction parameter of a Knudsen number: the mean free path of Maxwell's definition is (sqrt(pi)/2) l0.
+pub(super) fn rarefaction(knudsen: f64) -> f64 {
+    0.5 * std::f64::consts::PI.sqrt() / knudsen
+}
+
+/// What titles call a model.
+pub(super) fn model_name(model: Model) -> &'static str {
+    match model {
+        Model::Bgk => "BGK",
+        Model::Shakhov => "Shakhov",
     }
 }
 
@@ -247,8 +319,8 @@ pub(super) trait Run: Sized {
     fn patience(&self) -> Option<u64> {
         None
     }
-    /// What a later start to the same bits needs: populations, and what the backend keeps besides.
-    fn save(&mut self) -> Result<(Vec<f64>, Vec<f64>)>;
+    /// What a later start to the same bits needs.
+    fn save(&mut self) -> Result<Saved>;
 }
 
 impl Run for Simulation {
@@ -267,10 +339,70 @@ impl Run for Simulation {
     fn residual(&mut self) -> Result<f64> {
         self.residual()
     }
-    fn save(&mut self) -> Result<(Vec<f64>, Vec<f64>)> {
-        let checkpoint = self.checkpoint()?;
-        Ok((checkpoint.populations, checkpoint.extra))
+    fn patience(&self) -> Option<u64> {
+        patience(&self.config().problem, self.config().step)
     }
+    fn save(&mut self) -> Result<Saved> {
+        let checkpoint = self.checkpoint()?;
+        Ok(Saved {
+            step: checkpoint.step,
+            populations: checkpoint.populations,
+            extra: checkpoint.extra,
+            looked: checkpoint.looked,
+        })
+    }
+}
+
+/// Halvings of the slowest healthy residual without one of which a run has come as far as it can.
+const HALVINGS: f64 = 5.0;
+/// Fewest steps of patience: the first looks say little.
+const LEAST_PATIENCE: u64 = 2000;
+
+/// Steps within which the residual of a healthy run halves, many times over; none where nothing bounds them.
+///
+/// Sound, or the slowest signal of the streams that come in, crosses the domain; shear diffuses across it between walls, which take up a
+/// share of it only; and collisions take a time 1/nu.
+fn patience(problem: &Problem, step: f64) -> Option<u64> {
+    let space = &problem.space;
+    let length = (0..space.dimensions())
+        .map(|d| space.bounds(d)[1] - space.bounds(d)[0])
+        .fold(0.0, f64::max);
+    let slowest_of = |state: &State| {
+        let sound = (5.0 / 6.0 * state.temperature).sqrt();
+        let flow = state.velocity[0].hypot(state.velocity[1]);
+        [flow - sound, flow, flow + sound]
+            .map(f64::abs)
+            .into_iter()
+            .filter(|speed| *speed > 1e-3 * sound)
+            .fold(f64::INFINITY, f64::min)
+    };
+    let (mut slowest, mut share, mut closed) = (f64::INFINITY, 1.0_f64, false);
+    for d in 0..space.dimensions() {
+        for face in problem.boundaries.along(d) {
+            match face {
+                Boundary::Inflow(state) => slowest = slowest.min(slowest_of(&state)),
+                Boundary::Wall(wall) => {
+                    closed = true;
+                    share = share.min(wall.accommodation);
+                }
+                Boundary::Specular | Boundary::Periodic => closed = true,
+            }
+        }
+    }
+    let frequency = problem.gas.frequency;
+    if closed {
+        slowest = slowest.min(slowest_of(&State::REST));
+    }
+    let crossing = length / slowest / share;
+    // The slowest mode of a viscosity T / (2 nu) falls as exp(-pi^2 T t / (2 nu L^2)).
+    let diffusion = if closed {
+        2.0 * std::f64::consts::LN_2 * frequency * (length / std::f64::consts::PI).powi(2)
+    } else {
+        0.0
+    };
+    let time = crossing + diffusion + 1.0 / frequency;
+    let steps = HALVINGS * time / step;
+    (steps < 1e15).then(|| (steps as u64).max(LEAST_PATIENCE))
 }
 
 /// What a checkpoint keeps of a run.
@@ -278,11 +410,17 @@ pub(super) struct Saved {
     pub(super) step: u64,
     pub(super) populations: Vec<f64>,
     pub(super) extra: Vec<f64>,
+    pub(super) looked: Option<Looked>,
 }
+
+/// Step, time and residual, each time that a run was looked at.
+pub(super) type History = Vec<(u64, f64, f64)>;
 
 /// A run that is about to begin or go on.
 pub(super) struct Start<R> {
     pub(super) simulation: R,
+    /// What it went through before.
+    pub(super) history: History,
     pub(super) warning: Option<String>,
 }
 
@@ -307,13 +445,18 @@ pub(super) fn resume_simulation(config: SimulationConfig, saved: Saved) -> Resul
         step: saved.step,
         populations: saved.populations,
         extra: saved.extra,
+        looked: saved.looked,
     })
 }
 
 /// Starts a run afresh.
 pub(super) fn fresh<P: Parameters>(parameters: &P) -> Result<Start<P::Run>> {
+    let mut simulation = parameters.begin()?;
+    // The first residual is reckoned from the start.
+    simulation.residual()?;
     Ok(Start {
-        simulation: parameters.begin()?,
+        simulation,
+        history: Vec::new(),
         warning: None,
     })
 }
@@ -328,11 +471,22 @@ pub(super) fn resumed<P: Parameters>(
     let (parameters, mut content) = reopened(path, wanted, march, given)?;
     let populations = content.take(path, "populations")?;
     let extra = content.arrays.remove("extra").unwrap_or_default();
-    let simulation = parameters.resume(Saved {
+    // Checkpoints of versions before this one hold neither.
+    let history = content.arrays.remove("history").unwrap_or_default();
+    let looked = content.arrays.remove("looked").unwrap_or_default();
+    let mut simulation = parameters.resume(Saved {
         step: content.state.step,
         populations,
         extra,
+        looked: looked_from(&looked),
     })?;
+    if looked.is_empty() {
+        simulation.residual()?;
+    }
+    let history = history
+        .chunks_exact(3)
+        .map(|row| (row[0] as u64, row[1], row[2]))
+        .collect();
     let warning = content.elsewhere(&simulation.machine());
     let end = *parameters.clone().end();
     if let (Some(steps), None) = (end.steps, end.until_residual)
@@ -345,9 +499,27 @@ pub(super) fn resumed<P: Parameters>(
         parameters,
         Start {
             simulation,
+            history,
             warning,
         },
     ))
+}
+
+/// A look at the fields as one array: the step, then field after field.
+fn looked_as_array(looked: &Looked) -> Vec<f64> {
+    let fields = looked.fields.iter().flatten();
+    std::iter::once(looked.step as f64)
+        .chain(fields.copied())
+        .collect()
+}
+
+fn looked_from(array: &[f64]) -> Option<Looked> {
+    let (step, fields) = array.split_first()?;
+    let cells = fields.len() / 4;
+    Some(Looked {
+        step: *step as u64,
+        fields: [0, 1, 2, 3].map(|k| fields[k * cells..(k + 1) * cells].to_vec()),
+    })
 }
 
 /// A checkpoint, and the parameters of its run with the end that the flags of this call give it.
@@ -422,13 +594,40 @@ pub(super) struct Course {
     pub(super) converged: Option<bool>,
     /// Step, time and residual, each time that the run was looked at.
     #[serde(skip)]
-    pub(super) history: Vec<(u64, f64, f64)>,
+    pub(super) history: History,
     /// Time spent on the steps of this call, and their number.
     #[serde(skip)]
     pub(super) spent: (Duration, u64),
 }
 
-/// The folder of a run, which is checked for being writable.
+/// The history of a run as a table, with seconds where the case was in SI units.
+pub(super) fn history_table(history: &History, units: Option<&Units>) -> Result<Vec<u8>> {
+    match units {
+        None => output::table(&["step", "time", "residual"], history),
+        Some(units) => {
+            let rows = history.iter();
+            let rows =
+                rows.map(|&(step, time, residual)| (step, time, residual, time * units.time_s));
+            output::table(&["step", "time", "residual", "time_s"], rows)
+        }
+    }
+}
+
+/// How a run in time ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Status {
+    /// The steps that were asked for are taken.
+    Done,
+    /// The residual that was asked for is reached.
+    Converged,
+    /// The residual no longer falls.
+    Stalled,
+    /// The steps ended before.
+    Unfinished,
+}
+
+/// The folder of a run, which is claimed for it.
 pub(super) fn folder(
     files: &mut Transaction,
     common: &Common,
@@ -482,10 +681,11 @@ impl Fall {
     }
 }
 
-/// Takes the steps of a run, with progress, checkpoints, and a stop at Ctrl-C.
+/// Takes the steps of a run, with progress, checkpoints, and a stop at Ctrl-C. `history` is what it went through before.
 pub(super) fn drive<P: Parameters>(
     parameters: &P,
     simulation: &mut P::Run,
+    mut history: History,
     files: &mut Transaction,
     folder: Option<&Path>,
     common: &Common,
@@ -493,33 +693,44 @@ pub(super) fn drive<P: Parameters>(
 ) -> std::result::Result<Course, Failure> {
     let end = *parameters.clone().end();
     let interrupted = resume::interruption();
-    let save = |files: &mut Transaction, simulation: &mut P::Run| -> Result<Option<PathBuf>> {
+    let save = |files: &mut Transaction,
+                simulation: &mut P::Run,
+                history: &History|
+     -> Result<Option<PathBuf>> {
         let Some(folder) = folder else {
             return Ok(None);
         };
-        let (populations, extra) = simulation.save()?;
-        let arrays = BTreeMap::from([
-            ("populations".to_owned(), populations),
-            ("extra".to_owned(), extra),
+        let saved = simulation.save()?;
+        let rows = history.iter();
+        let rows = rows.flat_map(|&(step, time, residual)| [step as f64, time, residual]);
+        let mut arrays = BTreeMap::from([
+            ("populations".to_owned(), saved.populations),
+            ("extra".to_owned(), saved.extra),
+            ("history".to_owned(), rows.collect()),
         ]);
-        let (machine, step) = (simulation.machine(), simulation.step());
-        save(parameters, machine, step, arrays, files, folder).map(Some)
+        if let Some(looked) = &saved.looked {
+            arrays.insert("looked".into(), looked_as_array(looked));
+        }
+        let machine = simulation.machine();
+        self::save(parameters, machine, saved.step, arrays, files, folder).map(Some)
     };
     let first_step = simulation.step();
     let last_step = end.steps.unwrap_or(MOST_STEPS).max(first_step);
     let mut progress = Progress::new(P::COMMAND, common.quiet);
-    let mut history: Vec<(u64, f64, f64)> = Vec::new();
-    let mut residual = simulation.residual()?;
+    let mut fall = Fall::from(0);
+    for &(step, _, residual) in &history {
+        fall.steps_without_half(step, residual);
+    }
+    let mut residual = history.last().map_or(f64::INFINITY, |row| row.2);
     let started = Instant::now();
     let reached = |residual: f64| end.until_residual.is_some_and(|until| residual <= until);
-    let mut fall = Fall::from(first_step);
     let mut level = false;
     let mut pace = Pace::new();
     while simulation.step() < last_step && !reached(residual) && !level {
         if interrupted.load(Ordering::SeqCst) {
             progress.finish();
             let after = format!("{} steps", simulation.step());
-            let saved = save(files, simulation);
+            let saved = save(files, simulation, &history);
             return Err(resume::stopped(P::COMMAND, &after, saved));
         }
         // Residuals are looked at in multiples of their distance, whatever the run was interrupted at.
@@ -550,7 +761,7 @@ pub(super) fn drive<P: Parameters>(
                 .checkpoint_every
                 .is_some_and(|every| now.is_multiple_of(every))
         {
-            report.saved(save(files, simulation))?;
+            report.saved(save(files, simulation, &history))?;
         }
         let done = match (end.steps, end.until_residual, history.first()) {
             (Some(steps), _, _) => simulation.step() as f64 / steps as f64,
@@ -561,11 +772,13 @@ pub(super) fn drive<P: Parameters>(
             _ => 0.0,
         };
         progress.update(done, || {
-            format!(
-                "step {}, t = {:.3}, residual {residual:.2e}",
-                simulation.step(),
-                simulation.time()
-            )
+            let (step, time) = (simulation.step(), simulation.time());
+            match history.last() {
+                Some((.., residual)) => {
+                    format!("step {step}, t = {time:.3}, residual {residual:.2e}")
+                }
+                None => format!("step {step}, t = {time:.3}"),
+            }
         });
     }
     progress.finish();
@@ -575,23 +788,28 @@ pub(super) fn drive<P: Parameters>(
         report.time("step", spent.0.div_f64(spent.1 as f64));
     }
     if end.checkpoint_every.is_some() {
-        report.saved_at_the_end(save(files, simulation))?;
+        report.saved_at_the_end(save(files, simulation, &history))?;
     }
     let converged = end.until_residual.map(|until| residual <= until);
-    if level {
-        report.warn(format!(
-            "stopped after {} steps: the residual has levelled off at {residual:.2e}",
-            simulation.step()
-        ));
-    } else if converged == Some(false) {
-        report.warn(format!(
-            "stopped after {} steps at the residual {residual:.2e}; {:e} was asked for",
-            simulation.step(),
-            end.until_residual.unwrap_or_default()
-        ));
+    let status = match (converged, level) {
+        (None, _) => Status::Done,
+        (Some(true), _) => Status::Converged,
+        (Some(false), true) => Status::Stalled,
+        (Some(false), false) => Status::Unfinished,
+    };
+    report.set("status", status);
+    let (steps, until) = (simulation.step(), end.until_residual.unwrap_or_default());
+    match status {
+        Status::Done | Status::Converged => {}
+        Status::Stalled => report.not_converged(format!(
+            "after {steps} steps the residual no longer falls: it is {residual:.2e}, and {until:e} was asked for"
+        )),
+        Status::Unfinished => report.not_converged(format!(
+            "after {steps} steps the residual is {residual:.2e}, and {until:e} was asked for; more --steps may do"
+        )),
     }
     Ok(Course {
-        steps: simulation.step(),
+        steps,
         time: simulation.time(),
         residual,
         converged,
@@ -619,5 +837,43 @@ mod tests {
         assert_eq!(fall.steps_without_half(500, 0.25), 0);
         // What is no number is no fall.
         assert_eq!(fall.steps_without_half(550, f64::NAN), 50);
+    }
+
+    #[test]
+    fn a_run_is_waited_for_as_long_as_signals_take() {
+        let of = |mach: f64| {
+            let shock = crate::bgk::Shock::new(mach).expect("a shock");
+            patience(&shock.problem().expect("a problem"), 0.05).expect("steps")
+        };
+        // The weaker the wave, the slower the sound that runs against the stream behind it.
+        assert!(of(1.1) > 3 * of(1.5) && of(1.5) > of(3.0));
+        let cavity = |delta: f64, accommodation: f64| {
+            let cavity = crate::bgk::Cavity {
+                accommodation,
+                ..crate::bgk::Cavity::new(delta, 10, &[12, 12]).expect("a cavity")
+            };
+            patience(&cavity.problem().expect("a problem"), 0.01)
+        };
+        let steps = |delta, accommodation| cavity(delta, accommodation).expect("steps");
+        // In a dense gas shear diffuses: four times as long for twice the side.
+        assert!(steps(200.0, 1.0) > 3 * steps(100.0, 1.0));
+        assert!(steps(1.0, 0.1) > steps(1.0, 1.0));
+        // Without friction at the walls nothing settles.
+        assert_eq!(cavity(1.0, 0.0), None);
+    }
+
+    #[test]
+    fn a_look_is_kept_as_an_array() {
+        let looked = Looked {
+            step: 37,
+            fields: [
+                vec![1.0, 2.0],
+                vec![3.0, 4.0],
+                vec![5.0, 6.0],
+                vec![7.0, 8.0],
+            ],
+        };
+        assert_eq!(looked_from(&looked_as_array(&looked)), Some(looked));
+        assert_eq!(looked_from(&[]), None);
     }
 }

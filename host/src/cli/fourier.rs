@@ -17,9 +17,9 @@ Examples:
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct FourierArgs {
-    /// Difference of the plates' temperatures in units of T0, above -2 and below 2
-    #[arg(long, value_name = "DT", default_value_t = 0.02, value_parser = difference)]
-    temperature_difference: f64,
+    /// Difference of the plates' temperatures in units of T0, above -2 and below 2 [default: 0.02]
+    #[arg(long, value_name = "DT", value_parser = difference)]
+    temperature_difference: Option<f64>,
     #[command(flatten)]
     plates: PlatesArgs,
 }
@@ -36,7 +36,10 @@ fn difference(text: &str) -> Result<f64, String> {
 pub(super) fn run(args: &FourierArgs) -> Result<(), Failure> {
     let flow = Flow {
         command: "fourier",
-        drive: Drive::Fourier(args.temperature_difference),
+        drive: Drive::Fourier(args.temperature_difference.unwrap_or(0.02)),
     };
-    super::plates::run(&args.plates, &flow)
+    let drive = args
+        .temperature_difference
+        .map(|_| "--temperature-difference");
+    super::plates::run(&args.plates, &flow, drive)
 }

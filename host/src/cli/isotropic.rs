@@ -385,7 +385,7 @@ fn evaluate(
 ) -> std::result::Result<(), Failure> {
     let mut files = Transaction::default();
     if let Some(folder) = &args.common.out {
-        files.folder(folder)?;
+        files.run_folder(folder, args.common.overwrite)?;
     }
     let begun = Instant::now();
     let (found, machine) = rates(config, f)?;

@@ -284,7 +284,7 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
 
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
-        files.folder(folder)?;
+        files.run_folder(folder, common.overwrite)?;
     }
     let output = args
         .output
@@ -339,7 +339,7 @@ fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(),
     };
     let times = figures::Times::read(path)?;
     let mut files = Transaction::default();
-    files.folder(folder)?;
+    files.run_folder(folder, common.overwrite)?;
     let machine = common.backend.resolve()?;
     let parameters = json!({ "timings": path.display().to_string(), "backend": common.backend });
     let mut report = Report::new("longman", &parameters, begun);

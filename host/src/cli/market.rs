@@ -293,7 +293,7 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     };
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
-        files.folder(folder)?;
+        files.run_folder(folder, common.overwrite)?;
     }
     let mut report = Report::new("market", &parameters, started);
     let volume = TradeVolume::new(&config)?;

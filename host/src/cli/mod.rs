@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `common` | flags every computing subcommand has, layering of `--config` under the flags, exit codes |
 //! | `output` | files that appear whole or not at all; standard output that may close |
+//! | `resident` | the run that a folder holds, and the one that writes into it |
 //! | `report` | `run.json`, warnings, timings |
+//! | `record` | which options a `run.json` asks for |
 //! | `npy`, `checkpoint` | the two binary formats |
 //! | `numbers` | vectors of numbers, from .npy files or text |
 //! | `plot`, `contour` | figures as PNG, lines of equal value |
@@ -41,8 +43,10 @@ mod plates;
 mod plot;
 mod progress;
 mod rates;
+mod record;
 mod relax;
 mod report;
+mod resident;
 mod resume;
 mod shell;
 mod shock;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use super::common::Failure;
+use super::resident::{Lock, Resident};
 use crate::error::{Error, Result};
 
 /// Prints on standard output.
@@ -34,6 +35,16 @@ pub(super) fn reason(error: &io::Error) -> String {
     match chars.next() {
         Some(first) => first.to_lowercase().chain(chars).collect(),
         None => text.to_string(),
+    }
+}
+
+/// A number as texts and titles show it: six significant digits, and a power of ten where it is far from 1.
+pub(super) fn short(number: f64) -> String {
+    let rounded: f64 = format!("{number:.5e}").parse().unwrap_or(number);
+    if rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs()) {
+        format!("{rounded}")
+    } else {
+        format!("{rounded:e}")
     }
 }
 
@@ -74,6 +85,9 @@ pub(super) struct Transaction {
     claimed: Vec<PathBuf>,
     staged: Vec<(NamedTempFile, PathBuf)>,
     keep: bool,
+    /// Files of the run that this one replaces.
+    stale: Vec<PathBuf>,
+    lock: Option<Lock>,
 }
 
 impl Transaction {
@@ -101,6 +115,53 @@ impl Transaction {
             return Err(refused(&ErrorKind::NotADirectory.into()));
         }
         temporary(path).map(drop)
+    }
+
+    /// Claims a folder for the results of a new run. A folder that holds a run already is refused, unless that run is to be
+    /// overwritten; so is one into which another process is writing.
+    pub(super) fn run_folder(&mut self, path: &Path, overwrite: bool) -> Result<()> {
+        self.claim(path, overwrite, |_| false)
+    }
+
+    /// Claims the folder of a checkpoint for the run that goes on from it. The results of that run may be there.
+    pub(super) fn resumed_folder(
+        &mut self,
+        path: &Path,
+        checkpoint: &Path,
+        overwrite: bool,
+    ) -> Result<()> {
+        self.claim(path, overwrite, |there| there.is_of(checkpoint))
+    }
+
+    fn claim(
+        &mut self,
+        path: &Path,
+        overwrite: bool,
+        ours: impl Fn(&Resident) -> bool,
+    ) -> Result<()> {
+        self.folder(path)?;
+        self.lock = Lock::take(path)?;
+        match Resident::of(path) {
+            Some(there) if ours(&there) => {}
+            Some(there) if overwrite => self.stale = there.files,
+            Some(there) => return Err(there.refusal(path)),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Removes what is left of the run that this one replaces.
+    fn remove_stale(&mut self, written: &[PathBuf]) {
+        for path in std::mem::take(&mut self.stale) {
+            let real = fs::canonicalize(&path);
+            let replaced = written
+                .iter()
+                .any(|new| fs::canonicalize(new).ok() == real.as_ref().ok().cloned());
+            if !replaced {
+                // A file that somebody removed before is as good as removed.
+                let _ = fs::remove_file(path);
+            }
+        }
     }
 
     /// Checks that a file can be written at this path; its folder must be there.
@@ -133,17 +194,24 @@ impl Transaction {
         let path = resolve(path)?;
         persist(written(&path, bytes)?, &path)?;
         self.keep = true;
+        // From here on the folder is this run's.
+        self.remove_stale(&[path]);
         Ok(())
     }
 
     /// Renames all files to their names, in the order they were staged in; returns why some could not be.
     pub(super) fn commit(mut self) -> Vec<Error> {
         let mut refused = Vec::new();
+        let mut there = Vec::new();
         for (file, path) in std::mem::take(&mut self.staged) {
             match persist(file, &path) {
-                Ok(()) => self.keep = true,
+                Ok(()) => there.push(path),
                 Err(error) => refused.push(error),
             }
+        }
+        if !there.is_empty() {
+            self.keep = true;
+            self.remove_stale(&there);
         }
         refused
     }
@@ -152,6 +220,7 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         self.staged.clear();
+        self.lock = None;
         if !self.keep {
             for folder in self.made.iter().rev() {
                 // Fails if somebody else has put a file there meanwhile, and should.
@@ -213,5 +282,26 @@ fn persist(file: NamedTempFile, path: &Path) -> Result<()> {
     match file.persist(path) {
         Ok(_) => Ok(()),
         Err(e) => Err(Error::file(path, reason(&e.error))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_texts_are_short() {
+        for (number, text) in [
+            (1.0, "1"),
+            (0.0, "0"),
+            (-2.5, "-2.5"),
+            (19.999_999_999_999_996, "20"),
+            (15.748_031_496, "15.748"),
+            (1e24, "1e24"),
+            (1.234_567_8e-9, "1.23457e-9"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(short(number), text);
+        }
     }
 }

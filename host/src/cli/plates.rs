@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::common::{Common, Failure, count, finite, name_of, named, positive, whole};
-use super::output::{self, Transaction};
+use super::flow;
+use super::output::{self, Transaction, short};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
 use super::steady;
@@ -25,7 +26,10 @@ use crate::error::{Error, Result};
 pub(super) struct PlatesArgs {
     /// Distance of the plates in units of l0 = mu0 v0 / p0: the rarefaction parameter
     #[arg(long, value_name = "D", value_parser = positive)]
-    pub(super) delta: f64,
+    delta: Option<f64>,
+    /// Knudsen number in place of --delta, which is then (sqrt(pi)/2)/KN
+    #[arg(long, value_name = "KN", value_parser = positive, conflicts_with = "delta")]
+    kn: Option<f64>,
     /// Cells between the plates; they crowd towards them
     #[arg(long, value_name = "N", default_value = "200", value_parser = cells)]
     nx: usize,
@@ -35,12 +39,12 @@ pub(super) struct PlatesArgs {
     /// Relaxation model
     #[arg(long, default_value = "bgk", value_parser = named::<Model>(&["bgk", "shakhov"]))]
     model: Model,
-    /// Prandtl number of the Shakhov model
-    #[arg(long, value_name = "PR", default_value_t = 2.0 / 3.0, value_parser = positive)]
-    prandtl: f64,
-    /// Exponent of the viscosity
-    #[arg(long, default_value_t = 0.74, value_parser = finite)]
-    omega: f64,
+    /// Prandtl number of the Shakhov model [default: 2/3]
+    #[arg(long, value_name = "PR", value_parser = positive)]
+    prandtl: Option<f64>,
+    /// Exponent of the viscosity [default: 0.74]
+    #[arg(long, value_parser = finite)]
+    omega: Option<f64>,
     /// Accommodation coefficient of both plates, 0 to 1
     #[arg(long, value_name = "A", default_value_t = 1.0, value_parser = finite)]
     accommodation: f64,
@@ -158,6 +162,37 @@ pub(super) const TABLE: [[f64; 5]; 3] = [
 const SLIP: f64 = 1.016_19;
 const JUMP: f64 = 1.302_72;
 
+impl PlatesArgs {
+    /// Refuses flags without effect, and gives the rarefaction parameter and the gas. `drive` is the flag of what drives the flow, if it was
+    /// given.
+    fn case(&self, drive: Option<&str>) -> Result<(f64, Gas)> {
+        let delta = self.delta.or(self.kn.map(flow::rarefaction));
+        let delta = delta.ok_or_else(|| Error::input("--delta or --kn is needed"))?;
+        if self.prandtl.is_some() && self.model == Model::Bgk {
+            return Err(Error::input(
+                "--prandtl belongs to --model shakhov; the Prandtl number of BGK is 1",
+            ));
+        }
+        if self.linear && self.omega.is_some() {
+            return Err(Error::input(
+                "--omega has no effect with --linear, whose gas is at its reference temperature everywhere; leave it out",
+            ));
+        }
+        if let (true, Some(drive)) = (self.linear, drive) {
+            return Err(Error::input(format!(
+                "{drive} has no effect with --linear, whose results are per unit of it; leave it out"
+            )));
+        }
+        let gas = Gas {
+            model: self.model,
+            prandtl: self.prandtl.unwrap_or(2.0 / 3.0),
+            omega: self.omega.unwrap_or(flow::OMEGA),
+            ..Gas::default()
+        };
+        Ok((delta, gas))
+    }
+}
+
 impl Flow {
     fn strength(&self) -> f64 {
         match self.drive {
@@ -221,19 +256,18 @@ impl Flow {
 }
 
 /// Runs one of the two commands.
-pub(super) fn run(args: &PlatesArgs, flow: &Flow) -> std::result::Result<(), Failure> {
+pub(super) fn run(
+    args: &PlatesArgs,
+    flow: &Flow,
+    drive: Option<&str>,
+) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let started = Instant::now();
     let velocities = args.velocities.unwrap_or(Velocities {
         normal: 20,
         tangential: 8,
     });
-    let gas = Gas {
-        model: args.model,
-        prandtl: args.prandtl,
-        omega: args.omega,
-        ..Gas::default()
-    };
+    let (delta, gas) = args.case(drive)?;
     let config = Config {
         closure: args.scheme,
         tolerance: args.until_residual,
@@ -243,14 +277,14 @@ pub(super) fn run(args: &PlatesArgs, flow: &Flow) -> std::result::Result<(), Fai
         backend: common.backend,
     };
     let parameters = Parameters {
-        delta: args.delta,
+        delta,
         u: flow.is_couette().then_some(flow.strength()),
         temperature_difference: (!flow.is_couette()).then_some(flow.strength()),
         nx: args.nx,
         velocities,
         model: args.model,
-        prandtl: args.prandtl,
-        omega: args.omega,
+        prandtl: gas.prandtl,
+        omega: gas.omega,
         accommodation: args.accommodation,
         linear: args.linear,
         scheme: args.scheme,
@@ -271,7 +305,7 @@ pub(super) fn run(args: &PlatesArgs, flow: &Flow) -> std::result::Result<(), Fai
         tangential: velocities.tangential,
     };
     let case = plates(
-        args.delta,
+        delta,
         drive,
         gas,
         args.accommodation,
@@ -281,7 +315,7 @@ pub(super) fn run(args: &PlatesArgs, flow: &Flow) -> std::result::Result<(), Fai
     let x = case.centres(0);
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
-        files.folder(folder)?;
+        files.run_folder(folder, common.overwrite)?;
     }
     let mut report = Report::new(flow.command, &parameters, started);
     let mut solver = Solver::new(case, &config)?;
@@ -298,7 +332,7 @@ pub(super) fn run(args: &PlatesArgs, flow: &Flow) -> std::result::Result<(), Fai
         parameters,
         machine: solution.machine.clone(),
         found,
-        reference: flow.reference(args.delta, &gas, args.accommodation),
+        reference: flow.reference(delta, &gas, args.accommodation),
         solution,
         x,
     };
@@ -466,8 +500,8 @@ impl Outcome<'_> {
                 } else {
                     "Heat conduction"
                 },
-                p.delta,
-                name_of(&p.model).to_uppercase()
+                short(p.delta),
+                flow::model_name(p.model)
             ),
             panels,
         }

@@ -3,7 +3,7 @@
 //! plotters draws the lines at three times the size, which is averaged down for smooth edges; the text is set afterwards at the final
 //! size from an embedded font, so that a figure looks the same on every machine.
 //!
-//! In every text, `_` sets the next character, or the next group in braces, as a subscript.
+//! In every text but the title, which may hold names of files, `_` sets the next character, or the next group in braces, as a subscript.
 
 use std::sync::OnceLock;
 
@@ -113,7 +113,7 @@ impl Figure {
     pub(super) fn png(&self) -> Result<Vec<u8>> {
         let (width, height) = SIZE;
         let mut fine = vec![255u8; (width * FINE * height * FINE * 3) as usize];
-        let mut texts = vec![Text::new(&self.title, 22.0, 40.0, 44.0)];
+        let mut texts = vec![Text::new(&self.title, 22.0, 40.0, 44.0).verbatim()];
         {
             let area = BitMapBackend::with_buffer(&mut fine, (width * FINE, height * FINE))
                 .into_drawing_area();
@@ -436,6 +436,8 @@ struct Text {
     y: f64,
     /// What part of the text stands left of `x`.
     anchor: f64,
+    /// Whether `_` is a character like any other.
+    verbatim: bool,
 }
 
 impl Text {
@@ -446,6 +448,14 @@ impl Text {
             x,
             y,
             anchor: 0.0,
+            verbatim: false,
+        }
+    }
+
+    fn verbatim(self) -> Self {
+        Self {
+            verbatim: true,
+            ..self
         }
     }
 
@@ -459,7 +469,7 @@ impl Text {
         let mut text = self.text.chars();
         while let Some(c) = text.next() {
             match c {
-                '_' => match text.next() {
+                '_' if !self.verbatim => match text.next() {
                     Some('{') => {
                         out.extend(text.by_ref().take_while(|&c| c != '}').map(|c| (c, true)))
                     }

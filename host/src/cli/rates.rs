@@ -136,7 +136,7 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
     };
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
-        files.folder(folder)?;
+        files.run_folder(folder, common.overwrite)?;
     }
     let mut report = Report::new("rates", &parameters, started);
 

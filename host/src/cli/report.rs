@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::common::{Common, Failure};
 use super::output::{self, Transaction};
+use super::resident::RECORD;
 use super::resume;
 use crate::error::{Error, Result};
 
@@ -23,6 +24,8 @@ pub(super) struct Report {
     checkpoint: Option<PathBuf>,
     /// Whether one after it could not be written.
     missed: bool,
+    /// Why the result is not what was asked for.
+    unconverged: Option<String>,
     started: Instant,
 }
 
@@ -42,6 +45,7 @@ impl Report {
             unwritten: Vec::new(),
             checkpoint: None,
             missed: false,
+            unconverged: None,
             started,
         }
     }
@@ -61,6 +65,12 @@ impl Report {
     pub(super) fn warn(&mut self, warning: String) {
         output::say(&format!("rarefy: warning: {warning}"));
         self.warnings.push(warning);
+    }
+
+    /// Notes that the run did not reach what was asked for. Its results are written and printed, and the command fails with this text.
+    pub(super) fn not_converged(&mut self, why: String) {
+        self.warnings.push(format!("NOT CONVERGED: {why}"));
+        self.unconverged = Some(why);
     }
 
     /// Stages a file, and lists it. One that cannot be written is told by [`Report::finish`], for the others are results too.
@@ -146,7 +156,7 @@ impl Report {
     ) -> std::result::Result<(), Failure> {
         let total = self.started.elapsed();
         self.time("total", total);
-        let run = folder.map(|folder| folder.join("run.json"));
+        let run = folder.map(|folder| folder.join(RECORD));
         self.files
             .extend(run.iter().map(|p| p.display().to_string()));
         let again = self.again();
@@ -167,11 +177,19 @@ impl Report {
             Ok(())
         } else {
             let folder = folder.filter(|_| unwritten.is_empty());
-            output::print(&summary(total, folder))
+            let mut text = summary(total, folder);
+            if self.unconverged.is_some() {
+                text.push_str("\n  NOT CONVERGED");
+            }
+            output::print(&text)
         };
-        match incomplete(unwritten, written, again.as_deref()) {
-            Some(error) => Err(error.into()),
-            None => printed,
+        match (
+            incomplete(unwritten, written, again.as_deref()),
+            self.unconverged,
+        ) {
+            (Some(error), _) => Err(error.into()),
+            (None, Some(why)) => printed.and(Err(Failure::NotConverged(why))),
+            (None, None) => printed,
         }
     }
 }

@@ -98,7 +98,11 @@ pub(super) fn refuse_contradictions(
     let kept = serde_json::to_value(kept).expect("parameters are plain data");
     let wanted = serde_json::to_value(wanted).expect("parameters are plain data");
     for id in given.ids() {
-        let flag = id.as_str().replace('_', "-");
+        // A rarefaction is kept as delta, however it was given.
+        let flag = match id.as_str() {
+            "kn" => "delta".into(),
+            id => id.replace('_', "-"),
+        };
         if given.value_source(id.as_str()) != Some(ValueSource::CommandLine)
             || free.contains(&flag.as_str())
         {
@@ -119,8 +123,8 @@ pub(super) fn refuse_contradictions(
     Ok(())
 }
 
-/// Where a run's files go: `--out`, else beside its checkpoint, else `otherwise`; nowhere with `--json` alone. The folder is checked for
-/// being writable.
+/// Where a run's files go: `--out`, else beside its checkpoint, else `otherwise`; nowhere with `--json` alone. The folder is claimed for
+/// the run.
 pub(super) fn folder(
     files: &mut Transaction,
     common: &Common,
@@ -135,7 +139,14 @@ pub(super) fn folder(
         (None, None) => otherwise,
     };
     if let Some(folder) = &folder {
-        files.folder(folder)?;
+        let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+            (Ok(a), Ok(b)) => a == b,
+            _ => a == b,
+        };
+        match resume.filter(|checkpoint| same(output::folder_of(checkpoint), folder)) {
+            Some(checkpoint) => files.resumed_folder(folder, checkpoint, common.overwrite)?,
+            None => files.run_folder(folder, common.overwrite)?,
+        }
     } else if checkpoint_every.is_some() {
         return Err(Failure::Usage(
             "--checkpoint-every needs a folder for the checkpoint; give --out DIR".into(),

@@ -10,9 +10,9 @@ use serde_json::json;
 use super::common::{Common, Failure, count, finite, named, positive};
 use super::flow::{
     self, Counts, Course, DimensionalArgs, End, GasArgs, GasParameters, MarchArgs, OMEGA,
-    Parameters,
+    Parameters, SiParameters,
 };
-use super::output::{self, Transaction};
+use super::output::{self, Transaction, short};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
 use super::steady;
@@ -21,7 +21,7 @@ use crate::bgk::boltzmann::{self, Collisions, Line, ShockStart, ShockWave};
 use crate::bgk::steady::Case;
 use crate::bgk::{
     FaceFlux, Mach, Model, Moments, Scheme, Shock, ShockProfile, Simulation, SimulationConfig,
-    Space, State, Storage,
+    Space, State, Storage, Units,
 };
 use crate::collision::{Order, Scattering};
 use crate::error::{Error, Result};
@@ -106,6 +106,8 @@ struct ShockParameters {
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<Order>,
     #[serde(flatten)]
+    si: SiParameters,
+    #[serde(flatten)]
     gas: GasParameters,
     scheme: Scheme,
     no_correction: bool,
@@ -143,9 +145,10 @@ impl ShockParameters {
         }
         let mach = Mach::new(args.mach)?;
         let cut = args.cut.unwrap_or(CUT);
-        let si = args.si.resolve()?;
-        let gas = GasParameters::of(&args.gas, si.map_or(OMEGA, |(_, _, omega)| omega))?;
-        let [length, upstream] = lengths(args, si.map(|(_, size, _)| size), [60.0, 40.0])?;
+        let si = SiParameters::of(&args.si)?;
+        let sized = si.resolve()?;
+        let gas = GasParameters::of(&args.gas, sized.map_or(OMEGA, |(_, omega)| omega))?;
+        let [length, upstream] = lengths(args, sized.map(|(size, _)| size), [60.0, 40.0])?;
         let along = Shock::new(args.mach)?.range(cut);
         let nodes = |width: f64| 2 * (0.5 * width / SPACING).ceil() as usize;
         let across = nodes(2.0 * cut * mach.downstream().temperature.sqrt());
@@ -155,7 +158,18 @@ impl ShockParameters {
         };
         let reduced = args.reduced || (args.steady && counts.len() < 3);
         let velocities = match (reduced, counts[..].to_vec()) {
-            (true, counts) => vec![counts[0]],
+            (true, counts) if counts.len() == 1 => counts,
+            (true, counts) => {
+                return Err(Error::input(format!(
+                    "--velocities {} has nodes along y and z, which the reduced velocity space integrates out; give one number{}",
+                    Counts(counts),
+                    if args.steady && !args.reduced {
+                        ", or three"
+                    } else {
+                        ""
+                    }
+                )));
+            }
             (false, counts) if counts.len() == 1 => vec![counts[0], across, across],
             (false, counts) if counts.len() == 3 => counts,
             (false, _) => {
@@ -183,6 +197,7 @@ impl ShockParameters {
             steady: args.steady,
             collision: args.collision,
             order: None,
+            si,
             gas,
             scheme: args.march.scheme,
             no_correction: args.march.no_correction,
@@ -225,15 +240,16 @@ impl ShockParameters {
         }
         let mach = Mach::new(args.mach)?;
         let cut = args.cut.unwrap_or(ShockWave::CUT);
-        let si = args.si.resolve()?;
-        let gas = GasParameters::of(&args.gas, si.map_or(0.5, |(_, _, omega)| omega))?;
+        let si = SiParameters::of(&args.si)?;
+        let sized = si.resolve()?;
+        let gas = GasParameters::of(&args.gas, sized.map_or(0.5, |(_, omega)| omega))?;
         if !(0.5..=1.0).contains(&gas.omega) {
             return Err(Error::input(format!(
                 "variable hard spheres have a viscosity exponent omega from 0.5 to 1; {} was given",
                 gas.omega
             )));
         }
-        let [length, upstream] = lengths(args, si.map(|(_, size, _)| size), [24.0, 14.0])?;
+        let [length, upstream] = lengths(args, sized.map(|(size, _)| size), [24.0, 14.0])?;
         let velocities = match args.velocities.as_ref().map(|Counts(counts)| &counts[..]) {
             None => ShockWave::nodes(mach, cut),
             Some([n]) => *n,
@@ -257,6 +273,7 @@ impl ShockParameters {
             steady: false,
             collision: args.collision,
             order: Some(args.order.unwrap_or(Order::Fourth)),
+            si,
             gas,
             scheme: args.march.scheme,
             no_correction: false,
@@ -346,6 +363,7 @@ impl Parameters for ShockParameters {
                     config,
                     step: saved.step,
                     distributions: saved.populations,
+                    looked: saved.looked,
                 };
                 March::Boltzmann(Line::resume(checkpoint)?, start)
             }
@@ -406,14 +424,22 @@ impl flow::Run for March {
     }
     fn patience(&self) -> Option<u64> {
         match self {
-            Self::Model(_) => None,
+            Self::Model(simulation) => flow::Run::patience(simulation),
             Self::Boltzmann(..) => Some(BOLTZMANN_PATIENCE),
         }
     }
-    fn save(&mut self) -> Result<(Vec<f64>, Vec<f64>)> {
+    fn save(&mut self) -> Result<flow::Saved> {
         match self {
             Self::Model(simulation) => flow::Run::save(simulation),
-            Self::Boltzmann(line, _) => Ok((line.distributions()?, Vec::new())),
+            Self::Boltzmann(line, _) => {
+                let checkpoint = line.checkpoint()?;
+                Ok(flow::Saved {
+                    step: checkpoint.step,
+                    populations: checkpoint.distributions,
+                    extra: Vec::new(),
+                    looked: checkpoint.looked,
+                })
+            }
         }
     }
 }
@@ -475,17 +501,18 @@ pub(super) fn run(args: &ShockArgs, given: &ArgMatches) -> std::result::Result<(
     if steady {
         return run_steady(args, wanted, given, started);
     }
+    let mut files = Transaction::default();
+    let folder = flow::folder(&mut files, common, &args.march, "shock")?;
     let (mut parameters, start) = match &args.march.resume {
         None => (wanted.clone(), flow::fresh(&wanted)?),
         Some(path) => flow::resumed(path, &wanted, &args.march, given)?,
     };
-    let mut files = Transaction::default();
-    let folder = flow::folder(&mut files, common, &args.march, "shock")?;
     let shock = parameters.shock();
     let mut simulation = start.simulation;
     let mut report = Report::new("shock", &parameters, started);
     report.set("machine", flow::Run::machine(&simulation));
-    if let Some((units, ..)) = args.si.resolve()? {
+    let units = parameters.si.units()?;
+    if let Some(units) = &units {
         report.set("units", units);
     }
     if let Some(warning) = start.warning {
@@ -508,6 +535,7 @@ pub(super) fn run(args: &ShockArgs, given: &ArgMatches) -> std::result::Result<(
     let course = flow::drive(
         &parameters,
         &mut simulation,
+        start.history,
         &mut files,
         folder.as_deref(),
         common,
@@ -520,6 +548,7 @@ pub(super) fn run(args: &ShockArgs, given: &ArgMatches) -> std::result::Result<(
     let passing = profile.face_fluxes(&ended.before, &ended.after, &ended.left, rate);
     let outcome = Outcome {
         parameters: &parameters,
+        units,
         profile: &profile,
         passing,
         course: &course,
@@ -552,6 +581,10 @@ fn run_steady(
     let mut files = Transaction::default();
     let folder = flow::folder(&mut files, common, &args.march, "shock")?;
     let mut report = Report::new("shock", parameters, started);
+    let units = parameters.si.units()?;
+    if let Some(units) = &units {
+        report.set("units", units);
+    }
     for warning in shock.warnings() {
         report.warn(warning);
     }
@@ -579,6 +612,7 @@ fn run_steady(
     let ends: [f64; 3] = std::array::from_fn(|k| (leaving[k] / entering[k] - 1.0).abs());
     let outcome = Outcome {
         parameters,
+        units,
         profile: &profile,
         // With diamond differences the moments of a cell are the means of those at its faces.
         passing: (
@@ -602,6 +636,8 @@ fn run_steady(
 
 struct Outcome<'a> {
     parameters: &'a ShockParameters,
+    /// Of a case in SI units.
+    units: Option<Units>,
     profile: &'a ShockProfile,
     /// Mass, momentum and energy through the faces: mean, and spread relative to it.
     passing: ([f64; 3], [f64; 3]),
@@ -624,19 +660,23 @@ impl Outcome<'_> {
         let extremes = self.profile.extremes();
         let thickness = self.profile.thickness();
         report.set("course", self.course);
-        report.set(
-            "result",
-            json!({
-                "thickness": thickness,
-                "thickness_mean_free_paths": thickness / MEAN_FREE_PATH,
-                "inverse_thickness": MEAN_FREE_PATH / thickness,
-                "midpoint": self.profile.midpoint,
-                "least_heat_flux": extremes.least_heat_flux,
-                "largest_temperature": extremes.largest_temperature,
-                "upstream": self.parameters.mach.upstream(),
-                "downstream": self.parameters.mach.downstream(),
-            }),
-        );
+        let mut result = json!({
+            "thickness": thickness,
+            "thickness_mean_free_paths": thickness / MEAN_FREE_PATH,
+            "inverse_thickness": MEAN_FREE_PATH / thickness,
+            "midpoint": self.profile.midpoint,
+            "least_heat_flux": extremes.least_heat_flux,
+            "largest_temperature": extremes.largest_temperature,
+            "upstream": self.parameters.mach.upstream(),
+            "downstream": self.parameters.mach.downstream(),
+        });
+        if let Some(units) = &self.units {
+            result["thickness_m"] = json!(thickness * units.length_m);
+            result["least_heat_flux_w_m2"] = json!(extremes.least_heat_flux * units.heat_flux_w_m2);
+            result["largest_temperature_k"] =
+                json!(extremes.largest_temperature * units.temperature_k);
+        }
+        report.set("result", result);
         report.set(
             "conservation",
             json!({
@@ -650,7 +690,17 @@ impl Outcome<'_> {
 
     fn stage(&self, report: &mut Report, files: &mut Transaction, folder: &Path) -> Result<()> {
         let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
-        let columns = [
+        put("profile.csv", &self.profile_table()?)?;
+        put(
+            "history.csv",
+            &flow::history_table(&self.course.history, self.units.as_ref())?,
+        )?;
+        put("profile.png", &self.plot().png()?)
+    }
+
+    /// The profile in the units of the solver, and beside it in SI units where the case was in these.
+    fn profile_table(&self) -> Result<Vec<u8>> {
+        let mut columns = vec![
             "x",
             "density",
             "velocity",
@@ -658,31 +708,47 @@ impl Outcome<'_> {
             "pxx",
             "heat_flux",
         ];
+        let scales = self.units.as_ref().map(|units| {
+            columns.extend([
+                "x_m",
+                "density_kg_m3",
+                "velocity_m_s",
+                "temperature_k",
+                "pxx_pa",
+                "heat_flux_w_m2",
+            ]);
+            [
+                units.length_m,
+                units.density_kg_m3,
+                units.velocity_m_s,
+                units.temperature_k,
+                units.pressure_pa,
+                units.heat_flux_w_m2,
+            ]
+        });
         let rows = self.profile.points.iter().map(|p| {
-            (
+            let values = [
                 p.x,
                 p.density,
                 p.velocity,
                 p.temperature,
                 p.pxx,
                 p.heat_flux,
-            )
+            ];
+            let si = scales.iter().flatten().zip(values);
+            let si: Vec<f64> = si.map(|(scale, value)| scale * value).collect();
+            values.into_iter().chain(si).collect::<Vec<f64>>()
         });
-        put("profile.csv", &output::table(&columns, rows)?)?;
-        put(
-            "history.csv",
-            &output::table(&["step", "time", "residual"], &self.course.history)?,
-        )?;
-        put("profile.png", &self.plot().png()?)
+        output::table(&columns, rows)
     }
 
     fn title(&self) -> String {
         let p = self.parameters;
         format!(
             "Shock wave at Ma = {}, {}, {} cells × {} velocities",
-            f64::from(p.mach),
+            short(f64::from(p.mach)),
             match p.collision {
-                Collisions::Model => super::common::name_of(&p.gas.model).to_uppercase(),
+                Collisions::Model => p.gas.name().into(),
                 Collisions::Boltzmann => format!("Boltzmann, {}", p.wave().scattering),
             },
             p.nx,
@@ -703,10 +769,25 @@ impl Outcome<'_> {
             .iter()
             .filter(|p| p.x > -reach && p.x < 0.7 * reach)
             .collect();
+        // Heat fluxes and positions of a case in SI units are in these.
+        let (long, warm) = match &self.units {
+            Some(units) => (units.length_m, units.heat_flux_w_m2),
+            None => (1.0, 1.0),
+        };
+        let (x_label, q_label) = match &self.units {
+            Some(_) => (
+                "position x in m, from the density's midpoint",
+                "heat flux q in W/m²",
+            ),
+            None => (
+                "position x / l_0, from the density's midpoint",
+                "q / (ρ_1 v_0³)",
+            ),
+        };
         let share = |of: &dyn Fn(&crate::bgk::ShockPoint) -> f64, a: f64, b: f64| {
             shown
                 .iter()
-                .map(|p| (p.x, (of(p) - a) / (b - a)))
+                .map(|p| (long * p.x, (of(p) - a) / (b - a)))
                 .collect::<Vec<_>>()
         };
         let curve = |label: &str, colour: usize, points| Curve {
@@ -716,14 +797,17 @@ impl Outcome<'_> {
             stroke: Stroke::Solid,
         };
         let panel = |y: &str, curves| Panel {
-            x: "position x / l_0, from the density's midpoint".into(),
+            x: x_label.into(),
             y: y.into(),
             reach: None,
             legend: String::new(),
             scale: Scale::Linear,
             curves,
         };
-        let q = shown.iter().map(|p| (p.x, p.heat_flux)).collect();
+        let q = shown
+            .iter()
+            .map(|p| (long * p.x, warm * p.heat_flux))
+            .collect();
         Figure {
             title: self.title(),
             panels: vec![
@@ -747,7 +831,7 @@ impl Outcome<'_> {
                         ),
                     ],
                 ),
-                panel("q / (ρ_1 v_0³)", vec![curve("heat flux", 3, q)]),
+                panel(q_label, vec![curve("heat flux", 3, q)]),
             ],
         }
     }
@@ -770,17 +854,25 @@ impl Outcome<'_> {
                 self.course.steps, p.dt, self.course.time, self.course.residual
             )
         };
+        let si = self.units.as_ref().map_or(String::new(), |units| {
+            format!(
+                "\n  in SI units   thickness {} m, l0 = {} m, T1 = {} K",
+                short(thickness * units.length_m),
+                short(units.length_m),
+                short(units.temperature_k)
+            )
+        });
         format!(
             "{}\n  \
                domain        {} l0 upstream, {} downstream\n  \
                backend       {}, {}\n  \
                {course}\n  \
-               thickness     {thickness:.4} l0 = {:.4} mean free paths; 1/thickness {:.4}\n  \
+               thickness     {thickness:.4} l0 = {:.4} mean free paths; 1/thickness {:.4}{si}\n  \
                fluxes        constant to {spread:.1e}\n  \
                time          {:.2} s, {:.3} ns for a phase-space cell and step{place}",
             self.title(),
-            p.upstream,
-            p.length - p.upstream,
+            short(p.upstream),
+            short(p.length - p.upstream),
             self.machine,
             p.precision,
             thickness / MEAN_FREE_PATH,

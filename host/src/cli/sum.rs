@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use num_bigint::BigInt;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::common::{Common, Failure, named};
 use super::numbers::{self, Element, Kind, Layout, Numbers};
@@ -13,6 +13,7 @@ use super::output::Transaction;
 use super::report::Report;
 use crate::backend::{Backend, Precision, Resolved};
 use crate::error::{Error, Result};
+use crate::memory_plan::check_host;
 use crate::signed_digit::decimal::{self, Decimal};
 use crate::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
 
@@ -98,6 +99,8 @@ enum Quantity {
 
 #[derive(Debug, Serialize)]
 struct Parameters {
+    #[serde(flatten)]
+    files: Map<String, Value>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     abs: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -113,8 +116,16 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn new(quantity: Quantity, result: &ResultArgs, common: &Common) -> Self {
+    fn new(quantity: Quantity, paths: &[&PathBuf], result: &ResultArgs, common: &Common) -> Self {
+        let names: &[&str] = match quantity {
+            Quantity::Dot => &["x", "y"],
+            _ => &["file"],
+        };
+        let files = names.iter().zip(paths);
         Self {
+            files: files
+                .map(|(name, path)| ((*name).to_owned(), json!(path)))
+                .collect(),
             abs: quantity == Quantity::Abs,
             squares: quantity == Quantity::Squares,
             norm: quantity == Quantity::Norm,
@@ -158,10 +169,10 @@ fn run(
     common: &Common,
 ) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
-    let parameters = Parameters::new(quantity, result, common);
+    let parameters = Parameters::new(quantity, paths, result, common);
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
-        files.folder(folder)?;
+        files.run_folder(folder, common.overwrite)?;
     }
     if paths.iter().filter(|path| *path == &Path::new("-")).count() > 1 {
         return Err(Failure::Usage(
@@ -179,6 +190,7 @@ fn run(
         [x, ..] => sum(x, quantity, common.backend)?,
         [] => return Err(Failure::Usage("a file is needed".into())),
     };
+    outcome.check_text()?;
     let answer = match parameters.round {
         Precision::F32 => outcome.answer::<f32>(quantity, |text| text.parse().ok()),
         Precision::F64 => outcome.answer::<f64>(quantity, |text| text.parse().ok()),
@@ -230,6 +242,20 @@ struct Answer {
 }
 
 impl Outcome {
+    /// Checks that there is memory for the text of the value: it is printed, and kept twice in the report.
+    fn check_text(&self) -> Result<()> {
+        const COPIES: u64 = 8;
+        let Exact::Decimal(value) = &self.value else {
+            return Ok(());
+        };
+        let digits = value.most_digits();
+        check_host(
+            &format!("a result of {digits} digits as text"),
+            digits.saturating_mul(COPIES),
+            "numbers whose exponents lie closer together need less",
+        )
+    }
+
     fn answer<T: Float + Serialize>(
         &self,
         quantity: Quantity,

@@ -157,7 +157,7 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
-        files.folder(folder)?;
+        files.run_folder(folder, common.overwrite)?;
     }
     let parameters = Parameters {
         quick: args.quick,

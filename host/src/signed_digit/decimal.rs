@@ -186,6 +186,12 @@ impl Decimal {
         self.scale
     }
 
+    /// No fewer digits than it has from the first that is not zero to the last.
+    #[cfg(feature = "cli")]
+    pub(crate) fn most_digits(&self) -> u64 {
+        self.limbs.len() as u64 * DIGITS as u64
+    }
+
     /// Position above the highest limb.
     pub(crate) fn top(&self) -> i64 {
         self.scale + self.limbs.len() as i64

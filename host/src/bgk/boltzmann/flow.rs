@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::super::engine::{Node, nodes};
-use super::super::simulation::Change;
+use super::super::simulation::{Change, Looked};
 use super::super::{
     Axis, Courant, FaceFlux, Moments, Problem, Scheme, Space, State, VelocitySpace,
 };
@@ -142,6 +142,9 @@ pub struct Checkpoint {
     pub step: u64,
     /// The distributions, `[cell][ix][iy][iz]`.
     pub distributions: Vec<f64>,
+    /// The last look at the residual; without one the residual of the next look is infinite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looked: Option<Looked>,
 }
 
 /// The velocity space of the BGK wing with the nodes of a grid whose box moves along x.
@@ -273,6 +276,7 @@ impl Line {
             config,
             step,
             distributions,
+            looked,
         } = checkpoint;
         if distributions.len() != config.initial.len() {
             return Err(Error::input(format!(
@@ -281,8 +285,9 @@ impl Line {
                 config.initial.len()
             )));
         }
+        let change = Change::resume(looked, step, config.space.cells())?;
         let mut line = Self::new(config)?;
-        line.step = step;
+        (line.step, line.change) = (step, change);
         line.check(&distributions)?;
         line.engine.restore(&distributions)?;
         Ok(line)
@@ -297,6 +302,7 @@ impl Line {
             config: self.config.clone(),
             step: self.step,
             distributions: self.engine.distributions()?,
+            looked: self.change.looked().cloned(),
         })
     }
 

@@ -35,6 +35,7 @@ pub(super) mod anderson;
 mod correction;
 mod cpu;
 mod gpu;
+mod memory;
 mod nodes;
 mod plan;
 pub mod plates;
@@ -383,8 +384,9 @@ impl Solver {
     /// A case or configuration that is not acceptable, or a device that is not there.
     pub fn new(case: Case, config: &Config) -> Result<Self> {
         config.validate()?;
-        let plan = Plan::new(&case, config.closure)?;
         let resolved = config.backend.resolve()?;
+        memory::check(&case, config, matches!(resolved, Resolved::Cpu))?;
+        let plan = Plan::new(&case, config.closure)?;
         let machine = resolved.describe();
         let sweeps: Box<dyn Sweeps> = match (resolved, config.precision) {
             (Resolved::Reference, _) => Box::new(ReferenceSweeps { plan: plan.clone() }),

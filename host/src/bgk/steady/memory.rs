@@ -1,0 +1,91 @@
+//! What a steady flow takes of main memory, before any of it is allocated.
+
+use super::{Case, Config};
+use crate::bgk::{Boundary, State};
+use crate::error::Result;
+use crate::memory_plan::{bytes_of, check_host};
+
+/// Numbers that a cell's equilibrium is evaluated from, and the moments of the result.
+const PER_CELL: u64 = 24;
+/// Sums of a cell, and of a face, that one task of the CPU keeps.
+const SUMS: u64 = 6;
+const FACE_SUMS: u64 = 7;
+/// Tasks of the CPU in each direction.
+const TASKS: u64 = 16;
+
+/// Refuses a case that does not fit into main memory.
+///
+/// # Errors
+/// [`Error::Memory`](crate::Error::Memory) with what is needed and what there is.
+pub(super) fn check(case: &Case, config: &Config, on_cpu: bool) -> Result<()> {
+    let nodes = case.nodes.velocities.len() as u64;
+    let [nx, ny] = [0, 1].map(|d| case.widths[d].len() as u64);
+    let needed = needed(case, config.depth as u64, nodes, [nx, ny], on_cpu);
+    check_host(
+        &format!("a steady flow of {nx} x {ny} cells and {nodes} velocities"),
+        needed,
+        "use fewer cells or velocities",
+    )
+}
+
+fn needed(case: &Case, depth: u64, nodes: u64, [nx, ny]: [u64; 2], on_cpu: bool) -> u64 {
+    let cells = nx.saturating_mul(ny);
+    let components = if case.gas.effective_prandtl() == 1.0 {
+        4
+    } else {
+        6
+    };
+    let (mut faces, mut returned) = (0_u64, 0_u64);
+    for direction in 0..case.dimensions {
+        let along = [ny, nx][direction];
+        for face in case.boundaries.along(direction) {
+            faces = faces.saturating_add(along);
+            let returns = match face {
+                Boundary::Inflow(_) => false,
+                Boundary::Wall(wall) => wall.accommodation < 1.0,
+                Boundary::Specular | Boundary::Periodic => true,
+            };
+            if returns {
+                returned = returned.saturating_add(along.saturating_mul(2 * nodes));
+            }
+        }
+    }
+    let unknowns = cells
+        .saturating_mul(components)
+        .saturating_add(faces)
+        .saturating_add(returned);
+    // The point and its value, a copy of each, and both of every iteration that is mixed.
+    let vectors = 4 + 2 * (depth + 1);
+    let tasks = if on_cpu {
+        (TASKS << case.dimensions).min(nodes)
+    } else {
+        1
+    };
+    let sums = cells
+        .saturating_mul(SUMS)
+        .saturating_add(faces.saturating_mul(FACE_SUMS))
+        .saturating_mul(tasks + 1);
+    let numbers = unknowns
+        .saturating_mul(vectors)
+        .saturating_add(cells.saturating_mul(PER_CELL))
+        .saturating_add(sums);
+    bytes_of::<f64>(numbers).saturating_add(bytes_of::<State>(cells))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bgk::Cavity;
+
+    #[test]
+    fn a_plan_grows_with_what_is_asked_for() {
+        let cavity = Cavity::new(1.0, 10, &[16, 16]).expect("a cavity");
+        let case = Case::from(&cavity.problem().expect("a problem"));
+        let of = |depth, nodes, n, on_cpu| needed(&case, depth, nodes, [n, n], on_cpu);
+        assert!(of(8, 256, 1000, true) > 99 * of(8, 256, 100, true));
+        assert!(of(20, 256, 100, false) > of(8, 256, 100, false));
+        assert!(of(8, 256, 100, true) > 5 * of(8, 256, 100, false));
+        // What has no bound does not wrap around.
+        assert_eq!(of(8, 256, u64::MAX / 2, true), u64::MAX);
+    }
+}

@@ -1,0 +1,86 @@
+//! Which options a `run.json` asks for.
+//!
+//! A record names all that a run used, for its readers. Some of it follows from the rest, and as an option it would contradict that.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::bgk::Species;
+
+/// The parameters of a record that are options of the same run.
+pub(super) fn options(parameters: &Map<String, Value>) -> Map<String, Value> {
+    let mut options = parameters.clone();
+    let text = |key: &str| parameters.get(key).and_then(Value::as_str);
+    let on = |key: &str| parameters.get(key).and_then(Value::as_bool) == Some(true);
+    options.retain(|_, value| !value.is_null());
+    let mut remove = |keys: &[&str]| {
+        for key in keys {
+            options.remove(*key);
+        }
+    };
+    if on("steady") {
+        for key in super::steady::OF_TIME {
+            remove(&[&key.replace('_', "-")]);
+        }
+    }
+    // The domain and the gas follow from pascals, kelvins and metres.
+    if parameters.get("size").is_some_and(|size| !size.is_null()) {
+        remove(&["length", "delta"]);
+        let species = parameters.get("gas").map(Species::deserialize);
+        if let Some(Ok(species)) = species
+            && parameters.get("omega").and_then(Value::as_f64) == Some(species.omega())
+        {
+            remove(&["omega"]);
+        }
+    }
+    // A box belongs to the midpoint rule alone.
+    if text("quadrature").is_some_and(|rule| rule != "midpoint") {
+        remove(&["vmax"]);
+    }
+    if text("model") == Some("bgk") {
+        remove(&["prandtl"]);
+    }
+    // Results of the linearised equation are per unit of what drives the plates.
+    if on("linear") {
+        remove(&["u", "temperature-difference"]);
+        remove(&["omega"]);
+    }
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_follows_from_other_options_is_left_out() {
+        let of = |record: Value| {
+            let options = options(record.as_object().expect("an object"));
+            let mut keys: Vec<_> = options.keys().cloned().collect();
+            keys.sort();
+            keys.join(" ")
+        };
+        assert_eq!(
+            of(json!({"mach": 3, "dt": 0.1, "timings": null})),
+            "dt mach"
+        );
+        assert_eq!(
+            of(json!({"steady": true, "dt": 0.1, "no-correction": false, "storage": "full"})),
+            "steady"
+        );
+        let si = json!({"gas": "argon", "size": 1e-6, "length": 7.0, "omega": 0.81});
+        assert_eq!(of(si), "gas size");
+        let si = json!({"gas": "argon", "size": 1e-6, "length": 7.0, "omega": 0.5});
+        assert_eq!(of(si), "gas omega size");
+        assert_eq!(
+            of(json!({"vmax": 4.5, "quadrature": "polar"})),
+            "quadrature"
+        );
+        assert_eq!(
+            of(json!({"vmax": 4.5, "quadrature": "midpoint"})),
+            "quadrature vmax"
+        );
+    }
+}

@@ -1,0 +1,197 @@
+//! The run that a folder holds, and the run that is writing into it.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::checkpoint;
+use super::output::{folder_of, reason};
+use super::resume;
+use crate::error::{Error, Result};
+
+/// Name of the record in a run's folder.
+pub(super) const RECORD: &str = "run.json";
+
+/// What an earlier run left in a folder.
+#[derive(Debug)]
+pub(super) struct Resident {
+    /// The command of its record; none if that is not of rarefy.
+    record: Option<Option<String>>,
+    /// The command of its checkpoint.
+    checkpoint: Option<Option<String>>,
+    /// Its files in the folder.
+    pub(super) files: Vec<PathBuf>,
+}
+
+impl Resident {
+    /// The run in a folder, if there is one.
+    pub(super) fn of(folder: &Path) -> Option<Self> {
+        let (record, saved) = (folder.join(RECORD), folder.join(resume::FILE));
+        let mut there = Self {
+            record: None,
+            checkpoint: None,
+            files: Vec::new(),
+        };
+        if record.symlink_metadata().is_ok() {
+            let object: Value = fs::read(&record)
+                .ok()
+                .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+                .unwrap_or_default();
+            there.record = Some(object["command"].as_str().map(str::to_owned));
+            there.files = listed(folder, &object);
+            there.files.push(record);
+        }
+        if saved.symlink_metadata().is_ok() {
+            there.checkpoint = Some(checkpoint::command_of(&saved));
+            there.files.push(saved);
+        }
+        (there.record.is_some() || there.checkpoint.is_some()).then_some(there)
+    }
+
+    /// Whether all that is there belongs to the command of this checkpoint.
+    pub(super) fn is_of(&self, checkpoint: &Path) -> bool {
+        let command = checkpoint::command_of(checkpoint);
+        let same = |there: &Option<Option<String>>| there.as_ref().is_none_or(|of| *of == command);
+        same(&self.record) && same(&self.checkpoint)
+    }
+
+    /// The error that says what is there, and how to go on.
+    pub(super) fn refusal(&self, folder: &Path) -> Error {
+        let of = |command: &Option<String>| match command {
+            Some(command) => format!("of 'rarefy {command}'"),
+            None => "that rarefy did not write".into(),
+        };
+        let resume = folder.join(resume::FILE);
+        let resume = resume.display();
+        let text = match (&self.record, &self.checkpoint) {
+            (Some(record), None) => format!("holds a run {}", of(record)),
+            (Some(record), Some(saved)) if record == saved => {
+                format!("holds a run {} and its checkpoint", of(record))
+            }
+            (Some(record), Some(saved)) => {
+                format!(
+                    "holds a run {} and the checkpoint of a run {}",
+                    of(record),
+                    of(saved)
+                )
+            }
+            (None, Some(saved)) => format!(
+                "holds the checkpoint of a run {}, which goes on with --resume {resume}",
+                of(saved)
+            ),
+            (None, None) => "holds a run".into(),
+        };
+        Error::file(
+            folder,
+            format!("{text}; give another folder with --out, or --overwrite to replace it"),
+        )
+    }
+}
+
+/// Files that a record lists beside itself. Files elsewhere may have become another's.
+fn listed(folder: &Path, record: &Value) -> Vec<PathBuf> {
+    let names = record["files"].as_array().into_iter().flatten();
+    let paths: Vec<&Path> = names.filter_map(Value::as_str).map(Path::new).collect();
+    let own = |path: &&&Path| path.file_name().is_some_and(|name| name == RECORD);
+    let Some(home) = paths.iter().find(own).map(|path| folder_of(path)) else {
+        return Vec::new();
+    };
+    let beside = paths.iter().filter(|path| folder_of(path) == home);
+    beside
+        .filter_map(|path| path.file_name())
+        .filter(|name| *name != RECORD)
+        .map(|name| folder.join(name))
+        .collect()
+}
+
+/// The only run that writes into a folder, as long as it lives. The system releases it when the process ends, however that happens.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    const NAME: &'static str = ".rarefy.lock";
+
+    /// Takes the folder, unless another process has it; none on a file system without locks.
+    pub(super) fn take(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(Self::NAME);
+        loop {
+            let opened = File::options()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .open(&path);
+            let file = opened.map_err(|error| {
+                let why = format!("cannot write to this folder: {}", reason(&error));
+                Error::file(folder, why)
+            })?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Error::file(
+                        folder,
+                        "another run is writing into this folder; wait for its end, or give another folder with --out",
+                    ));
+                }
+                Err(TryLockError::Error(_)) => {
+                    let _ = fs::remove_file(&path);
+                    return Ok(None);
+                }
+            }
+            // The run before may have removed the file after it was opened here.
+            if is_at(&file, &path) {
+                return Ok(Some(Self { _file: file, path }));
+            }
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Whether an open file is still the one of this name.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_one_runs_at_a_time() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let lock = Lock::take(folder.path()).expect("the folder is free");
+        let error = Lock::take(folder.path()).expect_err("the folder is taken");
+        assert!(error.to_string().contains("another run is writing"));
+        drop(lock);
+        drop(Lock::take(folder.path()).expect("the folder is free again"));
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn only_files_beside_the_record_are_the_runs() {
+        let record = serde_json::json!({
+            "files": ["q.npy", "out/history.csv", "out/run.json", "../f.npy"],
+        });
+        let folder = Path::new("elsewhere");
+        assert_eq!(listed(folder, &record), [folder.join("history.csv")]);
+        assert!(listed(folder, &Value::Null).is_empty());
+    }
+}
