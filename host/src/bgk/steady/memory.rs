@@ -84,7 +84,8 @@ mod tests {
         let of = |depth, nodes, n, on_cpu| needed(&case, depth, nodes, [n, n], on_cpu);
         assert!(of(8, 256, 1000, true) > 99 * of(8, 256, 100, true));
         assert!(of(20, 256, 100, false) > of(8, 256, 100, false));
-        assert!(of(8, 256, 100, true) > 5 * of(8, 256, 100, false));
+        // Sums of 64 tasks come to what a machine keeps of the unknowns and the mixing.
+        assert!(of(8, 256, 100, true) > 3 * of(8, 256, 100, false));
         // What has no bound does not wrap around.
         assert_eq!(of(8, 256, u64::MAX / 2, true), u64::MAX);
     }
