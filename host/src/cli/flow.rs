@@ -724,7 +724,7 @@ pub(super) fn drive<P: Parameters>(
     let mut residual = history.last().map_or(f64::INFINITY, |row| row.2);
     let started = Instant::now();
     let reached = |residual: f64| end.until_residual.is_some_and(|until| residual <= until);
-    let mut level = false;
+    let (mut level, mut kept) = (false, false);
     let mut pace = Pace::new();
     while simulation.step() < last_step && !reached(residual) && !level {
         if interrupted.load(Ordering::SeqCst) {
@@ -744,7 +744,13 @@ pub(super) fn drive<P: Parameters>(
         let advanced = simulation.advance(next - now);
         advanced.map_err(|error| report.broken_off(error))?;
         pace.learn(next - now, advancing.elapsed());
-        if simulation.step().is_multiple_of(LOOK) || simulation.step() == last_step {
+        // A run that goes on from an end between two looks does not look there, as one without that end does not.
+        let between = !simulation.step().is_multiple_of(LOOK);
+        if between && simulation.step() == last_step && end.checkpoint_every.is_some() {
+            report.saved_at_the_end(save(files, simulation, &history))?;
+            kept = true;
+        }
+        if !between || simulation.step() == last_step {
             let found = simulation.residual();
             residual = found.map_err(|error| report.broken_off(error))?;
             history.push((simulation.step(), simulation.time(), residual));
@@ -787,7 +793,7 @@ pub(super) fn drive<P: Parameters>(
     if spent.1 > 0 {
         report.time("step", spent.0.div_f64(spent.1 as f64));
     }
-    if end.checkpoint_every.is_some() {
+    if end.checkpoint_every.is_some() && !kept {
         report.saved_at_the_end(save(files, simulation, &history))?;
     }
     let converged = end.until_residual.map(|until| residual <= until);

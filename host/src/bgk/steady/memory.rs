@@ -82,9 +82,12 @@ mod tests {
         let cavity = Cavity::new(1.0, 10, &[16, 16]).expect("a cavity");
         let case = Case::from(&cavity.problem().expect("a problem"));
         let of = |depth, nodes, n, on_cpu| needed(&case, depth, nodes, [n, n], on_cpu);
-        assert!(of(8, 256, 1000, true) > 99 * of(8, 256, 100, true));
+        // A hundred times the cells has ten times the faces.
+        let growth = of(8, 256, 1000, true) as f64 / of(8, 256, 100, true) as f64;
+        assert!((90.0..100.0).contains(&growth), "{growth}");
         assert!(of(20, 256, 100, false) > of(8, 256, 100, false));
-        assert!(of(8, 256, 100, true) > 5 * of(8, 256, 100, false));
+        // Sums of 64 tasks come to what a machine keeps of the unknowns and the mixing.
+        assert!(of(8, 256, 100, true) > 3 * of(8, 256, 100, false));
         // What has no bound does not wrap around.
         assert_eq!(of(8, 256, u64::MAX / 2, true), u64::MAX);
     }
