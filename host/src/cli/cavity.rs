@@ -283,7 +283,7 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
     if let Some((units, ..)) = args.si.resolve()? {
         report.set("units", units);
     }
-    if let Some(warning) = start.warning {
+    for warning in start.warning.into_iter().chain(cavity.ray_warning()) {
         report.warn(warning);
     }
     let courant = simulation.config().courant();
@@ -346,6 +346,11 @@ fn run_steady(
     let mut files = Transaction::default();
     let folder = flow::folder(&mut files, common, &args.march, "cavity")?;
     let mut report = Report::new("cavity", parameters, started);
+    let rays = match (parameters.quadrature, &parameters.velocities.0[..]) {
+        (Some(Quadrature::Polar), [angles, ..]) => cavity.ray_warning_of_directions(*angles),
+        _ => cavity.ray_warning(),
+    };
+    rays.into_iter().for_each(|warning| report.warn(warning));
     let config = steady::config(
         parameters.scheme,
         &parameters.end,

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{Operator, Sums, parts_for, split, sum_of_parts};
-use crate::isotropic::Rates;
+use crate::isotropic::{Rates, Weights};
 use crate::isotropic::moments::Sum;
 use crate::isotropic::reference::{empty, saving_range};
 
@@ -15,10 +15,12 @@ pub(super) struct Splitting {
 }
 
 /// The weights w_i and the norms Z_s of shares with shape `alpha`.
-pub(in crate::isotropic) fn splitting_weights(cells: usize, alpha: f64) -> (Vec<f64>, Vec<f64>) {
-    let weights: Vec<f64> = (0..cells)
-        .map(|i| (i as f64 + 0.5).powf(alpha - 1.0))
-        .collect();
+pub(in crate::isotropic) fn splitting_weights(
+    cells: usize,
+    alpha: f64,
+    weights: Weights,
+) -> (Vec<f64>, Vec<f64>) {
+    let weights: Vec<f64> = (0..cells).map(|i| weights.share(alpha, i)).collect();
     let norms = convolution(&weights);
     (weights, norms)
 }
@@ -60,8 +62,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 impl Splitting {
-    pub(super) fn new(cells: usize, alpha: f64) -> Self {
-        let (weights, norms) = splitting_weights(cells, alpha);
+    pub(super) fn new(cells: usize, alpha: f64, weights: Weights) -> Self {
+        let (weights, norms) = splitting_weights(cells, alpha, weights);
         Self { weights, norms }
     }
 }
