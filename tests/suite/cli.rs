@@ -422,7 +422,17 @@ fn results_that_can_be_written_are_kept() {
     let dir = folder();
     let path = dir.path();
     let run = [
-        "relax", "--backend", "cpu", "--init", "bkw:0.7", "--vmax", "4.4", "--grid", "9", "--steps", "4",
+        "relax",
+        "--backend",
+        "cpu",
+        "--init",
+        "bkw:0.7",
+        "--vmax",
+        "4.4",
+        "--grid",
+        "9",
+        "--steps",
+        "4",
     ];
     done(path, &with(&run, &["--out", "whole", "--quiet"]));
     // Plots are larger than this, arrays and tables are not.

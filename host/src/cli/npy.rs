@@ -234,7 +234,9 @@ pub(super) fn encode(shape: &[usize], values: &[f64], precision: Precision) -> V
 
 /// Refuses values that an array of this precision does not hold: finite ones that would become infinite, or all of them zero.
 pub(super) fn check_range(name: &str, values: &[f64], precision: Precision) -> Result<()> {
-    let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+    let largest = values
+        .iter()
+        .fold(0.0, |most: f64, value| most.max(value.abs()));
     let kept = match precision {
         Precision::F32 => largest as f32 > 0.0 && (largest as f32).is_finite(),
         Precision::F64 => largest.is_finite(),

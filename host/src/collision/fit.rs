@@ -67,7 +67,7 @@ impl VelocityGrid {
             let changes: f64 = inner.map(|cell| (f[cell + stride] - f[cell]).powi(2)).sum();
             let share = (1.0 - 0.5 * changes / squares).clamp(0.0, 1.0);
             // In cells; 0 where single cells hold all of f.
-            0.5 / (-share.ln()).sqrt()
+            0.5 / share.ln().abs().sqrt()
         });
         let (axis, width) = widths
             .into_iter()
@@ -223,16 +223,27 @@ mod tests {
 
     #[test]
     fn widths_of_cells_are_read_off_the_distribution() {
-        for (n, vmax, temperature) in [(16, 5.0, 1.0), (20, 6.5, 1.0), (11, 5.0, 1.0), (20, 50.0, 30.0)] {
+        for (n, vmax, temperature) in [
+            (16, 5.0, 1.0),
+            (20, 6.5, 1.0),
+            (11, 5.0, 1.0),
+            (20, 50.0, 30.0),
+        ] {
             let found = warnings(n, vmax, temperature);
             assert!(found.is_empty(), "{found:?}");
         }
         // Cells 1.25 wide, for which 8 are 0.7 sqrt(T) each.
         let text = warnings(8, 5.0, 1.0).concat();
-        assert!(text.contains("1.25 thermal speeds") && text.contains("takes at least 15 cells"), "{text}");
+        assert!(
+            text.contains("1.25 thermal speeds") && text.contains("takes at least 15 cells"),
+            "{text}"
+        );
         // Much narrower than a cell: there is no telling by how much.
         let text = warnings(9, 5.0, 0.01).concat();
-        assert!(text.contains("single cells") && text.contains("36 or more"), "{text}");
+        assert!(
+            text.contains("single cells") && text.contains("36 or more"),
+            "{text}"
+        );
         assert!(warnings(12, 50.0, 1.0).concat().contains("at least"));
     }
 
@@ -250,7 +261,10 @@ mod tests {
             fastest: 100.0,
         };
         let text = grid.warnings_of(&f, &known).concat();
-        assert!(text.contains("takes 300 cells") && text.contains("more than the 64"), "{text}");
+        assert!(
+            text.contains("takes 300 cells") && text.contains("more than the 64"),
+            "{text}"
+        );
         assert!(!text.contains("enlarge"), "{text}");
         assert!(!grid.warnings(&f).concat().contains("enlarge"));
     }

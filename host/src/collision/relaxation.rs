@@ -165,8 +165,9 @@ impl Relaxation {
         })?;
         run.warnings = warnings;
         // Of a distribution that hardly collides nothing may be left.
-        let loss = largest / run.last.correction.largest_step;
-        if loss > 0.0 && !loss.is_normal() {
+        let step = run.last.correction.largest_step;
+        let lost = step.is_finite() && !(largest / step).is_normal();
+        if lost || !largest.is_normal() {
             return Err(out_of_range(largest));
         }
         Ok(run)
@@ -561,12 +562,15 @@ impl CollisionOperator {
             .collect();
         let evaluations = batch.evaluate_all(&scaled);
         self.batch = Some((items, batch));
-        let each = evaluations?.into_iter().zip(&sizes).zip(f.chunks_exact(cells));
+        let each = evaluations?
+            .into_iter()
+            .zip(&sizes)
+            .zip(f.chunks_exact(cells));
         each.enumerate()
             .map(|(item, ((evaluation, &(largest, exponent)), f))| {
-                let mut evaluation = evaluation
-                    .scaled(-exponent, largest)
-                    .map_err(|error| Error::input(format!("distribution {item} of the batch: {error}")))?;
+                let mut evaluation = evaluation.scaled(-exponent, largest).map_err(|error| {
+                    Error::input(format!("distribution {item} of the batch: {error}"))
+                })?;
                 evaluation.warnings = self.config.grid.warnings(f);
                 Ok(evaluation)
             })

@@ -196,9 +196,8 @@ fn equilibrium_warnings(config: &OperatorConfig, mean: f64) -> Vec<String> {
     let coarse = match law {
         _ if gas => {
             let width = grid.width() / temperature;
-            (width > config.width_of_cells().0).then(|| {
-                format!("cells are {width:.2} temperatures wide at equilibrium")
-            })
+            (width > config.width_of_cells().0)
+                .then(|| format!("cells are {width:.2} temperatures wide at equilibrium"))
         }
         Law::Saving { lambda } => {
             let spread = spread(lambda, mean, grid.width());
@@ -255,7 +254,13 @@ fn advised(config: &OperatorConfig, mean: f64, emax: f64) -> f64 {
     match config.law {
         Law::Saving { lambda } => (emax * SPREAD.1 / (2.0 * (1.0 - lambda) * mean)).ceil(),
         _ => EnergyGrid::new(config.grid.cells(), emax).map_or(f64::INFINITY, |grid| {
-            cells_for(&OperatorConfig { grid, ..config.clone() }, mean)
+            cells_for(
+                &OperatorConfig {
+                    grid,
+                    ..config.clone()
+                },
+                mean,
+            )
         }),
     }
 }
@@ -265,7 +270,13 @@ fn advised(config: &OperatorConfig, mean: f64, emax: f64) -> f64 {
 fn cells_for(config: &OperatorConfig, mean: f64) -> f64 {
     let good = |cells: usize| {
         EnergyGrid::new(cells, config.grid.emax()).is_ok_and(|grid| {
-            let [variance, gini] = errors(&OperatorConfig { grid, ..config.clone() }, mean);
+            let [variance, gini] = errors(
+                &OperatorConfig {
+                    grid,
+                    ..config.clone()
+                },
+                mean,
+            );
             variance.abs() < VARIANCE.1 && gini.abs() < GINI.1
         })
     };
@@ -290,7 +301,12 @@ fn errors(config: &OperatorConfig, mean: f64) -> [f64; 2] {
     let Ok(rest) = initial::equilibrium(config, 1.0, mean) else {
         return [f64::INFINITY; 2];
     };
-    let p: Vec<f64> = rest.f.iter().zip(config.measure()).map(|(f, m)| f * m).collect();
+    let p: Vec<f64> = rest
+        .f
+        .iter()
+        .zip(config.measure())
+        .map(|(f, m)| f * m)
+        .collect();
     let variance: f64 = p
         .iter()
         .enumerate()

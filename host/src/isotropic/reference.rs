@@ -61,7 +61,8 @@ fn market(config: &OperatorConfig, f: &[f64]) -> Rates {
         for j in 0..cells {
             let (first, last) = reachable(i, j, cells);
             for k in first..=last {
-                rates.gain[k] += f[i] * f[j] * weighted_probability(config.law, config.weights, cells, i, j, k);
+                rates.gain[k] +=
+                    f[i] * f[j] * weighted_probability(config.law, config.weights, cells, i, j, k);
             }
         }
         rates.frequency[i] = agents;

@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use super::{Operator, Sums, parts_for, split, sum_of_parts};
-use crate::isotropic::{Rates, Weights};
 use crate::isotropic::moments::Sum;
 use crate::isotropic::reference::{empty, saving_range};
+use crate::isotropic::{Rates, Weights};
 
 /// Shares drawn with weights w_k w_l: y_s = sum over k of p_k p_(s-k), dp_i/dt = w_i sum over j of w_j y_(i+j) / Z_(i+j) - n p_i.
 pub(super) struct Splitting {

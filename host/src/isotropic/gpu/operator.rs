@@ -7,8 +7,8 @@ use rarefy_kernels::isotropic::{
 use rarefy_kernels::{Real, WARP};
 
 use crate::error::Result;
-use crate::isotropic::coefficients::{Coefficients, Counts};
 use crate::isotropic::Weights;
+use crate::isotropic::coefficients::{Coefficients, Counts};
 use crate::isotropic::cpu::{shell_table, splitting_weights};
 use crate::isotropic::tables::{CompactTable, FullTable, Jump, JumpRows};
 use crate::isotropic::{Law, OperatorConfig, Storage};
