@@ -1099,7 +1099,7 @@ fn an_interrupted_run_says_how_to_go_on() {
         "--backend",
         "cpu",
         "--grid",
-        "8",
+        "14",
         "--steps",
         "100000000",
         "--checkpoint-every",

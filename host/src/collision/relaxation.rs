@@ -155,7 +155,11 @@ impl Relaxation {
         let operator = &config.operator;
         operator.validate_distribution(&f, operator.order.tolerated_negative())?;
         let warnings = operator.grid.warnings(&f);
+        // Below the normal numbers nothing would be left of the integral, and the run would seem to be at rest.
         let largest = normalising(&f).0;
+        if !(largest * largest * operator.lattice_factor()).is_normal() {
+            return Err(out_of_range(largest));
+        }
         let mut run = Self::start(Checkpoint {
             config,
             step: 0,
@@ -164,12 +168,6 @@ impl Relaxation {
             f,
         })?;
         run.warnings = warnings;
-        // Of a distribution that hardly collides nothing may be left.
-        let step = run.last.correction.largest_step;
-        let lost = step.is_finite() && !(largest / step).is_normal();
-        if lost || !largest.is_normal() {
-            return Err(out_of_range(largest));
-        }
         Ok(run)
     }
 
