@@ -38,7 +38,7 @@ const SHORT: [&str; 8] = [
     "--backend",
     "cpu",
     "--grid",
-    "8",
+    "14",
     "--steps",
     "4",
     "--json",
@@ -421,7 +421,19 @@ fn with_small_files(folder: &Path, bytes: u64, arguments: &[&str]) -> Output {
 fn results_that_can_be_written_are_kept() {
     let dir = folder();
     let path = dir.path();
-    let run = ["relax", "--backend", "cpu", "--grid", "8", "--steps", "4"];
+    let run = [
+        "relax",
+        "--backend",
+        "cpu",
+        "--init",
+        "bkw:0.7",
+        "--vmax",
+        "4.4",
+        "--grid",
+        "9",
+        "--steps",
+        "4",
+    ];
     done(path, &with(&run, &["--out", "whole", "--quiet"]));
     // Plots are larger than this, arrays and tables are not.
     let output = with_small_files(path, 12 << 10, &with(&run, &["--out", "part"]));
@@ -495,7 +507,7 @@ fn json_is_alone_on_standard_output() {
     let output = done(dir.path(), &SHORT);
     let run = object(&output);
     assert_eq!(run["command"], "relax");
-    assert_eq!(run["parameters"]["grid"], 8);
+    assert_eq!(run["parameters"]["grid"], 14);
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
     assert!(listing(dir.path()).is_empty());
 
@@ -511,7 +523,7 @@ fn quiet_means_silence() {
     let output = done(
         dir.path(),
         &[
-            "relax", "--grid", "8", "--steps", "2", "--quiet", "--out", "o",
+            "relax", "--grid", "14", "--steps", "2", "--quiet", "--out", "o",
         ],
     );
     assert!(output.stdout.is_empty() && output.stderr.is_empty());
@@ -1099,7 +1111,7 @@ fn an_interrupted_run_says_how_to_go_on() {
         "--backend",
         "cpu",
         "--grid",
-        "8",
+        "14",
         "--steps",
         "100000000",
         "--checkpoint-every",

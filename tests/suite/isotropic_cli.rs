@@ -576,7 +576,7 @@ fn ctrl_c_between_two_records_is_obeyed_and_gone_on_with() {
             &words.iter().map(String::as_str).collect::<Vec<_>>(),
         )
     };
-    let case = "isotropic --cells 64 --theta 1 --init two-temperature:1,3 --backend cpu --quiet";
+    let case = "isotropic --cells 64 --emax 18 --theta 1 --init two-temperature:1,1.2 --backend cpu --quiet";
     // The first record after the initial one is hours away.
     let endless = words(&format!(
         "{case} --every 1000000000 --steps 1000000000 --checkpoint-every 100 --out part"

@@ -7,6 +7,11 @@ use super::{
 };
 use crate::error::{Error, Result};
 
+/// Error of the flow rate by the ray effect that is tolerated.
+const TOLERATED_RAYS: f64 = 0.01;
+/// Directions of a quadrant for that error where rays fade by 1 from wall to wall.
+const ANGLES: f64 = 12.0;
+
 /// A square cavity whose upper wall moves along x (eqs. 22-24).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cavity {
@@ -103,6 +108,47 @@ impl Cavity {
             f64::INFINITY
         };
         crossing.min(collision)
+    }
+
+    /// Whether the flow rate suffers from the ray effect on the nodes of the axes, and how many would do.
+    ///
+    /// Molecules that walls mirror and that rarely collide keep their direction over many crossings, and where directions are few the flow shows each of
+    /// them. What ends a ray is diffuse reflection, at every second wall or so, and collisions on the way: `k = 2 a + delta` with the accommodation a. On
+    /// n nodes along each axis the flow rate of the linear flow is too large by about `5 exp(-0.77 n^0.7 k)`, half-range rules and midpoints alike
+    /// (measured for a from 0.1 to 1, delta from 0.03 to 10, n from 20 to 64; table in docs/bgk.md). One per cent is tolerated.
+    pub fn ray_warning(&self) -> Option<String> {
+        let nodes = self.axes.iter().take(2).map(Axis::len).min()?;
+        let reach = self.fading();
+        let error = 5.0 * (-0.77 * (nodes as f64).powf(0.7) * reach).exp();
+        (error > TOLERATED_RAYS).then(|| {
+            let needed = ((5.0 / TOLERATED_RAYS).ln() / (0.77 * reach)).powf(1.0 / 0.7);
+            let even = 2.0 * (0.5 * needed).ceil();
+            format!(
+                "ray effect: with accommodation {} at delta = {} the flow rate G on {nodes} velocity nodes along an axis is about {:.0}% too large; it takes \
+                 {even} nodes along x and y, or in a steady solution {} directions a quadrant",
+                self.accommodation,
+                self.delta,
+                100.0 * error,
+                (ANGLES / reach).ceil()
+            )
+        })
+    }
+
+    /// The same of directions at equal angles, so many in a quadrant: one per cent takes `12 / (2 a + delta)` of them.
+    pub fn ray_warning_of_directions(&self, angles_of_quadrant: usize) -> Option<String> {
+        let needed = (ANGLES / self.fading()).ceil();
+        ((angles_of_quadrant as f64) < needed).then(|| {
+            format!(
+                "ray effect: with accommodation {} at delta = {} the flow rate G is off by more than a per cent on {angles_of_quadrant} directions a quadrant; it \
+                 takes {needed}",
+                self.accommodation, self.delta
+            )
+        })
+    }
+
+    /// The share by which a ray fades from wall to wall.
+    fn fading(&self) -> f64 {
+        2.0 * self.accommodation + self.delta * self.gas.frequency
     }
 
     /// Drag and flow rate of a flow in the cavity.

@@ -318,7 +318,7 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
     if let Some(units) = &units {
         report.set("units", units);
     }
-    if let Some(warning) = start.warning {
+    for warning in start.warning.into_iter().chain(cavity.ray_warning()) {
         report.warn(warning);
     }
     let courant = simulation.config().courant();
@@ -359,9 +359,6 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
     })
 }
 
-/// Earlier iterations that the steady mode mixes.
-const DEPTH: usize = 8;
-
 /// Solves for the steady flow, and reports it as a run in time is.
 fn run_steady(
     args: &CavityArgs,
@@ -387,12 +384,16 @@ fn run_steady(
     if let Some(units) = &units {
         report.set("units", units);
     }
+    let rays = match (parameters.quadrature, &parameters.velocities.0[..]) {
+        (Some(Quadrature::Polar), [angles, ..]) => cavity.ray_warning_of_directions(*angles),
+        _ => cavity.ray_warning(),
+    };
+    rays.into_iter().for_each(|warning| report.warn(warning));
     let config = steady::config(
         parameters.scheme,
         &parameters.end,
         parameters.precision,
         parameters.backend,
-        DEPTH,
     );
     let run = steady::SteadyRun {
         parameters,

@@ -133,7 +133,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     let boundary = each().enumerate();
     warn(
         boundary
-            .filter_map(|(k, f)| Some((k, distribution::boundary_warning(&grid, f)?)))
+            .flat_map(|(k, f)| grid.warnings(f).into_iter().map(move |text| (k, text)))
             .collect(),
     );
     let started = Instant::now();
@@ -158,6 +158,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     for (path, part) in places.iter().zip(parts) {
         if let Some(path) = path {
             let values: Vec<f64> = evaluations.iter().flat_map(part).copied().collect();
+            npy::check_range(&path.display().to_string(), &values, common.precision)?;
             let bytes = npy::encode(&shape, &values, common.precision);
             report.stage(&mut files, path, &bytes)?;
         }

@@ -14,6 +14,7 @@ use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
 use crate::backend::{Backend, Precision};
 use crate::error::Result;
+use crate::signed_digit::decimal::Decimal;
 use crate::signed_digit::dft::{Signal, Spectrum, Transform};
 
 const EXAMPLES: &str = "\
@@ -37,7 +38,7 @@ pub(super) struct DftArgs {
     /// The sequence: .npy or text; - is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Digits after the point of the cosines and sines, and of the numbers written
+    /// Digits after the point of the cosines and sines, and of the numbers written; where all of those are small, digits of the largest
     #[arg(long, value_name = "P", default_value = "30", value_parser = count)]
     digits: u64,
     /// The inverse transform, without the factor 1/n
@@ -123,6 +124,7 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     report.set("elapsed_s", begun.elapsed().as_secs_f64());
     if let Some(folder) = &common.out {
         let columns: Vec<f64> = outcome.rounded.iter().flatten().copied().collect();
+        npy::check_range("spectrum.npy", &columns, common.precision)?;
         let array = npy::encode(&[outcome.rounded.len(), 2], &columns, common.precision);
         report.stage(&mut files, &folder.join("spectrum.npy"), &array)?;
         report.stage(
@@ -152,8 +154,17 @@ struct Outcome {
 }
 
 impl Outcome {
+    /// Places after the point that show as many digits of the largest number as the cosines have; at least so many.
+    fn places(&self, digits: usize) -> usize {
+        let Signal { re, im } = &self.y.scaled;
+        let magnitudes = re.iter().chain(im).filter_map(Decimal::magnitude);
+        let divisor = (self.y.divisor as f64).log10().ceil() as i64;
+        let largest = magnitudes.max().unwrap_or(0).saturating_sub(divisor);
+        digits.saturating_add(usize::try_from(-largest).unwrap_or(0))
+    }
+
     fn table(&self, digits: usize) -> Result<Vec<u8>> {
-        let Signal { re, im } = self.y.rounded(digits);
+        let Signal { re, im } = self.y.rounded(self.places(digits));
         let rows = re.iter().zip(&im).enumerate();
         output::table(
             &["k", "re", "im"],

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use super::npy;
 use crate::collision::initial::{Bkw, TwoMaxwellians};
-use crate::collision::{Order, VelocityGrid};
+use crate::collision::{Beams, Order, VelocityGrid};
 use crate::error::{Error, Result};
 
 /// The initial state of a relaxation.
@@ -29,6 +29,20 @@ impl Init {
             Self::Bkw(_) => Some(5.5),
             Self::File(_) => None,
         }
+    }
+
+    /// The Maxwellians that it is a sum of, or near to, if they are known.
+    pub(super) fn beams(&self) -> Option<Beams> {
+        let fastest = match self {
+            Self::TwoMaxwellians(u) => u.abs(),
+            Self::Bkw(_) => 0.0,
+            Self::File(_) => return None,
+        };
+        Some(Beams {
+            coldest: 1.0,
+            hottest: 1.0,
+            fastest,
+        })
     }
 
     /// The values on the grid, for an operator of the given order.
@@ -159,57 +173,6 @@ fn check(path: &Path, n: usize, item: Option<usize>, values: &[f64], order: Orde
     Ok(())
 }
 
-/// What to say if `f` is not small at the boundary of the velocity box.
-///
-/// With m_1 and m_2 the shares of the density in the outermost layer of cells and in the next, the part that a
-/// geometric continuation puts outside is m_1 r / (1 - r), r = m_1 / m_2; a Gaussian tail falls faster than that.
-/// One part in ten thousand, which is a Maxwellian in a box of half width 4.2 sqrt(T), is said aloud.
-pub(super) fn boundary_warning(grid: &VelocityGrid, f: &[f64]) -> Option<String> {
-    const TOLERATED: f64 = 1e-4;
-    let n = grid.n();
-    let mut layers = [0.0; 2];
-    let mut total = 0.0;
-    for (cell, f) in f.iter().enumerate() {
-        total += f;
-        let depth = [cell / (n * n), cell / n % n, cell % n]
-            .into_iter()
-            .map(|i| i.min(n - 1 - i))
-            .min();
-        if let Some(layer) = depth.and_then(|depth| layers.get_mut(depth)) {
-            *layer += f;
-        }
-    }
-    let [outer, next] = layers.map(|layer| layer / total);
-    let ratio = outer / next;
-    let advice = "enlarge the box (--vmax) to at least 4.5 sqrt(T) around every beam";
-    if ratio < 0.9 {
-        let lost = outer * ratio / (1.0 - ratio);
-        (lost > TOLERATED).then(|| {
-            format!(
-                "f is not small at the boundary of the velocity box: the outermost cells hold {} of the density, and about {} of it is lost outside; {advice}",
-                percent(outer),
-                percent(lost)
-            )
-        })
-    } else {
-        (outer > TOLERATED).then(|| {
-            format!(
-                "f does not fall off at the boundary of the velocity box: the outermost cells hold {} of the density, and as much or more is lost outside; {advice}",
-                percent(outer)
-            )
-        })
-    }
-}
-
-fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    if percent >= 1.0 {
-        format!("{percent:.1}%")
-    } else {
-        format!("{percent:.1e}%")
-    }
-}
-
 /// Cross-sections of `f` along x (at y = z = 0) and along y (at x = z = 0), through the middle of the box.
 ///
 /// For odd N the middle is a row of cells; for even N it is an edge, and the four rows of cells around it are averaged.
@@ -242,23 +205,6 @@ pub(super) fn section_label(grid: &VelocityGrid, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lost_mass_of_a_maxwellian_is_estimated() {
-        let warning = |vmax: f64| {
-            let grid = VelocityGrid::new(16, -vmax, vmax).unwrap();
-            let f = grid.sample(|[x, y, z]| (-(x * x + y * y + z * z) / 2.0).exp());
-            boundary_warning(&grid, &f)
-        };
-        assert_eq!(warning(4.5), None);
-        // The exact share outside is 1 - 0.99271327.
-        assert!(
-            warning(3.0).unwrap().contains("about 1.1% of it"),
-            "{:?}",
-            warning(3.0)
-        );
-        assert!(warning(0.5).unwrap().contains("does not fall off"));
-    }
 
     #[test]
     fn two_maxwellians_start_where_the_paper_does() {

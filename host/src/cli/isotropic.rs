@@ -21,7 +21,7 @@ use super::resume;
 use crate::backend::{Backend, Precision};
 use crate::error::{Error, Result};
 use crate::isotropic::{
-    EnergyGrid, Integrator, Law, OperatorConfig, Storage, Weights, initial, rates,
+    EnergyGrid, Integrator, Law, OperatorConfig, Sampled, Storage, Weights, initial, rates,
 };
 
 const EXAMPLES: &str = "\
@@ -172,6 +172,33 @@ impl Init {
             .unwrap_or_else(|_| Self::File(PathBuf::from(text)))
     }
 
+    /// The integrals of the distribution that is sampled, and its temperatures, if they are known.
+    fn exact(&self) -> Option<Sampled> {
+        let of = |energy: f64, coldest: f64, hottest: f64| {
+            Some(Sampled {
+                number: 1.0,
+                energy,
+                coldest,
+                hottest,
+            })
+        };
+        match *self {
+            Self::Bkw(_) => of(1.5, 1.0, 1.0),
+            Self::TwoTemperature(a, b, share) => {
+                let parts = [(a, share), (b, 1.0 - share)];
+                let there = || parts.into_iter().filter(|part| part.1 > 0.0).map(|p| p.0);
+                let energy = parts.iter().map(|(t, share)| 1.5 * t * share).sum();
+                of(
+                    energy,
+                    there().fold(f64::INFINITY, f64::min),
+                    there().fold(0.0, f64::max),
+                )
+            }
+            // The energy of one speed is exact on any grid that has it.
+            Self::Delta(_) | Self::File(_) => None,
+        }
+    }
+
     fn sample(&self, config: &OperatorConfig, file: Option<Vec<f64>>) -> Result<Vec<f64>> {
         let grid = &config.grid;
         match *self {
@@ -312,9 +339,16 @@ impl Parameters {
         let f = args.init.sample(&config, file)?;
         config
             .validate_distribution(&f)
-            .map_err(|error| match error {
-                Error::Input(text) => Error::input(format!("{}: {text}", args.init)),
-                other => other,
+            .map_err(|error| match (error, args.init.exact()) {
+                // Sampled far outside of the grid, or between its cells.
+                (Error::Input(_), Some(exact)) if f.iter().all(|&f| f == 0.0) => {
+                    match config.warnings_of(&f, &exact) {
+                        Err(error) => error,
+                        Ok(_) => Error::input(format!("{}: the grid holds none of it", args.init)),
+                    }
+                }
+                (Error::Input(text), _) => Error::input(format!("{}: {text}", args.init)),
+                (other, _) => other,
             })?;
         Ok((parameters, config, f))
     }
@@ -351,27 +385,17 @@ pub(super) fn run(args: &IsotropicArgs, given: &ArgMatches) -> std::result::Resu
     }
     let (parameters, config, f) = Parameters::of(args)?;
     let mut report = Report::new("isotropic", &parameters, started);
+    let warnings = match args.init.exact() {
+        Some(exact) => config.warnings_of(&f, &exact)?,
+        None => config.warnings(&f),
+    };
+    for warning in warnings {
+        report.warn(warning);
+    }
     if args.rates_only {
         evaluate(args, &parameters, &config, &f, report)
     } else {
-        if let Init::File(_) = args.init {
-            warn_of_the_end(&mut report, &config, &f);
-        }
         march::start(&args.common, &parameters, config, f, report)
-    }
-}
-
-/// Particles at the end of the grid have nowhere to go.
-fn warn_of_the_end(report: &mut Report, config: &OperatorConfig, f: &[f64]) {
-    let measure = config.measure();
-    let number = |range: std::ops::Range<usize>| -> f64 { range.map(|i| measure[i] * f[i]).sum() };
-    let cells = f.len();
-    let share = number(cells - cells.div_ceil(20)..cells) / number(0..cells);
-    if share > 1e-3 {
-        report.warn(format!(
-            "{:.1}% of the particles are in the highest twentieth of the energies, beyond which collisions are left out; a larger --emax is better",
-            100.0 * share
-        ));
     }
 }
 
@@ -411,6 +435,7 @@ fn evaluate(
             ("frequency.npy", &found.frequency),
             ("rate.npy", &found.rate),
         ] {
+            npy::check_range(name, values, parameters.precision)?;
             let bytes = npy::encode(&[cells], values, parameters.precision);
             report.stage(&mut files, &folder.join(name), &bytes)?;
         }

@@ -16,9 +16,9 @@ use super::progress::Progress;
 use super::report::Report;
 use crate::backend::{Backend, Precision};
 use crate::error::{Error, Result};
-use crate::isotropic::market::{Histogram, TradeVolume, grid_around_one};
+use crate::isotropic::market::{Histogram, TradeVolume, grid_around_one, suitable_grid};
 use crate::isotropic::{
-    EnergyGrid, Integrator, Law, OperatorConfig, Relaxation, RelaxationConfig, initial,
+    EnergyGrid, Integrator, Law, OperatorConfig, Relaxation, RelaxationConfig, Weights, initial,
 };
 use results::{Outcome, Sample};
 
@@ -54,10 +54,10 @@ pub(super) struct MarketArgs {
     /// How two agents share: gas, money, gamma:ALPHA, or saving:LAMBDA
     #[arg(long, default_value = "gas")]
     mode: Mode,
-    /// Cells of wealth [default: 512]
+    /// Cells of wealth [default: 512, or up to 2048 where the mode needs them]
     #[arg(long, value_name = "M", value_parser = cells)]
     cells: Option<usize>,
-    /// Largest wealth in units of the mean, about [default: 16]
+    /// Largest wealth in units of the mean, about [default: 16, or as the mode needs]
     #[arg(long, value_name = "E", value_parser = positive)]
     emax: Option<f64>,
     /// Days to show, in rising order, separated by commas; the run ends with the last [default: 100,250,500,1000,2000]
@@ -241,8 +241,20 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
         ));
     }
     let law = args.mode.0;
-    let wanted = args.cells.unwrap_or(512);
-    let emax = args.emax.unwrap_or(16.0);
+    let weights = match law {
+        // The weight has an integrable pole at 0 below the shape 1.
+        Law::Gamma { .. } => Weights::Cell,
+        _ => Weights::Center,
+    };
+    let histogram = match &args.input {
+        None => None,
+        Some(path) => Some(read_histogram(path)?),
+    };
+    // A histogram that reaches further than usual is refused unless a grid for it is asked for.
+    let least = histogram
+        .as_ref()
+        .map_or(0.0, |h| h.in_units_of_the_mean().end().min(16.0));
+    let (wanted, emax) = suitable_grid(law, weights, args.cells, args.emax, least)?;
     let grid = match &args.input {
         None => grid_around_one(wanted, emax)?,
         Some(_) => EnergyGrid::new(wanted, emax)?,
@@ -250,17 +262,17 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     let config = OperatorConfig {
         precision: common.precision,
         backend: common.backend,
+        weights,
         ..OperatorConfig::new(grid, law)
     };
     let measure = config.measure();
     // Agents of each cell, then the state that the law works on.
-    let (agents, shift) = match &args.input {
+    let (agents, shift) = match histogram {
         None => {
             let f = initial::delta(&config, 1.0)?;
             (f.iter().zip(&measure).map(|(f, m)| f * m).collect(), None)
         }
-        Some(path) => {
-            let histogram = read_histogram(path)?;
+        Some(histogram) => {
             let mean = histogram.mean();
             let agents = histogram.in_units_of_the_mean().rebin(&grid)?;
             let centred: f64 = agents
@@ -306,6 +318,9 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
         },
         std::slice::from_ref(&f),
     )?;
+    for warning in run.warnings() {
+        report.warn(warning.clone());
+    }
     report.time("setup", started.elapsed());
 
     let stepping = Instant::now();

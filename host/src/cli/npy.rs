@@ -232,6 +232,25 @@ pub(super) fn encode(shape: &[usize], values: &[f64], precision: Precision) -> V
     bytes
 }
 
+/// Refuses values that an array of this precision does not hold: finite ones that would become infinite, or all of them zero.
+pub(super) fn check_range(name: &str, values: &[f64], precision: Precision) -> Result<()> {
+    let largest = values
+        .iter()
+        .fold(0.0, |most: f64, value| most.max(value.abs()));
+    let kept = match precision {
+        Precision::F32 => largest as f32 > 0.0 && (largest as f32).is_finite(),
+        Precision::F64 => largest.is_finite(),
+    };
+    if kept || largest == 0.0 {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "{name} would have values of up to {largest:e}, beyond the range of {precision}: from {:.0e} to {:.0e}; scale the input or take f64",
+        f32::MIN_POSITIVE,
+        f32::MAX
+    )))
+}
+
 /// `int64` for `<i8`.
 pub(super) fn type_in_words(descr: &str) -> String {
     let bare = descr.trim_start_matches(['<', '>', '|', '=']);

@@ -58,7 +58,7 @@ pub(super) struct PlatesArgs {
     #[arg(long, value_name = "R", value_parser = positive)]
     until_residual: Option<f64>,
     /// Stop after so many iterations
-    #[arg(long, value_name = "N", default_value = "5000", value_parser = count)]
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = count)]
     iterations: u64,
     #[command(flatten)]
     pub(super) common: Common,
@@ -272,7 +272,7 @@ pub(super) fn run(
         closure: args.scheme,
         tolerance: args.until_residual,
         iterations: usize::try_from(args.iterations).unwrap_or(usize::MAX),
-        depth: 30,
+        depth: steady::DEPTH,
         precision: common.precision,
         backend: common.backend,
     };
@@ -364,7 +364,6 @@ impl Outcome<'_> {
         report.set(flux, self.found.flux);
         report.set(wall, self.found.wall);
         report.set("reference", &self.reference);
-        report.set("status", solution.status);
         report.set("iteration_count", solution.residuals.len());
         report.set("residual", last);
         report.set(
@@ -372,7 +371,7 @@ impl Outcome<'_> {
             json!({ "left": solution.exchange[0], "right": solution.exchange[1] }),
         );
         report.set("conservation", self.conservation());
-        steady::warn(
+        steady::judge(
             report,
             solution,
             self.parameters.until_residual,

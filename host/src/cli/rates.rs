@@ -175,7 +175,14 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
                 corrected,
                 ..base.clone()
             };
-            studies.push(Study::of(&config, n)?);
+            let study = Study::of(&config, n)?;
+            // One line a grid, whatever is measured on it.
+            if (order, corrected) == variants[0]
+                && let Some(warning) = study.warning()
+            {
+                report.warn(warning);
+            }
+            studies.push(study);
             done += work(n);
         }
     }

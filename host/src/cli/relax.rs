@@ -280,12 +280,15 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         Some(PathBuf::from("rarefy-out/relax")),
     )?;
 
-    let (mut relaxation, mut state, warning) = match start {
+    let (mut relaxation, mut state, warnings) = match start {
         Start::Fresh(f) => {
-            let warning = distribution::boundary_warning(&grid, &f);
             let relaxation = Relaxation::new(config, f.clone())?;
+            let warnings = match args.init.beams() {
+                Some(beams) => grid.warnings_of(&f, &beams),
+                None => relaxation.warnings().to_vec(),
+            };
             let state = State::new(grid, f, &relaxation.correction());
-            (relaxation, state, warning)
+            (relaxation, state, warnings)
         }
         Start::Saved(saved) => {
             let (machine, version) = (saved.machine.clone(), saved.version.clone());
@@ -293,11 +296,11 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
             let relaxation = Relaxation::resume(checkpoint)?;
             let here = relaxation.machine();
             let warning = resume::elsewhere(&version, &machine, &here);
-            (relaxation, state, warning)
+            (relaxation, state, Vec::from_iter(warning))
         }
     };
     let mut report = Report::new("relax", &parameters, started);
-    if let Some(warning) = warning {
+    for warning in warnings {
         report.warn(warning);
     }
     report.time("setup", started.elapsed());

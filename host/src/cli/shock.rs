@@ -563,9 +563,6 @@ pub(super) fn run(args: &ShockArgs, given: &ArgMatches) -> std::result::Result<(
     })
 }
 
-/// Earlier iterations that the steady mode mixes.
-const DEPTH: usize = 20;
-
 /// Solves for the steady wave, and reports it as a run in time is.
 fn run_steady(
     args: &ShockArgs,
@@ -593,7 +590,6 @@ fn run_steady(
         &parameters.end,
         parameters.precision,
         parameters.backend,
-        DEPTH,
     );
     let run = steady::SteadyRun {
         parameters,

@@ -22,13 +22,16 @@ use crate::error::Result;
 /// Flags that make no sense without steps in time.
 pub(super) const OF_TIME: [&str; 3] = ["dt", "no_correction", "storage"];
 
+/// Earlier iterations that a steady run mixes.
+pub(super) const DEPTH: usize = 10;
+
 /// Iterations after which a run to a residual that does not come gives up.
-const MOST_ITERATIONS: u64 = 5000;
+const MOST_ITERATIONS: u64 = 1000;
 
 /// The end of a steady run: the residual to reach, and the most iterations.
 pub(super) fn end(march: &MarchArgs, precision: Precision) -> End {
     let least = match precision {
-        Precision::F64 => 1e-8,
+        Precision::F64 => 1e-9,
         Precision::F32 => 1e-5,
     };
     End {
@@ -40,13 +43,7 @@ pub(super) fn end(march: &MarchArgs, precision: Precision) -> End {
 
 /// The configuration that the parameters of a run in time amount to: `vanleer`, of second order, stands for diamond differences,
 /// steps for iterations.
-pub(super) fn config(
-    scheme: Scheme,
-    end: &End,
-    precision: Precision,
-    backend: Backend,
-    depth: usize,
-) -> Config {
+pub(super) fn config(scheme: Scheme, end: &End, precision: Precision, backend: Backend) -> Config {
     Config {
         closure: match scheme {
             Scheme::Upwind => Closure::Upwind,
@@ -54,7 +51,7 @@ pub(super) fn config(
         },
         tolerance: end.until_residual,
         iterations: usize::try_from(end.steps.unwrap_or(MOST_ITERATIONS)).unwrap_or(usize::MAX),
-        depth,
+        depth: DEPTH,
         precision,
         backend,
     }
@@ -119,22 +116,37 @@ fn advance(solver: &mut Solver, goal: f64, progress: &mut Progress) -> Result<()
     Ok(())
 }
 
-/// Warns of an iteration that did not reach its goal.
-pub(super) fn warn(report: &mut Report, solution: &Solution, goal: f64, remedy: &str) {
-    let last = solution.residuals.last().copied().unwrap_or(f64::NAN);
-    let least = solution
-        .residuals
-        .iter()
-        .copied()
-        .fold(f64::INFINITY, f64::min);
+/// Reports how an iteration ended: its status, and how far its result is from the steady flow. A run that has not converged is none.
+pub(super) fn judge(report: &mut Report, solution: &Solution, goal: f64, remedy: &str) {
+    let change = solution.residuals.last().copied().unwrap_or(f64::NAN);
+    let (spread, count) = (solution.flux_spread, solution.residuals.len());
+    let finite = |value: f64| value.is_finite().then_some(value);
+    report.set("status", solution.status);
+    report.set("change", finite(change));
+    report.set("flux_spread", finite(spread));
+    report.set("error_estimate", finite(solution.error_estimate));
+    if let Some(excess) = solution.downstream_excess {
+        report.set("downstream_excess", excess);
+    }
+    let state = format!(
+        "the fields change by {change:.1e} in an iteration and {}; {goal:.1e} was asked for",
+        if spread.is_finite() {
+            format!("the fluxes vary by {spread:.1e}")
+        } else {
+            "have not settled".into()
+        }
+    );
     match solution.status {
-        Status::Converged | Status::AtRoundoff => {}
-        Status::Unfinished => report.warn(format!(
-            "the residual is {last:.1e} after {} iterations and not {goal:.1e}; allow more with {remedy}",
-            solution.residuals.len()
+        Status::Converged => {}
+        Status::AtRoundoff => report.warn(format!(
+            "roundoff ends the iteration: {state}; the result is right to about {:.1e}",
+            change.max(spread)
         )),
-        Status::Stalled => report.warn(format!(
-            "the residual no longer falls below {least:.1e}; the result is that accurate only"
+        Status::Unfinished => report.not_converged(format!(
+            "after {count} iterations {state}; allow more with {remedy}"
+        )),
+        _ => report.not_converged(format!(
+            "after {count} iterations nothing falls any more: {state}; use other cells or velocities"
         )),
     }
 }
@@ -162,6 +174,7 @@ impl<P: Parameters> SteadyRun<'_, P> {
             values: content.take(path, "values")?,
             mixed: content.take(path, "mixed")?,
             spreads: content.take(path, "spreads")?,
+            correction: content.take(path, "correction")?,
         })?;
         if let Some(warning) = content.elsewhere(&solver.machine()) {
             report.warn(warning);
@@ -180,6 +193,7 @@ impl<P: Parameters> SteadyRun<'_, P> {
             ("values".to_owned(), saved.values),
             ("mixed".to_owned(), saved.mixed),
             ("spreads".to_owned(), saved.spreads),
+            ("correction".to_owned(), saved.correction),
         ]);
         let (machine, step) = (solver.machine(), solver.residuals().len() as u64);
         flow::save(self.parameters, machine, step, arrays, self.files, folder).map(Some)
@@ -228,7 +242,7 @@ pub(super) fn solve<P: Parameters>(
     let spent = started.elapsed();
     report.time("iterations", spent);
     let solution = solver.solution()?;
-    warn(report, &solution, config.tolerance(), "--steps");
+    judge(report, &solution, config.tolerance(), "--steps");
     let count = solution.residuals.len() as u64;
     report.set(
         "steady",
@@ -244,7 +258,7 @@ pub(super) fn solve<P: Parameters>(
         steps: count,
         time: 0.0,
         residual: solution.residuals.last().copied().unwrap_or(f64::NAN),
-        converged: Some(status == Status::Converged),
+        converged: Some(status.is_done()),
         history: history.map(|(k, residual)| (k, 0.0, *residual)).collect(),
         spent: (spent, count),
     };

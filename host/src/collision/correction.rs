@@ -49,6 +49,7 @@ impl Evaluation {
             frequency,
             rate,
             correction,
+            warnings: Vec::new(),
         }
     }
 }

@@ -12,6 +12,7 @@ mod simd;
 use std::fmt;
 use std::sync::OnceLock;
 
+use super::operator::scale;
 use super::{FrequencyWay, Method, Order};
 use convolution::Convolution;
 use direct::Direct;
@@ -86,7 +87,7 @@ impl<T: CpuReal> CpuOperator<T> {
         self.frequency(f, frequency);
     }
 
-    /// Computes the gain alone.
+    /// Computes the gain alone. Values beyond the range of f64, of f above some 1e150, are infinite.
     ///
     /// # Panics
     /// If a slice does not have N^3 values.
@@ -145,12 +146,6 @@ fn way(n: usize, method: Method) -> FrequencyWay {
     } else {
         FrequencyWay::Sum
     }
-}
-
-/// `value * 2^exponent`, in two steps so that the factor itself stays in range.
-fn scale(value: f64, exponent: i32) -> f64 {
-    let half = exponent / 2;
-    value * 2f64.powi(half) * 2f64.powi(exponent - half)
 }
 
 #[cfg(test)]

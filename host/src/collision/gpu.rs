@@ -304,6 +304,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                     frequency: physical(&frequency[range.clone()], unscale),
                     rate: rate[range].to_vec(),
                     correction: correction(&summaries[item * summary::LEN..]),
+                    warnings: Vec::new(),
                 }
             })
             .collect())

@@ -11,10 +11,13 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct VelocityGrid {
-    n: usize,
-    min: f64,
-    max: f64,
+    pub(super) n: usize,
+    pub(super) min: f64,
+    pub(super) max: f64,
 }
+
+/// Widths of cells and largest velocities whose fourth powers and volumes leave room for the distribution.
+const SIZES: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
 
 /// A grid as a file may describe it.
 #[derive(Deserialize)]
@@ -41,7 +44,7 @@ impl VelocityGrid {
     /// A grid with `n` cells along each axis of `[min, max]^3`.
     ///
     /// # Errors
-    /// `n` outside 3..=64, bounds that are not finite, or `min >= max`.
+    /// `n` outside 3..=64, bounds that are not finite, `min >= max`, or sizes beyond 1e-20 to 1e20.
     pub fn new(n: usize, min: f64, max: f64) -> Result<Self> {
         if !(Self::MIN_N..=Self::MAX_N).contains(&n) {
             return Err(Error::input(format!(
@@ -55,7 +58,16 @@ impl VelocityGrid {
                 "the velocity box must be finite with its lower bound below its upper one; [{min}, {max}] was given"
             )));
         }
-        Ok(Self { n, min, max })
+        let grid = Self { n, min, max };
+        let sizes = [grid.spacing(), min.abs().max(max.abs())];
+        if !sizes.iter().all(|size| SIZES.contains(size)) {
+            return Err(Error::input(format!(
+                "velocities and the width of cells must lie between {:e} and {:e} in magnitude; [{min}, {max}] with {n} cells was given",
+                SIZES.start(),
+                SIZES.end()
+            )));
+        }
+        Ok(grid)
     }
 
     /// Cells along one axis, N.

@@ -89,6 +89,7 @@ impl HostEngine {
             frequency,
             rate,
             correction,
+            ..
         } = &mut self.evaluation;
         *correction = complete(&self.config, &self.f, gain, frequency, rate);
     }
@@ -194,6 +195,7 @@ fn evaluate(config: &OperatorConfig, sums: &dyn Sums, f: &[f64], into: &mut Eval
         frequency,
         rate,
         correction,
+        ..
     } = into;
     sums.gain(f, gain);
     sums.frequency(f, frequency);

@@ -48,6 +48,7 @@ pub mod coefficients;
 mod correction;
 mod cpu;
 mod engine;
+mod fit;
 mod gmres;
 mod gpu;
 mod grid;
@@ -65,6 +66,7 @@ mod waves;
 pub use cpu::{CpuOperator, CpuReal};
 #[doc(hidden)]
 pub use engine::Part;
+pub use fit::Beams;
 pub use gpu::CellCollisions;
 pub use grid::VelocityGrid;
 pub use moments::Moments;

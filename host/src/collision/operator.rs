@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Scattering, VelocityGrid};
+use super::{Moments, Scattering, VelocityGrid};
 use crate::backend::{Backend, Precision};
 use crate::error::{Error, Result};
 
@@ -140,12 +140,20 @@ impl OperatorConfig {
     /// Checks what the types alone do not.
     ///
     /// # Errors
-    /// A cross-section that is not positive and finite, or an exponent of the viscosity outside of 1/2 to 1.
+    /// A cross-section that is not positive and finite, or an exponent of the viscosity outside of 1/2 to 1; a product of cross-section and cells that
+    /// leaves the range of f64.
     pub fn validate(&self) -> Result<()> {
         if !(self.sigma_t.is_finite() && self.sigma_t > 0.0) {
             return Err(Error::input(format!(
                 "the cross-section sigma_T must be positive and finite; {} was given",
                 self.sigma_t
+            )));
+        }
+        if !self.lattice_factor().is_normal() {
+            return Err(Error::input(format!(
+                "a cross-section sigma_T of {:e} on cells {:e} wide leaves the range of f64; take units in which both are nearer to 1",
+                self.sigma_t,
+                self.grid.spacing()
             )));
         }
         match self.scattering {
@@ -179,6 +187,14 @@ impl OperatorConfig {
             return Err(Error::input(
                 "the distribution is zero everywhere; its density must be positive",
             ));
+        }
+        let m = Moments::of(&self.grid, f);
+        let sums = [m.density, m.temperature, m.fourth, m.entropy];
+        let all = sums.iter().chain(&m.pressure).chain(&m.heat_flux);
+        if !(all.into_iter().all(|m| m.is_finite()) && m.density.is_normal()) {
+            return Err(Error::input(format!(
+                "the moments of a distribution of up to {largest:e} leave the range of f64; scale it so that its largest value is near 1"
+            )));
         }
         Ok(())
     }
@@ -251,6 +267,9 @@ pub struct Evaluation {
     pub rate: Vec<f64>,
     /// The correction.
     pub correction: Correction,
+    /// Whether the grid is too narrow or too coarse for the distribution, and the one that would do; empty where signs are not checked.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }
 
 impl Evaluation {
@@ -266,6 +285,62 @@ impl Evaluation {
                 residuals: [0.0; 5],
                 largest_step: f64::INFINITY,
             },
+            warnings: Vec::new(),
         }
     }
+
+    /// The same of the distribution times `2^exponent`: the integral is quadratic in it, and powers of two are exact.
+    ///
+    /// # Errors
+    /// Values that leave the range of f64.
+    pub(super) fn scaled(mut self, exponent: i32, largest: f64) -> Result<Self> {
+        let most = |values: &[f64]| values.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+        let unit = most(&self.gain);
+        for value in self.gain.iter_mut().chain(&mut self.rate) {
+            *value = scale(scale(*value, exponent), exponent);
+        }
+        for value in &mut self.frequency {
+            *value = scale(*value, exponent);
+        }
+        self.correction.largest_step = scale(self.correction.largest_step, -exponent);
+        let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
+        // Where all of the gain is below the normal numbers, or none, nothing is left of its digits.
+        let kept = |values: &[f64], before: f64| before == 0.0 || most(values).is_normal();
+        if finite(&self.gain)
+            && finite(&self.rate)
+            && finite(&self.frequency)
+            && !self.correction.delta.iter().any(|delta| delta.is_nan())
+            && kept(&self.gain, unit)
+        {
+            return Ok(self);
+        }
+        // In units of the largest value squared.
+        let unit = unit / scale(largest, -exponent).powi(2);
+        let advice = if unit.is_normal() {
+            let [low, high] = [-290, 290].map(|power| (10f64.powi(power) / unit).sqrt());
+            format!("scale it so that its largest value lies between {low:.0e} and {high:.0e}")
+        } else {
+            "take units in which velocities and the cross-section are nearer to 1".into()
+        };
+        Err(Error::input(format!(
+            "the collision integral of a distribution of up to {largest:e} leaves the range of f64; {advice}"
+        )))
+    }
+}
+
+/// Largest magnitude of a distribution, and the exponent of the power of two that brings it to between 1 and 2.
+pub(super) fn normalising(f: &[f64]) -> (f64, i32) {
+    let largest = f.iter().fold(0.0, |most: f64, f| most.max(f.abs()));
+    let exponent = if largest > 0.0 {
+        -(largest.log2().floor() as i32)
+    } else {
+        0
+    };
+    (largest, exponent)
+}
+
+/// `value * 2^exponent`, in two steps so that the factor itself stays in range.
+pub(super) fn scale(value: f64, exponent: i32) -> f64 {
+    let half = exponent / 2;
+    value * 2f64.powi(half) * 2f64.powi(exponent - half)
 }

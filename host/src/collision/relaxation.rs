@@ -8,6 +8,7 @@ use std::time::Duration;
 use rarefy_kernels::collision::StepRule;
 
 use super::engine::{BatchEngine, Engine, Part, Row, engine};
+use super::operator::{normalising, scale};
 use super::{Correction, CorrectionStatus, Evaluation, Moments, OperatorConfig, Order};
 use crate::error::{Error, Result};
 
@@ -123,6 +124,7 @@ pub struct Relaxation {
     time: f64,
     history: Vec<Record>,
     last: Row,
+    warnings: Vec<String>,
 }
 
 impl fmt::Debug for Relaxation {
@@ -152,13 +154,21 @@ impl Relaxation {
     pub fn new(config: RelaxationConfig, f: Vec<f64>) -> Result<Self> {
         let operator = &config.operator;
         operator.validate_distribution(&f, operator.order.tolerated_negative())?;
-        Self::start(Checkpoint {
+        let warnings = operator.grid.warnings(&f);
+        // Below the normal numbers nothing would be left of the integral, and the run would seem to be at rest.
+        let largest = normalising(&f).0;
+        if !(largest * largest * operator.lattice_factor()).is_normal() {
+            return Err(out_of_range(largest));
+        }
+        let mut run = Self::start(Checkpoint {
             config,
             step: 0,
             time: 0.0,
             history: Vec::new(),
             f,
-        })
+        })?;
+        run.warnings = warnings;
+        Ok(run)
     }
 
     /// Continues a run from a checkpoint.
@@ -235,6 +245,7 @@ impl Relaxation {
             time,
             history,
             last,
+            warnings: Vec::new(),
         };
         if run.history.is_empty() {
             run.record(last)?;
@@ -248,6 +259,9 @@ impl Relaxation {
         } = row;
         if !(moments.density.is_finite() && moments.temperature.is_finite() && activity.is_finite())
         {
+            if self.step == 0 {
+                return Err(out_of_range(moments.density));
+            }
             return Err(Error::Numerical(format!(
                 "the distribution is no longer finite after step {} at time {}; use a smaller time step",
                 self.step, self.time
@@ -410,6 +424,12 @@ impl Relaxation {
         self.engine.state()
     }
 
+    /// Whether the grid is too narrow or too coarse for the initial distribution, and the one that would do; nothing after
+    /// [`Relaxation::resume`].
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     /// Everything that is needed to go on later to the same bits.
     ///
     /// # Errors
@@ -423,6 +443,12 @@ impl Relaxation {
             f: self.engine.state()?,
         })
     }
+}
+
+fn out_of_range(size: f64) -> Error {
+    Error::input(format!(
+        "the collision integral of a distribution of the size of {size:e} leaves the range of f64; scale it to the order of 1: times run as its inverse"
+    ))
 }
 
 /// A collision operator with its tables, ready for one distribution after the other.
@@ -458,22 +484,27 @@ impl CollisionOperator {
     /// Evaluates the collision integral of `f`, N^3 values, finite and nonnegative (in fourth order up to [`Order::tolerated_negative`]).
     ///
     /// # Errors
-    /// A distribution of the wrong length, with negative or non-finite values or without mass; a fault of the device.
+    /// A distribution of the wrong length, with negative or non-finite values or without mass; results that leave the range of f64; a fault of
+    /// the device.
     pub fn evaluate(&mut self, f: &[f64]) -> Result<Evaluation> {
         self.config
             .validate_distribution(f, self.config.order.tolerated_negative())?;
-        self.evaluate_any(f)
+        let mut evaluation = self.evaluate_any(f)?;
+        evaluation.warnings = self.config.grid.warnings(f);
+        Ok(evaluation)
     }
 
     /// Evaluates the collision integral of any finite values, whatever their signs: the sums are quadratic forms. A correction may not
     /// exist where the collision frequency is not positive.
     ///
     /// # Errors
-    /// Values of the wrong number or not finite; a fault of the device.
+    /// Values of the wrong number or not finite; results that leave the range of f64; a fault of the device.
     pub fn evaluate_any(&mut self, f: &[f64]) -> Result<Evaluation> {
         self.config.validate_values(f)?;
-        self.engine.set_state(f, 0.0)?;
-        self.engine.evaluation()
+        let (largest, exponent) = normalising(f);
+        let scaled: Vec<f64> = f.iter().map(|&f| scale(f, exponent)).collect();
+        self.engine.set_state(&scaled, 0.0)?;
+        self.engine.evaluation()?.scaled(-exponent, largest)
     }
 
     /// Evaluates the collision integrals of many distributions, stored one after the other, `[item][ix][iy][iz]`; each is as for
@@ -520,9 +551,28 @@ impl CollisionOperator {
             // Dropped before the next one is made, which may need its memory.
             _ => self.engine.batch(items)?,
         };
-        let evaluations = batch.evaluate_all(f);
+        // Each is brought to the order of 1, so that none leaves the range on the way.
+        let sizes: Vec<(f64, i32)> = f.chunks_exact(cells).map(normalising).collect();
+        let scaled: Vec<f64> = f
+            .chunks_exact(cells)
+            .zip(&sizes)
+            .flat_map(|(f, (_, exponent))| f.iter().map(|&f| scale(f, *exponent)))
+            .collect();
+        let evaluations = batch.evaluate_all(&scaled);
         self.batch = Some((items, batch));
-        evaluations
+        let each = evaluations?
+            .into_iter()
+            .zip(&sizes)
+            .zip(f.chunks_exact(cells));
+        each.enumerate()
+            .map(|(item, ((evaluation, &(largest, exponent)), f))| {
+                let mut evaluation = evaluation.scaled(-exponent, largest).map_err(|error| {
+                    Error::input(format!("distribution {item} of the batch: {error}"))
+                })?;
+                evaluation.warnings = self.config.grid.warnings(f);
+                Ok(evaluation)
+            })
+            .collect()
     }
 
     /// What the operator computes, and where.

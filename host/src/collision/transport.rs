@@ -51,6 +51,9 @@ pub const HARD_SPHERE_VISCOSITY_RATIO: f64 = 1.016_034;
 /// Most Krylov vectors for a viscosity.
 const KRYLOV: usize = 80;
 
+/// Width of cells, in thermal speeds, beyond which no rate of a [`Study`] means anything, and that of an advised grid.
+const WIDTH: (f64, f64) = (1.0, 0.7);
+
 /// A flux whose decay towards equilibrium is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -403,6 +406,18 @@ impl Study {
             viscosity: viscosity(&rates)?,
             bkw: bkw_error(&errors, Bkw::new(BKW_K)?)?,
             equilibrium: equilibrium_error(&errors)?,
+        })
+    }
+
+    /// Whether its cells are wider than the thermal speed, so that its numbers say nothing of the operator's limit, and how many would do.
+    pub fn warning(&self) -> Option<String> {
+        let width = 2.0 * RATES_HALF_WIDTH / self.n as f64;
+        (width > WIDTH.0).then(|| {
+            format!(
+                "{0}^3 velocities: cells are {width:.2} thermal speeds sqrt(T) wide, and rates are far off; it takes {1} cells along an axis",
+                self.n,
+                (2.0 * RATES_HALF_WIDTH / WIDTH.1).ceil()
+            )
         })
     }
 }

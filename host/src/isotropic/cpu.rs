@@ -11,7 +11,7 @@ use rarefy_kernels::Real;
 use rayon::prelude::*;
 
 use super::coefficients::{Coefficients, rate_scale};
-use super::{Law, OperatorConfig, Rates, Storage, reference};
+use super::{Law, OperatorConfig, Rates, Storage, Weights, reference};
 use market::{Saving, Splitting};
 use pairs::Pairs;
 use shells::Shells;
@@ -49,8 +49,8 @@ pub(super) fn operator<T: Real>(config: &OperatorConfig) -> Box<dyn Operator> {
             _ => Box::new(Pairs::<T>::new(cells, theta, config.corrected, divisors)),
         },
         Law::Isotropic { gamma } => Box::new(Shells::<T>::new(cells, gamma, divisors)),
-        Law::Money => Box::new(Splitting::new(cells, 1.0)),
-        Law::Gamma { alpha } => Box::new(Splitting::new(cells, alpha)),
+        Law::Money => Box::new(Splitting::new(cells, 1.0, Weights::Center)),
+        Law::Gamma { alpha } => Box::new(Splitting::new(cells, alpha, config.weights)),
         Law::Saving { lambda } => Box::new(Saving::new(cells, lambda)),
     }
 }

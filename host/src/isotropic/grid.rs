@@ -93,7 +93,8 @@ impl EnergyGrid {
     }
 }
 
-/// Weights w_i of the integral of sqrt(E) f over a cell, in cell units; also what the rates are divided by.
+/// Weights w_i of the integral of sqrt(E) f over a cell, in cell units; also what the rates are divided by. Of [`Law::Gamma`](super::Law::Gamma) the
+/// weights E^(alpha - 1) of the shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -101,7 +102,8 @@ pub enum Weights {
     /// w_i = sqrt(i - 1/2), the value at the centre, as in the paper: errors of order dE^(3/2).
     #[default]
     Center,
-    /// w_i = 2/3 (i^(3/2) - (i-1)^(3/2)), the exact integral of sqrt(E) over the cell: errors several times smaller.
+    /// w_i = 2/3 (i^(3/2) - (i-1)^(3/2)), the exact integral of sqrt(E) over the cell: errors several times smaller. Of shares
+    /// (i^alpha - (i-1)^alpha) / alpha: below alpha = 1 the centre of the first cell misses much of the integral.
     Cell,
 }
 
@@ -116,6 +118,17 @@ impl Weights {
                 2.0 / 3.0 * (high * high * high - low * low * low)
                     / (high * high.sqrt() + low * low.sqrt())
             }
+        }
+    }
+
+    /// The weight E^(alpha - 1) of cell `i`, counted from 0, in cell units: at its centre, or the exact integral over it.
+    pub fn share(self, alpha: f64, i: usize) -> f64 {
+        let low = i as f64;
+        match self {
+            Self::Center => (low + 0.5).powf(alpha - 1.0),
+            Self::Cell if i == 0 => 1.0 / alpha,
+            // (i+1)^alpha - i^alpha without cancellation.
+            Self::Cell => low.powf(alpha) * (alpha * low.recip().ln_1p()).exp_m1() / alpha,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
+use super::fit::shape as law_shape;
 use super::{EnergyGrid, Law, OperatorConfig};
 use crate::error::{Error, Result};
 
@@ -38,24 +39,49 @@ pub fn bkw_rate(law: Law) -> Option<f64> {
     }
 }
 
-/// All particles in the cell that holds the energy `energy`, number 1.
+/// All particles at the energy `energy`, number 1: in one cell if it is a centre, else in the two cells whose centres are around it, in
+/// shares that keep the energy.
 ///
 /// # Errors
-/// An energy that is not on the grid.
+/// An energy that is not on the grid, or not between two centres.
 pub fn delta(config: &OperatorConfig, energy: f64) -> Result<Vec<f64>> {
     let grid = &config.grid;
-    let cell = energy / grid.width();
-    // A point between two cells that roundoff has moved belongs to the upper one.
-    let cell = (cell + 1e-9 * cell.abs()).floor();
-    if !(cell >= 0.0 && cell < grid.cells() as f64 && energy > 0.0) {
+    let cells = grid.cells();
+    if !(energy > 0.0 && energy < grid.emax()) {
         return Err(Error::input(format!(
             "delta:E needs an energy above 0 and below E_max = {}; {energy} was given",
             grid.emax()
         )));
     }
-    let mut f = vec![0.0; grid.cells()];
-    let cell = cell as usize;
-    f[cell] = 1.0 / config.measure()[cell];
+    // In cells from the first centre on; roundoff does not part the particles of a centre.
+    let place = energy / grid.width() - 0.5;
+    let nearest = place.round();
+    let place = if (place - nearest).abs() < 1e-9 * place.abs().max(1.0) {
+        nearest
+    } else {
+        place
+    };
+    if !(0.0..=cells as f64 - 1.0).contains(&place) {
+        let (first, last) = (grid.energy(0), grid.energy(cells - 1));
+        return Err(Error::input(if place < 0.0 {
+            format!(
+                "delta:E needs an energy from the first centre of a cell on, {first}; {energy} takes at least {} cells up to {}",
+                (0.5 * grid.emax() / energy).ceil(),
+                grid.emax()
+            )
+        } else {
+            format!(
+                "delta:E needs an energy up to the last centre of a cell, {last}; {energy} takes a larger E_max"
+            )
+        }));
+    }
+    let mut f = vec![0.0; cells];
+    let (cell, upper) = (place.floor() as usize, place.fract());
+    let measure = config.measure();
+    f[cell] = (1.0 - upper) / measure[cell];
+    if upper > 0.0 {
+        f[cell + 1] = upper / measure[cell + 1];
+    }
     Ok(f)
 }
 
@@ -88,18 +114,16 @@ pub fn equilibrium(config: &OperatorConfig, number: f64, energy: f64) -> Result<
     let grid = &config.grid;
     let cells = grid.cells();
     let measure = config.measure();
-    // What multiplies exp(-E/T) in f.
+    let mean = energy / number / grid.width();
+    // What multiplies exp(-E/T) in f, as a logarithm: the shapes of agents who save almost all are in the hundreds. The peak is near the mean.
+    let peak = (law_shape(config.law) - 1.0) * mean.ln();
     let shape: Vec<f64> = (0..cells)
-        .map(|i| {
-            let e = i as f64 + 0.5;
-            match config.law {
-                Law::Gamma { alpha } => e.powf(alpha - 1.0),
-                Law::Saving { lambda } => e.powf((1.0 + 2.0 * lambda) / (1.0 - lambda) - 1.0),
-                _ => 1.0,
-            }
+        .map(|i| match config.law {
+            Law::Gamma { alpha } => config.weights.share(alpha, i).ln(),
+            Law::Saving { .. } => (law_shape(config.law) - 1.0) * (i as f64 + 0.5).ln() - peak,
+            _ => 0.0,
         })
         .collect();
-    let mean = energy / number / grid.width();
     if !(number > 0.0 && mean >= 0.5 && mean <= cells as f64 - 0.5) {
         return Err(Error::input(format!(
             "no distribution on this grid has the number {number} and the energy {energy}"
@@ -107,24 +131,22 @@ pub fn equilibrium(config: &OperatorConfig, number: f64, energy: f64) -> Result<
     }
     // Mean energy in cell widths as a function of b = dE / T; it falls with b. Exponents are kept at or below zero.
     let weights = |b: f64| {
-        let lift = if b < 0.0 {
-            b * (cells as f64 - 1.0)
-        } else {
-            0.0
-        };
-        let weight = move |i: usize| (lift - b * i as f64).exp();
+        let log = |i: usize| shape[i] - b * i as f64;
+        let lift = (0..cells).map(log).fold(f64::NEG_INFINITY, f64::max);
+        let weight = |i: usize| (log(i) - lift).exp();
         (0..cells).map(weight).collect::<Vec<f64>>()
     };
     let mean_of = |b: f64| {
         let (mut n, mut e) = (0.0, 0.0);
         for (i, weight) in weights(b).iter().enumerate() {
-            let w = weight * measure[i] * shape[i];
+            let w = weight * measure[i];
             n += w;
             e += w * (i as f64 + 0.5);
         }
         e / n
     };
-    let (mut low, mut high) = (-40.0, 40.0);
+    let steepest = 40f64.max(2.0 * law_shape(config.law) / mean);
+    let (mut low, mut high) = (-40.0, steepest);
     for _ in 0..200 {
         let middle = (low + high) / 2.0;
         if mean_of(middle) > mean {
@@ -134,7 +156,7 @@ pub fn equilibrium(config: &OperatorConfig, number: f64, energy: f64) -> Result<
         }
     }
     let b = (low + high) / 2.0;
-    let mut f: Vec<f64> = weights(b).iter().zip(&shape).map(|(w, s)| w * s).collect();
+    let mut f = weights(b);
     let sum: f64 = f.iter().zip(&measure).map(|(f, m)| f * m).sum();
     f.iter_mut().for_each(|f| *f *= number / sum);
     Ok(Equilibrium {

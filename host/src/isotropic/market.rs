@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::coefficients::{PairTables, rate_scale};
 use super::reference::probability;
-use super::{EnergyGrid, Law, OperatorConfig};
+use super::{EnergyGrid, Law, OperatorConfig, Weights, fit};
 use crate::error::{Error, Result};
 
 /// The value that changes hands.
@@ -53,7 +53,7 @@ impl TradeVolume {
                 ));
             }
             Law::Money => (money(cells), width),
-            Law::Gamma { alpha } => (shares(cells, alpha), width),
+            Law::Gamma { alpha } => (shares(cells, alpha, config.weights), width),
             Law::Saving { .. } => (by_definition(cells, config.law), width),
         };
         Ok(Self {
@@ -140,8 +140,8 @@ fn money(cells: usize) -> Vec<f64> {
 }
 
 /// Shares with weights w_k w_l, by sums over each shell from the top.
-fn shares(cells: usize, alpha: f64) -> Vec<f64> {
-    let (weights, norms) = super::cpu::splitting_weights(cells, alpha);
+fn shares(cells: usize, alpha: f64, weights: Weights) -> Vec<f64> {
+    let (weights, norms) = super::cpu::splitting_weights(cells, alpha, weights);
     let mut table = vec![0.0; cells * cells];
     for (s, norm) in norms.iter().enumerate() {
         let (first, last) = super::coefficients::reachable(s / 2, s - s / 2, cells);
@@ -214,6 +214,31 @@ pub fn grid_around_one(cells: usize, emax: f64) -> Result<EnergyGrid> {
         )));
     }
     EnergyGrid::new(cells, cells as f64 / (cell - 0.5))
+}
+
+/// A grid for agents of mean wealth 1 under a law, as its number of cells and its upper end: 512 cells up to 16 where the equilibrium is right on
+/// them, else a wider or finer one, of up to 2048 cells, that ends at `least` or above. What is not given is chosen.
+///
+/// # Errors
+/// As [`EnergyGrid::new`].
+pub fn suitable_grid(
+    law: Law,
+    weights: Weights,
+    cells: Option<usize>,
+    emax: Option<f64>,
+    least: f64,
+) -> Result<(usize, f64)> {
+    let (enough, end) = match emax {
+        Some(emax) => fit::suitable(law, weights, cells.unwrap_or(512), emax, 0.0)?,
+        None => fit::suitable(law, weights, cells.unwrap_or(512), 16.0, least)?,
+    };
+    Ok((cells.unwrap_or(enough), emax.unwrap_or(end)))
+}
+
+/// The Gini coefficient of a gamma distribution of shape `a`, the equilibrium of a gas (3/2), of [`Law::Money`] (1) and of [`Law::Gamma`]:
+/// Gamma(a + 1/2) / (sqrt(pi) a Gamma(a)).
+pub fn gini_of_gamma(a: f64) -> f64 {
+    fit::gini_of_gamma(a)
 }
 
 /// A histogram of wealth or income: bins side by side, and the share of agents in each. Through serde it is the rows that [`new`](Self::new) reads.

@@ -41,6 +41,7 @@
 pub mod coefficients;
 mod cpu;
 mod engine;
+mod fit;
 mod gpu;
 mod grid;
 mod host;
@@ -53,6 +54,7 @@ mod relaxation;
 pub mod spectrum;
 mod tables;
 
+pub use fit::Sampled;
 pub use grid::{EnergyGrid, Weights};
 pub use moments::Moments;
 pub use operator::{Integrator, Law, OperatorConfig, Rates, Storage};

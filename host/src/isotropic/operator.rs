@@ -150,7 +150,7 @@ pub struct OperatorConfig {
     pub law: Law,
     /// How coefficients are kept; laws other than [`Law::Power`] have one way only.
     pub storage: Storage,
-    /// Weights of the quadrature; laws that are no gas weigh all cells alike.
+    /// Weights of the quadrature, and of the shares of [`Law::Gamma`]; in sums the laws that are no gas weigh all cells alike.
     pub weights: Weights,
     /// Whether forward and backward collisions are made equally frequent, which conserves number and energy exactly.
     pub corrected: bool,
@@ -217,6 +217,16 @@ impl OperatorConfig {
                 )));
             }
         }
+        if let Law::Gamma { alpha } = self.law {
+            // Sums of products of two weights, the largest of which is at one end.
+            let cells = self.grid.cells();
+            let largest = [0, cells - 1].map(|i| self.weights.share(alpha, i).ln());
+            if 2.0 * largest[0].max(largest[1]) + (cells as f64).ln() > 0.98 * f64::MAX.ln() {
+                return Err(Error::input(format!(
+                    "shares of shape {alpha} leave the range of f64 on {cells} cells; take a shape nearer to 1 or fewer cells"
+                )));
+            }
+        }
         if !self.corrected && !matches!(self.law, Law::Power { .. }) {
             return Err(Error::input(
                 "only the coefficients of a gas with exponent theta have an uncorrected form",
@@ -255,7 +265,7 @@ impl OperatorConfig {
         }
         if !sum.is_finite() || !(sum * sum).is_finite() {
             return Err(Error::input(
-                "the distribution is too large for its products to be finite",
+                "the distribution is too large for its products to be finite; the sum of its values must be below 1e154",
             ));
         }
         Ok(())
@@ -274,6 +284,9 @@ pub struct Rates {
     pub rate: Vec<f64>,
     /// The largest frequency without collisions that stay or exchange: an explicit Euler step up to its inverse keeps f >= 0.
     pub largest_frequency: f64,
+    /// Whether the grid is too narrow or too coarse for the distribution, and the one that would do.
+    #[serde(default)]
+    pub warnings: Vec<String>,
 }
 
 impl Rates {

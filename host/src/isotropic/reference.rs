@@ -1,7 +1,7 @@
 //! The scalar reference: the definitions in loops, O(M^3).
 
 use super::coefficients::{PairTables, isotropic, reachable};
-use super::{Law, OperatorConfig, Rates};
+use super::{Law, OperatorConfig, Rates, Weights};
 
 /// The operator at `f`, term by term.
 ///
@@ -61,7 +61,8 @@ fn market(config: &OperatorConfig, f: &[f64]) -> Rates {
         for j in 0..cells {
             let (first, last) = reachable(i, j, cells);
             for k in first..=last {
-                rates.gain[k] += f[i] * f[j] * probability(config.law, cells, i, j, k);
+                rates.gain[k] +=
+                    f[i] * f[j] * weighted_probability(config.law, config.weights, cells, i, j, k);
             }
         }
         rates.frequency[i] = agents;
@@ -73,13 +74,25 @@ fn market(config: &OperatorConfig, f: &[f64]) -> Rates {
     rates
 }
 
-/// The probability with which an agent of cell `i` who meets one of cell `j` ends in cell `k`.
+/// The probability with which an agent of cell `i` who meets one of cell `j` ends in cell `k`, with weights at the centres of cells.
 pub fn probability(law: Law, cells: usize, i: usize, j: usize, k: usize) -> f64 {
+    weighted_probability(law, Weights::Center, cells, i, j, k)
+}
+
+/// The same with weights of either kind.
+pub fn weighted_probability(
+    law: Law,
+    weights: Weights,
+    cells: usize,
+    i: usize,
+    j: usize,
+    k: usize,
+) -> f64 {
     let (first, last) = reachable(i, j, cells);
     let l = i + j - k;
     match law {
         Law::Gamma { alpha } => {
-            let weight = |i: usize| (i as f64 + 0.5).powf(alpha - 1.0);
+            let weight = |i: usize| weights.share(alpha, i);
             let all: f64 = (first..=last).map(|k| weight(k) * weight(i + j - k)).sum();
             weight(k) * weight(l) / all
         }
@@ -108,5 +121,6 @@ pub(super) fn empty(cells: usize) -> Rates {
         frequency: vec![0.0; cells],
         rate: vec![0.0; cells],
         largest_frequency: 0.0,
+        warnings: Vec::new(),
     }
 }

@@ -74,6 +74,7 @@ pub struct Relaxation {
     step: u64,
     dt: f64,
     histories: Vec<Vec<Record>>,
+    warnings: Vec<String>,
 }
 
 impl fmt::Debug for Relaxation {
@@ -121,6 +122,7 @@ impl Relaxation {
         }
         for f in states {
             config.operator.validate_distribution(f)?;
+            config.operator.check_exchange(f)?;
         }
         if config.every == 0 {
             return Err(Error::input("records are at least one step apart"));
@@ -137,6 +139,9 @@ impl Relaxation {
             .iter()
             .map(|row| row.largest_frequency)
             .fold(0.0, f64::max);
+        for (f, row) in states.iter().zip(&rows) {
+            check_range(f, row)?;
+        }
         let bound = 1.0 / largest;
         if let Some(dt) = config.step.filter(|&dt| dt > bound * (1.0 + 1e-9)) {
             return Err(Error::input(format!(
@@ -155,7 +160,16 @@ impl Relaxation {
             step: 0,
             dt,
             histories: vec![Vec::new(); states.len()],
+            warnings: Vec::new(),
         };
+        for (k, f) in states.iter().enumerate() {
+            let of = match states.len() {
+                1 => String::new(),
+                _ => format!("state {k}: "),
+            };
+            let warnings = run.config.operator.warnings(f).into_iter();
+            run.warnings.extend(warnings.map(|text| of.clone() + &text));
+        }
         run.record(rows)?;
         Ok(run)
     }
@@ -200,6 +214,7 @@ impl Relaxation {
             step,
             dt: time_step,
             histories,
+            warnings: Vec::new(),
         })
     }
 
@@ -332,6 +347,11 @@ impl Relaxation {
         Ok(states.chunks_exact(cells).map(<[f64]>::to_vec).collect())
     }
 
+    /// Whether the grid is too narrow or too coarse for the initial states and their equilibria, and the one that would do.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     /// The machine in words.
     pub fn machine(&self) -> String {
         self.engine.describe()
@@ -353,10 +373,70 @@ impl Relaxation {
 /// Gain, frequency and rate of one distribution; returns also the machine in words.
 ///
 /// # Errors
-/// As [`Relaxation::new`].
+/// As [`Relaxation::new`]; rates beyond the range of f64.
 pub fn rates(config: &OperatorConfig, f: &[f64]) -> Result<(Rates, String)> {
     config.validate_distribution(f)?;
     let mut engine = engine(config, 1)?;
-    engine.set_states(f)?;
-    Ok((engine.rates()?, engine.describe()))
+    // Rates are quadratic in f: a power of two that brings its largest value to about 1 changes no bit of what is in range.
+    let largest = f.iter().copied().fold(0.0, f64::max);
+    let exponent = -(largest.log2().floor() as i32);
+    let scaled: Vec<f64> = f.iter().map(|&f| scale(f, exponent)).collect();
+    engine.set_states(&scaled)?;
+    let mut rates = engine.rates()?;
+    rates.warnings = config.warnings(f);
+    let most = rates.gain.iter().copied().fold(0.0, f64::max);
+    let back = |value: &mut f64| *value = scale(*value, -exponent);
+    rates.frequency.iter_mut().for_each(back);
+    back(&mut rates.largest_frequency);
+    for value in rates.gain.iter_mut().chain(&mut rates.rate) {
+        *value = scale(scale(*value, -exponent), -exponent);
+    }
+    let values = rates.gain.iter().chain(&rates.frequency);
+    let finite = values.chain(&rates.rate).all(|value| value.is_finite());
+    let kept = most == 0.0 || rates.gain.iter().any(|gain| gain.is_normal());
+    if !(finite && kept) {
+        return Err(Error::input(format!(
+            "the rates of a distribution of up to {largest:e} leave the range of f64; {}",
+            advice(most / scale(largest, exponent).powi(2))
+        )));
+    }
+    Ok((rates, engine.describe()))
+}
+
+/// `value * 2^exponent`, in steps so that the factors themselves stay in range.
+fn scale(value: f64, exponent: i32) -> f64 {
+    let half = exponent / 2;
+    value * 2f64.powi(half) * 2f64.powi(exponent - half)
+}
+
+/// Scales of f for which rates, `unit` times its square, stay in range.
+fn advice(unit: f64) -> String {
+    if !(unit.is_normal() && unit > 0.0) {
+        return "take an E_max nearer to 1 or a smaller exponent".into();
+    }
+    let [low, high] = [-290, 290].map(|power| (10f64.powi(power) / unit).sqrt());
+    format!("scale it so that its largest value lies between {low:.0e} and {high:.0e}")
+}
+
+/// Refuses a state whose moments or rates leave the range of f64: one that is too small would stay as it is, one that is too large is none.
+fn check_range(f: &[f64], row: &Row) -> Result<()> {
+    let Moments {
+        number,
+        energy,
+        second,
+        third,
+        ..
+    } = row.moments;
+    let largest = f.iter().copied().fold(0.0, f64::max);
+    let fastest = row.largest_frequency;
+    let moments = [number, energy, second, third];
+    // A state without collisions that move anything has no rates to lose.
+    let rates = fastest == 0.0 || (fastest * largest).is_normal();
+    if moments.iter().all(|m| m.is_finite()) && rates && largest.is_normal() {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "a distribution of up to {largest:e} has moments or rates that leave the range of f64; {}",
+        advice(fastest / largest)
+    )))
 }

@@ -339,6 +339,9 @@ pub struct Checkpoint {
     /// Spread of the fluxes in each iteration.
     #[serde(default)]
     pub spreads: Vec<f64>,
+    /// On a rectangle, whether the last correction was cut off, then the unknowns about which its operator was factored, if not at rest.
+    #[serde(default)]
+    pub correction: Vec<f64>,
 }
 
 /// Iterations without a new least residual after which an iteration with a correction counts as stalled.
@@ -403,7 +406,7 @@ impl Solver {
         };
         let x = plan.start(&case);
         Ok(Self {
-            correction: Correction::new(&plan),
+            correction: Correction::new(&plan)?,
             mixing: Anderson::new(config.depth),
             y: x.clone(),
             x,
@@ -506,9 +509,10 @@ impl Solver {
     /// Returns whether earlier iterations are of another map from now on.
     fn correct(&mut self, swept: &Swept) -> Result<bool> {
         let mut renewed = false;
+        let iteration = self.residuals.len() + 1;
         if let Some(correction) = &mut self.correction {
             let moments = self.y.clone();
-            renewed = correction.apply(&self.plan, &self.x, swept, &mut self.y)?;
+            renewed = correction.apply(&self.plan, &self.x, swept, &mut self.y, iteration)?;
             let mut share = self.plan.gentle_share(&moments, &self.y);
             let corrected = self.y.clone();
             loop {
@@ -579,6 +583,10 @@ impl Solver {
             values,
             mixed,
             spreads: self.spreads.clone(),
+            correction: self
+                .correction
+                .as_ref()
+                .map_or(Vec::new(), Correction::kept),
         }
     }
 
@@ -595,6 +603,7 @@ impl Solver {
             values,
             mixed,
             spreads,
+            correction,
         } = checkpoint;
         let mut solver = Self::new(case, &config)?;
         let count = solver.x.len();
@@ -609,7 +618,7 @@ impl Solver {
                 unknowns.len()
             )));
         }
-        let finite = [&unknowns, &values, &mixed]
+        let finite = [&unknowns, &values, &mixed, &correction]
             .into_iter()
             .flatten()
             .all(|value| value.is_finite());
@@ -617,6 +626,9 @@ impl Solver {
             return Err(Error::input(
                 "the checkpoint holds no state of a gas: a density or temperature is not positive, or a value not finite",
             ));
+        }
+        if let Some(kept) = &mut solver.correction {
+            kept.restore(&solver.plan, &correction)?;
         }
         let rows = |all: Vec<f64>| all.chunks_exact(count).map(<[f64]>::to_vec).collect();
         solver.mixing.restore(rows(values), rows(mixed));

@@ -240,6 +240,7 @@ impl Outcome<'_> {
     ) -> Result<()> {
         let cells = self.config.grid.cells();
         let precision = self.parameters.precision;
+        npy::check_range("f_final.npy", self.end(), precision)?;
         let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
         put("f_final.npy", &npy::encode(&[cells], self.end(), precision))?;
         put(

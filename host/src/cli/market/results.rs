@@ -190,6 +190,7 @@ impl Outcome<'_> {
             .map(|i| self.over_velocities(&measure, i, last[i]))
             .collect();
         let p_final = agents(self.config, last);
+        npy::check_range("f_final.npy", &f_final, self.parameters.precision)?;
         let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
         put(
             "f_final.npy",

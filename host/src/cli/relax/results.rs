@@ -171,6 +171,7 @@ impl Outcome<'_> {
 
         let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
         let cube = |f: &[f64]| npy::encode(&[n, n, n], f, precision);
+        npy::check_range("f_initial.npy", &self.state.initial, precision)?;
         put("history.csv", &self.history_table()?)?;
         put("f_initial.npy", &cube(&self.state.initial))?;
         put("f_final.npy", &cube(self.final_f))?;

@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use super::{Operator, Sums, parts_for, split, sum_of_parts};
-use crate::isotropic::Rates;
 use crate::isotropic::moments::Sum;
 use crate::isotropic::reference::{empty, saving_range};
+use crate::isotropic::{Rates, Weights};
 
 /// Shares drawn with weights w_k w_l: y_s = sum over k of p_k p_(s-k), dp_i/dt = w_i sum over j of w_j y_(i+j) / Z_(i+j) - n p_i.
 pub(super) struct Splitting {
@@ -15,10 +15,12 @@ pub(super) struct Splitting {
 }
 
 /// The weights w_i and the norms Z_s of shares with shape `alpha`.
-pub(in crate::isotropic) fn splitting_weights(cells: usize, alpha: f64) -> (Vec<f64>, Vec<f64>) {
-    let weights: Vec<f64> = (0..cells)
-        .map(|i| (i as f64 + 0.5).powf(alpha - 1.0))
-        .collect();
+pub(in crate::isotropic) fn splitting_weights(
+    cells: usize,
+    alpha: f64,
+    weights: Weights,
+) -> (Vec<f64>, Vec<f64>) {
+    let weights: Vec<f64> = (0..cells).map(|i| weights.share(alpha, i)).collect();
     let norms = convolution(&weights);
     (weights, norms)
 }
@@ -60,8 +62,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 impl Splitting {
-    pub(super) fn new(cells: usize, alpha: f64) -> Self {
-        let (weights, norms) = splitting_weights(cells, alpha);
+    pub(super) fn new(cells: usize, alpha: f64, weights: Weights) -> Self {
+        let (weights, norms) = splitting_weights(cells, alpha, weights);
         Self { weights, norms }
     }
 }

@@ -7,6 +7,7 @@ use rarefy_kernels::isotropic::{
 use rarefy_kernels::{Real, WARP};
 
 use crate::error::Result;
+use crate::isotropic::Weights;
 use crate::isotropic::coefficients::{Coefficients, Counts};
 use crate::isotropic::cpu::{shell_table, splitting_weights};
 use crate::isotropic::tables::{CompactTable, FullTable, Jump, JumpRows};
@@ -273,12 +274,11 @@ impl<M: Machine, T: Real> Operator<M, T> {
                 (form, 0, all)
             }
             Law::Money | Law::Gamma { .. } => {
-                let alpha = if let Law::Gamma { alpha } = config.law {
-                    alpha
-                } else {
-                    1.0
+                let (alpha, weights) = match config.law {
+                    Law::Gamma { alpha } => (alpha, config.weights),
+                    _ => (1.0, Weights::Center),
                 };
-                let (weights, norms) = splitting_weights(cells, alpha);
+                let (weights, norms) = splitting_weights(cells, alpha, weights);
                 let form = Form::Splitting {
                     weights: machine.upload(&weights)?,
                     norms: machine.upload(&norms)?,

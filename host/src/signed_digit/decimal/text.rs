@@ -145,6 +145,14 @@ impl Decimal {
     }
 }
 
+impl Decimal {
+    /// The power of ten of its first digit: 2 of 345 and -3 of 0.0012. `None` for zero.
+    pub fn magnitude(&self) -> Option<i64> {
+        let (digits, exponent) = self.digits();
+        (!self.is_zero()).then(|| exponent + digits.len() as i64 - 1)
+    }
+}
+
 impl fmt::Display for Decimal {
     /// The exact value: without an exponent unless that takes more than 4096 zeros, and without needless zeros.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -175,6 +183,20 @@ impl fmt::Display for Decimal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn magnitudes_are_those_of_the_first_digit() {
+        for (text, magnitude) in [
+            ("345", Some(2)),
+            ("-0.0012", Some(-3)),
+            ("1e-4000", Some(-4000)),
+            ("99999999999e20", Some(30)),
+            ("0", None),
+        ] {
+            let number: Decimal = text.parse().unwrap();
+            assert_eq!(number.magnitude(), magnitude, "{text}");
+        }
+    }
 
     #[test]
     fn texts_become_the_numbers_they_spell() {

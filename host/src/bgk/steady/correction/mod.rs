@@ -18,14 +18,16 @@
 //! **Source.** W. Su and others, J. Comput. Phys. 407 (2020) 109245 (general synthetic iterative scheme); M. L. Adams and E. W. Larsen,
 //! Prog. Nucl. Energy 40 (2002) 3 (diffusion synthetic acceleration, and why it must be consistent).
 
+mod plane;
 mod plates;
 mod shock;
 
+use self::plane::PlaneCorrection;
 use self::plates::PlatesCorrection;
 use self::shock::ShockCorrection;
 use super::plan::{EAST, Hold, Plan, WEST};
 use super::sweeps::Swept;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A correction for the boundaries of a problem.
 pub(super) enum Correction {
@@ -33,27 +35,36 @@ pub(super) enum Correction {
     Plates(PlatesCorrection),
     /// A wave between two streams.
     Shock(ShockCorrection),
+    /// A rectangle between walls and mirrors.
+    Plane(Box<PlaneCorrection>),
 }
 
 impl Correction {
     /// The correction of a problem, if there is one: none with upwind differences, whose numerical diffusion it does not know, and none for
     /// inflows into enclosures and periodic faces.
-    pub(super) fn new(plan: &Plan) -> Option<Self> {
-        if !plan.diamond || plan.dimensions != 1 {
-            return None;
+    ///
+    /// # Errors
+    /// An operator that cannot be factored.
+    pub(super) fn new(plan: &Plan) -> Result<Option<Self>> {
+        if plan.dimensions == 2 {
+            let plane = PlaneCorrection::new(plan)?;
+            return Ok(plane.map(|plane| Self::Plane(Box::new(plane))));
+        }
+        if !plan.diamond {
+            return Ok(None);
         }
         let answers = |side: usize| {
             plan.sides[side].as_ref().is_some_and(|s| {
                 s.wall.is_some() || s.returned.is_some_and(|(from, _)| from == side)
             })
         };
-        match plan.hold {
+        Ok(match plan.hold {
             Hold::Position(mass) => Some(Self::Shock(ShockCorrection::new(plan, mass))),
             Hold::Mass(mass) if answers(WEST) && answers(EAST) => {
                 Some(Self::Plates(PlatesCorrection::new(mass)))
             }
             _ => None,
-        }
+        })
     }
 
     /// Corrects `y`, the moments and boundary values that a sweep at `x` led to.
@@ -65,12 +76,43 @@ impl Correction {
         x: &[f64],
         swept: &Swept,
         y: &mut [f64],
+        iteration: usize,
     ) -> Result<bool> {
         match self {
             Self::Plates(plates) => plates.apply(plan, x, swept, y),
             Self::Shock(shock) => shock.apply(plan, x, swept, y),
+            Self::Plane(plane) => return plane.apply(plan, x, y, iteration),
         }
         Ok(false)
+    }
+
+    /// All that later corrections depend on beside the plan; nothing on a line.
+    pub(super) fn kept(&self) -> Vec<f64> {
+        let Self::Plane(plane) = self else {
+            return Vec::new();
+        };
+        let (about, limited) = plane.kept();
+        let mut kept = vec![f64::from(u8::from(limited))];
+        kept.extend(about);
+        kept
+    }
+
+    /// Takes up what [`Correction::kept`] gave; later corrections have the same bits.
+    ///
+    /// # Errors
+    /// Values of another problem.
+    pub(super) fn restore(&mut self, plan: &Plan, kept: &[f64]) -> Result<()> {
+        match (self, kept.split_first()) {
+            (Self::Plane(plane), Some((limited, about)))
+                if about.is_empty() || about.len() == 4 * plan.layout.cells =>
+            {
+                plane.restore(plan, about, *limited != 0.0)
+            }
+            (Self::Plates(_) | Self::Shock(_), None) => Ok(()),
+            _ => Err(Error::input(
+                "the checkpoint holds the correction of another problem",
+            )),
+        }
     }
 }
 
