@@ -7,6 +7,7 @@ use super::driver::Integral;
 use super::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Verdict};
 use super::integrate::Settings;
 use super::oscillator::Oscillator;
+use super::proof::Proof;
 use super::task::{Form, Kind, LEAST_SINGLE, Quantity, Task};
 use crate::backend::Precision;
 use crate::error::Result;
@@ -57,6 +58,7 @@ pub(super) fn integrate<M: Machine>(
                     status: verdict.status,
                     accelerator: verdict.accelerator,
                     condition: verdict.condition,
+                    proof: Proof::None,
                 })
         };
         if group.rows.len() == results.len() {
