@@ -743,7 +743,9 @@ fn rows(
     for name in task.parameters() {
         let column = header.iter().position(|column| column == name);
         match (column, given.get(name)) {
-            (Some(_), Some(_)) => return Err(twice(name, "by a column of the input and by a flag")),
+            (Some(_), Some(_)) => {
+                return Err(twice(name, "by a column of the input and by a flag"));
+            }
             (Some(column), None) => origins.push(Origin::Column(column)),
             (None, Some(value)) => origins.push(Origin::Flag(*value)),
             (None, None) => missing.push(name.as_str()),
@@ -926,12 +928,14 @@ impl Outcome<'_> {
         let taken = |name: &str| self.names.iter().any(|known| known == name);
         let free = LIMITS.into_iter().find(|name| !taken(name));
         let mut columns = vec![free.unwrap_or("lower limit").to_owned()];
-        columns.extend(self.names.iter().map(|name| {
-            match COLUMNS.contains(&name.as_str()) {
-                true => format!("parameter {name}"),
-                false => name.clone(),
-            }
-        }));
+        columns.extend(
+            self.names
+                .iter()
+                .map(|name| match COLUMNS.contains(&name.as_str()) {
+                    true => format!("parameter {name}"),
+                    false => name.clone(),
+                }),
+        );
         columns
     }
 
@@ -965,7 +969,10 @@ impl Outcome<'_> {
         let inputs = self.inputs();
         let rows = self.results.iter().enumerate().map(|(i, r)| {
             let mut row = object(r);
-            let values = inputs.iter().cloned().zip(self.inputs_of(i).map(|v| json!(v)));
+            let values = inputs
+                .iter()
+                .cloned()
+                .zip(self.inputs_of(i).map(|v| json!(v)));
             row.extend(values);
             row
         });

@@ -9,9 +9,9 @@ use super::far::{amplitude_vanishes, integrand_vanishes};
 use super::head::{head_of, head_rounding};
 use super::integrate::AREAS;
 use super::oscillator::{DIVISIONS, Oscillator, PhaseTable, Start};
+use super::panels::{Place, Rounding, kronrod_sum, resolved};
 use super::proof::function::Function as Enclosed;
 use super::proof::interval::Interval;
-use super::panels::{Place, Rounding, kronrod_sum, resolved};
 use super::quadrature::{Estimate, Kronrod, Node};
 
 /// Values are nearer to the integrand's than this in units of its magnitude.

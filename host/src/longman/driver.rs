@@ -337,6 +337,11 @@ impl Computed {
         self.folded + self.areas.len()
     }
 
+    /// What head and areas together may be off by.
+    pub(super) fn error(&self) -> f64 {
+        self.head.error() + self.areas.iter().map(Area::error).sum::<f64>()
+    }
+
     /// Whether all that was seen of the integrand is zero.
     pub(super) fn is_nothing(&self) -> bool {
         self.scale() < f64::MIN_POSITIVE
@@ -415,7 +420,8 @@ impl Computed {
             status: status(error, found.value, demand),
             ..found
         };
-        let better = compared.status == Status::Ok || whole.status != Status::Ok && compared.error <= whole.error;
+        let better = compared.status == Status::Ok
+            || whole.status != Status::Ok && compared.error <= whole.error;
         let best = if better { compared } else { whole };
         best.proven(Proof::Monotone)
     }

@@ -347,6 +347,10 @@ pub(super) fn oscillating(
             None => features.none(),
         });
     }
+    // A tail does not mend what the areas themselves are off by.
+    if found.status != Status::Ok && computed.error() > demand.tolerance(computed.sum()) {
+        return Ok(found);
+    }
     let wave = (oscillator, omega);
     let place = (phase, computed.count());
     let Some((count, tail)) = beyond.tail(&mut amplitude, wave, place, &demand) else {

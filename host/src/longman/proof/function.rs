@@ -33,14 +33,19 @@ impl<'a> Function<'a> {
     /// None if the program has an operation without enclosures: Bessel, Airy and gamma functions.
     pub(crate) fn new(program: &'a Program, parameters: &[Interval]) -> Option<Self> {
         let shape = program.shape();
-        let known = |word: &u32| operation(*word) < Operation::FIRST_SPECIAL
-            || matches!(operation(*word), codes::ERF | codes::ERFC);
+        let known = |word: &u32| {
+            operation(*word) < Operation::FIRST_SPECIAL
+                || matches!(operation(*word), codes::ERF | codes::ERFC)
+        };
         if !program.code().iter().all(known) || parameters.len() != shape.parameters as usize {
             return None;
         }
         let mut slots = vec![Jet::constant(Interval::ZERO); shape.slots as usize];
         let constants = program.constants().iter().map(|c| Interval::point(*c));
-        for (slot, value) in slots[1..].iter_mut().zip(parameters.iter().copied().chain(constants)) {
+        for (slot, value) in slots[1..]
+            .iter_mut()
+            .zip(parameters.iter().copied().chain(constants))
+        {
             *slot = Jet::constant(value);
         }
         let mut function = Self { program, slots };

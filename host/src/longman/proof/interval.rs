@@ -227,8 +227,16 @@ impl Mul for Interval {
         let positive = (self.lo >= 0.0 && other.lo >= 0.0) || (self.hi <= 0.0 && other.hi <= 0.0);
         let negative = (self.lo >= 0.0 && other.hi <= 0.0) || (self.hi <= 0.0 && other.lo >= 0.0);
         Self {
-            lo: if positive { found.lo.max(0.0) } else { found.lo },
-            hi: if negative { found.hi.min(0.0) } else { found.hi },
+            lo: if positive {
+                found.lo.max(0.0)
+            } else {
+                found.lo
+            },
+            hi: if negative {
+                found.hi.min(0.0)
+            } else {
+                found.hi
+            },
         }
     }
 }

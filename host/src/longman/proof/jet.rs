@@ -164,7 +164,8 @@ impl Jet {
             let (m, r) = (self.mid[k], self.rad[k]);
             self.mid[k] = m * middle;
             self.rad[k] =
-                (m.abs() * radius + r * (middle.abs() + radius) + UNIT * (m * middle).abs()) * SLACK;
+                (m.abs() * radius + r * (middle.abs() + radius) + UNIT * (m * middle).abs())
+                    * SLACK;
         }
         self.set_value(self.value * by);
         self.inverse = None;
@@ -231,7 +232,9 @@ impl Jet {
         let mut product = self.product(other, self.value * other.value, span);
         product.inverse = match (&self.inverse, &other.inverse) {
             (Some(one), Some(other)) => Some(Box::new(one.times(other, span))),
-            (Some(one), None) if !other.value.contains(0.0) => Some(Box::new(one.over(other, span))),
+            (Some(one), None) if !other.value.contains(0.0) => {
+                Some(Box::new(one.over(other, span)))
+            }
             (None, Some(one)) if !self.value.contains(0.0) => Some(Box::new(one.over(self, span))),
             _ => None,
         };
@@ -362,9 +365,13 @@ impl Jet {
                 let (mut mid, mut rad) = (0.0, 0.0);
                 for j in 1..=k.min(self.degree) {
                     let factor = ((cm + 1.0) * j as f64 - k as f64) / k as f64;
-                    let slack = (cr * j as f64 + UNIT * ((cm.abs() + 1.0) * j as f64 + k as f64)) / k as f64;
+                    let slack = (cr * j as f64 + UNIT * ((cm.abs() + 1.0) * j as f64 + k as f64))
+                        / k as f64;
                     let term = times(
-                        times((self.mid[j], self.rad[j]), (power.mid[k - j], power.rad[k - j])),
+                        times(
+                            (self.mid[j], self.rad[j]),
+                            (power.mid[k - j], power.rad[k - j]),
+                        ),
                         (factor, slack),
                     );
                     mid += term.0;
@@ -500,7 +507,11 @@ impl Jet {
         let inverse = (e > 0.0 && value.lo > 0.0 || e < 0.0 && value.hi < 0.0).then(|| {
             let floor = if e > 0.0 { value.lo } else { -value.hi };
             let ceiling = (1.0 / floor).next_up();
-            let ends = if e > 0.0 { (0.0, ceiling) } else { (-ceiling, 0.0) };
+            let ends = if e > 0.0 {
+                (0.0, ceiling)
+            } else {
+                (-ceiling, 0.0)
+            };
             let mut inverse = Self::constant(Interval::new(ends.0, ends.1));
             inverse.degree = span.order;
             for k in 1..=span.order {
@@ -572,8 +583,10 @@ impl Jet {
     }
 
     pub(crate) fn atan(&self, span: &Span) -> Self {
-        let w = Self::constant(Interval::ONE)
-            .over(&Self::constant(Interval::ONE).plus(&self.squared(span), span), span);
+        let w = Self::constant(Interval::ONE).over(
+            &Self::constant(Interval::ONE).plus(&self.squared(span), span),
+            span,
+        );
         let value = self.values(span).increasing(f64::atan);
         Self::integral(self, &w, value, span)
     }
@@ -734,7 +747,11 @@ impl Jet {
         let first = difference.value.lo >= 0.0;
         let second = difference.value.hi <= 0.0;
         if first || second {
-            return if first == larger { self.clone() } else { other.clone() };
+            return if first == larger {
+                self.clone()
+            } else {
+                other.clone()
+            };
         }
         let exponent = self.exponent.max(other.exponent);
         let (a, b) = (
@@ -778,10 +795,7 @@ fn dot(a: &Jet, b: &Jet, terms: impl Iterator<Item = (usize, usize, f64)>) -> (f
         rad += am.abs() * b.rad[j] + ar * (b.mid[j].abs() + b.rad[j]);
         count += 1.0;
     }
-    (
-        mid,
-        (rad + count * UNIT * size) * SLACK + f64::MIN_POSITIVE,
-    )
+    (mid, (rad + count * UNIT * size) * SLACK + f64::MIN_POSITIVE)
 }
 
 /// sum of j u_j y_(k-j)/k over j from 1 to k: coefficient k of the integral of u' y.

@@ -37,6 +37,7 @@ pub(crate) mod function;
 pub(crate) mod interval;
 pub(crate) mod jet;
 pub(super) mod sampled;
+pub(super) mod shared;
 pub(crate) mod tail;
 
 use std::fmt;

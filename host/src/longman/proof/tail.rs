@@ -92,12 +92,20 @@ impl Wave {
                 let (mid, rad) = jet.coefficient(k);
                 sum += factor * mid;
                 size += (factor * mid).abs();
-                rest += if *factor == 0.0 { 0.0 } else { factor.abs() * rad };
+                rest += if *factor == 0.0 {
+                    0.0
+                } else {
+                    factor.abs() * rad
+                };
             }
             let most = sum.abs() + rest + 1e-14 * size;
             let scale = span.start * phase.powi(-(m as i32)) * self.envelope(m, phase);
             let bound = most * scale * range_integral(e - m as f64, span.ratio) * (1.0 + 1e-9);
-            bounds[m] = if bound < f64::INFINITY { bound } else { f64::INFINITY };
+            bounds[m] = if bound < f64::INFINITY {
+                bound
+            } else {
+                f64::INFINITY
+            };
         }
         bounds
     }
@@ -112,7 +120,9 @@ impl Wave {
             Oscillator::BesselJ(nu) => {
                 let order = nu + m as f64;
                 if phase > 2.0 * order.abs() + 2.0 {
-                    (FRAC_2_PI / ((phase - order) * (phase + order)).sqrt()).sqrt().min(1.0)
+                    (FRAC_2_PI / ((phase - order) * (phase + order)).sqrt())
+                        .sqrt()
+                        .min(1.0)
                 } else {
                     1.0
                 }
@@ -218,7 +228,10 @@ impl Wave {
             let (factor, noise) = match self.oscillator {
                 Oscillator::BesselJ(nu) => {
                     let f = -bessel_j(nu + j as f64 + 1.0, zero);
-                    (f, BESSEL_EPSILONS * f64::EPSILON * self.envelope(j + 1, zero))
+                    (
+                        f,
+                        BESSEL_EPSILONS * f64::EPSILON * self.envelope(j + 1, zero),
+                    )
                 }
                 _ if j % 2 == 1 => (0.0, 0.0),
                 _ => (if j % 4 == 0 { sign } else { -sign }, 0.0),
@@ -227,7 +240,11 @@ impl Wave {
             for (k, weight) in self.rows[j][..=j].iter().enumerate() {
                 let (mid, rad) = jet.coefficient(k);
                 term += weight * mid;
-                rest += if *weight == 0.0 { 0.0 } else { weight.abs() * (rad + 1e-15 * mid.abs()) };
+                rest += if *weight == 0.0 {
+                    0.0
+                } else {
+                    weight.abs() * (rad + 1e-15 * mid.abs())
+                };
             }
             let scale = zero.powi(-(j as i32)) / omega;
             let size = term.abs() * scale;
@@ -258,7 +275,11 @@ fn range_integral(p: f64, ratio: f64) -> f64 {
         return 0.0;
     }
     if ratio.is_infinite() {
-        return if power < 0.0 { -1.0 / power } else { f64::INFINITY };
+        return if power < 0.0 {
+            -1.0 / power
+        } else {
+            f64::INFINITY
+        };
     }
     let logarithm = ratio.ln();
     if (power * logarithm).abs() < 1e-8 {
@@ -281,7 +302,9 @@ fn rows(oscillator: Oscillator, order: usize) -> Vec<[f64; TERMS]> {
         for k in 0..=j + 1 {
             let before = if k > 0 { rows[j][k - 1] } else { 0.0 };
             rows[j + 1][k] = match oscillator {
-                Oscillator::BesselJ(nu) => (nu + (2 * j + 1) as f64 - k as f64) * rows[j][k] - before,
+                Oscillator::BesselJ(nu) => {
+                    (nu + (2 * j + 1) as f64 - k as f64) * rows[j][k] - before
+                }
                 _ => before,
             };
         }
