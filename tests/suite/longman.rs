@@ -548,3 +548,58 @@ fn results_and_tasks_are_written_by_serde() {
     let settings: Settings = serde_json::from_str("{\"rtol\": 1e-6}").unwrap();
     assert_eq!((settings.rtol, settings.gauss), (1e-6, 7));
 }
+
+/// Integrals with a feature of the amplitude beyond the sampled areas, which came out wrong with OK by sampling.
+#[test]
+fn features_beyond_the_areas_are_integrated_or_refused() {
+    let all: Value = serde_json::from_str(&data("wrong-with-ok.json")).unwrap();
+    let cases = all["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 66);
+    let mut right = 0;
+    for case in cases {
+        let command = case["command"].as_str().unwrap();
+        let after = |flag: &str| {
+            let rest = command.split_once(&format!("--{flag} "))?.1;
+            let quoted = rest.strip_prefix('\'').and_then(|r| r.split('\'').next());
+            quoted.or(rest.split(' ').next())
+        };
+        let parameters: BTreeMap<&str, f64> = after("param")
+            .unwrap_or_default()
+            .split(',')
+            .filter_map(|pair| pair.split_once('='))
+            .map(|(name, value)| (name, value.parse().unwrap()))
+            .collect();
+        let known: Vec<&str> = parameters.keys().copied().collect();
+        let [amplitude, oscillator, frequency] =
+            ["amplitude", "oscillator", "frequency"].map(|flag| after(flag).unwrap());
+        let task = Task::oscillating(amplitude, oscillator, frequency, &known).unwrap();
+        let values: Vec<f64> = task
+            .parameters()
+            .iter()
+            .map(|name| parameters[name.as_str()])
+            .collect();
+        let precision = match after("precision") {
+            Some("f32") => Precision::F32,
+            _ => Precision::F64,
+        };
+        let settings = Settings::for_precision(precision);
+        let exact: f64 = case["exact"].as_str().unwrap().parse().unwrap();
+        for machine in [Resolved::Cpu, Resolved::Emulator] {
+            let found = task
+                .integrate_on(&machine, &[0.0], &values, &settings, precision)
+                .unwrap()
+                .remove(0);
+            if found.status != Status::Ok {
+                continue;
+            }
+            right += 1;
+            let error = (found.value - exact).abs();
+            // Truths of the simplest cases have 15 digits.
+            assert!(
+                error <= found.error + 1e-15 && error <= settings.rtol * exact.abs(),
+                "{command}: {found:?}, error {error:e}"
+            );
+        }
+    }
+    assert!(right >= 2 * 60, "{right}");
+}

@@ -26,11 +26,34 @@ fn refused(folder: &Path, arguments: &[&str], why: &str) {
 /// value, error, status, accelerator, condition.
 fn results(path: &Path) -> Vec<(f64, f64, String, String, f64)> {
     let mut reader = csv::Reader::from_path(path).unwrap();
+    let header = reader.headers().unwrap().clone();
+    let own: Vec<&str> = header.iter().take(6).collect();
     assert_eq!(
-        reader.headers().unwrap(),
-        vec!["value", "error", "status", "accelerator", "condition"]
+        own,
+        [
+            "value",
+            "error",
+            "status",
+            "accelerator",
+            "condition",
+            "proof"
+        ]
     );
-    reader.deserialize().map(|row| row.unwrap()).collect()
+    let number = |text: &str| text.parse().unwrap_or(f64::NAN);
+    reader
+        .records()
+        .map(|row| {
+            let row = row.unwrap();
+            let text = |i: usize| row[i].to_owned();
+            (
+                number(&row[0]),
+                number(&row[1]),
+                text(2),
+                text(3),
+                number(&row[4]),
+            )
+        })
+        .collect()
 }
 
 #[test]
@@ -485,8 +508,12 @@ fn every_public_case_by_the_command() {
                 "--output",
                 "r.csv",
             ]);
-            done(dir.path(), &arguments);
+            let output = command::rarefy(dir.path(), &longman(&arguments))
+                .output()
+                .unwrap();
             let (value, error, status, ..) = results(&dir.path().join("r.csv")).remove(0);
+            let code = i32::from(status != "OK");
+            assert_eq!(output.status.code(), Some(code), "{}", case.id);
             let what = format!("{} {precision}: {value} {error} {status}", case.id);
             match (case.exact, status.as_str()) {
                 (Some(exact), "OK") => {
@@ -625,4 +652,115 @@ fn amplitudes_may_be_samples() {
         let samples = ["--samples", file, "--interpolation", how];
         refused(dir.path(), &[&samples, &common[..]].concat(), says);
     }
+}
+
+/// The result of one integral and the exit code.
+fn result(folder: &Path, arguments: &[&str]) -> (Value, Option<i32>) {
+    let arguments = [&longman(arguments)[..], &["--backend", "cpu", "--json"]].concat();
+    let output = command::rarefy(folder, &arguments).output().unwrap();
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    (object["result"].clone(), output.status.code())
+}
+
+#[test]
+fn names_that_the_integrand_uses_are_parameters() {
+    let dir = tempfile::tempdir().unwrap();
+    let damped = |name: &str, more: &[&str]| {
+        let amplitude = format!("exp(-{name}*x)");
+        let arguments = [
+            "--amplitude",
+            &amplitude,
+            "--oscillator",
+            "cos",
+            "--frequency",
+            "1",
+        ];
+        result(dir.path(), &[&arguments[..], more].concat()).0["value"]
+            .as_f64()
+            .unwrap()
+    };
+    let near = |found: f64, right: f64| (found - right).abs() < 1e-12;
+    assert!(near(damped("a", &["--param", "a=2"]), 0.4));
+    assert!(near(damped("lower", &["--param", "lower=2"]), 0.4));
+    let tail = (-2.0_f64).exp() * (2.0 * 1.0_f64.cos() - 1.0_f64.sin()) / 5.0;
+    assert!(near(damped("b", &["--param", "b=2,a=1"]), tail));
+    assert!(near(damped("b", &["--param", "b=2,lower=1"]), tail));
+    assert!(near(damped("a", &["--param", "a=2,lower=1"]), tail));
+    fs::write(dir.path().join("rows.csv"), "a,lower\n2,1\n2,0\n").unwrap();
+    let arguments = [
+        "--amplitude",
+        "exp(-a*x)",
+        "--oscillator",
+        "cos",
+        "--frequency",
+        "1",
+        "--input",
+        "rows.csv",
+    ];
+    done(
+        dir.path(),
+        &[&arguments[..], &["--output", "r.csv"]].concat(),
+    );
+    let found = results(&dir.path().join("r.csv"));
+    assert!(near(found[0].0, tail) && near(found[1].0, 0.4));
+    let table = fs::read_to_string(dir.path().join("r.csv")).unwrap();
+    assert!(table.lines().next().unwrap().ends_with(",proof,lower,a"));
+    assert!(table.lines().nth(1).unwrap().ends_with(",monotone,1.0,2.0"));
+    fs::remove_file(dir.path().join("r.csv")).unwrap();
+    for (more, why) in [
+        (["--lower", "3"], "the lower limit is given twice"),
+        (["--param", "a=3"], "the parameter 'a' is given twice"),
+        (["--param", "lower=3"], "the lower limit is given twice"),
+    ] {
+        refused(dir.path(), &[&arguments[..], &more].concat(), why);
+    }
+    let damped = ["--family", "damped-cos", "--omega", "1", "--param"];
+    let twice = "the parameter 'lambda' is given twice";
+    refused(
+        dir.path(),
+        &[&damped[..], &["lambda=1,lambda=2"]].concat(),
+        twice,
+    );
+    refused(
+        dir.path(),
+        &[&damped[..], &["lambda=1", "--lambda", "2"]].concat(),
+        twice,
+    );
+}
+
+#[test]
+fn no_valid_result_is_a_failure_and_streams_are_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let cosine = ["--oscillator", "cos", "--frequency", "1"];
+    let bump = [&["--amplitude", "exp(-(x-150)^2)"][..], &cosine].concat();
+    let (found, code) = result(dir.path(), &bump);
+    let right = std::f64::consts::PI.sqrt() * (-0.25_f64).exp() * 150.0_f64.cos();
+    assert!((found["value"].as_f64().unwrap() - right).abs() < 1e-12);
+    assert_eq!((found["proof"].as_str(), code), (Some("monotone"), Some(0)));
+    let (found, code) = result(dir.path(), &[&["--amplitude", "1"][..], &cosine].concat());
+    assert_eq!(
+        (found["status"].as_str(), code),
+        (Some("PREMISE_VIOLATED"), Some(1))
+    );
+    fs::write(dir.path().join("rows.csv"), "p,lower\n1,0\n2,0\n").unwrap();
+    let arguments = [
+        &["longman", "--amplitude", "1/(x^2+p^2)", "--input", "-"][..],
+        &cosine,
+    ]
+    .concat();
+    let run = |more: &[&str]| {
+        let input = fs::File::open(dir.path().join("rows.csv")).unwrap();
+        command::rarefy(dir.path(), &[&arguments[..], more].concat())
+            .stdin(input)
+            .output()
+            .unwrap()
+    };
+    let output = run(&["--output", "-"]);
+    assert!(output.status.success());
+    assert_eq!(text(&output.stdout).lines().count(), 3);
+    let output = run(&["--json"]);
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(object["results"].as_array().unwrap().len(), 2);
+    assert_eq!(object["results"][1]["p"], 2.0);
+    assert_eq!(run(&["--json", "--output", "-"]).status.code(), Some(2));
 }

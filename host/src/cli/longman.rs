@@ -4,11 +4,12 @@ pub(super) mod figures;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::common::{Common, Failure, finite, name_of, whole};
 use super::output::{self, Transaction};
@@ -41,7 +42,7 @@ const SHOWN: usize = 20;
 /// Integrate oscillating functions to infinity, any number at once, each with an error estimate and a status
 ///
 /// The integrand is amplitude * oscillator(frequency * x), a named family, or a whole integrand with its zeros or its half-period. With --input, one
-/// integral for each row of a CSV file with a header: the columns are the parameters, and `a` is the lower limit.
+/// integral for each row of a CSV file with a header: the columns are the parameters, and `lower` is the lower limit.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = long_help())]
 pub(super) struct LongmanArgs {
@@ -91,13 +92,13 @@ pub(super) struct LongmanArgs {
     /// First zero [default: the lower limit plus the half-period]
     #[arg(long, value_name = "Z", value_parser = finite, help_heading = "Integrand", requires = "half_period")]
     first_zero: Option<f64>,
-    /// CSV file of parameters, one integral a row
+    /// CSV file of parameters, one integral a row; - is standard input
     #[arg(long, value_name = "FILE", help_heading = "Integrals")]
     input: Option<PathBuf>,
-    /// Lower limit, where the input has no column `a`
-    #[arg(long, value_name = "A", default_value_t = 0.0, value_parser = number, help_heading = "Integrals")]
-    lower: f64,
-    /// Value of a parameter that the input has no column for, as NAME=VALUE; may be repeated, or separated by commas
+    /// Lower limit, where the input has no column `lower` [default: 0]
+    #[arg(long, value_name = "A", value_parser = number, help_heading = "Integrals")]
+    lower: Option<f64>,
+    /// Value of a parameter that the input has no column for, as NAME=VALUE; may be repeated with other names, or separated by commas
     #[arg(
         long,
         value_name = "NAME=VALUE",
@@ -132,7 +133,7 @@ pub(super) struct LongmanArgs {
     /// What `cargo bench --bench longman` printed: instead of integrals, draws the paper's figures of errors and times into --out
     #[arg(long, value_name = "FILE", conflicts_with_all = ["family", "amplitude", "samples", "integrand", "input", "output"])]
     timings: Option<PathBuf>,
-    /// Where to write the table of results [default: results.csv in --out]
+    /// Where to write the table of results; - is standard output [default: results.csv in --out]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -208,13 +209,15 @@ fn long_help() -> String {
         ".
 
 Results:
-  value,error,status,accelerator,condition, in the order of the rows. error is an estimate of the absolute error; condition times the machine
+  value,error,status,accelerator,condition,proof, in the order of the rows, and then the lower limit and the parameters. error is an estimate of the absolute error; condition times the machine
   epsilon is the relative error that can be attained. Status:
   OK                 the error estimate is within max(atol, rtol |value|)
   PREMISE_VIOLATED   the areas do not alternate, or do not fall to zero: no value
   NOT_CONVERGED      value and honest estimate, beyond the tolerance
   NOT_FINITE         the integrand is not finite inside the range
   INVALID_ARGUMENT   NaN, a frequency that is not positive, boundaries that do not ascend
+  The proof of an OK is `monotone` where derivatives of the amplitude, enclosed in intervals, bound all that lies beyond the areas, and `sampled`
+  where the integrand was looked at there.
 
 ",
     );
@@ -246,9 +249,12 @@ struct Parameters {
     first_zero: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     input: Option<String>,
-    lower: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lower: Option<Value>,
     #[serde(skip_serializing_if = "String::is_empty")]
     param: String,
+    #[serde(flatten)]
+    named: BTreeMap<&'static str, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     areas: Option<usize>,
     gauss: usize,
@@ -267,6 +273,8 @@ struct Parameters {
 pub(super) struct Rows {
     lower: Vec<f64>,
     values: Vec<f64>,
+    /// Whether the limits are a column or a parameter of the input.
+    limited: bool,
     /// Cells that are no numbers: the first one's place, and how many.
     unreadable: Option<(String, usize)>,
 }
@@ -281,6 +289,12 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     let settings = settings(args)?;
     let given = given_parameters(args)?;
     let (task, rows) = problem(args, &given)?;
+    let printed = args.output.as_deref() == Some(Path::new(STREAM));
+    if printed && common.json {
+        return Err(Failure::Usage(
+            "--output - and --json both write to standard output; give one of them".into(),
+        ));
+    }
 
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
@@ -289,11 +303,12 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     let output = args
         .output
         .clone()
+        .filter(|_| !printed)
         .or_else(|| common.out.as_ref().map(|folder| folder.join("results.csv")));
     if let Some(path) = &output {
         files.file(path)?;
     }
-    let parameters = parameters(args, &settings, &given);
+    let parameters = parameters(args, &settings, &rows);
     let mut report = Report::new("longman", &parameters, begun);
     if rows.lower.is_empty() {
         report.warn("the input has no rows: there is nothing to integrate".into());
@@ -311,10 +326,15 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
 
     let outcome = Outcome {
         results: &results,
+        names: task.parameters(),
+        rows: &rows,
         machine: machine.describe(),
         precision: common.precision,
     };
     outcome.report(&mut report, spent);
+    if output.is_none() && common.json {
+        report.set("results", outcome.objects());
+    }
     if let Some(path) = &output {
         report.stage(&mut files, path, &outcome.table()?)?;
     }
@@ -325,9 +345,25 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
             &outcome.plot().png()?,
         )?;
     }
-    report.finish(files, common.out.as_deref(), common, |total, _| {
-        outcome.summary(&title(args), spent, total)
-    })
+    let shown = Common {
+        quiet: common.quiet && !printed,
+        ..common.clone()
+    };
+    let table = if printed {
+        Some(outcome.table()?)
+    } else {
+        None
+    };
+    report.finish(
+        files,
+        common.out.as_deref(),
+        &shown,
+        |total, _| match table {
+            Some(table) => String::from_utf8_lossy(&table).into_owned(),
+            None => outcome.summary(&title(args), spent, total),
+        },
+    )?;
+    outcome.valid()
 }
 
 /// The paper's figures, from the times of the bench.
@@ -400,16 +436,15 @@ fn path_of(path: &Option<PathBuf>) -> Option<String> {
     path.as_ref().map(|p| p.display().to_string())
 }
 
-fn parameters(
-    args: &LongmanArgs,
-    settings: &Settings,
-    given: &BTreeMap<String, f64>,
-) -> Parameters {
+fn parameters(args: &LongmanArgs, settings: &Settings, rows: &Rows) -> Parameters {
     let path = path_of;
-    let param: Vec<String> = given
-        .iter()
-        .map(|(name, v)| format!("{name}={v}"))
-        .collect();
+    // JSON has no NaN and no infinities: as texts the flags take them.
+    let text = |value: f64| match value.is_finite() {
+        true => json!(value),
+        false => json!(value.to_string()),
+    };
+    let lower = (!rows.limited).then(|| args.lower.unwrap_or(0.0));
+    let named = args.named.given();
     Parameters {
         family: args.family.clone(),
         amplitude: args.amplitude.clone(),
@@ -422,8 +457,9 @@ fn parameters(
         half_period: args.half_period,
         first_zero: args.first_zero,
         input: path(&args.input),
-        lower: args.lower,
-        param: param.join(","),
+        lower: lower.map(text),
+        param: args.param.join(","),
+        named: named.map(|(name, value)| (name, text(value))).collect(),
         areas: settings.areas,
         gauss: settings.gauss,
         rtol: settings.rtol,
@@ -448,14 +484,23 @@ fn given_parameters(args: &LongmanArgs) -> std::result::Result<BTreeMap<String, 
                 "--param '{text}' is not of the form NAME=VALUE with a number"
             )));
         };
-        given.insert(name.to_owned(), value);
+        if given.insert(name.to_owned(), value).is_some() {
+            return Err(twice(name, "by --param"));
+        }
     }
-    given.extend(
-        args.named
-            .given()
-            .map(|(name, value)| (name.to_owned(), value)),
-    );
+    for (name, value) in args.named.given() {
+        if given.insert(name.to_owned(), value).is_some() {
+            return Err(twice(name, &format!("by --param and by --{name}")));
+        }
+    }
     Ok(given)
+}
+
+/// One value of two would be ignored.
+fn twice(name: &str, how: &str) -> Failure {
+    Failure::Usage(format!(
+        "the parameter '{name}' is given twice, {how}; give it once"
+    ))
 }
 
 /// The integrals: what is integrated, and a row of parameters for each. `given` are those of the command line.
@@ -463,14 +508,18 @@ pub(super) fn problem(
     args: &LongmanArgs,
     given: &BTreeMap<String, f64>,
 ) -> std::result::Result<(Task, Rows), Failure> {
-    let header = match &args.input {
-        Some(path) => read_header(path)?,
-        None => Vec::new(),
+    let mut input = match &args.input {
+        Some(path) => Some(reader(path)?),
+        None => None,
+    };
+    let header = match (&args.input, &mut input) {
+        (Some(path), Some(reader)) => read_header(path, reader)?,
+        _ => Vec::new(),
     };
     let names = given.keys().chain(&header).map(String::as_str);
     let known: Vec<&str> = names.filter(|name| *name != "x").collect();
     let task = task(args, &known)?;
-    let rows = rows(args, &task, given, &header)?;
+    let rows = rows(args, &task, given, (&header, input))?;
     Ok((task, rows))
 }
 
@@ -589,13 +638,24 @@ pub(super) fn read_zeros(path: &Path) -> Result<Vec<f64>> {
     Ok(zeros)
 }
 
-fn reader(path: &Path) -> Result<csv::Reader<std::fs::File>> {
-    csv::ReaderBuilder::new()
+/// The path that is standard input, or standard output.
+const STREAM: &str = "-";
+
+type Reader = csv::Reader<Box<dyn Read>>;
+
+fn reader(path: &Path) -> Result<Reader> {
+    let source: Box<dyn Read> = if path == Path::new(STREAM) {
+        Box::new(std::io::stdin().lock())
+    } else {
+        let file = std::fs::File::open(path);
+        Box::new(file.map_err(|e| Error::file(path, output::reason(&e)))?)
+    };
+    let mut builder = csv::ReaderBuilder::new();
+    builder
         .trim(csv::Trim::All)
         .flexible(true)
-        .comment(Some(b'#'))
-        .from_path(path)
-        .map_err(|error| csv_error(path, error))
+        .comment(Some(b'#'));
+    Ok(builder.from_reader(source))
 }
 
 fn csv_error(path: &Path, error: csv::Error) -> Error {
@@ -609,8 +669,7 @@ fn csv_error(path: &Path, error: csv::Error) -> Error {
     Error::file(path, format!("{line}{reason}"))
 }
 
-fn read_header(path: &Path) -> Result<Vec<String>> {
-    let mut reader = reader(path)?;
+fn read_header(path: &Path, reader: &mut Reader) -> Result<Vec<String>> {
     let header = reader.headers().map_err(|error| csv_error(path, error))?;
     let names: Vec<String> = header
         .iter()
@@ -636,24 +695,64 @@ enum Origin {
     Flag(f64),
 }
 
-fn rows(
+/// Names of the lower limit where the integrand has no parameter of that name. The second is the older one.
+const LIMITS: [&str; 2] = ["lower", "a"];
+
+/// Where the lower limit comes from: a column or a parameter, if not from its own flag. More than one would leave all but one of them unused.
+fn limit(
     args: &LongmanArgs,
     task: &Task,
     given: &BTreeMap<String, f64>,
     header: &[String],
+) -> std::result::Result<Option<Origin>, Failure> {
+    let mut found: Option<(String, Origin)> = args
+        .lower
+        .map(|value| ("--lower".to_owned(), Origin::Flag(value)));
+    for name in LIMITS {
+        if task.parameters().iter().any(|known| known == name) {
+            continue;
+        }
+        let column = header.iter().position(|column| column == name);
+        let sources = [
+            column.map(|column| (format!("the column '{name}'"), Origin::Column(column))),
+            given
+                .get(name)
+                .map(|value| (format!("the parameter '{name}'"), Origin::Flag(*value))),
+        ];
+        for (source, origin) in sources.into_iter().flatten() {
+            if let Some((other, _)) = &found {
+                return Err(Failure::Usage(format!(
+                    "the lower limit is given twice, by {other} and by {source}; give it once"
+                )));
+            }
+            found = Some((source, origin));
+        }
+    }
+    Ok(found.map(|(_, origin)| origin))
+}
+
+fn rows(
+    args: &LongmanArgs,
+    task: &Task,
+    given: &BTreeMap<String, f64>,
+    (header, input): (&[String], Option<Reader>),
 ) -> std::result::Result<Rows, Failure> {
+    let limit = limit(args, task, given, header)?;
     let mut missing = Vec::new();
     let mut origins = Vec::new();
     for name in task.parameters() {
         let column = header.iter().position(|column| column == name);
         match (column, given.get(name)) {
-            (Some(column), _) => origins.push(Origin::Column(column)),
+            (Some(_), Some(_)) => {
+                return Err(twice(name, "by a column of the input and by a flag"));
+            }
+            (Some(column), None) => origins.push(Origin::Column(column)),
             (None, Some(value)) => origins.push(Origin::Flag(*value)),
             (None, None) => missing.push(name.as_str()),
         }
     }
     for name in given.keys() {
-        if !task.parameters().contains(name) && name != "a" {
+        if !task.parameters().contains(name) && !LIMITS.contains(&name.as_str()) {
             let names = task.parameters().join(", ");
             return Err(Failure::Usage(format!(
                 "the integrand has no parameter '{name}'; it has {}",
@@ -683,34 +782,38 @@ fn rows(
             )),
         });
     }
-    let lower = given.get("a").copied().unwrap_or(args.lower);
-    let Some(path) = &args.input else {
+    let limited = args.lower.is_none() && limit.is_some();
+    let limit = limit.unwrap_or(Origin::Flag(0.0));
+    let (Some(path), Some(mut reader)) = (&args.input, input) else {
+        // Without an input all values are those of flags.
+        let value = |origin: &Origin| match origin {
+            Origin::Flag(value) => *value,
+            Origin::Column(_) => f64::NAN,
+        };
         return Ok(Rows {
-            lower: vec![lower],
-            values: origins
-                .iter()
-                .map(|origin| match origin {
-                    Origin::Flag(value) => *value,
-                    Origin::Column(_) => f64::NAN,
-                })
-                .collect(),
+            lower: vec![value(&limit)],
+            values: origins.iter().map(value).collect(),
+            limited,
             unreadable: None,
         });
     };
-    let limit = header.iter().position(|column| column == "a");
     let mut rows = Rows {
         lower: Vec::new(),
         values: Vec::new(),
+        limited,
         unreadable: None,
     };
-    let mut reader = reader(path)?;
     let mut record = csv::StringRecord::new();
     while reader
         .read_record(&mut record)
         .map_err(|error| csv_error(path, error))?
     {
         let line = record.position().map_or(0, csv::Position::line);
-        let mut cell = |column: usize| {
+        let mut cell = |origin: &Origin| {
+            let column = match origin {
+                Origin::Flag(value) => return *value,
+                Origin::Column(column) => *column,
+            };
             let text = record.get(column).unwrap_or_default();
             text.parse().unwrap_or_else(|_| {
                 let name = header.get(column).map_or("", String::as_str);
@@ -719,12 +822,9 @@ fn rows(
                 f64::NAN
             })
         };
-        rows.lower.push(limit.map_or(lower, &mut cell));
+        rows.lower.push(cell(&limit));
         for origin in &origins {
-            rows.values.push(match origin {
-                Origin::Column(column) => cell(*column),
-                Origin::Flag(value) => *value,
-            });
+            rows.values.push(cell(origin));
         }
     }
     Ok(rows)
@@ -757,8 +857,34 @@ fn integrate(
     Ok(results)
 }
 
+/// Columns of a result, before those of its parameters.
+const COLUMNS: [&str; 6] = [
+    "value",
+    "error",
+    "status",
+    "accelerator",
+    "condition",
+    "proof",
+];
+
+/// A result in JSON, which has no NaN: a number that is not finite is null.
+fn object(result: &Integral) -> serde_json::Map<String, Value> {
+    let values = [
+        json!(result.value),
+        json!(result.error),
+        json!(result.status.name()),
+        json!(result.accelerator.name()),
+        json!(result.condition),
+        json!(result.proof.name()),
+    ];
+    COLUMNS.map(str::to_owned).into_iter().zip(values).collect()
+}
+
 struct Outcome<'a> {
     results: &'a [Integral],
+    /// Names of the parameters, and their values.
+    names: &'a [String],
+    rows: &'a Rows,
     machine: String,
     precision: Precision,
 }
@@ -781,34 +907,76 @@ impl Outcome<'_> {
         let rate = self.results.len() as f64 / spent.as_secs_f64();
         report.set("integrals_per_second", rate);
         if let [result] = self.results {
-            // JSON has no NaN: what is not finite is null.
-            report.set(
-                "result",
-                json!({
-                    "value": result.value,
-                    "error": result.error,
-                    "status": result.status.name(),
-                    "accelerator": result.accelerator.name(),
-                    "condition": result.condition,
-                }),
-            );
+            report.set("result", object(result));
         }
     }
 
+    /// Fails where there are integrals and none of them is OK.
+    fn valid(&self) -> std::result::Result<(), Failure> {
+        if self.results.is_empty() || self.results.iter().any(|r| r.status == Status::Ok) {
+            return Ok(());
+        }
+        let counts = self.counts().into_iter().filter(|(_, count)| *count > 0);
+        let counts: Vec<String> = counts
+            .map(|(status, count)| format!("{count} {}", status.name()))
+            .collect();
+        Err(Error::Numerical(format!("no integral is OK: {}", counts.join(", "))).into())
+    }
+
+    /// Columns of the parameters: the lower limit first, by a name that no other column has.
+    fn inputs(&self) -> Vec<String> {
+        let taken = |name: &str| self.names.iter().any(|known| known == name);
+        let free = LIMITS.into_iter().find(|name| !taken(name));
+        let mut columns = vec![free.unwrap_or("lower limit").to_owned()];
+        columns.extend(
+            self.names
+                .iter()
+                .map(|name| match COLUMNS.contains(&name.as_str()) {
+                    true => format!("parameter {name}"),
+                    false => name.clone(),
+                }),
+        );
+        columns
+    }
+
+    /// Values of the columns of the parameters in a row.
+    fn inputs_of(&self, row: usize) -> impl Iterator<Item = f64> + '_ {
+        let count = self.names.len();
+        let values = &self.rows.values[row * count..(row + 1) * count];
+        std::iter::once(self.rows.lower[row]).chain(values.iter().copied())
+    }
+
     fn table(&self) -> Result<Vec<u8>> {
-        let rows = self.results.iter().map(|r| {
-            (
+        let mut columns: Vec<String> = COLUMNS.map(str::to_owned).to_vec();
+        columns.extend(self.inputs());
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let rows = self.results.iter().enumerate().map(|(i, r)| {
+            let own = (
                 r.value,
                 r.error,
                 r.status.name(),
                 r.accelerator.name(),
                 r.condition,
-            )
+                r.proof.name(),
+            );
+            (own, self.inputs_of(i).collect::<Vec<f64>>())
         });
-        output::table(
-            &["value", "error", "status", "accelerator", "condition"],
-            rows,
-        )
+        output::table(&columns, rows)
+    }
+
+    /// The rows of the table as objects.
+    fn objects(&self) -> Vec<serde_json::Map<String, Value>> {
+        let inputs = self.inputs();
+        let rows = self.results.iter().enumerate().map(|(i, r)| {
+            let mut row = object(r);
+            let values = inputs
+                .iter()
+                .cloned()
+                .zip(self.inputs_of(i).map(|v| json!(v)));
+            row.extend(values);
+            row
+        });
+        rows.collect()
     }
 
     /// Relative error estimates against condition numbers, the largest of each fortieth of a decade: what lies on the dashed line could not be
@@ -883,6 +1051,7 @@ impl Outcome<'_> {
             lines.push(format!("  status        {}", r.status));
             lines.push(format!("  accelerator   {}", r.accelerator));
             lines.push(format!("  condition     {:.4e}", r.condition));
+            lines.push(format!("  proof         {}", r.proof));
         } else {
             if count <= SHOWN {
                 lines.push(format!(

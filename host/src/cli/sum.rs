@@ -39,7 +39,11 @@ Examples:
 #[command(after_help = SUM_EXAMPLES)]
 pub(super) struct SumArgs {
     /// Numbers: a .npy array, or text with a decimal number a line; - is standard input
-    file: PathBuf,
+    #[arg(required_unless_present = "input")]
+    file: Option<PathBuf>,
+    /// The same as FILE
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    input: Option<PathBuf>,
     /// Sum the magnitudes |x|
     #[arg(long, conflicts_with_all = ["squares", "norm", "mean"])]
     abs: bool,
@@ -64,10 +68,15 @@ pub(super) struct SumArgs {
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = DOT_EXAMPLES)]
 pub(super) struct DotArgs {
-    /// First factors: a .npy array, or text with a decimal number a line
-    x: PathBuf,
+    /// First factors: a .npy array, or text with a decimal number a line; - is standard input
+    #[arg(required_unless_present = "input")]
+    x: Option<PathBuf>,
     /// Second factors
-    y: PathBuf,
+    #[arg(required_unless_present = "input")]
+    y: Option<PathBuf>,
+    /// A file of factors that X and Y do not name, after those that they do; may be repeated
+    #[arg(long, value_name = "FILE")]
+    input: Vec<PathBuf>,
     #[command(flatten)]
     result: ResultArgs,
     #[command(flatten)]
@@ -83,6 +92,9 @@ pub(super) struct ResultArgs {
     /// Also print the exact value before rounding, in full
     #[arg(long)]
     exact: bool,
+    /// Where to write the result; - is standard output [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
 /// What is computed of a file.
@@ -147,18 +159,20 @@ pub(super) fn run_sum(args: &SumArgs) -> std::result::Result<(), Failure> {
         SumArgs { mean: true, .. } => Quantity::Mean,
         _ => Quantity::Sum,
     };
-    run("sum", quantity, &[&args.file], &args.result, &args.common)
+    let files: Vec<&PathBuf> = args.file.iter().chain(&args.input).collect();
+    run("sum", quantity, &files, &args.result, &args.common)
 }
 
 /// Runs `rarefy dot`.
 pub(super) fn run_dot(args: &DotArgs) -> std::result::Result<(), Failure> {
-    run(
-        "dot",
-        Quantity::Dot,
-        &[&args.x, &args.y],
-        &args.result,
-        &args.common,
-    )
+    let files: Vec<&PathBuf> = args.x.iter().chain(&args.y).chain(&args.input).collect();
+    if files.len() != 2 {
+        return Err(Failure::Usage(format!(
+            "a dot product needs two files, X and Y, not {}",
+            files.len()
+        )));
+    }
+    run("dot", Quantity::Dot, &files, &args.result, &args.common)
 }
 
 fn run(
@@ -173,6 +187,11 @@ fn run(
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
         files.run_folder(folder, common.overwrite)?;
+    }
+    let output = result.output.as_deref();
+    let output = output.filter(|path| *path != Path::new("-"));
+    if let Some(path) = output {
+        files.file(path)?;
     }
     if paths.iter().filter(|path| *path == &Path::new("-")).count() > 1 {
         return Err(Failure::Usage(
@@ -212,9 +231,12 @@ fn run(
     if let (true, Some(exact)) = (result.exact, &answer.exact) {
         text = format!("{text}\n{exact}");
     }
+    if let Some(path) = output {
+        report.stage(&mut files, path, format!("{text}\n").as_bytes())?;
+    }
     // The value is what was asked for, not a summary.
     let common = Common {
-        quiet: false,
+        quiet: output.is_some(),
         ..common.clone()
     };
     report.finish(files, common.out.as_deref(), &common, |_, _| text)

@@ -7,8 +7,11 @@ use rarefy_kernels::longman::functions::Functions;
 use super::expression::Evaluator;
 use super::far::{amplitude_vanishes, integrand_vanishes};
 use super::head::{head_of, head_rounding};
+use super::integrate::AREAS;
 use super::oscillator::{DIVISIONS, Oscillator, PhaseTable, Start};
 use super::panels::{Place, Rounding, kronrod_sum, resolved};
+use super::proof::function::Function as Enclosed;
+use super::proof::interval::Interval;
 use super::quadrature::{Estimate, Kronrod, Node};
 
 /// Values are nearer to the integrand's than this in units of its magnitude.
@@ -37,6 +40,10 @@ pub(super) trait Function {
     /// The value and the bound far beyond the areas, with all digits that can be had.
     fn far(&mut self, x: f64) -> (f64, f64) {
         self.with_error(x)
+    }
+    /// The function over ranges, where it can be enclosed.
+    fn enclosed(&self) -> Option<Enclosed<'_>> {
+        None
     }
 }
 
@@ -82,6 +89,10 @@ impl<T: Functions> Function for Farsighted<'_, T> {
     }
     fn far(&mut self, x: f64) -> (f64, f64) {
         self.far.with_error(x)
+    }
+    fn enclosed(&self) -> Option<Enclosed<'_>> {
+        let parameters: Vec<Interval> = self.far.parameters().map(Interval::point).collect();
+        Enclosed::new(self.far.program(), &parameters)
     }
 }
 
@@ -166,6 +177,7 @@ impl<'a, G: Function> Oscillating<'a, G> {
         let table = match oscillator {
             Oscillator::BesselJ(nu) => {
                 // Areas that lie in the table of phase 0 are taken from there.
+                let areas = areas.min(*AREAS.end());
                 let table = PhaseTable::get(oscillator, points, areas);
                 if from > 0.0 {
                     let first = zeros.first().copied().unwrap_or(f64::INFINITY);
@@ -190,6 +202,12 @@ impl<'a, G: Function> Oscillating<'a, G> {
             offset,
             start,
         }
+    }
+
+    /// The first boundary and the last one, in phase.
+    pub(super) fn ends(&self) -> (f64, f64) {
+        let end = |zero: Option<&f64>| zero.copied().unwrap_or(0.0);
+        (end(self.zeros.first()), end(self.zeros.last()))
     }
 }
 

@@ -15,6 +15,8 @@ use super::accelerate::{
 };
 use super::areas::{Area, Areas, RESOLVED};
 use super::oscillator::DIVISIONS;
+use super::proof::Proof;
+use super::proof::tail::Tail;
 
 /// An integral: its value and how far it can be believed.
 ///
@@ -37,6 +39,9 @@ pub struct Integral {
     /// (|head| + sum c_k V_k)/|value|: the relative error that can be attained is this times the machine epsilon.
     #[serde(with = "crate::serial::or_nan")]
     pub condition: f64,
+    /// Why an OK is believed.
+    #[serde(default)]
+    pub proof: Proof,
 }
 
 /// What a kernel knows by a number goes by its name.
@@ -79,6 +84,27 @@ impl Integral {
             status,
             accelerator: Accelerator::None,
             condition: f64::NAN,
+            proof: Proof::None,
+        }
+    }
+
+    /// The same value without a status to rely on.
+    pub(super) fn unproven(self) -> Self {
+        match self.status {
+            Status::Ok => Self {
+                status: Status::NotConverged,
+                error: f64::INFINITY,
+                ..self
+            },
+            _ => self,
+        }
+    }
+
+    /// With the proof of an OK.
+    pub(super) fn proven(self, proof: Proof) -> Self {
+        match self.status {
+            Status::Ok => Self { proof, ..self },
+            _ => self,
         }
     }
 }
@@ -95,7 +121,7 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    fn tolerance(&self, value: f64) -> f64 {
+    pub(super) fn tolerance(&self, value: f64) -> f64 {
         self.absolute.max(self.relative * value.abs())
     }
 }
@@ -109,6 +135,8 @@ const NEGLIGIBLE: f64 = 1e-18;
 /// Head and areas that were computed.
 pub(super) struct Computed {
     head: Area,
+    /// Areas that have been added to the head.
+    folded: usize,
     areas: Vec<Area>,
 }
 
@@ -118,6 +146,7 @@ impl Computed {
         let head = source.head(demand.accuracy.max(1e-15));
         let mut computed = Self {
             head,
+            folded: 0,
             areas: Vec::with_capacity(count),
         };
         computed.extend(source, count);
@@ -126,7 +155,7 @@ impl Computed {
 
     /// Computes more areas.
     pub(super) fn extend(&mut self, source: &mut dyn Areas, count: usize) {
-        for k in self.areas.len()..count {
+        for k in self.folded + self.areas.len()..count {
             self.areas.push(source.area(k, 0));
         }
         for k in 0..self.areas.len() {
@@ -142,7 +171,7 @@ impl Computed {
             return 0.0;
         };
         let change = (next / here).ln().abs();
-        let noise = 0.5 * source.roundoff() * source.distance(k) * change * here;
+        let noise = 0.5 * source.roundoff() * source.distance(self.folded + k) * change * here;
         if noise.is_finite() { noise } else { 0.0 }
     }
 
@@ -197,10 +226,15 @@ impl Computed {
     /// Divides the areas whose quadrature error is above their noise, above roundoff, and above their share of the tolerance. Returns the number of areas up to
     /// the last one that equal panels do not resolve: there the integrand has a step or a kink, and the areas before are none of the same law as those beyond.
     fn refine(&mut self, source: &mut dyn Areas, demand: &Demand) -> usize {
-        let count = self.areas.len() as f64;
         let values: Vec<f64> = self.areas.iter().map(|a| a.value.abs()).collect();
         let sign = self.areas.first().map_or(1.0, |a| a.value.signum());
         let guess = self.head.value + sign * weighted(Weights::get().euler(values.len()), &values);
+        self.refine_for(source, demand, guess)
+    }
+
+    /// The same for an integral of about this value.
+    fn refine_for(&mut self, source: &mut dyn Areas, demand: &Demand, guess: f64) -> usize {
+        let count = self.areas.len() as f64;
         // A guess that cancels must not ask for what cannot be had.
         let share = 0.03 * demand.tolerance(guess) / count;
         let floor = demand.accuracy.max(f64::EPSILON) * self.scale() / count;
@@ -212,7 +246,7 @@ impl Computed {
                 if !unsettled(&old) || old.level >= level {
                     break;
                 }
-                let mut new = source.area(k, level);
+                let mut new = source.area(self.folded + k, level);
                 new.slope = old.slope;
                 // Two levels that differ by more than the finer one admits show that its estimate is too good.
                 let change = (new.value - old.value).abs();
@@ -223,7 +257,7 @@ impl Computed {
             }
             let area = self.areas[k];
             if unsettled(&area) && area.level < RESOLVED {
-                self.areas[k] = source.resolve(k, area, share.max(floor));
+                self.areas[k] = source.resolve(self.folded + k, area, share.max(floor));
             }
         }
         let rough = |area: &Area| area.level == RESOLVED || unsettled(area);
@@ -261,7 +295,7 @@ impl Computed {
     }
 
     /// Areas far out that are below this are nothing.
-    fn nothing(&self, source: &dyn Areas) -> f64 {
+    pub(super) fn nothing(&self, source: &dyn Areas) -> f64 {
         1e-3 * source.roundoff() * self.scale()
     }
 
@@ -285,7 +319,8 @@ impl Computed {
         // The exponent of the decay, area by area. Where it falls, its limit must stay above zero.
         let exponents: Vec<f64> = (p..last)
             .map(|k| {
-                let ratio = (source.distance(k + 1) - 0.5) / (source.distance(k) - 0.5);
+                let distance = |k: usize| source.distance(self.folded + k) - 0.5;
+                let ratio = distance(k + 1) / distance(k);
                 (v[k] / v[k + 1]).ln() / ratio.ln()
             })
             .collect();
@@ -295,6 +330,100 @@ impl Computed {
         );
         let exponent = limit(&exponents);
         end < middle && exponent.error < 1e-3 && exponent.value <= 10.0 * exponent.error
+    }
+
+    /// Areas that are computed.
+    pub(super) fn count(&self) -> usize {
+        self.folded + self.areas.len()
+    }
+
+    /// What head and areas together may be off by.
+    pub(super) fn error(&self) -> f64 {
+        self.head.error() + self.areas.iter().map(Area::error).sum::<f64>()
+    }
+
+    /// Whether all that was seen of the integrand is zero.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.scale() < f64::MIN_POSITIVE
+    }
+
+    /// Adds the areas before number `count` to the head, so that the accelerators begin there.
+    pub(super) fn fold(&mut self, source: &mut dyn Areas, count: usize, demand: &Demand) {
+        self.extend(source, count);
+        let guess = self.sum();
+        self.refine_for(source, demand, guess);
+        let errors: f64 = self.areas.iter().map(Area::error).sum();
+        self.head.value = self.sum();
+        self.head.floor += errors;
+        self.folded += self.areas.len();
+        self.areas.clear();
+    }
+
+    /// Head and all areas, with the correction that makes the sum exact.
+    pub(super) fn sum(&self) -> f64 {
+        let (mut sum, mut lost) = (self.head.value, 0.0);
+        for area in &self.areas {
+            let next = sum + area.value;
+            let part = next - sum;
+            lost += (sum - (next - part)) + (area.value - part);
+            sum = next;
+        }
+        sum + lost
+    }
+
+    /// Computes areas up to `count`, each to its share of the tolerance of an integral with this tail.
+    pub(super) fn extend_to(
+        &mut self,
+        source: &mut dyn Areas,
+        count: usize,
+        (tail, demand): (&Tail, &Demand),
+    ) {
+        self.extend(source, count);
+        let guess = self.sum() + tail.value;
+        self.refine_for(source, demand, guess);
+    }
+
+    /// The verdict with a tail that is known: `found`, if its value is the sum of all areas and the tail, to within what that may be off by, or else that sum.
+    pub(super) fn with_tail(&self, found: Integral, tail: &Tail, demand: &Demand) -> Integral {
+        if !self.finite() {
+            return Integral::without_value(Status::NotFinite);
+        }
+        let value = self.sum() + tail.value;
+        let areas: f64 = self.areas.iter().map(Area::error).sum();
+        let error = self.head.error() + areas + self.roundoff() + tail.error;
+        let sizes = self.areas.iter().map(|a| a.value.abs()).sum::<f64>();
+        let magnitude = self.head.value.abs() + sizes + tail.value.abs();
+        let whole = Integral {
+            value,
+            error,
+            status: status(error, value, demand),
+            accelerator: Accelerator::Direct,
+            condition: condition(magnitude, value),
+            proof: Proof::None,
+        };
+        if found.status != Status::Ok {
+            let worse = whole.status != Status::Ok && whole.error >= found.error;
+            let keeps = whole.status != Status::Ok && found.status == Status::PremiseViolated;
+            let best = if worse || keeps { found } else { whole };
+            return best.proven(Proof::Monotone);
+        }
+        let gap = (found.value - value).abs();
+        // Areas and their errors are the same in both.
+        let known = areas + tail.error;
+        let error = if gap <= found.error + known {
+            found.error.max(gap - known)
+        } else {
+            gap + known
+        };
+        let compared = Integral {
+            error,
+            status: status(error, found.value, demand),
+            ..found
+        };
+        let better = compared.status == Status::Ok
+            || whole.status != Status::Ok && compared.error <= whole.error;
+        let best = if better { compared } else { whole };
+        best.proven(Proof::Monotone)
     }
 
     /// The sum of the areas themselves, all from `count` on being negligible.
@@ -313,6 +442,7 @@ impl Computed {
             status: status(error, value, demand),
             accelerator: Accelerator::Direct,
             condition: condition(magnitude, value),
+            proof: Proof::None,
         }
     }
 
@@ -363,6 +493,7 @@ impl Computed {
             status: status(error, best.value, demand),
             accelerator: best.accelerator,
             condition: condition(best.magnitude, best.value),
+            proof: Proof::None,
         }
     }
 

@@ -1,11 +1,16 @@
 //! One integral: what is asked, and the calls that answer it.
 
+use std::f64::consts::{FRAC_2_PI, PI};
+
 use rarefy_kernels::longman::Status;
 use serde::{Deserialize, Serialize};
 
-use super::areas::{Accuracy, Exponent, Function, Oscillating, Plain};
+use super::areas::{Accuracy, Areas, Exponent, Function, Oscillating, Plain};
 use super::driver::{Computed, Demand, Integral};
 use super::oscillator::Oscillator;
+use super::proof::Proof;
+use super::proof::beyond::Beyond;
+use super::proof::sampled::{BEFORE, SAMPLES, last_feature};
 use super::quadrature::{GAUSS_POINTS, Kronrod};
 use crate::backend::Precision;
 use crate::error::{Error, Result};
@@ -15,6 +20,9 @@ pub const AREAS: std::ops::RangeInclusive<usize> = 8..=64;
 
 /// Largest phase of a lower limit: beyond, neighbouring numbers are further apart than a hundredth of a half period.
 pub(super) const MOST_PHASE: f64 = 1e13;
+
+/// Most half periods beyond the areas that are sampled.
+const MOST_BEYOND: usize = 1 << 16;
 
 /// How an integral is computed, and when its value is good enough.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +46,8 @@ pub struct Settings {
     pub head_exponent: Option<f64>,
     /// Whether Levin's u transformation and Wynn's epsilon algorithm are tried too.
     pub nonlinear: bool,
+    /// Half periods beyond the areas at which an integrand is sampled twice that cannot be enclosed in intervals: a closure, samples, a whole integrand.
+    pub beyond: usize,
 }
 
 impl Default for Settings {
@@ -52,6 +62,7 @@ impl Default for Settings {
             roundoff: f64::EPSILON,
             head_exponent: None,
             nonlinear: false,
+            beyond: 512,
         }
     }
 }
@@ -82,6 +93,13 @@ impl Settings {
                 return refuse("the number of areas is", "from 8 to 64", &areas);
             }
             _ => {}
+        }
+        if self.beyond > MOST_BEYOND {
+            return refuse(
+                "the number of half periods beyond the areas is",
+                "up to 65536",
+                &self.beyond,
+            );
         }
         if !GAUSS_POINTS.contains(&self.gauss) {
             return refuse("the number of Gauss points is", "from 2 to 64", &self.gauss);
@@ -268,20 +286,90 @@ pub(super) fn oscillating(
         settings.exponent(),
     );
     let mut computed = Computed::new(&mut source, start, &demand);
-    let found = computed.judge(&mut source, &demand);
-    if start == most || !worth_more(found.status) {
+    let mut found = computed.judge(&mut source, &demand);
+    if start < most && worth_more(found.status) {
+        source = Oscillating::new(
+            &mut amplitude,
+            (oscillator, omega),
+            lower,
+            (most, settings.gauss),
+            precise,
+            settings.exponent(),
+        );
+        computed.extend(&mut source, most);
+        found = better(found, computed.judge(&mut source, &demand));
+    }
+    if !(found.status == Status::Ok || worth_more(found.status)) {
         return Ok(found);
     }
-    let mut source = Oscillating::new(
-        &mut amplitude,
-        (oscillator, omega),
-        lower,
-        (most, settings.gauss),
-        precise,
-        settings.exponent(),
-    );
-    computed.extend(&mut source, most);
-    Ok(better(found, computed.judge(&mut source, &demand)))
+    let (first, last) = source.ends();
+    let beyond = Beyond {
+        first,
+        last,
+        nothing: computed.nothing(&source),
+        found,
+        guess: computed.sum(),
+    };
+    if amplitude.enclosed().is_none() {
+        // Samples of the amplitude beyond the last area, each as an area.
+        let step = PI / SAMPLES as f64;
+        let begin = (last - PI * BEFORE as f64).max(first);
+        let looks = (settings.beyond + BEFORE) * SAMPLES;
+        let envelope = |phase: f64| match oscillator {
+            Oscillator::BesselJ(_) => (FRAC_2_PI / phase).sqrt(),
+            Oscillator::Cos | Oscillator::Sin => 1.0,
+        };
+        let samples: Vec<f64> = (0..looks)
+            .map(|i| begin + step * (i as f64 + 0.5))
+            .map(|phase| PI / omega * envelope(phase) * amplitude.at(phase / omega))
+            .collect();
+        let features = Features {
+            computed: &mut computed,
+            demand: &demand,
+            found,
+            start,
+        };
+        let noise = (4.0 * accuracy, PI / omega * settings.absolute_accuracy);
+        let areas = ((last - begin) / PI).round() as usize;
+        return Ok(match features.last(&samples, noise, SAMPLES) {
+            Some(end) => {
+                let count = (features.computed.count() + end).saturating_sub(areas);
+                let mut source = Oscillating::new(
+                    &mut amplitude,
+                    (oscillator, omega),
+                    lower,
+                    (count + start, settings.gauss),
+                    precise,
+                    settings.exponent(),
+                );
+                features.beyond(&mut source, count, settings.beyond)
+            }
+            None => features.none(),
+        });
+    }
+    // A tail does not mend what the areas themselves are off by.
+    if found.status != Status::Ok && computed.error() > demand.tolerance(computed.sum()) {
+        return Ok(found);
+    }
+    let wave = (oscillator, omega);
+    let place = (phase, computed.count());
+    let Some((count, tail)) = beyond.tail(&mut amplitude, wave, place, &demand) else {
+        return Ok(found.unproven());
+    };
+    if count > computed.count() {
+        let mut source = Oscillating::new(
+            &mut amplitude,
+            wave,
+            lower,
+            (count, settings.gauss),
+            precise,
+            settings.exponent(),
+        );
+        computed.extend_to(&mut source, count, (&tail, &demand));
+        // What the accelerator knew ends before the feature.
+        found = found.unproven();
+    }
+    Ok(computed.with_tail(found, &tail, &demand))
 }
 
 /// Integral of f(x) from `lower` to infinity, between given boundaries.
@@ -345,13 +433,110 @@ pub(super) fn between(
         exponent: settings.exponent(),
     };
     let mut computed = Computed::new(&mut source, start, &demand);
-    let found = computed.judge(&mut source, &demand);
-    if start == most || !worth_more(found.status) {
-        return Ok(found);
+    let mut found = computed.judge(&mut source, &demand);
+    if start < most && worth_more(found.status) {
+        computed.extend(&mut source, most);
+        found = better(found, computed.judge(&mut source, &demand));
     }
-    computed.extend(&mut source, most);
-    Ok(better(found, computed.judge(&mut source, &demand)))
+    let Boundaries::HalfPeriod { half_period, .. } = *boundaries else {
+        // Nothing is known of the integrand's zeros further out.
+        let features = Features {
+            computed: &mut computed,
+            demand: &demand,
+            found,
+            start,
+        };
+        return Ok(features.none());
+    };
+    // Two sequences of samples a half period apart, whose signs alternate.
+    let count = computed.count();
+    let begin = count.saturating_sub(BEFORE);
+    let Some(&edge) = source.boundaries.get(begin) else {
+        return Ok(found);
+    };
+    let mut sequences = [0.25, 0.75].map(|part| {
+        let mut sign = -half_period;
+        let place = |k: usize| edge + (k as f64 + part) * half_period;
+        let samples = (0..settings.beyond + BEFORE).map(|k| {
+            sign = -sign;
+            sign * source.integrand.at(place(k))
+        });
+        samples.collect::<Vec<f64>>()
+    });
+    let features = Features {
+        computed: &mut computed,
+        demand: &demand,
+        found,
+        start,
+    };
+    let phase = source.accuracy.argument * (edge / half_period + settings.beyond as f64).abs();
+    let noise = (
+        4.0 * (accuracy + phase),
+        half_period * settings.absolute_accuracy,
+    );
+    let ends = sequences
+        .iter_mut()
+        .filter_map(|samples| features.last(samples, noise, 1));
+    let Some(end) = ends.max() else {
+        return Ok(features.none());
+    };
+    let count = begin + end;
+    let Some(points) = boundaries.from(lower, count + start + 1) else {
+        return Ok(found.unproven());
+    };
+    source.boundaries = points;
+    Ok(features.beyond(&mut source, count, settings.beyond))
 }
+
+/// An integral whose integrand was sampled beyond its areas.
+struct Features<'a> {
+    computed: &'a mut Computed,
+    demand: &'a Demand,
+    found: Integral,
+    start: usize,
+}
+
+impl Features<'_> {
+    /// The half period in which the last feature of the samples ends, from the first sample on.
+    fn last(&self, samples: &[f64], noise: (f64, f64), each: usize) -> Option<usize> {
+        let threshold = if self.computed.is_nothing() {
+            0.0
+        } else {
+            match self.found.status {
+                Status::Ok => self
+                    .found
+                    .error
+                    .max(THRESHOLD * self.demand.tolerance(self.found.value)),
+                _ => return None,
+            }
+        };
+        let end = last_feature(samples, threshold, noise)?;
+        Some(end.div_ceil(each))
+    }
+
+    /// The verdict where there is no feature.
+    fn none(&self) -> Integral {
+        if self.found.status == Status::Ok && self.computed.is_nothing() {
+            // A function that is zero wherever it was looked at may be anything.
+            return Integral::without_value(Status::PremiseViolated);
+        }
+        self.found.proven(Proof::Sampled)
+    }
+
+    /// The verdict with the areas before number `count` added to the head.
+    fn beyond(self, source: &mut dyn Areas, count: usize, most: usize) -> Integral {
+        if count > self.computed.count() + most {
+            return self.found.unproven();
+        }
+        self.computed.fold(source, count, self.demand);
+        self.computed.extend(source, count + self.start);
+        let found = self.computed.judge(source, self.demand);
+        found.proven(Proof::Sampled)
+    }
+}
+
+/// Part of the tolerance up to which what samples show beyond the areas is nothing.
+const THRESHOLD: f64 = 0.25;
 
 /// Whether more areas may lead to a value.
 fn worth_more(status: Status) -> bool {

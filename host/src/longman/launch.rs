@@ -7,6 +7,8 @@ use super::driver::Integral;
 use super::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Verdict};
 use super::integrate::Settings;
 use super::oscillator::Oscillator;
+use super::proof::Proof;
+use super::proof::shared::{self, Item};
 use super::task::{Form, Kind, LEAST_SINGLE, Quantity, Task};
 use crate::backend::Precision;
 use crate::error::Result;
@@ -45,9 +47,10 @@ pub(super) fn integrate<M: Machine>(
             Precision::F64 => judge::<M, f64>(task, machine, &group, values, settings)?,
             Precision::F32 => judge::<M, f32>(task, machine, &group, values, settings)?,
         };
+        let proven = prove(task, &group, values, &verdicts, settings);
         // More areas may still lead to a value, or f64.
         let more = settings.areas.is_none();
-        let known = |verdict: &Option<Verdict>| {
+        let known = |i: usize, verdict: &Option<Verdict>| {
             verdict
                 .filter(|v| v.status == Status::Ok || !(more || precision == Precision::F32))
                 .filter(|v| precision == Precision::F64 || v.value.abs() >= LEAST_SINGLE)
@@ -57,16 +60,19 @@ pub(super) fn integrate<M: Machine>(
                     status: verdict.status,
                     accelerator: verdict.accelerator,
                     condition: verdict.condition,
+                    proof: Proof::None,
                 })
+                .filter(|found| found.status != Status::Ok || proven[i])
+                .map(|found| found.proven(Proof::Monotone))
         };
         if group.rows.len() == results.len() {
-            let pairs = results.par_iter_mut().zip(&verdicts);
+            let pairs = results.par_iter_mut().zip(&verdicts).enumerate();
             pairs
                 .with_min_len(PARALLEL)
-                .for_each(|(result, verdict)| *result = known(verdict));
+                .for_each(|(i, (result, verdict))| *result = known(i, verdict));
         } else {
-            for (row, verdict) in group.rows.iter().zip(&verdicts) {
-                results[*row] = known(verdict);
+            for (i, (row, verdict)) in group.rows.iter().zip(&verdicts).enumerate() {
+                results[*row] = known(i, verdict);
             }
         }
     }
@@ -153,6 +159,58 @@ fn groups(task: &Task, lower: &[f64], values: &[f64], settings: &Settings) -> Re
         groups.retain(|group| group.rows.len() >= FEW);
     }
     Ok(groups)
+}
+
+/// Which of the verdicts that are OK have a tail without a feature beyond their areas. The others the CPU computes, with areas over what is there.
+///
+/// Rows are split by their parameters until one proof with intervals for parameters serves all rows of a part: of a million rows a part has hundreds.
+fn prove(
+    task: &Task,
+    group: &Group,
+    values: &[f64],
+    verdicts: &[Option<Verdict>],
+    settings: &Settings,
+) -> Vec<bool> {
+    let mut proven = vec![false; group.rows.len()];
+    let Form::Oscillating { amplitude, .. } = &task.form else {
+        return proven;
+    };
+    let oscillator = match group.oscillation {
+        Oscillation::Bessel(nu) => Oscillator::BesselJ(nu),
+        Oscillation::Sin => Oscillator::Sin,
+        _ => Oscillator::Cos,
+    };
+    let (areas, _) = settings.counts();
+    let Some(&last) = oscillator.zeros_beyond(0.0, areas + 1).last() else {
+        return proven;
+    };
+    let count = task.parameters().len();
+    let row = |i: usize| -> Vec<f64> {
+        let row = &values[group.rows[i] * count..][..count];
+        let places = amplitude.places.iter();
+        places.map(|place| row[*place]).collect()
+    };
+    let candidates: Vec<usize> = (0..group.rows.len())
+        .filter(|i| verdicts[*i].is_some_and(|v| v.status == Status::Ok))
+        .collect();
+    let items: Vec<Item> = candidates
+        .par_iter()
+        .with_min_len(PARALLEL)
+        .filter_map(|&i| {
+            let verdict = verdicts[i]?;
+            let tolerance = settings.atol.max(settings.rtol * verdict.value.abs());
+            Some(Item {
+                index: i,
+                omega: group.frequencies[i],
+                tolerance,
+                parameters: row(i),
+            })
+        })
+        .collect();
+    for index in shared::prove(&amplitude.program, oscillator, last, items) {
+        proven[index] = true;
+    }
+    proven
 }
 
 /// The kernel of an amplitude, and where its parameters come from.

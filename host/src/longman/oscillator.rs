@@ -131,6 +131,19 @@ impl TryFrom<String> for Oscillator {
     }
 }
 
+impl Oscillator {
+    /// Sign after a zero; 1 for Bessel functions.
+    pub(super) fn sign_after(self, zero: f64) -> f64 {
+        let parity = match self {
+            // cos is negative after pi/2, sin positive after 0.
+            Self::Cos => (zero / PI - 0.5).round() + 1.0,
+            Self::Sin => (zero / PI).round(),
+            Self::BesselJ(_) => 0.0,
+        };
+        if parity % 2.0 == 0.0 { 1.0 } else { -1.0 }
+    }
+}
+
 impl From<Oscillator> for String {
     fn from(oscillator: Oscillator) -> Self {
         oscillator.to_string()
@@ -307,13 +320,7 @@ impl PhaseTable {
 
     /// Sign of the oscillator after the zero `low`; 1 for Bessel functions, whose values have theirs.
     pub(super) fn sign(&self, low: f64) -> f64 {
-        let parity = match self.oscillator {
-            // cos is negative after pi/2, sin positive after 0.
-            Oscillator::Cos => (low / PI - 0.5).round() + 1.0,
-            Oscillator::Sin => (low / PI).round(),
-            Oscillator::BesselJ(_) => 0.0,
-        };
-        if parity % 2.0 == 0.0 { 1.0 } else { -1.0 }
+        self.oscillator.sign_after(low)
     }
 
     /// Value at a node of the head, between the lower limit and the first zero.

@@ -611,7 +611,7 @@ fn double_fourier<T: Functions>(
     let at = |y_value: f64, settings: &Settings| {
         let mut row = row.to_vec();
         row[y] = y_value;
-        let f = function.evaluator::<T>(&row)?;
+        let f = function.farsighted::<T>(&row)?;
         oscillating(f, Oscillator::Cos, xi, 0.0, settings)
     };
     let strict = Settings {
@@ -636,8 +636,10 @@ fn double_fourier<T: Functions>(
         }
         _ => f64::NAN,
     };
+    // Each look is an integral.
     let with = |absolute_accuracy: f64| Settings {
         absolute_accuracy,
+        beyond: outer.beyond.min(32),
         ..*outer
     };
     let assumed = 2e-15 * largest;

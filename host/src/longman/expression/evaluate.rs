@@ -69,6 +69,17 @@ impl<'a, T: Functions> Evaluator<'a, T> {
         Ok(evaluator)
     }
 
+    /// The program.
+    pub(in crate::longman) fn program(&self) -> &'a Program {
+        self.program
+    }
+
+    /// The values of the parameters.
+    pub(in crate::longman) fn parameters(&self) -> impl Iterator<Item = f64> + '_ {
+        let count = self.program.shape().parameters;
+        (1..=count).map(|slot| self.slots.get(slot).to_f64())
+    }
+
     /// The value at x.
     pub fn at(&mut self, x: f64) -> f64 {
         let shape = self.program.shape();

@@ -1,0 +1,155 @@
+//! One proof for many integrals of one form.
+//!
+//! Parameters may be intervals: a bound on the remainder for all of them is one for each. Items are halved along the parameter, or the frequency, that
+//! spreads most, until a part is proven as a whole or is a single item.
+
+use rayon::prelude::*;
+
+use super::function::Function;
+use super::interval::Interval;
+use super::tail::Wave;
+use crate::longman::expression::Program;
+use crate::longman::oscillator::Oscillator;
+
+/// Part of the tolerance that the remainder may have.
+const SHARE: f64 = 0.1;
+
+/// Items that a task of its own takes.
+const PARALLEL: usize = 512;
+
+/// Largest part for which one proof is tried.
+const MOST: usize = 4096;
+
+/// An integral of a batch.
+#[derive(Clone, Debug)]
+pub(in crate::longman) struct Item {
+    /// Where it is in the batch.
+    pub(in crate::longman) index: usize,
+    pub(in crate::longman) omega: f64,
+    pub(in crate::longman) tolerance: f64,
+    /// Parameters in the order of the program.
+    pub(in crate::longman) parameters: Vec<f64>,
+}
+
+impl Item {
+    /// A parameter, or the frequency after the last of them.
+    fn coordinate(&self, axis: usize) -> f64 {
+        self.parameters.get(axis).copied().unwrap_or(self.omega)
+    }
+}
+
+/// Indices of the items beyond whose areas, which end at the phase `last`, nothing hides.
+pub(in crate::longman) fn prove(
+    program: &Program,
+    oscillator: Oscillator,
+    last: f64,
+    mut items: Vec<Item>,
+) -> Vec<usize> {
+    part(program, (oscillator, last), &mut items)
+}
+
+fn part(program: &Program, wave: (Oscillator, f64), items: &mut [Item]) -> Vec<usize> {
+    if items.is_empty() {
+        return Vec::new();
+    }
+    if items.len() <= MOST && is_proven(program, wave, items) {
+        return items.iter().map(|item| item.index).collect();
+    }
+    if items.len() == 1 {
+        return Vec::new();
+    }
+    let axes = items[0].parameters.len() + 1;
+    let spread = |axis: usize| {
+        let ends = items
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), item| {
+                let x = item.coordinate(axis);
+                (low.min(x), high.max(x))
+            });
+        let size = ends.0.abs().max(ends.1.abs());
+        if size > 0.0 {
+            (ends.1 - ends.0) / size
+        } else {
+            0.0
+        }
+    };
+    let axis = (0..axes)
+        .max_by(|a, b| spread(*a).total_cmp(&spread(*b)))
+        .unwrap_or(0);
+    let middle = items.len() / 2;
+    items.select_nth_unstable_by(middle, |a, b| {
+        a.coordinate(axis).total_cmp(&b.coordinate(axis))
+    });
+    let (low, high) = items.split_at_mut(middle);
+    let halves = if low.len() > PARALLEL {
+        rayon::join(|| part(program, wave, low), || part(program, wave, high))
+    } else {
+        (part(program, wave, low), part(program, wave, high))
+    };
+    let (mut all, more) = halves;
+    all.par_extend(more);
+    all
+}
+
+/// Whether one proof serves all items.
+fn is_proven(program: &Program, (oscillator, last): (Oscillator, f64), items: &[Item]) -> bool {
+    let ends = |x: &dyn Fn(&Item) -> f64| {
+        let low = items.iter().map(x).fold(f64::INFINITY, f64::min);
+        let high = items.iter().map(x).fold(f64::NEG_INFINITY, f64::max);
+        Interval::new(low, high)
+    };
+    let count = items[0].parameters.len();
+    let parameters: Vec<Interval> = (0..count)
+        .map(|axis| ends(&|item| item.coordinate(axis)))
+        .collect();
+    let omega = ends(&|item| item.omega);
+    let tolerance = ends(&|item| item.tolerance);
+    // Frequencies and tolerances far apart would ask the smallest of the largest.
+    if !(omega.hi < 2.0 * omega.lo && (items.len() == 1 || tolerance.hi < 1e3 * tolerance.lo)) {
+        return false;
+    }
+    let Some(mut g) = Function::new(program, &parameters) else {
+        return false;
+    };
+    // The range begins before the last boundary of each, and the smallest frequency has the largest remainder.
+    let from = last / omega.hi;
+    let wave = Wave::new(oscillator, omega.lo);
+    let target = SHARE * tolerance.lo;
+    let reach = wave.reach(&mut g, (from, target), true);
+    reach.is_some_and(|reach| reach.from <= from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_with_a_feature_are_left_out() {
+        let program = Program::parse("exp(-l*x)/(1+x)+h/((x-c)^2+1)").unwrap();
+        let items: Vec<Item> = (0..3000)
+            .map(|i| {
+                let part = f64::from(i) / 3000.0;
+                let height = if i % 100 == 7 { 1e-3 } else { 0.0 };
+                Item {
+                    index: i as usize,
+                    omega: 1.0 + part,
+                    tolerance: 1e-10,
+                    parameters: program
+                        .parameters()
+                        .iter()
+                        .map(|name| match name.as_str() {
+                            "l" => 0.3 + 0.5 * part,
+                            "h" => height,
+                            _ => 400.0,
+                        })
+                        .collect(),
+                }
+            })
+            .collect();
+        let last = 32.5 * std::f64::consts::PI;
+        let mut proven = prove(&program, Oscillator::Cos, last, items);
+        proven.sort_unstable();
+        let expected: Vec<usize> = (0..3000).filter(|i| i % 100 != 7).collect();
+        assert_eq!(proven, expected);
+    }
+}
