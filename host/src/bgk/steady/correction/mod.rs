@@ -27,6 +27,7 @@ use self::plates::PlatesCorrection;
 use self::shock::ShockCorrection;
 use super::plan::{EAST, Hold, Plan, WEST};
 use super::sweeps::Swept;
+use super::{Case, Closure};
 use crate::error::{Error, Result};
 
 /// A correction for the boundaries of a problem.
@@ -65,6 +66,16 @@ impl Correction {
             }
             _ => None,
         })
+    }
+
+    /// Bytes of main memory that the correction of a case takes at most.
+    pub(super) fn bytes(case: &Case, closure: Closure) -> u64 {
+        if case.dimensions == 1 || closure != Closure::Diamond {
+            return 0;
+        }
+        let [nx, ny] = [0, 1].map(|d| case.widths[d].len());
+        let [factors, working] = PlaneCorrection::bytes(nx, ny);
+        factors.saturating_add(working)
     }
 
     /// Corrects `y`, the moments and boundary values that a sweep at `x` led to.
