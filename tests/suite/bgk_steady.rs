@@ -3,11 +3,12 @@
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
 use rarefy::bgk::steady::{Case, Closure, Config, Nodes, Solution, Solver, Status, solve};
 use rarefy::bgk::{
-    Axis, Boundaries, Boundary, Gas, Model, Problem, Space, State, VelocitySpace, Wall,
+    Axis, Boundaries, Boundary, Gas, Model, Problem, Shock, ShockProfile, Space, State,
+    VelocitySpace, Wall,
 };
 use rarefy::{Backend, Precision};
 
-use crate::command::{done, folder, refused};
+use crate::command::{done, folder, rarefy, refused};
 use crate::support;
 
 /// Where the kernels can run: always in the emulator, and on a GPU if there is one.
@@ -385,6 +386,253 @@ fn the_cavity_has_its_drag() {
             (found / drag - 1.0).abs() < tolerance,
             "delta {delta}: D = {found}"
         );
+    }
+}
+
+/// Pi and Q of linearised plates, 200 graded cells and 20 graded nodes: delta, Couette and Fourier by BGK, the same by Shakhov.
+const PLATES: [[f64; 5]; 5] = [
+    [1e-3, 0.5636917196, 0.5637540942, 0.5636917195, 0.5638388586],
+    [1.0, 0.3389250843, 0.3615622564, 0.3388203625, 0.4001426511],
+    [
+        1e2,
+        0.009800810019,
+        0.01218259098,
+        0.009800391062,
+        0.01804478338,
+    ],
+    [
+        1e3,
+        0.0009979717394,
+        0.001246751674,
+        0.0009979673953,
+        0.001867700751,
+    ],
+    [
+        1e4,
+        9.997968033e-5,
+        0.0001249674406,
+        9.997963673e-5,
+        0.000187426751,
+    ],
+];
+
+/// The stress Pi or heat flux Q per unit of the drive.
+fn driven(solution: &Solution, drive: Drive, strength: f64) -> f64 {
+    let right = &solution.exchange[1][0];
+    match drive {
+        Drive::Fourier(_) => 2.0 * right.heat / strength,
+        _ => -2.0 * right.shear / strength,
+    }
+}
+
+#[test]
+fn plates_converge_at_every_rarefaction() {
+    for [delta, couette, fourier, couette_shakhov, fourier_shakhov] in PLATES {
+        for (drive, model, expected) in [
+            (Drive::Couette(1.0), Model::Bgk, couette),
+            (Drive::Fourier(1.0), Model::Bgk, fourier),
+            (Drive::Couette(1.0), Model::Shakhov, couette_shakhov),
+            (Drive::Fourier(1.0), Model::Shakhov, fourier_shakhov),
+        ] {
+            let case = plates(delta, drive, gas(model), 1.0, Resolution::default(), true).unwrap();
+            let found = solve(&case, &on_cpu()).unwrap();
+            let what = format!("{drive:?}, {model:?}, delta {delta}");
+            assert_eq!(found.status, Status::Converged, "{what}");
+            assert!(
+                found.residuals.len() <= 25,
+                "{what}: {} iterations",
+                found.residuals.len()
+            );
+            assert!(found.flux_spread <= 1e-9, "{what}: {:e}", found.flux_spread);
+            let value = driven(&found, drive, 1.0);
+            assert!((value / expected - 1.0).abs() < 2e-9, "{what}: {value}");
+        }
+    }
+}
+
+#[test]
+fn plates_converge_without_mixing_in_thick_cells() {
+    // An inconsistent correction diverges here.
+    for optical in [5.0, 50.0] {
+        for drive in [Drive::Couette(1.0), Drive::Fourier(1.0)] {
+            let cells = 40;
+            let resolution = Resolution {
+                cells,
+                ..Resolution::default()
+            };
+            let mut case = plates(
+                optical * cells as f64,
+                drive,
+                gas(Model::Bgk),
+                1.0,
+                resolution,
+                true,
+            )
+            .unwrap();
+            case.widths[0] = vec![optical; cells];
+            let config = Config {
+                depth: 0,
+                ..on_cpu()
+            };
+            let found = solve(&case, &config).unwrap();
+            assert_eq!(found.status, Status::Converged);
+            assert!(
+                found.residuals.len() <= 25,
+                "{drive:?}, {optical}: {}",
+                found.residuals.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn plates_far_from_equilibrium_converge() {
+    // Heat conduction at a temperature ratio of 2, and fast plates; with omega = 0.74.
+    for (delta, drive, model, expected) in [
+        (1.0, Drive::Fourier(2.0 / 3.0), Model::Bgk, 0.3490540127),
+        (1e4, Drive::Fourier(2.0 / 3.0), Model::Shakhov, 0.0001867461),
+        (100.0, Drive::Couette(0.5), Model::Bgk, 0.009926077),
+    ] {
+        let case = plates(delta, drive, gas(model), 1.0, Resolution::default(), false).unwrap();
+        let found = solve(&case, &on_cpu()).unwrap();
+        assert_eq!(found.status, Status::Converged);
+        assert!(found.residuals.len() <= 25, "{drive:?}, {delta}");
+        let strength = match drive {
+            Drive::Fourier(strength) | Drive::Couette(strength) => strength,
+            _ => 1.0,
+        };
+        let value = driven(&found, drive, strength);
+        assert!(
+            (value / expected - 1.0).abs() < 1e-6,
+            "{drive:?}, {delta}: {value}"
+        );
+    }
+    // Plates that reflect in part.
+    for (accommodation, expected) in [(0.5, 0.1523538691), (0.1, 0.0285930370)] {
+        let (drive, gas) = (Drive::Couette(1.0), gas(Model::Bgk));
+        let case = plates(1.0, drive, gas, accommodation, Resolution::default(), true).unwrap();
+        let found = solve(&case, &on_cpu()).unwrap();
+        assert_eq!(found.status, Status::Converged);
+        let value = driven(&found, drive, 1.0);
+        assert!(
+            (value / expected - 1.0).abs() < 1e-8,
+            "{accommodation}: {value}"
+        );
+    }
+}
+
+#[test]
+fn dense_gas_between_plates_is_the_same_on_machines() {
+    let resolution = Resolution {
+        cells: 24,
+        normal: 8,
+        tangential: 4,
+    };
+    for drive in [Drive::Couette(1.0), Drive::Fourier(1.0)] {
+        let case = plates(300.0, drive, gas(Model::Shakhov), 1.0, resolution, true).unwrap();
+        let expected = driven(&solve(&case, &on_cpu()).unwrap(), drive, 1.0);
+        for backend in machines() {
+            let config = Config {
+                backend,
+                ..Config::default()
+            };
+            let found = solve(&case, &config).unwrap();
+            assert_eq!(found.status, Status::Converged, "{backend}");
+            assert!(found.residuals.len() <= 30);
+            assert!(
+                (driven(&found, drive, 1.0) / expected - 1.0).abs() < 1e-8,
+                "{backend}"
+            );
+        }
+    }
+}
+
+#[test]
+fn cavities_converge_at_every_rarefaction() {
+    for (delta, model) in [
+        (0.1, Model::Bgk),
+        (10.0, Model::Shakhov),
+        (300.0, Model::Bgk),
+        (1e4, Model::Shakhov),
+    ] {
+        let mut case = cavity(delta, 16, 6, 6);
+        case.gas = gas(model);
+        let found = solve(&case, &on_cpu()).unwrap();
+        assert_eq!(found.status, Status::Converged, "delta {delta}");
+        assert!(
+            found.residuals.len() <= 40,
+            "delta {delta}: {}",
+            found.residuals.len()
+        );
+    }
+}
+
+#[test]
+fn shocks_from_weak_to_strong_converge() {
+    for (mach, model, cells, sides, thickness, least) in [
+        (1.2, Model::Bgk, 1200, [60.0, 60.0], 11.3390927, -0.01174504),
+        (3.0, Model::Bgk, 600, [40.0, 20.0], 2.36905793, -1.90025517),
+        (
+            3.0,
+            Model::Shakhov,
+            600,
+            [40.0, 20.0],
+            2.95217273,
+            -2.34664709,
+        ),
+        (
+            8.0,
+            Model::Shakhov,
+            800,
+            [60.0, 20.0],
+            3.42027457,
+            -57.775121,
+        ),
+    ] {
+        let mut wave = Shock::new(mach).unwrap();
+        let along = wave.range(wave.cut);
+        wave.velocities = vec![2 * (0.5 * (along[1] - along[0]) / 0.55).ceil() as usize];
+        (wave.cells, wave.sides, wave.gas) = (cells, sides, gas(model));
+        let problem = wave.problem().unwrap();
+        let found = solve(&Case::from(&problem), &on_cpu()).unwrap();
+        let what = format!("Ma {mach}, {model:?}");
+        assert_eq!(found.status, Status::Converged, "{what}");
+        assert!(
+            found.residuals.len() <= 30,
+            "{what}: {}",
+            found.residuals.len()
+        );
+        assert!(found.flux_spread <= 1e-9);
+        assert!(found.downstream_excess.unwrap().abs() < 1e-4);
+        let profile = ShockProfile::new(wave.mach, &problem.space, &found.cells).unwrap();
+        assert!(
+            (profile.thickness() / thickness - 1.0).abs() < 1e-7,
+            "{what}: {}",
+            profile.thickness()
+        );
+        let heat = profile.extremes().least_heat_flux;
+        assert!((heat / least - 1.0).abs() < 1e-7, "{what}: {heat}");
+    }
+}
+
+#[test]
+fn an_iteration_that_has_not_converged_is_no_result() {
+    let folder = folder();
+    let at = folder.path();
+    for line in [
+        "couette --delta 1 --linear --iterations 2 --backend cpu --out a",
+        "shock --mach 2 --steady --steps 3 --backend cpu --out b",
+        "cavity --delta 1 --n 8 --steady --steps 3 --velocities 4x4 --backend cpu --out c",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let output = rarefy(at, &words).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{line}: {stderr}");
+        assert!(stderr.contains("NOT CONVERGED"), "{line}: {stderr}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("NOT CONVERGED"));
+        let run = run_json(&at.join(words[words.len() - 1]));
+        assert_eq!(run["status"], "unfinished", "{line}");
+        assert!(run["change"].as_f64().unwrap() > 1e-9);
     }
 }
 

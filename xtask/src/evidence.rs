@@ -112,6 +112,7 @@ const EVIDENCE: &[Evidence] = &[
             ("centre_lines.png", "bgk/centre_lines.png"),
             ("shocks.csv", "bgk/shocks.csv"),
             ("profiles.csv", "bgk/profiles.csv"),
+            ("rarefaction.csv", "bgk/rarefaction.csv"),
             ("storage.csv", "bgk/storage.csv"),
             ("shocks.png", "bgk/shocks.png"),
             ("run.json", "bgk/validate.json"),

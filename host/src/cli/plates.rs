@@ -159,8 +159,8 @@ pub(super) const TABLE: [[f64; 5]; 3] = [
 ];
 
 /// Slip and jump coefficients of the BGK equation with full accommodation.
-const SLIP: f64 = 1.016_19;
-const JUMP: f64 = 1.302_72;
+pub(super) const SLIP: f64 = 1.016_19;
+pub(super) const JUMP: f64 = 1.302_72;
 
 impl PlatesArgs {
     /// Refuses flags without effect, and gives the rarefaction parameter and the gas. `drive` is the flag of what drives the flow, if it was
@@ -343,6 +343,17 @@ pub(super) fn run(
     report.finish(files, common.out.as_deref(), common, |total, _| {
         outcome.summary(total)
     })
+}
+
+/// A number to seven digits, and to seven decimals at least.
+fn seven(value: f64) -> String {
+    let leading = value.abs().log10().floor();
+    let decimals = if leading.is_finite() {
+        (6.0 - leading).clamp(7.0, 20.0)
+    } else {
+        7.0
+    };
+    format!("{value:.*}", decimals as usize)
 }
 
 struct Outcome<'a> {
@@ -584,7 +595,7 @@ impl Outcome<'_> {
                 solution.residuals.last().copied().unwrap_or(f64::NAN),
                 name_of(&solution.status)
             ),
-            format!("  {flux:<14}{:.7}", self.found.flux),
+            format!("  {flux:<14}{}", seven(self.found.flux)),
             format!("  {wall:<14}{:.6}", self.found.wall),
         ];
         let [flux_key, wall_key] = self.flow.names();
@@ -599,7 +610,7 @@ impl Outcome<'_> {
             .get("slip_limit")
             .and_then(|s| s[flux_key].as_f64())
         {
-            lines.push(format!("  slip limit    {slip:.7}"));
+            lines.push(format!("  slip limit    {}", seven(slip)));
         }
         if let Some(thin) = self
             .reference

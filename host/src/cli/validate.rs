@@ -1,5 +1,6 @@
 //! `rarefy validate`: flows of the models whose converged results are known, computed and laid beside them.
 
+mod rarefaction;
 mod storage;
 
 use std::time::{Duration, Instant};
@@ -14,9 +15,8 @@ use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::progress::Progress;
 use super::report::Report;
 use super::steady;
-use crate::backend::Precision;
 use crate::bgk::steady::plates::{Drive, Resolution, plates};
-use crate::bgk::steady::{Case, Closure, Config, Nodes, Solution, Status, solve};
+use crate::bgk::steady::{Case, Closure, Config, Nodes, Solution, solve};
 use crate::bgk::{Cavity, Gas, Mach, Model, Shock, ShockProfile};
 use crate::error::{Error, Result};
 
@@ -27,7 +27,7 @@ Examples:
 
 /// Compute flows of the BGK and Shakhov models whose results are known, and compare
 ///
-/// Couette and Fourier flow between plates, lid-driven cavities and shock waves, by the steady mode; and in time what storage in 32 and 16 bits costs. The known values are converged ones: Richardson
+/// Couette and Fourier flow between plates, lid-driven cavities and shock waves, by the steady mode, at every rarefaction; and in time what storage in 32 and 16 bits costs. The known values are converged ones: Richardson
 /// extrapolation of conservative finite volumes for shocks, the linearised equation with polar quadratures for cavities, and integral equations for
 /// plates.
 #[derive(Clone, Debug, clap::Args)]
@@ -145,6 +145,7 @@ struct Results {
     /// u_x/U over y/delta, for each cavity.
     curves: Vec<Vec<(f64, f64)>>,
     shocks: Vec<ShockRow>,
+    rarefaction: Vec<rarefaction::RarefactionRow>,
     storage: Vec<storage::StorageRow>,
     profiles: Vec<ProfileRow>,
     /// Shares of the density and temperature jumps over x, for each shock.
@@ -167,7 +168,7 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     let mut report = Report::new("validate", &parameters, begun);
     let mut progress = Progress::new("validate", common.quiet);
     let mut results = Results::default();
-    let count = (TABLE.len() + CAVITIES.len() + SHOCKS.len() + 1) as f64;
+    let count = (TABLE.len() + CAVITIES.len() + SHOCKS.len() + 2) as f64;
     let mut machine = String::new();
     let mut done = 0.0;
     let mut show = |what: &str| {
@@ -186,6 +187,18 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
         show("shock waves");
         results.add_shock(row, args, &mut report)?;
     }
+    show("rarefaction");
+    results.rarefaction = rarefaction::rows(args, &config(args))?;
+    let unsteady = results
+        .rarefaction
+        .iter()
+        .filter(|row| !row.is_done())
+        .count();
+    if unsteady > 0 {
+        report.not_converged(format!(
+            "{unsteady} of the flows over the range of rarefaction"
+        ));
+    }
     show("storage");
     results.storage = storage::rows(common.backend, args.quick)?;
     progress.finish();
@@ -194,6 +207,7 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     report.set("cavities", &results.cavities);
     report.set("centre_lines", &results.centre_lines);
     report.set("shocks", &results.shocks);
+    report.set("rarefaction", &results.rarefaction);
     report.set("storage", &results.storage);
     if let Some(folder) = &common.out {
         let mut stage =
@@ -203,6 +217,7 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
         stage("centre_lines.csv", output::records(&results.centre_lines)?)?;
         stage("shocks.csv", output::records(&results.shocks)?)?;
         stage("profiles.csv", output::records(&results.profiles)?)?;
+        stage("rarefaction.csv", output::records(&results.rarefaction)?)?;
         stage("storage.csv", output::records(&results.storage)?)?;
         stage("centre_lines.png", results.lines_figure().png()?)?;
         stage("shocks.png", results.shocks_figure().png()?)?;
@@ -212,11 +227,11 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     })
 }
 
-/// Solves a case; a residual that is not reached is told.
-fn solved(case: &Case, config: &Config, what: &str, report: &mut Report) -> Result<Solution> {
+/// Solves a case, and reports an iteration that has not converged.
+fn checked(case: &Case, config: &Config, what: &str, report: &mut Report) -> Result<Solution> {
     let solution = solve(case, config)?;
-    if solution.status != Status::Converged {
-        report.warn(format!(
+    if !solution.status.is_done() {
+        report.not_converged(format!(
             "{what}: the residual {:.1e} was reached, not {:.1e}",
             solution.residuals.last().copied().unwrap_or(f64::NAN),
             config.tolerance()
@@ -225,14 +240,10 @@ fn solved(case: &Case, config: &Config, what: &str, report: &mut Report) -> Resu
     Ok(solution)
 }
 
-fn config(args: &ValidateArgs, depth: usize) -> Config {
+fn config(args: &ValidateArgs) -> Config {
     Config {
         closure: Closure::Diamond,
-        tolerance: Some(match args.common.precision {
-            Precision::F64 => 1e-8,
-            Precision::F32 => 1e-5,
-        }),
-        depth,
+        depth: steady::DEPTH,
         precision: args.common.precision,
         backend: args.common.backend,
         ..Config::default()
@@ -270,7 +281,7 @@ impl Results {
         for ((command, drive), measured) in flows.into_iter().zip(&mut measured) {
             let case = plates(delta, drive, Gas::default(), 1.0, resolution, true)?;
             let what = format!("{command} flow at delta = {delta}");
-            let solution = solved(&case, &config(args, 30), &what, report)?;
+            let solution = checked(&case, &config(args), &what, report)?;
             let found = Flow { command, drive }
                 .measure(&solution, 1.0)
                 .ok_or_else(|| Error::Numerical("the plates exchanged nothing".into()))?;
@@ -308,7 +319,7 @@ impl Results {
         case.nodes = Nodes::polar(angles, speeds)?;
         case.linear = true;
         let what = format!("the cavity at delta = {delta}");
-        let mut solution = solved(&case, &config(args, 8), &what, report)?;
+        let mut solution = checked(&case, &config(args), &what, report)?;
         steady::total(&mut solution.cells);
         let found = cavity.results(&solution.cells, &steady::received(&solution)[3]);
         self.cavities.push(CavityRow {
@@ -360,7 +371,7 @@ impl Results {
         };
         let problem = shock.problem()?;
         let what = format!("the shock wave at Ma = {mach}");
-        let solution = solved(&Case::from(&problem), &config(args, 20), &what, report)?;
+        let solution = checked(&Case::from(&problem), &config(args), &what, report)?;
         let profile = ShockProfile::new(shock.mach, &problem.space, &solution.cells)?;
         let name = name_of(&model);
         let mut largest = 0.0_f64;
@@ -533,6 +544,12 @@ impl Results {
                 c.delta, c.drag, c.known_drag, c.flow, c.known_flow
             ));
         }
+        lines.push("\nSteady flows by rarefaction, or Mach number: iterations, status, change, spread of the fluxes, value".into());
+        lines.extend(
+            self.rarefaction
+                .iter()
+                .map(rarefaction::RarefactionRow::line),
+        );
         lines.push("\nShock waves: Mach number, model, thickness, least heat flux, each computed and known; largest difference of density and temperature".into());
         for s in &self.shocks {
             lines.push(format!(

@@ -1,0 +1,148 @@
+//! Steady flows over the whole range of rarefaction: iterations, values, and the limits of thin and of dense gas.
+
+use serde::Serialize;
+
+use super::super::common::name_of;
+use super::super::plates::{Flow, JUMP, SLIP};
+use super::super::steady;
+use super::ValidateArgs;
+use crate::bgk::steady::plates::{Drive, Resolution, free_molecular, plates};
+use crate::bgk::steady::{Case, Config, Nodes, Solution, Status, solve};
+use crate::bgk::{Cavity, Gas, Model, Shock, ShockProfile};
+use crate::error::Result;
+
+/// A steady flow from the start to its end.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct RarefactionRow {
+    flow: &'static str,
+    model: Model,
+    /// Rarefaction parameter; of a shock wave, its Mach number.
+    delta: f64,
+    iterations: usize,
+    status: Status,
+    change: f64,
+    flux_spread: f64,
+    /// Pi, Q, D of the cavity, thickness of the shock wave.
+    value: f64,
+    /// G of the cavity, least heat flux of the shock wave.
+    second: Option<f64>,
+    /// The value for dense gas, by slip and jump coefficients.
+    slip_limit: Option<f64>,
+    /// The value without collisions.
+    free_molecular: Option<f64>,
+}
+
+impl RarefactionRow {
+    fn of(flow: &'static str, model: Model, delta: f64, solution: &Solution, value: f64) -> Self {
+        Self {
+            flow,
+            model,
+            delta,
+            iterations: solution.residuals.len(),
+            status: solution.status,
+            change: solution.residuals.last().copied().unwrap_or(f64::NAN),
+            flux_spread: solution.flux_spread,
+            value,
+            second: None,
+            slip_limit: None,
+            free_molecular: None,
+        }
+    }
+
+    /// Whether the flow is found.
+    pub(super) fn is_done(&self) -> bool {
+        self.status.is_done()
+    }
+
+    /// The row in a summary.
+    pub(super) fn line(&self) -> String {
+        format!(
+            "{:<8} {:<8} {:>7}  {:>3} {:<12} {:.1e} {:.1e}  {:.8e}",
+            self.flow,
+            name_of(&self.model),
+            self.delta,
+            self.iterations,
+            name_of(&self.status),
+            self.change,
+            self.flux_spread,
+            self.value
+        )
+    }
+}
+
+/// Rarefaction parameters of the plates and cavities.
+const DELTAS: [f64; 8] = [1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4];
+
+/// Mach number, and l0 upstream and downstream.
+const WAVES: [(f64, [f64; 2]); 6] = [
+    (1.2, [60.0, 60.0]),
+    (1.5, [60.0, 40.0]),
+    (2.0, [40.0, 20.0]),
+    (3.0, [40.0, 20.0]),
+    (5.0, [40.0, 20.0]),
+    (8.0, [60.0, 20.0]),
+];
+
+/// All flows by both models.
+pub(super) fn rows(args: &ValidateArgs, config: &Config) -> Result<Vec<RarefactionRow>> {
+    let mut rows = Vec::new();
+    for model in [Model::Bgk, Model::Shakhov] {
+        let gas = Gas {
+            model,
+            ..Gas::default()
+        };
+        for (flow, drive) in [
+            ("couette", Drive::Couette(1.0)),
+            ("fourier", Drive::Fourier(1.0)),
+        ] {
+            for delta in DELTAS {
+                let case = plates(delta, drive, gas, 1.0, Resolution::default(), true)?;
+                let solution = solve(&case, config)?;
+                let command = Flow {
+                    command: flow,
+                    drive,
+                };
+                let found = command.measure(&solution, 1.0);
+                let value = found.map_or(f64::NAN, |found| found.flux);
+                let mut row = RarefactionRow::of(flow, model, delta, &solution, value);
+                row.slip_limit = (model == Model::Bgk).then(|| match drive {
+                    Drive::Couette(_) => 1.0 / (delta + 2.0 * SLIP),
+                    Drive::Fourier(_) => 1.25 / (delta + 2.0 * JUMP),
+                });
+                row.free_molecular = Some(free_molecular());
+                rows.push(row);
+            }
+        }
+        let cells = if args.quick { 16 } else { 40 };
+        for delta in &DELTAS[2..] {
+            let cavity = Cavity {
+                gas,
+                ..Cavity::new(*delta, cells, &[8, 8])?
+            };
+            let mut case = Case::from(&cavity.problem()?);
+            case.nodes = Nodes::polar(12, 8)?;
+            case.linear = true;
+            let mut solution = solve(&case, config)?;
+            steady::total(&mut solution.cells);
+            let found = cavity.results(&solution.cells, &steady::received(&solution)[3]);
+            let mut row = RarefactionRow::of("cavity", model, *delta, &solution, found.drag_wall);
+            row.second = Some(found.flow);
+            rows.push(row);
+        }
+        for (mach, sides) in WAVES {
+            let shock = Shock {
+                cells: (10.0 * (sides[0] + sides[1])) as usize,
+                sides,
+                gas,
+                ..Shock::new(mach)?
+            };
+            let problem = shock.problem()?;
+            let solution = solve(&Case::from(&problem), config)?;
+            let profile = ShockProfile::new(shock.mach, &problem.space, &solution.cells)?;
+            let mut row = RarefactionRow::of("shock", model, mach, &solution, profile.thickness());
+            row.second = Some(profile.extremes().least_heat_flux);
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
