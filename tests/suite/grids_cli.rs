@@ -213,7 +213,10 @@ fn markets_of_small_shapes_come_to_their_gamma_distribution() {
     );
     assert!(warnings.is_empty(), "{warnings:?}");
     let of = |key: &str| row[key].as_f64().unwrap();
-    assert!((of("gini") / 0.636_62 - 1.0).abs() < 5e-3, "{row}");
+    assert!(
+        (of("gini") / std::f64::consts::FRAC_2_PI - 1.0).abs() < 5e-3,
+        "{row}"
+    );
     assert!(((of("m2") - 1.0) / 2.0 - 1.0).abs() < 1e-2, "{row}");
     assert!(of("total_variation") < 1e-3, "{row}");
 

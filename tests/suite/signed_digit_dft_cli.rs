@@ -140,3 +140,29 @@ fn wrong_input_is_refused_in_one_line() {
         assert!(output.stdout.is_empty(), "{arguments}");
     }
 }
+
+/// Digits are counted from the largest number on where all are small.
+#[test]
+fn small_numbers_keep_their_digits_in_the_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("x.txt"), "1e-40\n3e-41\n2e-40\n").expect("a file");
+    let y = object(folder.path(), "x.txt --digits 30 --backend cpu --out y");
+    let table = fs::read_to_string(folder.path().join("y/spectrum.csv")).expect("a table");
+    for (k, row) in table.lines().skip(1).enumerate() {
+        let values: Vec<f64> = row
+            .split(',')
+            .map(|v| v.parse().expect("a number"))
+            .collect();
+        for (value, key) in values[1..].iter().zip(["re", "im"]) {
+            let expected = list(&y, key)[k];
+            assert!(
+                (value - expected).abs() <= 1e-28 * 1.1e-40 + 1e-15 * expected.abs(),
+                "{row}"
+            );
+        }
+    }
+    assert!(
+        table.contains("0,0.00000000000000000000000000000000000000011,0"),
+        "{table}"
+    );
+}
