@@ -348,7 +348,12 @@ pub(super) fn oscillating(
         });
     }
     // A tail does not mend what the areas themselves are off by.
-    if found.status != Status::Ok && computed.error() > demand.tolerance(computed.sum()) {
+    let about = if found.value.is_finite() {
+        found.value
+    } else {
+        computed.sum()
+    };
+    if found.status != Status::Ok && computed.error() > demand.tolerance(about) {
         return Ok(found);
     }
     let wave = (oscillator, omega);

@@ -19,6 +19,9 @@ const STRIDE: f64 = 16.0;
 /// Ranges narrower than this phase are not divided.
 const NARROW: f64 = 4.0;
 
+/// Ratio of the ends of a range below which no further range is added.
+const SHORT: f64 = 1.02;
+
 /// A bound for each order.
 type Bounds = [f64; TERMS];
 
@@ -180,8 +183,13 @@ impl Wave {
                 let part = if low > from { 0.75 } else { 1.0 };
                 if least(&sum).1 <= part * target {
                     known = sum;
-                    stride = (edge / low).powi(2).min(STRIDE);
+                    let ratio = edge / low;
+                    stride = ratio.powi(2).min(STRIDE);
                     edge = low;
+                    // Steps that become shorter and shorter lead nowhere.
+                    if edge > from && (exhausted || ratio < SHORT) {
+                        return found(edge, &known);
+                    }
                     break;
                 }
                 if exhausted || (edge - low) * self.omega < NARROW {
