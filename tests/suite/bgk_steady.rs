@@ -8,7 +8,7 @@ use rarefy::bgk::{
 };
 use rarefy::{Backend, Precision};
 
-use crate::command::{done, folder, rarefy, refused};
+use crate::command::{done, folder, refused, unconverged};
 use crate::support;
 
 /// Where the kernels can run: always in the emulator, and on a GPU if there is one.
@@ -611,7 +611,8 @@ fn shocks_from_weak_to_strong_converge() {
             profile.thickness()
         );
         let heat = profile.extremes().least_heat_flux;
-        assert!((heat / least - 1.0).abs() < 1e-7, "{what}: {heat}");
+        // The least figure has seven digits.
+        assert!((heat / least - 1.0).abs() < 5e-7, "{what}: {heat}");
     }
 }
 
@@ -624,13 +625,9 @@ fn an_iteration_that_has_not_converged_is_no_result() {
         "shock --mach 2 --steady --steps 3 --backend cpu --out b",
         "cavity --delta 1 --n 8 --steady --steps 3 --velocities 4x4 --backend cpu --out c",
     ] {
-        let words: Vec<&str> = line.split(' ').collect();
-        let output = rarefy(at, &words).output().unwrap();
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(1), "{line}: {stderr}");
-        assert!(stderr.contains("NOT CONVERGED"), "{line}: {stderr}");
+        let output = unconverged(at, line);
         assert!(String::from_utf8_lossy(&output.stdout).contains("NOT CONVERGED"));
-        let run = run_json(&at.join(words[words.len() - 1]));
+        let run = run_json(&at.join(line.rsplit(' ').next().unwrap()));
         assert_eq!(run["status"], "unfinished", "{line}");
         assert!(run["change"].as_f64().unwrap() > 1e-9);
     }

@@ -39,6 +39,21 @@ pub(crate) fn done(folder: &Path, arguments: &[&str]) -> Output {
     output
 }
 
+/// Runs the command, which must end before it has converged: exit code 1, and a last line on standard error that says so.
+#[track_caller]
+pub(crate) fn unconverged(folder: &Path, line: &str) -> Output {
+    let arguments: Vec<&str> = line.split_whitespace().collect();
+    let output = rarefy(folder, &arguments).output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{line}: {stderr}");
+    let last = stderr.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("rarefy: error: NOT CONVERGED: "),
+        "{line}: {stderr}"
+    );
+    output
+}
+
 /// Runs the command, which must refuse: exit code 2, one line on standard error that holds `why`, nothing on standard output, and no
 /// file that was not there.
 #[track_caller]

@@ -479,11 +479,13 @@ impl Solver {
         let renewed = self.correct(&swept)?;
         let change = self.plan.residual(&self.x, &self.y);
         let tolerance = self.config.tolerance();
-        let mut spread = self.plan.flux_spread(&swept);
+        // Fluxes that are roundoff themselves are compared with numbers of which roundoff is the tolerance.
+        let floor = 0.125 * self.sweeps.change_roundoff() / tolerance;
+        let mut spread = self.plan.flux_spread(&swept, floor);
         let settled = change <= tolerance.max(self.sweeps.change_roundoff());
         if self.plan.dimensions == 2 && settled {
             let sums = self.sweeps.output(&self.y)?;
-            spread = self.plan.imbalance(&self.y, &sums);
+            spread = self.plan.imbalance(&self.y, &sums, floor);
         }
         self.residuals.push(change);
         self.spreads.push(spread);
@@ -737,7 +739,7 @@ impl Plan {
     }
 
     /// The largest spread over the faces of a line of a flux that must be constant, relative to its size; infinite on a rectangle.
-    fn flux_spread(&self, swept: &Swept) -> f64 {
+    fn flux_spread(&self, swept: &Swept, floor: f64) -> f64 {
         let fluxes = &swept.fluxes;
         let (Some(first), Some(last)) = (fluxes.first(), fluxes.last()) else {
             return f64::INFINITY;
@@ -762,14 +764,11 @@ impl Plan {
         let scale = largest(flux::SHEAR)
             .max(largest(flux::ENERGY))
             .max(if self.linear { 0.0 } else { work });
-        let mut most = 0.0_f64;
-        if scale > 0.0 {
-            most = [flux::MASS, flux::SHEAR, flux::ENERGY]
-                .into_iter()
-                .map(spread)
-                .fold(0.0, f64::max)
-                / scale;
-        }
+        let mut most = [flux::MASS, flux::SHEAR, flux::ENERGY]
+            .into_iter()
+            .map(spread)
+            .fold(0.0, f64::max)
+            / scale.max(floor);
         let momentum = largest(flux::MOMENTUM);
         if !self.linear && momentum > 0.0 {
             most = most.max(spread(flux::MOMENTUM) / momentum);
@@ -779,7 +778,7 @@ impl Plan {
 
     /// Mass, momentum and energy that all sides of a rectangle receive together, relative to the sum of their sizes; and the largest mass
     /// that passes a wall.
-    fn imbalance(&self, x: &[f64], sums: &Sums) -> f64 {
+    fn imbalance(&self, x: &[f64], sums: &Sums, floor: f64) -> f64 {
         let (mut total, mut size) = ([0.0_f64; 4], [0.0_f64; 4]);
         let mut through = 0.0_f64;
         for side in 0..2 * self.dimensions {
@@ -804,10 +803,10 @@ impl Plan {
                 }
             }
         }
-        let exchanged = size[1].max(size[2]).max(size[3]);
-        if exchanged == 0.0 {
-            return 0.0;
-        }
+        let around: f64 = (0..2 * self.dimensions)
+            .flat_map(|side| &self.widths[1 - side / 2])
+            .sum();
+        let exchanged = size[1].max(size[2]).max(size[3]).max(floor * around);
         let off = total
             .into_iter()
             .fold(through, |most, total| most.max(total.abs()));
