@@ -384,7 +384,7 @@ fn rays_in_thin_cavities_are_told_with_the_nodes_that_do() {
     );
     warned(
         path,
-        &format!("{steady} --delta 0.05 --accommodation 0.02"),
+        &format!("{steady} --delta 0.05 --accommodation 0.02 --until-residual 1e-6"),
         &["60 directions a quadrant", "it takes 134"],
     );
 }

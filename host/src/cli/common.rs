@@ -316,9 +316,12 @@ pub(super) fn parse(
             })
         });
     // What is required may stand in the file: the first passes require nothing.
-    let lenient = command
-        .clone()
-        .mut_subcommands(|sub| sub.mut_args(|arg| arg.required(false)));
+    let lenient = command.clone().mut_subcommands(|sub| {
+        sub.mut_args(|arg| {
+            let arg = arg.required(false);
+            arg.required_unless_present(clap::builder::Resettable::Reset)
+        })
+    });
     help_as_flag(&mut arguments);
     let mut origin = None;
     for layer in [settings, file_sections] {

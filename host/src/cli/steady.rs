@@ -26,7 +26,7 @@ pub(super) const OF_TIME: [&str; 3] = ["dt", "no_correction", "storage"];
 pub(super) const DEPTH: usize = 10;
 
 /// Iterations after which a run to a residual that does not come gives up.
-const MOST_ITERATIONS: u64 = 1000;
+const MOST_ITERATIONS: u64 = 5000;
 
 /// The end of a steady run: the residual to reach, and the most iterations.
 pub(super) fn end(march: &MarchArgs, precision: Precision) -> End {
