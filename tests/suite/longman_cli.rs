@@ -6,7 +6,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::command::{self, text};
+use crate::command::{self, rarefy, text};
 use crate::longman::{airy_zeros, cases};
 
 fn longman<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
@@ -211,10 +211,9 @@ fn whole_integrands_have_zeros_or_a_half_period() {
         ),
         (["--integrand", "1/0*x", "--half-period", "1"], "NOT_FINITE"),
     ] {
-        done(
-            dir.path(),
-            &[&arguments[..], &["--output", "r.csv", "--backend", "cpu"]].concat(),
-        );
+        let arguments = [&arguments[..], &["--output", "r.csv", "--backend", "cpu"]].concat();
+        let output = rarefy(dir.path(), &arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
         assert_eq!(
             results(&dir.path().join("r.csv"))[0].2,
             right,
@@ -232,7 +231,8 @@ fn whole_integrands_have_zeros_or_a_half_period() {
         "--backend",
         "cpu",
     ];
-    done(dir.path(), &unsorted);
+    let output = rarefy(dir.path(), &unsorted).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert_eq!(results(&dir.path().join("r.csv"))[0].2, "INVALID_ARGUMENT");
 }
 
