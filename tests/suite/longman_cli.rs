@@ -211,7 +211,8 @@ fn whole_integrands_have_zeros_or_a_half_period() {
         ),
         (["--integrand", "1/0*x", "--half-period", "1"], "NOT_FINITE"),
     ] {
-        let arguments = [&arguments[..], &["--output", "r.csv", "--backend", "cpu"]].concat();
+        let options = ["--output", "r.csv", "--backend", "cpu"];
+        let arguments = [&["longman"], &arguments[..], &options].concat();
         let output = rarefy(dir.path(), &arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
         assert_eq!(
@@ -231,7 +232,9 @@ fn whole_integrands_have_zeros_or_a_half_period() {
         "--backend",
         "cpu",
     ];
-    let output = rarefy(dir.path(), &unsorted).output().unwrap();
+    let output = rarefy(dir.path(), &[&["longman"], &unsorted[..]].concat())
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     assert_eq!(results(&dir.path().join("r.csv"))[0].2, "INVALID_ARGUMENT");
 }
