@@ -12,7 +12,7 @@ fn main() -> std::process::ExitCode {
     rarefy::cli::main()
 }
 
-/// The system's allocator, and a line in place of an abort where it has no more.
+/// The allocator of the system. Where memory ends, it prints one line and exits; the default would abort.
 ///
 /// Large data are planned for before they are allocated. A limit of the process can end in between, and then this is the last word.
 struct Reporting;

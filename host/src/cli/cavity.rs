@@ -44,7 +44,7 @@ pub(super) struct CavityArgs {
     /// Rarefaction parameter: the side of the square in units of l0 [default: 1, or --size in m]
     #[arg(long, value_name = "D", value_parser = finite, conflicts_with = "size")]
     delta: Option<f64>,
-    /// Knudsen number in place of --delta, which is then (sqrt(pi)/2)/KN
+    /// Knudsen number; it sets --delta to (sqrt(pi)/2)/KN
     #[arg(long, value_name = "KN", value_parser = positive, conflicts_with_all = ["delta", "size"])]
     kn: Option<f64>,
     /// Cells along a side

@@ -27,7 +27,7 @@ pub(super) struct PlatesArgs {
     /// Distance of the plates in units of l0 = mu0 v0 / p0: the rarefaction parameter
     #[arg(long, value_name = "D", value_parser = positive)]
     delta: Option<f64>,
-    /// Knudsen number in place of --delta, which is then (sqrt(pi)/2)/KN
+    /// Knudsen number; it sets --delta to (sqrt(pi)/2)/KN
     #[arg(long, value_name = "KN", value_parser = positive, conflicts_with = "delta")]
     kn: Option<f64>,
     /// Cells between the plates; they crowd towards them
