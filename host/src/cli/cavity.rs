@@ -402,9 +402,11 @@ fn run_steady(
         from,
         quiet: common.quiet,
     };
-    let (solution, course) = steady::solve(run, case, &config, &mut report)?;
-    let mut moments = solution.cells.clone();
+    let (solution, course) = steady::solve(run, &case, &config, &mut report)?;
+    let mut cells = solution.cells.clone();
+    let mut moments = solution.reconstructed(&case, config.closure);
     if parameters.linear {
+        steady::total(&mut cells);
         steady::total(&mut moments);
     }
     let fluxes = steady::received(&solution);
@@ -412,7 +414,7 @@ fn run_steady(
         parameters,
         units,
         cavity: &cavity,
-        results: cavity.results(&moments, &fluxes[3]),
+        results: cavity.results(&cells, &fluxes[3]),
         moments: &moments,
         fluxes,
         course: &course,

@@ -318,6 +318,9 @@ pub(super) fn run(
         files.run_folder(folder, common.overwrite)?;
     }
     let mut report = Report::new(flow.command, &parameters, started);
+    for warning in case.warnings(config.closure) {
+        report.warn(warning);
+    }
     let mut solver = Solver::new(case, &config)?;
     report.time("setup", started.elapsed());
     let iterating = Instant::now();
@@ -412,7 +415,7 @@ impl Outcome<'_> {
     }
 
     fn stage(&self, report: &mut Report, files: &mut Transaction, folder: &Path) -> Result<()> {
-        let columns = [
+        let mut columns = vec![
             "x",
             "density",
             "velocity",
@@ -421,8 +424,11 @@ impl Outcome<'_> {
             "pxy",
             "heat_flux",
         ];
+        if !self.parameters.linear {
+            columns.extend(["work", "energy_flux"]);
+        }
         let rows = self.x.iter().zip(&self.solution.cells).map(|(x, m)| {
-            (
+            let mut row = vec![
                 *x,
                 m.density,
                 m.velocity[1],
@@ -430,7 +436,12 @@ impl Outcome<'_> {
                 m.pressure[0],
                 m.pressure[2],
                 m.heat_flux[0],
-            )
+            ];
+            if !self.parameters.linear {
+                let work = m.velocity[1] * m.pressure[2];
+                row.extend([work, m.heat_flux[0] + work]);
+            }
+            row
         });
         report.stage(
             files,

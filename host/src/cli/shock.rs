@@ -599,7 +599,7 @@ fn run_steady(
         quiet: common.quiet,
     };
     let case = Case::from(&problem);
-    let (solution, course) = steady::solve(run, case, &config, &mut report)?;
+    let (solution, course) = steady::solve(run, &case, &config, &mut report)?;
     let profile = ShockProfile::new(shock.mach, &problem.space, &solution.cells)?;
     let [left, right, ..] = steady::received(&solution);
     let entering = [left.mass, left.momentum[0], left.energy];

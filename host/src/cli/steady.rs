@@ -231,11 +231,14 @@ impl<P: Parameters> SteadyRun<'_, P> {
 /// Solves a case, and tells how it went in the words of a run in time, an iteration for a step.
 pub(super) fn solve<P: Parameters>(
     mut run: SteadyRun<'_, P>,
-    case: Case,
+    case: &Case,
     config: &Config,
     report: &mut Report,
 ) -> std::result::Result<(Solution, Course), Failure> {
-    let mut solver = run.begin(case, config, report)?;
+    for warning in case.warnings(config.closure) {
+        report.warn(warning);
+    }
+    let mut solver = run.begin(case.clone(), config, report)?;
     report.set("machine", solver.machine());
     let started = Instant::now();
     let status = run.iterate(&mut solver, config.tolerance(), report)?;

@@ -34,11 +34,13 @@
 pub(super) mod anderson;
 mod correction;
 mod cpu;
+mod fit;
 mod gpu;
 mod memory;
 mod nodes;
 mod plan;
 pub mod plates;
+mod reconstruction;
 mod sweeps;
 
 use std::fmt;
@@ -264,8 +266,11 @@ pub struct Exchange {
     pub pressure: f64,
     /// Tangential momentum that the boundary receives.
     pub shear: f64,
-    /// Energy that the boundary receives.
+    /// Energy that the boundary receives, the work of the stress on a moving wall included.
     pub heat: f64,
+    /// Work of the stress on a moving wall: its velocity times the shear. `heat - work` is what the gas conducts into the wall.
+    #[serde(default)]
+    pub work: f64,
     /// Density of the gas at the face.
     pub density: f64,
     /// Its tangential velocity.
@@ -853,6 +858,9 @@ impl Plan {
             return Vec::new();
         }
         let faces = self.layout.faces;
+        let wall = self.sides[side].as_ref().and_then(|s| s.wall);
+        // In the linearised equation the work is of second order.
+        let speed = wall.map_or(0.0, |[_, speed]| if self.linear { 0.0 } else { speed });
         (faces[side]..faces[side + 1])
             .map(|face| {
                 let left = &sums.faces[face * leaving::LEN..][..leaving::LEN];
@@ -888,6 +896,7 @@ impl Plan {
                     pressure: both(leaving::NORMAL),
                     shear: net(leaving::TANGENTIAL),
                     heat: net(leaving::ENERGY),
+                    work: speed * net(leaving::TANGENTIAL),
                     density,
                     velocity,
                     temperature,

@@ -1,0 +1,139 @@
+//! Whether the cells of space fit the flow.
+
+use super::{Case, Closure};
+use crate::bgk::Boundary;
+
+/// Mean free paths that a cell may be wide: with upwind differences, whose numerical diffusion has the coefficient `|v| h/2`, and at a wall with
+/// diamond differences, which resolve the Knudsen layer up to there.
+const WIDEST: f64 = 0.3;
+
+/// Rarefaction parameter above which slip is a small correction that only thin cells at walls resolve.
+const DENSE: f64 = 10.0;
+
+/// The names of the sides as in [`super::Solution::exchange`].
+const SIDES: [&str; 4] = ["left", "right", "bottom", "top"];
+
+impl Case {
+    /// Whether the cells are too wide for the closure, or at the walls too wide for the slip of a dense gas; each text says the width that
+    /// would do.
+    pub fn warnings(&self, closure: Closure) -> Vec<String> {
+        match closure {
+            Closure::Upwind => self.diffusion_warning(),
+            Closure::Diamond => self.slip_warning(),
+        }
+        .into_iter()
+        .collect()
+    }
+
+    /// The largest collision frequency at the start, in units of that of the reference state.
+    fn densest(&self) -> f64 {
+        if self.linear {
+            return 1.0;
+        }
+        let frequency = |density: f64, t: f64| density * t.powf(1.0 - self.gas.omega);
+        let states = self.initial.iter();
+        states
+            .map(|s| frequency(s.density, s.temperature))
+            .fold(0.0, f64::max)
+    }
+
+    fn diffusion_warning(&self) -> Option<String> {
+        let per_length = self.gas.frequency * self.densest();
+        let widths = self.widths.iter().take(self.dimensions).flatten();
+        let widest = per_length * widths.copied().fold(0.0, f64::max);
+        (widest > WIDEST).then(|| {
+            format!(
+                "upwind differences on cells of {widest:.2} mean free paths add their own viscosity and heat conduction; cells of {WIDEST} would do, \
+                 or diamond differences"
+            )
+        })
+    }
+
+    fn slip_warning(&self) -> Option<String> {
+        let length = |d: usize| self.widths[d].iter().sum::<f64>();
+        let shortest = (0..self.dimensions)
+            .map(length)
+            .fold(f64::INFINITY, f64::min);
+        if self.gas.frequency * shortest <= DENSE {
+            return None;
+        }
+        let (mut widest, mut names) = (0.0_f64, Vec::new());
+        for direction in 0..self.dimensions {
+            let widths = &self.widths[direction];
+            let ends = [widths[0], widths[widths.len() - 1]];
+            for (high, (face, width)) in
+                (self.boundaries.along(direction).iter().zip(ends)).enumerate()
+            {
+                let thickness = self.gas.frequency * width;
+                if matches!(face, Boundary::Wall(_)) && thickness > WIDEST {
+                    widest = widest.max(thickness);
+                    names.push(SIDES[2 * direction + high]);
+                }
+            }
+        }
+        let (last, others) = names.split_last()?;
+        let walls = if others.is_empty() {
+            format!("{last} wall are")
+        } else {
+            format!("{} and {last} walls are", others.join(", "))
+        };
+        Some(format!(
+            "the cells at the {walls} {widest:.2} mean free paths wide: velocity slip and temperature jump there have the coefficients 0.886 and 1.108 of \
+             half-range moments in place of 1.016 and 1.303; cells of {WIDEST} resolve them"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bgk::steady::plates::{Drive, Resolution, plates};
+    use crate::bgk::{Cavity, Gas};
+
+    fn couette(delta: f64, cells: usize) -> Case {
+        let resolution = Resolution {
+            cells,
+            ..Resolution::default()
+        };
+        plates(
+            delta,
+            Drive::Couette(1.0),
+            Gas::default(),
+            1.0,
+            resolution,
+            true,
+        )
+        .unwrap()
+    }
+
+    fn cavity(delta: f64) -> Case {
+        Case::from(&Cavity::new(delta, 40, &[8, 8]).unwrap().problem().unwrap())
+    }
+
+    #[test]
+    fn graded_plates_are_fine_enough_at_every_rarefaction() {
+        for delta in [1e-3, 1.0, 100.0, 1e4] {
+            assert!(
+                couette(delta, 200).warnings(Closure::Diamond).is_empty(),
+                "{delta}"
+            );
+        }
+        let few = couette(1e4, 20).warnings(Closure::Diamond);
+        assert!(few[0].contains("left and right walls"), "{few:?}");
+    }
+
+    #[test]
+    fn uniform_cavities_of_dense_gas_and_upwind_differences_are_warned_of() {
+        assert!(cavity(10.0).warnings(Closure::Diamond).is_empty());
+        let dense = cavity(100.0).warnings(Closure::Diamond);
+        assert!(dense[0].contains("2.50 mean free paths"), "{dense:?}");
+        assert!(cavity(10.0).warnings(Closure::Upwind).is_empty());
+        let diffusive = cavity(100.0).warnings(Closure::Upwind);
+        assert!(
+            diffusive[0].contains("2.50 mean free paths"),
+            "{diffusive:?}"
+        );
+        // Upwind differences in the middle between plates, where the cells are widest.
+        assert!(!couette(100.0, 200).warnings(Closure::Upwind).is_empty());
+    }
+}
