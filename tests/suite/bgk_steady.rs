@@ -633,6 +633,33 @@ fn an_iteration_that_has_not_converged_is_no_result() {
     }
 }
 
+#[test]
+fn energy_between_hot_plates_is_heat_and_work() {
+    let folder = folder();
+    let at = folder.path();
+    let line = "couette --delta 10 --u 4 --nx 60 --backend cpu --out a";
+    let words: Vec<&str> = line.split(' ').collect();
+    done(at, &words);
+    let table = std::fs::read_to_string(at.join("a/profile.csv")).unwrap();
+    let mut rows = table.lines();
+    let columns: Vec<&str> = rows.next().unwrap().split(',').collect();
+    let place = |name: &str| columns.iter().position(|c| *c == name).unwrap();
+    let (heat, work, energy) = (place("heat_flux"), place("work"), place("energy_flux"));
+    let mut most = 0.0_f64;
+    for row in rows {
+        let row: Vec<f64> = row.split(',').map(|v| v.parse().unwrap()).collect();
+        assert!((row[heat] + row[work] - row[energy]).abs() < 1e-15);
+        // By symmetry as much energy goes left as right.
+        assert!(row[energy].abs() < 1e-8, "{}", row[energy]);
+        most = most.max(row[heat].abs());
+    }
+    assert!(most > 0.4, "{most}");
+    let plate = &run_json(&at.join("a"))["plates"]["left"][0];
+    let of = |name: &str| plate[name].as_f64().unwrap();
+    assert!((of("work") + 2.0 * of("shear")).abs() < 1e-12);
+    assert!(of("heat").abs() < 1e-8 && of("heat") - of("work") > 0.4);
+}
+
 /// A shock wave on uniform velocities.
 fn shock(mach: f64, model: Model, cells: usize, velocities: usize) -> (Case, State) {
     let u = mach * (5.0_f64 / 6.0).sqrt();
