@@ -351,10 +351,6 @@ pub struct Checkpoint {
 
 /// Iterations without a new least residual after which an iteration with a correction counts as stalled.
 const PATIENCE: usize = 30;
-/// The same where the fields still change by more than [`FAR`] of their range: fast flows of dense gas find their way slowly at first.
-const FAR_PATIENCE: usize = 100;
-/// See [`FAR_PATIENCE`].
-const FAR: f64 = 1e-2;
 /// The same without a correction, where residuals rise for long before they fall.
 const PLAIN_PATIENCE: usize = 150;
 /// The same where roundoff is reached.
@@ -457,10 +453,10 @@ impl Solver {
         if at_roundoff && since >= ROUNDOFF_PATIENCE {
             return Some(Status::AtRoundoff);
         }
-        let patience = match self.correction {
-            None => PLAIN_PATIENCE,
-            Some(_) if self.least.1 > FAR => FAR_PATIENCE,
-            Some(_) => PATIENCE,
+        let patience = if self.correction.is_some() {
+            PATIENCE
+        } else {
+            PLAIN_PATIENCE
         };
         if done >= self.config.iterations {
             Some(Status::Unfinished)
