@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, measurement::WallTime};
 use rarefy::bgk::separate::{SeparateKernel, SeparateKernels, Sequential, time_copy};
-use rarefy::bgk::{Axis, Cavity, Problem, Scheme, Shock, Simulation, SimulationConfig, Storage};
+use rarefy::bgk::{Axis, Cavity, Problem, Scheme, Shock, Simulation, SimulationConfig};
 use rarefy::gpu::Device;
 use rarefy::{Backend, Precision};
 
@@ -90,12 +90,9 @@ fn cases() -> Vec<Case> {
     .collect()
 }
 
-/// How populations are computed and stored: name, bytes, precision, storage.
-const KINDS: [(&str, usize, Precision, Storage); 3] = [
-    ("f32", 4, Precision::F32, Storage::Full),
-    ("f64", 8, Precision::F64, Storage::Full),
-    ("16", 2, Precision::F32, Storage::Bits16),
-];
+/// How populations are computed and stored: name, bytes, precision.
+const KINDS: [(&str, usize, Precision); 2] =
+    [("f32", 4, Precision::F32), ("f64", 8, Precision::F64)];
 
 /// With all populations kept.
 fn config(case: &Case, scheme: Scheme, precision: Precision, backend: Backend) -> SimulationConfig {
@@ -181,14 +178,13 @@ fn main() {
 
     let mut group = criterion.benchmark_group("bgk");
     for case in &cases {
-        for (kind, _, precision, storage) in KINDS {
+        for (kind, _, precision) in KINDS {
             for way in Way::all(&case.problem) {
                 let what = way.measurement("cuda", kind);
                 if device.is_none() || !passes_filter(&format!("bgk/{what}/{}", case.name)) {
                     continue;
                 }
                 let config = SimulationConfig {
-                    storage,
                     fold: way.fold,
                     ..config(case, way.scheme, precision, Backend::Cuda)
                 };
@@ -224,7 +220,7 @@ fn main() {
             } else {
                 "all cores"
             };
-            for (kind, _, precision, storage) in KINDS {
+            for (kind, _, precision) in KINDS {
                 for way in Way::all(&case.problem) {
                     let what = way.measurement(cores, kind);
                     if !passes_filter(&format!("bgk/{what}/{}", case.name)) {
@@ -236,7 +232,6 @@ fn main() {
                             // A simulation lives in the pool that it is made in.
                             let steps = u32::try_from(times).unwrap_or(u32::MAX);
                             let config = SimulationConfig {
-                                storage,
                                 fold: way.fold,
                                 ..config(case, way.scheme, precision, Backend::Cpu)
                             };

@@ -14,7 +14,6 @@ use rarefy::gpu::Device;
 use rarefy::longman::expression::Program;
 use rarefy::longman::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation};
 use rarefy::longman::gpu::fixed::{FixedBatch, Form, Functions};
-use rarefy::longman::gpu::tabled::{TableRule, Tabled, TabledBatch};
 use rarefy::longman::paper::{PaperRule, integrate_on_cpu};
 use rarefy::longman::{Oscillator, Settings, integrate_oscillating};
 use rarefy_kernels::Real;
@@ -92,8 +91,6 @@ fn main() {
         Ok(device) => {
             fixed::<f32>(&mut group, &measured, &device);
             fixed::<f64>(&mut group, &measured, &device);
-            tabled::<f32>(&mut group, &measured, &device);
-            tabled::<f64>(&mut group, &measured, &device);
             verdicts::<f32>(&mut group, &measured, &device);
             verdicts::<f64>(&mut group, &measured, &device);
         }
@@ -303,37 +300,6 @@ fn fixed<T: Real>(group: &mut BenchmarkGroup<'_, WallTime>, measured: &Measured,
     }
 }
 
-/// Sums over an oscillator table of as many nodes.
-fn tabled<T: Real>(group: &mut BenchmarkGroup<'_, WallTime>, measured: &Measured, device: &Device) {
-    let rule = TableRule {
-        oscillation: Oscillation::Cos,
-        areas: 16,
-        nodes: 8,
-        panels: 1,
-    };
-    for (functions, mode) in modes::<T>() {
-        for count in [50_000, 1_000_000, 10_000_000] {
-            let (lambda, omega) = parameters::<T>(count);
-            let batch = TabledBatch::new(device, &rule, Tabled::Damped, &omega, &lambda);
-            let mut batch = match batch {
-                Ok(batch) => batch,
-                Err(error) => {
-                    println!("skipped: oscillator table {mode} {count}: {error}");
-                    continue;
-                }
-            };
-            if let Err(error) = batch.launch(device, *functions) {
-                println!("skipped: oscillator table {mode} {count}: {error}");
-                continue;
-            }
-            let what = format!("oscillator table {mode}");
-            measure(group, measured, (&what, 16, count), |repetitions| {
-                device.time(|| (0..repetitions).try_for_each(|_| batch.launch(device, *functions)))
-            });
-        }
-    }
-}
-
 /// Value, error estimate and status of every integral, from host memory to host memory: a named amplitude, and the same as an expression.
 fn verdicts<T: Interpret>(
     group: &mut BenchmarkGroup<'_, WallTime>,
@@ -377,13 +343,10 @@ fn verdicts<T: Interpret>(
 
 /// Integrals a second that the limiting unit of an H200 allows at N = 16 with 136 nodes: 2 special functions a node; about 40 and 13
 /// single-precision instructions, 70 and 28 double-precision ones, with and without the cosine.
-const BOUNDS: [(&str, f64); 6] = [
+const BOUNDS: [(&str, f64); 3] = [
     ("warp f32 hardware", 1.5e10),
     ("warp f32", 6e9),
     ("warp f64", 1.8e9),
-    ("oscillator table f32 hardware", 3e10),
-    ("oscillator table f32", 1.9e10),
-    ("oscillator table f64", 4.4e9),
 ];
 
 /// Other libraries on integrals of `e^(-lambda x) cos(omega x)` with the parameters of [`parameters`]: microseconds an integral and the largest relative

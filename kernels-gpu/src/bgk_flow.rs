@@ -10,11 +10,11 @@
 //! | [`bgk_line`](crate::bgk_line), [`bgk_plane`](crate::bgk_plane) | the pass in one and in two dimensions of space |
 //! | [`bgk_march`](crate::bgk_march) | the pass in two for the common case |
 //! | `layout`, `span`, `pass` | layouts, and what the passes share |
-//! | `store` | populations as they are, or in 16 bits |
+//! | `store` | how populations are read and written |
 //! | `tables` | from partial sums to tables |
 //! | `walls` | what leaves through walls, and what they send back |
 //!
-//! The passes are files of their own, and so is what takes populations in 16 bits, so that a run loads only what it needs.
+//! The passes are files of their own, so that a run loads only what it needs.
 
 pub(crate) mod layout;
 pub(crate) mod pass;
@@ -25,6 +25,5 @@ pub(crate) mod walls;
 
 pub use layout::*;
 pub use span::{SPAN_LIMIT, span_cells, span_tiles};
-pub use store::{decode, encode, noise, scales, seed};
 pub use tables::*;
 pub use walls::*;

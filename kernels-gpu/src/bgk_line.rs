@@ -232,7 +232,7 @@ struct Walk<'p, 'a, S, T: Real, P, const W: usize> {
     rest: T,
     keep: [T; W],
     x: [T; W],
-    /// Factors along x of what populations in 16 bits deviate from, where they come from and in the cells themselves.
+    /// Factors along x of what deviations are from, where they come from and in the cells themselves.
     before: [T; W],
     here: [T; W],
     /// The random bits of the step.
@@ -418,12 +418,12 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
         } = *self.pass;
         let vy = axes.get(t, (shape.axis_y(jy) + axis::VELOCITY) as usize);
         let [y] = self.table(tables, |_| shape.row_y() + jy);
-        // Populations in 16 bits need more factors than there are registers for at once.
+        // Deviations need more factors than there are registers for at once.
         let mut inner = [[T::ZERO; W]; M];
         if !P::DEVIATIONS {
             inner = self.table(tables, |k| shape.row_m() + m + k as u32);
         }
-        // What populations in 16 bits deviate from: where they come from in the step before, and in the cells themselves in this one.
+        // What deviations are from: where they come from in the step before, and in the cells themselves in this one.
         let (mut before, mut here) = ([T::ZERO; W], [T::ZERO; W]);
         let own = |row: u32| -> [T; W] {
             let at = row * shape.columns() + self.span.gives_to();

@@ -499,7 +499,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
             };
             row * shape.columns()
         };
-        // For populations in 16 bits the factors of the step before too, and what relaxation gives.
+        // For deviations the factors of the step before too, and what relaxation gives.
         let count = if P::DEVIATIONS && !SHAKHOV { 5 } else { 4 };
         let before = self.store.before();
         let mut values = [[T::ZERO; W]; 5];
@@ -932,7 +932,7 @@ struct Row<T, const W: usize> {
     x: [T; W],
     y: [T; W],
     slope: [T; W],
-    /// Where the row's populations lie, and for those in 16 bits what relaxation gives and what they deviate from.
+    /// Where the row's populations lie, and for deviations what relaxation gives and what they deviate from.
     iy: u32,
     jy: u32,
     give: [T; W],

@@ -1,8 +1,7 @@
 //! Kernels of the BGK model on a line as A. Frezzotti, G. P. Ghiroldi and L. Gibelli arranged them (2009, arXiv:0903.4044): streaming and collision apart.
 //!
 //! They are what the fused pass of [`bgk_line`](crate::bgk_line) is measured against. The step is the same, of first order and with Maxwellians sampled as
-//! in the continuum; each of the two kernels reads and writes the populations once, and where the cells of a block have no room on the chip, collision reads
-//! them twice.
+//! in the continuum; each of the two kernels reads and writes the populations once.
 
 use crate::bgk::exponential::exponential;
 use crate::bgk_flow::layout::{FlowShape, axis, ceiling, power_of_two, split};
@@ -23,16 +22,8 @@ const STREAM_BEFORE: u32 = 8;
 /// Words of a tile in shared memory.
 const STREAM_TILE: u32 = STREAM_CELLS * STREAM_THREADS + STREAM_NODES * STREAM_BEFORE;
 
-/// Threads of a block of [`collide_line()`], of which a multiprocessor holds one: so many cells are between their two readings as the L2 cache holds.
-pub const COLLIDE_THREADS: u32 = 1024;
-/// Nodes of the innermost axis that a thread takes at once, and the same again while it waits for them.
+/// Nodes of the innermost axis that a thread takes at once.
 const COLLIDE_NODES: usize = 4;
-
-/// Cells of a block of [`collide_line()`]: one sector of 32 bytes of each node's row.
-#[inline(always)]
-pub const fn collide_cells(bytes: usize) -> u32 {
-    32 / bytes as u32
-}
 
 /// Entries of a pair (v_x, v_y): the velocities, the weight and nothing.
 pub const PAIR_LEN: u32 = 4;
@@ -73,11 +64,6 @@ impl Order {
 #[inline(always)]
 pub const fn inner_groups(shape: &FlowShape) -> u32 {
     shape.count_m.div_ceil(COLLIDE_NODES as u32)
-}
-
-/// Words of shared memory of [`collide_line()`]: the sums of each warp, then those of the block, then what relaxation needs.
-const fn collide_scratch(bytes: usize) -> u32 {
-    collide_cells(bytes) * (3 * (COLLIDE_THREADS / WARP + 1) + CELL_LEN)
 }
 
 /// What relaxation needs of a cell: e^(-nu dt), the Maxwellian's amplitude, its steepness, mean velocity and temperature.
@@ -186,118 +172,6 @@ kernel! {
     }
 }
 
-kernel! {
-    /// Moments and exact relaxation of a few neighbouring cells (algorithm 2).
-    ///
-    /// In the paper a thread has a cell and walks over all nodes alone, which leaves a large GPU idle. Here a block has the cells of one sector of memory, 8 in
-    /// `f32`, and its threads share the nodes, four of the innermost axis at a time: they sum them, add the sums in a fixed order, and take the same
-    /// nodes up again to relax them. At that time these are still in the L2 cache, so that memory reads and writes each population once.
-    ///
-    /// `fields` receives n, u_x and T of the streamed populations. Sums run in the precision of the populations over four nodes, in f64 over the rest.
-    /// **No race**: threads own populations; shared memory has one writer, and barriers stand between.
-    pub fn collide_line<T: Real>(
-        t, axes: In<T>, pairs: In<T>, f: InOut<T>, fields: Out<f64>; shape: FlowShape, dt: f64, omega: f64,
-    ) for f32, f64
-    shared { scratch: [f64; collide_scratch(size_of::<T>())] } {
-        let cells = const { collide_cells(size_of::<T>()) };
-        let (worker, cell) = (t.thread_idx() / cells, t.thread_idx() % cells);
-        let workers = t.block_dim() / cells;
-        let ix = t.block_idx() * cells + cell;
-        let inside = ix < shape.nx;
-        let place = if inside { ix } else { shape.nx - 1 };
-        let share = Share { f, shape: &shape, order: Order { cells }, place, worker, workers };
-        let pair_entry = |pair: u32, k: u32| {
-            pairs.get_run::<2, _>(t, (pair * PAIR_LEN + k) as usize)
-        };
-        let of_m = |m: u32, k: u32| axes.get_run::<2, _>(t, (shape.axis_m(m) + k) as usize);
-
-        let groups = inner_groups(&shape);
-
-        let mut sums = [0.0; 3];
-        share.walk(t, |pair, group, values| {
-            let (mut zeroth, mut second) = (T::ZERO, T::ZERO);
-            let mut k = 0;
-            while k < COLLIDE_NODES {
-                let m = group + k as u32 * groups;
-                if m < shape.count_m {
-                    let [mass, energy] = of_m(m, axis::VELOCITY);
-                    zeroth = mass.mul_add(values[k], zeroth);
-                    second = energy.mul_add(values[k], second);
-                }
-                k += 1;
-            }
-            let [vx, vy] = pair_entry(pair, 0);
-            let (vx, vy, zeroth) = (vx.to_f64(), vy.to_f64(), zeroth.to_f64());
-            sums[0] += zeroth;
-            sums[1] += vx * zeroth;
-            sums[2] += (vx * vx + vy * vy) * zeroth + second.to_f64();
-        });
-        let warp_sum = |warp: u32, k: u32| warp * 3 * cells + k;
-        let block_sum = |k: u32| (t.warps() * 3) * cells + k;
-        let of_cell = |k: u32| (t.warps() * 3 + 3 + k) * cells + cell;
-        let mut k = 0;
-        while k < 3 {
-            let mut sum = sums[k];
-            let mut distance = cells;
-            while distance < WARP {
-                sum += t.shuffle_xor(sum, distance);
-                distance *= 2;
-            }
-            if t.lane() < cells {
-                scratch.set(t, warp_sum(t.warp(), k as u32 * cells + cell), sum);
-            }
-            k += 1;
-        }
-        t.sync_threads();
-        // Each warp adds up what all have left of one quantity of one cell.
-        let mut k = t.warp();
-        while k < 3 * cells {
-            let mut sum = 0.0;
-            if t.lane() < t.warps() {
-                sum = scratch.get(t, warp_sum(t.lane(), k));
-            }
-            let mut distance = WARP / 2;
-            while distance > 0 {
-                sum += t.shuffle_xor(sum, distance);
-                distance /= 2;
-            }
-            if t.lane() == 0 {
-                scratch.set(t, block_sum(k), sum);
-            }
-            k += t.warps();
-        }
-        t.sync_threads();
-        if worker == 0 {
-            let sums = [0, 1, 2].map(|k| scratch.get(t, block_sum(k * cells + cell)));
-            let constants = relaxation(t, sums, if inside { ix } else { shape.nx }, fields, &shape, dt, omega);
-            let mut k = 0;
-            while k < CELL_LEN {
-                scratch.set(t, of_cell(k), constants[k as usize]);
-                k += 1;
-            }
-        }
-        t.sync_threads();
-        if !inside {
-            return;
-        }
-        let equilibrium = Equilibrium::new(|k| scratch.get(t, of_cell(k)));
-        share.walk(t, |pair, group, values| {
-            let outer = equilibrium.outer(pair_entry(pair, 0), pair_entry(pair, 2));
-            let mut k = 0;
-            while k < COLLIDE_NODES {
-                let m = group + k as u32 * groups;
-                if m < shape.count_m {
-                    let node = of_m(m, axis::FRACTION);
-                    let maxwellian = outer * equilibrium.inner(&shape, m, node);
-                    let value = equilibrium.keep.mul_add(values[k], maxwellian);
-                    f.set(t, share.at(pair, m) as usize, value);
-                }
-                k += 1;
-            }
-        });
-    }
-}
-
 /// Writes n, u_x and T of a cell, if there is one, and returns what relaxation needs of it: e^(-nu dt), the Maxwellian's amplitude, its steepness, mean
 /// velocity and temperature.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -378,59 +252,6 @@ impl<T: Real> Equilibrium<T> {
     }
 }
 
-/// The nodes of one cell that fall to one thread of a block of [`collide_line()`]: every `workers`-th group of the innermost axis, from `worker` on.
-struct Share<'a, T: Real> {
-    f: InOut<'a, T>,
-    shape: &'a FlowShape,
-    order: Order,
-    place: u32,
-    worker: u32,
-    workers: u32,
-}
-
-impl<T: Real> Share<'_, T> {
-    /// Place of a population of the cell.
-    #[inline(always)]
-    fn at(&self, pair: u32, m: u32) -> u32 {
-        self.order.place(self.shape, [pair, m], self.place)
-    }
-
-    /// Visits all groups: number of the pair (v_x, v_y), that of the group, and the populations. The next group is under way meanwhile.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn walk<S: Simt>(&self, t: &S, mut visit: impl FnMut(u32, u32, [T; COLLIDE_NODES])) {
-        let count = self.shape.count_m;
-        let groups = inner_groups(self.shape);
-        let items = self.shape.count_x * self.shape.count_y * groups;
-        let load = |item: u32| {
-            let (pair, group) = split(item, groups);
-            let mut values = [T::ZERO; COLLIDE_NODES];
-            let mut k = 0;
-            while k < COLLIDE_NODES {
-                let m = group + k as u32 * groups;
-                if m < count {
-                    values[k] = self.f.get(t, self.at(pair, m) as usize);
-                }
-                k += 1;
-            }
-            (pair, group, values)
-        };
-        let mut item = self.worker;
-        if item >= items {
-            return;
-        }
-        let mut ahead = load(item);
-        while item < items {
-            let (pair, group, values) = ahead;
-            item += self.workers;
-            if item < items {
-                ahead = load(item);
-            }
-            visit(pair, group, values);
-        }
-    }
-}
-
 /// Threads of a block of [`collide_line_at_once()`], of which a multiprocessor holds one.
 pub const AT_ONCE_THREADS: u32 = 512;
 /// Groups of nodes that one of them keeps in registers.
@@ -467,6 +288,8 @@ pub const fn at_once_bytes(shape: &FlowShape, lanes: u32, staged: u32, bytes: us
 
 kernel! {
     /// Moments and exact relaxation of a few neighbouring cells whose populations all lie on the chip (algorithm 2).
+    ///
+    /// In the paper a thread has a cell and walks over all nodes alone, which leaves a large GPU idle.
     ///
     /// **Block**: tiles of the cells of `lanes` threads, a power of two, every so many-th; its threads share the groups of four innermost nodes.
     /// **Thread**: 16 bytes of neighbouring cells, for every so many-th group: the first four groups in registers, `staged` more in shared memory. All are under

@@ -16,7 +16,6 @@
 //! | [`mod@kernel`] | the declaration of a kernel, and what it generates |
 //! | [`bgk`] | steady flows of the BGK and Shakhov models |
 //! | [`bgk_flow`], [`bgk_line`], [`bgk_plane`], [`bgk_march`] | the same models in time |
-//! | [`bgk_faces_16`], [`bgk_line_16`], [`bgk_plane_16`] | the same with populations in 16 bits |
 //! | [`bgk_separate`] | the BGK model with streaming and collision apart |
 //! | [`boltzmann`] | streaming on the grid of the collision integral |
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
@@ -34,13 +33,10 @@
 extern crate std;
 
 pub mod bgk;
-pub mod bgk_faces_16;
 pub mod bgk_flow;
 pub mod bgk_line;
-pub mod bgk_line_16;
 pub mod bgk_march;
 pub mod bgk_plane;
-pub mod bgk_plane_16;
 pub mod bgk_separate;
 pub mod boltzmann;
 pub mod collision;

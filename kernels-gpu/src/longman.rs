@@ -15,7 +15,6 @@
 //! | `integrand` | the trait of amplitudes g, and the named ones |
 //! | `differences` | the paper's kernel: one block an integral, the table of differences in shared memory |
 //! | `warp` | the same by shuffles: a part of a warp an integral, no table |
-//! | `table` | sums over a table that contains the oscillation, one thread an integral |
 //! | `decide` | the same with an error estimate and a verdict for each integral: `head`, `judge` and `probe` are its parts |
 
 pub mod decide;
@@ -28,7 +27,6 @@ mod judge;
 mod probe;
 pub mod program;
 pub mod status;
-mod table;
 mod warp;
 
 pub use decide::{BatchRule, decide};
@@ -36,5 +34,4 @@ pub use differences::*;
 pub use elementary::{Elementary, Hardware, Software};
 pub use integrand::*;
 pub use status::{Accelerator, Status};
-pub use table::*;
 pub use warp::*;

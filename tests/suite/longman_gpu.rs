@@ -7,7 +7,6 @@ use rarefy::emulator::{Emulator, ThreadOrder};
 use rarefy::longman::expression::Program;
 use rarefy::longman::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Verdict};
 use rarefy::longman::gpu::fixed::Functions;
-use rarefy::longman::gpu::tabled::{TableRule, Tabled, TabledBatch};
 use rarefy::longman::special::bessel_k;
 use rarefy::longman::{Boundaries, Integral, Oscillator, Settings, Task, integrate_oscillating};
 use rarefy::machine::Machine;
@@ -362,73 +361,6 @@ fn chunks_and_bad_rows_do_not_change_the_others() {
     chunks_do_not_show(&Emulator::default());
     if let Some(device) = support::device() {
         chunks_do_not_show(&device);
-    }
-}
-
-fn tables_are_accurate<M: Machine>(machine: &M) {
-    /// The worst error of `e^(-x) osc(omega x)`; the estimate covers it but for the error of the quadrature, which it does not see.
-    fn worst<M: Machine, T: Real>(
-        machine: &M,
-        rule: &TableRule,
-        functions: Functions,
-        exact: fn(f64) -> f64,
-        unseen: f64,
-    ) -> f64 {
-        let frequencies: Vec<T> = [0.5, 2.0, 8.0].map(T::from_f64).to_vec();
-        let parameters = vec![T::ONE; 3];
-        let mut batch = TabledBatch::new(machine, rule, Tabled::Damped, &frequencies, &parameters)
-            .expect("a batch");
-        batch.launch(machine, functions).expect("a launch");
-        let (values, errors) = batch.results(machine).expect("results");
-        let mut worst = 0.0_f64;
-        for (k, omega) in frequencies.iter().enumerate() {
-            let error = (values[k].to_f64() - exact(omega.to_f64())).abs();
-            let roundoff = 4.0 * T::EPSILON.to_f64();
-            assert!(
-                error <= errors[k].to_f64() + roundoff + unseen,
-                "{k}: {error:e}, estimated {:e}",
-                errors[k].to_f64()
-            );
-            worst = worst.max(error);
-        }
-        worst
-    }
-    let rule = |oscillation, areas, nodes, panels| TableRule {
-        oscillation,
-        areas,
-        nodes,
-        panels,
-    };
-    let software = Functions::Software;
-    let j0 = |omega: f64| 1.0 / 1f64.hypot(omega);
-    let cos = |omega: f64| 1.0 / (1.0 + omega * omega);
-    for (areas, nodes, panels, tolerance, unseen) in
-        [(20, 12, 5, 1e-14, 1e-14), (16, 8, 3, 1e-9, 1e-12)]
-    {
-        let bessel = rule(Oscillation::Bessel(0.0), areas, nodes, panels);
-        let error = worst::<M, f64>(machine, &bessel, software, j0, unseen);
-        assert!(error < tolerance, "J0, {areas} areas: {error:e}");
-        let cosine = rule(Oscillation::Cos, areas, nodes, panels);
-        let error = worst::<M, f64>(machine, &cosine, software, cos, unseen);
-        assert!(error < tolerance, "cos, {areas} areas: {error:e}");
-    }
-    for functions in [software, Functions::Hardware] {
-        let error = worst::<M, f32>(
-            machine,
-            &rule(Oscillation::Bessel(0.0), 16, 8, 3),
-            functions,
-            j0,
-            1e-12,
-        );
-        assert!(error < 4e-7, "f32 {functions:?}: {error:e}");
-    }
-}
-
-#[test]
-fn sums_over_oscillator_tables_are_accurate() {
-    tables_are_accurate(&Emulator::default());
-    if let Some(device) = support::device() {
-        tables_are_accurate(&device);
     }
 }
 

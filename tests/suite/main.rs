@@ -3,7 +3,6 @@
 mod bgk;
 mod bgk_boltzmann;
 mod bgk_steady;
-mod bgk_storage;
 mod cli;
 mod collision;
 mod collision_backends;

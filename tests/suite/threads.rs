@@ -42,9 +42,9 @@ fn public_types_go_to_other_threads() {
     each! { shared:
         longman::Integral, longman::Settings, longman::Boundaries, longman::Oscillator, longman::Task,
         longman::expression::Function, longman::expression::Expression, longman::expression::Program, longman::family::Family,
-        longman::accelerate::Accelerated, longman::oscillator::OscillatorTable, longman::sampled::Spline, longman::sampled::Chebyshev,
+        longman::accelerate::Accelerated, longman::sampled::Spline, longman::sampled::Chebyshev,
         longman::paper::PaperRule, longman::paper::AreaTable, longman::quadrature::Rule, longman::quadrature::Kronrod,
-        longman::gpu::batch::BatchConfig, longman::gpu::batch::Verdict, longman::gpu::tabled::TableRule,
+        longman::gpu::batch::BatchConfig, longman::gpu::batch::Verdict,
     }
     each! { shared:
         float::ExactAccumulator, float::ExactValue, float::ExactEngine, float::MachineAccumulator<'_, Device>,
@@ -61,7 +61,7 @@ fn public_types_go_to_other_threads() {
         longman::gpu::batch::Batch<'_, Device, f64>, longman::gpu::batch::Batch<'_, Emulator, f64>,
         longman::gpu::batch::Interpreted<Device, f64>, longman::gpu::batch::Interpreted<Emulator, f64>,
         longman::gpu::fixed::FixedBatch<Device, f64>, longman::gpu::fixed::FixedBatch<Emulator, f64>,
-        longman::gpu::tabled::TabledBatch<Device, f64>, longman::gpu::tabled::TabledBatch<Emulator, f64>,
+
     }
 }
 

@@ -113,7 +113,6 @@ const EVIDENCE: &[Evidence] = &[
             ("shocks.csv", "bgk/shocks.csv"),
             ("profiles.csv", "bgk/profiles.csv"),
             ("rarefaction.csv", "bgk/rarefaction.csv"),
-            ("storage.csv", "bgk/storage.csv"),
             ("shocks.png", "bgk/shocks.png"),
             ("run.json", "bgk/validate.json"),
         ],

@@ -4,30 +4,30 @@
 //! three small ones before the pass, which find what the walls send back. Populations alternate between two buffers, so two steps are recorded
 //! as a graph and replayed.
 
+mod launches;
+mod layout;
 mod share;
-mod stored;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{
-    self as kernels, EQUILIBRIUM_THREADS, FACE_CELL_THREADS, FACE_SUM_THREADS, FACE_WIDTH, Faces,
-    FlowShape, KEPT, Relaxing, SPAN_LIMIT, SUMS_BGK, SUMS_SHAKHOV, axis, cells_both_ways, face,
-    leaving, row,
+    self as kernels, EQUILIBRIUM_THREADS, FACE_CELL_THREADS, FACE_ROW_THREADS, FACE_SUM_THREADS,
+    FACE_THREADS, FACE_WIDTH, Faces, FlowShape, KEPT, Relaxing, SPAN_LIMIT, SUMS_SHAKHOV, axis,
+    cells_both_ways, face, leaving, row,
 };
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
 use super::equilibrium::{fields, sums_of};
 use super::shift::Courant;
-use super::storage::node_scales;
 use super::{Boundary, DiscreteMaxwellian, Model, Moments, Problem, Scheme, State};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{bytes_of, check_device};
+use launches::Arguments;
+use layout::{gathered, laid_out};
 use share::{Share, march};
-use stored::{Arguments, FaceArguments, Kept, RowArguments};
-pub(super) use stored::{Plain, Rounded, Stored, gathered, laid_out};
 
 /// Blocks of the walk along the lower and upper faces, of which half have something to do; each leaves partial sums that are added up.
 const FACE_BLOCKS: u32 = 1200;
@@ -52,7 +52,7 @@ fn later_steps(bytes: usize, problem: &Problem) -> Result<u32> {
     Ok(if bytes == 4 { 1 } else { 2 } + u32::from(coarse))
 }
 
-pub(super) struct MachineEngine<M: Machine, P: Stored> {
+pub(super) struct MachineEngine<M: Machine, T: Real> {
     machine: Arc<M>,
     name: String,
     problem: Problem,
@@ -61,21 +61,19 @@ pub(super) struct MachineEngine<M: Machine, P: Stored> {
     nodes: Vec<Node>,
     /// How blocks share the work of the pass.
     share: Share,
-    f: [M::Buffer<P::Word>; 2],
+    f: [M::Buffer<T>; 2],
     /// The buffer that holds the populations now.
     now: usize,
-    /// The tables of the coming step; of populations in 16 bits those for either buffer, of which the other ones are what they deviate from.
-    tables: [M::Buffer<P::Real>; 2],
-    /// The scales of populations in 16 bits, and the steps counted for their rounding.
-    scales: M::Buffer<P::Real>,
-    node_scales: Vec<[f32; 2]>,
+    /// The tables of the coming step.
+    tables: M::Buffer<T>,
+    /// A count of steps that the kernel of the tables can keep, unused.
     clock: M::Buffer<u32>,
-    axes: M::Buffer<P::Real>,
+    axes: M::Buffer<T>,
     /// The same for populations that stand still.
-    still: M::Buffer<P::Real>,
+    still: M::Buffer<T>,
     nodes_weights: M::Buffer<f64>,
     state: M::Buffer<f64>,
-    partial: M::Buffer<P::Real>,
+    partial: M::Buffer<T>,
     faces: Faces,
     emissions: M::Buffer<f64>,
     face_partial: M::Buffer<f64>,
@@ -90,7 +88,7 @@ pub(super) struct MachineEngine<M: Machine, P: Stored> {
     warm: bool,
 }
 
-impl<M: Machine, P: Stored> MachineEngine<M, P> {
+impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     pub(super) fn new(machine: M, name: String, problem: Problem, plan: StepPlan) -> Result<Self> {
         let space = problem.space;
         let velocity = &problem.velocity;
@@ -134,19 +132,15 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         let two = space.dimensions() == 2;
         let sloped = plan.scheme == Scheme::VanLeer;
         let room = machine.limits()?.shared_bytes_per_block;
-        let marches = if P::DEVIATIONS {
-            None
-        } else {
-            march::<P::Real>(&problem, &plan, &shape, room)
-        };
-        let share = Share::new::<P::Real>(&shape, two, sloped, marches);
+        let marches = march::<T>(&problem, &plan, &shape, room);
+        let share = Share::new::<T>(&shape, two, sloped, marches);
         let plane = shape.plane() as usize;
         // The moments of a user take more sums.
         let wide = FlowShape {
             shakhov: 1,
             ..shape
         };
-        let most = Share::new::<P::Real>(&wide, two, sloped, None).sums(&wide);
+        let most = Share::new::<T>(&wide, two, sloped, None).sums(&wide);
         let partial = count_x as usize * plane * share.sums(&shape).max(most) as usize;
         let tables = shape.rows() as usize * shape.columns() as usize;
         check_device(
@@ -156,14 +150,14 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
                 velocity.nodes(),
                 space.cells()
             ),
-            bytes_of::<P::Word>(2 * populations.div_ceil(P::IN_A_WORD as u64))
-                .saturating_add(bytes_of::<P::Real>(partial as u64 + 2 * tables as u64))
+            bytes_of::<T>(2 * populations)
+                .saturating_add(bytes_of::<T>(partial as u64 + tables as u64))
                 .saturating_add(bytes_of::<f64>(plane as u64 * 16)),
-            "use fewer cells in space or velocity, a reduced velocity space, f32, or 16-bit storage",
+            "use fewer cells in space or velocity, a reduced velocity space, or f32",
         )?;
 
         let all = nodes(&problem);
-        let axes = |moving: bool| -> Vec<P::Real> {
+        let axes = |moving: bool| -> Vec<T> {
             let mut axes = Vec::with_capacity(shape.axis_entries() as usize);
             let mut axis_of = |nodes: &[f64], courant: &[Courant]| {
                 for (j, v) in nodes.iter().enumerate() {
@@ -219,22 +213,6 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         }
 
         let start = Start::new(&problem, &plan, &shape, &all)?;
-        let node_scales = if P::DEVIATIONS {
-            node_scales(&problem, &all)
-        } else {
-            vec![[1.0; 2]]
-        };
-        let scales: Vec<P::Real> = node_scales
-            .iter()
-            .flatten()
-            .map(|&scale| P::Real::from_f64(f64::from(scale)))
-            .collect();
-        // Nobody reads the second ones of populations as they are.
-        let second: &[P::Real] = if P::DEVIATIONS {
-            &start.tables
-        } else {
-            &start.tables[..1]
-        };
         let face_pairs = count_x * count_y;
         let face_tiles = shape.nx.div_ceil(cells_both_ways(sloped));
         let face_range = face_pairs.div_ceil((FACE_BLOCKS / (2 * face_tiles)).clamp(1, face_pairs));
@@ -245,26 +223,17 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             range: face_range,
             chunks: face_pairs.div_ceil(face_range),
         };
-        let buffer = || {
-            if P::DEVIATIONS {
-                machine.upload(&vec![
-                    P::Word::default();
-                    shape.populations() / P::IN_A_WORD
-                ])
-            } else {
-                machine.allocate(shape.populations())
-            }
-        };
         let mut engine = Self {
             name,
             shape,
             nodes: all,
             share,
-            f: [buffer()?, buffer()?],
+            f: [
+                machine.allocate(shape.populations())?,
+                machine.allocate(shape.populations())?,
+            ],
             now: 0,
-            tables: [machine.upload(&start.tables)?, machine.upload(second)?],
-            scales: machine.upload(&scales)?,
-            node_scales,
+            tables: machine.upload(&start.tables)?,
             clock: machine.upload(&[0])?,
             axes: machine.upload(&axes(true))?,
             still: machine.upload(&axes(false))?,
@@ -283,7 +252,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
                 (leaving::LEN * 2 * (shape.nx + shape.ny)) as usize
             ])?,
             units: start.units,
-            later_steps: later_steps(size_of::<P::Real>(), &problem)?,
+            later_steps: later_steps(size_of::<T>(), &problem)?,
             step: 0,
             graph: None,
             warm: false,
@@ -307,15 +276,10 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             steps: if conservative { steps } else { 0 },
             chunks,
             parts: self.share.parts,
-            deviations: u32::from(P::DEVIATIONS),
+            deviations: 0,
             counts: 0,
             threads: equilibrium_threads(&self.shape),
         }
-    }
-
-    /// Which tables are those of the coming step.
-    fn fresh(&self) -> usize {
-        if P::DEVIATIONS { self.now } else { 0 }
     }
 
     /// How blocks share the work of a pass over this shape: one that is to take Shakhov's sums may do it otherwise than the others do.
@@ -325,7 +289,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         }
         let sloped = self.plan.scheme == Scheme::VanLeer;
         let two = self.problem.space.dimensions() == 2;
-        Share::new::<P::Real>(shape, two, sloped, None)
+        Share::new::<T>(shape, two, sloped, None)
     }
 
     /// Chunks of partial sums that a pass leaves.
@@ -343,13 +307,12 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
     }
 
     fn equilibrium(&mut self, rule: Relaxing) -> Result<()> {
-        let fresh = self.fresh();
         let grid = Grid {
             blocks: self.shape.plane() / 32,
             threads: rule.threads,
         };
         let (partial, axes) = (&self.partial, &self.nodes_weights);
-        let (state, tables) = (&mut self.state, &mut self.tables[fresh]);
+        let (state, tables) = (&mut self.state, &mut self.tables);
         let (clock, shape) = (&mut self.clock, self.shape);
         macro_rules! launch {
             ($kernel:ident) => {
@@ -385,16 +348,17 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
 
     /// The populations of the initial state, their sums, and the tables of the first step.
     fn begin(&mut self) -> Result<()> {
-        if P::DEVIATIONS {
-            // From these they deviate.
-            self.now = 1;
-            self.maxwellians()?;
-            self.now = 0;
-        }
         self.maxwellians()?;
         // Both, for the second one's margins are read too before they are ever written.
         for f in &mut self.f {
-            P::fill(&*self.machine, &self.tables[0], f, self.shape)?;
+            self.machine.launch(
+                Grid::per_item((self.shape.plane() * self.shape.count_m) as usize, 128),
+                kernels::fill {
+                    tables: &self.tables,
+                    f,
+                    shape: self.shape,
+                },
+            )?;
         }
         self.sum_up()
     }
@@ -418,22 +382,15 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         let two = self.problem.space.dimensions() == 2;
         let share = self.share_of(&shape);
         let blocks = share.blocks(&shape);
-        let fresh = self.fresh();
         let [first, second] = &mut self.f;
         let (f, next) = if self.now == 0 {
             (&*first, second)
         } else {
             (&*second, first)
         };
-        let kept = Kept {
-            f,
-            before: &self.tables[1 - fresh],
-            scales: &self.scales,
-        };
         let arguments = Arguments {
-            kept,
-            clock: &self.clock,
-            tables: &self.tables[fresh],
+            f,
+            tables: &self.tables,
             axes: if still { &self.still } else { &self.axes },
             next,
             partial: &mut self.partial,
@@ -443,7 +400,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             turned: self.now as u32,
             march: share.march,
         };
-        P::pass(
+        launches::pass(
             &*self.machine,
             [two, sloped, shape.shakhov != 0],
             blocks,
@@ -464,19 +421,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
     /// What leaves through the faces in the coming step, and what walls send back.
     fn look_at_faces(&mut self, seen: u32) -> Result<()> {
         let (shape, faces) = (self.shape, Faces { seen, ..self.faces });
-        let now = self.now;
-        let fresh = self.fresh();
-        let [first, second] = &mut self.tables;
-        let (tables, before) = if fresh == 0 {
-            (first, &*second)
-        } else {
-            (second, &*first)
-        };
-        let kept = || Kept {
-            f: &self.f[now],
-            before,
-            scales: &self.scales,
-        };
+        let f = &self.f[self.now];
         if seen & 0b0011 != 0 && self.share.march.is_some() {
             self.machine.launch(
                 Grid {
@@ -487,7 +432,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
                     partial: &self.partial,
                     axes: &self.axes,
                     emissions: &self.emissions,
-                    tables: &mut *tables,
+                    tables: &mut self.tables,
                     found: &mut self.found,
                     shape,
                     faces,
@@ -495,13 +440,16 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
                 },
             )?;
         } else if seen & 0b0011 != 0 {
-            P::faces_along_x(
-                &*self.machine,
-                kept(),
-                FaceArguments {
+            self.machine.launch(
+                Grid {
+                    blocks: 2 * shape.ny,
+                    threads: FACE_THREADS,
+                },
+                kernels::faces_along_x {
+                    f,
                     axes: &self.axes,
                     emissions: &self.emissions,
-                    tables: &mut *tables,
+                    tables: &mut self.tables,
                     found: &mut self.found,
                     shape,
                     faces,
@@ -511,13 +459,15 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         if seen & 0b1100 != 0 {
             let sloped = faces.sloped != 0;
             let blocks = shape.nx.div_ceil(cells_both_ways(sloped));
-            P::faces_along_y(
-                &*self.machine,
-                kept(),
-                blocks * 2 * faces.chunks,
-                RowArguments {
+            self.machine.launch(
+                Grid {
+                    blocks: blocks * 2 * faces.chunks,
+                    threads: FACE_ROW_THREADS,
+                },
+                kernels::faces_along_y {
+                    f,
                     axes: &self.axes,
-                    tables: &*tables,
+                    tables: &self.tables,
                     partial: &mut self.face_partial,
                     shape,
                     faces,
@@ -531,7 +481,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
                 kernels::finish_faces_along_y {
                     partial: &self.face_partial,
                     emissions: &self.emissions,
-                    tables,
+                    tables: &mut self.tables,
                     found: &mut self.found,
                     shape,
                     faces,
@@ -553,10 +503,7 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
         self.look_at_faces(seen)?;
         self.pass(false, self.shape)?;
         self.now = 1 - self.now;
-        self.equilibrium(Relaxing {
-            counts: u32::from(P::DEVIATIONS),
-            ..self.relaxing(self.plan.dt, self.chunks(), self.later_steps)
-        })
+        self.equilibrium(self.relaxing(self.plan.dt, self.chunks(), self.later_steps))
     }
 
     /// Takes steps without looking at what passes the faces but where walls must know.
@@ -600,61 +547,6 @@ impl<M: Machine, P: Stored> MachineEngine<M, P> {
             .flat_map(|row| &row[..nx])
             .copied()
             .collect()
-    }
-
-    /// Entries of a set of tables.
-    fn table_entries(&self) -> usize {
-        self.shape.rows() as usize * self.shape.columns() as usize
-    }
-
-    /// The tables that the populations deviate from; none of populations as they are.
-    fn known(&self) -> Result<Vec<P::Real>> {
-        if !P::DEVIATIONS {
-            return Ok(Vec::new());
-        }
-        let mut known = vec![P::Real::ZERO; self.table_entries()];
-        self.machine
-            .read(&self.tables[1 - self.fresh()], &mut known)?;
-        Ok(known)
-    }
-
-    /// What the population at a place of a buffer, laid in order, deviates from, and its scale.
-    fn of_population(&self, known: &[P::Real], at: usize) -> (f64, [f32; 2]) {
-        let (plane, columns) = (self.shape.plane() as usize, self.shape.columns() as usize);
-        let (index, place) = (at / plane, at % plane);
-        let node = &self.nodes[index];
-        let of = |row: u32, k: usize| known[(row as usize + k) * columns + place].to_f64();
-        let shape = &self.shape;
-        let maxwellian =
-            of(row::X, node.jx) * of(shape.row_y(), node.jy) * of(shape.row_m(), node.m);
-        (maxwellian, self.node_scales[index])
-    }
-
-    /// The state of cells that hold these populations, from which Newton's method can start.
-    fn starting_sums(&self, padded: &[f64]) -> Vec<f64> {
-        let (plane, sums) = (self.shape.plane() as usize, self.shape.sums() as usize);
-        let mut state = vec![0.0; self.state_rows() * plane];
-        for (node, f) in self.nodes.iter().zip(padded.chunks_exact(plane)) {
-            let [vx, vy] = node.v;
-            for (place, f) in f.iter().enumerate() {
-                let mass = node.mass * f;
-                let energy = (vx * vx + vy * vy) * mass + node.energy * f;
-                for (k, part) in [mass, vx * mass, vy * mass, energy].into_iter().enumerate() {
-                    state[k * plane + place] += part;
-                }
-            }
-        }
-        for place in 0..plane {
-            let at = |k: usize| state[k * plane + place];
-            if at(0) > 0.0 {
-                let (ux, uy) = (at(1) / at(0), at(2) / at(0));
-                let uy = if self.shape.flow == 2 { uy } else { 0.0 };
-                let temperature = (at(3) / at(0) - ux * ux - uy * uy) / 1.5;
-                state[(sums + 2) * plane + place] = 1.0 / temperature;
-                state[(sums + 3) * plane + place] = temperature;
-            }
-        }
-        state
     }
 
     fn state_rows(&self) -> usize {
@@ -763,7 +655,7 @@ impl<T: Real> Start<T> {
     }
 }
 
-impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
+impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
     fn describe(&self) -> String {
         self.name.clone()
     }
@@ -794,14 +686,13 @@ impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
         self.equilibrium(rule)?;
         let rows = (SUMS_SHAKHOV + KEPT) as usize;
         let mut sums = self.machine.upload(&vec![0.0; rows * plane])?;
-        let fresh = self.fresh();
-        if own.shakhov == 0 && !P::DEVIATIONS {
-            // Heat terms of nothing; in 16 bits they stand there.
-            let mut tables = vec![P::Real::ZERO; own.rows() as usize * own.columns() as usize];
-            self.machine.read(&self.tables[fresh], &mut tables)?;
+        if own.shakhov == 0 {
+            // Heat terms of nothing.
+            let mut tables = vec![T::ZERO; own.rows() as usize * own.columns() as usize];
+            self.machine.read(&self.tables, &mut tables)?;
             let columns = own.columns() as usize;
-            tables[row::HEAT as usize * columns..row::X as usize * columns].fill(P::Real::ZERO);
-            self.machine.write(&mut self.tables[fresh], &tables)?;
+            tables[row::HEAT as usize * columns..row::X as usize * columns].fill(T::ZERO);
+            self.machine.write(&mut self.tables, &tables)?;
         }
         self.pass(true, wide)?;
         let parts = self.share_of(&wide).parts;
@@ -815,7 +706,7 @@ impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
                 partial: &self.partial,
                 axes: &self.nodes_weights,
                 state: &mut sums,
-                tables: &mut self.tables[fresh],
+                tables: &mut self.tables,
                 clock: &mut self.clock,
                 shape: wide,
                 rule: Relaxing {
@@ -828,14 +719,7 @@ impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
             },
         )?;
         let sums = self.read_state(&sums, rows)?;
-        let mut sums = self.compact(&sums[..SUMS_SHAKHOV as usize * plane]);
-        if P::DEVIATIONS {
-            // Sums are taken before populations are rounded.
-            let rows = self.state_rows();
-            let state = self.compact(&self.read_state(&self.state, rows)?);
-            let own = SUMS_BGK as usize * self.problem.space.cells();
-            sums[..own].copy_from_slice(&state[..own]);
-        }
+        let sums = self.compact(&sums[..SUMS_SHAKHOV as usize * plane]);
         self.make_ready()?;
         Ok(moments_of_sums(&self.problem, &sums))
     }
@@ -878,15 +762,13 @@ impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
     }
 
     fn save(&mut self) -> Result<Saved> {
-        let mut words = vec![P::Word::default(); self.shape.populations() / P::IN_A_WORD];
-        self.machine.read(&self.f[self.now], &mut words)?;
-        let known = self.known()?;
-        let words = gathered(&self.shape, &words, P::IN_A_WORD);
-        let padded = P::populations(words, &|at| self.of_population(&known, at));
+        let mut f = vec![T::ZERO; self.shape.populations()];
+        self.machine.read(&self.f[self.now], &mut f)?;
+        let padded: Vec<f64> = (gathered(&self.shape, &f).into_iter())
+            .map(|f| f.to_f64())
+            .collect();
         let populations = self.compact(&padded);
-        let state = self.read_state(&self.state, self.state_rows())?;
-        let mut extra = self.compact(&state);
-        extra.extend(known.iter().map(|value| value.to_f64()));
+        let extra = self.compact(&self.read_state(&self.state, self.state_rows())?);
         Ok(Saved {
             step: self.step,
             populations,
@@ -913,35 +795,13 @@ impl<M: Machine, P: Stored> Engine for MachineEngine<M, P> {
             ));
         }
         self.step = saved.step;
-        self.machine.write(&mut self.clock, &[saved.step as u32])?;
-        let known = if P::DEVIATIONS {
-            self.table_entries()
-        } else {
-            0
-        };
+        let f: Vec<T> = populations.iter().map(|f| T::from_f64(*f)).collect();
+        let f = laid_out(&self.shape, &f);
+        self.machine.write(&mut self.f[self.now], &f)?;
         let cells = self.shape.nx as usize * self.shape.ny as usize;
-        let same = saved.extra.len() == self.state_rows() * cells + known;
-        let (state, known) = saved
-            .extra
-            .split_at(saved.extra.len() - if same { known } else { 0 });
-        let before = 1 - self.fresh();
-        if P::DEVIATIONS && same {
-            let known: Vec<P::Real> = known.iter().map(|v| P::Real::from_f64(*v)).collect();
-            self.machine.write(&mut self.tables[before], &known)?;
-        } else if P::DEVIATIONS {
-            // Of another backend: they deviate from the Maxwellians of their own sums.
-            let sums = self.starting_sums(&populations);
-            self.machine.write(&mut self.state, &sums)?;
-            self.now = 1 - self.now;
-            self.maxwellians()?;
-            self.now = 1 - self.now;
-        }
-        let known = self.known()?;
-        let words = P::words(&populations, &|at| self.of_population(&known, at));
-        let words = laid_out(&self.shape, &words, P::IN_A_WORD);
-        self.machine.write(&mut self.f[self.now], &words)?;
+        let same = saved.extra.len() == self.state_rows() * cells;
         if same {
-            self.machine.write(&mut self.state, &padded(state))?;
+            self.machine.write(&mut self.state, &padded(&saved.extra))?;
             self.make_ready()
         } else {
             // The bits cannot be the same.

@@ -55,7 +55,6 @@ mod shift;
 mod shock;
 mod simulation;
 pub mod steady;
-mod storage;
 mod units;
 mod velocity;
 
@@ -70,6 +69,5 @@ pub use problem::{Problem, Space, State};
 pub use shift::{Courant, Scheme};
 pub use shock::{Mach, Shock, ShockExtremes, ShockPoint, ShockProfile};
 pub use simulation::{Checkpoint, Looked, Simulation, SimulationConfig};
-pub use storage::Storage;
 pub use units::{Species, Units};
 pub use velocity::{Axis, Inner, VelocitySpace};

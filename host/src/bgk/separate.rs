@@ -7,8 +7,8 @@ use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::{FlowShape, axis, face};
 use rarefy_kernels::bgk_line::line_width;
 use rarefy_kernels::bgk_separate::{
-    self as kernels, AT_ONCE_IN_REGISTERS, AT_ONCE_THREADS, COLLIDE_THREADS, Order, PAIR_LEN,
-    STREAM_THREADS, at_once_bytes, collide_cells, collide_groups,
+    self as kernels, AT_ONCE_IN_REGISTERS, AT_ONCE_THREADS, Order, PAIR_LEN, STREAM_THREADS,
+    at_once_bytes, collide_groups,
 };
 
 use super::engine::initial_populations;
@@ -179,7 +179,7 @@ pub enum SeparateKernel {
     Collision,
 }
 
-/// How a block of the collision kernel that keeps all populations of its cells on the chip shares them out.
+/// How a block of the collision kernel, which keeps all populations of its cells on the chip, shares them out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AtOnce {
     /// Threads on the cells of a node, of 16 bytes each.
@@ -227,8 +227,8 @@ pub struct SeparateKernels<M: Machine, T: Real> {
     machine: M,
     shape: FlowShape,
     order: Order,
-    at_once: Option<AtOnce>,
-    /// Blocks of the former that run at a time.
+    at_once: AtOnce,
+    /// Blocks of the collision that run at a time.
     at_a_time: u32,
     dt: f64,
     omega: f64,
@@ -243,7 +243,7 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
     /// Prepares a run from the problem's initial state.
     ///
     /// # Errors
-    /// A problem other than a BGK gas on a line between two inflows; too little memory.
+    /// A problem other than a BGK gas on a line between two inflows; too little memory; more velocities than a block's shared memory has room for.
     pub fn new(machine: M, problem: &Problem, dt: f64) -> Result<Self> {
         let ends = [problem.boundaries.left, problem.boundaries.right];
         let states: Vec<State> = ends
@@ -281,11 +281,16 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
             bottom: face::PERIODIC,
             top: face::PERIODIC,
         };
-        let at_once = AtOnce::new(&shape, size_of::<T>(), &limits);
+        let at_once = AtOnce::new(&shape, size_of::<T>(), &limits).ok_or_else(|| {
+            Error::input(format!(
+                "the separate collision keeps all {} populations of a few cells on the chip, and {} bytes of shared memory a block are too little; \
+                 use fewer velocities or f32",
+                velocity.nodes(),
+                limits.shared_bytes_per_block
+            ))
+        })?;
         let order = Order {
-            cells: at_once.map_or(collide_cells(size_of::<T>()), |way| {
-                way.lanes * line_width(size_of::<T>())
-            }),
+            cells: at_once.lanes * line_width(size_of::<T>()),
         };
         shape.pitch = order.whole(nx);
         let courant = Courant::of_axis(velocity.x(), &problem.space, 0, dt);
@@ -368,31 +373,13 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
         let Self {
             shape, dt, omega, ..
         } = *self;
-        if let Some(way) = self.at_once {
-            return self.machine.launch(
-                Grid {
-                    blocks: way.tiles(&shape, size_of::<T>()).min(self.at_a_time),
-                    threads: AT_ONCE_THREADS,
-                },
-                kernels::collide_line_at_once {
-                    axes: &self.axes,
-                    pairs: &self.pairs,
-                    f: &mut self.f,
-                    fields: &mut self.fields,
-                    shape,
-                    dt,
-                    omega,
-                    lanes: way.lanes,
-                    staged: way.staged,
-                },
-            );
-        }
+        let way = self.at_once;
         self.machine.launch(
             Grid {
-                blocks: shape.nx.div_ceil(collide_cells(size_of::<T>())),
-                threads: COLLIDE_THREADS,
+                blocks: way.tiles(&shape, size_of::<T>()).min(self.at_a_time),
+                threads: AT_ONCE_THREADS,
             },
-            kernels::collide_line {
+            kernels::collide_line_at_once {
                 axes: &self.axes,
                 pairs: &self.pairs,
                 f: &mut self.f,
@@ -400,6 +387,8 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
                 shape,
                 dt,
                 omega,
+                lanes: way.lanes,
+                staged: way.staged,
             },
         )
     }
@@ -477,7 +466,7 @@ mod tests {
             let problem = shock.problem().unwrap();
             let mut kernels =
                 SeparateKernels::<_, f32>::new(Emulator::default(), &problem, 0.05).unwrap();
-            let way = kernels.at_once.unwrap();
+            let way = kernels.at_once;
             assert!(way.staged > 0);
             if let Some(multiprocessors) = multiprocessors {
                 kernels.at_a_time = multiprocessors;

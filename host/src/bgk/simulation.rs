@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cpu::{CpuEngine, Half};
+use super::cpu::CpuEngine;
 use super::engine::{Engine, Saved, StepPlan};
 use super::fold::{Fold, Folded};
-use super::gpu::{MachineEngine, Plain, Rounded, Stored};
+use super::gpu::MachineEngine;
 use super::reference::Reference;
 use super::shift::Courant;
-use super::{FaceFlux, Moments, Problem, Scheme, State, Storage};
+use super::{FaceFlux, Moments, Problem, Scheme, State};
 use crate::backend::{Backend, Precision, Resolved};
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
@@ -26,11 +26,8 @@ pub struct SimulationConfig {
     /// Whether the initial state counts as relaxed, so that the first step streams at once. It makes a difference for Maxwellians that are not
     /// conservative: the first relaxation would turn them into those of their own moments.
     pub relaxed: bool,
-    /// Arithmetic and storage of the populations; densities, velocities and temperatures are computed in f64 either way.
+    /// Arithmetic and storage of the populations: 4 bytes in `f32`, 8 in `f64`; densities, velocities and temperatures are computed in f64 either way.
     pub precision: Precision,
-    /// How the populations lie in memory between the steps.
-    #[serde(default, skip_serializing_if = "Storage::is_full")]
-    pub storage: Storage,
     /// Whether populations that are mirror images of each other are kept once: along velocities along which nothing flows, f is even. It saves half of the time
     /// and memory in two dimensions of space with all velocities, three quarters in one. Populations that are not even, and the scalar reference, keep all.
     #[serde(default = "folds", skip_serializing_if = "is_folded")]
@@ -60,7 +57,6 @@ impl SimulationConfig {
             step,
             relaxed: true,
             precision: Precision::default(),
-            storage: Storage::default(),
             fold: folds(),
             backend: Backend::default(),
         }
@@ -69,22 +65,9 @@ impl SimulationConfig {
     /// Checks what the types alone do not.
     ///
     /// # Errors
-    /// Those of [`Problem::validate`]; a time step that is not positive, or in which the fastest molecules cross all of space; 16-bit storage in `f64`, or
-    /// by the scalar reference.
+    /// Those of [`Problem::validate`]; a time step that is not positive, or in which the fastest molecules cross all of space.
     pub fn validate(&self) -> Result<()> {
         self.problem.validate()?;
-        if self.storage == Storage::Bits16 {
-            if self.precision != Precision::F32 {
-                return Err(Error::input(
-                    "16-bit storage goes with arithmetic in f32, and f64 was asked for; use --precision f32, or --storage full",
-                ));
-            }
-            if self.backend == Backend::Reference {
-                return Err(Error::input(
-                    "the reference backend stores populations in 64 bits; for 16 take the cpu, cuda or emulator backend, or --storage full",
-                ));
-            }
-        }
         let Problem {
             space, velocity, ..
         } = &self.problem;
@@ -320,13 +303,8 @@ impl Simulation {
                 "the checkpoint holds a population that is not finite: {bad}"
             )));
         }
-        // Roundoff of the arithmetic, or of the storage, is the most that the scheme, which is positive, can leave below zero.
-        let largest = populations.iter().fold(0.0_f64, |most, &f| most.max(f));
-        let least = match config.storage {
-            Storage::Full => -1e-6,
-            Storage::Bits16 => -1e-3 * largest,
-        };
-        if let Some(bad) = populations.iter().find(|&&f| f < least) {
+        // Roundoff of the arithmetic is the most that the scheme, which is positive, can leave below zero.
+        if let Some(bad) = populations.iter().find(|&&f| f < -1e-6) {
             return Err(Error::input(format!(
                 "the checkpoint holds a negative population: {bad:e}; all must be at least 0"
             )));
@@ -495,19 +473,12 @@ fn engine_of(
     let plan = config.plan();
     Ok(match (resolved, config.precision) {
         (Resolved::Reference, _) => Box::new(Reference::new(problem, plan)?),
-        (Resolved::Cpu, precision) => match (precision, config.storage) {
-            (_, Storage::Bits16) => Box::new(CpuEngine::<f32, Half>::new(name, problem, plan)?),
-            (Precision::F32, _) => Box::new(CpuEngine::<f32, f32>::new(name, problem, plan)?),
-            (Precision::F64, _) => Box::new(CpuEngine::<f64, f64>::new(name, problem, plan)?),
-        },
+        (Resolved::Cpu, Precision::F32) => Box::new(CpuEngine::<f32>::new(name, problem, plan)?),
+        (Resolved::Cpu, Precision::F64) => Box::new(CpuEngine::<f64>::new(name, problem, plan)?),
         (Resolved::Emulator, precision) => {
-            let kind = (precision, config.storage);
-            on_machine(Emulator::default(), name, problem, plan, kind)?
+            on_machine(Emulator::default(), name, problem, plan, precision)?
         }
-        (Resolved::Cuda(device), precision) => {
-            let kind = (precision, config.storage);
-            on_machine(device, name, problem, plan, kind)?
-        }
+        (Resolved::Cuda(device), precision) => on_machine(device, name, problem, plan, precision)?,
     })
 }
 
@@ -516,21 +487,10 @@ fn on_machine<M: Machine + 'static>(
     name: String,
     problem: Problem,
     plan: StepPlan,
-    kind: (Precision, Storage),
+    precision: Precision,
 ) -> Result<Box<dyn Engine>> {
-    fn boxed<M: Machine + 'static, P: Stored>(
-        machine: M,
-        name: String,
-        problem: Problem,
-        plan: StepPlan,
-    ) -> Result<Box<dyn Engine>> {
-        Ok(Box::new(MachineEngine::<M, P>::new(
-            machine, name, problem, plan,
-        )?))
-    }
-    match kind {
-        (_, Storage::Bits16) => boxed::<M, Rounded>(machine, name, problem, plan),
-        (Precision::F32, _) => boxed::<M, Plain<f32>>(machine, name, problem, plan),
-        (Precision::F64, _) => boxed::<M, Plain<f64>>(machine, name, problem, plan),
-    }
+    Ok(match precision {
+        Precision::F32 => Box::new(MachineEngine::<M, f32>::new(machine, name, problem, plan)?),
+        Precision::F64 => Box::new(MachineEngine::<M, f64>::new(machine, name, problem, plan)?),
+    })
 }

@@ -22,8 +22,7 @@ use super::vti::Image;
 use crate::backend::{Backend, Precision};
 use crate::bgk::steady::{Case, Nodes};
 use crate::bgk::{
-    Axis, Cavity, CavityResults, FaceFlux, Moments, Scheme, Simulation, SimulationConfig, Storage,
-    Units,
+    Axis, Cavity, CavityResults, FaceFlux, Moments, Scheme, Simulation, SimulationConfig, Units,
 };
 use crate::error::{Error, Result};
 
@@ -114,8 +113,6 @@ struct CavityParameters {
     end: End,
     backend: Backend,
     precision: Precision,
-    #[serde(default)]
-    storage: Storage,
 }
 
 /// How the velocities of the steady mode are chosen.
@@ -228,7 +225,6 @@ impl CavityParameters {
             },
             backend: args.common.backend,
             precision: args.common.precision,
-            storage: args.march.storage,
         };
         parameters.dt = match args.march.dt {
             Some(dt) => dt,
@@ -285,7 +281,6 @@ impl CavityParameters {
             scheme: self.scheme,
             relaxed: false,
             precision: self.precision,
-            storage: self.storage,
             backend: self.backend,
             ..SimulationConfig::new(self.cavity()?.problem()?, self.dt)
         })

@@ -19,7 +19,7 @@ use super::report::Report;
 use super::resume::{self, Pace};
 use crate::bgk::{
     Boundary, Checkpoint, Gas, Looked, Model, Problem, Scheme, Simulation, SimulationConfig,
-    Species, State, Storage, Units,
+    Species, State, Units,
 };
 use crate::error::{Error, Result};
 
@@ -195,10 +195,9 @@ pub(super) struct MarchArgs {
     /// Sample Maxwellians as in the continuum, without exact moments on the velocity nodes
     #[arg(long)]
     pub(super) no_correction: bool,
-    /// Bits that a population takes in memory between two steps: those of --precision, or 16, as deviations from Maxwellians rounded at random (with
-    /// --precision f32, not by the reference)
-    #[arg(long, value_name = "BITS", default_value = "full", value_parser = named::<Storage>(&["full", "16"]))]
-    pub(super) storage: Storage,
+    /// Populations lie in memory as --precision has them; records of earlier versions say so
+    #[arg(long, value_name = "BITS", hide = true, value_parser = ["full"])]
+    pub(super) storage: Option<String>,
     /// Time step in units of 1/nu0 [default: what is accurate]
     #[arg(long, value_name = "D", value_parser = positive)]
     pub(super) dt: Option<f64>,

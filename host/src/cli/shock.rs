@@ -21,7 +21,7 @@ use crate::bgk::boltzmann::{self, Collisions, Line, ShockStart, ShockWave};
 use crate::bgk::steady::Case;
 use crate::bgk::{
     FaceFlux, Mach, Model, Moments, Scheme, Shock, ShockProfile, Simulation, SimulationConfig,
-    Space, State, Storage, Units,
+    Space, State, Units,
 };
 use crate::collision::{Order, Scattering};
 use crate::error::{Error, Result};
@@ -116,8 +116,6 @@ struct ShockParameters {
     end: End,
     backend: Backend,
     precision: Precision,
-    #[serde(default)]
-    storage: Storage,
 }
 
 /// Cells for each l0, unless told otherwise.
@@ -209,7 +207,6 @@ impl ShockParameters {
             },
             backend: args.common.backend,
             precision: args.common.precision,
-            storage: args.march.storage,
         })
     }
 
@@ -228,9 +225,6 @@ impl ShockParameters {
         }
         if args.march.no_correction {
             return refuse("--no-correction");
-        }
-        if !args.march.storage.is_full() {
-            return refuse("--storage");
         }
         if args.gas.model != Model::Bgk {
             return refuse("--model");
@@ -288,7 +282,6 @@ impl ShockParameters {
             },
             backend: args.common.backend,
             precision: args.common.precision,
-            storage: args.march.storage,
         })
     }
 
@@ -317,7 +310,6 @@ impl ShockParameters {
         Ok(SimulationConfig {
             scheme: self.scheme,
             precision: self.precision,
-            storage: self.storage,
             backend: self.backend,
             ..SimulationConfig::new(self.shock().problem()?, self.dt)
         })

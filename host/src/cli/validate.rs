@@ -1,7 +1,6 @@
 //! `rarefy validate`: flows of the models whose converged results are known, computed and laid beside them.
 
 mod rarefaction;
-mod storage;
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +26,7 @@ Examples:
 
 /// Compute flows of the BGK and Shakhov models whose results are known, and compare
 ///
-/// Couette and Fourier flow between plates, lid-driven cavities and shock waves, by the steady mode, at every rarefaction; and in time what storage in 32 and 16 bits costs. The known values are converged ones: Richardson
+/// Couette and Fourier flow between plates, lid-driven cavities and shock waves, by the steady mode, at every rarefaction. The known values are converged ones: Richardson
 /// extrapolation of conservative finite volumes for shocks, the linearised equation with polar quadratures for cavities, and integral equations for
 /// plates.
 #[derive(Clone, Debug, clap::Args)]
@@ -146,7 +145,6 @@ struct Results {
     curves: Vec<Vec<(f64, f64)>>,
     shocks: Vec<ShockRow>,
     rarefaction: Vec<rarefaction::RarefactionRow>,
-    storage: Vec<storage::StorageRow>,
     profiles: Vec<ProfileRow>,
     /// Shares of the density and temperature jumps over x, for each shock.
     shares: Vec<[Vec<(f64, f64)>; 2]>,
@@ -199,8 +197,6 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
             "{unsteady} of the flows over the range of rarefaction"
         ));
     }
-    show("storage");
-    results.storage = storage::rows(common.backend, args.quick)?;
     progress.finish();
     report.set("machine", &machine);
     report.set("plates", &results.plates);
@@ -208,7 +204,6 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     report.set("centre_lines", &results.centre_lines);
     report.set("shocks", &results.shocks);
     report.set("rarefaction", &results.rarefaction);
-    report.set("storage", &results.storage);
     if let Some(folder) = &common.out {
         let mut stage =
             |name: &str, bytes: Vec<u8>| report.stage(&mut files, &folder.join(name), &bytes);
@@ -218,7 +213,6 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
         stage("shocks.csv", output::records(&results.shocks)?)?;
         stage("profiles.csv", output::records(&results.profiles)?)?;
         stage("rarefaction.csv", output::records(&results.rarefaction)?)?;
-        stage("storage.csv", output::records(&results.storage)?)?;
         stage("centre_lines.png", results.lines_figure().png()?)?;
         stage("shocks.png", results.shocks_figure().png()?)?;
     }
@@ -563,7 +557,6 @@ impl Results {
                 s.largest_difference
             ));
         }
-        lines.extend(storage::summary(&self.storage));
         lines.join("\n")
     }
 }

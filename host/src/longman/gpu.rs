@@ -1,12 +1,10 @@
-//! Launches of the kernels, on any [`Machine`](crate::machine::Machine): the paper's method, the oscillator table, and verdicts on many integrals.
+//! Launches of the kernels, on any [`Machine`](crate::machine::Machine): the paper's method, and verdicts on many integrals.
 //!
 //! | module | content |
 //! |---|---|
 //! | [`fixed`] | the paper's kernel and its fast form |
-//! | [`tabled`] | sums over an oscillator table, without a verdict |
 //! | [`batch`] | value, error estimate, status, accelerator and condition of every integral that a machine can decide; [`Task`](super::Task) has the CPU do the rest |
 
 pub mod batch;
 pub mod fixed;
 mod rows;
-pub mod tabled;

@@ -60,10 +60,9 @@ pub mod row {
     pub const KEEP: u32 = 0;
     /// -c log2(e), with c the steepness of the Maxwellian.
     pub const STEEP: u32 = 1;
-    /// Shakhov's polynomial with the Maxwellian's share in its constant, `p_0, p_x, p_y, q_0, q_x, q_y`, and the mean velocity. For BGK with populations in
-    /// 16 bits that share, 1 - e^(-nu dt), alone.
+    /// Shakhov's polynomial with the Maxwellian's share in its constant, `p_0, p_x, p_y, q_0, q_x, q_y`, and the mean velocity. None of it for BGK.
     pub const HEAT: u32 = 2;
-    /// Factors along v_x, with the amplitude; for BGK also with what relaxation gives, 1 - e^(-nu dt), but where populations lie in 16 bits.
+    /// Factors along v_x, with the amplitude; for BGK also with what relaxation gives, 1 - e^(-nu dt).
     pub const X: u32 = 10;
 }
 

@@ -42,9 +42,9 @@ pub struct Relaxing {
     pub chunks: u32,
     /// Chunks of one v_x, which follow each other.
     pub parts: u32,
-    /// 1 for populations in 16 bits: the factors along v_x are then those of the Maxwellian alone, and what relaxation gives is in a row of its own.
+    /// 1 to leave out of the factors along v_x what relaxation gives, and to put it in a row of its own. No pass reads them so: 0.
     pub deviations: u32,
-    /// 1 to count a step.
+    /// 1 to count a step; no kernel needs the count: 0.
     pub counts: u32,
     /// Threads of a block.
     pub threads: u32,

@@ -9,7 +9,6 @@ use super::super::engine::FaceFlux;
 use super::super::{Boundary, DiscreteMaxwellian};
 use super::pass::{Scratch, Step};
 use super::rows::{outflow, vectorised};
-use super::stored::Stored;
 use super::{Layout, Tables};
 use crate::error::Result;
 
@@ -165,10 +164,10 @@ struct Leaving {
 }
 
 /// Finds what leaves through the faces along a direction, and from it what comes in. `known` are the faces along x, when this is y.
-pub(super) fn update<T: Real, P: Stored<T>>(
+pub(super) fn update<T: Real>(
     step: &Step<'_, T>,
     direction: usize,
-    f: &[P],
+    f: &[T],
     known: &[Face<T>],
     faces: &mut [Face<T>],
     fluxes: &mut [FaceFlux; 4],
@@ -192,10 +191,10 @@ pub(super) fn update<T: Real, P: Stored<T>>(
             (0, false) => depth.min(layout.nx),
             _ => 0,
         };
-        let columns: Vec<[Tables<T>; 2]> = (0..reach)
+        let columns: Vec<Tables<T>> = (0..reach)
             .map(|d| {
                 let ix = if side == 0 { d } else { layout.nx - 1 - d };
-                [step.tables, step.before].map(|tables| tables.column(ix, layout.nx))
+                step.tables.column(ix, layout.nx)
             })
             .collect();
         // Tasks are whole pairs (j_x, j_y); their number does not depend on that of the threads.
@@ -270,24 +269,24 @@ pub(super) fn update<T: Real, P: Stored<T>>(
 
 /// A face along a direction, and what is known of its surroundings.
 #[derive(Clone, Copy)]
-struct At<'a, T, P> {
+struct At<'a, T> {
     direction: usize,
     side: usize,
     /// All populations.
-    f: &'a [P],
+    f: &'a [T],
     /// The faces along x, when this is along y.
     known: &'a [Face<T>],
     /// What is mirrored of what leaves.
     mirrored: f64,
-    /// The tables of this step and of the one before in the columns of cells at a face along x.
-    columns: &'a [[Tables<T>; 2]],
+    /// The tables in the columns of cells at a face along x.
+    columns: &'a [Tables<T>],
 }
 
 vectorised! {
     /// Adds what leaves through a face from some nodes to `found`, and keeps what it mirrors.
-    fn leaving<T: Real, P: Stored<T>>(
+    fn leaving<T: Real>(
         step: &Step<'_, T>,
-        at: &At<'_, T, P>,
+        at: &At<'_, T>,
         nodes: Range<usize>,
         images: &mut [T],
         found: &mut Leaving,
@@ -300,10 +299,10 @@ vectorised! {
         // What is at each distance from the face, row by row.
         let mut near = vec![T::ZERO; rows * depth];
         let mut scratch = match direction {
-            0 => Scratch::new(layout, ny, 0, P::DEVIATIONS),
-            _ => Scratch::of_rows(layout, P::DEVIATIONS),
+            0 => Scratch::new(layout, ny, 0),
+            _ => Scratch::of_rows(layout),
         };
-        let mut column = vec![P::default(); if direction == 0 { ny } else { 0 }];
+        let mut column = vec![T::ZERO; if direction == 0 { ny } else { 0 }];
         let [mut out, mut back] = [vec![T::ZERO; rows], vec![T::ZERO; rows]];
         for pair in nodes.start / count_m..nodes.end / count_m {
             let of_pair = &layout.nodes[pair * count_m..][..count_m];
@@ -326,18 +325,17 @@ vectorised! {
                     let j = [node.jx, node.jy];
                     if direction == 0 {
                         let ix = if side == 0 { d } else { nx - 1 - d };
-                        let [tables, before] = &columns[d];
-                        let step = Step { tables, before, ..*step };
+                        let step = Step { tables: &columns[d], ..*step };
                         for (iy, stored) in column.iter_mut().enumerate() {
                             *stored = f[iy * nx + ix];
                         }
-                        step.prepare::<P>(j, 0..ny, &mut scratch);
+                        step.prepare(j, 0..ny, &mut scratch);
                         step.relax(index, 0..ny, &column, &mut scratch);
                         near.copy_from_slice(&scratch.row);
                     } else {
                         let iy = if side == 0 { d } else { ny - 1 - d };
                         let here = iy * nx..(iy + 1) * nx;
-                        step.prepare::<P>(j, here.clone(), &mut scratch);
+                        step.prepare(j, here.clone(), &mut scratch);
                         let along_x = step.shift_x(node.jx, known);
                         step.shifted(&along_x, known, index, iy, &f[here], &mut scratch, near);
                     }

@@ -11,40 +11,32 @@ mod faces;
 mod layout;
 mod pass;
 mod rows;
-mod stored;
 mod sums;
 mod tables;
 
 use std::time::{Duration, Instant};
 
 use rarefy_kernels::Real;
-use rarefy_kernels::bgk_flow::seed;
 use rayon::prelude::*;
 
 use super::engine::{Engine, FaceFlux, Saved, StepPlan, initial_populations, nodes};
 use super::equilibrium::{Relaxations, fields, relax_all, state, sum};
-use super::storage::node_scales;
-use super::{DiscreteMaxwellian, Moments, Problem, State};
+use super::{DiscreteMaxwellian, Moments, Problem};
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 use faces::Face;
 use layout::Layout;
-pub(super) use stored::Half;
-use stored::Stored;
 use tables::Tables;
 
 /// The time-dependent solver on all cores.
-pub(super) struct CpuEngine<T, P> {
+pub(super) struct CpuEngine<T> {
     name: String,
     layout: Layout<T>,
-    f: Vec<P>,
+    f: Vec<T>,
     /// Sums over the nodes, `[sum][cell]`.
     sums: Vec<f64>,
     relaxations: Vec<Relaxations>,
     tables: Tables<T>,
-    /// The tables that the populations deviate from, if they do, and the scales of the nodes.
-    before: Tables<T>,
-    scales: Vec<[f32; 2]>,
     faces: [Vec<Face<T>>; 2],
     /// Sums of each chunk, then scratch of each.
     partial: Vec<Vec<T>>,
@@ -52,11 +44,11 @@ pub(super) struct CpuEngine<T, P> {
     step: u64,
 }
 
-impl<T: Real, P: Stored<T>> CpuEngine<T, P> {
+impl<T: Real> CpuEngine<T> {
     pub(super) fn new(name: String, problem: Problem, plan: StepPlan) -> Result<Self> {
         let layout = Layout::<T>::new(problem, plan);
         let (nodes, cells) = (layout.nodes.len(), layout.cells());
-        let needed = bytes_of::<P>((nodes * cells) as u64)
+        let needed = bytes_of::<T>((nodes * cells) as u64)
             .saturating_add(bytes_of::<f64>(
                 (cells * layout.sums * layout.chunks()) as u64,
             ))
@@ -69,68 +61,31 @@ impl<T: Real, P: Stored<T>> CpuEngine<T, P> {
         )?;
         let f = initial_populations(&layout.problem)?;
         let faces = faces::prepare(&layout)?;
-        let scales = if P::DEVIATIONS {
-            node_scales(&layout.problem, &layout.nodes)
-        } else {
-            Vec::new()
-        };
         let mut engine = Self {
             name,
             f: Vec::new(),
             sums: vec![0.0; cells * layout.sums],
             relaxations: Vec::new(),
             tables: Tables::new(&layout),
-            before: if P::DEVIATIONS {
-                Tables::new(&layout)
-            } else {
-                Tables::none()
-            },
-            scales,
             faces,
             partial: vec![vec![T::ZERO; cells * layout.pass_sums()]; layout.chunks()],
             fluxes: Default::default(),
             step: 0,
             layout,
         };
-        engine.take(&f)?;
+        engine.take(&f);
         Ok(engine)
     }
 
     /// Takes populations up, and sums them.
-    fn take(&mut self, populations: &[f64]) -> Result<()> {
-        let mut f: Vec<T> = populations.iter().map(|f| T::from_f64(*f)).collect();
-        self.sum_up(&mut f);
+    fn take(&mut self, populations: &[f64]) {
+        self.f = populations.iter().map(|f| T::from_f64(*f)).collect();
+        self.sum_up();
         self.relaxations.clear();
-        if P::DEVIATIONS {
-            // They deviate from the Maxwellians of their own sums.
-            self.relax_all()?;
-            self.tables.fill(&self.layout, &self.relaxations, true);
-        }
-        self.put(populations);
-        Ok(())
-    }
-
-    /// Stores populations, rounded to the nearest.
-    fn put(&mut self, populations: &[f64]) {
-        let cells = self.layout.cells();
-        self.f = populations
-            .par_iter()
-            .enumerate()
-            .map(|(at, &f)| P::of(f, || self.of_population(at / cells, at % cells)))
-            .collect();
-    }
-
-    /// What a population deviates from, and its scale.
-    fn of_population(&self, node: usize, cell: usize) -> (f64, [f32; 2]) {
-        let (tables, n) = (&self.tables, &self.layout.nodes[node]);
-        let factors = [tables.x(n.jx), tables.y(n.jy), tables.inner(n.m)];
-        let [x, y, inner] = factors.map(|row| row[cell].to_f64());
-        let maxwellian = x * y * inner;
-        (maxwellian, self.scales[node])
     }
 
     /// Cuts the populations at the chunks' bounds.
-    fn cut<'a, F>(layout: &Layout<T>, mut f: &'a mut [F]) -> Vec<&'a mut [F]> {
+    fn cut<'a>(layout: &Layout<T>, mut f: &'a mut [T]) -> Vec<&'a mut [T]> {
         let per_pair = layout.shape[2] * layout.cells();
         layout
             .bounds()
@@ -143,11 +98,11 @@ impl<T: Real, P: Stored<T>> CpuEngine<T, P> {
             .collect()
     }
 
-    /// The sums of these populations.
-    fn sum_up(&mut self, f: &mut [T]) {
+    /// The sums of the populations.
+    fn sum_up(&mut self) {
         let layout = &self.layout;
         let bounds = layout.bounds();
-        Self::cut(layout, f)
+        Self::cut(layout, &mut self.f)
             .into_par_iter()
             .zip(&mut self.partial)
             .enumerate()
@@ -164,21 +119,10 @@ impl<T: Real, P: Stored<T>> CpuEngine<T, P> {
     fn one_step(&mut self) -> Result<()> {
         self.relax_all()?;
         let layout = &self.layout;
-        if P::DEVIATIONS {
-            std::mem::swap(&mut self.tables, &mut self.before);
-        }
-        self.tables.fill(layout, &self.relaxations, P::DEVIATIONS);
-        let scales: Vec<[T; 2]> = self
-            .scales
-            .iter()
-            .map(|scale| scale.map(|s| T::from_f64(f64::from(s))))
-            .collect();
+        self.tables.fill(layout, &self.relaxations);
         let step = pass::Step {
             layout,
             tables: &self.tables,
-            before: &self.before,
-            scales: &scales,
-            seed: seed(self.step as u32),
         };
         self.fluxes = Default::default();
         for direction in 0..layout.problem.space.dimensions() {
@@ -207,7 +151,7 @@ impl<T: Real, P: Stored<T>> CpuEngine<T, P> {
     }
 }
 
-impl<T: Real, P: Stored<T>> Engine for CpuEngine<T, P> {
+impl<T: Real> Engine for CpuEngine<T> {
     fn describe(&self) -> String {
         self.name.clone()
     }
@@ -226,16 +170,9 @@ impl<T: Real, P: Stored<T>> Engine for CpuEngine<T, P> {
     fn moments(&mut self) -> Result<Vec<Moments>> {
         let states = fields(&self.layout.problem, &self.sums);
         let (problem, cells) = (&self.layout.problem, self.layout.cells());
-        let mut moments = central_moments(problem, &states, |node, cell| {
-            self.f[node * cells + cell].exactly(|| self.of_population(node, cell))
-        });
-        if P::DEVIATIONS {
-            // Sums are taken before populations are rounded.
-            for (moments, temperature) in moments.iter_mut().zip(&states[3]) {
-                moments.temperature = *temperature;
-            }
-        }
-        Ok(moments)
+        Ok(central_moments(problem, &states, |node, cell| {
+            self.f[node * cells + cell].to_f64()
+        }))
     }
 
     fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {
@@ -243,26 +180,16 @@ impl<T: Real, P: Stored<T>> Engine for CpuEngine<T, P> {
     }
 
     fn save(&mut self) -> Result<Saved> {
-        // Newton's method starts from the last Maxwellians, whose parameters therefore belong to the state; from all of them populations may deviate.
+        // Newton's method starts from the last Maxwellians, whose parameters therefore belong to the state.
         let mut extra = self.sums.clone();
-        let cells = self.layout.cells();
         let all = self.relaxations.iter();
         let maxwellians = all.flat_map(|r| (0..r.maxwellians.cells).map(|i| r.maxwellians.get(i)));
         for m in maxwellians {
             extra.extend([m.slope[0], m.slope[1], m.steepness]);
-            if P::DEVIATIONS {
-                let [ux, uy] = m.state.velocity;
-                extra.extend([m.amplitude, m.state.density, ux, uy, m.state.temperature]);
-            }
         }
         Ok(Saved {
             step: self.step,
-            populations: self
-                .f
-                .iter()
-                .enumerate()
-                .map(|(at, f)| f.exactly(|| self.of_population(at / cells, at % cells)))
-                .collect(),
+            populations: self.f.iter().map(|f| f.to_f64()).collect(),
             extra,
         })
     }
@@ -275,30 +202,20 @@ impl<T: Real, P: Stored<T>> Engine for CpuEngine<T, P> {
             ));
         }
         self.step = saved.step;
-        let each = if P::DEVIATIONS { 8 } else { 3 };
-        let begun = saved.extra.len() == sums + each * cells;
-        if !(begun || saved.extra.len() == sums && !P::DEVIATIONS) {
+        let begun = saved.extra.len() == sums + 3 * cells;
+        if !(begun || saved.extra.len() == sums) {
             // Of another backend: the bits cannot be the same.
-            return self.take(&saved.populations);
+            self.take(&saved.populations);
+            return Ok(());
         }
         self.sums.copy_from_slice(&saved.extra[..sums]);
         let problem = &self.layout.problem;
         let maxwellian = |cell: usize| {
-            let m = &saved.extra[sums + each * cell..][..each];
-            let before = match m {
-                &[_, _, _, _, density, ux, uy, temperature] => State {
-                    density,
-                    velocity: [ux, uy],
-                    temperature,
-                },
-                _ => state(problem, &self.sums, cell),
-            };
+            let m = &saved.extra[sums + 3 * cell..][..3];
+            let before = state(problem, &self.sums, cell);
             let mut maxwellian = DiscreteMaxwellian::sampled(&problem.velocity, before);
             maxwellian.slope = [m[0], m[1]];
             maxwellian.steepness = m[2];
-            if let Some(amplitude) = m.get(3) {
-                maxwellian.amplitude = *amplitude;
-            }
             maxwellian
         };
         // Before the first step there are none.
@@ -307,10 +224,9 @@ impl<T: Real, P: Stored<T>> Engine for CpuEngine<T, P> {
         } else {
             Vec::new()
         };
-        if P::DEVIATIONS {
-            self.tables.fill(&self.layout, &self.relaxations, true);
-        }
-        self.put(&saved.populations);
+        self.f = (saved.populations.iter())
+            .map(|f| T::from_f64(*f))
+            .collect();
         Ok(())
     }
 

@@ -13,7 +13,6 @@ use super::rows::{
     BLOCK, RowShift, Sums, add, call_for, heat_factors, multiply, pass_on, passing, relax,
     relax_shakhov, vectorised,
 };
-use super::stored::{Known, Rounding, Stored};
 use super::{Layout, Tables};
 
 /// What all chunks of a step share.
@@ -21,10 +20,6 @@ use super::{Layout, Tables};
 pub(super) struct Step<'a, T> {
     pub(super) layout: &'a Layout<T>,
     pub(super) tables: &'a Tables<T>,
-    /// The tables of the step before, the scales of the nodes, and the random bits of the step, for populations that deviate from the former.
-    pub(super) before: &'a Tables<T>,
-    pub(super) scales: &'a [[T; 2]],
-    pub(super) seed: u32,
 }
 
 /// What the rows of a task pass through.
@@ -36,47 +31,39 @@ pub(super) struct Scratch<T> {
     /// What multiplies the innermost factor at a pair (j_x, j_y), and the Shakhov model's factor besides.
     product: Vec<T>,
     factors: [Vec<T>; 2],
-    /// Of populations that deviate: their values, and the products of the factors of what they deviate from, in the step before and in this one.
-    values: Vec<T>,
-    plain: [Vec<T>; 2],
 }
 
 impl<T: Real> Scratch<T> {
     /// For rows of so many cells.
-    pub(super) fn new(layout: &Layout<T>, cells: usize, pad: usize, deviating: bool) -> Self {
-        let row = |wanted: bool| vec![T::ZERO; if wanted { cells } else { 0 }];
-        let [factor, plain] = [layout.shakhov, deviating].map(row);
+    pub(super) fn new(layout: &Layout<T>, cells: usize, pad: usize) -> Self {
+        let factor = vec![T::ZERO; if layout.shakhov { cells } else { 0 }];
         Self {
             row: vec![T::ZERO; cells + 2 * pad],
             pad,
             passes: vec![T::ZERO; cells + 1],
-            product: row(true),
+            product: vec![T::ZERO; cells],
             factors: [factor.clone(), factor],
-            values: plain.clone(),
-            plain: [plain.clone(), plain],
         }
     }
 
     /// For the rows of the layout.
-    pub(super) fn of_rows(layout: &Layout<T>, deviating: bool) -> Self {
-        Self::new(layout, layout.nx, layout.pad[0], deviating)
+    pub(super) fn of_rows(layout: &Layout<T>) -> Self {
+        Self::new(layout, layout.nx, layout.pad[0])
     }
 }
 
 impl<T: Real> Step<'_, T> {
     /// The populations of a node in the cells, relaxed, of a pair that is [prepared](Self::prepare) there, into the middle of the scratch row.
     #[inline(always)]
-    pub(super) fn relax<P: Stored<T>>(
+    pub(super) fn relax(
         &self,
         node: usize,
         cells: Range<usize>,
-        f: &[P],
+        f: &[T],
         scratch: &mut Scratch<T>,
     ) {
         let (layout, tables) = (self.layout, self.tables);
         let m = layout.nodes[node].m;
-        let known = self.known::<P>(0, node, cells.clone(), &scratch.plain);
-        let f = P::open(f, &mut scratch.values, known);
         let out = &mut scratch.row[scratch.pad..][..cells.len()];
         let (keep, inner) = (&tables.keep()[cells.clone()], &tables.inner(m)[cells]);
         if layout.shakhov {
@@ -90,7 +77,7 @@ impl<T: Real> Step<'_, T> {
 
     /// Makes ready what the nodes of a pair (j_x, j_y) share in the cells.
     #[inline(always)]
-    pub(super) fn prepare<P: Stored<T>>(
+    pub(super) fn prepare(
         &self,
         [jx, jy]: [usize; 2],
         cells: Range<usize>,
@@ -103,19 +90,6 @@ impl<T: Real> Step<'_, T> {
             &tables.x(jx)[range.clone()],
             &tables.y(jy)[range.clone()],
         );
-        if P::DEVIATIONS {
-            let before = self.before;
-            multiply(
-                &mut scratch.plain[0],
-                &before.x(jx)[range.clone()],
-                &before.y(jy)[range.clone()],
-            );
-            if !layout.shakhov {
-                for (product, give) in scratch.product.iter_mut().zip(&tables.give()[range]) {
-                    *product *= *give;
-                }
-            }
-        }
         if layout.shakhov {
             let velocity = &layout.problem.velocity;
             let v = [velocity.x().nodes()[jx], velocity.y_nodes()[jy]].map(T::from_f64);
@@ -125,54 +99,6 @@ impl<T: Real> Step<'_, T> {
             let heat = tables.heat().map(|row| &row[cells.clone()]);
             let [alpha, beta] = &mut scratch.factors;
             heat_factors(alpha, beta, heat, v, unresolved);
-        }
-    }
-
-    /// What the populations of a node deviate from in the step before (0) or in this one (1), given the products of its factors along x and y in both.
-    #[inline(always)]
-    fn known<'a, P: Stored<T>>(
-        &'a self,
-        now: usize,
-        node: usize,
-        cells: Range<usize>,
-        products: &'a [Vec<T>; 2],
-    ) -> Known<'a, T> {
-        if !P::DEVIATIONS {
-            return Known {
-                product: &[],
-                inner: &[],
-                scale: [T::ONE; 2],
-            };
-        }
-        Known {
-            product: &products[now],
-            inner: &[self.before, self.tables][now].inner(self.layout.nodes[node].m)[cells],
-            scale: self.scales[node],
-        }
-    }
-
-    /// Rounds the new populations of a node in a row of cells, where they are not stored as they are.
-    #[inline(always)]
-    fn close<P: Stored<T>>(&self, node: usize, iy: usize, out: &mut [P], scratch: &mut Scratch<T>) {
-        if P::DEVIATIONS {
-            let Layout { nx, ny, .. } = *self.layout;
-            let (cells, n) = (iy * nx..(iy + 1) * nx, &self.layout.nodes[node]);
-            let now = self.tables;
-            multiply(
-                &mut scratch.plain[1],
-                &now.x(n.jx)[cells.clone()],
-                &now.y(n.jy)[cells.clone()],
-            );
-            let nodes = self.layout.shape[2];
-            // Rows of a GPU are whole warps long.
-            let distance = nx.next_multiple_of(32) / 2 * nodes;
-            let rounding = Rounding {
-                seed: self.seed,
-                first: ((node / nodes * ny + iy) * distance + n.m * 32 / 2) as u32,
-                nodes: nodes as u32,
-            };
-            let known = self.known::<P>(1, node, cells, &scratch.plain);
-            P::close(out, &scratch.values, known, rounding);
         }
     }
 
@@ -196,13 +122,13 @@ impl<T: Real> Step<'_, T> {
         clippy::too_many_arguments,
         reason = "a row, where it lies, and where it goes"
     )]
-    pub(super) fn shifted<P: Stored<T>>(
+    pub(super) fn shifted(
         &self,
         along_x: &RowShift<T>,
         faces: &[Face<T>],
         node: usize,
         iy: usize,
-        f: &[P],
+        f: &[T],
         scratch: &mut Scratch<T>,
         out: &mut [T],
     ) {
@@ -217,15 +143,15 @@ impl<T: Real> Step<'_, T> {
 
 vectorised! {
     /// Relaxes, shifts and sums the populations of the pairs from `first` on, in place.
-    pub(super) fn run_chunk<T: Real, P: Stored<T>>(
+    pub(super) fn run_chunk<T: Real>(
         step: &Step<'_, T>,
         first: usize,
-        f: &mut [P],
+        f: &mut [T],
         faces: &[Vec<Face<T>>; 2],
         sums: &mut [T],
     ) {
         let layout = step.layout;
-        let mut scratch = Scratch::of_rows(layout, P::DEVIATIONS);
+        let mut scratch = Scratch::of_rows(layout);
         let per_pair = layout.shape[2] * layout.cells();
         if layout.problem.space.dimensions() == 1 {
             sums.fill(T::ZERO);
@@ -252,11 +178,11 @@ vectorised! {
 
 /// A pair's populations on a line.
 #[inline(always)]
-fn run_line<T: Real, P: Stored<T>>(
+fn run_line<T: Real>(
     step: &Step<'_, T>,
     faces: &[Face<T>],
     pair: usize,
-    f: &mut [P],
+    f: &mut [T],
     sums: &mut [T],
     scratch: &mut Scratch<T>,
 ) {
@@ -264,7 +190,7 @@ fn run_line<T: Real, P: Stored<T>>(
     let [_, _, count_m] = layout.shape;
     let n = layout.nx;
     let first = &layout.nodes[pair * count_m];
-    step.prepare::<P>([first.jx, first.jy], 0..n, scratch);
+    step.prepare([first.jx, first.jy], 0..n, scratch);
     let along_x = step.shift_x(first.jx, faces);
     for (m, f) in f.chunks_exact_mut(n).enumerate() {
         let node = pair * count_m + m;
@@ -272,15 +198,13 @@ fn run_line<T: Real, P: Stored<T>>(
         for (side, face) in faces.iter().enumerate() {
             face.fill(layout, node, 0, side, &mut scratch.row);
         }
-        let out = P::room(f, &mut scratch.values);
-        along_x.run(&scratch.row, &mut scratch.passes, out);
+        along_x.run(&scratch.row, &mut scratch.passes, f);
         let weights = layout.pass_weights(first.jy, m);
         (Sums {
             rows: sums,
             distance: n,
         })
-        .gather(out, weights);
-        step.close(node, 0, f, scratch);
+        .gather(f, weights);
     }
 }
 
@@ -343,10 +267,10 @@ impl<'a, T: Real> March<'a, T> {
     }
 
     #[inline(always)]
-    fn run<P: Stored<T>>(
+    fn run(
         &self,
         step: &Step<'_, T>,
-        f: &mut [P],
+        f: &mut [T],
         sums: &mut [T],
         first_of_chunk: bool,
         scratch: &mut Scratch<T>,
@@ -366,7 +290,7 @@ impl<'a, T: Real> March<'a, T> {
                 // Of a period shorter than the way, the rows come round again.
                 let source = self.place(ny - 1 - d % ny);
                 if periodic {
-                    step.prepare::<P>([jx, jy], source * nx..(source + 1) * nx, scratch);
+                    step.prepare([jx, jy], source * nx..(source + 1) * nx, scratch);
                 }
                 for m in 0..count_m {
                     let (node, at) = (pair * count_m + m, offset * count_m + m);
@@ -391,7 +315,7 @@ impl<'a, T: Real> March<'a, T> {
                 let a = T::from_f64(courant.fraction);
                 if s < ny {
                     let source = self.place(s);
-                    step.prepare::<P>([jx, jy], source * nx..(source + 1) * nx, scratch);
+                    step.prepare([jx, jy], source * nx..(source + 1) * nx, scratch);
                 }
                 for m in 0..count_m {
                     let (node, at) = (pair * count_m + m, offset * count_m + m);
@@ -432,15 +356,13 @@ impl<'a, T: Real> March<'a, T> {
                         continue;
                     }
                     let iy = self.place(s - 1);
-                    let f = &mut f[iy * nx..][..nx];
-                    let out = P::room(f, &mut scratch.values);
+                    let out = &mut f[iy * nx..][..nx];
                     let mut sums = Sums {
                         rows: &mut of_row,
                         distance: self.pitch,
                     };
                     let weights = layout.pass_weights(jy, m);
                     pass_on(out, near, enters, a, sloped, &mut sums, weights);
-                    step.close(node, iy, f, scratch);
                 }
             }
             if s > 0 {

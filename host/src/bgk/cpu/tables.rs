@@ -30,11 +30,9 @@ pub(super) struct Tables<T> {
 
 /// Row of `e^(-nu dt)`.
 const KEEP: usize = 0;
-/// Row of `1 - e^(-nu dt)`, for where it does not stand in the factors along x.
-const GIVE: usize = 1;
 /// First row of the Shakhov model's polynomial, with the Maxwellian's share in its constant, and of the mean velocity:
 /// `p_0, p_x, p_y, q_0, q_x, q_y, u_x, u_y`.
-const HEAT: usize = 2;
+const HEAT: usize = 1;
 /// These rows.
 const HEAT_ROWS: usize = 8;
 
@@ -65,17 +63,6 @@ impl<T: Real> Tables<T> {
         }
     }
 
-    /// Tables of nothing.
-    pub(super) fn none() -> Self {
-        Self {
-            rows: Vec::new(),
-            cells: 0,
-            x: 0,
-            y: 0,
-            inner: 0,
-        }
-    }
-
     #[inline(always)]
     fn row(&self, row: usize) -> &[T] {
         &self.rows[row * self.cells..][..self.cells]
@@ -83,10 +70,6 @@ impl<T: Real> Tables<T> {
     #[inline(always)]
     pub(super) fn keep(&self) -> &[T] {
         self.row(KEEP)
-    }
-    #[inline(always)]
-    pub(super) fn give(&self) -> &[T] {
-        self.row(GIVE)
     }
     /// The rows of the Shakhov model's polynomial and of the mean velocity.
     #[inline(always)]
@@ -106,11 +89,9 @@ impl<T: Real> Tables<T> {
         self.row(self.inner + m)
     }
 
-    /// `plain` are the factors of the Maxwellian alone, with what relaxation gives beside them.
-    pub(super) fn fill(&mut self, layout: &Layout<T>, relaxations: &[Relaxations], plain: bool) {
+    /// Fills the tables of a step.
+    pub(super) fn fill(&mut self, layout: &Layout<T>, relaxations: &[Relaxations]) {
         let (x, y, inner) = (self.x, self.y, self.inner);
-        // BGK gives the same share of the Maxwellian at all nodes of a cell; Shakhov's factor comes later.
-        let shared = !layout.shakhov && !plain;
         columns(&mut self.rows, self.cells, BLOCKS * TOGETHER)
             .into_par_iter()
             .zip(relaxations.par_chunks(BLOCKS))
@@ -121,7 +102,6 @@ impl<T: Real> Tables<T> {
                 lanes::on_widest(Fill {
                     layout,
                     relaxations,
-                    shared,
                     of_cells,
                     of_x,
                     of_y,
@@ -147,7 +127,6 @@ pub(super) fn columns<T>(rows: &mut [T], cells: usize, block: usize) -> Vec<Vec<
 struct Fill<'a, 'b, T> {
     layout: &'a Layout<T>,
     relaxations: &'a [Relaxations],
-    shared: bool,
     of_cells: &'a mut [&'b mut [T]],
     of_x: &'a mut [&'b mut [T]],
     of_y: &'a mut [&'b mut [T]],
@@ -162,7 +141,6 @@ impl<T: Real> lanes::Job for Fill<'_, '_, T> {
         let Self {
             layout,
             relaxations,
-            shared,
             of_cells,
             of_x,
             of_y,
@@ -174,7 +152,6 @@ impl<T: Real> lanes::Job for Fill<'_, '_, T> {
             let m = &r.maxwellians;
             let here = k * TOGETHER..k * TOGETHER + m.cells;
             put(&mut of_cells[KEEP][here.clone()], &r.keep);
-            put(&mut of_cells[GIVE][here.clone()], &r.give);
             if layout.shakhov {
                 let mut terms = [none; HEAT_ROWS];
                 for (i, heat) in r.heat.iter().enumerate() {
@@ -191,7 +168,8 @@ impl<T: Real> lanes::Job for Fill<'_, '_, T> {
                 }
             }
             let (one, mut share) = ([1.0; TOGETHER], m.amplitude);
-            if shared {
+            // BGK gives the same share of the Maxwellian at all nodes of a cell; Shakhov's factor comes later.
+            if !layout.shakhov {
                 for i in 0..m.cells {
                     share[i] *= r.give[i];
                 }

@@ -179,7 +179,7 @@ mod tests {
     use super::super::super::{
         Axis, Boundaries, Boundary, Gas, Model, Space, State, VelocitySpace, Wall,
     };
-    use super::super::{MachineEngine, Plain};
+    use super::super::MachineEngine;
     use super::*;
     use crate::emulator::{Emulator, ThreadOrder};
     use crate::machine::Machine;
@@ -232,7 +232,7 @@ mod tests {
         problem: &Problem,
         plan: StepPlan,
         order: ThreadOrder,
-    ) -> MachineEngine<Emulator, Plain<T>> {
+    ) -> MachineEngine<Emulator, T> {
         MachineEngine::new(Emulator::new(order), String::new(), problem.clone(), plan)
             .expect("an engine")
     }

@@ -255,49 +255,6 @@ impl Tables {
     }
 }
 
-/// The table of [`tabled`](super::tabled): `[s, weight, difference of weights, 0]` of the head and all areas under one accelerator and another.
-pub(super) fn sums(
-    oscillation: &Oscillation,
-    areas: usize,
-    points: usize,
-    panels: usize,
-) -> Vec<Quad<f64>> {
-    let (start, bounds) = boundaries(oscillation, areas);
-    let rule = gauss(points);
-    let mut table = Vec::with_capacity((areas + panels) * points);
-    // The head in panels that get wider away from the lower limit, where oscillation and amplitude may vary fast.
-    let width = bounds[0] - start;
-    let edge = |panel: usize| {
-        if panel == 0 {
-            start
-        } else {
-            start + width * 0.25_f64.powi((panels - panel) as i32)
-        }
-    };
-    for panel in 0..panels {
-        let half = 0.5 * (edge(panel + 1) - edge(panel));
-        for (node, weight) in rule.nodes.iter().zip(&rule.weights) {
-            let s = edge(panel) + half * (1.0 + node);
-            let value = oscillation_at(oscillation, None, s, s - start, bounds[0] - s);
-            table.push(Quad([s, half * weight * value, 0.0, 0.0]));
-        }
-    }
-    let (cvz, euler) = (cvz_weights(areas), euler_weights(areas));
-    for k in 0..areas {
-        let area = area_nodes(oscillation, &bounds, k, 1, &rule);
-        for ((s, factor), weight) in area.into_iter().zip(&rule.weights) {
-            let weight = factor * weight;
-            table.push(Quad([
-                s,
-                weight * cvz[k],
-                weight * (cvz[k] - euler[k]),
-                0.0,
-            ]));
-        }
-    }
-    table
-}
-
 /// A table in the precision of the kernels.
 pub(super) fn rounded<T: Real>(table: &[Quad<f64>]) -> Vec<Quad<T>> {
     table

@@ -1,0 +1,102 @@
+//! Which kernel a pass is.
+
+use rarefy_kernels::Real;
+use rarefy_kernels::bgk_flow::FlowShape;
+use rarefy_kernels::bgk_line::{self, LINE_THREADS};
+use rarefy_kernels::bgk_march::{self, March};
+use rarefy_kernels::bgk_plane::{self, PLANE_THREADS};
+
+use crate::error::Result;
+use crate::machine::{Grid, Machine};
+
+/// Arguments of the pass.
+pub(super) struct Arguments<'a, M: Machine, T: Real> {
+    pub(super) f: &'a M::Buffer<T>,
+    pub(super) tables: &'a M::Buffer<T>,
+    pub(super) axes: &'a M::Buffer<T>,
+    pub(super) next: &'a mut M::Buffer<T>,
+    pub(super) partial: &'a mut M::Buffer<T>,
+    pub(super) shape: FlowShape,
+    pub(super) groups: u32,
+    /// 1 where it takes up the last tiles first.
+    pub(super) turned: u32,
+    /// How blocks share the work where the pass is one of [`bgk_march`].
+    pub(super) march: Option<March>,
+}
+
+/// Launches the pass: `kind` is `[two dimensions, slopes, Shakhov]`.
+pub(super) fn pass<M: Machine, T: Real>(
+    machine: &M,
+    kind: [bool; 3],
+    blocks: u32,
+    arguments: Arguments<'_, M, T>,
+) -> Result<()> {
+    let Arguments {
+        f,
+        tables,
+        axes,
+        next,
+        partial,
+        shape,
+        groups,
+        turned,
+        march,
+    } = arguments;
+    if let Some(march) = march {
+        let grid = Grid {
+            blocks,
+            threads: 32 * march.warps,
+        };
+        macro_rules! launch {
+            ($kernel:ident) => {
+                machine.launch(
+                    grid,
+                    bgk_march::$kernel {
+                        f,
+                        tables,
+                        axes,
+                        next,
+                        partial,
+                        shape,
+                        march,
+                        turned,
+                    },
+                )
+            };
+        }
+        return match kind {
+            [_, false, _] => launch!(plane_march_upwind),
+            [_, true, _] => launch!(plane_march_van_leer),
+        };
+    }
+    macro_rules! launch {
+        ($threads:ident, $wing:ident::$kernel:ident) => {
+            machine.launch(
+                Grid {
+                    blocks,
+                    threads: $threads,
+                },
+                $wing::$kernel {
+                    f,
+                    tables,
+                    axes,
+                    next,
+                    partial,
+                    shape,
+                    groups,
+                    turned,
+                },
+            )
+        };
+    }
+    match kind {
+        [false, false, false] => launch!(LINE_THREADS, bgk_line::line_pass_upwind),
+        [false, true, false] => launch!(LINE_THREADS, bgk_line::line_pass_van_leer),
+        [false, false, true] => launch!(LINE_THREADS, bgk_line::line_pass_upwind_shakhov),
+        [false, true, true] => launch!(LINE_THREADS, bgk_line::line_pass_van_leer_shakhov),
+        [true, false, false] => launch!(PLANE_THREADS, bgk_plane::plane_pass_upwind),
+        [true, true, false] => launch!(PLANE_THREADS, bgk_plane::plane_pass_van_leer),
+        [true, false, true] => launch!(PLANE_THREADS, bgk_plane::plane_pass_upwind_shakhov),
+        [true, true, true] => launch!(PLANE_THREADS, bgk_plane::plane_pass_van_leer_shakhov),
+    }
+}
