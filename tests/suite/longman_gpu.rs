@@ -6,11 +6,9 @@ use rarefy::Precision;
 use rarefy::emulator::{Emulator, ThreadOrder};
 use rarefy::longman::expression::Program;
 use rarefy::longman::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Verdict};
-use rarefy::longman::gpu::fixed::Functions;
 use rarefy::longman::special::bessel_k;
 use rarefy::longman::{Boundaries, Integral, Oscillator, Settings, Task, integrate_oscillating};
 use rarefy::machine::Machine;
-use rarefy_kernels::Real;
 use rarefy_kernels::longman::Status;
 
 use crate::support;

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::quadrature::{Kronrod, Node, Rule, gauss, tanh_sinh_nodes};
+use super::quadrature::{Kronrod, Node, tanh_sinh_nodes};
 use super::special::{BESSEL_EPSILONS, bessel_j, bessel_j_derivative};
 use super::zeros::{MAX_BESSEL_ORDER, bessel_zeros, bessel_zeros_beyond};
 use crate::error::{Error, Result};

@@ -7,7 +7,7 @@ use rarefy_kernels::{Quad, Real};
 
 use super::batch::{BatchConfig, Oscillation};
 use crate::longman::accelerate::{cvz_weights, euler_weights};
-use crate::longman::quadrature::{Kronrod, Rule, gauss};
+use crate::longman::quadrature::{Kronrod, Rule};
 use crate::longman::special::bessel_j;
 use crate::longman::zeros::bessel_zeros;
 
