@@ -237,6 +237,18 @@ fn what_cannot_be_computed_is_refused() {
             why,
         );
     };
+    for option in ["--dt", "--steps", "--until", "--every", "--spectrum"] {
+        let why = format!("{option} has no effect with --rates-only");
+        with(&["--rates-only", option, "1"], &why);
+    }
+    with(
+        &["--rates-only", "--integrator", "euler"],
+        "--integrator has no effect with --rates-only",
+    );
+    with(
+        &["--vhs", "1", "--storage", "full"],
+        "--storage has no effect with --vhs",
+    );
     with(&["--cells", "0"], "a whole number from 2 to 16384");
     with(&["--cells", "-3"], "a whole number from 2 to 16384");
     with(&["--emax", "0"], "a positive finite number");

@@ -399,6 +399,22 @@ fn wrong_usage_is_refused_in_one_line() {
             vec!["--family", "damped-cos", "--lambda", "one", "--omega", "1"],
             "a number is needed",
         ),
+        (
+            with(&["exp(-x)", "--xi", "1", "--beyond", "9"]),
+            "--beyond has no effect with an integrand that is not sampled beyond its areas",
+        ),
+        (
+            with(&["exp(-x)", "--xi", "1", "--interpolation", "chebyshev"]),
+            "--interpolation has no effect with an integrand without --samples",
+        ),
+        (
+            vec!["--timings", "t.txt", "--out", "o", "--gauss", "9"],
+            "--gauss has no effect with --timings",
+        ),
+        (
+            vec!["--timings", "t.txt", "--out", "o", "--mu", "9"],
+            "--mu has no effect with --timings",
+        ),
     ] {
         refused(dir.path(), &arguments, why);
     }

@@ -313,6 +313,22 @@ fn bad_input_is_refused_in_one_line() {
         ("dot x.npy u64.npy", "no float64 holds exactly"),
         ("sum lines.txt --mean", "--mean is for .npy arrays"),
         ("sum i8.npy --norm", "--norm is for .npy arrays"),
+        (
+            "sum x.npy --norm --exact",
+            "--exact has no effect with --norm",
+        ),
+        (
+            "sum x.npy --exact --mean",
+            "--exact has no effect with --mean",
+        ),
+        (
+            "digits --precision f32",
+            "--precision has no effect with digits",
+        ),
+        (
+            "bench --timings none.txt --out o --precision f32",
+            "--precision has no effect with --timings",
+        ),
         ("sum x.npy --round f16", "f16"),
         ("sum x.npy --abs --squares", "cannot be used with"),
         ("sum", "FILE"),
@@ -320,4 +336,7 @@ fn bad_input_is_refused_in_one_line() {
     ] {
         refused(folder.path(), arguments, why);
     }
+    // An exact result is not rounded, and a line says so.
+    let output = command::done(folder.path(), &["sum", "lines.txt", "--round", "f32"]);
+    assert!(text(&output.stderr).contains("--round f32 rounds only the bits of --json"));
 }

@@ -8,7 +8,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
 
 use super::bgk_times::Times;
-use super::common::{Common, Failure, name_of};
+use super::common::{Common, Failure, name_of, without_effect};
 use super::output::{self, Transaction};
 use super::progress::Progress;
 use super::report::Report;
@@ -125,6 +125,13 @@ impl Plan {
 
 /// Draws what the bgk bench printed.
 fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(), Failure> {
+    without_effect(
+        "--timings, which measures nothing",
+        &[
+            ("backend", common.backend != Backend::Auto),
+            ("precision", common.precision != Precision::F64),
+        ],
+    )?;
     let times = Times::read(path)?;
     let Some(folder) = &common.out else {
         return Err(Failure::Usage(

@@ -517,7 +517,7 @@ impl Outcome<'_> {
         )?;
         put(
             "profiles.png",
-            &self.profile_plot(vertical, horizontal).png()?,
+            &self.profile_plot(&vertical, &horizontal).png()?,
         )?;
         put("streamlines.png", &self.streamline_plot().png()?)?;
         put("temperature.png", &self.temperature_plot().png()?)
@@ -612,25 +612,34 @@ impl Outcome<'_> {
         )
     }
 
-    fn profile_plot(&self, vertical: Vec<(f64, f64)>, horizontal: Vec<(f64, f64)>) -> Figure {
-        let panel = |x: &str, y: &str, label: &str, colour: usize, points| Panel {
-            x: x.into(),
-            y: y.into(),
-            reach: Some((0.0, 1.0)),
-            legend: String::new(),
-            scale: Scale::Linear,
-            curves: vec![Curve {
-                label: label.into(),
-                points,
-                colour: COLOURS[colour],
-                stroke: Stroke::Solid,
-            }],
+    /// Velocities on the centre lines, in metres and metres a second where the case was in SI units.
+    fn profile_plot(&self, vertical: &[(f64, f64)], horizontal: &[(f64, f64)]) -> Figure {
+        let (long, fast) = self.scales().unwrap_or((1.0, 1.0));
+        let [of_side, of_lid, side] = match self.units {
+            Some(_) => [" in m", " in m/s", "L"],
+            None => [" / δ", " / U", "δ"],
+        };
+        let panel = |place: &str, speed: &str, across: &str, colour: usize, line: &[(f64, f64)]| {
+            let points = line.iter().map(|(s, u)| (long * s, fast * u)).collect();
+            Panel {
+                x: format!("{place}{of_side}"),
+                y: format!("{speed}{of_lid}"),
+                reach: Some((0.0, long)),
+                legend: String::new(),
+                scale: Scale::Linear,
+                curves: vec![Curve {
+                    label: format!("at {across} = {side}/2"),
+                    points,
+                    colour: COLOURS[colour],
+                    stroke: Stroke::Solid,
+                }],
+            }
         };
         Figure {
             title: self.title("Velocity on the centre lines"),
             panels: vec![
-                panel("height y / δ", "u_x / U", "at x = δ/2", 0, vertical),
-                panel("position x / δ", "u_y / U", "at y = δ/2", 1, horizontal),
+                panel("height y", "u_x", "x", 0, vertical),
+                panel("position x", "u_y", "y", 1, horizontal),
             ],
         }
     }
@@ -644,7 +653,12 @@ impl Outcome<'_> {
         label: impl Fn(f64) -> String,
     ) -> Figure {
         let n = self.cavity.cells;
-        let s: Vec<f64> = (0..n).map(|i| (i as f64 + 0.5) / n as f64).collect();
+        let (long, axis) = match self.scales() {
+            Some((side, _)) => (side, "in m"),
+            None => (1.0, "/ δ"),
+        };
+        let place = |i: usize| long * (i as f64 + 0.5) / n as f64;
+        let s: Vec<f64> = (0..n).map(place).collect();
         let mut curves = Vec::new();
         for (k, &level) in levels.iter().enumerate() {
             for (part, points) in contour(values, &s, &s, level).into_iter().enumerate() {
@@ -663,9 +677,9 @@ impl Outcome<'_> {
         Figure {
             title: self.title(what),
             panels: vec![Panel {
-                x: "x / δ".into(),
-                y: "y / δ".into(),
-                reach: Some((0.0, 1.0)),
+                x: format!("x {axis}"),
+                y: format!("y {axis}"),
+                reach: Some((0.0, long)),
                 legend: legend.into(),
                 scale: Scale::Linear,
                 curves,
@@ -687,22 +701,27 @@ impl Outcome<'_> {
                 below += flux;
             }
         }
-        self.lines(
-            "Streamlines",
-            "ψ / (n_0 U δ)",
-            &stream,
-            &streamline_levels(&stream),
-            |level| format!("{level:.4}"),
-        )
+        let levels = streamline_levels(&stream);
+        match (&self.units, self.scales()) {
+            (Some(units), Some((side, lid))) => {
+                let mass = units.density_kg_m3 * lid * side;
+                let label = |level: f64| format!("{:.3e}", mass * level);
+                self.lines("Streamlines", "ψ in kg/(m s)", &stream, &levels, label)
+            }
+            _ => {
+                let label = |level: f64| format!("{level:.4}");
+                self.lines("Streamlines", "ψ / (n_0 U δ)", &stream, &levels, label)
+            }
+        }
     }
 
     fn temperature_plot(&self) -> Figure {
-        let lid = self.cavity.lid.abs();
-        let values: Vec<f64> = self
-            .moments
-            .iter()
-            .map(|m| (m.temperature - 1.0) / lid)
-            .collect();
+        let (scale, legend) = match &self.units {
+            Some(units) => (units.temperature_k, "T - T_0 in K"),
+            None => (1.0 / self.cavity.lid.abs(), "(T/T_0 - 1) v_0/U"),
+        };
+        let departures = self.moments.iter().map(|m| scale * (m.temperature - 1.0));
+        let values: Vec<f64> = departures.collect();
         let mut sorted = values.clone();
         sorted.sort_by(f64::total_cmp);
         // Between the values that a twentieth of the cells is below or above: the corners are far out.
@@ -710,13 +729,9 @@ impl Outcome<'_> {
         let levels: Vec<f64> = (0..7)
             .map(|k| low + (high - low) * f64::from(k) / 6.0)
             .collect();
-        self.lines(
-            "Temperature",
-            "(T/T_0 - 1) v_0/U",
-            &values,
-            &levels,
-            |level| format!("{level:.2e}"),
-        )
+        self.lines("Temperature", legend, &values, &levels, |level| {
+            format!("{level:.2e}")
+        })
     }
 
     fn summary(&self, folder: Option<&Path>, total: Duration) -> String {

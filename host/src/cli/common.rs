@@ -210,6 +210,16 @@ pub(super) fn cells(text: &str) -> Result<usize, String> {
     whole(text, VelocityGrid::MIN_N..=VelocityGrid::MAX_N)
 }
 
+/// Refuses options that change nothing in a mode: names, and whether each was given another value than its default.
+pub(super) fn without_effect(mode: &str, options: &[(&str, bool)]) -> Result<(), Failure> {
+    match options.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((name, _)) => Err(Failure::Usage(format!(
+            "--{name} has no effect with {mode}; leave it out"
+        ))),
+    }
+}
+
 /// Why the command did not finish.
 #[derive(Debug)]
 pub(super) enum Failure {

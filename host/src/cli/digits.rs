@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::common::{Common, Failure, count};
+use super::common::{Common, Failure, count, without_effect};
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
@@ -70,6 +70,10 @@ struct Errors {
 pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let begun = Instant::now();
+    without_effect(
+        "digits, which compares f32, f64 and exact sums",
+        &[("precision", common.precision != Precision::F64)],
+    )?;
     let times = match (&args.timings, &common.out) {
         (Some(path), Some(_)) => Some(Times::read(path)?),
         (Some(_), None) => {

@@ -13,7 +13,9 @@ use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::common::{Common, Failure, count, finite, name_of, named, positive, whole};
+use super::common::{
+    Common, Failure, count, finite, name_of, named, positive, whole, without_effect,
+};
 use super::npy;
 use super::output::Transaction;
 use super::report::Report;
@@ -92,6 +94,31 @@ pub(super) struct IsotropicArgs {
     resume: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
+}
+
+impl IsotropicArgs {
+    fn refuse_options_without_effect(&self) -> std::result::Result<(), Failure> {
+        if self.rates_only {
+            without_effect(
+                "--rates-only, which takes no steps",
+                &[
+                    ("integrator", self.integrator != Integrator::Ssprk3),
+                    ("dt", self.dt.is_some()),
+                    ("steps", self.steps.is_some()),
+                    ("until", self.until.is_some()),
+                    ("every", self.every.is_some()),
+                    ("spectrum", self.spectrum.is_some()),
+                ],
+            )?;
+        }
+        if self.vhs.is_some() {
+            without_effect(
+                "--vhs, whose coefficients are kept in one way",
+                &[("storage", self.storage != Storage::default())],
+            )?;
+        }
+        Ok(())
+    }
 }
 
 /// A number of cells of energy.
@@ -383,6 +410,7 @@ pub(super) fn run(args: &IsotropicArgs, given: &ArgMatches) -> std::result::Resu
     if let Some(path) = &args.resume {
         return march::go_on(args, path, given, started);
     }
+    args.refuse_options_without_effect()?;
     let (parameters, config, f) = Parameters::of(args)?;
     let mut report = Report::new("isotropic", &parameters, started);
     let warnings = match args.init.exact() {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::common::{Common, Failure, finite, name_of, whole};
+use super::common::{Common, Failure, finite, name_of, whole, without_effect};
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::progress::Progress;
@@ -22,7 +22,7 @@ use crate::longman::expression::FUNCTIONS;
 use crate::longman::family::{FAMILIES, Family};
 use crate::longman::quadrature::GAUSS_POINTS;
 use crate::longman::sampled::Samples;
-use crate::longman::{AREAS, Boundaries, Integral, Settings, Status, Task};
+use crate::longman::{AREAS, BEYOND, Boundaries, Integral, Settings, Status, Task};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -130,6 +130,9 @@ pub(super) struct LongmanArgs {
     /// Try Levin's u transformation and Wynn's epsilon algorithm too
     #[arg(long, help_heading = "Method")]
     nonlinear: bool,
+    /// Half periods beyond the areas that are sampled where the amplitude cannot be enclosed in intervals, up to 65536 [default: 512]
+    #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, BEYOND), help_heading = "Method")]
+    beyond: Option<usize>,
     /// What `cargo bench --bench longman` printed: instead of integrals, draws the paper's figures of errors and times into --out
     #[arg(long, value_name = "FILE", conflicts_with_all = ["family", "amplitude", "samples", "integrand", "input", "output"])]
     timings: Option<PathBuf>,
@@ -138,6 +141,32 @@ pub(super) struct LongmanArgs {
     output: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
+}
+
+impl LongmanArgs {
+    /// The paper's figures are of integrals of their own.
+    fn refuse_settings_of_integrals(&self) -> std::result::Result<(), Failure> {
+        let mode = "--timings, which draws the paper's figures";
+        let settings = [
+            ("interpolation", self.interpolation != Interpolation::Cubic),
+            ("oscillator", self.oscillator.is_some()),
+            ("frequency", self.frequency.is_some()),
+            ("lower", self.lower.is_some()),
+            ("param", !self.param.is_empty()),
+            ("areas", self.areas.is_some()),
+            ("gauss", self.gauss != Settings::default().gauss),
+            ("rtol", self.rtol.is_some()),
+            ("atol", self.atol != 0.0),
+            ("accuracy", self.accuracy.is_some()),
+            ("head-exponent", self.head_exponent.is_some()),
+            ("nonlinear", self.nonlinear),
+            ("beyond", self.beyond.is_some()),
+            ("precision", self.common.precision != Precision::F64),
+        ];
+        without_effect(mode, &settings)?;
+        let named: Vec<_> = self.named.given().map(|(name, _)| (name, true)).collect();
+        without_effect(mode, &named)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
@@ -265,6 +294,8 @@ struct Parameters {
     #[serde(skip_serializing_if = "Option::is_none")]
     head_exponent: Option<f64>,
     nonlinear: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    beyond: Option<usize>,
     backend: crate::Backend,
     precision: Precision,
 }
@@ -284,11 +315,24 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
     let common = &args.common;
     if let Some(path) = &args.timings {
+        args.refuse_settings_of_integrals()?;
         return draw(path, common, begun);
+    }
+    if args.samples.is_none() {
+        without_effect(
+            "an integrand without --samples",
+            &[("interpolation", args.interpolation != Interpolation::Cubic)],
+        )?;
     }
     let settings = settings(args)?;
     let given = given_parameters(args)?;
     let (task, rows) = problem(args, &given)?;
+    if !task.is_sampled() {
+        without_effect(
+            "an integrand that is not sampled beyond its areas",
+            &[("beyond", args.beyond.is_some())],
+        )?;
+    }
     let printed = args.output.as_deref() == Some(Path::new(STREAM));
     if printed && common.json {
         return Err(Failure::Usage(
@@ -407,6 +451,7 @@ fn settings(args: &LongmanArgs) -> std::result::Result<Settings, Failure> {
         accuracy: args.accuracy,
         head_exponent: args.head_exponent,
         nonlinear: args.nonlinear,
+        beyond: args.beyond.unwrap_or(defaults.beyond),
         ..defaults
     };
     settings.check()?;
@@ -467,6 +512,7 @@ fn parameters(args: &LongmanArgs, settings: &Settings, rows: &Rows) -> Parameter
         accuracy: settings.accuracy,
         head_exponent: settings.head_exponent,
         nonlinear: settings.nonlinear,
+        beyond: args.beyond,
         backend: args.common.backend,
         precision: args.common.precision,
     }

@@ -7,7 +7,7 @@ use num_bigint::BigInt;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::common::{Common, Failure, named};
+use super::common::{self, Common, Failure, named};
 use super::numbers::{self, Element, Kind, Layout, Numbers};
 use super::output::Transaction;
 use super::report::Report;
@@ -183,6 +183,13 @@ fn run(
     common: &Common,
 ) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
+    if let Quantity::Norm | Quantity::Mean = quantity {
+        let mode = format!(
+            "--{}, whose decimal digits have no end",
+            common::name_of(&quantity)
+        );
+        common::without_effect(&mode, &[("exact", result.exact)])?;
+    }
     let parameters = Parameters::new(quantity, paths, result, common);
     let mut files = Transaction::default();
     if let Some(folder) = &common.out {
@@ -210,6 +217,15 @@ fn run(
         [] => return Err(Failure::Usage("a file is needed".into())),
     };
     outcome.check_text()?;
+    if let (Exact::Decimal(_), Some(round)) = (&outcome.value, result.round)
+        && !common.json
+        && round != common.precision
+    {
+        report.warn(format!(
+            "the result of integers and decimal numbers is exact; --round {} rounds only the bits of --json",
+            common::name_of(&round)
+        ));
+    }
     let answer = match parameters.round {
         Precision::F32 => outcome.answer::<f32>(quantity, |text| text.parse().ok()),
         Precision::F64 => outcome.answer::<f64>(quantity, |text| text.parse().ok()),

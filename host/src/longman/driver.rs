@@ -393,14 +393,7 @@ impl Computed {
         let error = self.head.error() + areas + self.roundoff() + tail.error;
         let sizes = self.areas.iter().map(|a| a.value.abs()).sum::<f64>();
         let magnitude = self.head.value.abs() + sizes + tail.value.abs();
-        let whole = Integral {
-            value,
-            error,
-            status: status(error, value, demand),
-            accelerator: Accelerator::Direct,
-            condition: condition(magnitude, value),
-            proof: Proof::None,
-        };
+        let whole = summed((value, error, magnitude), demand);
         if found.status != Status::Ok {
             let worse = whole.status != Status::Ok && whole.error >= found.error;
             let keeps = whole.status != Status::Ok && found.status == Status::PremiseViolated;
@@ -436,14 +429,7 @@ impl Computed {
             + NEGLIGIBLE * self.scale()
             + self.areas.get(count).map_or(0.0, |a| a.value.abs());
         let magnitude = self.head.value.abs() + areas.iter().map(|a| a.value.abs()).sum::<f64>();
-        Integral {
-            value,
-            error,
-            status: status(error, value, demand),
-            accelerator: Accelerator::Direct,
-            condition: condition(magnitude, value),
-            proof: Proof::None,
-        }
+        summed((value, error, magnitude), demand)
     }
 
     /// The verdict where the areas alternate and fall from `p` on, and are smooth beyond `rough`.
@@ -622,6 +608,18 @@ struct Candidate {
     /// The error if the sum converges as the theory promises: what another candidate must not contradict.
     claim: f64,
     magnitude: f64,
+}
+
+/// A sum of areas as they are, from its value, its error and the sum of the magnitudes.
+fn summed((value, error, magnitude): (f64, f64, f64), demand: &Demand) -> Integral {
+    Integral {
+        value,
+        error,
+        status: status(error, value, demand),
+        accelerator: Accelerator::Direct,
+        condition: condition(magnitude, value),
+        proof: Proof::None,
+    }
 }
 
 fn status(error: f64, value: f64, demand: &Demand) -> Status {

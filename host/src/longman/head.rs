@@ -52,8 +52,9 @@ pub(super) fn head_rounding(
     2.0 * sum
 }
 
-/// Nearest distance from a singular end at which f is evaluated under the substitution below.
-const NEAREST: f64 = 1e-280;
+/// Nearest distance from a singular end, in units of the width, at which f is evaluated under the substitution below: the first of these
+/// where f is a number, as factors of f may overflow nearer.
+const NEAREST: [f64; 3] = [1e-280, 1e-140, 1e-90];
 
 /// Integral over the head. Where f ~ d^-p at its lower end with p > 1/2, the distance d is replaced by t^(1/(1-p)), which leaves an
 /// integrand without the singularity; without it nothing nearer than 1e-300 would count, which for p = 0.97 is 1e-9 of the integral.
@@ -64,52 +65,116 @@ pub(super) fn head_of(
     exponent: Exponent,
     from_zero: bool,
 ) -> Estimate {
-    let at = |f: &mut dyn FnMut(Node) -> f64, below: f64| {
+    let mut at = |part: f64| {
         f(Node {
-            below,
-            above: width - below,
+            below: part * width,
+            above: width - part * width,
             place: usize::MAX,
         })
     };
-    let p = match exponent {
-        Exponent::Given(p) => p,
-        Exponent::Auto if from_zero => power_at_zero(&mut |d| at(f, d * width)),
-        Exponent::Auto => 0.0,
+    let nearest = NEAREST
+        .into_iter()
+        .find(|part| at(*part).is_finite())
+        .unwrap_or(NEAREST[0]);
+    let (p, rounding) = match exponent {
+        Exponent::Given(p) => (p, 0.0),
+        Exponent::Auto if from_zero => (power_at_zero(&mut at, nearest), 2.0 * f64::EPSILON),
+        Exponent::Auto => (0.0, 0.0),
     };
     if p <= 0.5 {
         return tanh_sinh(width, tolerance, f);
     }
     let rest = 1.0 - p;
-    tanh_sinh(width.powf(rest), tolerance, &mut |node: Node| {
-        // Near the upper end the distance from it decides: 1 - (1 - u)^(1/rest), u the part above.
+    // Nearer than the nearest d the power p continues f, which may have another one.
+    let [near, far] = [nearest, nearest.sqrt()].map(&mut at);
+    let found = -2.0 * (near / far).ln() / nearest.ln();
+    let continued =
+        near.abs() * nearest * width * (1.0 / rest - 1.0 / (1.0 - found).max(0.0)).abs();
+    let mut estimate = tanh_sinh(width.powf(rest), tolerance, &mut |node: Node| {
+        // d = width t^(1/rest), from the end that is nearer.
         let total = node.below + node.above;
-        let node = if node.below <= node.above {
-            let below = node.below.powf(1.0 / rest).max(NEAREST * width);
-            Node {
-                below,
-                above: width - below,
-                place: usize::MAX,
-            }
+        let logarithm = if node.below <= node.above {
+            (node.below / total).ln()
         } else {
-            let above = -width * ((-node.above / total).ln_1p() / rest).exp_m1();
-            Node {
-                below: width - above,
-                above,
-                place: usize::MAX,
-            }
+            (-node.above / total).ln_1p()
+        } / rest;
+        let node = Node {
+            below: width * logarithm.exp().max(nearest),
+            above: -width * logarithm.exp_m1(),
+            place: usize::MAX,
         };
         f(node) * node.below.powf(p) / rest
-    })
+    });
+    estimate.error += rounding / rest * estimate.magnitude;
+    if !continued.is_nan() {
+        estimate.error += continued;
+    }
+    estimate
 }
 
-/// p if f ~ d^-p over a hundred decades near 0, else 0.
-fn power_at_zero(f: &mut impl FnMut(f64) -> f64) -> f64 {
-    let [a, b, c] = [1e-250, 1e-200, 1e-150].map(|d| f(d).abs().ln());
-    let decades = 50.0 * std::f64::consts::LN_10;
-    let (near, far) = ((a - b) / decades, (b - c) / decades);
-    if (near - far).abs() < 1e-12 && near > 0.5 && near < 1.0 - 1e-4 {
+/// p if f ~ d^-p over many decades near 0, else 0; `f` takes d in units of the width.
+fn power_at_zero(f: &mut impl FnMut(f64) -> f64, nearest: f64) -> f64 {
+    let [a, b, c] = [0.9, 0.7, 0.5].map(|part| f(nearest.powf(part)));
+    let decades = -0.2 * nearest.ln();
+    let (near, far) = ((a / b).ln() / decades, (b / c).ln() / decades);
+    if (near - far).abs() < 1e-12 && near > 0.5 && near < 1.0 - 1e-8 {
         near
     } else {
         0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WIDTH: f64 = 2.0;
+
+    /// The integral of d^-p, and of d^-(p+1) sin d with an amplitude that overflows, and the largest relative error.
+    fn powers(p: f64, exponent: Exponent) -> [(Estimate, f64); 2] {
+        let mut plain = |node: Node| node.below.powf(-p);
+        let mut steep = |node: Node| node.below.powf(-p - 1.0) * node.below.sin();
+        let rest = 1.0 - p;
+        let exact = WIDTH.powf(rest) / rest;
+        // sin d/d is 1 but for a sum that does not depend on the power near p = 1.
+        let terms = (1..20).scan(1.0, |factor, k| {
+            let k = f64::from(k);
+            *factor *= -WIDTH * WIDTH / (2.0 * k * (2.0 * k + 1.0));
+            Some(*factor * WIDTH.powf(rest) / (2.0 * k + rest))
+        });
+        let sum: f64 = terms.sum();
+        [
+            (head_of(&mut plain, WIDTH, 1e-15, exponent, true), exact),
+            (head_of(&mut steep, WIDTH, 1e-15, exponent, true), exact + sum),
+        ]
+    }
+
+    #[test]
+    fn powers_near_one_are_integrated() {
+        for rest in [0.4, 0.1, 0.03, 0.02, 0.015, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6] {
+            for exponent in [Exponent::Auto, Exponent::Given(1.0 - rest)] {
+                for (found, exact) in powers(1.0 - rest, exponent) {
+                    let error = (found.value - exact).abs();
+                    assert!(error <= found.error, "{rest} {found:?} {exact}");
+                    let most = 1e-13 + 1e-15 / rest;
+                    assert!(found.error <= most * exact, "{rest} {found:?} {exact}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_powers_than_given_are_part_of_the_error() {
+        for (p, given) in [(0.99, 0.9), (0.99, 0.999), (0.97, 0.6), (0.9999, 0.99)] {
+            for (found, exact) in powers(p, Exponent::Given(given)) {
+                let error = (found.value - exact).abs();
+                assert!(error <= found.error, "{p} {given} {found:?} {exact}");
+            }
+        }
+        // Without an integral there is no bound.
+        for p in [1.0 - 1e-9, 1.0, 1.2] {
+            let found = &powers(p, Exponent::Auto)[0].0;
+            assert!(found.error > 1e8, "{p} {found:?}");
+        }
     }
 }

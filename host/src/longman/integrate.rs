@@ -21,8 +21,8 @@ pub const AREAS: std::ops::RangeInclusive<usize> = 8..=64;
 /// Largest phase of a lower limit: beyond, neighbouring numbers are further apart than a hundredth of a half period.
 pub(super) const MOST_PHASE: f64 = 1e13;
 
-/// Most half periods beyond the areas that are sampled.
-const MOST_BEYOND: usize = 1 << 16;
+/// Fewest and most half periods beyond the areas that are sampled.
+pub const BEYOND: std::ops::RangeInclusive<usize> = 0..=1 << 16;
 
 /// How an integral is computed, and when its value is good enough.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ impl Settings {
             }
             _ => {}
         }
-        if self.beyond > MOST_BEYOND {
+        if !BEYOND.contains(&self.beyond) {
             return refuse(
                 "the number of half periods beyond the areas is",
                 "up to 65536",

@@ -92,7 +92,11 @@ pub(super) fn integrate<M: Machine>(
 
 /// The rows that kernels take, by their tables.
 fn groups(task: &Task, lower: &[f64], values: &[f64], settings: &Settings) -> Result<Vec<Group>> {
-    if settings.head_exponent.is_some() || settings.absolute_accuracy > 0.0 || settings.nonlinear {
+    let others = settings.head_exponent.is_some()
+        || settings.absolute_accuracy > 0.0
+        || settings.nonlinear
+        || settings.gauss != Settings::default().gauss;
+    if others {
         return Ok(Vec::new());
     }
     // Whether the areas of a whole integrand fall to zero takes all of them at once: the CPU sees that.

@@ -73,7 +73,9 @@ mod task;
 pub mod zeros;
 
 pub use driver::Integral;
-pub use integrate::{AREAS, Boundaries, Settings, integrate_between, integrate_oscillating};
+pub use integrate::{
+    AREAS, BEYOND, Boundaries, Settings, integrate_between, integrate_oscillating,
+};
 pub use oscillator::Oscillator;
 pub use proof::Proof;
 pub use rarefy_kernels::longman::{Accelerator, Status};

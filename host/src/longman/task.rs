@@ -18,6 +18,7 @@ use super::integrate::{
 };
 use super::launch;
 use super::oscillator::Oscillator;
+use super::proof::function::encloses;
 use super::sampled::Samples;
 use crate::backend::{Precision, Resolved};
 use crate::emulator::{Emulator, ThreadOrder};
@@ -361,6 +362,15 @@ impl Task {
         }
     }
 
+    /// Whether integrals are sampled beyond their areas, [`Settings::beyond`] half periods far; others are proven, or end with the given boundaries.
+    pub fn is_sampled(&self) -> bool {
+        match &self.form {
+            Form::Oscillating { amplitude, .. } => !encloses(&amplitude.program),
+            Form::Whole { boundaries, .. } => matches!(boundaries, Boundaries::HalfPeriod { .. }),
+            Form::Sampled { .. } | Form::DoubleFourier { .. } => true,
+        }
+    }
+
     /// One integral, from `lower` on, with these values of the parameters. The integrand is evaluated in the given precision, sums are in `f64` always. What
     /// is not OK with an integrand in `f32`, because that cancels or has no room for its numbers, is computed in `f64`.
     ///
@@ -528,9 +538,8 @@ impl Task {
     /// The same, where a backend says: in parallel on the CPU, one after the other as the scalar reference, by kernels on a GPU or in the
     /// emulator.
     ///
-    /// Kernels judge integrals from 0 on with an oscillator, by the pair of 7 Gauss and 15 Kronrod nodes, whatever
-    /// [`Settings::gauss`] says; what they leave undecided, and what they do not cover, as whole integrands, the CPU
-    /// computes.
+    /// Kernels judge integrals from 0 on with an oscillator, by the pair of 7 Gauss and 15 Kronrod nodes. The CPU computes those that
+    /// they leave undecided, and those that they do not cover, as whole integrands or other numbers of [`Settings::gauss`].
     ///
     /// # Errors
     /// As [`integrate_all`](Self::integrate_all); a fault of the device.

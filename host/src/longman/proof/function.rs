@@ -33,11 +33,7 @@ impl<'a> Function<'a> {
     /// None if the program has an operation without enclosures: Bessel, Airy and gamma functions.
     pub(crate) fn new(program: &'a Program, parameters: &[Interval]) -> Option<Self> {
         let shape = program.shape();
-        let known = |word: &u32| {
-            operation(*word) < Operation::FIRST_SPECIAL
-                || matches!(operation(*word), codes::ERF | codes::ERFC)
-        };
-        if !program.code().iter().all(known) || parameters.len() != shape.parameters as usize {
+        if !encloses(program) || parameters.len() != shape.parameters as usize {
             return None;
         }
         let mut slots = vec![Jet::constant(Interval::ZERO); shape.slots as usize];
@@ -80,6 +76,14 @@ impl<'a> Function<'a> {
             self.slots[target as usize] = value;
         }
     }
+}
+
+/// Whether all operations of a program have enclosures.
+pub(crate) fn encloses(program: &Program) -> bool {
+    program.code().iter().all(|word| {
+        operation(*word) < Operation::FIRST_SPECIAL
+            || matches!(operation(*word), codes::ERF | codes::ERFC)
+    })
 }
 
 fn operation(word: u32) -> u32 {

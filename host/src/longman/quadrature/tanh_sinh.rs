@@ -241,7 +241,7 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
     estimate
 }
 
-/// What lies between the ends and the last nodes, if f behaves as a power there: the integral of d^-p up to d is d f(d)/(1-p).
+/// What lies between the ends and the last nodes, if f behaves as a power there: the integral of d^-p up to d is d f(d)/(1-p), and without bound from p = 1 on.
 fn ends(f: &mut impl FnMut(Node) -> f64, width: f64, nearest: &[f64; 2]) -> f64 {
     let mut missing = 0.0;
     for (side, &near) in nearest.iter().enumerate() {
@@ -249,7 +249,8 @@ fn ends(f: &mut impl FnMut(Node) -> f64, width: f64, nearest: &[f64; 2]) -> f64 
         let (here, further) = (area(near), area(16.0 * near));
         if here.is_finite() && further.is_finite() && here > 0.0 {
             let power = (further / here).ln() / 16f64.ln();
-            missing += here / power.max(1e-3);
+            // A logarithm beside the power halves it.
+            missing += 2.0 * here / power.max(f64::EPSILON);
         }
     }
     missing
