@@ -39,6 +39,21 @@ pub(crate) fn done(folder: &Path, arguments: &[&str]) -> Output {
     output
 }
 
+/// Runs the command with so many KiB of addresses, by the shell.
+#[cfg(target_os = "linux")]
+pub(crate) fn with_memory(folder: &Path, kib: u32, arguments: &[&str]) -> Output {
+    let command = rarefy(folder, arguments);
+    let script = format!("ulimit -v {kib}; exec \"$@\"");
+    Command::new("sh")
+        .current_dir(folder)
+        .args(["-c", &script, "sh"])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
 /// Runs the command, which must end before it has converged: exit code 1, and a last line on standard error that says so.
 #[track_caller]
 pub(crate) fn unconverged(folder: &Path, line: &str) -> Output {

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+#[cfg(target_os = "linux")]
+use crate::command::with_memory;
 use crate::command::{done, ended, folder, listing, object, rarefy, refused, started, text};
 
 fn words(line: &str) -> Vec<&str> {
@@ -367,7 +369,6 @@ fn what_has_not_converged_says_so() {
     );
 }
 
-/// A limit on the process, by the shell.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_that_is_not_there_is_refused_and_not_aborted_over() {
@@ -387,15 +388,8 @@ fn memory_that_is_not_there_is_refused_and_not_aborted_over() {
         ),
         ("sum x.txt --abs", "needs"),
     ] {
-        let command = rarefy(at, &words(line));
-        let output = std::process::Command::new("sh")
-            .current_dir(at)
-            .args(["-c", "ulimit -v \"$1\"; shift; exec \"$@\"", "sh", "400000"])
-            .arg(command.get_program())
-            .args(command.get_args())
-            .args(["--backend", "cpu"])
-            .output()
-            .unwrap();
+        let arguments = [&words(line)[..], &["--backend", "cpu"]].concat();
+        let output = with_memory(at, 400_000, &arguments);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
         let last = stderr.lines().last().unwrap();

@@ -783,3 +783,20 @@ fn no_valid_result_is_a_failure_and_streams_are_files() {
     assert_eq!(object["results"][1]["p"], 2.0);
     assert_eq!(run(&["--json", "--output", "-"]).status.code(), Some(2));
 }
+
+/// Rows are read into memory of which nobody knows in advance how much there will be: the allocator has the last word.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_ends_in_between_is_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = format!("lambda,omega\n{}", "1,2\n".repeat(3_000_000));
+    fs::write(dir.path().join("rows.csv"), rows).unwrap();
+    let arguments = "longman --family damped-cos --input rows.csv --backend cpu";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let output = command::with_memory(dir.path(), 100_000, &arguments);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.starts_with("rarefy: error: memory is exhausted: "), "{stderr}");
+    assert!(stderr.contains(" MiB are available; "), "{stderr}");
+}
