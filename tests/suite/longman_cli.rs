@@ -797,6 +797,9 @@ fn memory_that_ends_in_between_is_one_line() {
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    assert!(stderr.starts_with("rarefy: error: memory is exhausted: "), "{stderr}");
+    assert!(
+        stderr.starts_with("rarefy: error: memory is exhausted: "),
+        "{stderr}"
+    );
     assert!(stderr.contains(" MiB are available; "), "{stderr}");
 }

@@ -770,7 +770,7 @@ impl Outcome<'_> {
                flow rate     G = {:.5}, vortex centre at y/delta = {:.4}\n  \
                time          {:.2} s, {each:.3} ns for a phase-space cell and step{place}",
             self.title("Driven cavity"),
-            p.lid,
+            short(p.lid),
             self.machine,
             p.precision,
             r.drag_wall,

@@ -15,7 +15,8 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{output, record};
+use super::output::{self, short};
+use super::record;
 use crate::backend::{Backend, Precision};
 use crate::collision::{Method, OperatorConfig, Order, Scattering, VelocityGrid};
 use crate::error::Error;
@@ -137,9 +138,12 @@ impl Operator {
             "corrected"
         };
         format!(
-            "{work} on {cells}^3 velocities in [{vmin}, {vmax}]^3\n  \
-               molecules     {model}, sigma_T = {sigma_t}; {method} sum of order {order}, {correction}\n  \
-               backend       {machine}, {precision}"
+            "{work} on {cells}^3 velocities in [{}, {}]^3\n  \
+               molecules     {model}, sigma_T = {}; {method} sum of order {order}, {correction}\n  \
+               backend       {machine}, {precision}",
+            short(*vmin),
+            short(*vmax),
+            short(*sigma_t)
         )
     }
 }

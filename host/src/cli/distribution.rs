@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::npy;
+use super::output::short;
 use crate::collision::initial::{Bkw, TwoMaxwellians};
 use crate::collision::{Beams, Order, VelocityGrid};
 use crate::error::{Error, Result};
@@ -63,7 +64,9 @@ impl Init {
     /// The state in words.
     pub(super) fn in_words(&self) -> String {
         match self {
-            Self::TwoMaxwellians(u) => format!("two Maxwellians (u = ±{u} along x, T = 1)"),
+            Self::TwoMaxwellians(u) => {
+                format!("two Maxwellians (u = ±{} along x, T = 1)", short(*u))
+            }
             Self::Bkw(state) => format!("the Bobylev-Krook-Wu solution from K = {}", state.k()),
             Self::File(path) => path.display().to_string(),
         }

@@ -17,7 +17,7 @@ use super::common::{
     Common, Failure, count, finite, name_of, named, positive, whole, without_effect,
 };
 use super::npy;
-use super::output::Transaction;
+use super::output::{Transaction, short};
 use super::report::Report;
 use super::resume;
 use crate::backend::{Backend, Precision};
@@ -396,7 +396,7 @@ impl Parameters {
                law           {}{kept}{correction}, {} weights\n  \
                backend       {machine}, {}",
             self.cells,
-            self.emax,
+            short(self.emax),
             config.law,
             name_of(&self.weights),
             name_of(&self.precision)

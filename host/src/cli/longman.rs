@@ -112,7 +112,7 @@ pub(super) struct LongmanArgs {
     /// Areas (half cycles) that are used, 8 to 64 [default: 32, and 64 where those do not suffice]
     #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, AREAS), help_heading = "Method")]
     areas: Option<usize>,
-    /// Gauss points of an area, 2 to 64; the error is estimated by their Kronrod extension
+    /// Gauss points of an area, 2 to 64; their Kronrod extension estimates the error. Kernels have 7, and the CPU computes with other numbers
     #[arg(long, value_name = "G", default_value_t = 7, value_parser = |text: &str| whole(text, GAUSS_POINTS), help_heading = "Method")]
     gauss: usize,
     /// Relative tolerance [default: 1e-10; 1e-5 in f32]

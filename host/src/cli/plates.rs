@@ -557,7 +557,7 @@ impl Outcome<'_> {
     fn residual_plot(&self) -> Figure {
         let residuals = self.solution.residuals.iter().enumerate();
         Figure {
-            title: format!("Convergence at delta = {}", self.parameters.delta),
+            title: format!("Convergence at delta = {}", short(self.parameters.delta)),
             panels: vec![Panel {
                 x: "iteration".into(),
                 y: "largest change of an unknown / range of the fields".into(),
@@ -586,7 +586,7 @@ impl Outcome<'_> {
         let mut lines = vec![
             format!(
                 "{flow} at delta = {}: {kind}{} model",
-                p.delta,
+                short(p.delta),
                 name_of(&p.model)
             ),
             format!(
