@@ -358,6 +358,27 @@ fn a_box_that_holds_nothing_is_refused() {
 
 // Output.
 
+/// A file that a run reads is never written over, nor removed with the run that it belongs to.
+#[test]
+fn inputs_are_kept() {
+    let dir = folder();
+    let at = dir.path();
+    fs::write(at.join("rows.csv"), "lambda,omega\n1,2\n").unwrap();
+    fs::write(at.join("numbers.txt"), "1\n2\n").unwrap();
+    let start = "relax --backend cpu --init bkw:0.7 --vmax 4.4 --grid 9 --steps 1 --out run";
+    done(at, &start.split(' ').collect::<Vec<_>>());
+    for line in [
+        "longman --family damped-cos --input rows.csv --output rows.csv",
+        "sum numbers.txt --output numbers.txt",
+        "dot numbers.txt numbers.txt --output ./numbers.txt",
+        "collide --backend cpu --input run/f_final.npy --vmax 4.4 --output run/f_final.npy",
+        "relax --backend cpu --init run/f_final.npy --vmax 4.4 --steps 1 --out run --overwrite",
+    ] {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        refused(at, &arguments, "this is an input of the run");
+    }
+}
+
 #[test]
 fn places_that_cannot_be_written_are_refused_before_the_work() {
     let dir = folder();

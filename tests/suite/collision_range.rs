@@ -35,66 +35,65 @@ fn all_finite(e: &Evaluation) -> bool {
         .all(|v| v.is_finite())
 }
 
-/// Q[c f] = c^2 Q[f] to the bit for powers of two, as far as the numbers go.
-#[test]
-fn the_integral_is_quadratic_over_the_whole_range() {
+/// Checks a small grid and a distribution on it, on every backend in every precision.
+fn everywhere(check: impl Fn(&OperatorConfig, &[f64])) {
     for backend in BACKENDS {
         for precision in [Precision::F32, Precision::F64] {
             let config = OperatorConfig {
                 precision,
                 ..config(4, 2.5, backend)
             };
-            let f = sample(&config.grid);
-            let (one, _) = collide(&config, &f).expect("an integral");
-            for power in [-500, -300, -130, 130, 300, 500] {
-                let c = 2f64.powi(power);
-                let (scaled, machine) = collide(&config, &times(&f, c)).expect("an integral");
-                let what = format!("{machine}, {precision}, 2^{power}");
-                assert!(scaled.rate == times(&times(&one.rate, c), c), "{what}");
-                assert!(scaled.gain == times(&times(&one.gain, c), c), "{what}");
-                assert!(scaled.frequency == times(&one.frequency, c), "{what}");
-                assert_eq!(scaled.correction.delta, one.correction.delta, "{what}");
-                let step = scaled.correction.largest_step * c;
-                assert_eq!(step, one.correction.largest_step, "{what}");
-            }
+            check(&config, &sample(&config.grid));
         }
     }
 }
 
+/// Q[c f] = c^2 Q[f] to the bit for powers of two, as far as the numbers go.
+#[test]
+fn the_integral_is_quadratic_over_the_whole_range() {
+    everywhere(|config, f| {
+        let (one, _) = collide(config, f).expect("an integral");
+        for power in [-500, -300, -130, 130, 300, 500] {
+            let c = 2f64.powi(power);
+            let (scaled, machine) = collide(config, &times(f, c)).expect("an integral");
+            let what = format!("{machine}, {}, 2^{power}", config.precision);
+            assert!(scaled.rate == times(&times(&one.rate, c), c), "{what}");
+            assert!(scaled.gain == times(&times(&one.gain, c), c), "{what}");
+            assert!(scaled.frequency == times(&one.frequency, c), "{what}");
+            assert_eq!(scaled.correction.delta, one.correction.delta, "{what}");
+            let step = scaled.correction.largest_step * c;
+            assert_eq!(step, one.correction.largest_step, "{what}");
+        }
+    });
+}
+
 #[test]
 fn what_leaves_the_range_of_numbers_is_refused() {
-    for backend in BACKENDS {
-        for precision in [Precision::F32, Precision::F64] {
-            let config = OperatorConfig {
-                precision,
-                ..config(4, 2.5, backend)
-            };
-            let f = sample(&config.grid);
-            for size in [1e300, 1.7e308, 1e200, 1e-200, 1e-300, 1e-310, 5e-324] {
-                let wild = times(&f, size);
-                let what = format!("{backend}, {precision}, {size:e}");
-                let error = collide(&config, &wild).expect_err(&what);
-                assert!(error.is_input(), "{what}: {error}");
-                assert!(
-                    error.to_string().contains("range of f64"),
-                    "{what}: {error}"
-                );
-                let mixed = [f.clone(), wild.clone()].concat();
-                let error = collide_batch(&config, &mixed).expect_err(&what);
-                assert!(
-                    error.to_string().contains("distribution 1"),
-                    "{what}: {error}"
-                );
-                let until = RelaxationConfig::new(config.clone(), Until::Steps(1));
-                let error = Relaxation::new(until, wild).expect_err(&what);
-                assert!(error.is_input(), "{what}: {error}");
-            }
-            for size in [1e-100, 1e-38, 1e38, 1e100] {
-                let (e, _) = collide(&config, &times(&f, size)).expect("an integral");
-                assert!(all_finite(&e) && e.gain.iter().any(|gain| *gain > 0.0));
-            }
+    everywhere(|config, f| {
+        for size in [1e300, 1.7e308, 1e200, 1e-200, 1e-300, 1e-310, 5e-324] {
+            let wild = times(f, size);
+            let what = format!("{}, {}, {size:e}", config.backend, config.precision);
+            let error = collide(config, &wild).expect_err(&what);
+            assert!(error.is_input(), "{what}: {error}");
+            assert!(
+                error.to_string().contains("range of f64"),
+                "{what}: {error}"
+            );
+            let mixed = [f, &wild].concat();
+            let error = collide_batch(config, &mixed).expect_err(&what);
+            assert!(
+                error.to_string().contains("distribution 1"),
+                "{what}: {error}"
+            );
+            let until = RelaxationConfig::new(config.clone(), Until::Steps(1));
+            let error = Relaxation::new(until, wild).expect_err(&what);
+            assert!(error.is_input(), "{what}: {error}");
         }
-    }
+        for size in [1e-100, 1e-38, 1e38, 1e100] {
+            let (e, _) = collide(config, &times(f, size)).expect("an integral");
+            assert!(all_finite(&e) && e.gain.iter().any(|gain| *gain > 0.0));
+        }
+    });
     // The message names a range, and what lies in it is taken.
     let config = config(4, 2.5, Backend::Cpu);
     let f = sample(&config.grid);

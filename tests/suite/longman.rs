@@ -603,3 +603,34 @@ fn features_beyond_the_areas_are_integrated_or_refused() {
     }
     assert!(right >= 2 * 60, "{right}");
 }
+
+/// An amplitude all of whose samples are zero: a peak at the lower limit that the nodes step over is no zero, one further out is found.
+#[test]
+fn zeros_are_believed_only_without_a_peak() {
+    let integral = |amplitude: &str, p: f64| {
+        let task = Task::oscillating(amplitude, "cos", "1", &["p"]).unwrap();
+        let values = vec![p; task.parameters().len()];
+        [Resolved::Cpu, Resolved::Emulator].map(|machine| {
+            let settings = Settings::default();
+            task.integrate_on(&machine, &[0.0], &values, &settings, Precision::F64)
+                .unwrap()
+                .remove(0)
+        })
+    };
+    for p in [1e280, 1e290, 1e300, 1e305] {
+        for found in integral("exp(-p*x)", p) {
+            assert_eq!(found.status, Status::PremiseViolated, "{p:e}: {found:?}");
+        }
+    }
+    for (amplitude, exact) in [
+        ("0*x", 0.0),
+        ("exp(-(x-150)^2)", 0.965_237_734_848_354_8),
+        ("exp(-(x-150)^2)/x", 0.006_413_059_465_715_976),
+    ] {
+        for found in integral(amplitude, 0.0) {
+            assert_eq!(found.status, Status::Ok, "{amplitude}: {found:?}");
+            let error = (found.value - exact).abs();
+            assert!(error <= found.error + 1e-15, "{amplitude}: {found:?}");
+        }
+    }
+}

@@ -784,6 +784,29 @@ fn no_valid_result_is_a_failure_and_streams_are_files() {
     assert_eq!(run(&["--json", "--output", "-"]).status.code(), Some(2));
 }
 
+/// A decimal comma makes one cell two: no cell of such a row is known to be in its column.
+#[test]
+fn rows_with_more_cells_than_columns_are_invalid() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(
+        dir.path().join("rows.csv"),
+        "lambda,omega\n1,2\n1,5,2\n1,2,\n",
+    )
+    .unwrap();
+    let arguments = "--family damped-cos --input rows.csv --output r.csv --backend cpu";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let output = done(dir.path(), &arguments);
+    let why = "1 rows of the input have more cells than columns, the first in line 3";
+    assert!(
+        text(&output.stderr).contains(why),
+        "{}",
+        text(&output.stderr)
+    );
+    let found = results(&dir.path().join("r.csv"));
+    let statuses: Vec<&str> = found.iter().map(|row| row.2.as_str()).collect();
+    assert_eq!(statuses, ["OK", "INVALID_ARGUMENT", "OK"]);
+}
+
 /// Rows are read into memory of which nobody knows in advance how much there will be: the allocator has the last word.
 #[cfg(target_os = "linux")]
 #[test]

@@ -101,6 +101,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     };
 
     let mut files = Transaction::default();
+    files.reads(input);
     if let Some(folder) = &common.out {
         files.run_folder(folder, common.overwrite)?;
     }

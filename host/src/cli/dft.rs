@@ -65,6 +65,7 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     let x = input::read(&args.file)?;
     let digits = usize::try_from(args.digits).unwrap_or(usize::MAX);
     let mut files = Transaction::default();
+    files.reads(&args.file);
     if let Some(folder) = &common.out {
         files.run_folder(folder, common.overwrite)?;
     }
@@ -107,6 +108,14 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
         precision: common.precision,
     };
     let mut report = Report::new("dft", &parameters, begun);
+    if outcome
+        .rounded
+        .iter()
+        .flatten()
+        .any(|part| part.is_infinite())
+    {
+        report.warn("numbers beyond the range of f64 are shown as inf".into());
+    }
     report.time("table", table);
     report.time("transforms", spent);
     report.set("input", &outcome.file);

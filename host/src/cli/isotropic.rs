@@ -97,6 +97,13 @@ pub(super) struct IsotropicArgs {
 }
 
 impl IsotropicArgs {
+    /// The file of the initial state must not be written over.
+    pub(super) fn read_by(&self, files: &mut Transaction) {
+        if let Init::File(path) = &self.init {
+            files.reads(path);
+        }
+    }
+
     fn refuse_options_without_effect(&self) -> std::result::Result<(), Failure> {
         if self.rates_only {
             without_effect(
@@ -423,7 +430,7 @@ pub(super) fn run(args: &IsotropicArgs, given: &ArgMatches) -> std::result::Resu
     if args.rates_only {
         evaluate(args, &parameters, &config, &f, report)
     } else {
-        march::start(&args.common, &parameters, config, f, report)
+        march::start(args, &parameters, config, f, report)
     }
 }
 
@@ -436,6 +443,7 @@ fn evaluate(
     mut report: Report,
 ) -> std::result::Result<(), Failure> {
     let mut files = Transaction::default();
+    args.read_by(&mut files);
     if let Some(folder) = &args.common.out {
         files.run_folder(folder, args.common.overwrite)?;
     }

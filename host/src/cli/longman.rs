@@ -308,6 +308,8 @@ pub(super) struct Rows {
     limited: bool,
     /// Cells that are no numbers: the first one's place, and how many.
     unreadable: Option<(String, usize)>,
+    /// Rows with more cells than there are columns: the first one's line, and how many.
+    long: Option<(u64, usize)>,
 }
 
 /// Runs the integrals.
@@ -341,6 +343,12 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     }
 
     let mut files = Transaction::default();
+    for path in [&args.input, &args.samples, &args.zeros_file]
+        .into_iter()
+        .flatten()
+    {
+        files.reads(path);
+    }
     if let Some(folder) = &common.out {
         files.run_folder(folder, common.overwrite)?;
     }
@@ -360,6 +368,11 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     if let Some((place, count)) = &rows.unreadable {
         report.warn(format!(
             "{count} cells of the input are no numbers, the first {place}; their integrals are INVALID_ARGUMENT"
+        ));
+    }
+    if let Some((line, count)) = &rows.long {
+        report.warn(format!(
+            "{count} rows of the input have more cells than columns, the first in line {line}; their integrals are INVALID_ARGUMENT"
         ));
     }
     let machine = common.backend.resolve()?;
@@ -841,6 +854,7 @@ fn rows(
             values: origins.iter().map(value).collect(),
             limited,
             unreadable: None,
+            long: None,
         });
     };
     let mut rows = Rows {
@@ -848,16 +862,31 @@ fn rows(
         values: Vec::new(),
         limited,
         unreadable: None,
+        long: None,
     };
+    let columns = origins
+        .iter()
+        .chain([&limit])
+        .any(|origin| matches!(origin, Origin::Column(_)));
     let mut record = csv::StringRecord::new();
     while reader
         .read_record(&mut record)
         .map_err(|error| csv_error(path, error))?
     {
         let line = record.position().map_or(0, csv::Position::line);
+        let long = columns
+            && record
+                .iter()
+                .skip(header.len())
+                .any(|cell| !cell.is_empty());
+        if long {
+            // A decimal comma, for example: no cell is known to be in its column.
+            rows.long.get_or_insert((line, 0)).1 += 1;
+        }
         let mut cell = |origin: &Origin| {
             let column = match origin {
                 Origin::Flag(value) => return *value,
+                Origin::Column(_) if long => return f64::NAN,
                 Origin::Column(column) => *column,
             };
             let text = record.get(column).unwrap_or_default();

@@ -304,6 +304,7 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
         precision: common.precision,
     };
     let mut files = Transaction::default();
+    args.input.iter().for_each(|path| files.reads(path));
     if let Some(folder) = &common.out {
         files.run_folder(folder, common.overwrite)?;
     }

@@ -245,7 +245,7 @@ pub(super) fn check_range(name: &str, values: &[f64], precision: Precision) -> R
         return Ok(());
     }
     Err(Error::input(format!(
-        "{name} would have values of up to {largest:e}, beyond the range of {precision}: from {:.0e} to {:.0e}; scale the input or take f64",
+        "{name} would have values of up to {largest:.2e}, beyond the range of {precision}: from {:.0e} to {:.0e}; scale the input or take f64",
         f32::MIN_POSITIVE,
         f32::MAX
     )))

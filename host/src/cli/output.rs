@@ -81,6 +81,8 @@ pub(super) fn table(
 /// even a folder that it made.
 #[derive(Debug, Default)]
 pub(super) struct Transaction {
+    /// Files that the run reads.
+    inputs: Vec<PathBuf>,
     made: Vec<PathBuf>,
     claimed: Vec<PathBuf>,
     staged: Vec<(NamedTempFile, PathBuf)>,
@@ -143,7 +145,13 @@ impl Transaction {
         self.lock = Lock::take(path)?;
         match Resident::of(path) {
             Some(there) if ours(&there) => {}
-            Some(there) if overwrite => self.stale = there.files,
+            Some(there) if overwrite => {
+                there
+                    .files
+                    .iter()
+                    .try_for_each(|file| self.check_input(file))?;
+                self.stale = there.files;
+            }
             Some(there) => return Err(there.refusal(path)),
             None => {}
         }
@@ -164,12 +172,29 @@ impl Transaction {
         }
     }
 
+    /// Keeps a file that the run reads from being written over.
+    pub(super) fn reads(&mut self, path: &Path) {
+        self.inputs.extend(path.canonicalize());
+    }
+
+    /// Refuses to write over an input.
+    fn check_input(&self, path: &Path) -> Result<()> {
+        match path.canonicalize() {
+            Ok(found) if self.inputs.contains(&found) => Err(Error::file(
+                path,
+                "this is an input of the run; give the output another name",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that a file can be written at this path; its folder must be there.
     pub(super) fn file(&mut self, path: &Path) -> Result<()> {
         let path = &resolve(path)?;
         if self.claimed.contains(path) {
             return Err(Error::file(path, "two outputs have this name"));
         }
+        self.check_input(path)?;
         self.claimed.push(path.clone());
         let folder = folder_of(path);
         if !folder.is_dir() {
@@ -184,6 +209,7 @@ impl Transaction {
     /// Writes `bytes`, to be renamed to `path` by [`Transaction::commit`].
     pub(super) fn stage(&mut self, path: impl Into<PathBuf>, bytes: &[u8]) -> Result<()> {
         let path = resolve(&path.into())?;
+        self.check_input(&path)?;
         let file = written(&path, bytes)?;
         self.staged.push((file, path));
         Ok(())

@@ -272,6 +272,9 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     let grid = config.operator.grid;
 
     let mut files = Transaction::default();
+    if let (Init::File(path), None) = (&args.init, &args.resume) {
+        files.reads(path);
+    }
     let folder = resume::folder(
         &mut files,
         common,

@@ -192,6 +192,7 @@ fn run(
     }
     let parameters = Parameters::new(quantity, paths, result, common);
     let mut files = Transaction::default();
+    paths.iter().for_each(|path| files.reads(path));
     if let Some(folder) = &common.out {
         files.run_folder(folder, common.overwrite)?;
     }

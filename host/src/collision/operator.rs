@@ -193,7 +193,7 @@ impl OperatorConfig {
         let all = sums.iter().chain(&m.pressure).chain(&m.heat_flux);
         if !(all.into_iter().all(|m| m.is_finite()) && m.density.is_normal()) {
             return Err(Error::input(format!(
-                "the moments of a distribution of up to {largest:e} leave the range of f64; scale it so that its largest value is near 1"
+                "the moments of a distribution of up to {largest:.2e} leave the range of f64; scale it so that its largest value is near 1"
             )));
         }
         Ok(())
@@ -323,7 +323,7 @@ impl Evaluation {
             "take units in which velocities and the cross-section are nearer to 1".into()
         };
         Err(Error::input(format!(
-            "the collision integral of a distribution of up to {largest:e} leaves the range of f64; {advice}"
+            "the collision integral of a distribution of up to {largest:.2e} leaves the range of f64; {advice}"
         )))
     }
 }

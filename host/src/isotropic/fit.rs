@@ -186,7 +186,7 @@ fn equilibrium_warnings(config: &OperatorConfig, mean: f64) -> Vec<String> {
     if lost > LOST.0 {
         let needed = reach(a, LOST.1) * temperature;
         warnings.push(format!(
-            "{} of the {energy} of the equilibrium lies beyond the grid, which ends at {}; it takes {}",
+            "{} of the {energy} of the equilibrium lies beyond the grid, which ends at {:.4}; it takes {}",
             percent(lost),
             grid.emax(),
             grid_in_words(advised(config, mean, needed), needed)

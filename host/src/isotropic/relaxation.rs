@@ -396,7 +396,7 @@ pub fn rates(config: &OperatorConfig, f: &[f64]) -> Result<(Rates, String)> {
     let kept = most == 0.0 || rates.gain.iter().any(|gain| gain.is_normal());
     if !(finite && kept) {
         return Err(Error::input(format!(
-            "the rates of a distribution of up to {largest:e} leave the range of f64; {}",
+            "the rates of a distribution of up to {largest:.2e} leave the range of f64; {}",
             advice(most / scale(largest, exponent).powi(2))
         )));
     }
@@ -436,7 +436,7 @@ fn check_range(f: &[f64], row: &Row) -> Result<()> {
         return Ok(());
     }
     Err(Error::input(format!(
-        "a distribution of up to {largest:e} has moments or rates that leave the range of f64; {}",
+        "a distribution of up to {largest:.2e} has moments or rates that leave the range of f64; {}",
         advice(fastest / largest)
     )))
 }

@@ -357,6 +357,9 @@ pub(super) fn oscillating(
         return Ok(found);
     }
     let wave = (oscillator, omega);
+    if computed.is_nothing() && has_narrow_peak(&mut amplitude, lower, first / omega) {
+        return Ok(Integral::without_value(Status::PremiseViolated));
+    }
     let place = (phase, computed.count());
     let Some((count, tail)) = beyond.tail(&mut amplitude, wave, place, &demand) else {
         return Ok(found.unproven());
@@ -375,6 +378,14 @@ pub(super) fn oscillating(
         found = found.unproven();
     }
     Ok(computed.with_tail(found, &tail, &demand))
+}
+
+/// Whether an amplitude that is zero in all nodes of the head has a peak at the lower limit, narrower than the nodes are apart there.
+fn has_narrow_peak(amplitude: &mut impl Function, lower: f64, end: f64) -> bool {
+    // Four looks a decade, down to the least number with all digits.
+    let distances = (0..1220).map(|k| (end - lower) * 10f64.powf(-0.25 * f64::from(k)));
+    let mut areas = distances.map(|d| d * amplitude.at(lower + d).abs());
+    areas.any(|area| area.is_nan() || area > f64::MIN_POSITIVE)
 }
 
 /// Integral of f(x) from `lower` to infinity, between given boundaries.

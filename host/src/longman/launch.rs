@@ -62,7 +62,8 @@ pub(super) fn integrate<M: Machine>(
                     condition: verdict.condition,
                     proof: Proof::None,
                 })
-                .filter(|found| found.status != Status::Ok || proven[i])
+                // Nothing but zeros takes a proof of the head too.
+                .filter(|found| found.status != Status::Ok || proven[i] && found.value != 0.0)
                 .map(|found| found.proven(Proof::Monotone))
         };
         if group.rows.len() == results.len() {

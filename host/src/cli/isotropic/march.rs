@@ -10,7 +10,7 @@ use super::results::{Outcome, Snapshot};
 use super::state::{self, Saved};
 use super::{Init, IsotropicArgs, Parameters};
 use crate::cli::common::{Common, Failure};
-use crate::cli::output::Transaction;
+use crate::cli::output::{Transaction, short};
 use crate::cli::progress::Progress;
 use crate::cli::report::Report;
 use crate::cli::resume::{self, Pace};
@@ -30,7 +30,9 @@ fn steps_to(until: f64, step: f64) -> Result<u64> {
     let steps = (until / step * (1.0 - 1e-12)).ceil().max(1.0);
     if steps.is_nan() || steps > 1e15 {
         return Err(Error::input(format!(
-            "time {until} by steps of {step} takes too many steps"
+            "time {} by steps of {} takes too many steps",
+            short(until),
+            short(step)
         )));
     }
     Ok(steps as u64)
@@ -38,14 +40,16 @@ fn steps_to(until: f64, step: f64) -> Result<u64> {
 
 /// Runs from an initial state.
 pub(super) fn start(
-    common: &Common,
+    args: &IsotropicArgs,
     parameters: &Parameters,
     config: OperatorConfig,
     f: Vec<f64>,
     mut report: Report,
 ) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
+    let common = &args.common;
     let mut files = Transaction::default();
+    args.read_by(&mut files);
     let every = parameters.checkpoint_every;
     let folder = resume::folder(&mut files, common, None, every, None)?;
     let (step, steps) = match (parameters.until, parameters.dt) {
