@@ -238,7 +238,10 @@ pub(super) fn solve<P: Parameters>(
     for warning in case.warnings(config.closure) {
         report.warn(warning);
     }
+    // The first factors of a large plane take many seconds.
+    let preparing = Progress::new(P::COMMAND, run.quiet);
     let mut solver = run.begin(case.clone(), config, report)?;
+    preparing.finish();
     report.set("machine", solver.machine());
     let started = Instant::now();
     let status = run.iterate(&mut solver, config.tolerance(), report)?;
