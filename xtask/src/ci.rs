@@ -105,14 +105,20 @@ pub(crate) fn run() -> Result<()> {
         command.args(["run", "--quiet", "--example", &example]);
         run_stage(&format!("example {example}"), &mut command)?;
     }
-    // An application outside of the workspace, with kernels of its own.
-    let mut command = cargo();
-    command.args(["run", "--quiet", "--target-dir"]);
-    command.arg(target_dir().join("own_integrand"));
-    command.args(["--manifest-path", "examples/own_integrand/Cargo.toml"]);
-    // All of rarefy is compiled once more for it, and nobody debugs this.
-    command.env("CARGO_PROFILE_DEV_DEBUG", "false");
-    run_stage("example own_integrand", &mut command)?;
+    // Applications outside of the workspace, with kernels of their own.
+    for (example, chore) in [("own_integrand", "run"), ("saxpy", "test"), ("saxpy", "run")] {
+        let mut command = cargo();
+        command.args([chore, "--quiet", "--target-dir"]);
+        command.arg(target_dir().join(example));
+        command.arg("--manifest-path");
+        command.arg(format!("examples/{example}/Cargo.toml"));
+        if chore == "test" {
+            command.arg("--workspace");
+        }
+        // What they depend on is compiled once more, and nobody debugs this.
+        command.env("CARGO_PROFILE_DEV_DEBUG", "false");
+        run_stage(&format!("example {example}: {chore}"), &mut command)?;
+    }
     if installed("m4") && installed("make") {
         let mut command = cargo();
         command.args([

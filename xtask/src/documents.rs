@@ -137,8 +137,8 @@ fn every_figure_is_made_by_a_command() {
 #[test]
 fn every_dependency_is_justified() {
     let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let ours = ["rarefy-kernels", "ptx-builder"];
-    for manifest in ["", "kernels-gpu", "ptx-builder", "xtask"] {
+    let ours = ["rarefy-kernels", "rarefy-simt", "ptx-builder"];
+    for manifest in ["", "kernels-gpu", "ptx-builder", "simt", "xtask"] {
         let manifest = root().join(manifest).join("Cargo.toml");
         let text = fs::read_to_string(&manifest).unwrap();
         let mut names = Vec::new();

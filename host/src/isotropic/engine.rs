@@ -119,9 +119,9 @@ fn check_memory(config: &OperatorConfig) -> Result<()> {
         Precision::F32 => 4,
         Precision::F64 => 8,
     };
-    crate::memory_plan::check_host(
+    Ok(crate::memory_plan::check_host(
         &format!("the table of {elements} coefficients"),
         elements.saturating_mul(bytes),
         remedy,
-    )
+    )?)
 }

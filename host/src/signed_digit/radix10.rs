@@ -227,9 +227,9 @@ pub(crate) fn dot_of_decimals(x: &[Decimal], y: &[Decimal]) -> Result<Decimal> {
 /// Refuses a range of limbs whose digits do not fit into memory.
 fn check_budget(low: i64, high: i64) -> Result<()> {
     let digits = 9 * low.abs_diff(high.max(low));
-    check_host(
+    Ok(check_host(
         &format!("an exact sum of {digits} digits"),
         bytes_of::<[i64; 4]>(digits),
         "numbers whose exponents lie closer together need less",
-    )
+    )?)
 }

@@ -321,12 +321,12 @@ impl<M: Machine> Columns<M> {
     }
 
     fn clear(&mut self, machine: &M) -> Result<()> {
-        machine.launch(
+        Ok(machine.launch(
             Grid::per_item(self.count, DIGIT_THREADS),
             clear_columns {
                 columns: &mut self.sums,
             },
-        )
+        )?)
     }
 
     /// The first method over rows of digits.
@@ -389,7 +389,7 @@ fn chain<M: Machine>(
     sum_width: usize,
 ) -> Result<()> {
     let threads = (sum_width as u32).next_multiple_of(32).min(CHAIN_THREADS);
-    machine.launch(
+    Ok(machine.launch(
         Grid::one_block(threads),
         kernels::sum_one_by_one {
             numbers,
@@ -398,5 +398,5 @@ fn chain<M: Machine>(
             width,
             sum_width: sum_width as u32,
         },
-    )
+    )?)
 }

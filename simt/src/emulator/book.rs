@@ -83,7 +83,7 @@
 //!
 //! The tests at the end of this file compare the record with a search through the whole history.
 
-use super::fault::Access;
+use crate::fault::Access;
 
 /// Bits below the tick in a stamp: written, kind of access, held, thread.
 const TICK_SHIFT: u32 = 14;

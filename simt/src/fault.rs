@@ -1,4 +1,4 @@
-//! What the emulator reports: the fault, and where it happened.
+//! A fault of a kernel, as the emulator finds it: its kind, and where it happened.
 
 use std::fmt;
 use std::panic::Location;

@@ -112,7 +112,10 @@ impl Device {
     ///
     /// # Errors
     /// Those of `work`; what cannot be recorded.
-    pub fn capture(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<Graph> {
+    pub fn capture<E: From<Error>>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<(), E>,
+    ) -> Result<Graph, E> {
         let action = "recording a graph";
         {
             let mut state = self.inner.lock()?;
@@ -135,10 +138,10 @@ impl Device {
         work(self)?;
         let (graph, kept) = guard.end()?;
         if graph.is_null() {
-            return Err(Error::Driver {
+            return Err(E::from(Error::Driver {
                 action: action.to_owned(),
                 reason: "the driver returned no graph".to_owned(),
-            });
+            }));
         }
         let state = self.inner.lock();
         let executable = match &state {

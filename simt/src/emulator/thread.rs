@@ -4,15 +4,15 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
 
+use crate::memory::Atomic;
+use crate::simt::Lane;
+use crate::{Element, Real, Region, Simt, WARP};
 use corosensei::Yielder;
-use rarefy_kernels::memory::Atomic;
-use rarefy_kernels::simt::Lane;
-use rarefy_kernels::{Element, Real, Region, Simt, WARP};
 
 use super::block::{Block, State};
 use super::book::{self, ATOMIC, Now, READ, Record, WRITE};
 use super::copies::{Pending, Run};
-use super::fault::{Access, Activity, Fault, FaultKind, Memory, OtherThread};
+use crate::fault::{Access, Activity, Fault, FaultKind, Memory, OtherThread};
 
 /// One thread of a launch on the emulator: the machine that kernels see there.
 pub struct Thread<'a> {

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rarefy_kernels::{Element, Region};
+use crate::{Element, Region};
 
 use super::book::Record;
 use crate::error::{Error, Result};

@@ -5,7 +5,7 @@
 //! ([`Limits::shared_bytes_per_block`]) and the host's ([`host_memory`]).
 //!
 //! ```
-//! use rarefy::memory_plan::{Memory, bytes_of, check_memory};
+//! use rarefy_simt::memory_plan::{Memory, bytes_of, check_memory};
 //!
 //! let needed = bytes_of::<f64>(1 << 40);
 //! let error = check_memory("a grid of 2^40 cells", Memory::Device, needed, 80 << 30, "use fewer cells").unwrap_err();

@@ -8,17 +8,17 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
+use crate::{Kernel, WARP};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
-use rarefy_kernels::{Kernel, WARP};
 
 use super::book::{self, Record};
 use super::copies::Copies;
-use super::fault::{Activity, Fault, FaultKind, OtherThread};
 use super::memory::Zeroed;
 use super::order::Sequence;
 use super::statistics::Counts;
 use super::{Emulator, Thread};
+use crate::fault::{Activity, Fault, FaultKind, OtherThread};
 use crate::machine::Grid;
 
 /// What a thread is doing.

@@ -1,9 +1,9 @@
 //! What the host asks of a machine that runs kernels: memory, copies and launches.
 //!
-//! [`gpu::Device`](crate::gpu::Device) and [`emulator::Emulator`](crate::emulator::Emulator) are the two machines. Everything that
-//! launches kernels is generic over [`Machine`], so the same code runs on both.
+//! `gpu::Device` and `emulator::Emulator` are the two machines. Code that launches kernels is generic over [`Machine`], so it runs on both.
+//! Work that is passed to a machine may fail with the caller's own error, made of this crate's [`Error`] by `From`.
 
-pub use rarefy_kernels::{DeviceMemory, Element, Kernel, Real};
+pub use crate::{DeviceMemory, Element, Kernel, Real};
 
 use std::time::{Duration, Instant};
 
@@ -112,11 +112,11 @@ pub trait Machine: DeviceMemory + Send + Sync {
     ///
     /// # Errors
     /// Those of `aside` and `work`; a refusal of the machine.
-    fn alongside(
+    fn alongside<E: From<Error>>(
         &self,
-        aside: &mut dyn FnMut() -> Result<()>,
-        work: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
+        aside: &mut dyn FnMut() -> Result<(), E>,
+        work: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
         aside()?;
         work()
     }
@@ -134,7 +134,10 @@ pub trait Machine: DeviceMemory + Send + Sync {
     ///
     /// # Errors
     /// Those of `work`; what cannot be recorded.
-    fn capture(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Self::Graph>> {
+    fn capture<E: From<Error>>(
+        &self,
+        work: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<Option<Self::Graph>, E> {
         let _ = work;
         Ok(None)
     }
@@ -147,7 +150,7 @@ pub trait Machine: DeviceMemory + Send + Sync {
     ///
     /// # Errors
     /// Those of `work`; a refusal of the machine.
-    fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+    fn time<E: From<Error>>(&self, work: &mut dyn FnMut() -> Result<(), E>) -> Result<Duration, E> {
         self.synchronize()?;
         let start = Instant::now();
         work()?;

@@ -93,7 +93,10 @@ impl Device {
     ///
     /// # Errors
     /// Those of `work`; a refusal of the driver.
-    pub fn time(&self, work: impl FnOnce() -> Result<()>) -> Result<Duration> {
+    pub fn time<E: From<Error>>(
+        &self,
+        work: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Duration, E> {
         let (start, stop) = (self.event()?, self.event()?);
         start.record()?;
         work()?;

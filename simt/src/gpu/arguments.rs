@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-use rarefy_kernels::Arguments;
+use crate::Arguments;
 
 /// Bytes of the parameters of one kernel that every device takes.
 const LIMIT: usize = 4096;

@@ -26,10 +26,11 @@
 //!
 //! A book of 24 bytes an element stands beside the data, so a buffer of `f32` takes seven times its size.
 
+#![warn(missing_debug_implementations)]
+
 mod block;
 mod book;
 mod copies;
-mod fault;
 mod memory;
 mod order;
 mod stack;
@@ -41,13 +42,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
-use rarefy_kernels::{Arguments, DeviceMemory, Element, Kernel, Region, WARP};
+use crate::{Arguments, DeviceMemory, Element, Kernel, Region, WARP};
 
-pub use self::fault::{Access, Activity, Fault, FaultKind, Memory, OtherThread};
 pub use self::memory::Buffer;
 pub use self::order::ThreadOrder;
 pub use self::statistics::{Accesses, Statistics};
 pub use self::thread::Thread;
+pub use crate::fault::{Access, Activity, Fault, FaultKind, Memory, OtherThread};
 
 use self::block::{Block, SharedMemory};
 use self::memory::Account;

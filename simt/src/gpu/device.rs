@@ -5,20 +5,17 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, ThreadId};
-use std::time::Duration;
 
+use crate::{DeviceMemory, Region};
 use cudarc::driver::{result, sys};
-use rarefy_kernels::{DeviceMemory, Region};
 
-use super::arguments::Arena;
 use super::aside::Aside;
 use super::driver::{self, CudaVersion, Driven, driver_error, guard};
-use super::graph::Graph;
 use super::modules::{Function, Loader};
-use super::ptx::{self, LEAST_CAPABILITY, MODULES, PtxModule, capability_text};
-use super::staging::{self, Staging, Target};
+use super::ptx::{self, LEAST_CAPABILITY, PtxModule, capability_text};
+use super::staging::Staging;
 use crate::error::{Error, Result};
-use crate::machine::{Element, Grid, Kernel, Limits, Machine};
+use crate::machine::{Element, Grid};
 use crate::memory_plan::{Memory, check_memory};
 
 /// The environment variable that picks a device.
@@ -93,15 +90,15 @@ fn device_handle(ordinal: u32) -> Result<sys::CUdevice> {
 /// time has another stream, and neither takes the other's buffers.
 ///
 /// ```no_run
-/// use rarefy::gpu::Device;
-/// use rarefy::machine::Machine;
+/// use rarefy_simt::gpu::Device;
+/// use rarefy_simt::machine::Machine;
 ///
-/// let device = Device::open()?;
+/// let device = Device::open(&[])?; // no kernels
 /// let buffer = device.upload(&[1.0_f32, 2.0, 3.0])?;
 /// let mut back = [0.0; 3];
 /// device.read(&buffer, &mut back)?;
 /// assert_eq!(back, [1.0, 2.0, 3.0]);
-/// # Ok::<(), rarefy::Error>(())
+/// # Ok::<(), rarefy_simt::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Device {
@@ -119,10 +116,10 @@ impl fmt::Debug for Device {
 /// What the clones of a [`Device`] share.
 pub(super) struct Inner {
     device: sys::CUdevice,
-    context: sys::CUcontext,
+    pub(super) context: sys::CUcontext,
     pub(super) stream: sys::CUstream,
     pub(super) aside: Aside,
-    properties: Properties,
+    pub(super) properties: Properties,
     version: CudaVersion,
     /// Every call that reaches the stream holds this lock, so that the order of the calls is the order of the work.
     ///
@@ -140,7 +137,7 @@ unsafe impl Sync for Inner {}
 pub(super) struct State {
     pub(super) loader: Loader,
     /// Live allocations by their address: what a launch may use and what a graph must keep.
-    allocations: BTreeMap<u64, Weak<Allocation>>,
+    pub(super) allocations: BTreeMap<u64, Weak<Allocation>>,
     /// A graph is being recorded.
     pub(super) recording: Option<Recording>,
     /// The thread whose launches run beside the stream.
@@ -148,9 +145,9 @@ pub(super) struct State {
     /// Memory to free when the recording ends.
     pub(super) deferred: Vec<u64>,
     /// The kernel launched last, for errors that show later.
-    last_entry: Option<&'static str>,
+    pub(super) last_entry: Option<&'static str>,
     /// Page-locked memory for large copies, from the first one on.
-    staging: Option<Staging>,
+    pub(super) staging: Option<Staging>,
 }
 
 /// A graph being recorded.
@@ -194,7 +191,7 @@ impl State {
     }
 
     /// What to call the work whose failure a later call reports.
-    fn waiting_text(&self) -> String {
+    pub(super) fn waiting_text(&self) -> String {
         match self.last_entry {
             Some(entry) => format!("waiting for the device (kernel launched last: `{entry}`)"),
             None => "waiting for the device".to_owned(),
@@ -231,7 +228,7 @@ impl Inner {
     }
 
     /// Where the calling thread's launches go.
-    fn stream_of(&self, state: &State) -> sys::CUstream {
+    pub(super) fn stream_of(&self, state: &State) -> sys::CUstream {
         if state.is_beside() {
             self.aside.stream
         } else {
@@ -276,8 +273,8 @@ impl Drop for Inner {
 
 /// Memory on a device, freed when the last buffer or graph that uses it is gone.
 pub(super) struct Allocation {
-    address: u64,
-    inner: Arc<Inner>,
+    pub(super) address: u64,
+    pub(super) inner: Arc<Inner>,
 }
 
 impl Drop for Allocation {
@@ -295,9 +292,9 @@ impl Drop for Allocation {
 
 /// Elements in a device's memory. Freed, after the work that uses it, when dropped.
 pub struct DeviceBuffer<T> {
-    allocation: Arc<Allocation>,
-    len: usize,
-    elements: PhantomData<T>,
+    pub(super) allocation: Arc<Allocation>,
+    pub(super) len: usize,
+    pub(super) elements: PhantomData<T>,
 }
 
 impl<T> DeviceBuffer<T> {
@@ -343,22 +340,22 @@ fn ordinal_from_environment() -> Result<Option<u32>> {
 }
 
 impl Device {
-    /// The first device that rarefy supports, or the one whose number the variable `RAREFY_DEVICE` holds.
+    /// The first supported device, or the one whose number the variable `RAREFY_DEVICE` holds, for kernels in these PTX modules.
     ///
     /// # Errors
     /// [`Error::NoDevice`] or [`Error::Driver`] where there is none that can be used; a RAREFY_DEVICE that names none.
-    pub fn open() -> Result<Self> {
+    pub fn open(modules: &'static [PtxModule]) -> Result<Self> {
         match ordinal_from_environment()? {
-            Some(ordinal) => Self::open_ordinal(ordinal),
-            None => Self::open_first(MODULES),
+            Some(ordinal) => Self::open_ordinal(ordinal, modules),
+            None => Self::open_first(modules),
         }
     }
 
-    /// The device with this number in the driver's list, which starts at 0.
+    /// The device with this number in the driver's list, which starts at 0, for kernels in these PTX modules.
     ///
     /// # Errors
     /// [`Error::NoDevice`] or [`Error::Driver`] where there is none that can be used.
-    pub fn open_ordinal(ordinal: u32) -> Result<Self> {
+    pub fn open_ordinal(ordinal: u32, modules: &'static [PtxModule]) -> Result<Self> {
         let probe = driver::usable()?;
         if ordinal >= probe.devices {
             return Err(Error::input(format!(
@@ -366,13 +363,7 @@ impl Device {
                 probe.devices
             )));
         }
-        guard(|| Self::open_with(Properties::of(ordinal)?, MODULES))
-    }
-
-    /// The first supported device, with other PTX than this build's: for tests of the loader.
-    #[doc(hidden)]
-    pub fn open_with_modules(modules: &'static [PtxModule]) -> Result<Self> {
-        Self::open_first(modules)
+        guard(|| Self::open_with(Properties::of(ordinal)?, modules))
     }
 
     fn open_first(modules: &'static [PtxModule]) -> Result<Self> {
@@ -501,7 +492,7 @@ impl Device {
         Ok(())
     }
 
-    /// Compiles and loads one of the embedded modules, by its index in [`MODULES`].
+    /// Compiles and loads one of the embedded modules, by its index.
     pub(super) fn load_module(&self, index: usize) -> Result<()> {
         let mut state = self.inner.lock()?;
         state.refuse_in_recording("loading a module")?;
@@ -539,7 +530,7 @@ impl Device {
     }
 
     /// Checks that memory is this device's and alive; a recording keeps it.
-    fn keep(&self, state: &mut State, address: u64, action: &str) -> Result<()> {
+    pub(super) fn keep(&self, state: &mut State, address: u64, action: &str) -> Result<()> {
         let Some(allocation) = state.allocations.get(&address) else {
             return Err(Error::input(format!(
                 "{action}: a buffer was allocated by another device handle; allocate it on the one that uses it"
@@ -553,7 +544,7 @@ impl Device {
     }
 
     /// Loads a kernel for a launch, or says why it cannot be launched like this.
-    fn function_for(
+    pub(super) fn function_for(
         &self,
         state: &mut State,
         entry: &'static str,
@@ -597,34 +588,8 @@ impl Device {
     }
 }
 
-/// Puts the side stream's work in front of what follows on the main one, also when the work that was started fails.
-struct Rejoin<'a> {
-    inner: &'a Inner,
-    joined: bool,
-}
-
-impl Rejoin<'_> {
-    fn join(&mut self) -> std::result::Result<(), result::DriverError> {
-        self.joined = true;
-        let mut state = self.inner.lock_for_cleaning();
-        self.inner.bind_for_cleaning();
-        state.beside = None;
-        // SAFETY: the streams live as long as `inner`, and the lock is held.
-        unsafe { self.inner.aside.join(self.inner.stream) }
-    }
-}
-
-impl Drop for Rejoin<'_> {
-    fn drop(&mut self) {
-        if !self.joined {
-            // The error of the work itself is the one to report.
-            let _ = self.join();
-        }
-    }
-}
-
 /// Refuses copies between different lengths.
-fn same_length(action: &str, source: usize, target: usize) -> Result<()> {
+pub(super) fn same_length(action: &str, source: usize, target: usize) -> Result<()> {
     if source == target {
         return Ok(());
     }
@@ -640,210 +605,6 @@ impl DeviceMemory for Device {
         // An address of the device: the host never follows it.
         let pointer = std::ptr::without_provenance_mut(buffer.allocation.address as usize);
         Region::new(pointer, buffer.len)
-    }
-}
-
-impl Machine for Device {
-    type Graph = Graph;
-
-    fn capture(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Option<Graph>> {
-        Self::capture(self, |_| work()).map(Some)
-    }
-
-    fn replay(&self, graph: &Graph) -> Result<()> {
-        graph.launch()
-    }
-
-    fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
-        Self::time(self, work)
-    }
-
-    fn alongside(
-        &self,
-        aside: &mut dyn FnMut() -> Result<()>,
-        work: &mut dyn FnMut() -> Result<()>,
-    ) -> Result<()> {
-        let action = "running work alongside other work";
-        {
-            let mut state = self.inner.lock()?;
-            if state.beside.is_some() {
-                // One inside another, or in another thread: one after the other is as right.
-                drop(state);
-                aside()?;
-                return work();
-            }
-            // SAFETY: the streams live as long as `inner`, and the lock is held.
-            unsafe { self.inner.aside.fork(self.inner.stream) }.during(action)?;
-            state.beside = Some(thread::current().id());
-        }
-        let mut rejoin = Rejoin {
-            inner: &self.inner,
-            joined: false,
-        };
-        aside()?;
-        self.inner.lock()?.beside = None;
-        work()?;
-        rejoin.join().during(action)
-    }
-
-    fn limits(&self) -> Result<Limits> {
-        let _state = self.inner.lock()?;
-        let (free, _) = result::mem_get_info().during("asking for free memory")?;
-        let properties = &self.inner.properties;
-        Ok(Limits {
-            shared_bytes_per_block: properties.shared_per_block,
-            shared_bytes_per_multiprocessor: properties.shared_per_multiprocessor,
-            multiprocessors: properties.multiprocessors,
-            free_bytes: free as u64,
-        })
-    }
-
-    fn allocate<T: Element>(&self, len: usize) -> Result<DeviceBuffer<T>> {
-        let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
-        let what = || format!("a buffer of {len} elements");
-        let remedy = "free memory on the device, or make the problem smaller";
-        let total = self.total_bytes();
-        let mut state = self.inner.lock()?;
-        state.refuse_in_recording("allocating memory")?;
-        let too_much =
-            |available: u64| check_memory(&what(), Memory::Device, needed, available, remedy);
-        let free = || result::mem_get_info().map_or(total, |(free, _)| free as u64);
-        if needed > total {
-            too_much(free().min(total))?;
-        }
-        // A view of no elements still has an address.
-        let bytes = usize::try_from(needed).unwrap_or(usize::MAX).max(16);
-        // SAFETY: the context is current; the memory is owned by the allocation below.
-        let address = match unsafe { result::malloc_sync(bytes) } {
-            Ok(address) => address,
-            Err(error) if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
-                too_much(free())?;
-                // There is enough, but not in one piece.
-                return Err(Error::Memory {
-                    what: format!("{} in one piece", what()),
-                    memory: Memory::Device.name(),
-                    needed,
-                    available: free(),
-                    remedy: format!("the free memory is in smaller pieces; {remedy}"),
-                });
-            }
-            Err(error) => return Err(driver_error(format!("allocating {}", what()), error)),
-        };
-        let allocation = Arc::new(Allocation {
-            address,
-            inner: self.inner.clone(),
-        });
-        state
-            .allocations
-            .insert(address, Arc::downgrade(&allocation));
-        Ok(DeviceBuffer {
-            allocation,
-            len,
-            elements: PhantomData,
-        })
-    }
-
-    fn write<T: Element>(&self, buffer: &mut DeviceBuffer<T>, data: &[T]) -> Result<()> {
-        let action = "copying to the device";
-        same_length(action, data.len(), buffer.len)?;
-        let mut state = self.inner.lock()?;
-        state.refuse_in_recording(action)?;
-        self.keep(&mut state, buffer.allocation.address, action)?;
-        if data.is_empty() {
-            return Ok(());
-        }
-        let address = buffer.allocation.address;
-        if size_of_val(data) >= staging::WORTHWHILE && state.staging.is_none() {
-            // Without page-locked memory the driver's own way remains.
-            state.staging = Staging::new().ok();
-        }
-        let staging = state
-            .staging
-            .as_mut()
-            .filter(|_| size_of_val(data) >= staging::WORTHWHILE);
-        // SAFETY: buffer and data have one length and no padding; the wait below ends all use of the data, whatever the copy said. The lock is held.
-        let copied = unsafe {
-            match staging {
-                Some(staging) => {
-                    let bytes = std::slice::from_raw_parts(data.as_ptr().cast(), size_of_val(data));
-                    let target = Target {
-                        context: self.inner.context,
-                        stream: self.inner.stream,
-                        address,
-                    };
-                    staging.copy(target, bytes)
-                }
-                None => result::memcpy_htod_async(address, data, self.inner.stream),
-            }
-        };
-        let waited = self.inner.wait(&state);
-        copied.during(action)?;
-        waited
-    }
-
-    fn read<T: Element>(&self, buffer: &DeviceBuffer<T>, data: &mut [T]) -> Result<()> {
-        let action = "copying from the device";
-        same_length(action, buffer.len, data.len())?;
-        let mut state = self.inner.lock()?;
-        state.refuse_in_recording(action)?;
-        self.keep(&mut state, buffer.allocation.address, action)?;
-        if data.is_empty() {
-            return self.inner.wait(&state);
-        }
-        // SAFETY: buffer and data have one length, every bit pattern is an element, and the wait below ends all use of
-        // the data, whatever the copy said.
-        let copied = unsafe {
-            result::memcpy_dtoh_async(data, buffer.allocation.address, self.inner.stream)
-        };
-        let waited = self.inner.wait(&state);
-        copied.during_with(|| format!("{action}, after {}", state.waiting_text()))?;
-        waited
-    }
-
-    fn launch<K: Kernel<Self>>(&self, grid: Grid, kernel: K) -> Result<()> {
-        let entry = kernel.entry();
-        let shared = kernel.shared_bytes();
-        grid.check(entry)?;
-        let mut arguments = Arena::default();
-        kernel.arguments(&mut arguments);
-        if arguments.is_too_large() {
-            return Err(Error::input(format!(
-                "kernel {entry} has more than 4096 bytes of arguments; pass tables as buffers"
-            )));
-        }
-        let mut state = self.inner.lock()?;
-        for &address in arguments.regions() {
-            self.keep(&mut state, address, entry)?;
-        }
-        let function = self.function_for(&mut state, entry, grid, shared)?;
-        let mut pointers = arguments.pointers();
-        // SAFETY: the arguments are those that the kernel's one declaration lists, in its order, and live until the call
-        // returns, which copies them; the buffers among them belong to this device, and are freed only after the
-        // stream's work; kernels stay inside their views (checked in the emulator).
-        unsafe {
-            result::launch_kernel(
-                function.handle,
-                (grid.blocks, 1, 1),
-                (grid.threads, 1, 1),
-                u32::try_from(shared).unwrap_or(u32::MAX),
-                self.inner.stream_of(&state),
-                &mut pointers,
-            )
-        }
-        .during_with(|| {
-            format!(
-                "launching kernel `{entry}` with {} blocks of {} threads and {shared} bytes of shared memory",
-                grid.blocks, grid.threads
-            )
-        })?;
-        state.last_entry = Some(entry);
-        Ok(())
-    }
-
-    fn synchronize(&self) -> Result<()> {
-        let state = self.inner.lock()?;
-        state.refuse_in_recording("waiting for the device")?;
-        self.inner.wait(&state)
     }
 }
 
