@@ -180,7 +180,7 @@ impl DeviceCrate {
             message.extend(format!("{name}\n{}\n", content.len()).bytes());
             message.extend(content.bytes());
         };
-        add("recipe", &crate::compile::recipe());
+        add("recipe", &crate::recipe::recipe());
         add("shared_memory.ll", SHARED_MEMORY_IR);
         let mut files = vec![self.dir.join("Cargo.toml")];
         files.extend(source_files(&self.dir.join("src"))?);

@@ -83,6 +83,7 @@
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
+mod element;
 #[cfg(feature = "emulator")]
 pub mod emulator;
 #[cfg(feature = "std")]
@@ -92,6 +93,7 @@ mod fault;
 #[cfg(feature = "cuda")]
 pub mod gpu;
 pub mod kernel;
+mod lane;
 #[cfg(feature = "std")]
 pub mod machine;
 pub mod math;
@@ -103,7 +105,7 @@ pub mod ptx;
 pub mod simt;
 
 #[cfg(feature = "std")]
-pub use error::{Error, Result, bytes};
+pub use error::{Error, Result};
 pub use kernel::{Arguments, DeviceMemory, Kernel};
 pub use math::Real;
 pub use memory::{Element, In, InOut, Out, Quad, Region, Shared};

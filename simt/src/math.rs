@@ -7,8 +7,8 @@
 
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
-use crate::memory::Word;
-use crate::simt::Lane;
+use crate::element::Word;
+use crate::lane::Lane;
 
 /// `f32` or `f64`.
 pub trait Real:

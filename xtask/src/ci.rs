@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{cargo, root, target_dir};
+use crate::workspace::{self, cargo, root, target_dir};
 
 /// One call of cargo.
 struct Stage {
@@ -18,7 +18,7 @@ struct Stage {
     variables: &'static [(&'static str, &'static str)],
 }
 
-const STAGES: [Stage; 6] = [
+const STAGES: [Stage; 7] = [
     Stage {
         title: "format",
         arguments: &["fmt", "--all", "--check"],
@@ -51,6 +51,19 @@ const STAGES: [Stage; 6] = [
         variables: &[],
     },
     Stage {
+        title: "lints of the device half",
+        arguments: &[
+            "clippy",
+            "--package",
+            "rarefy-simt",
+            "--no-default-features",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        variables: &[],
+    },
+    Stage {
         title: "documentation",
         arguments: &["doc", "--workspace", "--no-deps"],
         variables: &[("RUSTDOCFLAGS", "-D warnings")],
@@ -70,7 +83,7 @@ const STAGES: [Stage; 6] = [
 fn run_stage(title: &str, command: &mut Command) -> Result<()> {
     println!("\n== {title}");
     let start = Instant::now();
-    crate::run(command).with_context(|| format!("stage `{title}`"))?;
+    workspace::run(command).with_context(|| format!("stage `{title}`"))?;
     println!(
         "== {title}: passed in {:.0} s",
         start.elapsed().as_secs_f64()
@@ -106,7 +119,11 @@ pub(crate) fn run() -> Result<()> {
         run_stage(&format!("example {example}"), &mut command)?;
     }
     // Applications outside of the workspace, with kernels of their own.
-    for (example, chore) in [("own_integrand", "run"), ("saxpy", "test"), ("saxpy", "run")] {
+    for (example, chore) in [
+        ("own_integrand", "run"),
+        ("saxpy", "test"),
+        ("saxpy", "run"),
+    ] {
         let mut command = cargo();
         command.args([chore, "--quiet", "--target-dir"]);
         command.arg(target_dir().join(example));

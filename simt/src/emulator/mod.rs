@@ -33,6 +33,7 @@ mod book;
 mod copies;
 mod memory;
 mod order;
+mod scheduler;
 mod stack;
 mod statistics;
 mod thread;

@@ -8,11 +8,13 @@ use rarefy_kernels::signed_digit::packed::{
     SHORT_THREADS, SHORT_WIDTH, UNITS,
 };
 
-use super::{DIGITS, Integers};
+use super::matrix::Integers;
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::bytes_of;
-use crate::signed_digit::decimal::{Columns, Decimal, lines, same_length, tasks};
+use crate::signed_digit::decimal::{Columns, Decimal};
+use crate::signed_digit::limb::{DIGITS, same_length};
+use crate::signed_digit::lines::{lines, tasks};
 use rayon::prelude::*;
 
 /// Bytes of a matrix that are on the machine at a time.
