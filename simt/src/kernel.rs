@@ -1,7 +1,7 @@
 //! The one declaration from which entry point, emulation and typed launch come.
 //!
 //! ```
-//! use rarefy_kernels::{kernel, Real, Simt};
+//! use rarefy_simt::kernel;
 //!
 //! kernel! {
 //!     /// out[i] = a x[i] + y[i], one thread an element; 12 bytes an element in `f32`.
