@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, measurement::WallTime};
 use rarefy::bgk::separate::{SeparateKernel, SeparateKernels, Sequential, time_copy};
 use rarefy::bgk::{Axis, Cavity, Problem, Scheme, Shock, Simulation, SimulationConfig};
-use rarefy::gpu::Device;
+use rarefy::gpu::{self, Device};
 use rarefy::{Backend, Precision};
 
 use support::passes_filter;
@@ -171,7 +171,7 @@ fn main() {
         .measurement_time(Duration::from_millis(500))
         .configure_from_args();
     let measured = Measured::default();
-    let device = Device::open()
+    let device = gpu::open()
         .map_err(|error| println!("skipped: the GPU: {error}"))
         .ok();
     let cases = cases();

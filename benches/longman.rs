@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
-use rarefy::gpu::Device;
+use rarefy::gpu::{self, Device};
 use rarefy::longman::expression::Program;
 use rarefy::longman::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation};
 use rarefy::longman::gpu::fixed::{FixedBatch, Form, Functions};
@@ -87,7 +87,7 @@ fn main() {
     cpu(&mut group, &measured);
     #[cfg(feature = "peers")]
     libraries::run(&mut group, &measured);
-    match Device::open() {
+    match gpu::open() {
         Ok(device) => {
             fixed::<f32>(&mut group, &measured, &device);
             fixed::<f64>(&mut group, &measured, &device);

@@ -3,7 +3,7 @@
 //!     cargo run --release --example 05_longman_paper
 
 use rarefy::emulator::Emulator;
-use rarefy::gpu::Device;
+use rarefy::gpu;
 use rarefy::longman::gpu::fixed::{FixedBatch, Form, Functions};
 use rarefy::longman::paper::{PaperRule, Start};
 use rarefy::machine::Machine;
@@ -37,7 +37,7 @@ fn main() -> rarefy::Result<()> {
         table.value(),
         (table.value() - exact).abs()
     );
-    match Device::open() {
+    match gpu::open() {
         Ok(device) => figure_11(&device, device.name()),
         Err(_) => figure_11(&Emulator::default(), "the emulator"),
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
 use rarefy::backend::Resolved;
-use rarefy::gpu::Device;
+use rarefy::gpu::{self, Device};
 use rarefy::signed_digit::decimal;
 use rarefy::signed_digit::integer::{Integers, Resident, ResidentPair};
 use rarefy::signed_digit::radix10::{Method, ResidentDigits, ResidentVectors, Rows};
@@ -173,7 +173,7 @@ impl Bench<'_, '_> {
 pub(super) fn run(criterion: &mut Criterion) {
     let measured = Measured::default();
     let mut group = criterion.benchmark_group("signed_digit");
-    let device = match Device::open() {
+    let device = match gpu::open() {
         Ok(device) => Some(device),
         Err(error) => {
             println!("skipped: GPU: {error}");

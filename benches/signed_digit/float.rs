@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
-use rarefy::gpu::{Device, DeviceBuffer};
+use rarefy::gpu::{self, Device, DeviceBuffer};
 use rarefy::machine::{Grid, Machine};
 use rarefy::signed_digit::float::{ExactAccumulator, ExactEngine, MachineAccumulator};
-use rarefy::{Backend, Result};
+use rarefy::{Backend, Error, MachineError, Result};
 use rarefy_kernels::signed_digit::float as kernels;
 use rayon::prelude::*;
 
@@ -91,7 +91,7 @@ pub(super) fn run(criterion: &mut Criterion) {
     if super::wanted("cpu ") {
         cpu(&mut group, &measured);
     }
-    match Device::open() {
+    match gpu::open() {
         _ if !super::wanted("gpu ") => (),
         Ok(device) => gpu(&mut group, &measured, &device).expect("a working GPU"),
         Err(error) => println!("skipped: GPU: {error}"),
@@ -177,7 +177,7 @@ fn gpu(
             let xs: Vec<_> = all
                 .chunks(n)
                 .map(|x| device.upload(x))
-                .collect::<Result<_>>()?;
+                .collect::<Result<_, MachineError>>()?;
             plain_f64(group, measured, device, &xs, n, &name)?;
             exact(
                 group,
@@ -223,7 +223,7 @@ fn gpu(
             let ys: Vec<_> = rotated
                 .chunks(n)
                 .map(|y| device.upload(y))
-                .collect::<Result<_>>()?;
+                .collect::<Result<_, MachineError>>()?;
             let both: Vec<_> = xs.into_iter().zip(ys).collect();
             exact(
                 group,
@@ -240,7 +240,7 @@ fn gpu(
             let xs: Vec<_> = singles
                 .chunks(n)
                 .map(|x| device.upload(x))
-                .collect::<Result<_>>()?;
+                .collect::<Result<_, MachineError>>()?;
             plain_f32(group, measured, device, &xs, n, &name)?;
             exact(
                 group,
@@ -301,7 +301,7 @@ fn exact_on<B>(
                     next = (next + 1) % buffers.len();
                     add(&mut sum, &buffers[next])?;
                 }
-                Ok(())
+                Ok::<_, Error>(())
             })
             .expect("a timing")
     });
@@ -333,7 +333,7 @@ macro_rules! plain {
                         let x = &buffers[next];
                         device.launch(grid, kernels::$kernel { x, out: &mut out })?;
                     }
-                    Ok(())
+                    Ok::<_, MachineError>(())
                 })
             };
             launch(1)?;

@@ -12,11 +12,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use rarefy_simt::Error as MachineError;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::gpu::Device;
 use crate::gpu::ptx::capability_text;
+use crate::gpu::{self, Device};
 
 /// Where a computation runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -76,16 +77,18 @@ impl Backend {
     /// [`Cuda`](Self::Cuda) without a device is an error that says what was looked for.
     ///
     /// # Errors
-    /// [`Error::NoDevice`] or [`Error::Driver`] if a GPU was asked for and none can be used; a RAREFY_DEVICE that names none.
+    /// [`NoDevice`](MachineError::NoDevice) or [`Driver`](MachineError::Driver) if a GPU was asked for and none can be used; a RAREFY_DEVICE that names none.
     pub fn resolve(self) -> Result<Resolved> {
         match self {
-            Self::Auto => match Device::open() {
+            Self::Auto => match gpu::open() {
                 Ok(device) => Ok(Resolved::Cuda(device)),
-                Err(Error::NoDevice(_) | Error::Driver { .. }) => Ok(Resolved::Cpu),
+                Err(Error::Machine(MachineError::NoDevice(_) | MachineError::Driver { .. })) => {
+                    Ok(Resolved::Cpu)
+                }
                 // Such as a RAREFY_DEVICE that is no number: the user means a GPU and must be told.
                 Err(error) => Err(error),
             },
-            Self::Cuda => Device::open().map(Resolved::Cuda),
+            Self::Cuda => gpu::open().map(Resolved::Cuda),
             Self::Cpu => Ok(Resolved::Cpu),
             Self::Emulator => Ok(Resolved::Emulator),
             Self::Reference => Ok(Resolved::Reference),

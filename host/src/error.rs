@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::emulator::Fault;
+use rarefy_simt::Error as MachineError;
 
 /// A result whose error is rarefy's own.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -22,34 +22,9 @@ pub enum Error {
         /// What the system or the file's format objects to, and the remedy where there is one.
         reason: String,
     },
-    /// The problem does not fit into memory.
-    #[error("{what} needs {} of {memory} and {} are available; {remedy}", bytes(*.needed), bytes(*.available))]
-    Memory {
-        /// The data that does not fit.
-        what: String,
-        /// Which memory.
-        memory: &'static str,
-        /// Bytes needed.
-        needed: u64,
-        /// Bytes there are.
-        available: u64,
-        /// What would make it fit.
-        remedy: String,
-    },
-    /// No GPU can be used; the text says what was looked for.
-    #[error("no CUDA device can be used: {0}")]
-    NoDevice(String),
-    /// The CUDA driver refused a call.
-    #[error("CUDA driver: {action}: {reason}")]
-    Driver {
-        /// What was being done.
-        action: String,
-        /// The driver's own words.
-        reason: String,
-    },
-    /// The emulator found a fault in a kernel.
+    /// The machine that runs kernels refused or failed: too little memory, no device, an error of the driver, a fault of a kernel.
     #[error(transparent)]
-    Fault(#[from] Box<Fault>),
+    Machine(#[from] MachineError),
     /// The computation cannot go on: the state became unusable in a way that only running it shows.
     #[error("{0}")]
     Numerical(String),
@@ -71,25 +46,10 @@ impl Error {
 
     /// Whether the caller can mend this by giving other input: exit code 2 of the command.
     pub fn is_input(&self) -> bool {
-        matches!(
-            self,
-            Self::Input(_) | Self::File { .. } | Self::Memory { .. } | Self::NoDevice(_)
-        )
-    }
-}
-
-/// A byte count as people read it.
-pub(crate) fn bytes(count: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = count as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 {
-        format!("{count} B")
-    } else {
-        format!("{value:.1} {}", UNITS[unit])
+        match self {
+            Self::Input(_) | Self::File { .. } => true,
+            Self::Machine(error) => error.is_input(),
+            Self::Numerical(_) => false,
+        }
     }
 }

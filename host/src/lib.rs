@@ -33,7 +33,8 @@
 //! | [`emulator`] | that machine on the CPU, watching every access |
 //! | [`memory_plan`] | checking memory before anything is allocated |
 //!
-//! Kernels are in the crate [`rarefy_kernels`]; its macro [`kernel!`](rarefy_kernels::kernel!) declares kernels of your own.
+//! Kernels are in the crate [`rarefy_kernels`]; the machines that run them, and the macro [`kernel!`](rarefy_simt::kernel!) that declares kernels of your
+//! own, in [`rarefy_simt`].
 //!
 //! # Features
 //!
@@ -47,7 +48,7 @@
 //! A program that only links the library does without the default: `rarefy = { version = "0.1", default-features = false }`.
 //!
 //! No CUDA is needed to build this crate or to run it on the CPU: the PTX of the kernels is embedded, and the driver is looked for
-//! at run time. Errors are one type, [`Error`]; bad input, a missing GPU or too little memory is an error, never a panic.
+//! at run time. Errors are one type, [`Error`], with a [`MachineError`] inside where the machine refuses; bad input, a missing GPU or too little memory is an error, never a panic.
 //!
 //! # Conventions
 //!
@@ -66,13 +67,10 @@
 pub mod backend;
 pub mod bgk;
 pub mod collision;
-pub mod emulator;
 mod error;
 pub mod gpu;
 pub mod isotropic;
 pub mod longman;
-pub mod machine;
-pub mod memory_plan;
 mod serial;
 pub mod signed_digit;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
@@ -84,6 +82,8 @@ pub mod cli;
 
 pub use backend::{Backend, Precision};
 pub use error::{Error, Result};
+pub use rarefy_simt::Error as MachineError;
+pub use rarefy_simt::{emulator, machine, memory_plan};
 
 // The code in these texts is compiled and run with the tests.
 #[cfg(doctest)]

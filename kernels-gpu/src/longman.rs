@@ -15,8 +15,10 @@
 //! | `integrand` | the trait of amplitudes g, and the named ones |
 //! | `differences` | the paper's kernel: one block an integral, the table of differences in shared memory |
 //! | `warp` | the same by shuffles: a part of a warp an integral, no table |
-//! | `decide` | the same with an error estimate and a verdict for each integral: `head`, `judge` and `probe` are its parts |
+//! | `decide` | the same with an error estimate and a verdict for each integral: `amplitude`, `batch`, `head`, `judge` and `probe` are its parts |
 
+mod amplitude;
+mod batch;
 pub mod decide;
 mod differences;
 pub mod elementary;

@@ -93,7 +93,7 @@ fn rebuild(krate: &DeviceCrate, hash: &str, folder: &Path, work: &Path) -> Resul
     Ok(manifest)
 }
 
-/// The Rust that `host/src/gpu/ptx.rs` includes, next to its definition of `PtxModule`.
+/// The Rust that a program includes, next to a `PtxModule` in scope: `rarefy_simt::gpu::ptx::PtxModule`, or one with the same fields.
 fn rust_source(manifest: &Manifest, folder: &Path) -> String {
     let mut source = String::new();
     let _ = writeln!(
@@ -148,6 +148,13 @@ pub fn build_script() -> std::result::Result<(), String> {
         if path.exists() {
             println!("cargo::rerun-if-changed={}", path.display());
         }
+    }
+    // A crate that cannot be read is reported below.
+    for file in DeviceCrate::open(&dir)
+        .iter()
+        .flat_map(DeviceCrate::foreign_sources)
+    {
+        println!("cargo::rerun-if-changed={}", file.display());
     }
     for name in [
         "RAREFY_SKIP_PTX_CHECK",

@@ -22,6 +22,7 @@ mod error;
 pub mod guard;
 pub mod manifest;
 mod parallel;
+mod recipe;
 pub mod source;
 pub mod toolchain;
 

@@ -31,6 +31,8 @@ pub struct DeviceCrate {
     wings: Vec<Wing>,
     launch: BTreeMap<String, LaunchBounds>,
     kernels_of: Vec<String>,
+    /// Device code of the crates that this one depends on by a path: package, and file.
+    foreign: Vec<(String, PathBuf)>,
 }
 
 /// What a kernel promises of its launches, so that the assembler can give each thread its share of the registers.
@@ -62,6 +64,7 @@ impl DeviceCrate {
         let text = fs::read_to_string(&path).map_err(Error::io(&path))?;
         let manifest: CargoManifest =
             toml::from_str(&text).map_err(|e| Error::malformed(&path, e))?;
+        let foreign = foreign_sources(&dir, &manifest.dependencies)?;
         let Package {
             name: package,
             metadata,
@@ -117,6 +120,7 @@ impl DeviceCrate {
             wings,
             launch: ptx.launch,
             kernels_of: ptx.kernels_of,
+            foreign,
         })
     }
 
@@ -148,6 +152,17 @@ impl DeviceCrate {
     pub fn budgets_path(&self) -> PathBuf {
         self.dir.join("budgets.toml")
     }
+    /// Files of other crates that decide on the PTX: device code of the crates that this one depends on by a path.
+    ///
+    /// All sources of such a crate count, or those that its `Cargo.toml` lists where other code is in it too:
+    ///
+    /// ```toml
+    /// [package.metadata.ptx]
+    /// sources = ["src/memory.rs"]
+    /// ```
+    pub fn foreign_sources(&self) -> impl Iterator<Item = &Path> {
+        self.foreign.iter().map(|(_, file)| file.as_path())
+    }
     /// Whether this is an unpacked package of a registry, whose files cannot have been edited.
     pub fn is_packed(&self) -> bool {
         ["Cargo.toml.orig", ".cargo-ok", ".cargo-checksum.json"]
@@ -155,8 +170,9 @@ impl DeviceCrate {
             .any(|name| self.dir.join(name).exists())
     }
 
-    /// Hash of everything that decides what the PTX is, apart from the compiler: sources, `Cargo.toml`, the LLVM
-    /// IR linked in, and the flags of the compilation. Line endings do not count.
+    /// Hash of everything that decides what the PTX is, apart from the compiler: sources, those of
+    /// [other crates](Self::foreign_sources) included, `Cargo.toml`, the LLVM IR linked in, and the flags of the compilation. Line endings
+    /// do not count.
     pub fn source_hash(&self) -> Result<String> {
         let mut message = Vec::new();
         let mut add = |name: &str, content: &str| {
@@ -164,7 +180,7 @@ impl DeviceCrate {
             message.extend(format!("{name}\n{}\n", content.len()).bytes());
             message.extend(content.bytes());
         };
-        add("recipe", &crate::compile::recipe());
+        add("recipe", &crate::recipe::recipe());
         add("shared_memory.ll", SHARED_MEMORY_IR);
         let mut files = vec![self.dir.join("Cargo.toml")];
         files.extend(source_files(&self.dir.join("src"))?);
@@ -177,6 +193,11 @@ impl DeviceCrate {
                 .join("/");
             add(&name, &fs::read_to_string(&file).map_err(Error::io(&file))?);
         }
+        for (package, file) in &self.foreign {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let text = fs::read_to_string(file).map_err(Error::io(file))?;
+            add(&format!("{package}/{name}"), &text);
+        }
         Ok(sha256(&message))
     }
 }
@@ -184,6 +205,8 @@ impl DeviceCrate {
 #[derive(Deserialize)]
 struct CargoManifest {
     package: Package,
+    #[serde(default)]
+    dependencies: BTreeMap<String, toml::Value>,
 }
 
 #[derive(Deserialize)]
@@ -207,6 +230,59 @@ struct PtxMetadata {
     launch: BTreeMap<String, LaunchBounds>,
     #[serde(default, rename = "kernels-of")]
     kernels_of: Vec<String>,
+}
+
+/// A crate that device code depends on, as far as its `Cargo.toml` matters here.
+#[derive(Deserialize)]
+struct Dependency {
+    package: DependencyPackage,
+    #[serde(default)]
+    dependencies: BTreeMap<String, toml::Value>,
+}
+
+#[derive(Deserialize)]
+struct DependencyPackage {
+    name: String,
+    #[serde(default)]
+    metadata: DependencyMetadata,
+}
+
+#[derive(Default, Deserialize)]
+struct DependencyMetadata {
+    #[serde(default)]
+    ptx: DependencyPtx,
+}
+
+#[derive(Default, Deserialize)]
+struct DependencyPtx {
+    sources: Option<Vec<PathBuf>>,
+}
+
+/// Device code of the crates that `dependencies` name by a path from `dir`, and of theirs, sorted.
+fn foreign_sources(
+    dir: &Path,
+    dependencies: &BTreeMap<String, toml::Value>,
+) -> Result<Vec<(String, PathBuf)>> {
+    let mut found = BTreeSet::new();
+    for dependency in dependencies.values() {
+        let Some(path) = dependency.get("path").and_then(toml::Value::as_str) else {
+            continue;
+        };
+        let dir = dir.join(path);
+        let manifest = dir.join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).map_err(Error::io(&manifest))?;
+        let Dependency {
+            package,
+            dependencies,
+        } = toml::from_str(&text).map_err(|e| Error::malformed(&manifest, e))?;
+        let files = match package.metadata.ptx.sources {
+            Some(files) => files.iter().map(|file| dir.join(file)).collect(),
+            None => source_files(&dir.join("src"))?,
+        };
+        found.extend(files.into_iter().map(|file| (package.name.clone(), file)));
+        found.extend(foreign_sources(&dir, &dependencies)?);
+    }
+    Ok(found.into_iter().collect())
 }
 
 /// Every `.rs` file under `dir`, sorted.
@@ -390,6 +466,32 @@ mod tests {
         write_crate(dir.path(), "capabilities = [75]\nwings.b = [90]");
         let error = DeviceCrate::open(dir.path()).unwrap_err().to_string();
         assert!(error.contains("the wing b"), "{error}");
+    }
+
+    #[test]
+    fn the_hash_sees_device_code_of_other_crates() {
+        let dir = tempfile::tempdir().unwrap();
+        let [own, other] = ["own", "other"].map(|name| dir.path().join(name));
+        write_crate(
+            &own,
+            "capabilities = [75]\n[dependencies]\nother = { path = \"../other\" }",
+        );
+        write_crate(&other, "sources = [\"src/a.rs\"]");
+        let hash = || DeviceCrate::open(&own).unwrap().source_hash().unwrap();
+        let first = hash();
+        fs::write(other.join("src/host.rs"), "// the host's\n").unwrap();
+        assert_eq!(first, hash(), "a file that is not listed");
+        fs::write(other.join("src/a.rs"), "// changed\n").unwrap();
+        let second = hash();
+        assert_ne!(first, second, "a file that is listed");
+        write_crate(&other, "");
+        let third = hash();
+        assert_ne!(second, third, "all files without a list");
+        fs::write(other.join("src/host.rs"), "// changed\n").unwrap();
+        assert_ne!(third, hash(), "any file without a list");
+        fs::remove_file(other.join("Cargo.toml")).unwrap();
+        let error = DeviceCrate::open(&own).unwrap_err().to_string();
+        assert!(error.contains("Cargo.toml"), "{error}");
     }
 
     #[test]

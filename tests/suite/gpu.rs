@@ -10,13 +10,15 @@ use std::process::Command;
 use std::time::Duration;
 
 use rarefy::gpu::ptx::{self, MODULES, PtxModule};
-use rarefy::gpu::{Device, DeviceBuffer, doctor};
+use rarefy::gpu::{self, Device, DeviceBuffer, doctor};
 use rarefy::machine::{Element, Grid, Machine};
-use rarefy::{Backend, Error, Result};
+use rarefy::{Backend, Error, MachineError};
 use rarefy_kernels::{Real, collision};
 
 use self::kernels::{Pair, suite_axpy, suite_mixed, suite_reverse, suite_unknown};
 use crate::support;
+
+type Result<T, E = MachineError> = std::result::Result<T, E>;
 
 #[allow(unreachable_pub, missing_docs, reason = "what the macro declares")]
 pub(crate) mod kernels {
@@ -100,7 +102,7 @@ static HAND_WRITTEN: &[PtxModule] = &[
 
 /// A device with the hand-written kernels.
 pub(crate) fn hand_written() -> Option<Device> {
-    support::available(Device::open_with_modules(HAND_WRITTEN))
+    support::available(Device::open(HAND_WRITTEN))
 }
 
 fn back<T: Element + Default>(device: &Device, buffer: &DeviceBuffer<T>) -> Vec<T> {
@@ -115,7 +117,7 @@ fn back<T: Element + Default>(device: &Device, buffer: &DeviceBuffer<T>) -> Vec<
 /// processes whose driver library is broken.
 #[test]
 fn looking_for_a_device_never_panics() {
-    match Device::open() {
+    match gpu::open() {
         Ok(device) => println!("open: {device:?}"),
         Err(error) => println!("open: {error}"),
     }
@@ -134,19 +136,22 @@ fn looking_for_a_device_never_panics() {
 
 #[test]
 fn without_a_device_the_error_helps() {
-    let error = match Device::open() {
+    let error = match gpu::open() {
         Ok(device) => {
             println!("skipped: there is a GPU: {device:?}");
             return;
         }
         Err(error) => error,
     };
-    let Error::NoDevice(text) = &error else {
+    let Error::Machine(MachineError::NoDevice(text)) = &error else {
         panic!("{error}");
     };
     assert!(text.contains("--backend cpu"), "{text}");
     assert!(error.is_input());
-    assert!(matches!(Backend::Cuda.resolve(), Err(Error::NoDevice(_))));
+    assert!(matches!(
+        Backend::Cuda.resolve(),
+        Err(Error::Machine(MachineError::NoDevice(_)))
+    ));
     let taken = Backend::Auto.resolve().unwrap();
     assert_eq!(taken.backend(), Backend::Cpu);
     assert!(taken.describe().starts_with("CPU, "));
@@ -472,7 +477,7 @@ fn copies_between_different_lengths_are_refused() {
         device.read(&buffer, &mut [0.0; 1]).unwrap_err(),
         device.copy(&buffer, &mut longer).unwrap_err(),
     ] {
-        assert!(matches!(error, Error::Input(_)), "{error}");
+        assert!(matches!(error, MachineError::Input(_)), "{error}");
     }
     assert_eq!(back(&device, &buffer), [1.0, 2.0]);
 }
@@ -491,7 +496,7 @@ fn too_much_memory_is_refused_with_both_numbers() {
     ];
     for (len, text) in cases {
         let error = device.allocate::<f64>(len).unwrap_err();
-        let Error::Memory {
+        let MachineError::Memory {
             needed, available, ..
         } = &error
         else {
@@ -591,7 +596,7 @@ fn shared_memory_beyond_48_kib_is_opted_into() {
     }
     let mut x = device.allocate(most as usize + 4).unwrap();
     let error = reverse(&device, &mut x, most + 4).unwrap_err();
-    assert!(matches!(error, Error::Memory { .. }), "{error}");
+    assert!(matches!(error, MachineError::Memory { .. }), "{error}");
     assert!(error.to_string().contains("suite_reverse"), "{error}");
     assert!(error.to_string().contains("shared memory"), "{error}");
 }
@@ -606,7 +611,7 @@ fn wrong_launches_are_refused_by_name() {
         let error = device
             .launch(Grid { blocks, threads }, suite_reverse { x: &mut x, n: 3 })
             .unwrap_err();
-        assert!(matches!(error, Error::Input(_)), "{error}");
+        assert!(matches!(error, MachineError::Input(_)), "{error}");
         assert!(error.to_string().contains("suite_reverse"), "{error}");
     }
     reverse(&device, &mut x, 3).unwrap();
@@ -661,7 +666,7 @@ fn ptx_that_the_driver_refuses_shows_its_log() {
             text: ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry other() { ret; }\n",
         },
     ];
-    let Some(device) = support::available(Device::open_with_modules(BROKEN)) else {
+    let Some(device) = support::available(Device::open(BROKEN)) else {
         return;
     };
     let error = device.prepare(&["suite_axpy_f32"]).unwrap_err();
@@ -881,7 +886,7 @@ fn a_failed_recording_leaves_the_device_working() {
         .unwrap_err();
     assert_eq!(error.to_string(), "mine");
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let _ = device.capture(|_| panic!("on purpose, in a test"));
+        let _ = device.capture::<MachineError>(|_| panic!("on purpose, in a test"));
     }));
     assert!(panicked.is_err());
     assert_eq!(back(&device, &x), [1, 2, 3]);
@@ -891,7 +896,7 @@ fn a_failed_recording_leaves_the_device_working() {
     let graph = device
         .capture(|_| {
             drop(unused.take());
-            Ok(())
+            Ok::<_, MachineError>(())
         })
         .unwrap();
     graph.launch().unwrap();
@@ -948,7 +953,7 @@ fn time_is_measured() {
                 for _ in 0..count {
                     device.copy(&source, &mut target)?;
                 }
-                Ok(())
+                Ok::<_, MachineError>(())
             })
             .unwrap()
     };
@@ -1022,10 +1027,13 @@ fn devices_that_are_not_there_are_refused() {
     if support::device().is_none() {
         return;
     }
-    let error = Device::open_ordinal(1000).unwrap_err();
-    assert!(matches!(error, Error::Input(_)), "{error}");
+    let error = gpu::open_ordinal(1000).unwrap_err();
+    assert!(
+        matches!(error, Error::Machine(MachineError::Input(_))),
+        "{error}"
+    );
     assert!(error.to_string().contains("device 1000"), "{error}");
-    let device = Device::open_ordinal(0).unwrap();
+    let device = gpu::open_ordinal(0).unwrap();
     assert_eq!(device.ordinal(), 0);
     let folder = tempfile::tempdir().unwrap();
     let path = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();

@@ -371,7 +371,7 @@ fn an_integrand_of_ones_own_is_judged_too() {
     let batch = Batch::<_, f64>::new(&machine, &config).expect("a batch");
     let verdicts = batch
         .integrate_with(&rho, &columns, |grid, a| {
-            machine.launch(
+            Ok(machine.launch(
                 grid,
                 ring::integrate_ring {
                     head: a.head,
@@ -385,7 +385,7 @@ fn an_integrand_of_ones_own_is_judged_too() {
                     codes: a.codes,
                     rule: a.rule,
                 },
-            )
+            )?)
         })
         .expect("verdicts");
     let mut decided = 0;

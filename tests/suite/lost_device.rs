@@ -7,9 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use rarefy::MachineError;
 use rarefy::gpu::Device;
 use rarefy::machine::{Grid, Machine};
-use rarefy::{Error, Result};
 
 use crate::command::{done, ended, folder, rarefy, started, text};
 use crate::gpu::kernels::suite_axpy;
@@ -65,8 +65,8 @@ fn all_calls_on_a_lost_device_are_errors() {
         }
     };
     assert_eq!(taken, left, "{first}");
-    let refused = |call: &str, outcome: Result<()>| match outcome {
-        Err(Error::Driver { .. }) => {}
+    let refused = |call: &str, outcome: Result<(), MachineError>| match outcome {
+        Err(MachineError::Driver { .. }) => {}
         other => panic!("{call}: {other:?}"),
     };
     refused("the launch that loses it", Err(first));

@@ -116,5 +116,5 @@ fn accepted_launch<M: Machine>(
         out: sums,
         plane: 100,
     };
-    machine.launch(Grid::per_item(1000, 128), kernel)
+    Ok(machine.launch(Grid::per_item(1000, 128), kernel)?)
 }

@@ -180,7 +180,13 @@ fn wrong_sizes_are_refused() {
     let error = transform
         .forward(&far, &Resolved::Cpu)
         .expect_err("too many digits");
-    assert!(matches!(error, rarefy::Error::Memory { .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            rarefy::Error::Machine(rarefy::MachineError::Memory { .. })
+        ),
+        "{error}"
+    );
     let zero = Signal::real(vec![Decimal::ZERO; 4]);
     let y = transform
         .forward(&zero, &Resolved::Cpu)

@@ -459,7 +459,13 @@ fn texts_are_summed_on_machines() {
             "{error}"
         );
         let error = decimal::sum_text(b"1e1000000000000\n1", backend).expect_err("too many digits");
-        assert!(matches!(error, rarefy::Error::Memory { .. }), "{error}");
+        assert!(
+            matches!(
+                error,
+                rarefy::Error::Machine(rarefy::MachineError::Memory { .. })
+            ),
+            "{error}"
+        );
     }
 }
 

@@ -1,16 +1,18 @@
 //! What the tests of all wings share.
 
-use rarefy::gpu::Device;
+use std::fmt::Display;
+
+use rarefy::gpu::{self, Device};
 
 /// The device that GPU tests run on, or `None`, with a line that says why, where there is none.
 ///
 /// With `RAREFY_REQUIRE_GPU=1` a missing device fails the test instead.
 pub(crate) fn device() -> Option<Device> {
-    available(Device::open())
+    available(gpu::open())
 }
 
 /// The device that was opened, under the rules of [`device`].
-pub(crate) fn available(opened: rarefy::Result<Device>) -> Option<Device> {
+pub(crate) fn available<E: Display>(opened: Result<Device, E>) -> Option<Device> {
     match opened {
         Ok(device) => Some(device),
         Err(error) => {

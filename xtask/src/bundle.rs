@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::{cargo, root};
+use crate::workspace::{self, cargo, root};
 
 /// An executable that cargo built.
 #[derive(Debug, PartialEq, Eq)]
@@ -113,7 +113,7 @@ fn pack(out: &Path, artifacts: &[Artifact]) -> Result<()> {
     if out.join("tests").exists() {
         packed.push("tests");
     }
-    crate::run(
+    workspace::run(
         Command::new("tar")
             .args(["--create", "--gzip", "--file", ARCHIVE])
             .args(&packed)

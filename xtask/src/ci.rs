@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{cargo, root, target_dir};
+use crate::workspace::{self, cargo, root, target_dir};
 
 /// One call of cargo.
 struct Stage {
@@ -18,7 +18,7 @@ struct Stage {
     variables: &'static [(&'static str, &'static str)],
 }
 
-const STAGES: [Stage; 6] = [
+const STAGES: [Stage; 7] = [
     Stage {
         title: "format",
         arguments: &["fmt", "--all", "--check"],
@@ -51,6 +51,19 @@ const STAGES: [Stage; 6] = [
         variables: &[],
     },
     Stage {
+        title: "lints of the device half",
+        arguments: &[
+            "clippy",
+            "--package",
+            "rarefy-simt",
+            "--no-default-features",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        variables: &[],
+    },
+    Stage {
         title: "documentation",
         arguments: &["doc", "--workspace", "--no-deps"],
         variables: &[("RUSTDOCFLAGS", "-D warnings")],
@@ -70,7 +83,7 @@ const STAGES: [Stage; 6] = [
 fn run_stage(title: &str, command: &mut Command) -> Result<()> {
     println!("\n== {title}");
     let start = Instant::now();
-    crate::run(command).with_context(|| format!("stage `{title}`"))?;
+    workspace::run(command).with_context(|| format!("stage `{title}`"))?;
     println!(
         "== {title}: passed in {:.0} s",
         start.elapsed().as_secs_f64()
@@ -105,14 +118,24 @@ pub(crate) fn run() -> Result<()> {
         command.args(["run", "--quiet", "--example", &example]);
         run_stage(&format!("example {example}"), &mut command)?;
     }
-    // An application outside of the workspace, with kernels of its own.
-    let mut command = cargo();
-    command.args(["run", "--quiet", "--target-dir"]);
-    command.arg(target_dir().join("own_integrand"));
-    command.args(["--manifest-path", "examples/own_integrand/Cargo.toml"]);
-    // All of rarefy is compiled once more for it, and nobody debugs this.
-    command.env("CARGO_PROFILE_DEV_DEBUG", "false");
-    run_stage("example own_integrand", &mut command)?;
+    // Applications outside of the workspace, with kernels of their own.
+    for (example, chore) in [
+        ("own_integrand", "run"),
+        ("saxpy", "test"),
+        ("saxpy", "run"),
+    ] {
+        let mut command = cargo();
+        command.args([chore, "--quiet", "--target-dir"]);
+        command.arg(target_dir().join(example));
+        command.arg("--manifest-path");
+        command.arg(format!("examples/{example}/Cargo.toml"));
+        if chore == "test" {
+            command.arg("--workspace");
+        }
+        // What they depend on is compiled once more, and nobody debugs this.
+        command.env("CARGO_PROFILE_DEV_DEBUG", "false");
+        run_stage(&format!("example {example}: {chore}"), &mut command)?;
+    }
     if installed("m4") && installed("make") {
         let mut command = cargo();
         command.args([

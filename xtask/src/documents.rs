@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::root;
+use crate::workspace::root;
 
 fn pages(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap();
@@ -137,8 +137,8 @@ fn every_figure_is_made_by_a_command() {
 #[test]
 fn every_dependency_is_justified() {
     let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let ours = ["rarefy-kernels", "ptx-builder"];
-    for manifest in ["", "kernels-gpu", "ptx-builder", "xtask"] {
+    let ours = ["rarefy-kernels", "rarefy-simt", "ptx-builder"];
+    for manifest in ["", "kernels-gpu", "ptx-builder", "simt", "xtask"] {
         let manifest = root().join(manifest).join("Cargo.toml");
         let text = fs::read_to_string(&manifest).unwrap();
         let mut names = Vec::new();
@@ -157,95 +157,5 @@ fn every_dependency_is_justified() {
                 "ARCHITECTURE.md does not say what {name} is for"
             );
         }
-    }
-}
-
-/// The modules of the library that the code of a module names.
-fn used(module: &str) -> Vec<String> {
-    fn read(path: &Path, code: &mut String) {
-        if path.is_dir() {
-            for entry in fs::read_dir(path).unwrap() {
-                read(&entry.unwrap().path(), code);
-            }
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(path).unwrap();
-            let lines = text.lines().map(str::trim_start);
-            code.extend(lines.filter(|line| !line.starts_with("//")));
-        }
-    }
-    let host = root().join("host/src");
-    let mut code = String::new();
-    for path in [host.join(module), host.join(format!("{module}.rs"))] {
-        if path.exists() {
-            read(&path, &mut code);
-        }
-    }
-    assert!(!code.is_empty(), "no module {module}");
-    let mut names: Vec<_> = code
-        .split("crate::")
-        .skip(1)
-        .map(|rest| {
-            let name = rest
-                .chars()
-                .take_while(|c| c.is_alphanumeric() || *c == '_');
-            name.collect::<String>()
-        })
-        .filter(|name| {
-            name != module
-                && (host.join(name).with_extension("rs").exists() || host.join(name).is_dir())
-        })
-        .collect();
-    names.sort();
-    names.dedup();
-    names
-}
-
-#[test]
-fn modules_use_what_stands_above_them() {
-    let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let table = architecture
-        .split("| module | what it is | uses |")
-        .nth(1)
-        .unwrap();
-    let mut above: Vec<String> = Vec::new();
-    for row in table
-        .lines()
-        .skip(2)
-        .take_while(|line| line.starts_with('|'))
-    {
-        let cells: Vec<_> = row.split('|').map(str::trim).collect();
-        let (module, uses) = (cells[1].trim_matches('`'), cells[3]);
-        let told: Vec<_> = uses
-            .split(", ")
-            .map(|name| name.trim_matches('`'))
-            .filter(|name| !name.is_empty())
-            .collect();
-        assert_eq!(used(module), told, "{module}");
-        for name in told {
-            let back = (module, name) == ("error", "emulator");
-            assert!(
-                back || above.iter().any(|known| known == name),
-                "{module} uses {name}"
-            );
-        }
-        above.push(module.to_owned());
-    }
-    let entries = fs::read_dir(root().join("host/src")).unwrap();
-    let modules = entries
-        .map(|entry| {
-            entry
-                .unwrap()
-                .path()
-                .file_stem()
-                .unwrap()
-                .to_string_lossy()
-                .into_owned()
-        })
-        .filter(|name| !["lib", "main"].contains(&name.as_str()));
-    for name in modules {
-        assert!(
-            above.contains(&name),
-            "ARCHITECTURE.md does not place {name}"
-        );
     }
 }

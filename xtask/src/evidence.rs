@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::{cargo, root, run, target_dir};
+use crate::workspace::{cargo, root, run, target_dir};
 
 /// One run of the command, and what the documents take of it.
 struct Evidence {

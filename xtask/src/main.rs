@@ -1,10 +1,8 @@
 //! The chores of rarefy: `cargo xtask help` lists them.
 
-use std::env;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::PathBuf;
+use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 
 mod book;
@@ -13,8 +11,11 @@ mod ci;
 #[cfg(test)]
 mod documents;
 mod evidence;
+#[cfg(test)]
+mod layers;
 mod packages;
 mod ptx;
+mod workspace;
 
 #[derive(Parser)]
 #[command(
@@ -75,51 +76,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Root of the repository.
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap_or(Path::new("."))
-}
-
-/// Cargo's folder for what it builds.
-fn target_dir() -> PathBuf {
-    root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
-}
-
-/// The cargo that runs this program, in the root of the repository.
-fn cargo() -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(root());
-    // What cargo tells the program it runs is not meant for the cargo that this program runs.
-    for (name, _) in env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
-            command.env_remove(name);
-        }
-    }
-    command
-}
-
-/// Runs a command and insists that it succeeds.
-fn run(command: &mut Command) -> Result<()> {
-    let name = command.get_program().to_owned();
-    let status = command
-        .status()
-        .with_context(|| format!("cannot run {}", name.display()))?;
-    if !status.success() {
-        let arguments: Vec<_> = command
-            .get_args()
-            .map(|argument| argument.to_string_lossy())
-            .collect();
-        let program = Path::new(&name)
-            .file_name()
-            .unwrap_or(&name)
-            .display()
-            .to_string();
-        bail!("`{program} {}` failed ({status})", arguments.join(" "));
-    }
-    Ok(())
 }

@@ -6,7 +6,8 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{cargo, ci, root, run, target_dir};
+use crate::ci;
+use crate::workspace::{cargo, root, run, target_dir};
 
 /// Packs all crates and runs the tests of the packages in a workspace of their own.
 pub(crate) fn test() -> Result<()> {

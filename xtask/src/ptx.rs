@@ -15,7 +15,7 @@ use ptx_builder::manifest::Manifest;
 use ptx_builder::source::DeviceCrate;
 use ptx_builder::toolchain::Toolchain;
 
-use crate::{root, target_dir};
+use crate::workspace::{root, target_dir};
 
 #[derive(Subcommand)]
 pub(crate) enum Chore {

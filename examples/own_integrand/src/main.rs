@@ -9,7 +9,7 @@ use rarefy::machine::Machine;
 /// The PTX of `kernels/`, as `build.rs` has compiled it.
 #[allow(
     dead_code,
-    reason = "the compiler and the hash of the sources stand there too"
+    reason = "the compiler and the hash of the sources are there too"
 )]
 mod own {
     use rarefy::gpu::ptx::PtxModule;
@@ -17,7 +17,7 @@ mod own {
 }
 
 fn main() -> rarefy::Result<()> {
-    match Device::open_with_modules(own::MODULES) {
+    match Device::open(own::MODULES) {
         Ok(device) => potentials(&device, 1_000_000),
         Err(error) => {
             println!("in the emulator, as there is no GPU: {error}");
@@ -34,7 +34,7 @@ fn potentials<M: Machine>(machine: &M, count: usize) -> rarefy::Result<()> {
     let (z, q) = (vec![0.3; count], vec![0.7; count]);
     let batch = Batch::<M, f64>::new(machine, &BatchConfig::new(Oscillation::Bessel(0.0)))?;
     let verdicts = batch.integrate_with(&rho, &[z, q], |grid, a| {
-        machine.launch(
+        Ok(machine.launch(
             grid,
             integrate_ring {
                 head: a.head,
@@ -48,7 +48,7 @@ fn potentials<M: Machine>(machine: &M, count: usize) -> rarefy::Result<()> {
                 codes: a.codes,
                 rule: a.rule,
             },
-        )
+        )?)
     })?;
     let decided = verdicts.iter().flatten().count();
     println!(

@@ -316,7 +316,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         let (clock, shape) = (&mut self.clock, self.shape);
         macro_rules! launch {
             ($kernel:ident) => {
-                self.machine.launch(
+                Ok(self.machine.launch(
                     grid,
                     kernels::$kernel {
                         partial,
@@ -327,7 +327,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                         shape,
                         rule,
                     },
-                )
+                )?)
             };
         }
         if shape.shakhov == 0 {

@@ -39,7 +39,7 @@ pub fn time_copy<M: Machine, T: Real>(
         )
     };
     copy()?;
-    machine.time(&mut || (0..times).try_for_each(|_| copy()))
+    Ok(machine.time(&mut || (0..times).try_for_each(|_| copy()))?)
 }
 
 /// Velocity, quadrature weight and shift of a node.
@@ -351,7 +351,7 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
             SeparateKernel::Streaming => {
                 let Self { shape, order, .. } = *self;
                 let groups = shape.count_m.div_ceil(order.together(size_of::<T>()));
-                self.machine.launch(
+                Ok(self.machine.launch(
                     Grid {
                         blocks: shape.count_x * shape.count_y * groups,
                         threads: STREAM_THREADS,
@@ -363,7 +363,7 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
                         shape,
                         order,
                     },
-                )
+                )?)
             }
             SeparateKernel::Collision => self.collide(),
         }
@@ -374,7 +374,7 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
             shape, dt, omega, ..
         } = *self;
         let way = self.at_once;
-        self.machine.launch(
+        Ok(self.machine.launch(
             Grid {
                 blocks: way.tiles(&shape, size_of::<T>()).min(self.at_a_time),
                 threads: AT_ONCE_THREADS,
@@ -390,7 +390,7 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
                 lanes: way.lanes,
                 staged: way.staged,
             },
-        )
+        )?)
     }
 
     /// Takes time steps.

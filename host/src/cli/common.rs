@@ -718,6 +718,7 @@ fn as_argument(
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
+    use rarefy_simt::Error as MachineError;
 
     use super::*;
 
@@ -801,14 +802,14 @@ mod tests {
 
     #[test]
     fn errors_have_one_line_and_a_code() {
-        let memory = Error::Memory {
+        let memory = MachineError::Memory {
             what: "a grid of 64^3".into(),
             memory: "device memory",
             needed: 3 << 30,
             available: 1 << 30,
             remedy: "use\na smaller grid".into(),
         };
-        let (code, line) = Failure::from(memory).code_and_line();
+        let (code, line) = Failure::from(Error::from(memory)).code_and_line();
         assert_eq!(code, 2);
         assert_eq!(
             line,

@@ -76,11 +76,11 @@ fn room_for_many(path: &Path, shape: &[usize], bytes: usize, metadata: &Metadata
         ));
     }
     let count = items.saturating_mul(x * y * z) as u64;
-    check_host(
+    Ok(check_host(
         &format!("the collision integrals of {items} distributions"),
         bytes_of::<f64>(count.saturating_mul(5)),
         "use fewer at a time",
-    )
+    )?)
 }
 
 /// Reads a list of numbers; `lengths` are those that it may have.

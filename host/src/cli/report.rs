@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rarefy_simt::Error as MachineError;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -119,9 +120,9 @@ impl Report {
     /// The error of a run that the device broke off, with the command that goes on from its last checkpoint, if it has one.
     pub(super) fn broken_off(&self, error: Error) -> Error {
         match (error, self.again()) {
-            (Error::Driver { action, reason }, Some(again)) => {
+            (Error::Machine(MachineError::Driver { action, reason }), Some(again)) => {
                 let reason = format!("{reason}{}", from_the_last(&again));
-                Error::Driver { action, reason }
+                MachineError::Driver { action, reason }.into()
             }
             (error, _) => error,
         }
@@ -231,9 +232,11 @@ mod tests {
 
     #[test]
     fn a_run_that_the_device_breaks_off_tells_how_to_go_on() {
-        let lost = || Error::Driver {
-            action: "launching kernel `relax`".into(),
-            reason: "the device is lost".into(),
+        let lost = || {
+            Error::from(MachineError::Driver {
+                action: "launching kernel `relax`".into(),
+                reason: "the device is lost".into(),
+            })
         };
         let mut report = Report::new("shock", &json!({}), Instant::now());
         assert_eq!(

@@ -288,11 +288,11 @@ impl Outcome {
             return Ok(());
         };
         let digits = value.most_digits();
-        check_host(
+        Ok(check_host(
             &format!("a result of {digits} digits as text"),
             digits.saturating_mul(COPIES),
             "numbers whose exponents lie closer together need less",
-        )
+        )?)
     }
 
     fn answer<T: Float + Serialize>(

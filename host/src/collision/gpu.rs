@@ -174,7 +174,9 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     fn step(&mut self, integrator: Integrator, rule: &StepRule) -> Result<()> {
         let machine = self.machine.clone();
         match &self.step {
-            Some((i, r, Some(graph))) if (*i, *r) == (integrator, *rule) => machine.replay(graph),
+            Some((i, r, Some(graph))) if (*i, *r) == (integrator, *rule) => {
+                Ok(machine.replay(graph)?)
+            }
             Some((i, r, None)) if (*i, *r) == (integrator, *rule) => {
                 let graph = machine.capture(&mut || self.issue_step(integrator, rule))?;
                 match &graph {
@@ -214,7 +216,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
 
     /// One stage of a time step, with the rate at the present state.
     fn stage(&mut self, keep: f64) -> Result<()> {
-        self.machine.launch(
+        Ok(self.machine.launch(
             self.cell_grid(),
             kernels::runge_kutta_stage {
                 start: &self.start,
@@ -225,11 +227,11 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 work: &mut self.work,
                 keep,
             },
-        )
+        )?)
     }
 
     fn record(&mut self) -> Result<()> {
-        self.machine.launch(
+        Ok(self.machine.launch(
             Grid::one_block(REDUCE_THREADS),
             kernels::record {
                 f: &self.f,
@@ -239,7 +241,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 rows: &mut self.rows,
                 shape: self.shape,
             },
-        )
+        )?)
     }
 
     /// The first `count` rows.
@@ -254,7 +256,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     }
 
     fn begin(&mut self) -> Result<()> {
-        self.machine.launch(
+        Ok(self.machine.launch(
             self.cell_grid(),
             kernels::begin_step {
                 f: &self.f,
@@ -264,7 +266,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 cells: self.shape.cells,
                 items: self.items as u32,
             },
-        )
+        )?)
     }
 
     fn fetch<E: Element + Default>(&self, buffer: &M::Buffer<E>, len: usize) -> Result<Vec<E>> {

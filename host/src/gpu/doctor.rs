@@ -5,316 +5,44 @@
 //! println!("{report}");
 //! ```
 
-use std::fmt;
-use std::fs;
-
 use rarefy_kernels::{Real, collision};
-use serde::{Deserialize, Serialize};
+use rarefy_simt::Error as MachineError;
+use rarefy_simt::gpu::doctor::{Build, Trial};
 
-use super::device::{Device, Properties, variants};
-use super::driver::{self, CudaVersion, guard};
-use super::ptx::{self, LEAST_CAPABILITY, MODULES, SOURCE_HASH, TOOLCHAIN, capability_text};
-use crate::error::{Error, Result, bytes};
+pub use rarefy_simt::gpu::doctor::{
+    Check, DeviceReport, DoctorReport, DriverReport, HostReport, ModuleReport, PtxReport,
+    VariantReport,
+};
+
+use super::ptx::{MODULES, SOURCE_HASH, TOOLCHAIN};
 use crate::machine::{Element, Grid, Machine};
-use crate::memory_plan::{HostMemory, host_memory};
-
-/// The state of everything that rarefy needs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct DoctorReport {
-    /// Version of rarefy.
-    pub version: String,
-    /// Whether computations can run on a GPU.
-    pub gpu_usable: bool,
-    /// The driver library.
-    pub driver: DriverReport,
-    /// The devices that the driver lists.
-    pub devices: Vec<DeviceReport>,
-    /// The PTX in this build.
-    pub ptx: PtxReport,
-    /// The computer itself.
-    pub host: HostReport,
-    /// What to do about each thing that is missing, a line each.
-    pub advice: Vec<String>,
-}
-
-/// The driver library.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct DriverReport {
-    /// The name under which it was found.
-    pub library: Option<String>,
-    /// The names under which it was looked for, in this order.
-    pub tried: Vec<String>,
-    /// The CUDA version that it supports.
-    pub cuda: Option<CudaVersion>,
-    /// Why it cannot be used.
-    pub problem: Option<String>,
-}
-
-/// A device and what was tried on it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct DeviceReport {
-    /// Its number in the driver's list: what `RAREFY_DEVICE` takes.
-    pub ordinal: u32,
-    /// Its name.
-    pub name: String,
-    /// Its compute capability, such as `9.0`.
-    pub capability: String,
-    /// Whether rarefy supports that.
-    pub supported: bool,
-    /// All its memory, in bytes.
-    pub memory_total: u64,
-    /// The part that is free, in bytes.
-    pub memory_free: Option<u64>,
-    /// Multiprocessors.
-    pub multiprocessors: u32,
-    /// Shared memory that a block can have, in bytes.
-    pub shared_per_block: usize,
-    /// The PTX that it takes for each wing.
-    pub variants: Vec<VariantReport>,
-    /// What was tried to see that it works.
-    pub self_test: Vec<Check>,
-    /// Why it cannot be used.
-    pub problem: Option<String>,
-}
-
-/// The PTX that a device takes for a wing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct VariantReport {
-    /// The wing.
-    pub wing: String,
-    /// The variant's compute capability.
-    pub capability: String,
-    /// Whether the driver compiles and loads it.
-    pub loads: bool,
-    /// What the driver objects to.
-    pub problem: Option<String>,
-}
-
-/// Something that was tried.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Check {
-    /// What.
-    pub what: String,
-    /// Whether it worked.
-    pub ok: bool,
-    /// Why not.
-    pub problem: Option<String>,
-}
-
-impl Check {
-    fn of(what: &str, result: Result<()>) -> Self {
-        Self {
-            what: what.to_owned(),
-            ok: result.is_ok(),
-            problem: result.err().map(|error| error.to_string()),
-        }
-    }
-}
-
-/// The PTX in this build.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct PtxReport {
-    /// The compiler that it came from.
-    pub toolchain: String,
-    /// Hash of the sources that it came from.
-    pub source_hash: String,
-    /// The modules.
-    pub modules: Vec<ModuleReport>,
-}
-
-/// A PTX module.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ModuleReport {
-    /// Whose kernels it holds.
-    pub wing: String,
-    /// Least compute capability that runs it.
-    pub capability: String,
-    /// Kernels in it.
-    pub kernels: usize,
-    /// Bytes of text.
-    pub bytes: usize,
-}
-
-/// The computer itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct HostReport {
-    /// The processor's name.
-    pub processor: Option<String>,
-    /// Threads that computations on the CPU use.
-    pub threads: usize,
-    /// Main memory.
-    pub memory: HostMemory,
-}
+use rarefy_simt::gpu::Device;
 
 /// Looks at everything. Works, and takes a moment, on any computer, with a GPU or without.
 pub fn report() -> DoctorReport {
-    let probe = driver::probe();
-    let mut advice = Vec::new();
-    if let Some(problem) = &probe.problem {
-        advice.push(problem.remedy.clone());
-    }
-    let ptx = PtxReport {
-        toolchain: TOOLCHAIN.to_owned(),
-        source_hash: SOURCE_HASH.to_owned(),
-        modules: MODULES
-            .iter()
-            .map(|module| ModuleReport {
-                wing: module.wing.to_owned(),
-                capability: capability_text(module.capability),
-                kernels: module.entries.len(),
-                bytes: module.text.len(),
-            })
-            .collect(),
-    };
-    if MODULES.is_empty() {
-        advice.push(
-            "this build embeds no PTX: build rarefy from a complete source tree to use a GPU"
-                .to_owned(),
-        );
-    }
-    let devices: Vec<_> = (0..probe.devices)
-        .map(|ordinal| examine(ordinal, &mut advice))
-        .collect();
-    let works = |device: &DeviceReport| {
-        device.supported
-            && device.problem.is_none()
-            && device.self_test.iter().all(|check| check.ok)
-            && !device.variants.is_empty()
-            && device.variants.iter().all(|variant| variant.loads)
-    };
-    DoctorReport {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        gpu_usable: devices.iter().any(works),
-        driver: DriverReport {
-            library: probe.library.clone(),
-            tried: probe.tried.clone(),
-            cuda: probe.version,
-            problem: probe.problem.as_ref().map(|problem| problem.what.clone()),
-        },
-        devices,
-        ptx,
-        host: HostReport {
-            processor: processor(),
-            threads: rayon::current_num_threads(),
-            memory: host_memory(),
-        },
-        advice,
-    }
-}
-
-/// The processor's name, where the system tells it.
-fn processor() -> Option<String> {
-    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("model name"))?;
-    Some(line.split_once(':')?.1.trim().to_owned())
-}
-
-/// Looks at a device that the driver lists and tries what computations need.
-fn examine(ordinal: u32, advice: &mut Vec<String>) -> DeviceReport {
-    let mut report = DeviceReport {
-        ordinal,
-        name: "unknown".to_owned(),
-        capability: "unknown".to_owned(),
-        supported: false,
-        memory_total: 0,
-        memory_free: None,
-        multiprocessors: 0,
-        shared_per_block: 0,
-        variants: Vec::new(),
-        self_test: Vec::new(),
-        problem: None,
-    };
-    if let Err(error) = guard(|| try_out(&mut report, advice)) {
-        advice.push(format!("device {ordinal}: {error}"));
-        report.problem = Some(error.to_string());
-    }
-    report
-}
-
-fn try_out(report: &mut DeviceReport, advice: &mut Vec<String>) -> Result<()> {
-    let ordinal = report.ordinal;
-    let properties = Properties::of(ordinal)?;
-    report.capability = capability_text(properties.capability);
-    report.supported = properties.is_supported();
-    report.memory_total = properties.total_bytes;
-    report.multiprocessors = properties.multiprocessors;
-    report.shared_per_block = properties.shared_per_block;
-    report.name = properties.name;
-    if !report.supported {
-        advice.push(format!(
-            "device {ordinal} is too old for rarefy, which needs compute capability {}: use --backend cpu",
-            capability_text(LEAST_CAPABILITY)
-        ));
-        return Ok(());
-    }
-    let device = Device::open_ordinal(ordinal)?;
-    report.memory_free = Some(device.limits()?.free_bytes);
-
-    let mut wings: Vec<_> = MODULES.iter().map(|module| module.wing).collect();
-    wings.sort_unstable();
-    wings.dedup();
-    for wing in wings {
-        for (capability, index) in variants(MODULES, wing, device.capability()) {
-            let outcome = device.load_module(index);
-            if let Err(error) = &outcome {
-                advice.push(format!("device {ordinal}, wing {wing}: {error}"));
-            }
-            report.variants.push(VariantReport {
-                wing: wing.to_owned(),
-                capability: capability_text(capability),
-                loads: outcome.is_ok(),
-                problem: outcome.err().map(|error| error.to_string()),
-            });
-        }
-    }
-
-    report.self_test.push(Check::of(
-        "copy to the device and back",
-        round_trip(&device),
-    ));
-    if ptx::choose(MODULES, "collect_f64", device.capability()).is_some() {
-        report
-            .self_test
-            .push(Check::of("launch a kernel in f32", add_up::<f32>(&device)));
-        report
-            .self_test
-            .push(Check::of("launch a kernel in f64", add_up::<f64>(&device)));
-    }
-    for check in report.self_test.iter().filter(|check| !check.ok) {
-        advice.push(format!(
-            "device {ordinal} fails to {}: see whether `nvidia-smi` reports errors, and restart the machine",
-            check.what
-        ));
-    }
-    Ok(())
-}
-
-/// What comes back from the device is not what should.
-fn wrong() -> Error {
-    Error::Numerical("the device returns other numbers than it should".to_owned())
-}
-
-/// Copies a few numbers to the device and back.
-fn round_trip(device: &Device) -> Result<()> {
-    let data: Vec<u64> = (0..4096_u64)
-        .map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-        .collect();
-    let buffer = device.upload(&data)?;
-    let mut back = vec![0; data.len()];
-    device.read(&buffer, &mut back)?;
-    if back == data { Ok(()) } else { Err(wrong()) }
+    rarefy_simt::gpu::doctor::report(&Build {
+        version: env!("CARGO_PKG_VERSION"),
+        threads: rayon::current_num_threads(),
+        modules: MODULES,
+        toolchain: TOOLCHAIN,
+        source_hash: SOURCE_HASH,
+        trials: &[
+            Trial {
+                what: "launch a kernel in f32",
+                entry: "collect_f32",
+                run: add_up::<f32>,
+            },
+            Trial {
+                what: "launch a kernel in f64",
+                entry: "collect_f64",
+                run: add_up::<f64>,
+            },
+        ],
+    })
 }
 
 /// Adds pairs of numbers on the device, with the kernel that collects the parts of collision integrals.
-fn add_up<T: Real + Element>(device: &Device) -> Result<()> {
+fn add_up<T: Real + Element>(device: &Device) -> Result<(), MachineError> {
     const PLANE: u32 = 100;
     let parts: Vec<T> = (0..2 * PLANE).map(|k| T::from_f64(f64::from(k))).collect();
     let buffer = device.upload(&parts)?;
@@ -334,139 +62,9 @@ fn add_up<T: Real + Element>(device: &Device) -> Result<()> {
     let right = (0..PLANE)
         .zip(&sums)
         .all(|(k, sum)| sum.to_f64() == f64::from(2 * k + PLANE));
-    if right { Ok(()) } else { Err(wrong()) }
-}
-
-impl fmt::Display for DoctorReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mark = |ok| if ok { "ok" } else { "FAILS" };
-        writeln!(f, "rarefy {}", self.version)?;
-
-        writeln!(f, "\nDriver")?;
-        match (&self.driver.library, &self.driver.cuda) {
-            (Some(library), Some(cuda)) => writeln!(f, "  {library}, CUDA {cuda}")?,
-            (Some(library), None) => writeln!(f, "  {library}")?,
-            (None, _) => {}
-        }
-        if let Some(problem) = &self.driver.problem {
-            writeln!(f, "  {problem}")?;
-        }
-
-        writeln!(f, "\nDevices")?;
-        if self.devices.is_empty() {
-            writeln!(f, "  none")?;
-        }
-        for device in &self.devices {
-            let DeviceReport { ordinal, name, .. } = device;
-            writeln!(
-                f,
-                "  {ordinal}: {name}, compute capability {}{}",
-                device.capability,
-                if device.supported {
-                    ""
-                } else {
-                    " (not supported)"
-                }
-            )?;
-            let free = device
-                .memory_free
-                .map(|free| format!(", {} free", bytes(free)))
-                .unwrap_or_default();
-            writeln!(
-                f,
-                "     {}{free}; {} multiprocessors, {} of shared memory per block",
-                bytes(device.memory_total),
-                device.multiprocessors,
-                bytes(device.shared_per_block as u64)
-            )?;
-            for variant in &device.variants {
-                writeln!(
-                    f,
-                    "     {:<14} PTX for {}: {}",
-                    variant.wing,
-                    variant.capability,
-                    variant.problem.as_deref().unwrap_or("loads")
-                )?;
-            }
-            for check in &device.self_test {
-                write!(f, "     {}: {}", check.what, mark(check.ok))?;
-                match &check.problem {
-                    Some(problem) => writeln!(f, ": {problem}")?,
-                    None => writeln!(f)?,
-                }
-            }
-            if let Some(problem) = &device.problem {
-                writeln!(f, "     {problem}")?;
-            }
-        }
-
-        writeln!(f, "\nPTX in this build")?;
-        writeln!(f, "  from {}", self.ptx.toolchain)?;
-        if !self.ptx.source_hash.is_empty() {
-            writeln!(f, "  sources {}", self.ptx.source_hash)?;
-        }
-        for module in &self.ptx.modules {
-            writeln!(
-                f,
-                "  {:<14} for compute capability {} and later: {} kernels, {}",
-                module.wing,
-                module.capability,
-                module.kernels,
-                bytes(module.bytes as u64)
-            )?;
-        }
-
-        writeln!(f, "\nComputer")?;
-        if let Some(processor) = &self.host.processor {
-            writeln!(f, "  {processor}")?;
-        }
-        write!(f, "  {} threads", self.host.threads)?;
-        if let (Some(total), Some(available)) = (self.host.memory.total, self.host.memory.available)
-        {
-            write!(
-                f,
-                "; {} of main memory, {} available",
-                bytes(total),
-                bytes(available)
-            )?;
-        }
-        writeln!(f)?;
-
-        let verdict = if self.gpu_usable {
-            "Computations take the GPU."
-        } else {
-            "Computations take the CPU: no GPU can be used."
-        };
-        write!(f, "\n{verdict}")?;
-        for line in &self.advice {
-            write!(f, "\n- {line}")?;
-        }
+    if right {
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_report_is_complete_without_a_gpu() {
-        let report = report();
-        let text = report.to_string();
-        for part in [
-            "rarefy 0.",
-            "Driver",
-            "Devices",
-            "PTX",
-            "Computer",
-            "threads",
-        ] {
-            assert!(text.contains(part), "{part} in:\n{text}");
-        }
-        let json = serde_json::to_value(&report).unwrap();
-        assert!(json["driver"]["tried"].as_array().unwrap().len() > 4);
-        if !report.gpu_usable {
-            assert!(!report.advice.is_empty(), "{text}");
-        }
+    } else {
+        Err(MachineError::WrongNumbers)
     }
 }

@@ -1,32 +1,41 @@
-//! CUDA devices: driver, memory, launches, graphs.
-//!
-//! | file | content |
-//! |---|---|
-//! | `driver` | finding the driver library, and its errors in rarefy's words |
-//! | `device` | [`Device`], the machine: buffers, copies, launches in the order of the calls |
-//! | `staging` | large copies to the device, through page-locked memory |
-//! | `arguments` | the parameters of a launch in the layout that the driver wants |
-//! | [`ptx`] | the PTX that this build embeds, and which variant a device takes |
-//! | `modules` | loading PTX at first use |
-//! | `event`, `graph` | measuring time, replaying a recorded series of launches |
-//! | [`doctor`] | what is there, what works, what is missing and how to get it |
+//! CUDA devices with the kernels of this build: opening one, the PTX, a report.
 //!
 //! The driver is loaded at run time, so one binary runs with and without a GPU. Nothing here panics where there is no
-//! driver, an old one, or no device: [`Device::open`] returns [`Error::NoDevice`](crate::Error::NoDevice) with what was
+//! driver, an old one, or no device: [`open`] returns [`Error::NoDevice`](rarefy_simt::Error::NoDevice) with what was
 //! looked for and what to do.
+//!
+//! ```no_run
+//! use rarefy::gpu;
+//! use rarefy::machine::Machine;
+//!
+//! let device = gpu::open()?;
+//! let buffer = device.upload(&[1.0_f32, 2.0, 3.0])?;
+//! let mut back = [0.0; 3];
+//! device.read(&buffer, &mut back)?;
+//! assert_eq!(back, [1.0, 2.0, 3.0]);
+//! # Ok::<(), rarefy::Error>(())
+//! ```
 
-mod arguments;
-mod aside;
-mod device;
 pub mod doctor;
-mod driver;
-mod event;
-mod graph;
-mod modules;
 pub mod ptx;
-mod staging;
 
-pub use device::{Device, DeviceBuffer};
-pub use driver::CudaVersion;
-pub use event::Event;
-pub use graph::Graph;
+pub use rarefy_simt::gpu::{CudaVersion, Device, DeviceBuffer, Event, Graph};
+
+use crate::error::Result;
+
+/// The first device that rarefy supports, or the one whose number the variable `RAREFY_DEVICE` holds.
+///
+/// # Errors
+/// [`NoDevice`](rarefy_simt::Error::NoDevice) or [`Driver`](rarefy_simt::Error::Driver) where there is none that can be used; a RAREFY_DEVICE
+/// that names none.
+pub fn open() -> Result<Device> {
+    Ok(Device::open(ptx::MODULES)?)
+}
+
+/// The device with this number in the driver's list, which starts at 0.
+///
+/// # Errors
+/// [`NoDevice`](rarefy_simt::Error::NoDevice) or [`Driver`](rarefy_simt::Error::Driver) where there is none that can be used.
+pub fn open_ordinal(ordinal: u32) -> Result<Device> {
+    Ok(Device::open_ordinal(ordinal, ptx::MODULES)?)
+}

@@ -4,11 +4,7 @@ use std::time::Duration;
 
 use rarefy_kernels::isotropic::Stage;
 
-use super::gpu::MachineEngine;
-use super::host::HostEngine;
-use super::{Integrator, Law, Moments, OperatorConfig, Rates, Storage, cpu};
-use crate::backend::{Precision, Resolved};
-use crate::emulator::Emulator;
+use super::{Integrator, Moments, Rates};
 use crate::error::Result;
 
 /// A state as it is recorded.
@@ -70,58 +66,4 @@ pub(super) fn stages(integrator: Integrator) -> Vec<Stage> {
             stage(0.0, 1.0, 1.0 / 6.0, 0.0),
         ],
     }
-}
-
-/// The engine that a configuration asks for, for `states` states at once.
-pub(super) fn engine(config: &OperatorConfig, states: usize) -> Result<Box<dyn Engine>> {
-    config.validate()?;
-    check_memory(config)?;
-    let resolved = config.backend.resolve()?;
-    let name = resolved.describe();
-    let host = |operator| Box::new(HostEngine::new(name.clone(), config, operator, states));
-    Ok(match (resolved, config.precision) {
-        (Resolved::Reference, _) => host(Box::new(cpu::Reference(config.clone()))),
-        (Resolved::Cpu, Precision::F32) => host(cpu::operator::<f32>(config)),
-        (Resolved::Cpu, Precision::F64) => host(cpu::operator::<f64>(config)),
-        (Resolved::Emulator, Precision::F32) => Box::new(MachineEngine::<_, f32>::new(
-            Emulator::default(),
-            name,
-            config,
-            states,
-        )?),
-        (Resolved::Emulator, Precision::F64) => Box::new(MachineEngine::<_, f64>::new(
-            Emulator::default(),
-            name,
-            config,
-            states,
-        )?),
-        (Resolved::Cuda(device), Precision::F32) => {
-            Box::new(MachineEngine::<_, f32>::new(device, name, config, states)?)
-        }
-        (Resolved::Cuda(device), Precision::F64) => {
-            Box::new(MachineEngine::<_, f64>::new(device, name, config, states)?)
-        }
-    })
-}
-
-/// Refuses coefficients that do not fit into main memory, where all of them are made.
-fn check_memory(config: &OperatorConfig) -> Result<()> {
-    let counts = super::coefficients::Counts::of(config.grid.cells());
-    let (elements, remedy) = match (config.law, config.storage) {
-        (Law::Power { .. }, Storage::Full) => (counts.full, "use --storage pairs"),
-        (Law::Power { .. }, Storage::Compact) => (
-            counts.reciprocal + counts.reciprocal / 8,
-            "use --storage pairs",
-        ),
-        _ => (2 * counts.pair, "use fewer cells"),
-    };
-    let bytes = match config.precision {
-        Precision::F32 => 4,
-        Precision::F64 => 8,
-    };
-    crate::memory_plan::check_host(
-        &format!("the table of {elements} coefficients"),
-        elements.saturating_mul(bytes),
-        remedy,
-    )
 }

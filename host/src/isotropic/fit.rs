@@ -5,9 +5,7 @@
 //! Whether the cells are narrow enough is read off the equilibrium on the grid itself, whose variance and Gini coefficient have known limits:
 //! e^2 / (n^2 a) and Gamma(a + 1/2) / (sqrt(pi) a Gamma(a)).
 
-use std::f64::consts::PI;
-
-use super::market::gini;
+use super::inequality::{gini, gini_of_gamma, shape};
 use super::{EnergyGrid, Law, OperatorConfig, Weights, initial};
 use crate::error::{Error, Result};
 
@@ -147,21 +145,6 @@ pub(super) fn suitable(
     };
     let most = MOST_UNASKED.max(cells);
     Ok(((enough.min(most as f64) as usize).max(cells), emax))
-}
-
-/// Shape of the gamma distribution of equilibrium, of saving of the one near it.
-pub(super) fn shape(law: Law) -> f64 {
-    match law {
-        Law::Power { .. } | Law::Isotropic { .. } => 1.5,
-        Law::Money => 1.0,
-        Law::Gamma { alpha } => alpha,
-        Law::Saving { lambda } => (1.0 + 2.0 * lambda) / (1.0 - lambda),
-    }
-}
-
-/// The Gini coefficient of a gamma distribution of shape `a`: Gamma(a + 1/2) / (sqrt(pi) a Gamma(a)).
-pub(super) fn gini_of_gamma(a: f64) -> f64 {
-    (libm::lgamma(a + 0.5) - libm::lgamma(a)).exp() / (PI.sqrt() * a)
 }
 
 /// Number and energy.
@@ -404,6 +387,8 @@ fn upper_gamma(a: f64, x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::PI;
+
     use super::*;
 
     #[test]

@@ -128,7 +128,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     }
 
     fn prepare(&mut self) -> Result<()> {
-        self.machine.launch(
+        Ok(self.machine.launch(
             self.state_grid(),
             kernels::prepare_states {
                 f: &self.f,
@@ -136,7 +136,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 above: &mut self.above,
                 shape: self.shape,
             },
-        )
+        )?)
     }
 
     /// Launches the stages of one step.
@@ -232,12 +232,12 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 shape: self.shape,
             },
         )?;
-        self.machine.launch(
+        Ok(self.machine.launch(
             Grid::one_block(WARP),
             kernels::count_row {
                 count: &mut self.count,
             },
-        )
+        )?)
     }
 
     /// The rows of so many records.
@@ -298,7 +298,7 @@ impl<M: Machine, T: Real> Engine for MachineEngine<M, T> {
 
     fn take(&mut self, integrator: Integrator, dt: f64, steps: u64) -> Result<()> {
         self.steps(integrator, dt, steps)?;
-        self.machine.synchronize()
+        Ok(self.machine.synchronize()?)
     }
 
     fn advance(

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use super::fit::shape as law_shape;
+use super::inequality::shape as law_shape;
 use super::{EnergyGrid, Law, OperatorConfig};
 use crate::error::{Error, Result};
 

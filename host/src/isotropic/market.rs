@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::coefficients::{PairTables, rate_scale};
+pub use super::inequality::{gini, gini_of_gamma, lorenz};
 use super::reference::probability;
 use super::{EnergyGrid, Law, OperatorConfig, Weights, fit};
 use crate::error::{Error, Result};
@@ -177,30 +178,6 @@ pub fn total_variation(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum::<f64>() / 2.0
 }
 
-/// The Lorenz curve of agents `p` with the wealth of their cells: for each cell the share of the agents up to it and the share of all
-/// wealth that they have; begins with (0, 0).
-pub fn lorenz(grid: &EnergyGrid, p: &[f64]) -> Vec<(f64, f64)> {
-    let agents: f64 = p.iter().sum();
-    let wealth: f64 = p.iter().enumerate().map(|(i, p)| p * grid.energy(i)).sum();
-    let (mut n, mut e) = (0.0, 0.0);
-    let mut curve = vec![(0.0, 0.0)];
-    for (i, p) in p.iter().enumerate() {
-        n += p;
-        e += p * grid.energy(i);
-        curve.push(((n / agents).min(1.0), (e / wealth).min(1.0)));
-    }
-    curve
-}
-
-/// The Gini coefficient of agents `p`: 0 if all have the same, 1 if one has all.
-pub fn gini(grid: &EnergyGrid, p: &[f64]) -> f64 {
-    let area: f64 = lorenz(grid, p)
-        .windows(2)
-        .map(|w| (w[1].0 - w[0].0) * (w[1].1 + w[0].1))
-        .sum();
-    1.0 - area
-}
-
 /// A grid up to about `emax` on which wealth 1 is the centre of a cell: dE = 1/(i0 - 1/2), i0 = floor(M / emax + 1/2).
 ///
 /// # Errors
@@ -233,12 +210,6 @@ pub fn suitable_grid(
         None => fit::suitable(law, weights, cells.unwrap_or(512), 16.0, least)?,
     };
     Ok((cells.unwrap_or(enough), emax.unwrap_or(end)))
-}
-
-/// The Gini coefficient of a gamma distribution of shape `a`, the equilibrium of a gas (3/2), of [`Law::Money`] (1) and of [`Law::Gamma`]:
-/// Gamma(a + 1/2) / (sqrt(pi) a Gamma(a)).
-pub fn gini_of_gamma(a: f64) -> f64 {
-    fit::gini_of_gamma(a)
 }
 
 /// A histogram of wealth or income: bins side by side, and the share of agents in each. Through serde it is the rows that [`new`](Self::new) reads.

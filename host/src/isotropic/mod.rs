@@ -45,6 +45,7 @@ mod fit;
 mod gpu;
 mod grid;
 mod host;
+mod inequality;
 pub mod initial;
 pub mod market;
 mod moments;
@@ -59,3 +60,64 @@ pub use grid::{EnergyGrid, Weights};
 pub use moments::Moments;
 pub use operator::{Integrator, Law, OperatorConfig, Rates, Storage};
 pub use relaxation::{Checkpoint, Record, Relaxation, RelaxationConfig, rates};
+
+use crate::backend::{Precision, Resolved};
+use crate::emulator::Emulator;
+use crate::error::Result;
+use engine::Engine;
+use gpu::MachineEngine;
+use host::HostEngine;
+
+/// The engine that a configuration asks for, for `states` states at once.
+fn engine(config: &OperatorConfig, states: usize) -> Result<Box<dyn Engine>> {
+    config.validate()?;
+    check_memory(config)?;
+    let resolved = config.backend.resolve()?;
+    let name = resolved.describe();
+    let host = |operator| Box::new(HostEngine::new(name.clone(), config, operator, states));
+    Ok(match (resolved, config.precision) {
+        (Resolved::Reference, _) => host(Box::new(cpu::Reference(config.clone()))),
+        (Resolved::Cpu, Precision::F32) => host(cpu::operator::<f32>(config)),
+        (Resolved::Cpu, Precision::F64) => host(cpu::operator::<f64>(config)),
+        (Resolved::Emulator, Precision::F32) => Box::new(MachineEngine::<_, f32>::new(
+            Emulator::default(),
+            name,
+            config,
+            states,
+        )?),
+        (Resolved::Emulator, Precision::F64) => Box::new(MachineEngine::<_, f64>::new(
+            Emulator::default(),
+            name,
+            config,
+            states,
+        )?),
+        (Resolved::Cuda(device), Precision::F32) => {
+            Box::new(MachineEngine::<_, f32>::new(device, name, config, states)?)
+        }
+        (Resolved::Cuda(device), Precision::F64) => {
+            Box::new(MachineEngine::<_, f64>::new(device, name, config, states)?)
+        }
+    })
+}
+
+/// Refuses coefficients that do not fit into main memory, where all of them are made.
+fn check_memory(config: &OperatorConfig) -> Result<()> {
+    let counts = coefficients::Counts::of(config.grid.cells());
+    let (elements, remedy) = match (config.law, config.storage) {
+        (Law::Power { .. }, Storage::Full) => (counts.full, "use --storage pairs"),
+        (Law::Power { .. }, Storage::Compact) => (
+            counts.reciprocal + counts.reciprocal / 8,
+            "use --storage pairs",
+        ),
+        _ => (2 * counts.pair, "use fewer cells"),
+    };
+    let bytes = match config.precision {
+        Precision::F32 => 4,
+        Precision::F64 => 8,
+    };
+    Ok(crate::memory_plan::check_host(
+        &format!("the table of {elements} coefficients"),
+        elements.saturating_mul(bytes),
+        remedy,
+    )?)
+}

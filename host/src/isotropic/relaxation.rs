@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::engine::{Engine, Row, engine};
-use super::{Integrator, Moments, OperatorConfig, Rates};
+use super::engine::{Engine, Row};
+use super::{Integrator, Moments, OperatorConfig, Rates, engine};
 use crate::error::{Error, Result};
 
 /// What a [`Relaxation`] does.

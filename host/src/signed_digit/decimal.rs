@@ -30,18 +30,18 @@ mod sum;
 mod text;
 
 use std::cmp::Ordering;
-use std::ops::{Mul, Neg};
+use std::ops::Neg;
 
 use serde::{Deserialize, Serialize};
 
 pub(crate) use columns::Columns;
 pub use sum::{Total, dot, dot_text, sum, sum_text};
-pub(crate) use sum::{lines, numbers, same_length, tasks};
 pub use text::MAX_EXPONENT;
+pub(crate) use text::numbers;
 #[cfg(feature = "cli")]
 pub(crate) use text::parse_line;
 
-use super::integer::{DIGITS, RADIX};
+use super::limb::{DIGITS, RADIX};
 use crate::error::{Error, Result};
 
 /// A decimal number, exactly: sign, digits and exponent, of any length.
@@ -148,17 +148,6 @@ impl Decimal {
     /// Whether it is a whole number.
     pub fn is_integer(&self) -> bool {
         self.scale >= 0
-    }
-
-    /// The sum, exactly.
-    ///
-    /// # Errors
-    /// Exponents so far apart that the digits do not fit into memory.
-    pub fn plus(&self, other: &Self) -> Result<Self> {
-        let mut columns = Columns::default();
-        columns.add(self)?;
-        columns.add(other)?;
-        Ok(columns.into_decimal())
     }
 
     /// The magnitude.
@@ -298,19 +287,6 @@ impl Neg for Decimal {
     fn neg(mut self) -> Self {
         self.negative = !self.negative && !self.is_zero();
         self
-    }
-}
-
-impl Mul for &Decimal {
-    type Output = Decimal;
-
-    fn mul(self, other: Self) -> Decimal {
-        let mut columns = Columns::new(
-            self.scale + other.scale,
-            self.limbs.len() + other.limbs.len(),
-        );
-        columns.deposit_product(self, other);
-        columns.into_decimal()
     }
 }
 

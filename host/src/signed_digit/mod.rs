@@ -27,4 +27,6 @@ pub mod dft;
 pub mod float;
 pub mod integer;
 pub mod introduction;
+mod limb;
+mod lines;
 pub mod radix10;

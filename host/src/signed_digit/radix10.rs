@@ -26,39 +26,23 @@
 //! faster. Here `Backend::Cpu` and `Backend::Reference` are one scalar thread; `Backend::Cuda` and `Backend::Emulator` are kernels with a thread a
 //! digit.
 
+mod decimals;
 mod digits;
 mod float;
 mod gpu;
+mod rows;
 
+pub(crate) use decimals::{dot_of_decimals, sum_of_decimals};
 pub use digits::{DigitSet, SignedDigits};
 pub use float::{Float, digit_count};
 pub use gpu::{ResidentDigits, ResidentVectors};
+pub use rows::{Method, Rows};
+use rows::{partial_products, rows_of, width};
 
-use super::decimal::{Decimal, same_length};
+use super::limb::same_length;
 use crate::backend::Resolved;
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
-use crate::memory_plan::{bytes_of, check_host};
-
-/// How a group of numbers is summed (section IV).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Method {
-    /// One number after another is added, without a carry: k - 1 additions.
-    First,
-    /// The digits of each column are added up as machine integers; their digits form rows, which are added as in the first method.
-    Second(Rows),
-}
-
-/// Which rows the column sums of the second method form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Rows {
-    /// A row for each column, with all digits of its sum: d rows, as in the paper.
-    PerColumn,
-    /// A row for each place of the column sums: row j holds digit j of every sum. A few rows, however many columns there are.
-    PerPlace,
-}
 
 /// Sum of redundant numbers, all of one digit set, as the method has it.
 ///
@@ -117,15 +101,6 @@ fn one_set(numbers: &[SignedDigits]) -> Result<DigitSet> {
     Ok(set)
 }
 
-/// Digits of the longest number.
-fn width(numbers: &[SignedDigits]) -> usize {
-    numbers
-        .iter()
-        .map(|number| number.digits().len())
-        .max()
-        .unwrap_or(0)
-}
-
 /// The first method.
 fn one_by_one(set: DigitSet, numbers: &[SignedDigits]) -> SignedDigits {
     let mut sum = SignedDigits::zero(set);
@@ -144,92 +119,4 @@ fn column_sums(numbers: &[SignedDigits]) -> Vec<i64> {
         }
     }
     columns
-}
-
-/// Adds a_p b_q to column p + q, for all p and q.
-fn partial_products(x: &[i8], y: &[i8], columns: &mut [i64]) {
-    for (p, &a) in x.iter().enumerate() {
-        for (column, &b) in columns[p..].iter_mut().zip(y) {
-            *column += i64::from(a) * i64::from(b);
-        }
-    }
-}
-
-/// Steps 3 to 5 of the second method: the digits of the column sums form rows, which are added one by one.
-fn rows_of(set: DigitSet, columns: &[i64], rows: Rows) -> SignedDigits {
-    let sums: Vec<Vec<i8>> = columns.iter().map(|&sum| set.digits_of(sum)).collect();
-    let mut total = SignedDigits::zero(set);
-    match rows {
-        Rows::PerColumn => {
-            for (place, sum) in sums.iter().enumerate() {
-                let mut row = vec![0; place];
-                row.extend_from_slice(sum);
-                total = total.plus_digits(&row);
-            }
-        }
-        Rows::PerPlace => {
-            let places = sums.iter().map(Vec::len).max().unwrap_or(0);
-            for place in 0..places {
-                let mut row = vec![0; place];
-                row.extend(sums.iter().map(|sum| sum.get(place).copied().unwrap_or(0)));
-                total = total.plus_digits(&row);
-            }
-        }
-    }
-    total
-}
-
-/// The exact sum of decimal numbers, digit by digit with the first method, in the paper's floating-point format.
-pub(crate) fn sum_of_decimals(numbers: &[Decimal]) -> Result<Decimal> {
-    let mut low = i64::MAX;
-    let mut high = i64::MIN;
-    for number in numbers.iter().filter(|number| !number.is_zero()) {
-        low = low.min(number.scale());
-        high = high.max(number.top());
-    }
-    check_budget(low, high)?;
-    let mut sum = Float::zero();
-    for number in numbers {
-        sum = sum.plus(&Float::from_decimal(number))?;
-    }
-    Ok(sum.to_decimal())
-}
-
-/// The exact dot product of decimal numbers, digit by digit.
-pub(crate) fn dot_of_decimals(x: &[Decimal], y: &[Decimal]) -> Result<Decimal> {
-    same_length(x.len(), y.len())?;
-    let pairs = || {
-        x.iter()
-            .zip(y)
-            .filter(|(x, y)| !x.is_zero() && !y.is_zero())
-    };
-    let low = pairs()
-        .map(|(x, y)| x.scale() + y.scale())
-        .min()
-        .unwrap_or(0);
-    let high = pairs().map(|(x, y)| x.top() + y.top()).max().unwrap_or(0);
-    check_budget(low, high)?;
-    // Digits of radix 10^9 hold nine of these; a redundant number may have one more.
-    let mut columns = vec![0i64; 9 * (high - low) as usize + 2];
-    for (x, y) in pairs() {
-        let (x, y) = (Float::from_decimal(x), Float::from_decimal(y));
-        let start = (x.exponent() + y.exponent() - 9 * low) as usize;
-        partial_products(
-            x.digits().digits(),
-            y.digits().digits(),
-            &mut columns[start..],
-        );
-    }
-    let digits = rows_of(DigitSet::PAPER, &columns, Rows::PerPlace);
-    Ok(Float::of(digits, 9 * low).to_decimal())
-}
-
-/// Refuses a range of limbs whose digits do not fit into memory.
-fn check_budget(low: i64, high: i64) -> Result<()> {
-    let digits = 9 * low.abs_diff(high.max(low));
-    check_host(
-        &format!("an exact sum of {digits} digits"),
-        bytes_of::<[i64; 4]>(digits),
-        "numbers whose exponents lie closer together need less",
-    )
 }

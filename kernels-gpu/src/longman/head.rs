@@ -5,8 +5,8 @@
 //! zero, two sums agree by accident. So the sums over every sixteenth node, each starting at another one, are kept apart; their discrete Fourier
 //! transform gives the magnitude at the frequencies m/(16h) whatever the phase, and what is missed, at m = 16, is continued from m = 3 .. 8.
 
-use super::decide::HEAD_SUMS;
-use super::judge::Amplitude;
+use super::amplitude::Amplitude;
+use super::batch::HEAD_SUMS;
 use crate::math::Real;
 use crate::memory::{Quad, Shared};
 use crate::simt::Simt;

@@ -1,7 +1,7 @@
 //! What a verdict takes into account besides sums: the roundoff of the amplitude, and whether it vanishes far out.
 
-use super::decide::{BatchRule, CANDIDATES, HEAD_SUMS, PANEL_NODES, ROW_QUADS, Table};
-use super::judge::Amplitude;
+use super::amplitude::Amplitude;
+use super::batch::{BatchRule, CANDIDATES, HEAD_SUMS, PANEL_NODES, ROW_QUADS, Table};
 use crate::math::Real;
 use crate::memory::Quad;
 use crate::simt::Simt;

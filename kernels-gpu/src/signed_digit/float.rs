@@ -39,9 +39,9 @@ mod plain;
 mod row;
 mod sum;
 
-pub use deposit::Layout;
 pub use dot::*;
 pub use plain::*;
+pub use row::Layout;
 pub use sum::*;
 
 /// What the words of a result behind its digits count.

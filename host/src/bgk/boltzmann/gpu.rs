@@ -111,6 +111,6 @@ impl<M: Machine + 'static, T: Real> Flow for MachineFlow<M, T> {
     }
     fn restore(&mut self, f: &[f64]) -> Result<()> {
         let machine = self.collisions.machine().clone();
-        machine.write(&mut self.f, f)
+        Ok(machine.write(&mut self.f, f)?)
     }
 }

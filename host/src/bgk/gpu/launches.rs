@@ -49,7 +49,7 @@ pub(super) fn pass<M: Machine, T: Real>(
         };
         macro_rules! launch {
             ($kernel:ident) => {
-                machine.launch(
+                Ok(machine.launch(
                     grid,
                     bgk_march::$kernel {
                         f,
@@ -61,7 +61,7 @@ pub(super) fn pass<M: Machine, T: Real>(
                         march,
                         turned,
                     },
-                )
+                )?)
             };
         }
         return match kind {
@@ -71,7 +71,7 @@ pub(super) fn pass<M: Machine, T: Real>(
     }
     macro_rules! launch {
         ($threads:ident, $wing:ident::$kernel:ident) => {
-            machine.launch(
+            Ok(machine.launch(
                 Grid {
                     blocks,
                     threads: $threads,
@@ -86,7 +86,7 @@ pub(super) fn pass<M: Machine, T: Real>(
                     groups,
                     turned,
                 },
-            )
+            )?)
         };
     }
     match kind {

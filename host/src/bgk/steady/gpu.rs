@@ -227,7 +227,7 @@ impl<M: Machine, T: Real> MachineSweeps<M, T> {
                 } else {
                     sweep!(steady_line);
                 }
-                machine.launch(
+                Ok(machine.launch(
                     Grid::per_item(plan.layout.components * plan.layout.cells, THREADS),
                     kernels::steady_gather {
                         partials: &self.partials,
@@ -235,7 +235,7 @@ impl<M: Machine, T: Real> MachineSweeps<M, T> {
                         gas,
                         blocks: *blocks,
                     },
-                )
+                )?)
             }
             Space::Plane(plane) => {
                 let shape = plane.shape;
@@ -289,7 +289,7 @@ impl<M: Machine, T: Real> MachineSweeps<M, T> {
                         shape,
                     },
                 )?;
-                machine.launch(
+                Ok(machine.launch(
                     Grid::per_item(self.fetched.len(), THREADS),
                     kernels::steady_plane_total {
                         groups: &plane.groups,
@@ -299,7 +299,7 @@ impl<M: Machine, T: Real> MachineSweeps<M, T> {
                         gas,
                         shape,
                     },
-                )
+                )?)
             }
         }
     }

@@ -31,7 +31,9 @@ pub(super) fn check(case: &Case, config: &Config, on_cpu: bool) -> Result<()> {
     };
     // The factors are counted part by part, which takes long where not even the fields fit.
     check(needed)?;
-    check(needed.saturating_add(Correction::bytes(case, config.closure)))
+    Ok(check(
+        needed.saturating_add(Correction::bytes(case, config.closure)),
+    )?)
 }
 
 fn needed(case: &Case, depth: u64, nodes: u64, [nx, ny]: [u64; 2], on_cpu: bool) -> u64 {

@@ -95,7 +95,7 @@ impl<M: Machine> Correction<M> {
             shape: self.shape,
             blocks: self.blocks,
         };
-        machine.launch(grid, weights)
+        Ok(machine.launch(grid, weights)?)
     }
 
     /// The rest, after [`prepare`](Self::prepare).
@@ -169,7 +169,7 @@ impl<M: Machine> Correction<M> {
             blocks: self.items,
             threads: REDUCE_THREADS,
         };
-        machine.launch(grid, conserve)
+        Ok(machine.launch(grid, conserve)?)
     }
 }
 

@@ -69,13 +69,14 @@ impl<M: Machine, T: Real> Direct<M, T> {
                 warps: 1,
             };
             let words = (2 * shape.plane_words() + n32 * n32) as usize;
-            return Err(crate::Error::Memory {
+            let error = rarefy_simt::Error::Memory {
                 what: format!("the direct method on a grid of {n}^3 in {}", T::NAME),
                 memory: "shared memory of a block",
                 needed: (words * size_of::<T>()) as u64,
                 available: limits.shared_bytes_per_block as u64,
                 remedy: "use the fast method, a coarser grid or f32".into(),
-            });
+            };
+            return Err(error.into());
         };
         let parts = tasks.tasks.len() * n * n;
         let tables = size_of_val(&lists.offsets[..]) + lists.entries.len() * (4 + size_of::<T>());
@@ -125,7 +126,7 @@ impl<M: Machine, T: Real> Direct<M, T> {
             },
         )?;
         let n = self.shape.n;
-        machine.launch(
+        Ok(machine.launch(
             Grid::per_item((n * n * n) as usize, CELL_THREADS),
             kernels::collect {
                 buffer: &self.parts,
@@ -133,7 +134,7 @@ impl<M: Machine, T: Real> Direct<M, T> {
                 out: gain,
                 plane: n * n,
             },
-        )
+        )?)
     }
 }
 

@@ -228,7 +228,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
                 },
             )?;
         }
-        machine.launch(
+        Ok(machine.launch(
             Grid {
                 blocks: items * n * n,
                 threads: self.plan.shape.gather_xy_threads(self.run),
@@ -241,7 +241,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
                 shape: self.plan.shape,
                 run: self.run,
             },
-        )
+        )?)
     }
 }
 

@@ -127,7 +127,7 @@ impl<M: Machine, T: Real> Sum<M, T> {
                 n,
             },
         )?;
-        machine.launch(
+        Ok(machine.launch(
             Grid::per_item((items * n * n * n) as usize, CELL_THREADS),
             kernels::collect {
                 buffer: &self.parts,
@@ -135,7 +135,7 @@ impl<M: Machine, T: Real> Sum<M, T> {
                 out: frequency,
                 plane: n * n,
             },
-        )
+        )?)
     }
 }
 
@@ -202,7 +202,7 @@ impl<M: Machine> Convolution<M> {
             },
         )?;
         let groups = (shape.half() * shape.n).div_ceil(shape.columns);
-        machine.launch(
+        Ok(machine.launch(
             Grid {
                 blocks: items * groups,
                 threads: (shape.half() * shape.columns)
@@ -218,7 +218,7 @@ impl<M: Machine> Convolution<M> {
                 frequency,
                 shape,
             },
-        )
+        )?)
     }
 }
 

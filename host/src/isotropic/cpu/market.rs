@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Operator, Sums, parts_for, split, sum_of_parts};
+use super::operator::{Operator, Sums, parts_for, split, sum_of_parts};
 use crate::isotropic::moments::Sum;
 use crate::isotropic::reference::{empty, saving_range};
 use crate::isotropic::{Rates, Weights};

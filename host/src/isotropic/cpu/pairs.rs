@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 use rarefy_kernels::Real;
 
-use super::{Operator, Sums, Unmoved, finish, parts_for, split, sum_of_parts};
+use super::operator::{Operator, Sums, Unmoved, finish, parts_for, split, sum_of_parts};
 use crate::isotropic::Rates;
 use crate::isotropic::coefficients::Coefficients;
 use crate::isotropic::tables::{Jump, JumpRows, row_start};

@@ -4,7 +4,7 @@
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 
-use super::{Operator, Sums, finish, parts_for, split, sum_of_parts};
+use super::operator::{Operator, Sums, finish, parts_for, split, sum_of_parts};
 use crate::isotropic::Rates;
 use crate::isotropic::coefficients::isotropic;
 use crate::isotropic::tables::folded;

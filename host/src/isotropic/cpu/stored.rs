@@ -3,7 +3,7 @@
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 
-use super::{Operator, Sums, Unmoved, finish, parts_for, split, sum_of_parts};
+use super::operator::{Operator, Sums, Unmoved, finish, parts_for, split, sum_of_parts};
 use crate::isotropic::coefficients::reachable;
 use crate::isotropic::tables::{CompactTable, FullTable, TILE, folded};
 use crate::isotropic::{Rates, reference};

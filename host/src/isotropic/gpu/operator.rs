@@ -393,7 +393,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                 table,
                 starts,
                 more,
-            } => (0..states).try_for_each(|state| {
+            } => Ok((0..states).try_for_each(|state| {
                 machine.launch(
                     Grid {
                         blocks: cells,
@@ -410,7 +410,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                         detailed: 0,
                     },
                 )
-            }),
+            })?),
             Form::Compact {
                 table,
                 starts,
@@ -461,7 +461,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                 weights,
                 norms,
                 shared,
-            } => (0..states).try_for_each(|state| {
+            } => Ok((0..states).try_for_each(|state| {
                 let base = state * pitch;
                 machine.launch(
                     Self::per_warp(2 * cells - 1),
@@ -484,7 +484,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                         base,
                     },
                 )
-            }),
+            })?),
             Form::Saving { shape, shares } => {
                 machine.launch(
                     Grid {
@@ -497,7 +497,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                         shape: *shape,
                     },
                 )?;
-                machine.launch(
+                Ok(machine.launch(
                     Grid {
                         blocks: cells.div_ceil(WARP) * states,
                         threads: COLLECT_THREADS,
@@ -508,7 +508,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                         flux: &mut self.rise,
                         shape: *shape,
                     },
-                )
+                )?)
             }
         }
     }
@@ -557,7 +557,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                         what: quantity::RISE,
                     },
                 )?;
-                machine.launch(
+                Ok(machine.launch(
                     all_cells,
                     kernels::collect_tiles {
                         rise,
@@ -566,13 +566,13 @@ impl<M: Machine, T: Real> Operator<M, T> {
                         shape,
                         plus: 1,
                     },
-                )
+                )?)
             }
             Form::Full {
                 table,
                 starts,
                 more,
-            } => (0..states).try_for_each(|state| {
+            } => Ok((0..states).try_for_each(|state| {
                 machine.launch(
                     Grid {
                         blocks: cells,
@@ -598,7 +598,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                         base: state * pitch,
                     },
                 )
-            }),
+            })?),
             Form::Compact {
                 table,
                 starts,
@@ -646,7 +646,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                 gather(machine, partners, work, frequency, cells, base, 1)
             }),
             // Each agent meets each other one at unit rate: the sum to the top from the first cell on.
-            Form::Splitting { .. } | Form::Saving { .. } => machine.launch(
+            Form::Splitting { .. } | Form::Saving { .. } => Ok(machine.launch(
                 all_cells,
                 kernels::count_agents {
                     above,
@@ -655,7 +655,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                     pitch,
                     states,
                 },
-            ),
+            )?),
         }
     }
 
@@ -732,7 +732,7 @@ fn gather<M: Machine, T: Real>(
     base: u32,
     weighted: u32,
 ) -> Result<()> {
-    machine.launch(
+    Ok(machine.launch(
         Grid::per_item(cells as usize * WARP as usize, ITEM_THREADS),
         kernels::gather_partners {
             flows,
@@ -742,7 +742,7 @@ fn gather<M: Machine, T: Real>(
             base,
             weighted,
         },
-    )
+    )?)
 }
 
 /// The coefficients of jumps in tiles of 32 values of d: rows of m, d along the lanes, zeros where m + d is beyond the grid.

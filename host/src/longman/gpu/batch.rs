@@ -280,7 +280,7 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
         let machine = self.machine;
         macro_rules! kernel {
             ($grid:ident, $a:ident, $kernel:ident) => {
-                machine.launch(
+                Ok(machine.launch(
                     $grid,
                     kernels::decide::$kernel {
                         head: $a.head,
@@ -294,7 +294,7 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
                         codes: $a.codes,
                         rule: $a.rule,
                     },
-                )
+                )?)
             };
         }
         let program = match amplitude {
@@ -435,7 +435,7 @@ impl<M: Machine, T: Real> Buffers<M, T> {
         machine.write(&mut self.frequencies, &self.host[0])?;
         let places = self.host_parameters.chunks_mut(frequencies.len());
         places.zip(columns).for_each(|(to, from)| round(to, from));
-        machine.write(&mut self.parameters, &self.host_parameters)
+        Ok(machine.write(&mut self.parameters, &self.host_parameters)?)
     }
 
     /// Reads the verdicts. A frequency that is none is undecided, whatever the kernel made of it.
@@ -543,7 +543,7 @@ macro_rules! interpret {
                 a: Arguments<'_, M, Self>,
                 program: &Interpreted<M, Self>,
             ) -> Result<()> {
-                machine.launch(
+                Ok(machine.launch(
                     grid,
                     kernels::decide::$kernel {
                         head: a.head,
@@ -560,7 +560,7 @@ macro_rules! interpret {
                         rule: a.rule,
                         shape: program.shape,
                     },
-                )
+                )?)
             }
         }
     };

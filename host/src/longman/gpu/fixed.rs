@@ -152,7 +152,7 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
         };
         macro_rules! launch {
             ($kernel:ident) => {
-                machine.launch(
+                Ok(machine.launch(
                     grid,
                     kernels::$kernel {
                         frequencies: &self.frequencies,
@@ -162,7 +162,7 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
                         columns: &mut self.columns,
                         rule,
                     },
-                )
+                )?)
             };
         }
         match (form, functions) {
@@ -179,7 +179,7 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
     /// Other numbers of parameters than integrals; a fault of the device.
     pub fn set_parameters(&mut self, machine: &M, lambda: &[T], omega: &[T]) -> Result<()> {
         machine.write(&mut self.frequencies, omega)?;
-        machine.write(&mut self.parameters, lambda)
+        Ok(machine.write(&mut self.parameters, lambda)?)
     }
 
     /// Copies the integrals of the last launch to a slice of the same length.
@@ -187,7 +187,7 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
     /// # Errors
     /// A slice of another length; a fault of the device.
     pub fn read_values(&self, machine: &M, values: &mut [T]) -> Result<()> {
-        machine.read(&self.values, values)
+        Ok(machine.read(&self.values, values)?)
     }
 
     /// The integrals of the last launch.

@@ -3,10 +3,12 @@
 //! A column takes 128 bits. What is added to it is below 10^9 (a limb of a number), below 10^18 (a product of two limbs) or below
 //! 2^96 (a column sum of another accumulator), so at least 2^31 terms fit, and 1.7e20 terms of the first two kinds.
 
-use super::super::integer::{DIGITS, RADIX};
+use std::ops::Mul;
+
 use super::Decimal;
 use crate::error::Result;
 use crate::memory_plan::check_host;
+use crate::signed_digit::limb::{DIGITS, RADIX};
 
 /// Columns for which no one asks whether there is memory.
 const UNCHECKED: u64 = 1 << 16;
@@ -161,6 +163,32 @@ impl From<Vec<i128>> for Columns {
     /// Columns from the position 0 on.
     fn from(columns: Vec<i128>) -> Self {
         Self { base: 0, columns }
+    }
+}
+
+impl Decimal {
+    /// The sum, exactly.
+    ///
+    /// # Errors
+    /// Exponents so far apart that the digits do not fit into memory.
+    pub fn plus(&self, other: &Self) -> Result<Self> {
+        let mut columns = Columns::default();
+        columns.add(self)?;
+        columns.add(other)?;
+        Ok(columns.into_decimal())
+    }
+}
+
+impl Mul for &Decimal {
+    type Output = Decimal;
+
+    fn mul(self, other: Self) -> Decimal {
+        let mut columns = Columns::new(
+            self.scale() + other.scale(),
+            self.limbs().len() + other.limbs().len(),
+        );
+        columns.deposit_product(self, other);
+        columns.into_decimal()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Division by a whole number: the one operation here whose result may need a rounding.
 
-use super::super::integer::{DIGITS, RADIX};
 use super::Decimal;
+use crate::signed_digit::limb::{DIGITS, RADIX};
 
 /// Limbs below the leading one that decide how a quotient is rounded to a float; one that is not zero follows if anything is left.
 const DECIDING: i64 = 100;

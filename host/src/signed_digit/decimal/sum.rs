@@ -1,21 +1,21 @@
 //! Sums and dot products of decimal numbers, from memory and from text.
 
-use memchr::memchr;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::super::integer::{DIGITS, Integers, Resident, TextLines};
-use super::super::radix10;
-use super::text::{Fault, parse};
+use super::text::{Refusal, numbers, parse};
 use super::{Columns, Decimal};
 use crate::backend::Resolved;
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
 use crate::machine::Machine;
+use crate::signed_digit::integer::{Integers, Resident, TextLines};
+use crate::signed_digit::limb::{DIGITS, same_length};
+use crate::signed_digit::lines::{cut, lines, tasks};
+use crate::signed_digit::radix10;
 
-/// Numbers, or bytes of text, that one task sums.
+/// Numbers that one task sums.
 const TASK: usize = 1 << 10;
-const TASK_BYTES: usize = 1 << 18;
 /// Bytes of a text, or of a matrix, that are on a machine at a time.
 const CHUNK: usize = 1 << 28;
 
@@ -234,90 +234,6 @@ pub fn dot_text(x: &[u8], y: &[u8], backend: &Resolved) -> Result<Total> {
         value: dot(&x, &y, backend)?,
         count: x.len() as u64,
     })
-}
-
-/// The numbers of a text with one number a line.
-pub(crate) fn numbers(text: &[u8]) -> Result<Vec<Decimal>> {
-    let parts: std::result::Result<Vec<Vec<_>>, _> = tasks(text)
-        .into_par_iter()
-        .map(|task| lines(task).map(parse).collect())
-        .collect();
-    match parts {
-        Ok(parts) => Ok(parts.into_iter().flatten().collect()),
-        Err(fault) => Err(Refusal::Text(fault).in_text(text)),
-    }
-}
-
-/// Refuses vectors of different lengths.
-pub(crate) fn same_length(x: usize, y: usize) -> Result<()> {
-    if x == y {
-        return Ok(());
-    }
-    Err(Error::input(format!(
-        "a dot product needs two vectors of one length; the first has {x} numbers, the second {y}"
-    )))
-}
-
-/// Why a task of many could not go on.
-enum Refusal {
-    /// A line is no number; which one, the whole text tells.
-    Text(Fault),
-    Library(Error),
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        Self::Library(error)
-    }
-}
-
-impl Refusal {
-    /// The error, with the first line that is no number.
-    fn in_text(self, text: &[u8]) -> Error {
-        let fault = match self {
-            Self::Library(error) => return error,
-            Self::Text(fault) => fault,
-        };
-        for (i, line) in text.split(|&c| c == b'\n').enumerate() {
-            if !line.trim_ascii().is_empty()
-                && let Err(fault) = parse(line)
-            {
-                return fault.error(line, Some(i + 1));
-            }
-        }
-        fault.error(b"", None)
-    }
-}
-
-/// Cuts a text into parts for many tasks.
-pub(crate) fn tasks(text: &[u8]) -> Vec<&[u8]> {
-    cut(text, TASK_BYTES)
-}
-
-/// Cuts a text into parts that end with a line's end, of about `bytes` each.
-fn cut(text: &[u8], bytes: usize) -> Vec<&[u8]> {
-    let mut parts = Vec::with_capacity(text.len() / bytes + 1);
-    let mut rest = text;
-    while rest.len() > bytes {
-        let end = memchr(b'\n', &rest[bytes..]).map_or(rest.len(), |end| bytes + end + 1);
-        let (part, after) = rest.split_at(end);
-        parts.push(part);
-        rest = after;
-    }
-    parts.push(rest);
-    parts
-}
-
-/// The lines of a text that are not blank.
-pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = Some(text);
-    std::iter::from_fn(move || {
-        let text = rest?;
-        let end = memchr(b'\n', text);
-        rest = end.map(|end| &text[end + 1..]);
-        Some(&text[..end.unwrap_or(text.len())])
-    })
-    .filter(|line| !line.trim_ascii().is_empty())
 }
 
 #[cfg(test)]

@@ -3,9 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::super::integer::{DIGITS, leading_digits, limb_of};
+use rayon::prelude::*;
+
 use super::Decimal;
 use crate::error::{Error, Result};
+use crate::signed_digit::limb::{DIGITS, leading_digits, limb_of};
+use crate::signed_digit::lines::{lines, tasks};
 
 /// Largest magnitude of an exponent that is read.
 pub const MAX_EXPONENT: i64 = 1_000_000_000_000_000;
@@ -177,6 +180,49 @@ impl fmt::Display for Decimal {
             digits.insert(digits.len() - fraction, '.');
         }
         f.pad_integral(!self.is_negative(), "", &digits)
+    }
+}
+
+/// The numbers of a text with one number a line.
+pub(crate) fn numbers(text: &[u8]) -> Result<Vec<Decimal>> {
+    let parts: std::result::Result<Vec<Vec<_>>, _> = tasks(text)
+        .into_par_iter()
+        .map(|task| lines(task).map(parse).collect())
+        .collect();
+    match parts {
+        Ok(parts) => Ok(parts.into_iter().flatten().collect()),
+        Err(fault) => Err(Refusal::Text(fault).in_text(text)),
+    }
+}
+
+/// Why a task of many could not go on.
+pub(super) enum Refusal {
+    /// A line is no number; which one, the whole text tells.
+    Text(Fault),
+    Library(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl Refusal {
+    /// The error, with the first line that is no number.
+    pub(super) fn in_text(self, text: &[u8]) -> Error {
+        let fault = match self {
+            Self::Library(error) => return error,
+            Self::Text(fault) => fault,
+        };
+        for (i, line) in text.split(|&c| c == b'\n').enumerate() {
+            if !line.trim_ascii().is_empty()
+                && let Err(fault) = parse(line)
+            {
+                return fault.error(line, Some(i + 1));
+            }
+        }
+        fault.error(b"", None)
     }
 }
 

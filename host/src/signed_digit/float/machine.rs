@@ -61,9 +61,9 @@ macro_rules! launch {
                 result: &mut M::Buffer<u64>,
             ) -> Result<()> {
                 if magnitudes {
-                    machine.launch(grid, kernels::$magnitudes { x, result })
+                    Ok(machine.launch(grid, kernels::$magnitudes { x, result })?)
                 } else {
-                    machine.launch(grid, kernels::$sum { x, result })
+                    Ok(machine.launch(grid, kernels::$sum { x, result })?)
                 }
             }
 
@@ -74,7 +74,7 @@ macro_rules! launch {
                 y: &M::Buffer<Self>,
                 result: &mut M::Buffer<u64>,
             ) -> Result<()> {
-                machine.launch(grid, kernels::$dot { x, y, result })
+                Ok(machine.launch(grid, kernels::$dot { x, y, result })?)
             }
         }
     };

@@ -8,7 +8,7 @@ use std::ops::Range;
 use rarefy_kernels::signed_digit::packed::UNITS;
 use rayon::prelude::*;
 
-use super::Integers;
+use super::matrix::Integers;
 
 /// Limbs that one task sums: half a megabyte, so that the columns stay in the nearest cache and tasks are many.
 const TASK: usize = 1 << 17;

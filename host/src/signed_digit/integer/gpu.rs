@@ -8,11 +8,13 @@ use rarefy_kernels::signed_digit::packed::{
     SHORT_THREADS, SHORT_WIDTH, UNITS,
 };
 
-use super::{DIGITS, Integers};
+use super::matrix::Integers;
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::bytes_of;
-use crate::signed_digit::decimal::{Columns, Decimal, lines, same_length, tasks};
+use crate::signed_digit::decimal::{Columns, Decimal};
+use crate::signed_digit::limb::{DIGITS, same_length};
+use crate::signed_digit::lines::{lines, tasks};
 use rayon::prelude::*;
 
 /// Bytes of a matrix that are on the machine at a time.
@@ -108,10 +110,10 @@ fn dot_blocks<M: Machine>(machine: &M) -> Result<u32> {
 }
 
 fn clear<M: Machine>(machine: &M, columns: &mut M::Buffer<u64>, len: usize) -> Result<()> {
-    machine.launch(
+    Ok(machine.launch(
         Grid::per_item(len, THREADS),
         kernels::clear_columns { columns },
-    )
+    )?)
 }
 
 /// Integers in the memory of a machine, to be summed without another copy.
@@ -224,7 +226,7 @@ impl<M: Machine> Resident<M> {
         if self.deal.quads == 0 {
             return Ok(());
         }
-        machine.launch(
+        Ok(machine.launch(
             Grid {
                 blocks: self.blocks,
                 threads: self.deal.threads(),
@@ -234,7 +236,7 @@ impl<M: Machine> Resident<M> {
                 columns: &mut self.columns,
                 deal: self.deal,
             },
-        )
+        )?)
     }
 
     /// The sum.
@@ -318,7 +320,7 @@ impl<M: Machine> ResidentPair<M> {
         if self.width == SHORT_WIDTH {
             // Two pairs a step have this many units in the fullest column.
             let units = 2 * (SHORT_WIDTH + if self.balanced { 0 } else { 2 });
-            return machine.launch(
+            return Ok(machine.launch(
                 Grid {
                     blocks: blocks(self.pairs.div_ceil(2 * u64::from(SHORT_THREADS)), 1),
                     threads: SHORT_THREADS,
@@ -330,11 +332,11 @@ impl<M: Machine> ResidentPair<M> {
                     pairs: self.pairs,
                     run: UNITS / units,
                 },
-            );
+            )?);
         }
         let shape = LongShape::new(self.pairs, self.width / 4);
         let side = 32 / shape.lanes() * (LONG_THREADS / 32);
-        machine.launch(
+        Ok(machine.launch(
             Grid {
                 blocks: blocks(self.pairs.div_ceil(u64::from(side)), shape.tiles),
                 threads: LONG_THREADS,
@@ -345,7 +347,7 @@ impl<M: Machine> ResidentPair<M> {
                 parts: &mut self.parts,
                 shape,
             },
-        )
+        )?)
     }
 
     /// The dot product.

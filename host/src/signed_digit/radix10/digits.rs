@@ -276,21 +276,6 @@ impl SignedDigits {
         }
     }
 
-    /// The product: partial products (eq. 16) by columns, then the second method.
-    ///
-    /// # Errors
-    /// Numbers of different digit sets.
-    pub fn times(&self, other: &Self) -> Result<Self> {
-        if self.set != other.set {
-            return Err(Error::input(
-                "numbers of different sets of digits cannot be multiplied",
-            ));
-        }
-        let mut columns = vec![0; self.digits.len() + other.digits.len()];
-        super::partial_products(&self.digits, &other.digits, &mut columns);
-        Ok(super::rows_of(self.set, &columns, super::Rows::PerPlace))
-    }
-
     /// -1, 0 or 1: the sign of the leading digit, because the tail is less than one unit of it.
     pub fn sign(&self) -> i32 {
         self.digits

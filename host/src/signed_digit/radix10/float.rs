@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::digits::{decimal_of, ordinary_digits};
-use super::{DigitSet, Method, Rows, SignedDigits, check_budget, sum};
+use super::{DigitSet, Method, Rows, SignedDigits, sum};
 use crate::backend::Resolved;
 use crate::error::{Error, Result};
 use crate::signed_digit::decimal::{Decimal, MAX_EXPONENT};
+use crate::signed_digit::limb::check_budget;
 
 /// \[digits, exponent\]: the value is digits 10^exponent, exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -5,10 +5,12 @@ use std::fmt;
 use rarefy_kernels::signed_digit::packed::clear_columns;
 use rarefy_kernels::signed_digit::radix10::{self as kernels, CHAIN_THREADS, DIGIT_THREADS};
 
-use super::{DigitSet, Method, Rows, SignedDigits, width};
+use super::digits::{DigitSet, SignedDigits};
+use super::rows::{Method, Rows, width};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{check_device, check_shared};
+use crate::signed_digit::limb::same_length;
 
 /// Blocks of the column kernels that one multiprocessor is given.
 const BLOCKS: u32 = 16;
@@ -196,7 +198,7 @@ impl<M: Machine> ResidentVectors<M> {
     /// # Errors
     /// Where they are of different lengths, or do not fit.
     pub fn new(machine: &M, x: &[SignedDigits], y: &[SignedDigits]) -> Result<Self> {
-        crate::signed_digit::decimal::same_length(x.len(), y.len())?;
+        same_length(x.len(), y.len())?;
         let widths = [width(x).max(1), width(y).max(1)];
         Self::from_matrices(
             machine,
@@ -223,7 +225,7 @@ impl<M: Machine> ResidentVectors<M> {
                 y.len()
             )));
         }
-        crate::signed_digit::decimal::same_length(x.len() / x_width, y.len() / y_width)?;
+        same_length(x.len() / x_width, y.len() / y_width)?;
         let pairs = x.len() / x_width;
         check_device(
             &machine.limits()?,
@@ -321,12 +323,12 @@ impl<M: Machine> Columns<M> {
     }
 
     fn clear(&mut self, machine: &M) -> Result<()> {
-        machine.launch(
+        Ok(machine.launch(
             Grid::per_item(self.count, DIGIT_THREADS),
             clear_columns {
                 columns: &mut self.sums,
             },
-        )
+        )?)
     }
 
     /// The first method over rows of digits.
@@ -389,7 +391,7 @@ fn chain<M: Machine>(
     sum_width: usize,
 ) -> Result<()> {
     let threads = (sum_width as u32).next_multiple_of(32).min(CHAIN_THREADS);
-    machine.launch(
+    Ok(machine.launch(
         Grid::one_block(threads),
         kernels::sum_one_by_one {
             numbers,
@@ -398,5 +400,5 @@ fn chain<M: Machine>(
             width,
             sum_width: sum_width as u32,
         },
-    )
+    )?)
 }

@@ -3,23 +3,10 @@
 //! A negative term is added as the complement of its bits plus 1 at the lowest bit of the lowest digit: one exclusive or a word, where a
 //! negation would carry through all of them.
 
-use super::row::{Notes, Row};
+use super::row::{Layout, Notes, Row};
 use crate::math::{funnel_left, wide_product};
 use crate::memory::Element;
 use crate::simt::Simt;
-
-/// How a row of digits stands for a number: `sum of d_k 2^(digit_bits k + unit)`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// Digits of a row.
-    pub digits: u32,
-    /// Bits by which the weight of a digit exceeds that of the digit below.
-    pub digit_bits: u32,
-    /// Exponent of the lowest digit's lowest bit.
-    pub unit: i32,
-    /// Terms that a row takes before it must carry.
-    pub most_deposits: u32,
-}
 
 /// A number that a thread can add to its row, alone or as a product of two.
 pub(super) trait Term: Element {

@@ -1,7 +1,7 @@
 //! Exact dot products.
 
-use super::deposit::{Layout, Term};
-use super::row::{Notes, Row};
+use super::deposit::Term;
+use super::row::{Layout, Notes, Row};
 use super::sum::run_index;
 use crate::kernel;
 use crate::memory::{In, InOut, Shared};

@@ -1,9 +1,21 @@
 //! A thread's row of digits in shared memory.
 
-use super::deposit::Layout;
 use super::flag;
 use crate::memory::{InOut, Shared};
 use crate::simt::Simt;
+
+/// How a row of digits stands for a number: `sum of d_k 2^(digit_bits k + unit)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Digits of a row.
+    pub digits: u32,
+    /// Bits by which the weight of a digit exceeds that of the digit below.
+    pub digit_bits: u32,
+    /// Exponent of the lowest digit's lowest bit.
+    pub unit: i32,
+    /// Terms that a row takes before it must carry.
+    pub most_deposits: u32,
+}
 
 /// The digits of all threads of a block, digit k of thread c at k `THREADS` + c; this thread's are a column.
 ///

@@ -1,7 +1,7 @@
 //! Exact sums.
 
-use super::deposit::{Layout, Term};
-use super::row::{Notes, Row};
+use super::deposit::Term;
+use super::row::{Layout, Notes, Row};
 use crate::kernel;
 use crate::memory::{In, InOut, Shared};
 use crate::simt::Simt;

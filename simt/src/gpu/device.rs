@@ -1,0 +1,621 @@
+//! The machine: buffers, copies, launches in the order of the calls.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::{self, ThreadId};
+
+use crate::{DeviceMemory, Region};
+use cudarc::driver::{result, sys};
+
+use super::aside::Aside;
+use super::driver::{self, CudaVersion, Driven, driver_error, guard};
+use super::modules::{Function, Loader};
+use super::ptx::{self, LEAST_CAPABILITY, PtxModule, capability_text};
+use super::staging::Staging;
+use crate::error::{Error, Result};
+use crate::machine::{Element, Grid};
+use crate::memory_plan::{Memory, check_memory};
+
+/// The environment variable that picks a device.
+const DEVICE_VARIABLE: &str = "RAREFY_DEVICE";
+
+/// What does not change about a device.
+#[derive(Clone, Debug)]
+pub(super) struct Properties {
+    pub(super) ordinal: u32,
+    pub(super) name: String,
+    /// Ten times the major number plus the minor.
+    pub(super) capability: u32,
+    pub(super) total_bytes: u64,
+    pub(super) multiprocessors: u32,
+    pub(super) shared_per_block: usize,
+    pub(super) shared_per_multiprocessor: usize,
+}
+
+impl Properties {
+    /// Asks the driver, which [`driver::usable`] has found, about one of its devices.
+    pub(super) fn of(ordinal: u32) -> Result<Self> {
+        use sys::CUdevice_attribute_enum as Attribute;
+        let action = "asking for the properties of a device";
+        let device = device_handle(ordinal)?;
+        let attribute = |attribute| -> Result<u32> {
+            // SAFETY: the device was returned by the driver.
+            let value =
+                unsafe { result::device::get_attribute(device, attribute) }.during(action)?;
+            Ok(u32::try_from(value).unwrap_or(0))
+        };
+        Ok(Self {
+            ordinal,
+            name: result::device::get_name(device).during(action)?,
+            capability: 10 * attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?
+                + attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+            // SAFETY: the device was returned by the driver.
+            total_bytes: unsafe { result::device::total_mem(device) }.during(action)? as u64,
+            multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            shared_per_block: attribute(
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+            )? as usize,
+            shared_per_multiprocessor: attribute(
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+            )? as usize,
+        })
+    }
+
+    pub(super) fn is_supported(&self) -> bool {
+        self.capability >= LEAST_CAPABILITY
+    }
+
+    fn unsupported_text(&self) -> String {
+        format!(
+            "device {} ({}) has compute capability {}, and rarefy needs {} or later",
+            self.ordinal,
+            self.name,
+            capability_text(self.capability),
+            capability_text(LEAST_CAPABILITY)
+        )
+    }
+}
+
+fn device_handle(ordinal: u32) -> Result<sys::CUdevice> {
+    result::device::get(i32::try_from(ordinal).unwrap_or(i32::MAX))
+        .during_with(|| format!("opening device {ordinal}"))
+}
+
+/// A CUDA device with a stream of its own.
+///
+/// A handle that is cheap to clone; clones share the stream, the loaded kernels and the buffers. Launches and copies
+/// take effect in the order of the calls, also when they come from several threads. A device opened a second
+/// time has another stream, and neither takes the other's buffers.
+///
+/// ```no_run
+/// use rarefy_simt::gpu::Device;
+/// use rarefy_simt::machine::Machine;
+///
+/// let device = Device::open(&[])?; // no kernels
+/// let buffer = device.upload(&[1.0_f32, 2.0, 3.0])?;
+/// let mut back = [0.0; 3];
+/// device.read(&buffer, &mut back)?;
+/// assert_eq!(back, [1.0, 2.0, 3.0]);
+/// # Ok::<(), rarefy_simt::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Device {
+    pub(super) inner: Arc<Inner>,
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device")
+            .field("properties", &self.inner.properties)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the clones of a [`Device`] share.
+pub(super) struct Inner {
+    device: sys::CUdevice,
+    pub(super) context: sys::CUcontext,
+    pub(super) stream: sys::CUstream,
+    pub(super) aside: Aside,
+    pub(super) properties: Properties,
+    version: CudaVersion,
+    /// Every call that reaches the stream holds this lock, so that the order of the calls is the order of the work.
+    ///
+    /// Nothing that may be the last owner of an [`Allocation`] is dropped while it is held.
+    state: Mutex<State>,
+}
+
+// SAFETY: the driver's handles may be used from any thread whose current context is the right one, which `Inner::lock`
+// sees to; calls on the stream are serialised by the lock.
+unsafe impl Send for Inner {}
+// SAFETY: as above.
+unsafe impl Sync for Inner {}
+
+/// What changes while a device works.
+pub(super) struct State {
+    pub(super) loader: Loader,
+    /// Live allocations by their address: what a launch may use and what a graph must keep.
+    pub(super) allocations: BTreeMap<u64, Weak<Allocation>>,
+    /// A graph is being recorded.
+    pub(super) recording: Option<Recording>,
+    /// The thread whose launches run beside the stream.
+    pub(super) beside: Option<ThreadId>,
+    /// Memory to free when the recording ends.
+    pub(super) deferred: Vec<u64>,
+    /// The kernel launched last, for errors that show later.
+    pub(super) last_entry: Option<&'static str>,
+    /// Page-locked memory for large copies, from the first one on.
+    pub(super) staging: Option<Staging>,
+}
+
+/// A graph being recorded.
+pub(super) struct Recording {
+    thread: ThreadId,
+    /// Memory that the launches use.
+    pub(super) kept: Vec<Arc<Allocation>>,
+}
+
+impl Recording {
+    pub(super) fn new() -> Self {
+        Self {
+            thread: thread::current().id(),
+            kept: Vec::new(),
+        }
+    }
+}
+
+impl State {
+    /// Refuses what a graph cannot hold.
+    pub(super) fn refuse_in_recording(&self, action: &str) -> Result<()> {
+        if self.is_beside() {
+            return Err(Error::Driver {
+                action: action.to_owned(),
+                reason: "what runs alongside other work can launch kernels only; do this before or after".to_owned(),
+            });
+        }
+        match self.recording {
+            None => Ok(()),
+            Some(_) => Err(Error::Driver {
+                action: action.to_owned(),
+                reason: "a graph is being recorded, which can hold launches and copies on the device only; do this before or after Device::capture"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    /// Whether this thread's launches run beside the stream.
+    pub(super) fn is_beside(&self) -> bool {
+        self.beside == Some(thread::current().id())
+    }
+
+    /// What to call the work whose failure a later call reports.
+    pub(super) fn waiting_text(&self) -> String {
+        match self.last_entry {
+            Some(entry) => format!("waiting for the device (kernel launched last: `{entry}`)"),
+            None => "waiting for the device".to_owned(),
+        }
+    }
+}
+
+impl Inner {
+    /// Takes the lock and makes the device's context the calling thread's.
+    pub(super) fn lock(&self) -> Result<MutexGuard<'_, State>> {
+        let state = self.lock_for_cleaning();
+        // SAFETY: the context is retained as long as `self` lives.
+        unsafe { result::ctx::set_current(self.context) }.during("switching to the device")?;
+        match &state.recording {
+            Some(recording) if recording.thread != thread::current().id() => Err(Error::Driver {
+                action: "using the device".to_owned(),
+                reason: "another thread is recording a graph on it; open a device of its own for each thread"
+                    .to_owned(),
+            }),
+            _ => Ok(state),
+        }
+    }
+
+    /// The lock alone, for destructors, which must work whatever the state is.
+    pub(super) fn lock_for_cleaning(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the device's context the calling thread's, for destructors.
+    pub(super) fn bind_for_cleaning(&self) {
+        // An error here shows again in the call that follows, whose own error is of no use to a destructor.
+        // SAFETY: the context is retained as long as `self` lives.
+        let _ = unsafe { result::ctx::set_current(self.context) };
+    }
+
+    /// Where the calling thread's launches go.
+    pub(super) fn stream_of(&self, state: &State) -> sys::CUstream {
+        if state.is_beside() {
+            self.aside.stream
+        } else {
+            self.stream
+        }
+    }
+
+    pub(super) fn wait(&self, state: &State) -> Result<()> {
+        // SAFETY: the stream lives as long as `self`.
+        unsafe { result::stream::synchronize(self.stream) }.during_with(|| state.waiting_text())
+    }
+
+    /// Frees memory once the work that uses it is done. The context is current, and no graph is being recorded.
+    pub(super) fn free(&self, address: u64) {
+        // Errors of earlier work show in the calls that report them; a destructor has nobody to tell.
+        // SAFETY: the stream lives as long as `self`; the address was allocated by this device, and its last owner
+        // is gone.
+        unsafe {
+            let _ = result::stream::synchronize(self.stream);
+            let _ = result::stream::synchronize(self.aside.stream);
+            let _ = result::free_sync(address);
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.bind_for_cleaning();
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: buffers, events and graphs hold an `Arc` of this, so none is left; stream and context were
+        // made by `open_with` and are released here once.
+        unsafe {
+            let _ = result::stream::synchronize(self.stream);
+            state.staging = None;
+            state.loader.unload();
+            self.aside.destroy();
+            let _ = result::stream::destroy(self.stream);
+            let _ = result::primary_ctx::release(self.device);
+        }
+    }
+}
+
+/// Memory on a device, freed when the last buffer or graph that uses it is gone.
+pub(super) struct Allocation {
+    pub(super) address: u64,
+    pub(super) inner: Arc<Inner>,
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        let mut state = self.inner.lock_for_cleaning();
+        state.allocations.remove(&self.address);
+        if state.recording.is_some() {
+            state.deferred.push(self.address);
+        } else {
+            self.inner.bind_for_cleaning();
+            self.inner.free(self.address);
+        }
+    }
+}
+
+/// Elements in a device's memory. Freed, after the work that uses it, when dropped.
+pub struct DeviceBuffer<T> {
+    pub(super) allocation: Arc<Allocation>,
+    pub(super) len: usize,
+    pub(super) elements: PhantomData<T>,
+}
+
+impl<T> DeviceBuffer<T> {
+    /// Elements in the buffer.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes that the elements take.
+    pub fn bytes(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+}
+
+impl<T> fmt::Debug for DeviceBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeviceBuffer")
+            .field("address", &format_args!("{:#x}", self.allocation.address))
+            .field("len", &self.len)
+            .finish()
+    }
+}
+
+/// The ordinal in `RAREFY_DEVICE`, if that is set.
+fn ordinal_from_environment() -> Result<Option<u32>> {
+    match std::env::var(DEVICE_VARIABLE) {
+        Ok(text) if text.trim().is_empty() => Ok(None),
+        Ok(text) => text.trim().parse().map(Some).map_err(|_| {
+            Error::input(format!(
+                "{DEVICE_VARIABLE}={text} is no device; give its number in the list of `rarefy doctor`, such as 0"
+            ))
+        }),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(std::env::VarError::NotUnicode(_)) => Err(Error::input(format!(
+            "{DEVICE_VARIABLE} is not text; give the number of a device, such as 0"
+        ))),
+    }
+}
+
+impl Device {
+    /// The first supported device, or the one whose number the variable `RAREFY_DEVICE` holds, for kernels in these PTX modules.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] or [`Error::Driver`] where there is none that can be used; a RAREFY_DEVICE that names none.
+    pub fn open(modules: &'static [PtxModule]) -> Result<Self> {
+        match ordinal_from_environment()? {
+            Some(ordinal) => Self::open_ordinal(ordinal, modules),
+            None => Self::open_first(modules),
+        }
+    }
+
+    /// The device with this number in the driver's list, which starts at 0, for kernels in these PTX modules.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] or [`Error::Driver`] where there is none that can be used.
+    pub fn open_ordinal(ordinal: u32, modules: &'static [PtxModule]) -> Result<Self> {
+        let probe = driver::usable()?;
+        if ordinal >= probe.devices {
+            return Err(Error::input(format!(
+                "device {ordinal} was asked for, and the driver lists {}, counted from 0; see `rarefy doctor`",
+                probe.devices
+            )));
+        }
+        guard(|| Self::open_with(Properties::of(ordinal)?, modules))
+    }
+
+    fn open_first(modules: &'static [PtxModule]) -> Result<Self> {
+        let probe = driver::usable()?;
+        guard(|| {
+            let mut refused = Vec::new();
+            for ordinal in 0..probe.devices {
+                let properties = Properties::of(ordinal)?;
+                if properties.is_supported() {
+                    return Self::open_with(properties, modules);
+                }
+                refused.push(properties.unsupported_text());
+            }
+            Err(Error::NoDevice(format!(
+                "{}; use --backend cpu",
+                refused.join("; ")
+            )))
+        })
+    }
+
+    fn open_with(properties: Properties, modules: &'static [PtxModule]) -> Result<Self> {
+        if !properties.is_supported() {
+            return Err(Error::NoDevice(format!(
+                "{}; choose another with {DEVICE_VARIABLE}, or use --backend cpu",
+                properties.unsupported_text()
+            )));
+        }
+        let action = || {
+            format!(
+                "opening device {} ({})",
+                properties.ordinal, properties.name
+            )
+        };
+        let device = device_handle(properties.ordinal)?;
+        // SAFETY: the device was returned by the driver; `Inner::drop` releases the context.
+        let context = unsafe { result::primary_ctx::retain(device) }.during_with(action)?;
+        let streams = {
+            // SAFETY: the context was just retained.
+            unsafe { result::ctx::set_current(context) }.and_then(|()| {
+                let stream = result::stream::create(result::stream::StreamKind::NonBlocking)?;
+                // SAFETY: the context is current.
+                match unsafe { Aside::new() } {
+                    Ok(aside) => Ok((stream, aside)),
+                    Err(error) => {
+                        // SAFETY: created above, and not handed to anyone.
+                        let _ = unsafe { result::stream::destroy(stream) };
+                        Err(error)
+                    }
+                }
+            })
+        };
+        let (stream, aside) = match streams {
+            Ok(streams) => streams,
+            Err(error) => {
+                // SAFETY: retained above, and not handed to anyone.
+                let _ = unsafe { result::primary_ctx::release(device) };
+                return Err(driver_error(action(), error));
+            }
+        };
+        let loader = Loader::new(modules, properties.capability);
+        Ok(Self {
+            inner: Arc::new(Inner {
+                device,
+                context,
+                stream,
+                aside,
+                properties,
+                version: driver::usable()?.version.unwrap_or(CudaVersion(0)),
+                state: Mutex::new(State {
+                    loader,
+                    allocations: BTreeMap::new(),
+                    recording: None,
+                    beside: None,
+                    deferred: Vec::new(),
+                    last_entry: None,
+                    staging: None,
+                }),
+            }),
+        })
+    }
+
+    /// The device's number in the driver's list.
+    pub fn ordinal(&self) -> u32 {
+        self.inner.properties.ordinal
+    }
+
+    /// The device's name, such as `NVIDIA H200`.
+    pub fn name(&self) -> &str {
+        &self.inner.properties.name
+    }
+
+    /// Compute capability, ten times the major number plus the minor: 90 is 9.0.
+    pub fn capability(&self) -> u32 {
+        self.inner.properties.capability
+    }
+
+    /// The CUDA version that the driver supports.
+    pub fn cuda_version(&self) -> CudaVersion {
+        self.inner.version
+    }
+
+    /// All global memory of the device, in use or not.
+    pub fn total_bytes(&self) -> u64 {
+        self.inner.properties.total_bytes
+    }
+
+    /// Loads kernels before their first launch, and lets them use all the shared memory that a block can have.
+    ///
+    /// Without this a kernel is loaded (and its PTX compiled) when it is launched first. A kernel must be loaded before it
+    /// is recorded in a [graph](Self::capture).
+    ///
+    /// # Errors
+    /// A kernel that is not in the embedded PTX, or that the driver does not load.
+    pub fn prepare(&self, entries: &[&'static str]) -> Result<()> {
+        let mut state = self.inner.lock()?;
+        state.refuse_in_recording("loading kernels")?;
+        for entry in entries {
+            let function = state.loader.function(entry)?;
+            let most = self
+                .inner
+                .properties
+                .shared_per_block
+                .saturating_sub(function.static_shared);
+            state.loader.allow_shared(entry, most)?;
+        }
+        Ok(())
+    }
+
+    /// Compiles and loads one of the embedded modules, by its index.
+    pub(super) fn load_module(&self, index: usize) -> Result<()> {
+        let mut state = self.inner.lock()?;
+        state.refuse_in_recording("loading a module")?;
+        state.loader.module(index).map(|_| ())
+    }
+
+    /// Copies the contents of one buffer to another of the same length, on the device. A graph can hold it.
+    ///
+    /// # Errors
+    /// Buffers of different lengths, or of another device; a refusal of the driver.
+    pub fn copy<T: Element>(
+        &self,
+        source: &DeviceBuffer<T>,
+        target: &mut DeviceBuffer<T>,
+    ) -> Result<()> {
+        let action = "copying on the device";
+        same_length(action, source.len, target.len)?;
+        let mut state = self.inner.lock()?;
+        self.keep(&mut state, source.allocation.address, action)?;
+        self.keep(&mut state, target.allocation.address, action)?;
+        if source.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: both buffers hold that many bytes and are different, since one is borrowed exclusively; their memory
+        // is freed only after the stream's work, and recordings keep it.
+        unsafe {
+            result::memcpy_dtod_async(
+                target.allocation.address,
+                source.allocation.address,
+                source.bytes(),
+                self.inner.stream_of(&state),
+            )
+        }
+        .during(action)
+    }
+
+    /// Checks that memory is this device's and alive; a recording keeps it.
+    pub(super) fn keep(&self, state: &mut State, address: u64, action: &str) -> Result<()> {
+        let Some(allocation) = state.allocations.get(&address) else {
+            return Err(Error::input(format!(
+                "{action}: a buffer was allocated by another device handle; allocate it on the one that uses it"
+            )));
+        };
+        if let Some(recording) = &mut state.recording {
+            // The caller borrows the buffer, so this owner is not the last one to go.
+            recording.kept.extend(allocation.upgrade());
+        }
+        Ok(())
+    }
+
+    /// Loads a kernel for a launch, or says why it cannot be launched like this.
+    pub(super) fn function_for(
+        &self,
+        state: &mut State,
+        entry: &'static str,
+        grid: Grid,
+        shared: usize,
+    ) -> Result<Function> {
+        let recording = state.recording.is_some();
+        let unprepared = || {
+            Error::Driver {
+            action: format!("recording kernel `{entry}` in a graph"),
+            reason: "it is not loaded yet, or not for this much shared memory; call Device::prepare with its name, \
+                     or run the same launches once, before Device::capture"
+                .to_owned(),
+        }
+        };
+        let function = match state.loader.loaded(entry) {
+            Some(function) => function,
+            None if recording => return Err(unprepared()),
+            None => state.loader.function(entry)?,
+        };
+        if grid.threads > function.most_threads {
+            return Err(Error::input(format!(
+                "kernel {entry} cannot be launched with {} threads a block; its registers allow {} on this device",
+                grid.threads, function.most_threads
+            )));
+        }
+        check_memory(
+            &format!("kernel {entry}"),
+            Memory::Shared,
+            shared.saturating_add(function.static_shared) as u64,
+            self.inner.properties.shared_per_block as u64,
+            "make the problem smaller, or use --backend cpu",
+        )?;
+        if shared > function.allowed_shared {
+            if recording {
+                return Err(unprepared());
+            }
+            state.loader.allow_shared(entry, shared)?;
+        }
+        Ok(function)
+    }
+}
+
+/// Refuses copies between different lengths.
+pub(super) fn same_length(action: &str, source: usize, target: usize) -> Result<()> {
+    if source == target {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "{action}: {source} elements do not fit {target}; both must have one length"
+    )))
+}
+
+impl DeviceMemory for Device {
+    type Buffer<T: Element> = DeviceBuffer<T>;
+
+    fn region<T: Element>(buffer: &DeviceBuffer<T>) -> Region<T> {
+        // An address of the device: the host never follows it.
+        let pointer = std::ptr::without_provenance_mut(buffer.allocation.address as usize);
+        Region::new(pointer, buffer.len)
+    }
+}
+
+/// Which variants of a wing's kernels a device of this capability takes: capabilities, ascending, each with the
+/// index of its module.
+pub(super) fn variants(modules: &[PtxModule], wing: &str, capability: u32) -> BTreeMap<u32, usize> {
+    modules
+        .iter()
+        .filter(|module| module.wing == wing)
+        .flat_map(|module| module.entries)
+        .filter_map(|entry| ptx::choose(modules, entry, capability))
+        .map(|index| (modules[index].capability, index))
+        .collect()
+}

@@ -1,0 +1,276 @@
+//! The one declaration from which entry point, emulation and typed launch come.
+//!
+//! ```
+//! use rarefy_simt::kernel;
+//!
+//! kernel! {
+//!     /// out[i] = a x[i] + y[i], one thread an element; 12 bytes an element in `f32`.
+//!     pub fn axpy<T: Real>(t, x: In<T>, y: In<T>, out: Out<T>; a: T) for f32, f64 {
+//!         let i = t.global_idx();
+//!         if i < out.len() {
+//!             out.set(t, i, a.mul_add(x.get(t, i), y.get(t, i)));
+//!         }
+//!     }
+//! }
+//! ```
+//!
+//! Views of memory stand before the semicolon, numbers after it. The declaration generates
+//!
+//! - the function `axpy(t, x, y, out, a)`, generic over the machine [`Simt`];
+//! - on the device, the PTX entries `axpy_f32` and `axpy_f64`, in which every view arrives as pointer and length
+//!   (an aggregate would lose the state space of its pointers);
+//! - the structure `axpy { x: &x, y: &y, out: &mut out, a }`, which a machine of the host launches:
+//!   [`Kernel::run`] is the emulator's entry, [`Kernel::arguments`] what the driver is given.
+//!
+//! Shared memory is part of the declaration, so that the host reserves exactly what the kernel uses:
+//! `shared { tile: [T; n * n], sums: [f64; 8] }` after the types; the lengths may use the numbers of the launch.
+
+use crate::memory::{Element, In, InOut, Out, Region};
+use crate::simt::Simt;
+
+/// The memory of a machine of the host: what kinds of buffer its kernels work on.
+pub trait DeviceMemory {
+    /// Memory for elements of one type.
+    type Buffer<T: Element>: Send;
+    /// Where the buffer lies.
+    fn region<T: Element>(buffer: &Self::Buffer<T>) -> Region<T>;
+}
+
+/// What a machine does with the arguments of a launch, in the order of declaration.
+pub trait Arguments {
+    /// A view: the address and the length of memory.
+    fn region(&mut self, address: u64, len: u64);
+    /// A number or a `#[repr(C)]` structure of numbers.
+    fn value<T: Copy + 'static>(&mut self, value: &T);
+}
+
+/// A kernel with its arguments, ready to be launched on a machine with memory `M`.
+pub trait Kernel<M: DeviceMemory> {
+    /// Name of the entry point in the PTX.
+    fn entry(&self) -> &'static str;
+    /// Dynamic shared memory that a block needs.
+    fn shared_bytes(&self) -> usize;
+    /// Hands the arguments over in the order of declaration.
+    fn arguments(&self, arguments: &mut impl Arguments);
+    /// Runs one thread of the kernel.
+    fn run<S: Simt>(&self, t: &S);
+}
+
+/// How a view of a kernel looks to the host that launches it.
+#[doc(hidden)]
+pub trait View<'a, T: Element> {
+    /// A reference to a buffer, shared or exclusive.
+    type Host<M: DeviceMemory + 'a>;
+    fn region<M: DeviceMemory + 'a>(host: &Self::Host<M>) -> Region<T>;
+}
+
+macro_rules! host_view {
+    ($view:ident, $($reference:tt)+) => {
+        impl<'a, T: Element> View<'a, T> for $view<'a, T> {
+            type Host<M: DeviceMemory + 'a> = $($reference)+ M::Buffer<T>;
+            fn region<M: DeviceMemory + 'a>(host: &Self::Host<M>) -> Region<T> {
+                M::region(host)
+            }
+        }
+    };
+}
+host_view!(In, &'a);
+host_view!(Out, &'a mut);
+host_view!(InOut, &'a mut);
+
+/// Declares a kernel; see the [module](mod@crate::kernel).
+#[macro_export]
+macro_rules! kernel {
+    // Generic over a real type: one entry per type listed after `for`.
+    (
+        $(#[$doc:meta])*
+        pub fn $name:ident<$T:ident: Real>(
+            $t:ident, $($view:ident: $kind:ident<$element:ty>),* $(,)?
+            $(; $($number:ident: $number_type:ty),* $(,)?)?
+        ) for $($instance:ident),+
+        $(shared { $($array:ident: [$array_type:ty; $array_len:expr]),* $(,)? })?
+        $body:block
+    ) => {
+        $crate::__kernel! {
+            @body [$(#[$doc])*] $name [$T] $t
+            [$($view: $kind<$element>),*] [$($($number: $number_type),*)?]
+            [$($($array: [$array_type; $array_len]),*)?] $body
+        }
+        $crate::__kernel! {
+            @entries $name $T [$($instance)+] [$($view: $kind<$element>),*] [$($($number: $number_type),*)?]
+        }
+        $crate::__kernel! {
+            @launch [$(#[$doc])*] $name [$T] [$($instance),+]
+            [$($view: $kind<$element>),*] [$($($number: $number_type),*)?]
+            [$($($array: [$array_type; $array_len]),*)?]
+        }
+    };
+    // Of fixed types: one entry of the kernel's own name.
+    (
+        $(#[$doc:meta])*
+        pub fn $name:ident(
+            $t:ident, $($view:ident: $kind:ident<$element:ty>),* $(,)?
+            $(; $($number:ident: $number_type:ty),* $(,)?)?
+        )
+        $(shared { $($array:ident: [$array_type:ty; $array_len:expr]),* $(,)? })?
+        $body:block
+    ) => {
+        $crate::__kernel! {
+            @body [$(#[$doc])*] $name [] $t
+            [$($view: $kind<$element>),*] [$($($number: $number_type),*)?]
+            [$($($array: [$array_type; $array_len]),*)?] $body
+        }
+        $crate::__kernel! {
+            @entry $name [] [$($view: $kind<$element>),*] [$($($number: $number_type),*)?]
+        }
+        $crate::__kernel! {
+            @launch [$(#[$doc])*] $name [] []
+            [$($view: $kind<$element>),*] [$($($number: $number_type),*)?]
+            [$($($array: [$array_type; $array_len]),*)?]
+        }
+    };
+}
+
+/// The parts of [`kernel!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __kernel {
+    (
+        @body [$(#[$doc:meta])*] $name:ident [$($T:ident)?] $t:ident
+        [$($view:ident: $kind:ident<$element:ty>),*] [$($number:ident: $number_type:ty),*]
+        [$($array:ident: [$array_type:ty; $array_len:expr]),*] $body:block
+    ) => {
+        $(#[$doc])*
+        #[inline(always)]
+        #[allow(clippy::too_many_arguments, reason = "the arguments of a launch")]
+        pub fn $name<Machine: $crate::Simt $(, $T: $crate::Real)?>(
+            $t: &Machine,
+            $($view: $crate::$kind<'_, $element>,)*
+            $($number: $number_type,)*
+        ) {
+            #[allow(unused_mut, unused_variables, reason = "a kernel may use no shared memory")]
+            let mut layout = $crate::memory::SharedLayout::new();
+            $(
+                let len = $array_len as usize;
+                let offset = layout.reserve::<$array_type>(len);
+                // SAFETY: the launch reserves what the same layout counts, and the block outlives the body.
+                let $array = unsafe {
+                    $crate::Shared::<$array_type>::from_region($crate::Simt::shared($t, offset, len))
+                };
+            )*
+            $body
+        }
+    };
+
+    (@entries $name:ident $T:ident [] $views:tt $numbers:tt) => {};
+    (@entries $name:ident $T:ident [$instance:ident $($rest:ident)*] $views:tt $numbers:tt) => {
+        $crate::__kernel! { @entry $name [$T = $instance] $views $numbers }
+        $crate::__kernel! { @entries $name $T [$($rest)*] $views $numbers }
+    };
+
+    (
+        @entry $name:ident [$($T:ident = $instance:ident)?]
+        [$($view:ident: $kind:ident<$element:ty>),*] [$($number:ident: $number_type:ty),*]
+    ) => {
+        #[cfg(target_arch = "nvptx64")]
+        $crate::pastey::paste! {
+            const _: () = {
+                $(type $T = $instance;)?
+                // SAFETY: the host launches this entry with the arguments that the same declaration lists.
+                #[unsafe(export_name = concat!(stringify!($name) $(, "_", stringify!($instance))?))]
+                unsafe extern "ptx-kernel" fn entry(
+                    $([<$view _pointer>]: *mut $element, [<$view _len>]: usize,)*
+                    $($number: $number_type,)*
+                ) {
+                    $name(
+                        &$crate::ptx::Gpu,
+                        // SAFETY: the launch passes memory that outlives the kernel.
+                        $(unsafe {
+                            $crate::$kind::from_region(
+                                $crate::Region::new([<$view _pointer>], [<$view _len>])
+                            )
+                        },)*
+                        $($number,)*
+                    );
+                }
+            };
+        }
+    };
+
+    (
+        @launch [$(#[$doc:meta])*] $name:ident [$($T:ident)?] [$($instance:ident),*]
+        [$($view:ident: $kind:ident<$element:ty>),*] [$($number:ident: $number_type:ty),*]
+        [$($array:ident: [$array_type:ty; $array_len:expr]),*]
+    ) => {
+        $(#[$doc])*
+        #[allow(non_camel_case_types, reason = "the launch of a kernel bears the kernel's name")]
+        #[cfg(not(target_arch = "nvptx64"))]
+        pub struct $name<'a, M: $crate::DeviceMemory + 'a $(, $T: $crate::Real)?> {
+            $(
+                #[allow(missing_docs, reason = "named in the kernel's own documentation")]
+                pub $view: <$crate::$kind<'a, $element> as $crate::kernel::View<'a, $element>>::Host<M>,
+            )*
+            $(
+                #[allow(missing_docs, reason = "named in the kernel's own documentation")]
+                pub $number: $number_type,
+            )*
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        impl<'a, M: $crate::DeviceMemory + 'a $(, $T: $crate::Real)?> $crate::Kernel<M>
+            for $name<'a, M $(, $T)?>
+        {
+            fn entry(&self) -> &'static str {
+                $crate::__kernel!(@entry_name $name [$($T)?] [$($instance),*])
+            }
+
+            #[allow(unused_mut, unused_variables, reason = "not every length depends on every number")]
+            fn shared_bytes(&self) -> usize {
+                let Self { $($number,)* .. } = self;
+                $(let $number = *$number;)*
+                let mut layout = $crate::memory::SharedLayout::new();
+                $(layout.reserve::<$array_type>($array_len as usize);)*
+                layout.bytes()
+            }
+
+            fn arguments(&self, arguments: &mut impl $crate::Arguments) {
+                $(
+                    let region =
+                        <$crate::$kind<'a, $element> as $crate::kernel::View<'a, $element>>::region::<M>(&self.$view);
+                    arguments.region(region.pointer as u64, region.len as u64);
+                )*
+                $(arguments.value(&self.$number);)*
+            }
+
+            fn run<S: $crate::Simt>(&self, t: &S) {
+                $name(
+                    t,
+                    $(
+                        // SAFETY: the structure borrows the buffer for as long as it lives.
+                        unsafe {
+                            $crate::$kind::from_region(
+                                <$crate::$kind<'a, $element> as $crate::kernel::View<'a, $element>>::region::<M>(
+                                    &self.$view,
+                                ),
+                            )
+                        },
+                    )*
+                    $(self.$number,)*
+                );
+            }
+        }
+    };
+
+    (@entry_name $name:ident [] []) => { stringify!($name) };
+    (@entry_name $name:ident [$T:ident] [$($instance:ident),+]) => {
+        $(
+            if <$T as $crate::Real>::NAME == stringify!($instance) {
+                concat!(stringify!($name), "_", stringify!($instance))
+            } else
+        )+
+        {
+            // `Real` has no implementation outside the listed types.
+            ""
+        }
+    };
+}

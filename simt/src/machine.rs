@@ -1,0 +1,160 @@
+//! What the host asks of a machine that runs kernels: memory, copies and launches.
+//!
+//! `gpu::Device` and `emulator::Emulator` are the two machines. Code that launches kernels is generic over [`Machine`], so it runs on both.
+//! Work that is passed to a machine may fail with the caller's own error, made of this crate's [`Error`] by `From`.
+
+pub use crate::{DeviceMemory, Element, Kernel, Real};
+
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+
+/// How many blocks of how many threads a kernel is launched with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Grid {
+    /// Blocks in the launch.
+    pub blocks: u32,
+    /// Threads in a block: a multiple of 32, at most 1024.
+    pub threads: u32,
+}
+
+impl Grid {
+    /// A single block of `threads`.
+    pub fn one_block(threads: u32) -> Self {
+        Self { blocks: 1, threads }
+    }
+
+    /// One thread for each of `items`, in blocks of `threads`.
+    pub fn per_item(items: usize, threads: u32) -> Self {
+        Self {
+            blocks: u32::try_from(items.div_ceil(threads as usize)).unwrap_or(u32::MAX),
+            threads,
+        }
+    }
+
+    /// Refuses a shape that no machine launches, naming the kernel.
+    ///
+    /// # Errors
+    /// A block that is not of 32, 64, ... 1024 threads; no blocks, or more than 2^31 - 1.
+    pub fn check(self, kernel: &str) -> Result<()> {
+        let Self { blocks, threads } = self;
+        if threads == 0 || threads > 1024 || !threads.is_multiple_of(32) {
+            return Err(Error::input(format!(
+                "kernel {kernel} cannot be launched with {threads} threads a block; \
+                 a block has a multiple of 32 threads, 32 to 1024"
+            )));
+        }
+        if blocks == 0 || blocks > i32::MAX as u32 {
+            return Err(Error::input(format!(
+                "kernel {kernel} cannot be launched with {blocks} blocks; a launch has 1 to 2147483647"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// What a machine offers, for planning before anything is allocated.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Limits {
+    /// Shared memory that one block may use, opt-in included.
+    pub shared_bytes_per_block: usize,
+    /// Shared memory of one multiprocessor.
+    pub shared_bytes_per_multiprocessor: usize,
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Global memory that is free now.
+    pub free_bytes: u64,
+}
+
+/// A machine that runs kernels. Launches and copies take effect in the order of the calls.
+///
+/// A machine may be shared between threads, and its memory handed from one to another.
+pub trait Machine: DeviceMemory + Send + Sync {
+    /// What the machine offers now.
+    ///
+    /// # Errors
+    /// A machine that does not answer.
+    fn limits(&self) -> Result<Limits>;
+    /// Memory for `len` elements, not initialised.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] where it does not fit; a refusal of the machine.
+    fn allocate<T: Element>(&self, len: usize) -> Result<Self::Buffer<T>>;
+    /// A buffer that holds a copy of `data`.
+    ///
+    /// # Errors
+    /// As [`Machine::allocate`] and [`Machine::write`].
+    fn upload<T: Element>(&self, data: &[T]) -> Result<Self::Buffer<T>> {
+        let mut buffer = self.allocate(data.len())?;
+        self.write(&mut buffer, data)?;
+        Ok(buffer)
+    }
+    /// Replaces the contents of a buffer by data of the same length.
+    ///
+    /// # Errors
+    /// Data of another length; a refusal of the machine.
+    fn write<T: Element>(&self, buffer: &mut Self::Buffer<T>, data: &[T]) -> Result<()>;
+    /// Waits for earlier work and copies the contents of a buffer into `data`, of the same length.
+    ///
+    /// # Errors
+    /// Data of another length; a fault of an earlier launch; in the emulator elements that nobody wrote.
+    fn read<T: Element>(&self, buffer: &Self::Buffer<T>, data: &mut [T]) -> Result<()>;
+    /// Starts a kernel.
+    ///
+    /// # Errors
+    /// A shape that [`Grid::check`] refuses; a kernel that cannot be loaded; in the emulator the fault of a kernel, [`Error::Fault`].
+    fn launch<K: Kernel<Self>>(&self, grid: Grid, kernel: K) -> Result<()>
+    where
+        Self: Sized;
+    /// Starts what `aside` and what `work` launch side by side, where the machine can; later calls take effect after both.
+    ///
+    /// Neither may write what the other reads or writes, and `aside` makes no other calls than launches.
+    ///
+    /// # Errors
+    /// Those of `aside` and `work`; a refusal of the machine.
+    fn alongside<E: From<Error>>(
+        &self,
+        aside: &mut dyn FnMut() -> Result<(), E>,
+        work: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
+        aside()?;
+        work()
+    }
+    /// Waits until all earlier work is done.
+    ///
+    /// # Errors
+    /// A fault of an earlier launch.
+    fn synchronize(&self) -> Result<()>;
+
+    /// Work recorded once, to be run again at the cost of one launch.
+    type Graph: Send;
+    /// Records the launches that `work` makes, without running them; `None` on a machine that cannot record.
+    ///
+    /// Run the same launches once beforehand: kernels are not loaded while recording.
+    ///
+    /// # Errors
+    /// Those of `work`; what cannot be recorded.
+    fn capture<E: From<Error>>(
+        &self,
+        work: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<Option<Self::Graph>, E> {
+        let _ = work;
+        Ok(None)
+    }
+    /// Starts recorded work.
+    ///
+    /// # Errors
+    /// A refusal of the machine.
+    fn replay(&self, graph: &Self::Graph) -> Result<()>;
+    /// How long the machine takes for what `work` starts.
+    ///
+    /// # Errors
+    /// Those of `work`; a refusal of the machine.
+    fn time<E: From<Error>>(&self, work: &mut dyn FnMut() -> Result<(), E>) -> Result<Duration, E> {
+        self.synchronize()?;
+        let start = Instant::now();
+        work()?;
+        self.synchronize()?;
+        Ok(start.elapsed())
+    }
+}
