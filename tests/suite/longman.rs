@@ -634,3 +634,22 @@ fn zeros_are_believed_only_without_a_peak() {
         }
     }
 }
+
+/// A small integral with a peak of the amplitude 426 half periods out, of which the areas show nothing: the estimate holds the peak.
+#[test]
+fn estimates_of_small_integrals_hold_what_lies_far_out() {
+    let amplitude = "x/(x^2+q^2)+h/((x-c)^2+d^2)";
+    let task = Task::oscillating(amplitude, "sin", "3.0220799075928695", &[]).unwrap();
+    let value = |name: &str| match name {
+        "q" => 7.497_820_192_409_972,
+        "h" => 8.619_350_758_609_561e-5,
+        "c" => 443.145_592_238_584_4,
+        _ => 0.216_957_339_392_627_2,
+    };
+    let values: Vec<f64> = task.parameters().iter().map(|name| value(name)).collect();
+    let found = task
+        .integrate(0.0, &values, &Settings::default(), Precision::F64)
+        .unwrap();
+    let exact = 0.000_508_681_801_550_378_3;
+    assert!((found.value - exact).abs() <= found.error, "{found:?}");
+}

@@ -347,21 +347,25 @@ pub(super) fn oscillating(
             None => features.none(),
         });
     }
-    // A tail does not mend what the areas themselves are off by.
+    // A tail does not mend what the areas themselves are off by, but a feature far out may be larger than all that was seen.
     let about = if found.value.is_finite() {
         found.value
     } else {
         computed.sum()
     };
+    let mut wanted = demand;
     if found.status != Status::Ok && computed.error() > demand.tolerance(about) {
-        return Ok(found);
+        if found.status == Status::PremiseViolated {
+            return Ok(found);
+        }
+        wanted.absolute = wanted.absolute.max(computed.error());
     }
     let wave = (oscillator, omega);
     if computed.is_nothing() && has_narrow_peak(&mut amplitude, lower, first / omega) {
         return Ok(Integral::without_value(Status::PremiseViolated));
     }
     let place = (phase, computed.count());
-    let Some((count, tail)) = beyond.tail(&mut amplitude, wave, place, &demand) else {
+    let Some((count, tail)) = beyond.tail(&mut amplitude, wave, place, &wanted) else {
         return Ok(found.unproven());
     };
     if count > computed.count() {
