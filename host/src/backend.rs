@@ -181,6 +181,45 @@ impl Resolved {
     }
 }
 
+/// The engine of a method for a decided place and a precision: an expression for the scalar reference, one for the CPU in the arithmetic of a
+/// type, and one for a machine that runs kernels, the emulator or a GPU.
+macro_rules! engine_of {
+    (
+        $resolved:expr, $precision:expr;
+        reference => $reference:expr,
+        cpu<$real:ident> => $cpu:expr,
+        kernels<$element:ident>($machine:ident) => $kernels:expr $(,)?
+    ) => {{
+        use $crate::backend::{Precision, Resolved};
+        macro_rules! in_arithmetic {
+            ($name:ident, $value:expr) => {
+                match $precision {
+                    Precision::F32 => {
+                        #[allow(dead_code, reason = "an engine may have one arithmetic")]
+                        type $name = f32;
+                        $value
+                    }
+                    Precision::F64 => {
+                        #[allow(dead_code, reason = "an engine may have one arithmetic")]
+                        type $name = f64;
+                        $value
+                    }
+                }
+            };
+        }
+        match $resolved {
+            Resolved::Reference => $reference,
+            Resolved::Cpu => in_arithmetic!($real, $cpu),
+            Resolved::Emulator => {
+                let $machine = $crate::emulator::Emulator::default();
+                in_arithmetic!($element, $kernels)
+            }
+            Resolved::Cuda($machine) => in_arithmetic!($element, $kernels),
+        }
+    }};
+}
+pub(crate) use engine_of;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -146,7 +146,7 @@ fn without_a_device_the_error_helps() {
     let Error::Machine(MachineError::NoDevice(text)) = &error else {
         panic!("{error}");
     };
-    assert!(text.contains("--backend cpu"), "{text}");
+    assert!(text.contains("compute on the CPU"), "{text}");
     assert!(error.is_input());
     assert!(matches!(
         Backend::Cuda.resolve(),

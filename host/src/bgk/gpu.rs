@@ -97,12 +97,12 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         let populations = (pitch * space.ny()) as u64 * velocity.nodes() as u64;
         if populations >= u64::from(u32::MAX) {
             return Err(Error::input(format!(
-                "{populations} populations are more than the GPU path's 2^32; use fewer cells or velocities, or --backend cpu"
+                "{populations} populations are more than the GPU path's 2^32; use fewer cells or velocities, or compute on the CPU"
             )));
         }
         if space.nx() >= SPAN_LIMIT as usize {
             return Err(Error::input(format!(
-                "{} cells along x are more than the GPU path's {SPAN_LIMIT}; use fewer, or --backend cpu",
+                "{} cells along x are more than the GPU path's {SPAN_LIMIT}; use fewer, or compute on the CPU",
                 space.nx()
             )));
         }

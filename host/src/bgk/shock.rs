@@ -170,7 +170,7 @@ impl Shock {
         let tail = self.tail();
         if self.sides[0] < tail {
             warnings.push(format!(
-                "the domain cuts the upstream tail of the shock: {:.2} l0 are upstream of the jump, and fast molecules reach {tail:.0} l0; use a longer domain or --upstream",
+                "the domain cuts the upstream tail of the shock: {:.2} l0 are upstream of the jump, and fast molecules reach {tail:.0} l0; use a longer domain, or more of it upstream",
                 self.sides[0]
             ));
         }

@@ -9,10 +9,8 @@ use super::gpu::MachineEngine;
 use super::reference::Reference;
 use super::shift::Courant;
 use super::{FaceFlux, Moments, Problem, Scheme, State};
-use crate::backend::{Backend, Precision, Resolved};
-use crate::emulator::Emulator;
+use crate::backend::{Backend, Precision, Resolved, engine_of};
 use crate::error::{Error, Result};
-use crate::machine::Machine;
 
 /// What a [`Simulation`] does, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -471,26 +469,12 @@ fn engine_of(
 ) -> Result<Box<dyn Engine>> {
     let name = resolved.describe();
     let plan = config.plan();
-    Ok(match (resolved, config.precision) {
-        (Resolved::Reference, _) => Box::new(Reference::new(problem, plan)?),
-        (Resolved::Cpu, Precision::F32) => Box::new(CpuEngine::<f32>::new(name, problem, plan)?),
-        (Resolved::Cpu, Precision::F64) => Box::new(CpuEngine::<f64>::new(name, problem, plan)?),
-        (Resolved::Emulator, precision) => {
-            on_machine(Emulator::default(), name, problem, plan, precision)?
-        }
-        (Resolved::Cuda(device), precision) => on_machine(device, name, problem, plan, precision)?,
-    })
-}
-
-fn on_machine<M: Machine + 'static>(
-    machine: M,
-    name: String,
-    problem: Problem,
-    plan: StepPlan,
-    precision: Precision,
-) -> Result<Box<dyn Engine>> {
-    Ok(match precision {
-        Precision::F32 => Box::new(MachineEngine::<M, f32>::new(machine, name, problem, plan)?),
-        Precision::F64 => Box::new(MachineEngine::<M, f64>::new(machine, name, problem, plan)?),
-    })
+    engine_of! {
+        resolved, config.precision;
+        reference => Ok(Box::new(Reference::new(problem, plan)?)),
+        cpu<T> => Ok(Box::new(CpuEngine::<T>::new(name, problem, plan)?)),
+        kernels<T>(machine) => {
+            Ok(Box::new(MachineEngine::<_, T>::new(machine, name, problem, plan)?))
+        },
+    }
 }

@@ -15,6 +15,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::flags;
 use super::output::{self, short};
 use super::record;
 use crate::backend::{Backend, Precision};
@@ -290,8 +291,8 @@ impl Failure {
         let (code, text) = match self {
             Self::StdoutClosed | Self::Shown(_) => (0, String::new()),
             Self::Usage(text) => (2, text.clone()),
-            Self::Library(error) if error.is_input() => (2, error.to_string()),
-            Self::Library(error) => (1, error.to_string()),
+            Self::Library(error) if error.is_input() => (2, flags::named(&error.to_string())),
+            Self::Library(error) => (1, flags::named(&error.to_string())),
             Self::NotConverged(text) => (1, format!("NOT CONVERGED: {text}")),
             Self::Interrupted(text) => (1, text.clone()),
             Self::Stdout(error) => (1, format!("standard output: {}", output::reason(error))),

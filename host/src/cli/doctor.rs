@@ -1,7 +1,7 @@
 //! `rarefy doctor`: what the machine offers, what is missing, and how to get it.
 
 use super::common::Failure;
-use super::output;
+use super::{flags, output};
 use crate::gpu::doctor;
 
 const EXAMPLES: &str = "\
@@ -21,9 +21,10 @@ pub(super) struct DoctorArgs {
 /// Prints the findings.
 pub(super) fn run(args: &DoctorArgs) -> Result<(), Failure> {
     let report = doctor::report();
-    if args.json {
-        output::print(&serde_json::to_string_pretty(&report).expect("a report is plain data"))
+    let text = if args.json {
+        serde_json::to_string_pretty(&report).expect("a report is plain data")
     } else {
-        output::print(&report.to_string())
-    }
+        report.to_string()
+    };
+    output::print(&flags::named(&text))
 }

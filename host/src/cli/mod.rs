@@ -29,6 +29,7 @@ mod dft;
 mod digits;
 mod distribution;
 mod doctor;
+mod flags;
 mod flow;
 mod fourier;
 #[cfg(test)]

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::common::{Common, Failure};
+use super::flags;
 use super::output::{self, Transaction};
 use super::resident::RECORD;
 use super::resume;
@@ -64,6 +65,7 @@ impl Report {
 
     /// Warns on standard error, and keeps the warning.
     pub(super) fn warn(&mut self, warning: String) {
+        let warning = flags::named(&warning);
         output::say(&format!("rarefy: warning: {warning}"));
         self.warnings.push(warning);
     }

@@ -3,17 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rarefy_kernels::Real;
 use rarefy_kernels::collision::StepRule;
 
 use super::gpu::MachineEngine;
 use super::host::{HostEngine, ReferenceSums};
 use super::waves::FrequencyWay;
-use super::{Correction, CpuOperator, CpuReal, Evaluation, Integrator, Moments, OperatorConfig};
-use crate::backend::{Precision, Resolved};
-use crate::emulator::Emulator;
+use super::{Correction, CpuOperator, Evaluation, Integrator, Moments, OperatorConfig};
+use crate::backend::engine_of;
 use crate::error::Result;
-use crate::machine::Machine;
 
 /// A state as it is recorded: clock, correction, moments.
 #[derive(Clone, Copy, Debug)]
@@ -93,48 +90,23 @@ pub(super) fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
     let name = resolved.describe();
     let n = config.grid.n();
     let gamma = config.scattering.gamma();
-    Ok(match (resolved, config.precision) {
-        (Resolved::Reference, _) => Box::new(HostEngine::new(
-            name,
-            config,
-            Arc::new(ReferenceSums {
+    engine_of! {
+        resolved, config.precision;
+        reference => {
+            let sums = ReferenceSums {
                 n,
                 gamma,
                 order: config.order,
-            }),
-        )),
-        (Resolved::Cpu, Precision::F32) => cpu::<f32>(name, config),
-        (Resolved::Cpu, Precision::F64) => cpu::<f64>(name, config),
-        (Resolved::Emulator, Precision::F32) => {
-            on_machine::<_, f32>(Emulator::default(), name, config)?
-        }
-        (Resolved::Emulator, Precision::F64) => {
-            on_machine::<_, f64>(Emulator::default(), name, config)?
-        }
-        (Resolved::Cuda(device), Precision::F32) => on_machine::<_, f32>(device, name, config)?,
-        (Resolved::Cuda(device), Precision::F64) => on_machine::<_, f64>(device, name, config)?,
-    })
-}
-
-fn cpu<T: CpuReal + 'static>(name: String, config: &OperatorConfig) -> Box<dyn Engine> {
-    let operator = CpuOperator::<T>::new(
-        config.grid.n(),
-        config.scattering.gamma(),
-        config.method,
-        config.order,
-    );
-    Box::new(HostEngine::new(name, config, Arc::new(operator)))
-}
-
-fn on_machine<M: Machine + 'static, T: Real>(
-    machine: M,
-    name: String,
-    config: &OperatorConfig,
-) -> Result<Box<dyn Engine>> {
-    Ok(Box::new(MachineEngine::<M, T>::new(
-        Arc::new(machine),
-        name,
-        config,
-        1,
-    )?))
+            };
+            Ok(Box::new(HostEngine::new(name, config, Arc::new(sums))))
+        },
+        cpu<T> => {
+            let operator = CpuOperator::<T>::new(n, gamma, config.method, config.order);
+            Ok(Box::new(HostEngine::new(name, config, Arc::new(operator))))
+        },
+        kernels<T>(machine) => {
+            let machine = Arc::new(machine);
+            Ok(Box::new(MachineEngine::<_, T>::new(machine, name, config, 1)?))
+        },
+    }
 }

@@ -79,7 +79,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             &limits,
             &what,
             bytes,
-            "use fewer cells or states, or --storage pairs",
+            "use fewer cells or states, or pair storage",
         )?;
         let operator = Operator::new(&machine, config, states, pitch)?;
         let zeros = vec![0.0; all];

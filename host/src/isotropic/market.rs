@@ -343,7 +343,7 @@ impl Histogram {
     pub fn rebin(&self, grid: &EnergyGrid) -> Result<Vec<f64>> {
         if self.end() > grid.emax() * (1.0 + 1e-12) {
             return Err(Error::input(format!(
-                "the histogram reaches {:.6} times its mean and the grid ends at {:.6}; use a larger --emax",
+                "the histogram reaches {:.6} times its mean and the grid ends at {:.6}; use a larger highest energy",
                 self.end(),
                 grid.emax()
             )));

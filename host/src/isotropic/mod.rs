@@ -61,8 +61,7 @@ pub use moments::Moments;
 pub use operator::{Integrator, Law, OperatorConfig, Rates, Storage};
 pub use relaxation::{Checkpoint, Record, Relaxation, RelaxationConfig, rates};
 
-use crate::backend::{Precision, Resolved};
-use crate::emulator::Emulator;
+use crate::backend::{Precision, engine_of};
 use crate::error::Result;
 use engine::Engine;
 use gpu::MachineEngine;
@@ -75,39 +74,24 @@ fn engine(config: &OperatorConfig, states: usize) -> Result<Box<dyn Engine>> {
     let resolved = config.backend.resolve()?;
     let name = resolved.describe();
     let host = |operator| Box::new(HostEngine::new(name.clone(), config, operator, states));
-    Ok(match (resolved, config.precision) {
-        (Resolved::Reference, _) => host(Box::new(cpu::Reference(config.clone()))),
-        (Resolved::Cpu, Precision::F32) => host(cpu::operator::<f32>(config)),
-        (Resolved::Cpu, Precision::F64) => host(cpu::operator::<f64>(config)),
-        (Resolved::Emulator, Precision::F32) => Box::new(MachineEngine::<_, f32>::new(
-            Emulator::default(),
-            name,
-            config,
-            states,
-        )?),
-        (Resolved::Emulator, Precision::F64) => Box::new(MachineEngine::<_, f64>::new(
-            Emulator::default(),
-            name,
-            config,
-            states,
-        )?),
-        (Resolved::Cuda(device), Precision::F32) => {
-            Box::new(MachineEngine::<_, f32>::new(device, name, config, states)?)
-        }
-        (Resolved::Cuda(device), Precision::F64) => {
-            Box::new(MachineEngine::<_, f64>::new(device, name, config, states)?)
-        }
-    })
+    engine_of! {
+        resolved, config.precision;
+        reference => Ok(host(Box::new(cpu::Reference(config.clone())))),
+        cpu<T> => Ok(host(cpu::operator::<T>(config))),
+        kernels<T>(machine) => {
+            Ok(Box::new(MachineEngine::<_, T>::new(machine, name, config, states)?))
+        },
+    }
 }
 
 /// Refuses coefficients that do not fit into main memory, where all of them are made.
 fn check_memory(config: &OperatorConfig) -> Result<()> {
     let counts = coefficients::Counts::of(config.grid.cells());
     let (elements, remedy) = match (config.law, config.storage) {
-        (Law::Power { .. }, Storage::Full) => (counts.full, "use --storage pairs"),
+        (Law::Power { .. }, Storage::Full) => (counts.full, "use pair storage"),
         (Law::Power { .. }, Storage::Compact) => (
             counts.reciprocal + counts.reciprocal / 8,
-            "use --storage pairs",
+            "use pair storage",
         ),
         _ => (2 * counts.pair, "use fewer cells"),
     };

@@ -109,7 +109,7 @@ pub const FAMILIES: &[Family] = &[
     ),
     Family {
         name: "hankel",
-        formula: "x f(x) J_nu(xi x), f given by --amplitude",
+        formula: "x f(x) J_nu(xi x), f the amplitude",
         amplitude: None,
         wrapped: Some("x*(f)"),
         oscillator: "bessel:nu",
@@ -118,7 +118,7 @@ pub const FAMILIES: &[Family] = &[
     },
     Family {
         name: DOUBLE_FOURIER,
-        formula: "1/(2 pi) times the integral of f(x,y) e^(i xi x) e^(i eta y) over the plane, f, even in x and in y, given by --amplitude",
+        formula: "1/(2 pi) times the integral of f(x,y) e^(i xi x) e^(i eta y) over the plane, f, even in x and in y, the amplitude",
         amplitude: None,
         wrapped: Some("f"),
         oscillator: "cos",

@@ -378,7 +378,7 @@ impl Device {
                 refused.push(properties.unsupported_text());
             }
             Err(Error::NoDevice(format!(
-                "{}; use --backend cpu",
+                "{}; compute on the CPU",
                 refused.join("; ")
             )))
         })
@@ -387,7 +387,7 @@ impl Device {
     fn open_with(properties: Properties, modules: &'static [PtxModule]) -> Result<Self> {
         if !properties.is_supported() {
             return Err(Error::NoDevice(format!(
-                "{}; choose another with {DEVICE_VARIABLE}, or use --backend cpu",
+                "{}; choose another with {DEVICE_VARIABLE}, or compute on the CPU",
                 properties.unsupported_text()
             )));
         }
@@ -576,7 +576,7 @@ impl Device {
             Memory::Shared,
             shared.saturating_add(function.static_shared) as u64,
             self.inner.properties.shared_per_block as u64,
-            "make the problem smaller, or use --backend cpu",
+            "make the problem smaller, or compute on the CPU",
         )?;
         if shared > function.allowed_shared {
             if recording {

@@ -281,7 +281,7 @@ fn try_out(build: &Build, report: &mut DeviceReport, advice: &mut Vec<String>) -
     report.name = properties.name;
     if !report.supported {
         advice.push(format!(
-            "device {ordinal} is too old for rarefy, which needs compute capability {}: use --backend cpu",
+            "device {ordinal} is too old for the kernels, which need compute capability {}; compute on the CPU",
             capability_text(LEAST_CAPABILITY)
         ));
         return Ok(());

@@ -200,7 +200,7 @@ fn look() -> Probe {
         probe.problem = Some(match refusal {
             Some(text) => Problem::new(
                 format!("the CUDA driver library does not open: {text}"),
-                "install the NVIDIA driver for this system again, or use --backend cpu",
+                "install the NVIDIA driver for this system again, or compute on the CPU",
             ),
             None => Problem::new(
                 format!(
@@ -213,7 +213,7 @@ fn look() -> Probe {
                         .unwrap_or(&probe.tried[0]),
                     probe.tried.len().saturating_sub(2)
                 ),
-                "install the NVIDIA driver (in a container, start it with the GPUs: --gpus all), or use --backend cpu",
+                "install the NVIDIA driver (in a container, start it with the GPUs: --gpus all), or compute on the CPU",
             ),
         });
         return probe;
@@ -244,7 +244,7 @@ fn examine(
     name: &str,
     version: &mut Option<CudaVersion>,
 ) -> Result<u32, Problem> {
-    const UPDATE: &str = "install a newer NVIDIA driver (470 or later), or use --backend cpu";
+    const UPDATE: &str = "install a newer NVIDIA driver (470 or later), or compute on the CPU";
     let function = |symbol: &str| -> Result<(), Problem> {
         // SAFETY: only whether the symbol is there is looked at; it is not called through this type.
         match unsafe { library.get::<unsafe extern "C" fn()>(symbol) } {
@@ -311,29 +311,29 @@ fn code_problem(name: &str, call: &str, code: c_uint) -> Problem {
     match code {
         34 => Problem::new(
             format!("{name} is the CUDA toolkit's stub for linking, not a driver"),
-            "take the toolkit's folder `stubs` off LD_LIBRARY_PATH, and install the NVIDIA driver, or use --backend cpu",
+            "take the toolkit's folder `stubs` off LD_LIBRARY_PATH, and install the NVIDIA driver, or compute on the CPU",
         ),
         NO_DEVICE if std::env::var_os("CUDA_VISIBLE_DEVICES").is_some() => Problem::new(
             format!("the driver {name} lists no device"),
-            "CUDA_VISIBLE_DEVICES is set and may hide it; unset it, or use --backend cpu",
+            "CUDA_VISIBLE_DEVICES is set and may hide it; unset it, or compute on the CPU",
         ),
         NO_DEVICE => Problem::new(
             format!("the driver {name} lists no device"),
-            "see whether `nvidia-smi` lists one (a container must be started with the GPUs: --gpus all), or use --backend cpu",
+            "see whether `nvidia-smi` lists one (a container must be started with the GPUs: --gpus all), or compute on the CPU",
         ),
         802 => Problem::new(
             format!("the driver {name} says that the system is not ready yet (error 802)"),
-            "start the NVIDIA fabric manager, or use --backend cpu",
+            "start the NVIDIA fabric manager, or compute on the CPU",
         ),
         803 | 804 => Problem::new(
             format!(
                 "the driver library {name} does not fit the kernel's NVIDIA module (error {code})"
             ),
-            "restart the machine after the driver's update, take a compatibility libcuda off LD_LIBRARY_PATH, or use --backend cpu",
+            "restart the machine after the driver's update, take a compatibility libcuda off LD_LIBRARY_PATH, or compute on the CPU",
         ),
         _ => Problem::new(
             format!("{call} of the driver {name} returned error {code}"),
-            "see whether `nvidia-smi` works; restart the machine or install the driver again, or use --backend cpu",
+            "see whether `nvidia-smi` works; restart the machine or install the driver again, or compute on the CPU",
         ),
     }
 }
@@ -347,7 +347,7 @@ pub(super) fn guard<T>(action: impl FnOnce() -> Result<T>) -> Result<T> {
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("unknown");
         Err(Error::NoDevice(format!(
-            "the CUDA driver could not be loaded: {text}; install a newer NVIDIA driver, or use --backend cpu"
+            "the CUDA driver could not be loaded: {text}; install a newer NVIDIA driver, or compute on the CPU"
         )))
     })
 }

@@ -44,7 +44,7 @@ pub(crate) fn why_none(modules: &[PtxModule], entry: &str, capability: u32) -> S
         .min();
     match least {
         Some(least) => format!(
-            "it is compiled for compute capability {} and later, and the device has {}; use --backend cpu",
+            "it is compiled for compute capability {} and later, and the device has {}; compute on the CPU",
             capability_text(least),
             capability_text(capability)
         ),

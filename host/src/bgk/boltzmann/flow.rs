@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use rarefy_kernels::Real;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -14,11 +13,9 @@ use super::super::{
 use super::gpu::MachineFlow;
 use super::host::{HostFlow, left_exchange, stream};
 use super::{SIDES, cross_section};
-use crate::backend::{Backend, Precision, Resolved};
+use crate::backend::{Backend, Precision, engine_of};
 use crate::collision::{OperatorConfig, Order, Scattering, VelocityGrid};
-use crate::emulator::Emulator;
 use crate::error::{Error, Result};
-use crate::machine::Machine;
 
 /// A line of gas between two streams, and how it is computed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -419,23 +416,10 @@ impl Line {
 fn engine(config: &LineConfig) -> Result<Box<dyn Flow>> {
     let resolved = config.backend.resolve()?;
     let name = resolved.describe();
-    Ok(match (resolved, config.precision) {
-        (Resolved::Reference | Resolved::Cpu, _) => Box::new(HostFlow::new(config)?),
-        (Resolved::Emulator, Precision::F32) => {
-            on_machine::<_, f32>(Emulator::default(), name, config)?
-        }
-        (Resolved::Emulator, Precision::F64) => {
-            on_machine::<_, f64>(Emulator::default(), name, config)?
-        }
-        (Resolved::Cuda(device), Precision::F32) => on_machine::<_, f32>(device, name, config)?,
-        (Resolved::Cuda(device), Precision::F64) => on_machine::<_, f64>(device, name, config)?,
-    })
-}
-
-fn on_machine<M: Machine + 'static, T: Real>(
-    machine: M,
-    name: String,
-    config: &LineConfig,
-) -> Result<Box<dyn Flow>> {
-    Ok(Box::new(MachineFlow::<M, T>::new(machine, name, config)?))
+    engine_of! {
+        resolved, config.precision;
+        reference => Ok(Box::new(HostFlow::new(config)?)),
+        cpu<T> => Ok(Box::new(HostFlow::new(config)?)),
+        kernels<T>(machine) => Ok(Box::new(MachineFlow::<_, T>::new(machine, name, config)?)),
+    }
 }

@@ -125,7 +125,7 @@ impl ShockWave {
         }
         if self.order == Order::Second {
             warnings.push(format!(
-                "in second order the gas relaxes about {:.0}% too fast on this grid; --order 4 does so within a few percent",
+                "in second order the gas relaxes about {:.0}% too fast on this grid; the fourth order does so within a few percent",
                 // Section of the rates in the documentation: 12% at 0.55 standard deviations, as the square of the step.
                 12.0 * (spacing * std::f64::consts::SQRT_2 / 0.55).powi(2)
             ));
@@ -199,7 +199,7 @@ impl ShockWave {
         }
         if step > longest {
             return Err(Error::input(format!(
-                "in the time step {step} collisions would leave negative populations; at most {longest:.4} keeps them positive, and without --dt the step is {:.4}",
+                "in the time step {step} collisions would leave negative populations; at most {longest:.4} keeps them positive, and a step that is not given is {:.4}",
                 (SAFETY * longest).min(space.step(0) / fastest)
             )));
         }

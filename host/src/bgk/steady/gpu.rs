@@ -124,7 +124,7 @@ impl<M: Machine, T: Real> MachineSweeps<M, T> {
         } else {
             if plan.ny > MOST_ROWS {
                 return Err(Error::input(format!(
-                    "a GPU sweeps at most {MOST_ROWS} rows of cells; {} were asked for: use --backend cpu, or fewer cells",
+                    "a GPU sweeps at most {MOST_ROWS} rows of cells; {} were asked for: compute on the CPU, or fewer cells",
                     plan.ny
                 )));
             }
@@ -132,7 +132,7 @@ impl<M: Machine, T: Real> MachineSweeps<M, T> {
                 &limits,
                 &format!("a sweep over {} rows of cells", plan.ny),
                 6 * PLANE_LANES as usize * plan.ny.next_multiple_of(32) * size_of::<T>(),
-                "use --backend cpu, --precision f32, or fewer cells",
+                "compute on the CPU, in f32, or with fewer cells",
             )?;
             let shape = PlaneShape {
                 nx: plan.nx as u32,

@@ -46,7 +46,6 @@ mod sweeps;
 use std::fmt;
 use std::time::Instant;
 
-use rarefy_kernels::Real;
 use serde::{Deserialize, Serialize};
 
 use self::anderson::Anderson;
@@ -57,10 +56,8 @@ pub use self::nodes::Nodes;
 use self::plan::{EAST, Plan, WEST, leaving};
 use self::sweeps::{ReferenceSweeps, Sums, Sweeps, Swept, flux};
 use super::{Boundaries, Boundary, Gas, Moments, Problem, State};
-use crate::backend::{Backend, Precision, Resolved};
-use crate::emulator::Emulator;
+use crate::backend::{Backend, Precision, Resolved, engine_of};
 use crate::error::{Error, Result};
-use crate::machine::Machine;
 
 /// How what leaves a cell follows from what is in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -396,18 +393,11 @@ impl Solver {
         memory::check(&case, config, matches!(resolved, Resolved::Cpu))?;
         let plan = Plan::new(&case, config.closure)?;
         let machine = resolved.describe();
-        let sweeps: Box<dyn Sweeps> = match (resolved, config.precision) {
-            (Resolved::Reference, _) => Box::new(ReferenceSweeps { plan: plan.clone() }),
-            (Resolved::Cpu, Precision::F32) => Box::new(CpuSweeps::<f32>::new(&plan)),
-            (Resolved::Cpu, Precision::F64) => Box::new(CpuSweeps::<f64>::new(&plan)),
-            (Resolved::Emulator, Precision::F32) => {
-                on_machine::<_, f32>(Emulator::default(), &plan)?
-            }
-            (Resolved::Emulator, Precision::F64) => {
-                on_machine::<_, f64>(Emulator::default(), &plan)?
-            }
-            (Resolved::Cuda(device), Precision::F32) => on_machine::<_, f32>(device, &plan)?,
-            (Resolved::Cuda(device), Precision::F64) => on_machine::<_, f64>(device, &plan)?,
+        let sweeps: Box<dyn Sweeps> = engine_of! {
+            resolved, config.precision;
+            reference => Box::new(ReferenceSweeps { plan: plan.clone() }),
+            cpu<T> => Box::new(CpuSweeps::<T>::new(&plan)),
+            kernels<T>(machine) => Box::new(MachineSweeps::<_, T>::new(machine, &plan)?),
         };
         let x = plan.start(&case);
         Ok(Self {
@@ -688,10 +678,6 @@ fn blend(from: &[f64], to: &[f64], share: f64, out: &mut [f64]) {
             from + share * (to - from)
         };
     }
-}
-
-fn on_machine<M: Machine + 'static, T: Real>(machine: M, plan: &Plan) -> Result<Box<dyn Sweeps>> {
-    Ok(Box::new(MachineSweeps::<M, T>::new(machine, plan)?))
 }
 
 /// The steady flow of a case.

@@ -264,7 +264,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                     &limits,
                     &format!("an economy with saving on {cells} cells"),
                     saving_bytes(cells as u32, false) as usize,
-                    "use fewer cells, or --backend cpu",
+                    "use fewer cells, or compute on the CPU",
                 )?;
                 let shape = saving_shape(lambda, cells, states, pitch, &limits);
                 let form = Form::Saving {

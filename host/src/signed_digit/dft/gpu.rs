@@ -40,7 +40,7 @@ pub(super) fn transform<M: Machine>(
         &format!("a transform of {points} points"),
         bytes_of::<u64>(out as u64)
             + bytes_of::<i32>((x.limbs().len() + table.limbs().len()) as u64),
-        "use fewer points or digits, or --backend cpu",
+        "use fewer points or digits, or compute on the CPU",
     )?;
     let mut sums = machine.allocate::<u64>(out)?;
     machine.launch(

@@ -166,7 +166,7 @@ impl ExactEngine {
                 &machine.limits()?,
                 "one element",
                 4 * bytes_of::<T>(arrays),
-                "free memory on the device, or use --backend cpu",
+                "free memory on the device, or compute on the CPU",
             )?;
         }
         let piece = piece.max(1);

@@ -309,7 +309,7 @@ impl<M: Machine> Columns<M> {
             &machine.limits()?,
             &format!("a sum of {width} digits by carry-free additions in one block"),
             2 * width,
-            "use --backend cpu, or packed integers",
+            "compute on the CPU, or packed integers",
         )?;
         Ok(Self {
             sums: machine.allocate(count)?,
