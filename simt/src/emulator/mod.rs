@@ -43,7 +43,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
-use crate::{Arguments, DeviceMemory, Element, Kernel, Region, WARP};
+use crate::{Arguments, DeviceMemory, Element, Kernel, Region};
 
 pub use self::memory::Buffer;
 pub use self::order::ThreadOrder;
@@ -58,8 +58,6 @@ use self::stack::Stacks;
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Limits, Machine};
 
-/// Threads of a block at most, as on every GPU that CUDA supports.
-const MOST_THREADS: u32 = 1024;
 /// Shared memory of a block, as on an H200.
 const SHARED_BYTES_PER_BLOCK: usize = 232_448;
 const SHARED_BYTES_PER_MULTIPROCESSOR: usize = 233_472;
@@ -233,18 +231,7 @@ impl Machine for Emulator {
 }
 
 fn check_launch(entry: &str, grid: Grid, shared_bytes: usize) -> Result<()> {
-    let Grid { blocks, threads } = grid;
-    if blocks == 0 || blocks > i32::MAX as u32 {
-        return Err(Error::input(format!(
-            "kernel {entry}: {blocks} blocks; it must be from 1 to {}",
-            i32::MAX
-        )));
-    }
-    if threads == 0 || threads > MOST_THREADS || threads % WARP != 0 {
-        return Err(Error::input(format!(
-            "kernel {entry}: {threads} threads a block; it must be a multiple of {WARP}, from {WARP} to {MOST_THREADS}"
-        )));
-    }
+    grid.check(entry)?;
     if shared_bytes > SHARED_BYTES_PER_BLOCK {
         return Err(Error::input(format!(
             "kernel {entry}: a block needs {shared_bytes} bytes of shared memory, and there are {SHARED_BYTES_PER_BLOCK}"
