@@ -623,8 +623,8 @@ fn closed_vessels_keep_their_mass_at_any_courant_number() {
     }
 }
 
-/// The paper's two kernels and the fused pass take the same steps: with all populations of a block on the chip, in registers or in shared memory too, and
-/// with more than it has room for.
+/// The paper's two kernels and the fused pass take the same steps, with all populations of a block on the chip, in registers or in shared memory too. More
+/// than it has room for are refused.
 #[test]
 fn the_papers_kernels_take_the_same_steps() {
     for (cells, velocities, dt) in [
@@ -654,22 +654,43 @@ fn the_papers_kernels_take_the_same_steps() {
             close("u", states.iter().map(|s| s.velocity[0]), &u, tolerance);
             close("T", states.iter().map(|s| s.temperature), &t, tolerance);
         };
-        compare(
-            three_steps::<_, f64>(Emulator::default(), &problem, dt),
-            1e-12,
-        );
-        if let Some(device) = support::device() {
-            compare(three_steps::<_, f64>(device.clone(), &problem, dt), 1e-12);
-            compare(three_steps::<_, f32>(device, &problem, dt), 1e-5);
+        let emulated = three_steps::<_, f64>(Emulator::default(), &problem, dt);
+        assert_eq!(emulated.is_some(), cells > 11);
+        let on_device = support::device().map(|device| {
+            [
+                three_steps::<_, f64>(device.clone(), &problem, dt).map(|fields| (fields, 1e-12)),
+                three_steps::<_, f32>(device, &problem, dt).map(|fields| (fields, 1e-5)),
+            ]
+        });
+        let emulated = emulated.map(|fields| (fields, 1e-12));
+        for (fields, tolerance) in emulated
+            .into_iter()
+            .chain(on_device.into_iter().flatten().flatten())
+        {
+            compare(fields, tolerance);
         }
     }
 }
 
-/// Density, velocity and temperature after three steps by the paper's kernels.
-fn three_steps<M: Machine, T: Real>(machine: M, problem: &Problem, dt: f64) -> [Vec<f64>; 3] {
-    let mut separate = SeparateKernels::<M, T>::new(machine, problem, dt).unwrap();
-    separate.advance(3).unwrap();
-    separate.fields().unwrap()
+/// Density, velocity and temperature after three steps by the paper's kernels; none where the chip has no room for so many velocities.
+fn three_steps<M: Machine, T: Real>(
+    machine: M,
+    problem: &Problem,
+    dt: f64,
+) -> Option<[Vec<f64>; 3]> {
+    match SeparateKernels::<M, T>::new(machine, problem, dt) {
+        Ok(mut separate) => {
+            separate.advance(3).unwrap();
+            Some(separate.fields().unwrap())
+        }
+        Err(error) => {
+            assert!(
+                error.to_string().contains("use fewer velocities"),
+                "{error}"
+            );
+            None
+        }
+    }
 }
 
 /// The command, run in a folder; it must succeed.

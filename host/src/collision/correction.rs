@@ -110,7 +110,7 @@ pub(crate) fn correct(
         // The second pass is the step of iterative refinement.
         let mut delta = Vector5::zeros();
         for _ in 0..2 {
-            let moments = sum(grid, |cell, xi| basis.phi(xi).map(|phi| rate[cell] * phi));
+            let moments = grid.sum(|cell, xi| basis.phi(xi).map(|phi| rate[cell] * phi));
             delta += matrix.solve(&(Vector5::from(moments) / basis.weight));
             for (cell, rate) in rate.iter_mut().enumerate() {
                 let change = dot(&delta, &basis.phi(grid.velocity(cell)));
@@ -202,9 +202,9 @@ impl Tangent {
         let mut slope = fixed.clone();
         let mut delta = Vector5::zeros();
         for _ in 0..2 {
-            let moments = sum(&self.grid, |cell, xi| {
-                self.basis.phi(xi).map(|phi| slope[cell] * phi)
-            });
+            let moments = self
+                .grid
+                .sum(|cell, xi| self.basis.phi(xi).map(|phi| slope[cell] * phi));
             delta += self
                 .matrix
                 .solve(&(Vector5::from(moments) / self.basis.weight));
@@ -281,11 +281,10 @@ struct Basis {
 impl Basis {
     /// `None` where the weights do not spread: no weight at all, or all of it in one cell.
     fn of(grid: &VelocityGrid, weights: Weights<'_>) -> Option<Self> {
-        let [weight, x, y, z] = sum(grid, |cell, [x, y, z]| {
-            [1.0, x, y, z].map(|phi| weights.at(cell) * phi)
-        });
+        let [weight, x, y, z] =
+            grid.sum(|cell, [x, y, z]| [1.0, x, y, z].map(|phi| weights.at(cell) * phi));
         let centre = [x, y, z].map(|moment| moment / weight);
-        let [spread] = sum(grid, |cell, xi| {
+        let [spread] = grid.sum(|cell, xi| {
             let c = [0, 1, 2].map(|a| xi[a] - centre[a]);
             [weights.at(cell) * dot3(c, c)]
         });
@@ -312,7 +311,7 @@ fn factor(
     weights: Weights<'_>,
     basis: Basis,
 ) -> Option<Cholesky<f64, Const<5>>> {
-    let sums: [f64; 15] = sum(grid, |cell, xi| {
+    let sums: [f64; 15] = grid.sum(|cell, xi| {
         let phi = basis.phi(xi);
         let weight = weights.at(cell);
         LOWER.map(|(row, column)| weight * phi[row] * phi[column])
@@ -349,10 +348,8 @@ const LOWER: [(usize, usize); 15] = [
 
 /// |sum I phi| / sum(weight |phi|); 0 where both vanish.
 fn residuals(grid: &VelocityGrid, weights: Weights<'_>, basis: Basis, rate: &[f64]) -> [f64; 5] {
-    let moments = sum(grid, |cell, xi| basis.phi(xi).map(|phi| rate[cell] * phi));
-    let scales = sum(grid, |cell, xi| {
-        basis.phi(xi).map(|phi| weights.at(cell) * phi.abs())
-    });
+    let moments = grid.sum(|cell, xi| basis.phi(xi).map(|phi| rate[cell] * phi));
+    let scales = grid.sum(|cell, xi| basis.phi(xi).map(|phi| weights.at(cell) * phi.abs()));
     [0, 1, 2, 3, 4].map(|k| {
         if moments[k] == 0.0 {
             0.0
@@ -368,35 +365,4 @@ fn dot(delta: &Vector5<f64>, phi: &[f64; 5]) -> f64 {
 
 fn dot3(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-/// Sums over all cells of `term(cell, velocity)`: first along z, then along y, then along x.
-///
-/// No partial sum has more than 64 terms, so the error stays below 3 * 64 roundings of the sum of magnitudes, and
-/// in practice near one.
-pub(crate) fn sum<const K: usize>(
-    grid: &VelocityGrid,
-    term: impl Fn(usize, [f64; 3]) -> [f64; K],
-) -> [f64; K] {
-    let n = grid.n();
-    let add = |total: &mut [f64; K], part: [f64; K]| {
-        for k in 0..K {
-            total[k] += part[k];
-        }
-    };
-    let centres: Vec<f64> = (0..n).map(|i| grid.centre(i)).collect();
-    let mut total = [0.0; K];
-    for x in 0..n {
-        let mut plane = [0.0; K];
-        for y in 0..n {
-            let mut row = [0.0; K];
-            for z in 0..n {
-                let xi = [centres[x], centres[y], centres[z]];
-                add(&mut row, term(grid.index(x, y, z), xi));
-            }
-            add(&mut plane, row);
-        }
-        add(&mut total, plane);
-    }
-    total
 }

@@ -1,15 +1,12 @@
 //! What a backend does for the collision operator, whichever it is.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use rarefy_kernels::collision::StepRule;
 
-use super::gpu::MachineEngine;
-use super::host::{HostEngine, ReferenceSums};
+use super::integrator::Integrator;
 use super::waves::FrequencyWay;
-use super::{Correction, CpuOperator, Evaluation, Integrator, Moments, OperatorConfig};
-use crate::backend::engine_of;
+use super::{Correction, Evaluation, Moments};
 use crate::error::Result;
 
 /// A state as it is recorded: clock, correction, moments.
@@ -72,41 +69,4 @@ pub enum Part {
     FrequencyBy(FrequencyWay),
     /// The conservative correction.
     Correction,
-}
-
-/// The stages of an integrator in convex form: each is `f = keep f0 + (1 - keep) (f + dt I(f))`.
-pub(super) fn stages(integrator: Integrator) -> &'static [f64] {
-    match integrator {
-        Integrator::Euler => &[0.0],
-        Integrator::Ssprk2 => &[0.0, 0.5],
-        Integrator::Ssprk3 => &[0.0, 0.75, 1.0 / 3.0],
-    }
-}
-
-/// The engine that a configuration asks for.
-pub(super) fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
-    config.validate()?;
-    let resolved = config.backend.resolve()?;
-    let name = resolved.describe();
-    let n = config.grid.n();
-    let gamma = config.scattering.gamma();
-    engine_of! {
-        resolved, config.precision;
-        reference => {
-            let sums = ReferenceSums {
-                n,
-                gamma,
-                order: config.order,
-            };
-            Ok(Box::new(HostEngine::new(name, config, Arc::new(sums))))
-        },
-        cpu<T> => {
-            let operator = CpuOperator::<T>::new(n, gamma, config.method, config.order);
-            Ok(Box::new(HostEngine::new(name, config, Arc::new(operator))))
-        },
-        kernels<T>(machine) => {
-            let machine = Arc::new(machine);
-            Ok(Box::new(MachineEngine::<_, T>::new(machine, name, config, 1)?))
-        },
-    }
 }

@@ -14,7 +14,8 @@ use rarefy_kernels::collision::{
 };
 use rarefy_kernels::{Element, Real};
 
-use super::engine::{BatchEngine, Engine, Part, Row, stages};
+use super::engine::{BatchEngine, Engine, Part, Row};
+use super::integrator::stages;
 use super::{
     Correction, CorrectionStatus, Evaluation, Integrator, Method, Moments, OperatorConfig,
 };

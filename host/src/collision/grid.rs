@@ -70,6 +70,37 @@ impl VelocityGrid {
         Ok(grid)
     }
 
+    /// Sums over all cells of `term(cell, velocity)`: first along z, then along y, then along x.
+    ///
+    /// No partial sum has more than 64 terms, so the error stays below 3 * 64 roundings of the sum of magnitudes, and
+    /// in practice near one.
+    pub(super) fn sum<const K: usize>(
+        &self,
+        term: impl Fn(usize, [f64; 3]) -> [f64; K],
+    ) -> [f64; K] {
+        let n = self.n;
+        let add = |total: &mut [f64; K], part: [f64; K]| {
+            for k in 0..K {
+                total[k] += part[k];
+            }
+        };
+        let centres: Vec<f64> = (0..n).map(|i| self.centre(i)).collect();
+        let mut total = [0.0; K];
+        for x in 0..n {
+            let mut plane = [0.0; K];
+            for y in 0..n {
+                let mut row = [0.0; K];
+                for z in 0..n {
+                    let xi = [centres[x], centres[y], centres[z]];
+                    add(&mut row, term(self.index(x, y, z), xi));
+                }
+                add(&mut plane, row);
+            }
+            add(&mut total, plane);
+        }
+        total
+    }
+
     /// Cells along one axis, N.
     pub fn n(&self) -> usize {
         self.n

@@ -7,7 +7,8 @@ use rarefy_kernels::collision::StepRule;
 use rayon::prelude::*;
 
 use super::correction::complete;
-use super::engine::{BatchEngine, Engine, Part, Row, stages};
+use super::engine::{BatchEngine, Engine, Part, Row};
+use super::integrator::stages;
 use super::{
     CpuOperator, CpuReal, Evaluation, FrequencyWay, Integrator, Moments, OperatorConfig, Order,
     reference,

@@ -54,6 +54,7 @@ mod gpu;
 mod grid;
 mod host;
 pub mod initial;
+mod integrator;
 mod moments;
 mod operator;
 pub mod reference;
@@ -69,12 +70,49 @@ pub use engine::Part;
 pub use fit::Beams;
 pub use gpu::CellCollisions;
 pub use grid::VelocityGrid;
+pub use integrator::Integrator;
 pub use moments::Moments;
 pub use operator::{Correction, CorrectionStatus, Evaluation, Method, OperatorConfig, Order};
 pub use relaxation::{
-    Checkpoint, CollisionOperator, Integrator, Record, Relaxation, RelaxationConfig, Until,
-    collide, collide_batch,
+    Checkpoint, CollisionOperator, Record, Relaxation, RelaxationConfig, Until, collide,
+    collide_batch,
 };
 pub use scattering::Scattering;
 #[doc(hidden)]
 pub use waves::FrequencyWay;
+
+use std::sync::Arc;
+
+use crate::backend::engine_of;
+use crate::error::Result;
+use engine::Engine;
+use gpu::MachineEngine;
+use host::{HostEngine, ReferenceSums};
+
+/// The engine that a configuration asks for.
+fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
+    config.validate()?;
+    let resolved = config.backend.resolve()?;
+    let name = resolved.describe();
+    let n = config.grid.n();
+    let gamma = config.scattering.gamma();
+    engine_of! {
+        resolved, config.precision;
+        reference => {
+            let sums = ReferenceSums {
+                n,
+                gamma,
+                order: config.order,
+            };
+            Ok(Box::new(HostEngine::new(name, config, Arc::new(sums))))
+        },
+        cpu<T> => {
+            let operator = CpuOperator::<T>::new(n, gamma, config.method, config.order);
+            Ok(Box::new(HostEngine::new(name, config, Arc::new(operator))))
+        },
+        kernels<T>(machine) => {
+            let machine = Arc::new(machine);
+            Ok(Box::new(MachineEngine::<_, T>::new(machine, name, config, 1)?))
+        },
+    }
+}

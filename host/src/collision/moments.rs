@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::VelocityGrid;
-use super::correction::sum;
 
 /// Moments of a distribution: sums over the cells times their volume h^3. Mass of a molecule and Boltzmann's constant are 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,7 +35,7 @@ impl Moments {
     /// If there are fewer values than cells.
     pub fn of(grid: &VelocityGrid, f: &[f64]) -> Self {
         let volume = grid.volume();
-        let [mass, px, py, pz, fourth, entropy] = sum(grid, |cell, [x, y, z]| {
+        let [mass, px, py, pz, fourth, entropy] = grid.sum(|cell, [x, y, z]| {
             let f = f[cell];
             let square = x * x + y * y + z * z;
             let entropy = if f > 0.0 { f * f.ln() } else { 0.0 };
@@ -45,7 +44,7 @@ impl Moments {
         let per_mass = |moment: f64| if mass == 0.0 { 0.0 } else { moment / mass };
         let velocity = [px, py, pz].map(per_mass);
 
-        let central = sum(grid, |cell, xi| {
+        let central = grid.sum(|cell, xi| {
             let f = f[cell];
             let [x, y, z] = [0, 1, 2].map(|a| xi[a] - velocity[a]);
             let half = 0.5 * f * (x * x + y * y + z * z);

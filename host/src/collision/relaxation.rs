@@ -7,24 +7,12 @@ use std::time::Duration;
 
 use rarefy_kernels::collision::StepRule;
 
-use super::engine::{BatchEngine, Engine, Part, Row, engine};
+use super::engine::{BatchEngine, Engine, Part, Row};
 use super::operator::{normalising, scale};
-use super::{Correction, CorrectionStatus, Evaluation, Moments, OperatorConfig, Order};
+use super::{
+    Correction, CorrectionStatus, Evaluation, Integrator, Moments, OperatorConfig, Order, engine,
+};
 use crate::error::{Error, Result};
-
-/// Explicit time integrator. Each is a convex combination of Euler steps, so each keeps f >= 0 for the same step as Euler.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Integrator {
-    /// Euler, first order, one evaluation a step.
-    Euler,
-    /// Strong-stability-preserving Runge-Kutta of order 2 (Heun), two evaluations a step.
-    #[default]
-    Ssprk2,
-    /// Strong-stability-preserving Runge-Kutta of order 3, three evaluations a step.
-    Ssprk3,
-}
 
 /// When a relaxation is done.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use rarefy_kernels::Real;
 use rarefy_kernels::boltzmann::copy_values;
 
 use super::{CELL_THREADS, MachineEngine, together, working_scale};
-use crate::collision::engine::stages;
+use crate::collision::integrator::stages;
 use crate::collision::{Integrator, OperatorConfig};
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
