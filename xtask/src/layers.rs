@@ -350,7 +350,7 @@ fn circles(arrows: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<BTreeSet<Module>>
 const CRATES: [(&str, &[&str]); 5] = [
     (
         "host/src",
-        &["bgk", "cli", "collision", "longman", "signed_digit::float"],
+        &["bgk", "cli", "longman", "signed_digit::float"],
     ),
     ("kernels-gpu/src", &[]),
     ("ptx-builder/src", &[]),

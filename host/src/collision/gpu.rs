@@ -5,6 +5,7 @@ mod correction;
 mod direct;
 mod fast;
 mod frequency;
+mod values;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,9 +26,8 @@ pub use cells::CellCollisions;
 use direct::Direct;
 use fast::Fast;
 use frequency::{Frequency, way};
+use values::CELL_THREADS;
 
-/// Threads of a block in the kernels with one thread a cell.
-const CELL_THREADS: u32 = 128;
 /// Most distributions that are evaluated together: enough to fill any GPU with the smallest grid.
 const MOST_TOGETHER: u64 = 1024;
 /// Evaluations that are recorded together to be timed.
@@ -510,10 +510,6 @@ fn correction(row: &[f64]) -> Correction {
             f64::INFINITY
         },
     }
-}
-
-fn convert<T: Real>(values: &[f64]) -> Vec<T> {
-    values.iter().map(|&value| T::from_f64(value)).collect()
 }
 
 /// A power of two that brings the largest value of `f` to about 2^40.

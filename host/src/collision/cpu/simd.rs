@@ -43,7 +43,7 @@ impl CpuReal for f64 {}
 
 /// Keeps the traits of this file from being implemented elsewhere: nobody outside can name them.
 mod sealed {
-    use super::{Registers, Vector};
+    use crate::collision::cpu::simd::{Registers, Vector};
 
     pub trait InRegisters: Sized {
         type Of<R: Registers>: Vector<Self>;
@@ -145,7 +145,7 @@ impl<T: Real> Vector<T> for [T; 4] {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Job, Registers, Vector};
+    use crate::collision::cpu::simd::{Job, Registers, Vector};
 
     #[target_feature(enable = "avx512f,avx2,fma")]
     pub(super) fn avx512(job: impl Job) {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use rarefy_kernels::Real;
 use rarefy_kernels::boltzmann::copy_values;
 
-use super::{CELL_THREADS, MachineEngine, together, working_scale};
+use super::values::CELL_THREADS;
+use super::{MachineEngine, together, working_scale};
 use crate::collision::integrator::stages;
 use crate::collision::{Integrator, OperatorConfig};
 use crate::error::Result;

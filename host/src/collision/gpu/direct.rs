@@ -3,7 +3,7 @@
 use rarefy_kernels::Real;
 use rarefy_kernels::collision::{self as kernels, DirectShape};
 
-use super::{CELL_THREADS, convert};
+use super::values::{CELL_THREADS, convert};
 use crate::collision::Order;
 use crate::collision::coefficients::{DirectLists, DirectTasks, speeds};
 use crate::error::Result;

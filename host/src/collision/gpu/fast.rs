@@ -5,7 +5,7 @@ use rarefy_kernels::collision::{
 };
 use rarefy_kernels::{Quad, Real};
 
-use super::{CELL_THREADS, convert};
+use super::values::{CELL_THREADS, convert};
 use crate::collision::Order;
 use crate::collision::coefficients::{OrbitTable, speeds};
 use crate::collision::spectrum_plan::{BandTiles, EntryLists, SpectrumPlan};

@@ -3,7 +3,7 @@
 use rarefy_kernels::collision::{self as kernels, ConvolutionShape};
 use rarefy_kernels::{Real, WARP};
 
-use super::{CELL_THREADS, convert};
+use super::values::{CELL_THREADS, convert};
 use crate::collision::coefficients::frequency_coefficients;
 use crate::collision::waves::{FrequencyWay, Waves};
 use crate::collision::{Method, OperatorConfig};

@@ -1,0 +1,11 @@
+//! Values for the kernels: their precision, and the threads that take them up.
+
+use rarefy_kernels::Real;
+
+/// Threads of a block in the kernels with one thread a cell.
+pub(super) const CELL_THREADS: u32 = 128;
+
+/// The values in the precision of the kernels.
+pub(super) fn convert<T: Real>(values: &[f64]) -> Vec<T> {
+    values.iter().map(|&value| T::from_f64(value)).collect()
+}
