@@ -57,7 +57,7 @@ pub(crate) fn same_length(x: usize, y: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::input(format!(
-        "a dot product needs two vectors of one length; the first has {x} numbers, the second {y}"
+        "a dot product needs two vectors of one length; these have {x} and {y} elements"
     )))
 }
 

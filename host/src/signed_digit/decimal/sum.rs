@@ -277,7 +277,7 @@ mod tests {
         let error = dot_text(b"1\n2", b"1", &Resolved::Cpu).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "a dot product needs two vectors of one length; the first has 2 numbers, the second 1"
+            "a dot product needs two vectors of one length; these have 2 and 1 elements"
         );
     }
 }

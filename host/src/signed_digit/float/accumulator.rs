@@ -12,9 +12,10 @@ use rayon::prelude::*;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::Float;
 use super::value::{ExactValue, UNIT, WORD, WORDS};
-use super::{Float, same_length};
 use crate::error::{Error, Result};
+use crate::signed_digit::limb::same_length;
 
 /// What an iterator of numbers collects into: an [`ExactAccumulator`].
 ///

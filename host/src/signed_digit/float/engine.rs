@@ -2,13 +2,14 @@
 
 use super::accumulator::ExactAccumulator;
 use super::machine::MachineAccumulator;
-use super::{Float, reference, same_length};
+use super::{Float, reference};
 use crate::backend::{Backend, Resolved};
 use crate::emulator::Emulator;
 use crate::error::Result;
 use crate::gpu::Device;
 use crate::machine::{DeviceMemory, Machine};
 use crate::memory_plan::{bytes_of, check_device};
+use crate::signed_digit::limb::same_length;
 
 /// Exact sums and dot products of data in the host's memory, or mapped into it, on the backend of choice.
 ///

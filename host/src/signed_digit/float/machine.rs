@@ -5,10 +5,11 @@ use std::fmt;
 use rarefy_kernels::Element;
 use rarefy_kernels::signed_digit::float::{self as kernels, Layout, flag};
 
+use super::Float;
 use super::accumulator::{ExactAccumulator, Special};
-use super::{Float, same_length};
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
+use crate::signed_digit::limb::same_length;
 
 /// Launches after which the digits of a result are taken to the host: each adds less than 2^49 to a digit.
 const MOST_LAUNCHES: u32 = 1 << 12;

@@ -65,7 +65,7 @@ pub use value::ExactValue;
 
 use rarefy_kernels::Real;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The sum of a slice, rounded once to its own type. Uses all cores for long slices.
 pub fn exact_sum<T: Float>(x: &[T]) -> T {
@@ -92,16 +92,6 @@ pub fn exact_norm<T: Float>(x: &[T]) -> T {
     let mut squares = ExactAccumulator::new();
     squares.add_squares(x);
     squares.value().sqrt()
-}
-
-/// Refuses factors of different lengths.
-pub(crate) fn same_length(x: usize, y: usize) -> Result<()> {
-    if x == y {
-        return Ok(());
-    }
-    Err(Error::input(format!(
-        "a dot product needs two vectors of one length; these have {x} and {y} elements"
-    )))
 }
 
 /// `f32` or `f64`: what can be summed exactly, and what a sum can be rounded to.

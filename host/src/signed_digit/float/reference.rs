@@ -3,10 +3,11 @@
 //! A two's complement number of 4416 bits takes each addend at its place, and a carry goes as far as it must. There are no redundant digits here,
 //! so nothing of the method that it checks.
 
+use super::Float;
 use super::accumulator::{ExactAccumulator, Special};
 use super::value::{UNIT, WORD, WORDS};
-use super::{Float, same_length};
 use crate::error::Result;
+use crate::signed_digit::limb::same_length;
 
 /// The exact sum of a slice, one number after the other.
 pub fn sum<T: Float>(x: &[T]) -> ExactAccumulator {
