@@ -54,6 +54,17 @@ fn options_without_effect_are_refused() {
         ("shock --reduced --velocities 32x28x28", "integrates out"),
         ("shock --steady --velocities 32x28", "one number, or three"),
         ("cavity --kn 1 --delta 1", "cannot be used with"),
+        ("couette --delta 1 --u 1e-12", "roundoff"),
+        (
+            "fourier --delta 1 --temperature-difference 1e-15",
+            "roundoff",
+        ),
+        ("cavity --steady --delta 1 --n 8 --lid 1e-14", "roundoff"),
+        ("couette --delta 1e20 --linear", "mean free paths"),
+        (
+            "cavity --steady --linear --delta 1e20 --n 8 --velocities 4x4",
+            "mean free paths",
+        ),
         ("couette --kn 1 --delta 1", "cannot be used with"),
         ("couette --linear", "--delta"),
         (
@@ -323,6 +334,43 @@ fn two_runs_do_not_write_into_one_folder() {
         &words(&format!("{SHOCK} --steps 1 --quiet --out run --overwrite")),
     );
     assert!(!at.join("run/.rarefy.lock").exists());
+}
+
+#[test]
+fn what_roundoff_or_the_domain_cuts_off_is_said() {
+    let folder = folder();
+    let at = folder.path();
+    let warned = |found: &Value, text: &str| {
+        let warnings = found["warnings"].as_array().unwrap();
+        assert!(
+            warnings.iter().any(|w| w.as_str().unwrap().contains(text)),
+            "{warnings:?}"
+        );
+    };
+    // In f32 the fluxes of dense gas vary by roundoff, and the estimate covers the error.
+    let single = run(
+        at,
+        "couette --delta 1000 --linear --precision f32 --backend cpu",
+    );
+    warned(&single, "the result is right to about");
+    let error = (single["Pi"].as_f64().unwrap() / 9.979_717_394e-4 - 1.0).abs();
+    assert!(
+        error <= single["error_estimate"].as_f64().unwrap(),
+        "{error}"
+    );
+    // The linear equation's result is per unit of the drive, however small.
+    let cavity = "cavity --steady --linear --delta 1 --n 8 --velocities 6x4 --backend cpu --lid";
+    let drag = |lid: &str| {
+        run(at, &format!("{cavity} {lid}"))["result"]["D"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!((drag("1e-15") / drag("0.02") - 1.0).abs() < 1e-8);
+    let cut = run(
+        at,
+        "shock --steady --mach 3 --nx 200 --length 60 --upstream 58 --backend cpu",
+    );
+    warned(&cut, "downstream tail");
 }
 
 #[test]

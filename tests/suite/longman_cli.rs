@@ -380,6 +380,10 @@ fn wrong_usage_is_refused_in_one_line() {
             "depends on x",
         ),
         (
+            vec!["--family", "damped-cos", "--half-period", "3"],
+            "--half-period belongs to --integrand",
+        ),
+        (
             vec!["--integrand", "cos(x)"],
             "--integrand needs --zeros-file FILE or --half-period H",
         ),

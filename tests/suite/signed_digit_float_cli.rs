@@ -309,7 +309,7 @@ fn bad_input_is_refused_in_one_line() {
         ("dot square.npy fortran.npy", "different orders"),
         ("dot lines.txt x.npy", "two of a kind"),
         ("dot wrong.txt other.txt", "wrong.txt: line 3:"),
-        ("dot other.txt empty.txt", "4 numbers, the second 0"),
+        ("dot other.txt empty.txt", "4 and 0 elements"),
         ("dot x.npy u64.npy", "no float64 holds exactly"),
         ("sum lines.txt --mean", "--mean is for .npy arrays"),
         ("sum i8.npy --norm", "--norm is for .npy arrays"),

@@ -20,6 +20,7 @@ use super::report::Report;
 use super::steady;
 use super::vti::Image;
 use crate::backend::{Backend, Precision};
+use crate::bgk::steady::plates::LEAST_DRIVE;
 use crate::bgk::steady::{Case, Nodes};
 use crate::bgk::{
     Axis, Cavity, CavityResults, FaceFlux, Moments, Scheme, Simulation, SimulationConfig, Units,
@@ -139,6 +140,17 @@ impl Quadrature {
 }
 
 impl CavityParameters {
+    /// Refuses a lid whose effect on a nonlinear flow is roundoff.
+    fn check_drive(&self) -> Result<()> {
+        if self.linear || self.lid == 0.0 || self.lid.abs() >= LEAST_DRIVE {
+            return Ok(());
+        }
+        Err(Error::input(format!(
+            "a lid at {:e} v0 is lost in the roundoff of a nonlinear flow; use at least {LEAST_DRIVE:e}, or --steady --linear",
+            self.lid
+        )))
+    }
+
     fn of(args: &CavityArgs) -> Result<Self> {
         let reduced = args.reduced || args.steady;
         if args.steady && args.linear && args.gas.omega.is_some() {
@@ -299,6 +311,7 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
     if steady {
         return run_steady(args, wanted, given, started);
     }
+    wanted.check_drive()?;
     let mut files = Transaction::default();
     let folder = flow::folder(&mut files, common, &args.march, "cavity")?;
     let (parameters, start) = match &args.march.resume {
@@ -364,6 +377,7 @@ fn run_steady(
     let common = &args.common;
     let (parameters, from) = steady::reopened(wanted, &args.march, given)?;
     let parameters = &parameters;
+    parameters.check_drive()?;
     let cavity = parameters.cavity()?;
     let mut case = Case::from(&cavity.problem()?);
     if let (Some(Quadrature::Polar), [angles, speeds]) =

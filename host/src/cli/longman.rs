@@ -584,6 +584,17 @@ pub(super) fn problem(
 
 fn task(args: &LongmanArgs, known: &[&str]) -> std::result::Result<Task, Failure> {
     let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
+    let of_integrand = [
+        ("--half-period", args.half_period.is_some()),
+        ("--first-zero", args.first_zero.is_some()),
+        ("--zeros-file", args.zeros_file.is_some()),
+    ];
+    if let (None, Some((flag, _))) = (
+        &args.integrand,
+        of_integrand.iter().find(|(_, given)| *given),
+    ) {
+        return usage(&format!("{flag} belongs to --integrand; leave it out"));
+    }
     if let Some(name) = &args.family {
         let Some(family) = Family::named(name) else {
             let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();

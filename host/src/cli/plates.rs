@@ -322,6 +322,9 @@ pub(super) fn run(
         report.warn(warning);
     }
     let mut solver = Solver::new(case, &config)?;
+    for warning in solver.case().warnings(config.closure) {
+        report.warn(warning);
+    }
     report.time("setup", started.elapsed());
     let iterating = Instant::now();
     steady::iterate(flow.command, &mut solver, config.tolerance(), common.quiet)?;

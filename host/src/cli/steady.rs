@@ -25,6 +25,9 @@ pub(super) const OF_TIME: [&str; 3] = ["dt", "no_correction", "storage"];
 /// Earlier iterations that a steady run mixes.
 pub(super) const DEPTH: usize = 10;
 
+/// Error of the stream behind a shock wave that passes without a warning.
+const MOST_CUT: f64 = 1e-3;
+
 /// Iterations after which a run to a residual that does not come gives up.
 const MOST_ITERATIONS: u64 = 5000;
 
@@ -127,6 +130,12 @@ pub(super) fn judge(report: &mut Report, solution: &Solution, goal: f64, remedy:
     report.set("error_estimate", finite(solution.error_estimate));
     if let Some(excess) = solution.downstream_excess {
         report.set("downstream_excess", excess);
+        if excess.abs() > MOST_CUT {
+            report.warn(format!(
+                "the domain cuts the downstream tail of the wave: the stream that closes it is off by {:.1e}; use a longer domain",
+                excess.abs()
+            ));
+        }
     }
     let state = format!(
         "the fields change by {change:.1e} in an iteration and {}; {goal:.1e} was asked for",
@@ -137,10 +146,14 @@ pub(super) fn judge(report: &mut Report, solution: &Solution, goal: f64, remedy:
         }
     );
     match solution.status {
-        Status::Converged => {}
+        Status::Converged if solution.error_estimate <= 10.0 * goal => {}
+        Status::Converged => report.warn(format!(
+            "the iteration has converged to {goal:.1e}, and the result is right to about {:.1e}: roundoff, or slow convergence",
+            solution.error_estimate
+        )),
         Status::AtRoundoff => report.warn(format!(
             "roundoff ends the iteration: {state}; the result is right to about {:.1e}",
-            change.max(spread)
+            solution.error_estimate
         )),
         Status::Unfinished => report.not_converged(format!(
             "after {count} iterations {state}; allow more with {remedy}"
@@ -235,13 +248,13 @@ pub(super) fn solve<P: Parameters>(
     config: &Config,
     report: &mut Report,
 ) -> std::result::Result<(Solution, Course), Failure> {
-    for warning in case.warnings(config.closure) {
-        report.warn(warning);
-    }
     // The first factors of a large plane take many seconds.
     let preparing = Progress::new(P::COMMAND, run.quiet);
     let mut solver = run.begin(case.clone(), config, report)?;
     preparing.finish();
+    for warning in case.warnings(config.closure) {
+        report.warn(warning);
+    }
     report.set("machine", solver.machine());
     let started = Instant::now();
     let status = run.iterate(&mut solver, config.tolerance(), report)?;

@@ -312,7 +312,7 @@ pub struct Solution {
     pub residuals: Vec<f64>,
     /// Spread of the fluxes that must be constant, relative to their size, in the last iteration.
     pub flux_spread: f64,
-    /// Estimate of the error of the fields over their range: the change over 1 less the rate at which it falls.
+    /// Estimate of the relative error, the largest of three: the change over 1 less the rate at which it falls, the spread of the fluxes, and roundoff.
     pub error_estimate: f64,
     /// In a shock wave, the strength of the downstream stream less 1: what the domain cuts off.
     pub downstream_excess: Option<f64>,
@@ -353,6 +353,12 @@ const PLAIN_PATIENCE: usize = 150;
 /// The same where roundoff is reached.
 const ROUNDOFF_PATIENCE: usize = 5;
 
+/// Spread of the fluxes beyond which a result is none, however large roundoff is.
+const MOST_ROUNDOFF: f64 = 1e-2;
+
+/// Mean free paths from wall to wall beyond which roundoff in f64 exceeds [`MOST_ROUNDOFF`] of the fluxes.
+const THICKEST: f64 = 1e12;
+
 /// An iteration towards a steady flow.
 pub struct Solver {
     case: Case,
@@ -392,6 +398,12 @@ impl Solver {
         let resolved = config.backend.resolve()?;
         memory::check(&case, config, matches!(resolved, Resolved::Cpu))?;
         let plan = Plan::new(&case, config.closure)?;
+        if plan.thickness() > THICKEST {
+            return Err(Error::input(format!(
+                "gas {:.1e} mean free paths thick is beyond the arithmetic; {THICKEST:e} is the limit",
+                plan.thickness()
+            )));
+        }
         let machine = resolved.describe();
         let sweeps: Box<dyn Sweeps> = engine_of! {
             resolved, config.precision;
@@ -433,14 +445,15 @@ impl Solver {
         let last = |values: &[f64]| values.last().copied().unwrap_or(f64::INFINITY);
         let (change, spread) = (last(&self.residuals), last(&self.spreads));
         let tolerance = self.config.tolerance();
-        let thickness = self.plan.thickness().max(1.0);
-        let flux_roundoff = self.sweeps.flux_roundoff(thickness);
-        if change <= tolerance && spread <= tolerance.max(flux_roundoff) {
+        if change <= tolerance && spread <= tolerance {
             return Some(Status::Converged);
         }
+        let thickness = self.plan.thickness().max(1.0);
+        let flux_roundoff = self.sweeps.flux_roundoff(thickness).min(MOST_ROUNDOFF);
         let since = done - self.least.0;
-        let at_roundoff = change <= self.sweeps.change_roundoff() && spread <= flux_roundoff;
-        if at_roundoff && since >= ROUNDOFF_PATIENCE {
+        let settled = change <= self.sweeps.change_roundoff().max(tolerance);
+        let level = flux_roundoff.max(tolerance);
+        if settled && spread <= level && since >= ROUNDOFF_PATIENCE {
             return Some(Status::AtRoundoff);
         }
         let patience = if self.correction.is_some() {
@@ -541,7 +554,8 @@ impl Solver {
         }
     }
 
-    /// The error of the fields that the last changes let expect: the change, over 1 less the rate at which changes fall.
+    /// The relative error to expect, the largest of three: the change over 1 less the rate at which changes fall, the spread of the fluxes, and the
+    /// arithmetic's unit times the mean free paths from wall to wall.
     fn error_estimate(&self) -> f64 {
         let Some(&last) = self.residuals.last() else {
             return f64::INFINITY;
@@ -549,11 +563,15 @@ impl Solver {
         let span = (self.residuals.len() - 1).min(5);
         let before = self.residuals[self.residuals.len() - 1 - span];
         let rate = (last / before).powf(1.0 / span as f64);
-        if span > 0 && rate < 1.0 {
+        let change = if span > 0 && rate < 1.0 {
             last / (1.0 - rate)
         } else {
             f64::INFINITY
-        }
+        };
+        // Fluxes are no better known than they vary, and than the arithmetic adds them up through the gas.
+        let spread = self.spreads.last().copied().filter(|s| s.is_finite());
+        let roundoff = self.sweeps.flux_roundoff(self.plan.thickness().max(1.0)) / 8.0;
+        change.max(spread.unwrap_or(0.0)).max(roundoff)
     }
 
     /// Iterates to the end.
@@ -721,12 +739,9 @@ impl Plan {
             range = range.max(high - low);
         }
         let change = (x.iter().zip(y)).fold(0.0_f64, |most, (x, y)| most.max((y - x).abs()));
-        // Fields that are flat but for roundoff are compared with unity.
-        if range > 1e-13 {
-            change / range
-        } else {
-            change
-        }
+        // Fields that are flat but for roundoff are compared with unity; linearised ones have no unity.
+        let flat = if self.linear { 0.0 } else { 1e-13 };
+        if range > flat { change / range } else { change }
     }
 
     /// The largest spread over the faces of a line of a flux that must be constant, relative to its size; infinite on a rectangle.

@@ -49,6 +49,9 @@ fn hottest(u: f64) -> f64 {
     1.0 + 0.1 * u * u
 }
 
+/// Drive of a nonlinear flow below which its effect is roundoff: velocities in v0 and temperatures in T0 have 16 digits.
+pub const LEAST_DRIVE: f64 = 1e-8;
+
 /// Most cells between plates.
 pub const MAX_CELLS: usize = 100_000;
 
@@ -73,6 +76,12 @@ pub fn plates(
         return Err(Error::input(format!(
             "between plates there are 4 to {MAX_CELLS} cells; {} were asked for",
             resolution.cells
+        )));
+    }
+    let (Drive::Couette(strength) | Drive::Fourier(strength)) = drive;
+    if !linear && strength != 0.0 && strength.abs() < LEAST_DRIVE {
+        return Err(Error::input(format!(
+            "a drive of {strength:e} is lost in the roundoff of a nonlinear flow; use at least {LEAST_DRIVE:e}, or the linearised equation"
         )));
     }
     let [left, right] = match drive {
