@@ -318,9 +318,6 @@ pub(super) fn run(
         files.run_folder(folder, common.overwrite)?;
     }
     let mut report = Report::new(flow.command, &parameters, started);
-    for warning in case.warnings(config.closure) {
-        report.warn(warning);
-    }
     let mut solver = Solver::new(case, &config)?;
     for warning in solver.case().warnings(config.closure) {
         report.warn(warning);

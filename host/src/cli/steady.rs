@@ -146,9 +146,9 @@ pub(super) fn judge(report: &mut Report, solution: &Solution, goal: f64, remedy:
         }
     );
     match solution.status {
-        Status::Converged if solution.error_estimate <= 10.0 * goal => {}
+        Status::Converged if solution.flux_roundoff <= 10.0 * goal => {}
         Status::Converged => report.warn(format!(
-            "the iteration has converged to {goal:.1e}, and the result is right to about {:.1e}: roundoff, or slow convergence",
+            "the iteration has converged to {goal:.1e}, and roundoff leaves more: the result is right to about {:.1e}",
             solution.error_estimate
         )),
         Status::AtRoundoff => report.warn(format!(

@@ -314,6 +314,9 @@ pub struct Solution {
     pub flux_spread: f64,
     /// Estimate of the relative error, the largest of three: the change over 1 less the rate at which it falls, the spread of the fluxes, and roundoff.
     pub error_estimate: f64,
+    /// Relative roundoff of the fluxes: the arithmetic's unit times the mean free paths from wall to wall.
+    #[serde(default)]
+    pub flux_roundoff: f64,
     /// In a shock wave, the strength of the downstream stream less 1: what the domain cuts off.
     pub downstream_excess: Option<f64>,
     /// Seconds that the iterations took.
@@ -570,8 +573,12 @@ impl Solver {
         };
         // Fluxes are no better known than they vary, and than the arithmetic adds them up through the gas.
         let spread = self.spreads.last().copied().filter(|s| s.is_finite());
-        let roundoff = self.sweeps.flux_roundoff(self.plan.thickness().max(1.0)) / 8.0;
-        change.max(spread.unwrap_or(0.0)).max(roundoff)
+        change.max(spread.unwrap_or(0.0)).max(self.flux_roundoff())
+    }
+
+    /// Relative roundoff of the fluxes; the sweeps say the most that it may be.
+    fn flux_roundoff(&self) -> f64 {
+        self.sweeps.flux_roundoff(self.plan.thickness().max(1.0)) / 8.0
     }
 
     /// Iterates to the end.
@@ -669,6 +676,7 @@ impl Solver {
             residuals: self.residuals.clone(),
             flux_spread: self.spreads.last().copied().unwrap_or(f64::INFINITY),
             error_estimate: self.error_estimate(),
+            flux_roundoff: self.flux_roundoff(),
             downstream_excess: self.plan.downstream_excess(&self.x),
             seconds: self.seconds,
             machine: self.machine.clone(),
