@@ -1174,7 +1174,7 @@ fn block_sum_out(
 }
 
 kernel! {
-    /// Fills as much shared memory as it is told.
+    /// Fills `n` words of shared memory.
     pub fn fills_shared(t, out: Out<f64>; n: u32) shared { tile: [f64; n] } {
         if t.thread_idx() == 0 {
             tile.set(t, n - 1, 2.0);

@@ -458,7 +458,7 @@ fn a_circle_is_found() {
         ("a", "use crate::Thing; pub struct Part(Thing);"),
         (
             "b",
-            "use crate::a; pub struct Thing; fn h() -> a::Part { todo!() }",
+            "use crate::a; pub struct Thing; fn h(part: a::Part) -> a::Part { part }",
         ),
     ]);
     assert_eq!(

@@ -246,6 +246,7 @@ impl CavityParameters {
     }
 
     fn cavity(&self) -> Result<Cavity> {
+        self.check_drive()?;
         let axes = self
             .velocities
             .0
@@ -311,7 +312,6 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
     if steady {
         return run_steady(args, wanted, given, started);
     }
-    wanted.check_drive()?;
     let mut files = Transaction::default();
     let folder = flow::folder(&mut files, common, &args.march, "cavity")?;
     let (parameters, start) = match &args.march.resume {
@@ -377,7 +377,6 @@ fn run_steady(
     let common = &args.common;
     let (parameters, from) = steady::reopened(wanted, &args.march, given)?;
     let parameters = &parameters;
-    parameters.check_drive()?;
     let cavity = parameters.cavity()?;
     let mut case = Case::from(&cavity.problem()?);
     if let (Some(Quadrature::Polar), [angles, speeds]) =

@@ -48,7 +48,7 @@ pub struct Trial {
     pub run: fn(&Device) -> Result<()>,
 }
 
-/// The state of everything that rarefy needs.
+/// The state of everything that a program on a GPU needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DoctorReport {
@@ -92,7 +92,7 @@ pub struct DeviceReport {
     pub name: String,
     /// Its compute capability, such as `9.0`.
     pub capability: String,
-    /// Whether rarefy supports that.
+    /// Whether that is supported.
     pub supported: bool,
     /// All its memory, in bytes.
     pub memory_total: u64,

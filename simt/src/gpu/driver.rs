@@ -1,7 +1,7 @@
-//! Finding the driver library, and its errors in rarefy's words.
+//! Finding the driver library, and its errors in plain words.
 //!
 //! cudarc's loader panics where the library or a function of it is missing. So [`probe`] looks first, with plain
-//! `dlopen`, for a library that opens, is new enough, has every function that rarefy calls and finds a device; only then
+//! `dlopen`, for a library that opens, is new enough, has every function that this crate calls and finds a device; only then
 //! is cudarc touched.
 
 use std::ffi::{c_int, c_uint};
@@ -68,10 +68,10 @@ impl CudaVersion {
     }
 }
 
-/// The CUDA level whose functions rarefy calls: the feature of cudarc in `Cargo.toml`.
+/// The CUDA level whose functions this crate calls: the feature of cudarc in `Cargo.toml`.
 const LEAST_VERSION: CudaVersion = CudaVersion(11040);
 
-/// Every function of the driver that rarefy calls, here or through cudarc.
+/// Every function of the driver that this crate calls, here or through cudarc.
 const FUNCTIONS: [&str; 37] = [
     "cuInit",
     "cuDriverGetVersion",
@@ -352,7 +352,7 @@ pub(super) fn guard<T>(action: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Turns the driver's errors into rarefy's.
+/// Turns the driver's errors into this crate's.
 pub(super) trait Driven<T> {
     /// Says what was being done.
     fn during(self, action: &str) -> Result<T>;

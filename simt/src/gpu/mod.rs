@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `driver` | finding the driver library, and its errors in rarefy's words |
+//! | `driver` | finding the driver library, and its errors in plain words |
 //! | `device` | [`Device`]: opening, buffers, the order of the calls |
 //! | `machine` | the device as a [`Machine`](crate::machine::Machine): copies and launches |
 //! | `staging` | large copies to the device, through page-locked memory |

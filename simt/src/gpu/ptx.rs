@@ -13,7 +13,7 @@ pub struct PtxModule {
     pub text: &'static str,
 }
 
-/// Least compute capability that rarefy supports.
+/// Least compute capability that is supported.
 pub const LEAST_CAPABILITY: u32 = 75;
 
 /// A compute capability as people write it: 75 is `7.5`.

@@ -17,7 +17,7 @@ pub(super) fn gathered<T: Real>(shape: &FlowShape, f: &[T]) -> Vec<T> {
     exchanged(f, [tiles, nodes])
 }
 
-/// The runs of a warp's cells of each pair (v_x, v_y), by columns in place of by rows.
+/// Transposes the matrix of each pair (v_x, v_y), whose elements are the populations of a warp's cells.
 fn exchanged<T: Real>(f: &[T], counts: [u32; 2]) -> Vec<T> {
     let [rows, columns] = counts.map(|count| count as usize);
     let run = WARP as usize;

@@ -176,7 +176,7 @@ impl<T: LaneReal> Sweeps for CpuSweeps<T> {
     }
 
     fn flux_roundoff(&self, thickness: f64) -> f64 {
-        8.0 * T::EPSILON.to_f64() * thickness
+        T::EPSILON.to_f64() * thickness
     }
 
     fn change_roundoff(&self) -> f64 {

@@ -371,7 +371,7 @@ impl<M: Machine, T: Real> Sweeps for MachineSweeps<M, T> {
 
     /// Interior fluxes are integrals of the cells' sums, which lose another factor of the thickness.
     fn flux_roundoff(&self, thickness: f64) -> f64 {
-        8.0 * T::EPSILON.to_f64() * thickness * thickness.max(1.0)
+        T::EPSILON.to_f64() * thickness * thickness.max(1.0)
     }
 
     fn change_roundoff(&self) -> f64 {

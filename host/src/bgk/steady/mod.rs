@@ -356,6 +356,8 @@ const PLAIN_PATIENCE: usize = 150;
 /// The same where roundoff is reached.
 const ROUNDOFF_PATIENCE: usize = 5;
 
+/// Spread of the fluxes that roundoff explains, in units of the roundoff of one.
+const LEVEL: f64 = 8.0;
 /// Spread of the fluxes beyond which a result is none, however large roundoff is.
 const MOST_ROUNDOFF: f64 = 1e-2;
 
@@ -451,8 +453,7 @@ impl Solver {
         if change <= tolerance && spread <= tolerance {
             return Some(Status::Converged);
         }
-        let thickness = self.plan.thickness().max(1.0);
-        let flux_roundoff = self.sweeps.flux_roundoff(thickness).min(MOST_ROUNDOFF);
+        let flux_roundoff = (LEVEL * self.flux_roundoff()).min(MOST_ROUNDOFF);
         let since = done - self.least.0;
         let settled = change <= self.sweeps.change_roundoff().max(tolerance);
         let level = flux_roundoff.max(tolerance);
@@ -576,9 +577,9 @@ impl Solver {
         change.max(spread.unwrap_or(0.0)).max(self.flux_roundoff())
     }
 
-    /// Relative roundoff of the fluxes; the sweeps say the most that it may be.
+    /// Relative roundoff of the fluxes.
     fn flux_roundoff(&self) -> f64 {
-        self.sweeps.flux_roundoff(self.plan.thickness().max(1.0)) / 8.0
+        self.sweeps.flux_roundoff(self.plan.thickness().max(1.0))
     }
 
     /// Iterates to the end.

@@ -166,7 +166,7 @@ impl Sweeps for ReferenceSweeps {
     }
 
     fn flux_roundoff(&self, thickness: f64) -> f64 {
-        8.0 * f64::EPSILON * thickness
+        f64::EPSILON * thickness
     }
 
     fn change_roundoff(&self) -> f64 {
