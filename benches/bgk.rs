@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, measurement::WallTime};
 use rarefy::bgk::separate::{SeparateKernel, SeparateKernels, Sequential, time_copy};
-use rarefy::bgk::{Axis, Cavity, Problem, Scheme, Shock, Simulation, SimulationConfig};
+use rarefy::bgk::{
+    Axis, Boundary, Cavity, Model, Problem, Scheme, Shock, Simulation, SimulationConfig, Wall,
+};
 use rarefy::gpu::{self, Device};
 use rarefy::{Backend, Precision};
 
@@ -77,6 +79,11 @@ fn cases() -> Vec<Case> {
             dt: 0.2 / cells as f64,
         })
     };
+    let varied = |name, change: &dyn Fn(&mut Problem)| {
+        let mut case = plane(name, 160, &[20, 20, 20])?;
+        change(&mut case.problem);
+        Some(case)
+    };
     [
         line("1D 8192 x 20^3", 8192, 20),
         line("1D 8192 x 32^3", 8192, 32),
@@ -84,6 +91,21 @@ fn cases() -> Vec<Case> {
         plane("2D 160^2 x 20^3", 160, &[20, 20, 20]),
         plane("2D 160^2 x 20^2 reduced", 160, &[20, 20]),
         plane("2D 512^2 x 40^2 reduced", 512, &[40, 40]),
+        varied("2D 160^2 x 20^3 mirrors", &|problem| {
+            problem.boundaries.left = Boundary::Specular;
+            problem.boundaries.bottom = Boundary::Specular;
+        }),
+        varied("2D 160^2 x 20^3 half mirrored", &|problem| {
+            let half = Wall {
+                accommodation: 0.5,
+                ..Wall::diffuse(1.0)
+            };
+            problem.boundaries.left = Boundary::Wall(half);
+            problem.boundaries.bottom = Boundary::Wall(half);
+        }),
+        varied("2D 160^2 x 20^3 Shakhov", &|problem| {
+            problem.gas.model = Model::Shakhov;
+        }),
     ]
     .into_iter()
     .flatten()
