@@ -191,7 +191,7 @@ what=${1:-all}
 export RAREFY_REQUIRE_GPU=${RAREFY_REQUIRE_GPU:-1}
 # Where the tests find data, and the command under test.
 export RAREFY_TEST_DATA=${RAREFY_TEST_DATA:-$here/tests/data}
-export CARGO_BIN_EXE_rarefy=$here/rarefy
+export RAREFY_BIN=$here/rarefy
 export CARGO_MANIFEST_DIR=$here
 # Results of the benches.
 export CRITERION_HOME=${CRITERION_HOME:-$here/criterion}

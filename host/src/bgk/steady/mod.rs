@@ -564,14 +564,18 @@ impl Solver {
         let Some(&last) = self.residuals.last() else {
             return f64::INFINITY;
         };
-        let span = (self.residuals.len() - 1).min(5);
-        let before = self.residuals[self.residuals.len() - 1 - span];
-        let rate = (last / before).powf(1.0 / span as f64);
-        let change = if span > 0 && rate < 1.0 {
-            last / (1.0 - rate)
-        } else {
-            f64::INFINITY
+        let earlier = self.residuals.len() - 1;
+        let rate = |span: usize| {
+            let before = self.residuals[earlier - span];
+            (last / before).powf(1.0 / span as f64)
         };
+        // The last iterations say it best, until residuals are roundoff and fall no further.
+        let change = [earlier.min(5), earlier]
+            .into_iter()
+            .filter(|&span| span > 0)
+            .map(rate)
+            .find(|rate| *rate < 1.0)
+            .map_or(f64::INFINITY, |rate| last / (1.0 - rate));
         // Fluxes are no better known than they vary, and than the arithmetic adds them up through the gas.
         let spread = self.spreads.last().copied().filter(|s| s.is_finite());
         change.max(spread.unwrap_or(0.0)).max(self.flux_roundoff())
