@@ -1,21 +1,18 @@
 //! The accumulator: what a sum is kept in.
 
 use std::fmt;
-use std::iter::Sum;
-use std::ops::{AddAssign, SubAssign};
 
-#[cfg(feature = "nalgebra")]
-use nalgebra::{Dim, Matrix, RawStorage, Scalar};
-#[cfg(feature = "ndarray")]
-use ndarray::{ArrayRef, Dimension};
-use rayon::prelude::*;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Float;
-use super::value::{ExactValue, UNIT, WORD, WORDS};
 use crate::error::{Error, Result};
-use crate::signed_digit::limb::same_length;
+
+/// Bits of a word.
+pub(super) const WORD: usize = 32;
+/// Words of an exact value.
+pub(super) const WORDS: usize = 138;
+/// Exponent of the lowest bit of an exact value. The smallest product of two `f64` is 2^-2148.
+pub(super) const UNIT: i32 = -2176;
 
 /// What an iterator of numbers collects into: an [`ExactAccumulator`].
 ///
@@ -26,9 +23,6 @@ use crate::signed_digit::limb::same_length;
 /// assert_eq!(sum.round::<f64>(), 2.9289682539682538);
 /// ```
 pub type ExactSum = ExactAccumulator;
-
-/// Elements that one task of the CPU takes.
-const TASK: usize = 1 << 16;
 
 /// Single deposits between two carries: each adds less than 2^44 to a digit.
 const MOST_DEPOSITS: u32 = 1 << 18;
@@ -112,27 +106,9 @@ impl ExactAccumulator {
         }
     }
 
-    /// The sum of a slice, on all cores.
-    pub fn sum<T: Float>(x: &[T]) -> Self {
-        let mut sum = Self::new();
-        sum.add_slice(x);
-        sum
-    }
-
-    /// The dot product of two slices of one length, on all cores.
-    ///
-    /// # Errors
-    /// Slices of different lengths.
-    pub fn dot<T: Float>(x: &[T], y: &[T]) -> Result<Self> {
-        let mut sum = Self::new();
-        sum.add_products(x, y)?;
-        Ok(sum)
-    }
-
     /// Adds a number.
-    pub fn add<T: Float>(&mut self, x: T) {
+    pub(super) fn add_number(&mut self, x: f64) {
         self.count += 1;
-        let x = x.to_f64();
         self.special.not_negative |= x.is_sign_positive();
         if x.is_finite() {
             let (integer, exponent) = decompose(x);
@@ -143,9 +119,8 @@ impl ExactAccumulator {
     }
 
     /// Adds the product of two numbers.
-    pub fn add_product<T: Float>(&mut self, x: T, y: T) {
+    pub(super) fn add_one_product(&mut self, x: f64, y: f64) {
         self.count += 1;
-        let (x, y) = (x.to_f64(), y.to_f64());
         self.special.not_negative |= x.is_sign_positive() == y.is_sign_positive();
         if x.is_finite() && y.is_finite() {
             let ((a, a_exponent), (b, b_exponent)) = (decompose(x), decompose(y));
@@ -156,194 +131,6 @@ impl ExactAccumulator {
         } else {
             self.special.note(x * y);
         }
-    }
-
-    /// Adds the numbers of a slice, on all cores if it is long.
-    pub fn add_slice<T: Float>(&mut self, x: &[T]) {
-        self.in_tasks(x.len(), |range, sum| T::add_sum::<false>(&x[range], sum));
-    }
-
-    /// Adds the magnitudes of the numbers of a slice.
-    pub fn add_magnitudes<T: Float>(&mut self, x: &[T]) {
-        self.in_tasks(x.len(), |range, sum| T::add_sum::<true>(&x[range], sum));
-    }
-
-    /// Adds the products of the numbers of two slices of one length.
-    ///
-    /// # Errors
-    /// Slices of different lengths.
-    pub fn add_products<T: Float>(&mut self, x: &[T], y: &[T]) -> Result<()> {
-        same_length(x.len(), y.len())?;
-        self.in_tasks(x.len(), |range, sum| {
-            T::add_dot(&x[range.clone()], &y[range], sum)
-        });
-        Ok(())
-    }
-
-    /// Adds the squares of the numbers of a slice.
-    pub fn add_squares<T: Float>(&mut self, x: &[T]) {
-        self.in_tasks(x.len(), |range, sum| {
-            T::add_dot(&x[range.clone()], &x[range], sum)
-        });
-    }
-
-    /// Adds the numbers of an array of `ndarray`, or of a view of one, in whatever layout. Takes the feature `ndarray`.
-    ///
-    /// ```
-    /// use ndarray::array;
-    /// use rarefy::signed_digit::float::ExactAccumulator;
-    ///
-    /// let x = array![[1.0, 1e100], [-1e100, 3.0]];
-    /// let mut sum = ExactAccumulator::new();
-    /// sum.add_array(&x);
-    /// sum.add_array(&x.column(0));
-    /// assert_eq!(sum.round::<f64>(), -1e100);
-    /// ```
-    #[cfg(feature = "ndarray")]
-    pub fn add_array<T: Float, D: Dimension>(&mut self, x: &ArrayRef<T, D>) {
-        match x.as_slice_memory_order() {
-            Some(slice) => self.add_slice(slice),
-            None => self.add_all(x.iter().copied()),
-        }
-    }
-
-    /// Adds the products of the numbers at equal places of two arrays of one shape: their dot product. Takes the feature `ndarray`.
-    ///
-    /// ```
-    /// use ndarray::array;
-    /// use rarefy::signed_digit::float::ExactAccumulator;
-    ///
-    /// let (x, y) = (array![1e200, 1.0, 1e200], array![1e-50, 0.25, -1e-50]);
-    /// let mut sum = ExactAccumulator::new();
-    /// sum.add_array_products(&x, &y)?;
-    /// assert_eq!(sum.round::<f64>(), 0.25);
-    /// # Ok::<(), rarefy::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Arrays of different shapes.
-    #[cfg(feature = "ndarray")]
-    pub fn add_array_products<T: Float, D: Dimension>(
-        &mut self,
-        x: &ArrayRef<T, D>,
-        y: &ArrayRef<T, D>,
-    ) -> Result<()> {
-        if x.shape() != y.shape() {
-            return Err(Error::input(format!(
-                "a dot product needs two arrays of one shape; these have {:?} and {:?}",
-                x.shape(),
-                y.shape()
-            )));
-        }
-        if let (Some(x), Some(y)) = (x.as_slice(), y.as_slice()) {
-            return self.add_products(x, y);
-        }
-        for (x, y) in x.iter().zip(y.iter()) {
-            self.add_product(*x, *y);
-        }
-        Ok(())
-    }
-
-    /// Adds the numbers of a matrix or vector of `nalgebra`, or of a view of one, in whatever layout. Takes the feature `nalgebra`.
-    ///
-    /// ```
-    /// use nalgebra::{Matrix2, Vector2};
-    /// use rarefy::signed_digit::float::ExactAccumulator;
-    ///
-    /// let x = Matrix2::new(1.0, 1e100, -1e100, 3.0);
-    /// let mut sum = ExactAccumulator::new();
-    /// sum.add_matrix(&x);
-    /// sum.add_matrix(&x.row(0));
-    /// sum.add_matrix(&Vector2::new(-1e100, 0.0));
-    /// assert_eq!(sum.round::<f64>(), 5.0);
-    /// ```
-    #[cfg(feature = "nalgebra")]
-    pub fn add_matrix<T, R, C, S>(&mut self, x: &Matrix<T, R, C, S>)
-    where
-        T: Float + Scalar,
-        R: Dim,
-        C: Dim,
-        S: RawStorage<T, R, C>,
-    {
-        self.add_all(x.iter().copied());
-    }
-
-    /// Adds the products of the numbers at equal places of two matrices or vectors of one shape: their dot product. Takes the feature `nalgebra`.
-    ///
-    /// ```
-    /// use nalgebra::Vector3;
-    /// use rarefy::signed_digit::float::ExactAccumulator;
-    ///
-    /// let (x, y) = (Vector3::new(1e200, 1.0, 1e200), Vector3::new(1e-50, 0.25, -1e-50));
-    /// let mut sum = ExactAccumulator::new();
-    /// sum.add_matrix_products(&x, &y)?;
-    /// assert_eq!(sum.round::<f64>(), 0.25);
-    /// # Ok::<(), rarefy::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Matrices of different shapes.
-    #[cfg(feature = "nalgebra")]
-    pub fn add_matrix_products<T, R1, C1, S1, R2, C2, S2>(
-        &mut self,
-        x: &Matrix<T, R1, C1, S1>,
-        y: &Matrix<T, R2, C2, S2>,
-    ) -> Result<()>
-    where
-        T: Float + Scalar,
-        R1: Dim,
-        C1: Dim,
-        S1: RawStorage<T, R1, C1>,
-        R2: Dim,
-        C2: Dim,
-        S2: RawStorage<T, R2, C2>,
-    {
-        if x.shape() != y.shape() {
-            return Err(Error::input(format!(
-                "a dot product needs two matrices of one shape; these have {:?} and {:?}",
-                x.shape(),
-                y.shape()
-            )));
-        }
-        for (x, y) in x.iter().zip(y.iter()) {
-            self.add_product(*x, *y);
-        }
-        Ok(())
-    }
-
-    /// Adds the numbers of an iterator, in pieces, as slices are added much faster than single numbers.
-    fn add_all<T: Float>(&mut self, numbers: impl Iterator<Item = T>) {
-        const PIECE: usize = 1024;
-        let mut piece = Vec::with_capacity(PIECE);
-        for number in numbers {
-            piece.push(number);
-            if piece.len() == PIECE {
-                T::add_sum::<false>(&piece, self);
-                piece.clear();
-            }
-        }
-        T::add_sum::<false>(&piece, self);
-    }
-
-    /// Runs `work` on all ranges of a slice's tasks, and adds what they make.
-    fn in_tasks(&mut self, len: usize, work: impl Fn(std::ops::Range<usize>, &mut Self) + Sync) {
-        if len <= 2 * TASK {
-            work(0..len, self);
-            return;
-        }
-        // Fewer and longer tasks than the ranges that rayon would make: each ends with a merge.
-        let task = (len / (4 * rayon::current_num_threads())).clamp(TASK, 1 << 24);
-        let sum = (0..len.div_ceil(task))
-            .into_par_iter()
-            .fold(Self::new, |mut sum, k| {
-                work(k * task..((k + 1) * task).min(len), &mut sum);
-                sum
-            })
-            .reduce(Self::new, |mut sum, other| {
-                sum.merge(&other);
-                sum
-            });
-        self.merge(&sum);
     }
 
     /// Adds everything that another accumulator holds.
@@ -364,37 +151,20 @@ impl ExactAccumulator {
         self.count
     }
 
-    /// The sum, rounded once to the nearest number of the type, ties to even.
-    pub fn round<T: Float>(&self) -> T {
-        self.value().round()
+    /// Special values among the addends.
+    pub(super) fn special(&self) -> Special {
+        self.special
     }
 
-    /// The sum divided by the [`count`](Self::count), rounded once. The mean of nothing is NaN.
-    pub fn mean<T: Float>(&self) -> T {
-        self.value().divided_by(self.count).round()
-    }
-
-    /// The sum before rounding.
-    pub fn value(&self) -> ExactValue {
-        let Special {
-            nan,
-            plus_infinity,
-            minus_infinity,
-            not_negative,
-        } = self.special;
-        if nan || plus_infinity && minus_infinity {
-            return ExactValue::nan();
-        }
-        if plus_infinity || minus_infinity {
-            return ExactValue::infinite(minus_infinity);
-        }
+    /// The sign of a finite sum, and its magnitude in units of 2^UNIT, lowest word first.
+    pub(super) fn magnitude(&self) -> (bool, Vec<u32>) {
         let mut sum = self.clone();
         sum.carry();
         // The tail below the leading digit is less than one unit of that digit.
         let leading = sum.digits.iter().rev().find(|digit| **digit != 0);
         let negative = match leading {
             Some(digit) => *digit < 0,
-            None => self.count > 0 && !not_negative,
+            None => self.count > 0 && !self.special.not_negative,
         };
         let sign = if negative { -1 } else { 1 };
         let mut borrow = 0_i64;
@@ -403,7 +173,7 @@ impl ExactAccumulator {
             borrow = value >> WORD;
             value as u32
         });
-        ExactValue::finite(negative, magnitude.collect())
+        (negative, magnitude.collect())
     }
 
     /// Adds `value 2^exponent`.
@@ -455,17 +225,7 @@ impl ExactAccumulator {
             self.digits.fill(0);
             self.special.not_negative = true;
         }
-        let mut carry = 0_i64;
-        let (last, others) = match self.digits.split_last_mut() {
-            Some(parts) => parts,
-            None => return,
-        };
-        for digit in others {
-            let value = *digit + carry;
-            *digit = i64::from(value as i32);
-            carry = (value - *digit) >> WORD;
-        }
-        *last += carry;
+        carry(&mut self.digits);
         self.deposits = 0;
     }
 
@@ -537,6 +297,17 @@ impl ExactAccumulator {
 
 const MAGIC: &[u8] = b"rarefy exact sum 1\n";
 
+/// Brings all digits but the last to `-2^31 <= d < 2^31`.
+pub(super) fn carry<const DIGITS: usize>(digits: &mut [i64; DIGITS]) {
+    let mut carry = 0_i64;
+    for digit in &mut digits[..DIGITS - 1] {
+        let value = *digit + carry;
+        *digit = i64::from(value as i32);
+        carry = (value - *digit) >> WORD;
+    }
+    digits[DIGITS - 1] += carry;
+}
+
 /// Signed integer and biased exponent of a finite number: `integer 2^(exponent - 1075)`.
 fn decompose(x: f64) -> (i64, i32) {
     let bits = x.to_bits();
@@ -565,15 +336,6 @@ impl PartialEq for ExactAccumulator {
 }
 
 impl Eq for ExactAccumulator {}
-
-impl fmt::Debug for ExactAccumulator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExactAccumulator")
-            .field("rounded", &self.round::<f64>())
-            .field("count", &self.count)
-            .finish_non_exhaustive()
-    }
-}
 
 impl Serialize for ExactAccumulator {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -608,50 +370,5 @@ impl<'de> Deserialize<'de> for ExactAccumulator {
         }
         let bytes = deserializer.deserialize_bytes(Bytes)?;
         Self::from_bytes(&bytes).map_err(D::Error::custom)
-    }
-}
-
-macro_rules! from_iterators {
-    ($([$($life:lifetime)?] $number:ty, |$x:ident| $value:expr;)*) => {$(
-        impl$(<$life>)? Extend<$number> for ExactAccumulator {
-            fn extend<I: IntoIterator<Item = $number>>(&mut self, numbers: I) {
-                self.add_all(numbers.into_iter().map(|$x| $value));
-            }
-        }
-
-        impl$(<$life>)? FromIterator<$number> for ExactAccumulator {
-            fn from_iter<I: IntoIterator<Item = $number>>(numbers: I) -> Self {
-                let mut sum = Self::new();
-                sum.extend(numbers);
-                sum
-            }
-        }
-    )*};
-}
-from_iterators! {
-    [] f32, |x| x;
-    [] f64, |x| x;
-    ['a] &'a f32, |x| *x;
-    ['a] &'a f64, |x| *x;
-}
-
-impl Sum for ExactAccumulator {
-    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
-        parts.fold(Self::new(), |mut sum, part| {
-            sum.merge(&part);
-            sum
-        })
-    }
-}
-
-impl<T: Float> AddAssign<T> for ExactAccumulator {
-    fn add_assign(&mut self, x: T) {
-        self.add(x);
-    }
-}
-
-impl<T: Float> SubAssign<T> for ExactAccumulator {
-    fn sub_assign(&mut self, x: T) {
-        self.add(-x);
     }
 }

@@ -3,7 +3,7 @@
 //! Neighbouring addends often have neighbouring exponents, and then the same digits: an addition would wait for the store of the one before. So
 //! four rows of digits take the addends in turn.
 
-use super::accumulator::{ExactAccumulator, Special};
+use super::accumulator::{ExactAccumulator, Special, carry};
 
 /// Rows of digits side by side.
 const ROWS: usize = 4;
@@ -22,7 +22,7 @@ const DOT_DEPOSITS: usize = 1 << 16;
 pub(super) fn sum_f64<const MAGNITUDE: bool>(x: &[f64], to: &mut ExactAccumulator) {
     if x.len() < FEW {
         x.iter()
-            .for_each(|x| to.add(if MAGNITUDE { x.abs() } else { *x }));
+            .for_each(|x| to.add_number(if MAGNITUDE { x.abs() } else { *x }));
         return;
     }
     let mut rows = [[0_i64; SUM_DIGITS]; ROWS];
@@ -88,21 +88,12 @@ fn deposit<const MAGNITUDE: bool>(row: &mut [i64; SUM_DIGITS], x: f64) {
     row[first + 1] += integer >> (32 - shift);
 }
 
-/// Brings all digits but the last to `-2^31 <= d < 2^31`.
-fn carry<const DIGITS: usize>(row: &mut [i64; DIGITS]) {
-    let mut carry = 0_i64;
-    for digit in &mut row[..DIGITS - 1] {
-        let value = *digit + carry;
-        *digit = i64::from(value as i32);
-        carry = (value - *digit) >> 32;
-    }
-    row[DIGITS - 1] += carry;
-}
-
 /// Adds the dot product of two slices of one length.
 pub(super) fn dot_f64(x: &[f64], y: &[f64], to: &mut ExactAccumulator) {
     if x.len() < FEW {
-        x.iter().zip(y).for_each(|(x, y)| to.add_product(*x, *y));
+        x.iter()
+            .zip(y)
+            .for_each(|(x, y)| to.add_one_product(*x, *y));
         return;
     }
     let mut rows = [[0_i64; DOT_DIGITS]; ROWS];
@@ -185,7 +176,7 @@ const BINS: usize = 256;
 pub(super) fn sum_f32<const MAGNITUDE: bool>(x: &[f32], to: &mut ExactAccumulator) {
     if x.len() < 2 * BINS {
         x.iter()
-            .for_each(|x| to.add(if MAGNITUDE { x.abs() } else { *x }));
+            .for_each(|x| to.add_number(f64::from(if MAGNITUDE { x.abs() } else { *x })));
         return;
     }
     let mut rows = [[0_i64; BINS]; ROWS];

@@ -1,8 +1,9 @@
 //! Sums of the host's data on a machine of choice.
 
 use super::accumulator::ExactAccumulator;
+use super::format::Float;
 use super::machine::MachineAccumulator;
-use super::{Float, reference};
+use super::reference;
 use crate::backend::{Backend, Resolved};
 use crate::emulator::Emulator;
 use crate::error::Result;

@@ -3,9 +3,8 @@
 //! A two's complement number of 4416 bits takes each addend at its place, and a carry goes as far as it must. There are no redundant digits here,
 //! so nothing of the method that it checks.
 
-use super::Float;
-use super::accumulator::{ExactAccumulator, Special};
-use super::value::{UNIT, WORD, WORDS};
+use super::accumulator::{ExactAccumulator, Special, UNIT, WORD, WORDS};
+use super::format::Float;
 use crate::error::Result;
 use crate::signed_digit::limb::same_length;
 

@@ -4,16 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Float;
+use super::accumulator::{ExactAccumulator, Special, UNIT, WORD, WORDS};
+use super::format::Float;
 use crate::error::{Error, Result};
 use crate::signed_digit::decimal::Decimal;
 
-/// Bits of a word.
-pub(super) const WORD: usize = 32;
-/// Words of an exact value.
-pub(super) const WORDS: usize = 138;
-/// Exponent of the lowest bit of an exact value. The smallest product of two `f64` is 2^-2148.
-pub(super) const UNIT: i32 = -2176;
 /// Words behind the binary point.
 const FRACTION_WORDS: usize = 68;
 const _: () = assert!(UNIT == -((FRACTION_WORDS * WORD) as i32));
@@ -84,8 +79,47 @@ impl TryFrom<Unchecked> for ExactValue {
     }
 }
 
+impl ExactAccumulator {
+    /// The sum, rounded once to the nearest number of the type, ties to even.
+    pub fn round<T: Float>(&self) -> T {
+        self.value().round()
+    }
+
+    /// The sum divided by the [`count`](Self::count), rounded once. The mean of nothing is NaN.
+    pub fn mean<T: Float>(&self) -> T {
+        self.value().divided_by(self.count()).round()
+    }
+
+    /// The sum before rounding.
+    pub fn value(&self) -> ExactValue {
+        let Special {
+            nan,
+            plus_infinity,
+            minus_infinity,
+            ..
+        } = self.special();
+        if nan || plus_infinity && minus_infinity {
+            return ExactValue::nan();
+        }
+        if plus_infinity || minus_infinity {
+            return ExactValue::infinite(minus_infinity);
+        }
+        let (negative, magnitude) = self.magnitude();
+        ExactValue::finite(negative, magnitude)
+    }
+}
+
+impl fmt::Debug for ExactAccumulator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExactAccumulator")
+            .field("rounded", &self.round::<f64>())
+            .field("count", &self.count())
+            .finish_non_exhaustive()
+    }
+}
+
 impl ExactValue {
-    pub(super) fn nan() -> Self {
+    fn nan() -> Self {
         Self {
             kind: Kind::Nan,
             negative: false,
@@ -94,7 +128,7 @@ impl ExactValue {
         }
     }
 
-    pub(super) fn infinite(negative: bool) -> Self {
+    fn infinite(negative: bool) -> Self {
         Self {
             kind: Kind::Infinite,
             negative,
@@ -103,7 +137,7 @@ impl ExactValue {
     }
 
     /// `magnitude 2^UNIT`, lowest word first.
-    pub(super) fn finite(negative: bool, mut magnitude: Vec<u32>) -> Self {
+    fn finite(negative: bool, mut magnitude: Vec<u32>) -> Self {
         trim(&mut magnitude);
         Self {
             kind: Kind::Finite,
