@@ -2,99 +2,15 @@
 
 use std::sync::Arc;
 
-use rarefy_kernels::longman::functions::Functions;
-
-use super::expression::Evaluator;
 use super::far::{amplitude_vanishes, integrand_vanishes};
-use super::head::{head_of, head_rounding};
-use super::integrate::AREAS;
+use super::head::{Exponent, head_of, head_rounding};
+use super::integrand::{Accuracy, Function};
 use super::oscillator::{DIVISIONS, Oscillator, PhaseTable, Start};
 use super::panels::{Place, Rounding, kronrod_sum, resolved};
-use super::proof::function::Function as Enclosed;
-use super::proof::interval::Interval;
 use super::quadrature::{Estimate, Kronrod, Node};
 
-/// Values are nearer to the integrand's than this in units of its magnitude.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Accuracy {
-    /// Relative error of the integrand.
-    pub(super) relative: f64,
-    /// Error of its argument, as a phase of half a cycle a unit.
-    pub(super) argument: f64,
-    /// Absolute error of the integrand.
-    pub(super) absolute: f64,
-    /// Unit of roundoff of x.
-    pub(super) roundoff: f64,
-    /// Whether the roundoff of the integrand is looked at in every node of an area, not in its middle alone.
-    pub(super) thorough: bool,
-}
-
-/// A function of x that may know how far off its values are.
-pub(super) trait Function {
-    /// The value at x.
-    fn at(&mut self, x: f64) -> f64;
-    /// The value at x, and a bound on its roundoff; 0 where nothing is known of it.
-    fn with_error(&mut self, x: f64) -> (f64, f64);
-    /// Whether anything is known of it.
-    fn knows_errors(&self) -> bool;
-    /// The value and the bound far beyond the areas, with all digits that can be had.
-    fn far(&mut self, x: f64) -> (f64, f64) {
-        self.with_error(x)
-    }
-    /// The function over ranges, where it can be enclosed.
-    fn enclosed(&self) -> Option<Enclosed<'_>> {
-        None
-    }
-}
-
-impl<F: FnMut(f64) -> f64> Function for F {
-    fn at(&mut self, x: f64) -> f64 {
-        self(x)
-    }
-    fn with_error(&mut self, x: f64) -> (f64, f64) {
-        (self(x), 0.0)
-    }
-    fn knows_errors(&self) -> bool {
-        false
-    }
-}
-
-impl<T: Functions> Function for Evaluator<'_, T> {
-    fn at(&mut self, x: f64) -> f64 {
-        self.at(x)
-    }
-    fn with_error(&mut self, x: f64) -> (f64, f64) {
-        self.with_error(x)
-    }
-    fn knows_errors(&self) -> bool {
-        true
-    }
-}
-
-/// A program in the arithmetic of `near`, and one in `f64` for what is far out.
-pub(super) struct Farsighted<'a, T> {
-    pub(super) near: Evaluator<'a, T>,
-    pub(super) far: Evaluator<'a, f64>,
-}
-
-impl<T: Functions> Function for Farsighted<'_, T> {
-    fn at(&mut self, x: f64) -> f64 {
-        self.near.at(x)
-    }
-    fn with_error(&mut self, x: f64) -> (f64, f64) {
-        self.near.with_error(x)
-    }
-    fn knows_errors(&self) -> bool {
-        true
-    }
-    fn far(&mut self, x: f64) -> (f64, f64) {
-        self.far.with_error(x)
-    }
-    fn enclosed(&self) -> Option<Enclosed<'_>> {
-        let parameters: Vec<Interval> = self.far.parameters().map(Interval::point).collect();
-        Enclosed::new(self.far.program(), &parameters)
-    }
-}
+/// Fewest and most areas.
+pub const AREAS: std::ops::RangeInclusive<usize> = 8..=64;
 
 /// One area with what is known of its error.
 #[derive(Clone, Copy, Debug, Default)]
@@ -150,15 +66,6 @@ pub(super) struct Oscillating<'a, G> {
     zeros: Vec<f64>,
     offset: usize,
     start: Start,
-}
-
-/// How the integrand behaves at the lower end.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Exponent {
-    /// Unknown: looked for where the lower end is 0.
-    Auto,
-    /// f ~ (x - a)^-p, p < 1.
-    Given(f64),
 }
 
 impl<'a, G: Function> Oscillating<'a, G> {

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use rarefy_kernels::longman::decide::FarOut;
 
-use super::areas::Function;
+use super::integrand::Function;
 use super::oscillator::Oscillator;
 
 /// Decades beyond the last area at which kernels and the CPU look whether the amplitude vanishes; those of `f32` end sooner.

@@ -6,5 +6,6 @@
 //! | [`batch`] | value, error estimate, status, accelerator and condition of every integral that a machine can decide; [`Task`](super::Task) has the CPU do the rest |
 
 pub mod batch;
+mod config;
 pub mod fixed;
 mod rows;

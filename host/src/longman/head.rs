@@ -1,7 +1,15 @@
 //! The head: from the lower limit to the first boundary, where the integrand may be singular.
 
-use super::areas::Exponent;
 use super::quadrature::{Estimate, Node, tanh_sinh};
+
+/// How the integrand behaves at the lower end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Exponent {
+    /// Unknown: looked for where the lower end is 0.
+    Auto,
+    /// f ~ (x - a)^-p, p < 1.
+    Given(f64),
+}
 
 /// The roundoff of an integrand's values in a head, whose `f` gives magnitudes and, if it knows them, `errors`: by the trapezoidal rule after the substitution of tanh-sinh.
 ///

@@ -5,8 +5,10 @@ use std::f64::consts::{FRAC_2_PI, PI};
 use rarefy_kernels::longman::Status;
 use serde::{Deserialize, Serialize};
 
-use super::areas::{Accuracy, Areas, Exponent, Function, Oscillating, Plain};
+use super::areas::{AREAS, Areas, Oscillating, Plain};
 use super::driver::{Computed, Demand, Integral};
+use super::head::Exponent;
+use super::integrand::{Accuracy, Function};
 use super::oscillator::Oscillator;
 use super::proof::Proof;
 use super::proof::beyond::Beyond;
@@ -14,9 +16,6 @@ use super::proof::sampled::{BEFORE, SAMPLES, last_feature};
 use super::quadrature::{GAUSS_POINTS, Kronrod};
 use crate::backend::Precision;
 use crate::error::{Error, Result};
-
-/// Fewest and most areas.
-pub const AREAS: std::ops::RangeInclusive<usize> = 8..=64;
 
 /// Largest phase of a lower limit: beyond, neighbouring numbers are further apart than a hundredth of a half period.
 pub(super) const MOST_PHASE: f64 = 1e13;

@@ -10,7 +10,8 @@ use super::oscillator::Oscillator;
 use super::proof::Proof;
 use super::proof::shared::{self, Item};
 use super::task::{Form, Kind, LEAST_SINGLE, Quantity, Task};
-use crate::backend::Precision;
+use crate::backend::{Precision, Resolved};
+use crate::emulator::{Emulator, ThreadOrder};
 use crate::error::Result;
 use crate::machine::Machine;
 
@@ -29,66 +30,100 @@ struct Group {
     frequencies: Vec<f64>,
 }
 
-/// Computes all rows, each by a kernel if it can be and by the CPU if not.
-pub(super) fn integrate<M: Machine>(
-    task: &Task,
-    machine: &M,
-    lower: &[f64],
-    values: &[f64],
-    settings: &Settings,
-    precision: Precision,
-) -> Result<Vec<Integral>> {
-    task.check_rows(lower, values)?;
-    settings.check()?;
-    let mut results: Vec<Option<Integral>> = Vec::new();
-    results.par_extend(rayon::iter::repeat_n(None, lower.len()));
-    for group in groups(task, lower, values, settings)? {
-        let verdicts = match precision {
-            Precision::F64 => judge::<M, f64>(task, machine, &group, values, settings)?,
-            Precision::F32 => judge::<M, f32>(task, machine, &group, values, settings)?,
-        };
-        let proven = prove(task, &group, values, &verdicts, settings);
-        // More areas may still lead to a value, or f64.
-        let more = settings.areas.is_none();
-        let known = |i: usize, verdict: &Option<Verdict>| {
-            verdict
-                .filter(|v| v.status == Status::Ok || !(more || precision == Precision::F32))
-                .filter(|v| precision == Precision::F64 || v.value.abs() >= LEAST_SINGLE)
-                .map(|verdict| Integral {
-                    value: verdict.value,
-                    error: verdict.error,
-                    status: verdict.status,
-                    accelerator: verdict.accelerator,
-                    condition: verdict.condition,
-                    proof: Proof::None,
-                })
-                // Nothing but zeros takes a proof of the head too.
-                .filter(|found| found.status != Status::Ok || proven[i] && found.value != 0.0)
-                .map(|found| found.proven(Proof::Monotone))
-        };
-        if group.rows.len() == results.len() {
-            let pairs = results.par_iter_mut().zip(&verdicts).enumerate();
-            pairs
-                .with_min_len(PARALLEL)
-                .for_each(|(i, (result, verdict))| *result = known(i, verdict));
-        } else {
-            for (i, (row, verdict)) in group.rows.iter().zip(&verdicts).enumerate() {
-                results[*row] = known(i, verdict);
+impl Task {
+    /// The integrals of [`integrate_all`](Self::integrate_all) where a backend says: in parallel on the CPU, one after the other as the scalar
+    /// reference, by kernels on a GPU or in the emulator.
+    ///
+    /// Kernels judge integrals from 0 on with an oscillator, by the pair of 7 Gauss and 15 Kronrod nodes. The CPU computes those that
+    /// they leave undecided, and those that they do not cover, as whole integrands or other numbers of [`Settings::gauss`].
+    ///
+    /// # Errors
+    /// As [`integrate_all`](Self::integrate_all); a fault of the device.
+    pub fn integrate_on(
+        &self,
+        machine: &Resolved,
+        lower: &[f64],
+        values: &[f64],
+        settings: &Settings,
+        precision: Precision,
+    ) -> Result<Vec<Integral>> {
+        match machine {
+            Resolved::Reference => self.integrate_serially(lower, values, settings, precision),
+            Resolved::Cuda(device) => {
+                self.integrate_with(device, lower, values, settings, precision)
             }
+            Resolved::Emulator => {
+                let emulator = Emulator::new(ThreadOrder::Ascending);
+                self.integrate_with(&emulator, lower, values, settings, precision)
+            }
+            Resolved::Cpu => self.integrate_all(lower, values, settings, precision),
         }
     }
-    let count = task.parameters().len();
-    results
-        .into_par_iter()
-        .enumerate()
-        .map(|(i, known)| match known {
-            Some(integral) => Ok(integral),
-            None => {
-                let row = &values[i * count..(i + 1) * count];
-                task.integrate(lower[i], row, settings, precision)
+
+    /// The same with the kernels of a machine of one's own.
+    ///
+    /// # Errors
+    /// As [`integrate_on`](Self::integrate_on).
+    pub fn integrate_with<M: Machine>(
+        &self,
+        machine: &M,
+        lower: &[f64],
+        values: &[f64],
+        settings: &Settings,
+        precision: Precision,
+    ) -> Result<Vec<Integral>> {
+        self.check_rows(lower, values)?;
+        settings.check()?;
+        let mut results: Vec<Option<Integral>> = Vec::new();
+        results.par_extend(rayon::iter::repeat_n(None, lower.len()));
+        for group in groups(self, lower, values, settings)? {
+            let verdicts = match precision {
+                Precision::F64 => judge::<M, f64>(self, machine, &group, values, settings)?,
+                Precision::F32 => judge::<M, f32>(self, machine, &group, values, settings)?,
+            };
+            let proven = prove(self, &group, values, &verdicts, settings);
+            // More areas may still lead to a value, or f64.
+            let more = settings.areas.is_none();
+            let known = |i: usize, verdict: &Option<Verdict>| {
+                verdict
+                    .filter(|v| v.status == Status::Ok || !(more || precision == Precision::F32))
+                    .filter(|v| precision == Precision::F64 || v.value.abs() >= LEAST_SINGLE)
+                    .map(|verdict| Integral {
+                        value: verdict.value,
+                        error: verdict.error,
+                        status: verdict.status,
+                        accelerator: verdict.accelerator,
+                        condition: verdict.condition,
+                        proof: Proof::None,
+                    })
+                    // Nothing but zeros takes a proof of the head too.
+                    .filter(|found| found.status != Status::Ok || proven[i] && found.value != 0.0)
+                    .map(|found| found.proven(Proof::Monotone))
+            };
+            if group.rows.len() == results.len() {
+                let pairs = results.par_iter_mut().zip(&verdicts).enumerate();
+                pairs
+                    .with_min_len(PARALLEL)
+                    .for_each(|(i, (result, verdict))| *result = known(i, verdict));
+            } else {
+                for (i, (row, verdict)) in group.rows.iter().zip(&verdicts).enumerate() {
+                    results[*row] = known(i, verdict);
+                }
             }
-        })
-        .collect()
+        }
+        let count = self.parameters().len();
+        results
+            .into_par_iter()
+            .enumerate()
+            .map(|(i, known)| match known {
+                Some(integral) => Ok(integral),
+                None => {
+                    let row = &values[i * count..(i + 1) * count];
+                    self.integrate(lower[i], row, settings, precision)
+                }
+            })
+            .collect()
+    }
 }
 
 /// The rows that kernels take, by their tables.

@@ -60,6 +60,7 @@ pub mod family;
 mod far;
 pub mod gpu;
 mod head;
+mod integrand;
 mod integrate;
 mod launch;
 pub mod oscillator;
@@ -72,10 +73,9 @@ pub mod special;
 mod task;
 pub mod zeros;
 
+pub use areas::AREAS;
 pub use driver::Integral;
-pub use integrate::{
-    AREAS, BEYOND, Boundaries, Settings, integrate_between, integrate_oscillating,
-};
+pub use integrate::{BEYOND, Boundaries, Settings, integrate_between, integrate_oscillating};
 pub use oscillator::Oscillator;
 pub use proof::Proof;
 pub use rarefy_kernels::longman::{Accelerator, Status};

@@ -6,7 +6,7 @@
 //! | a change of sign through infinity | neighbouring values of opposite signs that are larger than those beyond them |
 //! | roundoff of the values themselves | their bounds, where the integrand knows them |
 
-use super::areas::{Accuracy, Function};
+use super::integrand::{Accuracy, Function};
 use super::quadrature::{Estimate, Kronrod, has_pole, quadpack_error};
 
 /// The roundoff of an integrand's values in an area.

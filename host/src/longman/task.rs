@@ -9,21 +9,19 @@ use rarefy_kernels::longman::functions::Functions;
 use rayon::prelude::*;
 use serde::{Serialize, Serializer};
 
-use super::areas::Farsighted;
+use super::areas::AREAS;
 use super::driver::Integral;
 use super::expression::{Evaluator, Expression, Program};
 use super::family::{DOUBLE_FOURIER, Family};
+use super::integrand::Farsighted;
 use super::integrate::{
-    AREAS, Boundaries, MOST_PHASE, Settings, between, integrate_oscillating, oscillating,
+    Boundaries, MOST_PHASE, Settings, between, integrate_oscillating, oscillating,
 };
-use super::launch;
 use super::oscillator::Oscillator;
 use super::proof::function::encloses;
 use super::sampled::Samples;
-use crate::backend::{Precision, Resolved};
-use crate::emulator::{Emulator, ThreadOrder};
+use crate::backend::Precision;
 use crate::error::{Error, Result};
-use crate::machine::Machine;
 
 /// A number that an integral brings: an expression in its parameters.
 #[derive(Clone, Debug)]
@@ -533,50 +531,6 @@ impl Task {
         (0..lower.len())
             .map(|i| self.row(i, lower, values, settings, precision))
             .collect()
-    }
-
-    /// The same, where a backend says: in parallel on the CPU, one after the other as the scalar reference, by kernels on a GPU or in the
-    /// emulator.
-    ///
-    /// Kernels judge integrals from 0 on with an oscillator, by the pair of 7 Gauss and 15 Kronrod nodes. The CPU computes those that
-    /// they leave undecided, and those that they do not cover, as whole integrands or other numbers of [`Settings::gauss`].
-    ///
-    /// # Errors
-    /// As [`integrate_all`](Self::integrate_all); a fault of the device.
-    pub fn integrate_on(
-        &self,
-        machine: &Resolved,
-        lower: &[f64],
-        values: &[f64],
-        settings: &Settings,
-        precision: Precision,
-    ) -> Result<Vec<Integral>> {
-        match machine {
-            Resolved::Reference => self.integrate_serially(lower, values, settings, precision),
-            Resolved::Cuda(device) => {
-                self.integrate_with(device, lower, values, settings, precision)
-            }
-            Resolved::Emulator => {
-                let emulator = Emulator::new(ThreadOrder::Ascending);
-                self.integrate_with(&emulator, lower, values, settings, precision)
-            }
-            Resolved::Cpu => self.integrate_all(lower, values, settings, precision),
-        }
-    }
-
-    /// The same with the kernels of a machine of one's own.
-    ///
-    /// # Errors
-    /// As [`integrate_on`](Self::integrate_on).
-    pub fn integrate_with<M: Machine>(
-        &self,
-        machine: &M,
-        lower: &[f64],
-        values: &[f64],
-        settings: &Settings,
-        precision: Precision,
-    ) -> Result<Vec<Integral>> {
-        launch::integrate(self, machine, lower, values, settings, precision)
     }
 
     pub(super) fn check_rows(&self, lower: &[f64], values: &[f64]) -> Result<()> {

@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use rarefy_kernels::longman::decide::{BatchRule, HEAD_SUMS, PANEL_NODES, ROW_QUADS};
 use rarefy_kernels::{Quad, Real};
 
-use super::batch::{BatchConfig, Oscillation};
+use super::config::{BatchConfig, Oscillation};
 use crate::longman::accelerate::{cvz_weights, euler_weights};
 use crate::longman::quadrature::{Kronrod, Rule};
 use crate::longman::special::bessel_j;

@@ -4,9 +4,9 @@ use rarefy_kernels::longman::Status;
 
 use super::MOST_AREAS;
 use super::tail::{Tail, Wave};
-use crate::longman::areas::Function;
 use crate::longman::driver::{Demand, Integral};
 use crate::longman::far::amplitude_vanishes;
+use crate::longman::integrand::Function;
 use crate::longman::oscillator::Oscillator;
 
 /// Part of the tolerance that the remainder may have.
