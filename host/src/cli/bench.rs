@@ -8,10 +8,12 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
 
 use super::bgk_times::Times;
-use super::common::{Common, Failure, name_of, without_effect};
+use super::failure::Failure;
+use super::options::{Common, without_effect};
 use super::output::{self, Transaction};
 use super::progress::Progress;
 use super::report::Report;
+use super::text::name_of;
 use crate::backend::{Backend, Precision, Resolved};
 use crate::bgk::{Scheme, Shock, Simulation, SimulationConfig};
 use crate::collision::{

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::output::reason;
+use super::text::reason;
 use crate::error::{Error, Result};
 
 /// What `parse` makes of a file; where that is nothing, the error says that the file holds no `missing`.

@@ -7,17 +7,22 @@ use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::common::{Common, Failure, count, finite, named, positive};
 use super::contour::contour;
+use super::failure::Failure;
 use super::flow::{
     self, Counts, Course, DimensionalArgs, End, GasArgs, GasParameters, MarchArgs, OMEGA,
     Parameters, SiParameters,
 };
 use super::npy;
-use super::output::{self, Transaction, short};
+use super::options::Common;
+use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
+use super::record::OF_TIME;
 use super::report::Report;
 use super::steady;
+use super::text::name_of;
+use super::text::short;
+use super::values::{count, finite, named, positive};
 use super::vti::Image;
 use crate::backend::{Backend, Precision};
 use crate::bgk::steady::plates::LEAST_DRIVE;
@@ -61,7 +66,7 @@ pub(super) struct CavityArgs {
     reduced: bool,
     /// Solve for the steady flow directly, without steps in time or a stored distribution; --steps counts iterations, and the velocity
     /// space is reduced
-    #[arg(long, conflicts_with_all = steady::OF_TIME)]
+    #[arg(long, conflicts_with_all = OF_TIME)]
     steady: bool,
     /// With --steady: solve the equation linearised about rest
     #[arg(long, requires = "steady")]
@@ -173,7 +178,7 @@ impl CavityParameters {
         if let (Some(_), false) = (args.vmax, quadrature == Quadrature::Midpoint) {
             return Err(Error::input(format!(
                 "--vmax is the box of --quadrature midpoint; the nodes of --quadrature {} have none: leave one of the two out",
-                super::common::name_of(&quadrature)
+                name_of(&quadrature)
             )));
         }
         let si = SiParameters::of(&args.si)?;

@@ -10,8 +10,11 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::output::reason;
+use super::text::reason;
 use crate::error::{Error, Result};
+
+/// Name of the checkpoint in the run's folder.
+pub(super) const FILE: &str = "checkpoint.rarefy";
 
 const MAGIC: &[u8] = b"rarefy-checkpoint 1\n";
 

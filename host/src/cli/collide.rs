@@ -6,10 +6,13 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::json;
 
-use super::common::{Common, Failure, Operator, OperatorArgs, finite};
+use super::failure::Failure;
+use super::operator::{Operator, OperatorArgs};
+use super::options::Common;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
+use super::values::finite;
 use super::{distribution, npy};
 use crate::collision::{
     Correction, CorrectionStatus, Evaluation, Moments, Scattering, VelocityGrid, collide,

@@ -1,7 +1,8 @@
 //! `rarefy couette`: shear flow between sliding plates.
 
-use super::common::{Failure, finite};
+use super::failure::Failure;
 use super::plates::{Flow, PlatesArgs};
+use super::values::finite;
 use crate::bgk::steady::plates::Drive;
 
 const EXAMPLES: &str = "\

@@ -7,11 +7,14 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::common::{Common, Failure, count, name_of};
+use super::failure::Failure;
 use super::npy;
+use super::options::Common;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
+use super::text::name_of;
+use super::values::count;
 use crate::backend::{Backend, Precision};
 use crate::error::Result;
 use crate::signed_digit::decimal::Decimal;

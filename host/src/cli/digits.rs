@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::common::{Common, Failure, count, without_effect};
+use super::failure::Failure;
+use super::options::{Common, without_effect};
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
+use super::values::count;
 use crate::backend::{Backend, Precision, Resolved};
 use crate::error::Result;
 use crate::signed_digit::decimal;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::npy;
-use super::output::short;
+use super::text::short;
 use crate::collision::initial::{Bkw, TwoMaxwellians};
 use crate::collision::{Beams, Order, VelocityGrid};
 use crate::error::{Error, Result};

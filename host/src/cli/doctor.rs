@@ -1,7 +1,7 @@
 //! `rarefy doctor`: what the machine offers, what is missing, and how to get it.
 
-use super::common::Failure;
-use super::{flags, output};
+use super::failure::Failure;
+use super::{flags, streams};
 use crate::gpu::doctor;
 
 const EXAMPLES: &str = "\
@@ -26,5 +26,5 @@ pub(super) fn run(args: &DoctorArgs) -> Result<(), Failure> {
     } else {
         report.to_string()
     };
-    output::print(&flags::named(&text))
+    streams::print(&flags::named(&text))
 }

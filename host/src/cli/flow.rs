@@ -11,12 +11,14 @@ use clap::ArgMatches;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::Content;
-use super::common::{Common, Failure, count, finite, named, positive};
+use super::checkpoint::{self, Content};
+use super::failure::Failure;
+use super::options::Common;
 use super::output::{self, Transaction};
 use super::progress::Progress;
 use super::report::Report;
 use super::resume::{self, Pace};
+use super::values::{count, finite, named, positive};
 use crate::bgk::{
     Boundary, Checkpoint, Gas, Looked, Model, Problem, Scheme, Simulation, SimulationConfig,
     Species, State, Units,
@@ -647,7 +649,7 @@ pub(super) fn save<P: Parameters>(
     files: &mut Transaction,
     folder: &Path,
 ) -> Result<PathBuf> {
-    let path = folder.join(resume::FILE);
+    let path = folder.join(checkpoint::FILE);
     let kept = Kept {
         parameters: parameters.clone(),
         machine,

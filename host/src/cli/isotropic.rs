@@ -13,13 +13,14 @@ use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::common::{
-    Common, Failure, count, finite, name_of, named, positive, whole, without_effect,
-};
+use super::failure::Failure;
 use super::npy;
-use super::output::{Transaction, short};
+use super::options::{Common, without_effect};
+use super::output::Transaction;
 use super::report::Report;
 use super::resume;
+use super::text::{name_of, short};
+use super::values::{count, finite, named, positive, whole};
 use crate::backend::{Backend, Precision};
 use crate::error::{Error, Result};
 use crate::isotropic::{

@@ -11,11 +11,14 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::common::{Common, Failure, finite, name_of, whole, without_effect};
+use super::failure::Failure;
+use super::options::{Common, without_effect};
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::progress::Progress;
 use super::report::Report;
+use super::text::{self, name_of};
+use super::values::{finite, whole};
 use crate::backend::{Precision, Resolved};
 use crate::error::{Error, Result};
 use crate::longman::expression::FUNCTIONS;
@@ -650,7 +653,7 @@ fn task(args: &LongmanArgs, known: &[&str]) -> std::result::Result<Task, Failure
 
 /// Two numbers a line; `#` starts a comment, and the first line may be a heading.
 pub(super) fn read_samples(path: &Path) -> Result<(Vec<f64>, Vec<f64>)> {
-    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, output::reason(&e)))?;
+    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, text::reason(&e)))?;
     let (mut x, mut g) = (Vec::new(), Vec::new());
     let text = text.trim_start_matches('\u{feff}');
     for (i, line) in text.lines().enumerate() {
@@ -683,7 +686,7 @@ pub(super) fn read_samples(path: &Path) -> Result<(Vec<f64>, Vec<f64>)> {
 
 /// Numbers apart by white space or commas; `#` starts a comment. A word that is no number refuses the file.
 pub(super) fn read_zeros(path: &Path) -> Result<Vec<f64>> {
-    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, output::reason(&e)))?;
+    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, text::reason(&e)))?;
     let mut zeros = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default();
@@ -718,7 +721,7 @@ fn reader(path: &Path) -> Result<Reader> {
         Box::new(std::io::stdin().lock())
     } else {
         let file = std::fs::File::open(path);
-        Box::new(file.map_err(|e| Error::file(path, output::reason(&e)))?)
+        Box::new(file.map_err(|e| Error::file(path, text::reason(&e)))?)
     };
     let mut builder = csv::ReaderBuilder::new();
     builder
@@ -731,7 +734,7 @@ fn reader(path: &Path) -> Result<Reader> {
 fn csv_error(path: &Path, error: csv::Error) -> Error {
     let line = error.position().map(csv::Position::line);
     let reason = match error.into_kind() {
-        csv::ErrorKind::Io(error) => output::reason(&error),
+        csv::ErrorKind::Io(error) => text::reason(&error),
         csv::ErrorKind::Utf8 { .. } => "not a text in UTF-8".to_owned(),
         other => format!("{other:?}"),
     };

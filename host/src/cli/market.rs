@@ -9,11 +9,14 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::common::{Common, Failure, finite, named, positive};
+use super::failure::Failure;
 use super::isotropic::cells;
-use super::output::{self, Transaction};
+use super::options::Common;
+use super::output::Transaction;
 use super::progress::Progress;
 use super::report::Report;
+use super::text;
+use super::values::{finite, named, positive};
 use crate::backend::{Backend, Precision};
 use crate::error::{Error, Result};
 use crate::isotropic::market::{Histogram, TradeVolume, grid_around_one, suitable_grid};
@@ -204,7 +207,7 @@ impl Clock {
 /// Reads the rows of a histogram.
 pub(super) fn read_histogram(path: &Path) -> Result<Histogram> {
     let refuse = |text: String| Error::file(path, text);
-    let bytes = std::fs::read(path).map_err(|e| Error::file(path, output::reason(&e)))?;
+    let bytes = std::fs::read(path).map_err(|e| Error::file(path, text::reason(&e)))?;
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .comment(Some(b'#'))

@@ -2,8 +2,12 @@
 //!
 //! | part | what it does |
 //! |---|---|
-//! | `common` | flags every computing subcommand has, layering of `--config` under the flags, exit codes |
-//! | `output` | files that appear whole or not at all; standard output that may close |
+//! | `options`, `operator`, `values` | options of every computing subcommand, those of the collision operator, parsers of values |
+//! | `config` | layering of `--config` and `-s` under the flags |
+//! | `failure` | the way from an error to an exit code |
+//! | `streams` | standard output that may close, and standard error |
+//! | `text` | names, numbers and system errors as texts |
+//! | `output` | files that appear whole or not at all; tables |
 //! | `resident` | the run that a folder holds, and the one that writes into it |
 //! | `report` | `run.json`, warnings, timings |
 //! | `record` | which options a `run.json` asks for |
@@ -22,13 +26,14 @@ mod bgk_times;
 mod cavity;
 mod checkpoint;
 mod collide;
-mod common;
+mod config;
 mod contour;
 mod couette;
 mod dft;
 mod digits;
 mod distribution;
 mod doctor;
+mod failure;
 mod flags;
 mod flow;
 mod fourier;
@@ -39,6 +44,8 @@ mod longman;
 mod market;
 mod npy;
 mod numbers;
+mod operator;
+mod options;
 mod output;
 mod plates;
 mod plot;
@@ -52,9 +59,12 @@ mod resume;
 mod shell;
 mod shock;
 mod steady;
+mod streams;
 mod sum;
+mod text;
 mod timings;
 mod validate;
+mod values;
 mod vti;
 
 use std::ffi::OsString;
@@ -62,7 +72,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use common::Failure;
+use failure::Failure;
 
 /// Deterministic numerical methods of kinetic theory, on the GPU or the CPU.
 #[derive(Debug, Parser)]
@@ -99,12 +109,27 @@ enum Command {
 pub fn main() -> ExitCode {
     match run(std::env::args_os().collect()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.exit(),
+        Err(failure) => exit(failure),
     }
 }
 
+/// Says what happened, in one line on standard error, and gives the exit code.
+fn exit(failure: Failure) -> ExitCode {
+    if let Failure::Shown(text) = &failure {
+        return match streams::print(text) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => exit(failure),
+        };
+    }
+    let (code, line) = failure.code_and_line();
+    if code != 0 {
+        streams::say(&line);
+    }
+    ExitCode::from(code)
+}
+
 fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
-    let matches = common::parse(Cli::command(), arguments)?;
+    let matches = config::parse(Cli::command(), arguments)?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| Failure::usage(&error))?;
     let sub: Option<&ArgMatches> = matches.subcommand().map(|(_, sub)| sub);
     match (cli.command, sub) {
@@ -127,6 +152,6 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
         (Some(Command::Completions(args)), _) => shell::completions(&args, Cli::command()),
         (Some(Command::Man(args)), _) => shell::man(&args, Cli::command()),
-        _ => output::print(&Cli::command().render_long_help().to_string()),
+        _ => streams::print(&Cli::command().render_long_help().to_string()),
     }
 }

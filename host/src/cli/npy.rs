@@ -11,7 +11,7 @@ use ndarray::{ArrayD, ArrayViewD, IxDyn, ShapeBuilder};
 use ndarray_npy::npy::header::{Header, ParseHeaderError, ReadHeaderError};
 use ndarray_npy::{ReadDataError, ReadableElement, WriteNpyExt};
 
-use super::output::reason;
+use super::text::reason;
 use crate::backend::Precision;
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};

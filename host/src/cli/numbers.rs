@@ -10,7 +10,7 @@ use num_bigint::BigInt;
 use rayon::prelude::*;
 
 use super::npy;
-use super::output::reason;
+use super::text::reason;
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 

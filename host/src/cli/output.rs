@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all, tables, and streams that may close.
+//! Files that appear whole or not at all, and tables.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
@@ -7,46 +7,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
-use super::common::Failure;
-use super::resident::{Lock, Resident};
+use super::resident::{Lock, Resident, folder_of};
+use super::text::reason;
 use crate::error::{Error, Result};
-
-/// Prints on standard output.
-pub(super) fn print(text: &str) -> std::result::Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    let newline = if text.ends_with('\n') { "" } else { "\n" };
-    match write!(out, "{text}{newline}").and_then(|()| out.flush()) {
-        Ok(()) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::StdoutClosed),
-        Err(error) => Err(Failure::Stdout(error)),
-    }
-}
-
-/// Prints a line on standard error; where that is closed, nobody is there to be told.
-pub(super) fn say(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
-}
-
-/// A system error without its number.
-pub(super) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(first) => first.to_lowercase().chain(chars).collect(),
-        None => text.to_string(),
-    }
-}
-
-/// A number as texts and titles show it: six significant digits, and a power of ten where it is far from 1.
-pub(super) fn short(number: f64) -> String {
-    let rounded: f64 = format!("{number:.5e}").parse().unwrap_or(number);
-    if rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs()) {
-        format!("{rounded}")
-    } else {
-        format!("{rounded:e}")
-    }
-}
 
 /// A table of records: a column for each of their fields, under its name.
 pub(super) fn records(rows: &[impl Serialize]) -> Result<Vec<u8>> {
@@ -256,14 +219,6 @@ impl Drop for Transaction {
     }
 }
 
-/// The folder that holds `path`.
-pub(super) fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
 /// The path behind symbolic links, if it may be replaced by a regular file.
 fn resolve(path: &Path) -> Result<PathBuf> {
     match fs::metadata(path) {
@@ -308,26 +263,5 @@ fn persist(file: NamedTempFile, path: &Path) -> Result<()> {
     match file.persist(path) {
         Ok(_) => Ok(()),
         Err(e) => Err(Error::file(path, reason(&e.error))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_in_texts_are_short() {
-        for (number, text) in [
-            (1.0, "1"),
-            (0.0, "0"),
-            (-2.5, "-2.5"),
-            (19.999_999_999_999_996, "20"),
-            (15.748_031_496, "15.748"),
-            (1e24, "1e24"),
-            (1.234_567_8e-9, "1.23457e-9"),
-            (f64::INFINITY, "inf"),
-        ] {
-            assert_eq!(short(number), text);
-        }
     }
 }

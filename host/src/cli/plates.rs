@@ -9,12 +9,15 @@ use plotters::style::RGBColor;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::common::{Common, Failure, count, finite, name_of, named, positive, whole};
+use super::failure::Failure;
 use super::flow;
-use super::output::{self, Transaction, short};
+use super::options::Common;
+use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::report::Report;
 use super::steady;
+use super::text::{name_of, short};
+use super::values::{count, finite, named, positive, whole};
 use crate::backend::{Backend, Precision};
 use crate::bgk::steady::plates::{Drive, Resolution, free_molecular, plates};
 use crate::bgk::steady::{Closure, Config, Solution, Solver};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
-use super::output;
+use super::streams;
 
 /// Time between two lines where there is no terminal.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -197,7 +197,7 @@ fn say(shared: &Shared) {
         if state.ended {
             return;
         }
-        output::say(&state.line(shared.work, Instant::now()));
+        streams::say(&state.line(shared.work, Instant::now()));
     }
 }
 

@@ -9,12 +9,15 @@ use plotters::style::RGBColor;
 use serde::Serialize;
 use serde_json::json;
 
-use super::common::{Common, Failure, cells, name_of, named, order};
+use super::failure::Failure;
+use super::options::Common;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::progress::Progress;
 use super::report::Report;
+use super::text::name_of;
 use super::timings::Timings;
+use super::values::{cells, named, order};
 use crate::backend::{Backend, Precision};
 use crate::collision::transport::{
     self, BKW_K, ERRORS_HALF_WIDTH, Flux, RATES_HALF_WIDTH, Study, observed_order,

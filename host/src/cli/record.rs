@@ -7,6 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::bgk::Species;
 
+/// Flags that make no sense without steps in time.
+pub(super) const OF_TIME: [&str; 3] = ["dt", "no_correction", "storage"];
+
 /// The parameters of a record that are options of the same run.
 pub(super) fn options(parameters: &Map<String, Value>) -> Map<String, Value> {
     let mut options = parameters.clone();
@@ -19,7 +22,7 @@ pub(super) fn options(parameters: &Map<String, Value>) -> Map<String, Value> {
         }
     };
     if on("steady") {
-        for key in super::steady::OF_TIME {
+        for key in OF_TIME {
             remove(&[&key.replace('_', "-")]);
         }
     }

@@ -13,14 +13,16 @@ use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::common::{
-    Common, Failure, Operator, OperatorArgs, cells, count, finite, named, positive,
-};
+use super::checkpoint;
 use super::distribution::{self, Init};
+use super::failure::Failure;
+use super::operator::{Operator, OperatorArgs};
+use super::options::Common;
 use super::output::Transaction;
 use super::progress::Progress;
 use super::report::Report;
 use super::resume;
+use super::values::{cells, count, finite, named, positive};
 use crate::collision::{
     CorrectionStatus, Integrator, Relaxation, RelaxationConfig, Scattering, Until, VelocityGrid,
 };
@@ -316,7 +318,7 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         let Some(folder) = &folder else {
             return Ok(None);
         };
-        let path = folder.join(resume::FILE);
+        let path = folder.join(checkpoint::FILE);
         let bytes = state::encode(&parameters, state, relaxation)?;
         files.write_now(&path, &bytes).map(|()| Some(path))
     };

@@ -7,11 +7,13 @@ use rarefy_simt::Error as MachineError;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::common::{Common, Failure};
+use super::failure::Failure;
 use super::flags;
-use super::output::{self, Transaction};
+use super::options::Common;
+use super::output::Transaction;
 use super::resident::RECORD;
 use super::resume;
+use super::streams;
 use crate::error::{Error, Result};
 
 /// The object that `run.json` holds and `--json` prints.
@@ -66,7 +68,7 @@ impl Report {
     /// Warns on standard error, and keeps the warning.
     pub(super) fn warn(&mut self, warning: String) {
         let warning = flags::named(&warning);
-        output::say(&format!("rarefy: warning: {warning}"));
+        streams::say(&format!("rarefy: warning: {warning}"));
         self.warnings.push(warning);
     }
 
@@ -175,7 +177,7 @@ impl Report {
         let written = listed - late.len();
         unwritten.extend(late);
         let printed = if common.json {
-            output::print(&text)
+            streams::print(&text)
         } else if common.quiet {
             Ok(())
         } else {
@@ -184,7 +186,7 @@ impl Report {
             if self.unconverged.is_some() {
                 text.push_str("\n  NOT CONVERGED");
             }
-            output::print(&text)
+            streams::print(&text)
         };
         match (
             incomplete(unwritten, written, again.as_deref()),

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::checkpoint;
-use super::output::{folder_of, reason};
-use super::resume;
+use super::text::reason;
 use crate::error::{Error, Result};
 
 /// Name of the record in a run's folder.
@@ -27,7 +26,7 @@ pub(super) struct Resident {
 impl Resident {
     /// The run in a folder, if there is one.
     pub(super) fn of(folder: &Path) -> Option<Self> {
-        let (record, saved) = (folder.join(RECORD), folder.join(resume::FILE));
+        let (record, saved) = (folder.join(RECORD), folder.join(checkpoint::FILE));
         let mut there = Self {
             record: None,
             checkpoint: None,
@@ -62,7 +61,7 @@ impl Resident {
             Some(command) => format!("of 'rarefy {command}'"),
             None => "that rarefy did not write".into(),
         };
-        let resume = folder.join(resume::FILE);
+        let resume = folder.join(checkpoint::FILE);
         let resume = resume.display();
         let text = match (&self.record, &self.checkpoint) {
             (Some(record), None) => format!("holds a run {}", of(record)),
@@ -86,6 +85,14 @@ impl Resident {
             folder,
             format!("{text}; give another folder with --out, or --overwrite to replace it"),
         )
+    }
+}
+
+/// The folder that holds `path`.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
     }
 }
 

@@ -10,12 +10,11 @@ use clap::parser::ValueSource;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::common::{Common, Failure};
-use super::output::{self, Transaction};
+use super::failure::Failure;
+use super::options::Common;
+use super::output::Transaction;
+use super::resident::folder_of;
 use crate::error::{Error, Result};
-
-/// Name of the checkpoint in the run's folder.
-pub(super) const FILE: &str = "checkpoint.rarefy";
 
 /// Whether Ctrl-C was pressed. The second one does not wait for the work to end.
 pub(super) fn interruption() -> Arc<AtomicBool> {
@@ -135,7 +134,7 @@ pub(super) fn folder(
     let folder = match (&common.out, resume) {
         (Some(out), _) => Some(out.clone()),
         (None, _) if common.json => None,
-        (None, Some(checkpoint)) => Some(output::folder_of(checkpoint).to_path_buf()),
+        (None, Some(checkpoint)) => Some(folder_of(checkpoint).to_path_buf()),
         (None, None) => otherwise,
     };
     if let Some(folder) = &folder {
@@ -143,7 +142,7 @@ pub(super) fn folder(
             (Ok(a), Ok(b)) => a == b,
             _ => a == b,
         };
-        match resume.filter(|checkpoint| same(output::folder_of(checkpoint), folder)) {
+        match resume.filter(|checkpoint| same(folder_of(checkpoint), folder)) {
             Some(checkpoint) => files.resumed_folder(folder, checkpoint, common.overwrite)?,
             None => files.run_folder(folder, common.overwrite)?,
         }

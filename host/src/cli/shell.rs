@@ -6,8 +6,9 @@ use clap::Command;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use super::common::Failure;
-use super::output::{self, Transaction};
+use super::failure::Failure;
+use super::output::Transaction;
+use super::streams;
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
@@ -40,7 +41,7 @@ pub(super) struct ManArgs {
 pub(super) fn completions(args: &CompletionsArgs, mut command: Command) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "rarefy", &mut script);
-    output::print(&String::from_utf8_lossy(&script))
+    streams::print(&String::from_utf8_lossy(&script))
 }
 
 /// Writes the pages.
@@ -62,5 +63,5 @@ pub(super) fn man(args: &ManArgs, mut command: Command) -> Result<(), Failure> {
     if let Some(error) = files.commit().into_iter().next() {
         return Err(error.into());
     }
-    output::print(&format!("{count} pages are in {}", args.folder.display()))
+    streams::print(&format!("{count} pages are in {}", args.folder.display()))
 }

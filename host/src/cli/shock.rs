@@ -7,15 +7,19 @@ use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::common::{Common, Failure, count, finite, named, positive};
+use super::failure::Failure;
 use super::flow::{
     self, Counts, Course, DimensionalArgs, End, GasArgs, GasParameters, MarchArgs, OMEGA,
     Parameters, SiParameters,
 };
-use super::output::{self, Transaction, short};
+use super::options::Common;
+use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use super::record::OF_TIME;
 use super::report::Report;
 use super::steady;
+use super::text::short;
+use super::values::{count, finite, named, positive};
 use crate::backend::{Backend, Precision};
 use crate::bgk::boltzmann::{self, Collisions, Line, ShockStart, ShockWave};
 use crate::bgk::steady::Case;
@@ -76,7 +80,7 @@ pub(super) struct ShockArgs {
     reduced: bool,
     /// Solve for the steady wave directly, without steps in time or a stored distribution; --steps counts iterations, and the velocity
     /// space is reduced unless three numbers of --velocities say otherwise
-    #[arg(long, conflicts_with_all = steady::OF_TIME)]
+    #[arg(long, conflicts_with_all = OF_TIME)]
     steady: bool,
     #[command(flatten)]
     si: DimensionalArgs,

@@ -8,7 +8,7 @@ use std::time::Instant;
 use clap::ArgMatches;
 use serde_json::json;
 
-use super::common::Failure;
+use super::failure::Failure;
 use super::flow::{self, Course, End, MarchArgs, Parameters, Reopened};
 use super::output::Transaction;
 use super::progress::Progress;
@@ -18,9 +18,6 @@ use crate::backend::{Backend, Precision};
 use crate::bgk::steady::{Case, Checkpoint, Closure, Config, Solution, Solver, Status};
 use crate::bgk::{FaceFlux, Moments, Scheme};
 use crate::error::Result;
-
-/// Flags that make no sense without steps in time.
-pub(super) const OF_TIME: [&str; 3] = ["dt", "no_correction", "storage"];
 
 /// Earlier iterations that a steady run mixes.
 pub(super) const DEPTH: usize = 10;

@@ -7,10 +7,13 @@ use num_bigint::BigInt;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::common::{self, Common, Failure, named};
+use super::failure::Failure;
 use super::numbers::{self, Element, Kind, Layout, Numbers};
+use super::options::{self, Common};
 use super::output::Transaction;
 use super::report::Report;
+use super::text;
+use super::values::named;
 use crate::backend::{Backend, Precision, Resolved};
 use crate::error::{Error, Result};
 use crate::memory_plan::check_host;
@@ -186,9 +189,9 @@ fn run(
     if let Quantity::Norm | Quantity::Mean = quantity {
         let mode = format!(
             "--{}, whose decimal digits have no end",
-            common::name_of(&quantity)
+            text::name_of(&quantity)
         );
-        common::without_effect(&mode, &[("exact", result.exact)])?;
+        options::without_effect(&mode, &[("exact", result.exact)])?;
     }
     let parameters = Parameters::new(quantity, paths, result, common);
     let mut files = Transaction::default();
@@ -224,7 +227,7 @@ fn run(
     {
         report.warn(format!(
             "the result of integers and decimal numbers is exact; --round {} rounds only the bits of --json",
-            common::name_of(&round)
+            text::name_of(&round)
         ));
     }
     let answer = match parameters.round {

@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::bench::Parameters;
-use super::common::{Common, Failure, name_of};
+use super::failure::Failure;
+use super::options::Common;
 use super::output::{self, Transaction};
 use super::plates::{Flow, TABLE};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::progress::Progress;
 use super::report::Report;
 use super::steady;
+use super::text::name_of;
 use crate::bgk::steady::plates::{Drive, Resolution, plates};
 use crate::bgk::steady::{Case, Closure, Config, Nodes, Solution, solve};
 use crate::bgk::{Cavity, Gas, Mach, Model, Shock, ShockProfile};
@@ -186,7 +188,7 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
         results.add_shock(row, args, &mut report)?;
     }
     show("rarefaction");
-    results.rarefaction = rarefaction::rows(args, &config(args))?;
+    results.rarefaction = rarefaction::rows(args.quick, &config(args))?;
     let unsteady = results
         .rarefaction
         .iter()

@@ -6,7 +6,7 @@ use std::path::Path;
 use ndarray_npy::npy::header::Header;
 
 use crate::cli::npy::refused_shape;
-use crate::cli::output::reason;
+use crate::cli::text::reason;
 use crate::error::{Error, Result};
 use crate::signed_digit::decimal::{Decimal, parse_line};
 use crate::signed_digit::dft::Signal;

@@ -9,11 +9,14 @@ use clap::ArgMatches;
 use super::results::{Outcome, Snapshot};
 use super::state::{self, Saved};
 use super::{Init, IsotropicArgs, Parameters};
-use crate::cli::common::{Common, Failure};
-use crate::cli::output::{Transaction, short};
+use crate::cli::checkpoint;
+use crate::cli::failure::Failure;
+use crate::cli::options::Common;
+use crate::cli::output::Transaction;
 use crate::cli::progress::Progress;
 use crate::cli::report::Report;
 use crate::cli::resume::{self, Pace};
+use crate::cli::text::short;
 use crate::error::{Error, Result};
 use crate::isotropic::{OperatorConfig, Relaxation, RelaxationConfig, rates, spectrum};
 
@@ -146,7 +149,7 @@ impl March<'_> {
         let Some(folder) = &self.folder else {
             return Ok(None);
         };
-        let path = folder.join(resume::FILE);
+        let path = folder.join(checkpoint::FILE);
         let bytes = state::encode(self.parameters, &mut self.run, &self.snapshots)?;
         self.files.write_now(&path, &bytes).map(|()| Some(path))
     }

@@ -7,11 +7,11 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{Init, Parameters};
-use crate::cli::common::name_of;
 use crate::cli::npy;
 use crate::cli::output::{self, Transaction};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
 use crate::cli::report::Report;
+use crate::cli::text::name_of;
 use crate::error::Result;
 use crate::isotropic::{Moments, OperatorConfig, Rates, Record, Relaxation, initial};
 

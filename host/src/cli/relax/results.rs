@@ -8,11 +8,11 @@ use serde_json::json;
 
 use super::Parameters;
 use super::state::{COLUMNS, Sample, State, row_of};
-use crate::cli::common::name_of;
 use crate::cli::distribution::{Init, equilibrium_entropy};
 use crate::cli::output::{self, Transaction};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
 use crate::cli::report::Report;
+use crate::cli::text::name_of;
 use crate::cli::{distribution, npy};
 use crate::collision::{Correction, Moments, Record, Scattering, VelocityGrid};
 use crate::error::Result;

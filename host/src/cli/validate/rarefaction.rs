@@ -2,10 +2,9 @@
 
 use serde::Serialize;
 
-use super::super::common::name_of;
 use super::super::plates::{Flow, JUMP, SLIP};
 use super::super::steady;
-use super::ValidateArgs;
+use super::super::text::name_of;
 use crate::bgk::steady::plates::{Drive, Resolution, free_molecular, plates};
 use crate::bgk::steady::{Case, Config, Nodes, Solution, Status, solve};
 use crate::bgk::{Cavity, Gas, Model, Shock, ShockProfile};
@@ -83,8 +82,8 @@ const WAVES: [(f64, [f64; 2]); 6] = [
     (8.0, [60.0, 20.0]),
 ];
 
-/// All flows by both models.
-pub(super) fn rows(args: &ValidateArgs, config: &Config) -> Result<Vec<RarefactionRow>> {
+/// All flows by both models; coarser cavities if `quick`.
+pub(super) fn rows(quick: bool, config: &Config) -> Result<Vec<RarefactionRow>> {
     let mut rows = Vec::new();
     for model in [Model::Bgk, Model::Shakhov] {
         let gas = Gas {
@@ -113,7 +112,7 @@ pub(super) fn rows(args: &ValidateArgs, config: &Config) -> Result<Vec<Rarefacti
                 rows.push(row);
             }
         }
-        let cells = if args.quick { 16 } else { 40 };
+        let cells = if quick { 16 } else { 40 };
         for delta in &DELTAS[2..] {
             let cavity = Cavity {
                 gas,

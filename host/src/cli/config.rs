@@ -1,317 +1,17 @@
-//! What every computing subcommand shares: its flags, the layering of a configuration file under them, and the
-//! way from an error to an exit code.
+//! Configuration files and settings, layered under the command line.
 
 use std::ffi::OsString;
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches};
-use serde::de::value::{Error as ValueError, StringDeserializer};
-use serde::de::{DeserializeOwned, IntoDeserializer};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::flags;
-use super::output::{self, short};
+use super::failure::Failure;
 use super::record;
-use crate::backend::{Backend, Precision};
-use crate::collision::{Method, OperatorConfig, Order, Scattering, VelocityGrid};
+use super::text::reason;
 use crate::error::Error;
-
-/// Flags of every computing subcommand.
-#[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Common options")]
-pub(super) struct Common {
-    /// Where to compute; auto takes the GPU if there is one, else the CPU
-    #[arg(long, default_value = "auto", value_parser = named::<Backend>(&["auto", "cuda", "cpu", "emulator", "reference"]))]
-    pub(super) backend: Backend,
-    /// Arithmetic of the bulk of the work, and type of the arrays written
-    #[arg(long, default_value = "f64", value_parser = named::<Precision>(&["f32", "f64"]))]
-    pub(super) precision: Precision,
-    /// Folder for arrays (.npy), tables (.csv), plots (.png) and run.json
-    #[arg(long, value_name = "DIR")]
-    pub(super) out: Option<PathBuf>,
-    /// Replace the run that the folder of --out holds; without this such a folder is refused
-    #[arg(long)]
-    pub(super) overwrite: bool,
-    /// Print run.json's object on standard output, and nothing else there
-    #[arg(long)]
-    pub(super) json: bool,
-    /// No progress and no summary; warnings and errors remain
-    #[arg(long)]
-    pub(super) quiet: bool,
-    /// Take options from a TOML file ([common] and a section for each command), or from an earlier run's run.json;
-    /// options on the command line override it
-    #[arg(long, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
-    /// Set an option by its name in such a file, as -s relax.grid=24; it goes before the file, and after the options of the command
-    /// line
-    #[arg(short = 's', value_name = "SECTION.KEY=VALUE")]
-    pub(super) set: Vec<String>,
-}
-
-/// Flags of the subcommands that evaluate the collision integral.
-#[derive(Clone, Debug, clap::Args)]
-pub(super) struct OperatorArgs {
-    /// Total cross-section sigma_T = 4 pi C at unit relative speed
-    #[arg(long, default_value_t = 1.0, value_parser = positive)]
-    pub(super) sigma_t: f64,
-    /// How the gain is summed; both agree to roundoff
-    #[arg(long, default_value = "fast", value_parser = named::<Method>(&["direct", "fast"]))]
-    pub(super) method: Method,
-    /// Order of the gain's coefficients: 2 as in the paper, or 4, whose relaxation rates are far more accurate
-    #[arg(long, default_value = "2", value_parser = order())]
-    pub(super) order: Order,
-    /// Leave out the conservative correction
-    #[arg(long)]
-    pub(super) no_correction: bool,
-}
-
-/// What determines the collision operator besides the number of cells, by the names of the flags.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) struct Operator {
-    pub(super) vmin: f64,
-    pub(super) vmax: f64,
-    pub(super) model: Scattering,
-    pub(super) sigma_t: f64,
-    pub(super) method: Method,
-    #[serde(default)]
-    pub(super) order: Order,
-    pub(super) no_correction: bool,
-    pub(super) backend: Backend,
-    pub(super) precision: Precision,
-}
-
-impl Operator {
-    /// What the flags say about a grid's operator.
-    pub(super) fn new(
-        grid: &VelocityGrid,
-        model: Scattering,
-        args: &OperatorArgs,
-        common: &Common,
-    ) -> Self {
-        Self {
-            vmin: grid.min(),
-            vmax: grid.max(),
-            model,
-            sigma_t: args.sigma_t,
-            method: args.method,
-            order: args.order,
-            no_correction: args.no_correction,
-            backend: common.backend,
-            precision: common.precision,
-        }
-    }
-
-    /// The library's configuration, with this many cells along an axis.
-    pub(super) fn config(&self, cells: usize) -> Result<OperatorConfig, Error> {
-        Ok(OperatorConfig {
-            grid: VelocityGrid::new(cells, self.vmin, self.vmax)?,
-            scattering: self.model,
-            sigma_t: self.sigma_t,
-            method: self.method,
-            order: self.order,
-            precision: self.precision,
-            corrected: !self.no_correction,
-            backend: self.backend,
-        })
-    }
-
-    /// The first lines of a summary: what was done, with what molecules, and where.
-    pub(super) fn summary(&self, work: &str, cells: usize, machine: &str) -> String {
-        let Self {
-            vmin,
-            vmax,
-            model,
-            sigma_t,
-            order,
-            ..
-        } = self;
-        let (method, precision) = (name_of(&self.method), name_of(&self.precision));
-        let correction = if self.no_correction {
-            "uncorrected"
-        } else {
-            "corrected"
-        };
-        format!(
-            "{work} on {cells}^3 velocities in [{}, {}]^3\n  \
-               molecules     {model}, sigma_T = {}; {method} sum of order {order}, {correction}\n  \
-               backend       {machine}, {precision}",
-            short(*vmin),
-            short(*vmax),
-            short(*sigma_t)
-        )
-    }
-}
-
-/// A parser of the names under which `T` is serialised.
-pub(super) fn named<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
-where
-    T: DeserializeOwned + Clone + Send + Sync + 'static,
-{
-    PossibleValuesParser::new(names).try_map(|name| {
-        let name: StringDeserializer<ValueError> = name.into_deserializer();
-        T::deserialize(name)
-    })
-}
-
-/// A parser of the orders of the coefficients.
-pub(super) fn order() -> impl TypedValueParser<Value = Order> {
-    PossibleValuesParser::new(["2", "4"]).try_map(|text| text.parse::<Order>())
-}
-
-/// The name under which `value` is serialised.
-pub(super) fn name_of(value: &impl serde::Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::String(name)) => name,
-        Ok(other) => other.to_string(),
-        Err(error) => error.to_string(),
-    }
-}
-
-/// A finite number.
-pub(super) fn finite(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => Ok(number),
-        _ => Err("a finite number is needed".into()),
-    }
-}
-
-/// A finite number above zero.
-pub(super) fn positive(text: &str) -> Result<f64, String> {
-    match finite(text) {
-        Ok(number) if number > 0.0 => Ok(number),
-        _ => Err("a positive finite number is needed".into()),
-    }
-}
-
-/// A whole number above zero.
-pub(super) fn count(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(number) if number > 0 => Ok(number),
-        _ => Err("a whole number above zero is needed".into()),
-    }
-}
-
-/// A whole number in a range.
-pub(super) fn whole(text: &str, range: RangeInclusive<usize>) -> Result<usize, String> {
-    match text.parse() {
-        Ok(number) if range.contains(&number) => Ok(number),
-        _ => Err(format!(
-            "a whole number from {} to {} is needed",
-            range.start(),
-            range.end()
-        )),
-    }
-}
-
-/// A number of cells along an axis of a velocity grid.
-pub(super) fn cells(text: &str) -> Result<usize, String> {
-    whole(text, VelocityGrid::MIN_N..=VelocityGrid::MAX_N)
-}
-
-/// Refuses options that change nothing in a mode: names, and whether each was given another value than its default.
-pub(super) fn without_effect(mode: &str, options: &[(&str, bool)]) -> Result<(), Failure> {
-    match options.iter().find(|(_, given)| *given) {
-        None => Ok(()),
-        Some((name, _)) => Err(Failure::Usage(format!(
-            "--{name} has no effect with {mode}; leave it out"
-        ))),
-    }
-}
-
-/// Why the command did not finish.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The arguments are wrong.
-    Usage(String),
-    /// The library, or a file, refused.
-    Library(Error),
-    /// The run did not reach what was asked for; the text says how far it came.
-    NotConverged(String),
-    /// The user stopped the run; the text says how to go on.
-    Interrupted(String),
-    /// Help or version was asked for; this is it.
-    Shown(String),
-    /// Standard output failed in another way than by closing.
-    Stdout(std::io::Error),
-    /// Standard output was closed by its reader, who has seen enough.
-    StdoutClosed,
-}
-
-impl Failure {
-    /// What clap refused, in one line.
-    pub(super) fn usage(error: &clap::Error) -> Self {
-        if matches!(
-            error.kind(),
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-        ) {
-            return Self::Shown(error.render().to_string());
-        }
-        let text = error.render().to_string();
-        let body = text.strip_prefix("error: ").unwrap_or(&text);
-        let end = ["\n\nUsage:", "\n\nFor more information"]
-            .iter()
-            .filter_map(|mark| body.find(mark))
-            .min()
-            .unwrap_or(body.len());
-        let mut line = String::new();
-        for part in body[..end].lines().map(str::trim).filter(|l| !l.is_empty()) {
-            if part.starts_with("tip:") || part.starts_with('[') {
-                line.push_str("; ");
-            } else if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(part.strip_prefix("tip: ").unwrap_or(part));
-        }
-        Self::Usage(line)
-    }
-
-    /// Says what happened, in one line on standard error, and gives the exit code.
-    pub(super) fn exit(self) -> ExitCode {
-        if let Self::Shown(text) = &self {
-            return match output::print(text) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(failure) => failure.exit(),
-            };
-        }
-        let (code, line) = self.code_and_line();
-        if code != 0 {
-            output::say(&line);
-        }
-        ExitCode::from(code)
-    }
-
-    fn code_and_line(&self) -> (u8, String) {
-        let (code, text) = match self {
-            Self::StdoutClosed | Self::Shown(_) => (0, String::new()),
-            Self::Usage(text) => (2, text.clone()),
-            Self::Library(error) if error.is_input() => (2, flags::named(&error.to_string())),
-            Self::Library(error) => (1, flags::named(&error.to_string())),
-            Self::NotConverged(text) => (1, format!("NOT CONVERGED: {text}")),
-            Self::Interrupted(text) => (1, text.clone()),
-            Self::Stdout(error) => (1, format!("standard output: {}", output::reason(error))),
-        };
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        // Names of files and lines of text are shown as they are, but for what a terminal would not show.
-        let text: String = text
-            .chars()
-            .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-            .collect();
-        (code, format!("rarefy: error: {text}"))
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Library(error)
-    }
-}
 
 /// Parses the command line, with the settings of `-s` layered under it, and under those the file named by `--config`.
 ///
@@ -561,7 +261,7 @@ type Section = (String, Map<String, Value>);
 
 /// The sections of a configuration file: a TOML file's tables, or a run.json's parameters.
 fn read_sections(command: &clap::Command, name: &str, path: &Path) -> Result<Vec<Section>, Error> {
-    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, output::reason(&e)))?;
+    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, reason(&e)))?;
     let names = section_names(command);
     if path.extension().is_some_and(|e| e == "json") {
         let object: Value = serde_json::from_str(&text).map_err(|e| Error::file(path, e))?;
@@ -719,7 +419,6 @@ fn as_argument(
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use rarefy_simt::Error as MachineError;
 
     use super::*;
 
@@ -799,27 +498,5 @@ mod tests {
         ] {
             assert_eq!(nearest(word, options.into_iter()), meant, "{word}");
         }
-    }
-
-    #[test]
-    fn errors_have_one_line_and_a_code() {
-        let memory = MachineError::Memory {
-            what: "a grid of 64^3".into(),
-            memory: "device memory",
-            needed: 3 << 30,
-            available: 1 << 30,
-            remedy: "use\na smaller grid".into(),
-        };
-        let (code, line) = Failure::from(Error::from(memory)).code_and_line();
-        assert_eq!(code, 2);
-        assert_eq!(
-            line,
-            "rarefy: error: a grid of 64^3 needs 3.0 GiB of device memory and 1.0 GiB are available; use a smaller grid"
-        );
-        let (code, _) =
-            Failure::from(Error::Numerical("f is no longer finite".into())).code_and_line();
-        assert_eq!(code, 1);
-        let (_, line) = Failure::Usage("`\0\u{1b}[2J` is\n\nno number".into()).code_and_line();
-        assert_eq!(line, "rarefy: error: `\u{fffd}\u{fffd}[2J` is no number");
     }
 }

@@ -1,0 +1,49 @@
+//! The options of every computing subcommand.
+
+use std::path::PathBuf;
+
+use super::failure::Failure;
+use super::values::named;
+use crate::backend::{Backend, Precision};
+
+/// Flags of every computing subcommand.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Common options")]
+pub(super) struct Common {
+    /// Where to compute; auto takes the GPU if there is one, else the CPU
+    #[arg(long, default_value = "auto", value_parser = named::<Backend>(&["auto", "cuda", "cpu", "emulator", "reference"]))]
+    pub(super) backend: Backend,
+    /// Arithmetic of the bulk of the work, and type of the arrays written
+    #[arg(long, default_value = "f64", value_parser = named::<Precision>(&["f32", "f64"]))]
+    pub(super) precision: Precision,
+    /// Folder for arrays (.npy), tables (.csv), plots (.png) and run.json
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Replace the run that the folder of --out holds; without this such a folder is refused
+    #[arg(long)]
+    pub(super) overwrite: bool,
+    /// Print run.json's object on standard output, and nothing else there
+    #[arg(long)]
+    pub(super) json: bool,
+    /// No progress and no summary; warnings and errors remain
+    #[arg(long)]
+    pub(super) quiet: bool,
+    /// Take options from a TOML file ([common] and a section for each command), or from an earlier run's run.json;
+    /// options on the command line override it
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Set an option by its name in such a file, as -s relax.grid=24; it goes before the file, and after the options of the command
+    /// line
+    #[arg(short = 's', value_name = "SECTION.KEY=VALUE")]
+    pub(super) set: Vec<String>,
+}
+
+/// Refuses options that change nothing in a mode: names, and whether each was given another value than its default.
+pub(super) fn without_effect(mode: &str, options: &[(&str, bool)]) -> Result<(), Failure> {
+    match options.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((name, _)) => Err(Failure::Usage(format!(
+            "--{name} has no effect with {mode}; leave it out"
+        ))),
+    }
+}

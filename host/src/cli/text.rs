@@ -1,0 +1,57 @@
+//! Names, numbers and system errors as texts.
+
+use std::io;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// The name under which `value` is serialised.
+pub(super) fn name_of(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(name)) => name,
+        Ok(other) => other.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A system error without its number.
+pub(super) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => first.to_lowercase().chain(chars).collect(),
+        None => text.to_string(),
+    }
+}
+
+/// A number as texts and titles show it: six significant digits, and a power of ten where it is far from 1.
+pub(super) fn short(number: f64) -> String {
+    let rounded: f64 = format!("{number:.5e}").parse().unwrap_or(number);
+    if rounded == 0.0 || (1e-4..1e7).contains(&rounded.abs()) {
+        format!("{rounded}")
+    } else {
+        format!("{rounded:e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_texts_are_short() {
+        for (number, text) in [
+            (1.0, "1"),
+            (0.0, "0"),
+            (-2.5, "-2.5"),
+            (19.999_999_999_999_996, "20"),
+            (15.748_031_496, "15.748"),
+            (1e24, "1e24"),
+            (1.234_567_8e-9, "1.23457e-9"),
+            (f64::INFINITY, "inf"),
+        ] {
+            assert_eq!(short(number), text);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Parsers of the values of options.
+
+use std::ops::RangeInclusive;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde::de::value::{Error as ValueError, StringDeserializer};
+use serde::de::{DeserializeOwned, IntoDeserializer};
+
+use crate::collision::{Order, VelocityGrid};
+
+/// A parser of the names under which `T` is serialised.
+pub(super) fn named<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| {
+        let name: StringDeserializer<ValueError> = name.into_deserializer();
+        T::deserialize(name)
+    })
+}
+
+/// A parser of the orders of the coefficients.
+pub(super) fn order() -> impl TypedValueParser<Value = Order> {
+    PossibleValuesParser::new(["2", "4"]).try_map(|text| text.parse::<Order>())
+}
+
+/// A finite number.
+pub(super) fn finite(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        _ => Err("a finite number is needed".into()),
+    }
+}
+
+/// A finite number above zero.
+pub(super) fn positive(text: &str) -> Result<f64, String> {
+    match finite(text) {
+        Ok(number) if number > 0.0 => Ok(number),
+        _ => Err("a positive finite number is needed".into()),
+    }
+}
+
+/// A whole number above zero.
+pub(super) fn count(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("a whole number above zero is needed".into()),
+    }
+}
+
+/// A whole number in a range.
+pub(super) fn whole(text: &str, range: RangeInclusive<usize>) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(format!(
+            "a whole number from {} to {} is needed",
+            range.start(),
+            range.end()
+        )),
+    }
+}
+
+/// A number of cells along an axis of a velocity grid.
+pub(super) fn cells(text: &str) -> Result<usize, String> {
+    whole(text, VelocityGrid::MIN_N..=VelocityGrid::MAX_N)
+}
