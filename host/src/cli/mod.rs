@@ -113,7 +113,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Says what happened, in one line on standard error, and gives the exit code.
+/// Prints a failure as one line on standard error, and returns the exit code.
 fn exit(failure: Failure) -> ExitCode {
     if let Failure::Shown(text) = &failure {
         return match streams::print(text) {

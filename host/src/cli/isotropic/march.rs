@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use clap::ArgMatches;
 
-use super::results::{Outcome, Snapshot};
-use super::state::{self, Saved};
-use super::{Init, IsotropicArgs, Parameters};
+use super::parameters::{Init, IsotropicArgs, Parameters};
+use super::results::Outcome;
+use super::state::{self, Saved, Snapshot};
 use crate::cli::checkpoint;
 use crate::cli::failure::Failure;
 use crate::cli::options::Common;

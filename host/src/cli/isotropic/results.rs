@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Init, Parameters};
+use super::parameters::{Init, Parameters};
+use super::state::Snapshot;
 use crate::cli::npy;
 use crate::cli::output::{self, Transaction};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
@@ -17,12 +18,6 @@ use crate::isotropic::{Moments, OperatorConfig, Rates, Record, Relaxation, initi
 
 const ENERGY: &str = "energy E (dimensionless)";
 const TIME: &str = "time t (dimensionless)";
-
-/// A state at a time.
-pub(super) struct Snapshot {
-    pub(super) time: f64,
-    pub(super) f: Vec<f64>,
-}
 
 /// Departures of what is conserved.
 #[derive(Clone, Copy, Debug, Serialize)]

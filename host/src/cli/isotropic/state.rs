@@ -5,11 +5,16 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::Parameters;
-use super::results::Snapshot;
+use super::parameters::Parameters;
 use crate::cli::checkpoint::Content;
 use crate::error::{Error, Result};
 use crate::isotropic::{Checkpoint, Moments, Record, Relaxation, RelaxationConfig};
+
+/// A state at a time.
+pub(super) struct Snapshot {
+    pub(super) time: f64,
+    pub(super) f: Vec<f64>,
+}
 
 /// Numbers of a row of the history.
 const COLUMNS: usize = 9;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Clock, Parameters, Scenario};
+use super::parameters::{Clock, Parameters, Scenario};
 use crate::cli::npy;
 use crate::cli::output::{self, Transaction};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 
-use super::Parameters;
+use super::parameters::Parameters;
 use super::state::{COLUMNS, Sample, State, row_of};
 use crate::cli::distribution::{Init, equilibrium_entropy};
 use crate::cli::output::{self, Transaction};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Parameters, Stop};
+use super::parameters::{Parameters, Stop};
 use crate::cli::checkpoint::Content;
 use crate::cli::distribution::cross_sections;
 use crate::collision::{

@@ -1,0 +1,405 @@
+//! The flags of `rarefy isotropic`, and the parameters of a run.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::ArgMatches;
+use serde::{Deserialize, Serialize};
+
+use crate::backend::{Backend, Precision};
+use crate::cli::failure::Failure;
+use crate::cli::options::{Common, without_effect};
+use crate::cli::output::Transaction;
+use crate::cli::text::{name_of, short};
+use crate::cli::values::{count, finite, named, positive, whole};
+use crate::cli::{npy, resume};
+use crate::error::{Error, Result};
+use crate::isotropic::{
+    EnergyGrid, Integrator, Law, OperatorConfig, Sampled, Storage, Weights, initial,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy isotropic --init bkw:0.6 --until 6                against an exact solution
+  rarefy isotropic --cells 1024 --theta 1 --init delta:1   hard spheres from one energy
+  rarefy isotropic --init f.npy --emax 16 --steps 200 --out run
+  rarefy isotropic --init f.npy --emax 16 --rates-only --out rates
+  rarefy isotropic --resume run/checkpoint.rarefy --steps 500   go on where --checkpoint-every or Ctrl-C left it";
+
+/// Relax an isotropic distribution over energies: df/dt = N - nu f
+///
+/// Each step takes O(M^2) operations for M cells of energy. The distribution is over velocities in three dimensions; n = integral of
+/// 2^(5/2) pi sqrt(E) f dE. a^2 c_s = 1/(2 pi) and c_s = 1: at theta = 0 and n = 1 each particle collides once in a unit of time.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(in crate::cli) struct IsotropicArgs {
+    /// Cells M of energy [default: 256, or as the file of --init]
+    #[arg(long, value_name = "M", value_parser = cells)]
+    pub(super) cells: Option<usize>,
+    /// Largest energy [default: 20; needed where --init is a file]
+    #[arg(long, value_name = "E", value_parser = positive)]
+    pub(super) emax: Option<f64>,
+    /// Exponent of the collision rate |g n|^theta: 0 for a constant collision frequency, 1 for hard spheres [default: 0]
+    #[arg(long, value_name = "T", value_parser = finite)]
+    pub(super) theta: Option<f64>,
+    /// Isotropic scattering instead, with a collision rate that grows as g^GAMMA
+    #[arg(long, value_name = "GAMMA", value_parser = finite, conflicts_with = "theta")]
+    pub(super) vhs: Option<f64>,
+    /// Initial state: bkw:K0 with 0.6 <= K0 < 1, delta:E, two-temperature:T1,T2[,SHARE], or a .npy file of M values of f
+    #[arg(long, default_value = "bkw:0.6")]
+    pub(super) init: Init,
+    /// Time integrator
+    #[arg(long, default_value = "ssprk3", value_parser = named::<Integrator>(&["euler", "ssprk3", "rk4"]))]
+    pub(super) integrator: Integrator,
+    /// Time step [default: half of the largest one that keeps f >= 0]
+    #[arg(long, value_name = "D", value_parser = positive)]
+    pub(super) dt: Option<f64>,
+    /// Time steps [default: 100]
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "until")]
+    pub(super) steps: Option<u64>,
+    /// Stop at this time; the step is shortened so that it is met (a resumed run keeps its step and stops right after)
+    #[arg(long, value_name = "TIME", value_parser = positive)]
+    pub(super) until: Option<f64>,
+    /// Steps between two rows of moments.csv [default: 1 up to 1000 steps, else so many that there are about 1000 rows]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(super) every: Option<u64>,
+    /// How coefficients are kept and summed; all agree to roundoff
+    #[arg(long, default_value = "pairs", value_parser = named::<Storage>(&["full", "compact", "pairs"]))]
+    pub(super) storage: Storage,
+    /// Weights of the quadrature: center as in the paper, or cell, which is more accurate
+    #[arg(long, default_value = "center", value_parser = named::<Weights>(&["center", "cell"]))]
+    pub(super) weights: Weights,
+    /// Take the coefficients as they are, without the correction that conserves number and energy
+    #[arg(long)]
+    pub(super) uncorrected: bool,
+    /// Evaluate once and write gain.npy, frequency.npy and rate.npy
+    #[arg(long)]
+    pub(super) rates_only: bool,
+    /// Also compute so many of the slowest decay rates of small departures from equilibrium
+    #[arg(long, value_name = "COUNT", value_parser = count)]
+    pub(super) spectrum: Option<u64>,
+    /// Write checkpoint.rarefy every N steps and at the end
+    #[arg(long, value_name = "N", value_parser = count, conflicts_with = "rates_only")]
+    pub(super) checkpoint_every: Option<u64>,
+    /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
+    #[arg(long, value_name = "FILE", conflicts_with = "rates_only")]
+    pub(super) resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+impl IsotropicArgs {
+    /// The file of the initial state must not be written over.
+    pub(super) fn read_by(&self, files: &mut Transaction) {
+        if let Init::File(path) = &self.init {
+            files.reads(path);
+        }
+    }
+
+    pub(super) fn refuse_options_without_effect(&self) -> std::result::Result<(), Failure> {
+        if self.rates_only {
+            without_effect(
+                "--rates-only, which takes no steps",
+                &[
+                    ("integrator", self.integrator != Integrator::Ssprk3),
+                    ("dt", self.dt.is_some()),
+                    ("steps", self.steps.is_some()),
+                    ("until", self.until.is_some()),
+                    ("every", self.every.is_some()),
+                    ("spectrum", self.spectrum.is_some()),
+                ],
+            )?;
+        }
+        if self.vhs.is_some() {
+            without_effect(
+                "--vhs, whose coefficients are kept in one way",
+                &[("storage", self.storage != Storage::default())],
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// A number of cells of energy.
+pub(in crate::cli) fn cells(text: &str) -> std::result::Result<usize, String> {
+    whole(text, EnergyGrid::MIN_CELLS..=EnergyGrid::MAX_CELLS)
+}
+
+/// The initial state.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Init {
+    /// The exact solution.
+    Bkw(f64),
+    /// One energy.
+    Delta(f64),
+    /// Two Maxwellians, and the share of the first.
+    TwoTemperature(f64, f64, f64),
+    /// A file.
+    File(PathBuf),
+}
+
+impl FromStr for Init {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (name, value) = match text.split_once(':') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let numbers: Option<Vec<f64>> = value.and_then(|value| {
+            let parts = value.split([',', ':']);
+            parts.map(|part| finite(part.trim()).ok()).collect()
+        });
+        match (name, numbers.as_deref()) {
+            ("bkw", Some(&[k])) if (0.6..1.0).contains(&k) => Ok(Self::Bkw(k)),
+            ("bkw", _) => Err(Error::input(
+                "bkw:K0 needs 0.6 <= K0 < 1, where the distribution is nonnegative and not yet at rest",
+            )),
+            ("delta", Some(&[e])) if e > 0.0 => Ok(Self::Delta(e)),
+            ("delta", _) => Err(Error::input("delta:E needs a positive finite energy E")),
+            ("two-temperature", Some(&[a, b, ref share @ ..]))
+                if a > 0.0 && b > 0.0 && share.len() < 2 =>
+            {
+                match share.first().copied().unwrap_or(0.5) {
+                    share if (0.0..=1.0).contains(&share) => Ok(Self::TwoTemperature(a, b, share)),
+                    _ => Err(Error::input(
+                        "two-temperature:T1,T2,SHARE needs 0 <= SHARE <= 1",
+                    )),
+                }
+            }
+            ("two-temperature", _) => Err(Error::input(
+                "two-temperature:T1,T2[,SHARE] needs two positive finite temperatures",
+            )),
+            _ if text.ends_with(".npy") || Path::new(text).is_file() => {
+                Ok(Self::File(PathBuf::from(text)))
+            }
+            _ => Err(Error::input(
+                "use bkw:K0, delta:E, two-temperature:T1,T2[,SHARE], or the name of a .npy file",
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Init {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bkw(k) => write!(f, "bkw:{k}"),
+            Self::Delta(e) => write!(f, "delta:{e}"),
+            Self::TwoTemperature(a, b, share) => write!(f, "two-temperature:{a},{b},{share}"),
+            Self::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+impl Init {
+    /// The initial state of a run that was checked before; the file of one may be gone by now.
+    pub(super) fn of(text: &str) -> Self {
+        text.parse()
+            .unwrap_or_else(|_| Self::File(PathBuf::from(text)))
+    }
+
+    /// The integrals of the distribution that is sampled, and its temperatures, if they are known.
+    pub(super) fn exact(&self) -> Option<Sampled> {
+        let of = |energy: f64, coldest: f64, hottest: f64| {
+            Some(Sampled {
+                number: 1.0,
+                energy,
+                coldest,
+                hottest,
+            })
+        };
+        match *self {
+            Self::Bkw(_) => of(1.5, 1.0, 1.0),
+            Self::TwoTemperature(a, b, share) => {
+                let parts = [(a, share), (b, 1.0 - share)];
+                let there = || parts.into_iter().filter(|part| part.1 > 0.0).map(|p| p.0);
+                let energy = parts.iter().map(|(t, share)| 1.5 * t * share).sum();
+                of(
+                    energy,
+                    there().fold(f64::INFINITY, f64::min),
+                    there().fold(0.0, f64::max),
+                )
+            }
+            // The energy of one speed is exact on any grid that has it.
+            Self::Delta(_) | Self::File(_) => None,
+        }
+    }
+
+    fn sample(&self, config: &OperatorConfig, file: Option<Vec<f64>>) -> Result<Vec<f64>> {
+        let grid = &config.grid;
+        match *self {
+            Self::Bkw(k) => Ok(initial::bkw(grid, k)),
+            Self::Delta(energy) => initial::delta(config, energy),
+            Self::TwoTemperature(a, b, share) => Ok(initial::two_temperature(grid, a, b, share)),
+            Self::File(_) => Ok(file.unwrap_or_default()),
+        }
+    }
+}
+
+/// The run in full, by the names of the flags: as `--config`, `run.json` runs it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Parameters {
+    pub(super) cells: usize,
+    pub(super) emax: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) theta: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) vhs: Option<f64>,
+    pub(super) init: String,
+    pub(super) integrator: Integrator,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) dt: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) steps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) until: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) every: Option<u64>,
+    pub(super) storage: Storage,
+    pub(super) weights: Weights,
+    pub(super) uncorrected: bool,
+    pub(super) rates_only: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) spectrum: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) checkpoint_every: Option<u64>,
+    pub(super) backend: Backend,
+    pub(super) precision: Precision,
+}
+
+impl Parameters {
+    /// What the flags say of a grid, whatever the initial state.
+    fn said(args: &IsotropicArgs, cells: usize, emax: f64) -> Self {
+        Self {
+            cells,
+            emax,
+            theta: match args.vhs {
+                Some(_) => None,
+                None => Some(args.theta.unwrap_or(0.0)),
+            },
+            vhs: args.vhs,
+            init: args.init.to_string(),
+            integrator: args.integrator,
+            dt: args.dt,
+            steps: args.steps,
+            until: args.until,
+            every: args.every,
+            storage: args.storage,
+            weights: args.weights,
+            uncorrected: args.uncorrected,
+            rates_only: args.rates_only,
+            spectrum: args.spectrum,
+            checkpoint_every: args.checkpoint_every,
+            backend: args.common.backend,
+            precision: args.common.precision,
+        }
+    }
+
+    /// Takes over what the flags of a resumed run say anew, and refuses what contradicts the checkpoint.
+    pub(super) fn go_on(&mut self, args: &IsotropicArgs, given: &ArgMatches) -> Result<()> {
+        let wanted = Self::said(
+            args,
+            args.cells.unwrap_or_default(),
+            args.emax.unwrap_or_default(),
+        );
+        let free = ["steps", "until", "spectrum", "checkpoint-every"];
+        resume::refuse_contradictions(self, &wanted, &free, given)?;
+        if args.steps.is_some() || args.until.is_some() {
+            (self.steps, self.until) = (args.steps, args.until);
+        }
+        self.spectrum = args.spectrum.or(self.spectrum);
+        self.checkpoint_every = args.checkpoint_every.or(self.checkpoint_every);
+        Ok(())
+    }
+
+    fn law(&self) -> Law {
+        match self.vhs {
+            Some(gamma) => Law::Isotropic { gamma },
+            None => Law::Power {
+                theta: self.theta.unwrap_or(0.0),
+            },
+        }
+    }
+
+    /// The library's operator.
+    pub(super) fn operator(&self) -> Result<OperatorConfig> {
+        let grid = EnergyGrid::new(self.cells, self.emax)?;
+        Ok(OperatorConfig {
+            storage: self.storage,
+            weights: self.weights,
+            corrected: !self.uncorrected,
+            precision: self.precision,
+            backend: self.backend,
+            ..OperatorConfig::new(grid, self.law())
+        })
+    }
+
+    /// What the flags say, the operator, and the initial distribution.
+    pub(super) fn of(args: &IsotropicArgs) -> Result<(Self, OperatorConfig, Vec<f64>)> {
+        let file = match &args.init {
+            Init::File(path) => {
+                let lengths = match args.cells {
+                    Some(cells) => cells..=cells,
+                    None => EnergyGrid::MIN_CELLS..=EnergyGrid::MAX_CELLS,
+                };
+                Some(npy::read_vector(path, lengths)?)
+            }
+            _ => None,
+        };
+        let emax = match (&args.init, args.emax) {
+            (_, Some(emax)) => emax,
+            (Init::File(path), None) => {
+                return Err(Error::input(format!(
+                    "{}: the file does not say what energies it is for; give the largest with --emax",
+                    path.display()
+                )));
+            }
+            (_, None) => 20.0,
+        };
+        let cells = file
+            .as_ref()
+            .map_or(args.cells.unwrap_or(256), |values| values.len());
+        let parameters = Self::said(args, cells, emax);
+        let config = parameters.operator()?;
+        let f = args.init.sample(&config, file)?;
+        config
+            .validate_distribution(&f)
+            .map_err(|error| match (error, args.init.exact()) {
+                // Sampled far outside of the grid, or between its cells.
+                (Error::Input(_), Some(exact)) if f.iter().all(|&f| f == 0.0) => {
+                    match config.warnings_of(&f, &exact) {
+                        Err(error) => error,
+                        Ok(_) => Error::input(format!("{}: the grid holds none of it", args.init)),
+                    }
+                }
+                (Error::Input(text), _) => Error::input(format!("{}: {text}", args.init)),
+                (other, _) => other,
+            })?;
+        Ok((parameters, config, f))
+    }
+
+    /// The first lines of a summary.
+    pub(super) fn heading(&self, work: &str, config: &OperatorConfig, machine: &str) -> String {
+        let kept = match config.law {
+            Law::Power { .. } => format!(", {} coefficients", name_of(&self.storage)),
+            _ => String::new(),
+        };
+        let correction = if self.uncorrected {
+            ", uncorrected"
+        } else {
+            ""
+        };
+        format!(
+            "{work} on {} cells of energy up to {}\n  \
+               law           {}{kept}{correction}, {} weights\n  \
+               backend       {machine}, {}",
+            self.cells,
+            short(self.emax),
+            config.law,
+            name_of(&self.weights),
+            name_of(&self.precision)
+        )
+    }
+}

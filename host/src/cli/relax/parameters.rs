@@ -1,0 +1,239 @@
+//! The flags of `rarefy relax`, and the parameters of a run.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::ArgMatches;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::cli::distribution::{self, Init};
+use crate::cli::operator::{Operator, OperatorArgs};
+use crate::cli::options::Common;
+use crate::cli::resume;
+use crate::cli::values::{cells, count, finite, named, positive};
+use crate::collision::{Integrator, RelaxationConfig, Scattering, Until, VelocityGrid};
+use crate::error::{Error, Result};
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy relax                                  the paper's run, on the GPU if there is one
+  rarefy relax --init bkw:0.7 --until 5         against an exact solution
+  rarefy relax --init f.npy --vmax 6 --out run  from an array of f[ix][iy][iz]
+  rarefy relax --resume run/checkpoint.rarefy   go on where --checkpoint-every or Ctrl-C left it";
+
+/// Relax a distribution on a 3D velocity grid to equilibrium: df/dt = I(f, f)
+///
+/// Without options: the paper's two Maxwellians of hard spheres on 20^3 velocities, to equilibrium. Results go to --out, or to
+/// rarefy-out/relax if neither --out nor --json is given. Ctrl-C saves a checkpoint.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(in crate::cli) struct RelaxArgs {
+    /// Cells along an axis, 3 to 64 [default: 20, or as the file of --init]
+    #[arg(long, value_name = "N1", value_parser = cells)]
+    pub(super) grid: Option<usize>,
+    /// Upper bound of the velocity box [default: 5 thermal speeds above the beams]
+    #[arg(long, value_name = "V", value_parser = finite)]
+    pub(super) vmax: Option<f64>,
+    /// Lower bound of the velocity box [default: minus the upper]
+    #[arg(long, value_name = "V", value_parser = finite)]
+    pub(super) vmin: Option<f64>,
+    /// Molecules: hard-sphere, maxwell, or vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1 [default: hard-sphere; maxwell for bkw]
+    #[arg(long)]
+    pub(super) model: Option<Scattering>,
+    #[command(flatten)]
+    pub(super) operator: OperatorArgs,
+    /// Initial state: two-maxwellians[:U], bkw:K0 with 0.6 <= K0 < 1, or a .npy file of f[ix][iy][iz]
+    #[arg(long, default_value = "two-maxwellians")]
+    pub(super) init: Init,
+    /// Time integrator
+    #[arg(long, default_value = "ssprk2", value_parser = named::<Integrator>(&["euler", "ssprk2", "ssprk3"]))]
+    pub(super) integrator: Integrator,
+    /// Time step [default: half of the largest stable one, chosen anew at each step]
+    #[arg(long, value_name = "D", value_parser = positive)]
+    pub(super) dt: Option<f64>,
+    /// Stop after so many steps
+    #[arg(long, value_name = "N", conflicts_with = "until", value_parser = count)]
+    pub(super) steps: Option<u64>,
+    /// Stop at this time, or at equilibrium[:FRACTION], when the sum of |I| has fallen to this fraction [default: equilibrium:0.001]
+    #[arg(long, value_name = "T")]
+    pub(super) until: Option<Stop>,
+    /// Write checkpoint.rarefy every N steps and at the end
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(super) checkpoint_every: Option<u64>,
+    /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
+    #[arg(long, value_name = "FILE")]
+    pub(super) resume: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// The value of `--until`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(super) enum Stop {
+    Time(f64),
+    Equilibrium(f64),
+}
+
+impl FromStr for Stop {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text.strip_prefix("equilibrium") {
+            Some("") => Ok(Self::Equilibrium(EQUILIBRIUM)),
+            Some(rest) => match rest.strip_prefix(':').map(str::parse) {
+                Some(Ok(x)) if x > 0.0 && x < 1.0 => Ok(Self::Equilibrium(x)),
+                _ => Err(Error::input("equilibrium:FRACTION needs 0 < FRACTION < 1")),
+            },
+            None => match positive(text) {
+                Ok(time) => Ok(Self::Time(time)),
+                Err(_) => Err(Error::input(
+                    "use a positive finite time, or equilibrium[:FRACTION]",
+                )),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(time) => write!(f, "{time}"),
+            Self::Equilibrium(fraction) => write!(f, "equilibrium:{fraction}"),
+        }
+    }
+}
+
+impl TryFrom<String> for Stop {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<Stop> for String {
+    fn from(stop: Stop) -> Self {
+        stop.to_string()
+    }
+}
+
+/// Where a relaxation counts as done: the sum of |I| has fallen to this fraction of its first value.
+const EQUILIBRIUM: f64 = 1e-3;
+
+/// The run in full, by the names of the flags: as `--config`, `run.json` runs it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Parameters {
+    pub(super) grid: usize,
+    #[serde(flatten)]
+    pub(super) operator: Operator,
+    pub(super) init: String,
+    pub(super) integrator: Integrator,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) dt: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) steps: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) until: Option<Stop>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) checkpoint_every: Option<u64>,
+}
+
+impl Parameters {
+    /// What the flags say, with defaults where they say nothing, and the initial distribution.
+    pub(super) fn of(args: &RelaxArgs) -> Result<(Self, Vec<f64>)> {
+        let init = &args.init;
+        let read = |path: &Path| {
+            let sizes = VelocityGrid::MIN_N..=VelocityGrid::MAX_N;
+            distribution::read(path, sizes, args.operator.order, false)
+        };
+        let Some(vmax) = args.vmax.or(init.vmax()) else {
+            // What is wrong with the file itself is told first.
+            if let Init::File(path) = init {
+                read(path)?;
+            }
+            return Err(Error::input(format!(
+                "{init}: the file does not say what velocities it is for; give the velocity box with --vmax"
+            )));
+        };
+        let vmin = args.vmin.unwrap_or(-vmax);
+        // The grid is checked before the file is opened, as far as it is known.
+        let mut grid = VelocityGrid::new(args.grid.unwrap_or(20), vmin, vmax)?;
+        if let (Init::File(path), None) = (init, args.grid) {
+            grid = VelocityGrid::new(read(path)?.n, vmin, vmax)?;
+        }
+        let f = init.sample(&grid, args.operator.order)?;
+        if f.iter().all(|&f| f == 0.0) {
+            return Err(Error::input(format!(
+                "{init}: the density in the velocity box [{vmin}, {vmax}]^3 is zero"
+            )));
+        }
+        let model = args.model.unwrap_or(match init {
+            Init::Bkw(_) => Scattering::Maxwell,
+            _ => Scattering::HardSphere,
+        });
+        let parameters = Self {
+            grid: grid.n(),
+            operator: Operator::new(&grid, model, &args.operator, &args.common),
+            init: init.to_string(),
+            integrator: args.integrator,
+            dt: args.dt,
+            steps: args.steps,
+            until: match args.steps {
+                Some(_) => None,
+                None => args.until.or(Some(Stop::Equilibrium(EQUILIBRIUM))),
+            },
+            checkpoint_every: args.checkpoint_every,
+        };
+        Ok((parameters, f))
+    }
+
+    pub(super) fn until(&self) -> Until {
+        match (self.steps, self.until) {
+            (Some(steps), _) => Until::Steps(steps),
+            (None, Some(Stop::Time(time))) => Until::Time(time),
+            (None, Some(Stop::Equilibrium(fraction))) => Until::Equilibrium(fraction),
+            (None, None) => Until::Equilibrium(EQUILIBRIUM),
+        }
+    }
+
+    pub(super) fn config(&self) -> Result<RelaxationConfig> {
+        Ok(RelaxationConfig {
+            operator: self.operator.config(self.grid)?,
+            integrator: self.integrator,
+            step: self.dt,
+            until: self.until(),
+        })
+    }
+
+    /// Takes over a new end, and refuses flags that say otherwise than the checkpoint.
+    pub(super) fn go_on(&mut self, args: &RelaxArgs, given: &ArgMatches) -> Result<()> {
+        let operator = &args.operator;
+        let wanted = json!({
+            "grid": args.grid,
+            "vmin": args.vmin,
+            "vmax": args.vmax,
+            "model": args.model,
+            "sigma-t": operator.sigma_t,
+            "method": operator.method,
+            "order": operator.order,
+            "no-correction": operator.no_correction,
+            "init": args.init.to_string(),
+            "integrator": args.integrator,
+            "dt": args.dt,
+            "backend": args.common.backend,
+            "precision": args.common.precision,
+        });
+        resume::refuse_contradictions(self, &wanted, &[], given)?;
+        if args.steps.is_some() || args.until.is_some() {
+            (self.steps, self.until) = (args.steps, args.until);
+        }
+        if args.checkpoint_every.is_some() {
+            self.checkpoint_every = args.checkpoint_every;
+        }
+        Ok(())
+    }
+}
