@@ -73,6 +73,37 @@ struct Parameters {
     operator: Operator,
 }
 
+/// Where the integral, the gain and the frequency go, each checked.
+fn places(args: &CollideArgs, files: &mut Transaction) -> Result<[Option<PathBuf>; 3]> {
+    let place = |given: &Option<PathBuf>, name: &str| {
+        given
+            .clone()
+            .or_else(|| args.common.out.as_ref().map(|folder| folder.join(name)))
+    };
+    let places = [
+        place(&args.output, "q.npy"),
+        place(&args.gain, "gain.npy"),
+        place(&args.frequency, "nu.npy"),
+    ];
+    for path in places.iter().flatten() {
+        files.file(path)?;
+    }
+    Ok(places)
+}
+
+/// Warns of the first of the distributions with these warnings, and how many there are of `items`.
+fn warn(report: &mut Report, items: Option<usize>, warnings: Vec<(usize, String)>) {
+    if let Some((item, warning)) = warnings.first() {
+        report.warn(match items {
+            None => warning.clone(),
+            Some(all) => format!(
+                "{} of {all} distributions, the first is number {item}: {warning}",
+                warnings.len()
+            ),
+        });
+    }
+}
+
 /// Runs the evaluation.
 pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
@@ -108,38 +139,12 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     if let Some(folder) = &common.out {
         files.run_folder(folder, common.overwrite)?;
     }
-    let place = |given: &Option<PathBuf>, name: &str| {
-        given
-            .clone()
-            .or_else(|| common.out.as_ref().map(|folder| folder.join(name)))
-    };
-    let places = [
-        place(&args.output, "q.npy"),
-        place(&args.gain, "gain.npy"),
-        place(&args.frequency, "nu.npy"),
-    ];
-    for path in places.iter().flatten() {
-        files.file(path)?;
-    }
+    let places = places(args, &mut files)?;
 
     let mut report = Report::new("collide", &parameters, begun);
-    let mut warn = |warnings: Vec<(usize, String)>| {
-        if let Some((item, warning)) = warnings.first() {
-            report.warn(match items {
-                None => warning.clone(),
-                Some(all) => format!(
-                    "{} of {all} distributions, the first is number {item}: {warning}",
-                    warnings.len()
-                ),
-            });
-        }
-    };
     let boundary = each().enumerate();
-    warn(
-        boundary
-            .flat_map(|(k, f)| grid.warnings(f).into_iter().map(move |text| (k, text)))
-            .collect(),
-    );
+    let boundary = boundary.flat_map(|(k, f)| grid.warnings(f).into_iter().map(move |w| (k, w)));
+    warn(&mut report, items, boundary.collect());
     let started = Instant::now();
     let config = parameters.operator.config(cube.n)?;
     let (evaluations, machine) = match items {
@@ -148,12 +153,10 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     };
     let spent = started.elapsed();
     let singular = evaluations.iter().enumerate();
-    warn(
-        singular
-            .filter(|(_, evaluation)| evaluation.correction.status == CorrectionStatus::Singular)
-            .map(|(k, _)| (k, SINGULAR.to_owned()))
-            .collect(),
-    );
+    let singular = singular
+        .filter(|(_, evaluation)| evaluation.correction.status == CorrectionStatus::Singular)
+        .map(|(k, _)| (k, SINGULAR.to_owned()));
+    warn(&mut report, items, singular.collect());
     report.time("evaluation", spent);
 
     let n = grid.n();

@@ -682,27 +682,28 @@ impl Fall {
     }
 }
 
-/// Takes the steps of a run, with progress, checkpoints, and a stop at Ctrl-C. `history` is what it went through before.
-pub(super) fn drive<P: Parameters>(
-    parameters: &P,
-    simulation: &mut P::Run,
-    mut history: History,
-    files: &mut Transaction,
-    folder: Option<&Path>,
-    common: &Common,
-    report: &mut Report,
-) -> std::result::Result<Course, Failure> {
-    let end = *parameters.clone().end();
-    let interrupted = resume::interruption();
-    let save = |files: &mut Transaction,
-                simulation: &mut P::Run,
-                history: &History|
-     -> Result<Option<PathBuf>> {
-        let Some(folder) = folder else {
+/// A run on its way.
+struct March<'a, P: Parameters> {
+    parameters: &'a P,
+    end: End,
+    last_step: u64,
+    simulation: &'a mut P::Run,
+    history: History,
+    files: &'a mut Transaction,
+    folder: Option<&'a Path>,
+    residual: f64,
+    fall: Fall,
+    /// Whether the residual no longer falls.
+    level: bool,
+}
+
+impl<P: Parameters> March<'_, P> {
+    fn save(&mut self) -> Result<Option<PathBuf>> {
+        let Some(folder) = self.folder else {
             return Ok(None);
         };
-        let saved = simulation.save()?;
-        let rows = history.iter();
+        let saved = self.simulation.save()?;
+        let rows = self.history.iter();
         let rows = rows.flat_map(|&(step, time, residual)| [step as f64, time, residual]);
         let mut arrays = BTreeMap::from([
             ("populations".to_owned(), saved.populations),
@@ -712,115 +713,163 @@ pub(super) fn drive<P: Parameters>(
         if let Some(looked) = &saved.looked {
             arrays.insert("looked".into(), looked_as_array(looked));
         }
-        let machine = simulation.machine();
-        self::save(parameters, machine, saved.step, arrays, files, folder).map(Some)
-    };
+        let machine = self.simulation.machine();
+        let (parameters, step) = (self.parameters, saved.step);
+        save(parameters, machine, step, arrays, self.files, folder).map(Some)
+    }
+
+    fn is_reached(&self) -> bool {
+        let until = self.end.until_residual;
+        until.is_some_and(|until| self.residual <= until)
+    }
+
+    fn is_over(&self) -> bool {
+        self.simulation.step() >= self.last_step || self.is_reached() || self.level
+    }
+
+    /// Steps to take at once: to the next look, checkpoint or end, or for a second.
+    fn part(&self, pace: &Pace) -> u64 {
+        // Residuals are looked at in multiples of their distance, whatever the run was interrupted at.
+        let now = self.simulation.step();
+        let next = self.last_step.min((now / LOOK + 1) * LOOK);
+        let next = next.min(now.saturating_add(pace.steps()));
+        let every = self.end.checkpoint_every;
+        every.map_or(next, |every| next.min((now / every + 1) * every)) - now
+    }
+
+    /// Notes the residual.
+    fn look(&mut self) -> Result<()> {
+        let Self { simulation, .. } = self;
+        self.residual = simulation.residual()?;
+        let (step, time) = (simulation.step(), simulation.time());
+        self.history.push((step, time, self.residual));
+        let still = self.fall.steps_without_half(step, self.residual);
+        let patience = simulation.patience();
+        self.level =
+            self.end.until_residual.is_some() && patience.is_some_and(|patience| still >= patience);
+        Ok(())
+    }
+
+    fn show(&self, progress: &mut Progress) {
+        let (step, time) = (self.simulation.step(), self.simulation.time());
+        let done = match (
+            self.end.steps,
+            self.end.until_residual,
+            self.history.first(),
+        ) {
+            (Some(steps), _, _) => step as f64 / steps as f64,
+            // Residuals fall about exponentially.
+            (None, Some(until), Some(&(_, _, first))) => {
+                (self.residual / first).ln() / (until / first).ln()
+            }
+            _ => 0.0,
+        };
+        progress.update(done, || match self.history.last() {
+            Some((.., residual)) => format!("step {step}, t = {time:.3}, residual {residual:.2e}"),
+            None => format!("step {step}, t = {time:.3}"),
+        });
+    }
+
+    /// Reports how the run ended.
+    fn judge(&self, report: &mut Report) {
+        let status = match (self.end.until_residual, self.is_reached(), self.level) {
+            (None, ..) => Status::Done,
+            (Some(_), true, _) => Status::Converged,
+            (Some(_), false, true) => Status::Stalled,
+            (Some(_), false, false) => Status::Unfinished,
+        };
+        report.set("status", status);
+        let (steps, residual) = (self.simulation.step(), self.residual);
+        let until = self.end.until_residual.unwrap_or_default();
+        match status {
+            Status::Done | Status::Converged => {}
+            Status::Stalled => report.not_converged(format!(
+                "after {steps} steps the residual no longer falls: it is {residual:.2e}, and {until:e} was asked for"
+            )),
+            Status::Unfinished => report.not_converged(format!(
+                "after {steps} steps the residual is {residual:.2e}, and {until:e} was asked for; more --steps may do"
+            )),
+        }
+    }
+}
+
+/// Takes the steps of a run, with progress, checkpoints, and a stop at Ctrl-C. `history` is what it went through before.
+pub(super) fn drive<P: Parameters>(
+    parameters: &P,
+    simulation: &mut P::Run,
+    history: History,
+    files: &mut Transaction,
+    folder: Option<&Path>,
+    common: &Common,
+    report: &mut Report,
+) -> std::result::Result<Course, Failure> {
+    let end = *parameters.clone().end();
+    let interrupted = resume::interruption();
     let first_step = simulation.step();
-    let last_step = end.steps.unwrap_or(MOST_STEPS).max(first_step);
-    let mut progress = Progress::new(P::COMMAND, common.quiet);
     let mut fall = Fall::from(0);
     for &(step, _, residual) in &history {
         fall.steps_without_half(step, residual);
     }
-    let mut residual = history.last().map_or(f64::INFINITY, |row| row.2);
+    let mut march = March {
+        parameters,
+        end,
+        last_step: end.steps.unwrap_or(MOST_STEPS).max(first_step),
+        simulation,
+        residual: history.last().map_or(f64::INFINITY, |row| row.2),
+        history,
+        files,
+        folder,
+        fall,
+        level: false,
+    };
+    let mut progress = Progress::new(P::COMMAND, common.quiet);
     let started = Instant::now();
-    let reached = |residual: f64| end.until_residual.is_some_and(|until| residual <= until);
-    let (mut level, mut kept) = (false, false);
+    let mut kept = false;
     let mut pace = Pace::new();
-    while simulation.step() < last_step && !reached(residual) && !level {
+    while !march.is_over() {
         if interrupted.load(Ordering::SeqCst) {
             progress.finish();
-            let after = format!("{} steps", simulation.step());
-            let saved = save(files, simulation, &history);
-            return Err(resume::stopped(P::COMMAND, &after, saved));
+            let after = format!("{} steps", march.simulation.step());
+            return Err(resume::stopped(P::COMMAND, &after, march.save()));
         }
-        // Residuals are looked at in multiples of their distance, whatever the run was interrupted at.
-        let now = simulation.step();
-        let mut next = last_step.min((now / LOOK + 1) * LOOK);
-        next = next.min(now.saturating_add(pace.steps()));
-        if let Some(every) = end.checkpoint_every {
-            next = next.min((now / every + 1) * every);
-        }
+        let part = march.part(&pace);
         let advancing = Instant::now();
-        let advanced = simulation.advance(next - now);
+        let advanced = march.simulation.advance(part);
         advanced.map_err(|error| report.broken_off(error))?;
-        pace.learn(next - now, advancing.elapsed());
+        pace.learn(part, advancing.elapsed());
+        let now = march.simulation.step();
         // A run that goes on from an end between two looks does not look there, as one without that end does not.
-        let between = !simulation.step().is_multiple_of(LOOK);
-        if between && simulation.step() == last_step && end.checkpoint_every.is_some() {
-            report.saved_at_the_end(save(files, simulation, &history))?;
+        let (between, last) = (!now.is_multiple_of(LOOK), now == march.last_step);
+        if between && last && end.checkpoint_every.is_some() {
+            report.saved_at_the_end(march.save())?;
             kept = true;
         }
-        if !between || simulation.step() == last_step {
-            let found = simulation.residual();
-            residual = found.map_err(|error| report.broken_off(error))?;
-            history.push((simulation.step(), simulation.time(), residual));
-            let still = fall.steps_without_half(simulation.step(), residual);
-            level = end.until_residual.is_some()
-                && simulation
-                    .patience()
-                    .is_some_and(|patience| still >= patience);
+        if !between || last {
+            march.look().map_err(|error| report.broken_off(error))?;
         }
-        let now = simulation.step();
-        let goes_on = now < last_step && !reached(residual) && !level;
-        if goes_on
-            && end
-                .checkpoint_every
-                .is_some_and(|every| now.is_multiple_of(every))
-        {
-            report.saved(save(files, simulation, &history))?;
+        let every = end.checkpoint_every;
+        if !march.is_over() && every.is_some_and(|every| now.is_multiple_of(every)) {
+            report.saved(march.save())?;
         }
-        let done = match (end.steps, end.until_residual, history.first()) {
-            (Some(steps), _, _) => simulation.step() as f64 / steps as f64,
-            // Residuals fall about exponentially.
-            (None, Some(until), Some(&(_, _, first))) => {
-                (residual / first).ln() / (until / first).ln()
-            }
-            _ => 0.0,
-        };
-        progress.update(done, || {
-            let (step, time) = (simulation.step(), simulation.time());
-            match history.last() {
-                Some((.., residual)) => {
-                    format!("step {step}, t = {time:.3}, residual {residual:.2e}")
-                }
-                None => format!("step {step}, t = {time:.3}"),
-            }
-        });
+        march.show(&mut progress);
     }
     progress.finish();
-    let spent = (started.elapsed(), simulation.step() - first_step);
+    let steps = march.simulation.step();
+    let spent = (started.elapsed(), steps - first_step);
     report.time("steps", spent.0);
     if spent.1 > 0 {
         report.time("step", spent.0.div_f64(spent.1 as f64));
     }
     if end.checkpoint_every.is_some() && !kept {
-        report.saved_at_the_end(save(files, simulation, &history))?;
+        report.saved_at_the_end(march.save())?;
     }
-    let converged = end.until_residual.map(|until| residual <= until);
-    let status = match (converged, level) {
-        (None, _) => Status::Done,
-        (Some(true), _) => Status::Converged,
-        (Some(false), true) => Status::Stalled,
-        (Some(false), false) => Status::Unfinished,
-    };
-    report.set("status", status);
-    let (steps, until) = (simulation.step(), end.until_residual.unwrap_or_default());
-    match status {
-        Status::Done | Status::Converged => {}
-        Status::Stalled => report.not_converged(format!(
-            "after {steps} steps the residual no longer falls: it is {residual:.2e}, and {until:e} was asked for"
-        )),
-        Status::Unfinished => report.not_converged(format!(
-            "after {steps} steps the residual is {residual:.2e}, and {until:e} was asked for; more --steps may do"
-        )),
-    }
+    march.judge(report);
     Ok(Course {
         steps,
-        time: simulation.time(),
-        residual,
-        converged,
-        history,
+        time: march.simulation.time(),
+        residual: march.residual,
+        converged: end.until_residual.map(|_| march.is_reached()),
+        history: march.history,
         spent,
     })
 }

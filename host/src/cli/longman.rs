@@ -315,6 +315,25 @@ pub(super) struct Rows {
     long: Option<(u64, usize)>,
 }
 
+impl Rows {
+    /// Warns of rows that are no integrals.
+    fn warn(&self, report: &mut Report) {
+        if self.lower.is_empty() {
+            report.warn("the input has no rows: there is nothing to integrate".into());
+        }
+        if let Some((place, count)) = &self.unreadable {
+            report.warn(format!(
+                "{count} cells of the input are no numbers, the first {place}; their integrals are INVALID_ARGUMENT"
+            ));
+        }
+        if let Some((line, count)) = &self.long {
+            report.warn(format!(
+                "{count} rows of the input have more cells than columns, the first in line {line}; their integrals are INVALID_ARGUMENT"
+            ));
+        }
+    }
+}
+
 /// Runs the integrals.
 pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
@@ -365,19 +384,7 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     }
     let parameters = parameters(args, &settings, &rows);
     let mut report = Report::new("longman", &parameters, begun);
-    if rows.lower.is_empty() {
-        report.warn("the input has no rows: there is nothing to integrate".into());
-    }
-    if let Some((place, count)) = &rows.unreadable {
-        report.warn(format!(
-            "{count} cells of the input are no numbers, the first {place}; their integrals are INVALID_ARGUMENT"
-        ));
-    }
-    if let Some((line, count)) = &rows.long {
-        report.warn(format!(
-            "{count} rows of the input have more cells than columns, the first in line {line}; their integrals are INVALID_ARGUMENT"
-        ));
-    }
+    rows.warn(&mut report);
     let machine = common.backend.resolve()?;
     let started = Instant::now();
     let results = integrate(&task, &rows, &settings, common, &machine)?;
@@ -804,13 +811,13 @@ fn limit(
     Ok(found.map(|(_, origin)| origin))
 }
 
-fn rows(
+/// Where each parameter comes from.
+fn origins(
     args: &LongmanArgs,
     task: &Task,
     given: &BTreeMap<String, f64>,
-    (header, input): (&[String], Option<Reader>),
-) -> std::result::Result<Rows, Failure> {
-    let limit = limit(args, task, given, header)?;
+    header: &[String],
+) -> std::result::Result<Vec<Origin>, Failure> {
     let mut missing = Vec::new();
     let mut origins = Vec::new();
     for name in task.parameters() {
@@ -855,6 +862,17 @@ fn rows(
             )),
         });
     }
+    Ok(origins)
+}
+
+fn rows(
+    args: &LongmanArgs,
+    task: &Task,
+    given: &BTreeMap<String, f64>,
+    (header, input): (&[String], Option<Reader>),
+) -> std::result::Result<Rows, Failure> {
+    let limit = limit(args, task, given, header)?;
+    let origins = origins(args, task, given, header)?;
     let limited = args.lower.is_none() && limit.is_some();
     let limit = limit.unwrap_or(Origin::Flag(0.0));
     let (Some(path), Some(mut reader)) = (&args.input, input) else {

@@ -17,8 +17,8 @@ use crate::isotropic::{
     EnergyGrid, Law, OperatorConfig, Relaxation, RelaxationConfig, Weights, initial,
 };
 pub(super) use parameters::MarketArgs;
-use parameters::{Clock, List, Parameters};
-use results::{Outcome, Sample};
+use parameters::{Clock, Parameters};
+use results::{Outcome, Sample, Shift, Step};
 
 /// Days that are shown if none are asked for.
 const DAYS: [f64; 5] = [100.0, 250.0, 500.0, 1000.0, 2000.0];
@@ -56,6 +56,111 @@ pub(super) fn read_histogram(path: &Path) -> Result<Histogram> {
     Histogram::new(&rows).map_err(|e| refuse(e.to_string()))
 }
 
+/// Cells and largest wealth, as asked for or as the law needs them, and the operator.
+fn operator(
+    args: &MarketArgs,
+    histogram: Option<&Histogram>,
+) -> Result<(usize, f64, OperatorConfig)> {
+    let law = args.mode.0;
+    let weights = match law {
+        // The weight has an integrable pole at 0 below the shape 1.
+        Law::Gamma { .. } => Weights::Cell,
+        _ => Weights::Center,
+    };
+    // A histogram that reaches further than usual is refused unless a grid for it is asked for.
+    let least = histogram.map_or(0.0, |h| h.in_units_of_the_mean().end().min(16.0));
+    let (cells, emax) = suitable_grid(law, weights, args.cells, args.emax, least)?;
+    let grid = match histogram {
+        None => grid_around_one(cells, emax)?,
+        Some(_) => EnergyGrid::new(cells, emax)?,
+    };
+    let config = OperatorConfig {
+        precision: args.common.precision,
+        backend: args.common.backend,
+        weights,
+        ..OperatorConfig::new(grid, law)
+    };
+    Ok((cells, emax, config))
+}
+
+/// The initial distribution, and the shift of a histogram.
+fn initial_state(
+    config: &OperatorConfig,
+    histogram: Option<Histogram>,
+) -> Result<(Vec<f64>, Option<Shift>)> {
+    let measure = config.measure();
+    // Agents of each cell, then the state that the law works on.
+    let (agents, shift): (Vec<f64>, _) = match histogram {
+        None => {
+            let f = initial::delta(config, 1.0)?;
+            (f.iter().zip(&measure).map(|(f, m)| f * m).collect(), None)
+        }
+        Some(histogram) => {
+            let mean = histogram.mean();
+            let agents = histogram.in_units_of_the_mean().rebin(&config.grid)?;
+            let cells = agents.iter().enumerate();
+            let centred: f64 = cells.map(|(i, p)| p * config.grid.energy(i)).sum();
+            (agents, Some((mean, centred - 1.0)))
+        }
+    };
+    let f = agents.iter().zip(&measure).map(|(p, m)| p / m).collect();
+    Ok((f, shift))
+}
+
+/// Steps to the last of the points, with progress; returns the states at the points, and the history.
+fn trade(
+    run: &mut Relaxation,
+    volume: &TradeVolume,
+    f: Vec<f64>,
+    (clock, points): (Clock, &[f64]),
+    quiet: bool,
+) -> Result<(Vec<Sample>, Vec<Step>)> {
+    let RelaxationConfig { operator, step, .. } = run.config().clone();
+    let mut progress = Progress::new("market", quiet);
+    let last_point = points.last().copied().unwrap_or(0.0);
+    let mut ahead = points.iter().copied().peekable();
+    let mut before = Sample {
+        reading: 0.0,
+        time: 0.0,
+        volume: 0.0,
+        volume_rate: volume.rate(&f),
+        f,
+    };
+    let mut shown = vec![before.clone()];
+    let mut history = vec![before.summary(&operator)];
+    while let Some(&next) = ahead.peek() {
+        run.advance(1)?;
+        let f = run.distributions()?.remove(0);
+        let volume_rate = volume.rate(&f);
+        let dt = step.unwrap_or_default();
+        let traded = before.volume + dt * (before.volume_rate + volume_rate) / 2.0;
+        let after = Sample {
+            reading: clock.reading(run.time(), traded),
+            time: run.time(),
+            volume: traded,
+            volume_rate,
+            f,
+        };
+        if after.reading <= before.reading {
+            return Err(Error::Numerical(format!(
+                "no more value is traded at time {}; day {next} is never reached",
+                run.time()
+            )));
+        }
+        while let Some(point) = ahead.next_if(|&point| point <= after.reading) {
+            shown.push(before.between(&after, point));
+        }
+        history.push(after.summary(&operator));
+        progress.update(after.reading / last_point, || {
+            let (name, reading, time) = (clock.name(), after.reading, after.time);
+            format!("{name} {reading:.1}, t = {time:.2}")
+        });
+        before = after;
+    }
+    progress.finish();
+    Ok((shown, history))
+}
+
 /// Runs the command.
 pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     let started = Instant::now();
@@ -65,69 +170,16 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
             "--scenario voucher or --input FILE is needed".into(),
         ));
     }
-    let law = args.mode.0;
-    let weights = match law {
-        // The weight has an integrable pole at 0 below the shape 1.
-        Law::Gamma { .. } => Weights::Cell,
-        _ => Weights::Center,
-    };
-    let histogram = match &args.input {
-        None => None,
-        Some(path) => Some(read_histogram(path)?),
-    };
-    // A histogram that reaches further than usual is refused unless a grid for it is asked for.
-    let least = histogram
-        .as_ref()
-        .map_or(0.0, |h| h.in_units_of_the_mean().end().min(16.0));
-    let (wanted, emax) = suitable_grid(law, weights, args.cells, args.emax, least)?;
-    let grid = match &args.input {
-        None => grid_around_one(wanted, emax)?,
-        Some(_) => EnergyGrid::new(wanted, emax)?,
-    };
-    let config = OperatorConfig {
-        precision: common.precision,
-        backend: common.backend,
-        weights,
-        ..OperatorConfig::new(grid, law)
-    };
-    let measure = config.measure();
-    // Agents of each cell, then the state that the law works on.
-    let (agents, shift) = match histogram {
-        None => {
-            let f = initial::delta(&config, 1.0)?;
-            (f.iter().zip(&measure).map(|(f, m)| f * m).collect(), None)
-        }
-        Some(histogram) => {
-            let mean = histogram.mean();
-            let agents = histogram.in_units_of_the_mean().rebin(&grid)?;
-            let centred: f64 = agents
-                .iter()
-                .enumerate()
-                .map(|(i, p)| p * grid.energy(i))
-                .sum();
-            (agents, Some((mean, centred - 1.0)))
-        }
-    };
-    let f: Vec<f64> = agents.iter().zip(&measure).map(|(p, m)| p / m).collect();
+    let histogram = args.input.as_deref().map(read_histogram).transpose()?;
+    let (cells, emax, config) = operator(args, histogram.as_ref())?;
+    let (f, shift) = initial_state(&config, histogram)?;
     let (clock, points) = match (&args.days, &args.times, args.scenario) {
-        (Some(days), _, _) => (Clock::Days, days.0.clone()),
-        (None, Some(times), _) => (Clock::Encounters, times.0.clone()),
-        (None, None, Some(_)) => (Clock::Days, DAYS.to_vec()),
-        (None, None, None) => (Clock::Encounters, TIMES.to_vec()),
+        (Some(days), _, _) => (Clock::Days, &days.0[..]),
+        (None, Some(times), _) => (Clock::Encounters, &times.0[..]),
+        (None, None, Some(_)) => (Clock::Days, &DAYS[..]),
+        (None, None, None) => (Clock::Encounters, &TIMES[..]),
     };
-    let parameters = Parameters {
-        scenario: args.scenario,
-        input: args.input.as_ref().map(|path| path.display().to_string()),
-        mode: args.mode.to_string(),
-        cells: wanted,
-        emax,
-        days: args.days.as_ref().map(List::to_string),
-        times: args.times.as_ref().map(List::to_string),
-        dt: args.dt,
-        integrator: args.integrator,
-        backend: common.backend,
-        precision: common.precision,
-    };
+    let parameters = Parameters::new(args, cells, emax);
     let mut files = Transaction::default();
     args.input.iter().for_each(|path| files.reads(path));
     if let Some(folder) = &common.out {
@@ -150,52 +202,7 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     report.time("setup", started.elapsed());
 
     let stepping = Instant::now();
-    let mut progress = Progress::new("market", common.quiet);
-    let last_point = points.last().copied().unwrap_or(0.0);
-    let mut ahead = points.iter().copied().peekable();
-    let mut before = Sample {
-        reading: 0.0,
-        time: 0.0,
-        volume: 0.0,
-        volume_rate: volume.rate(&f),
-        f,
-    };
-    let mut shown = vec![before.clone()];
-    let mut history = vec![before.summary(&config)];
-    while let Some(&next) = ahead.peek() {
-        run.advance(1)?;
-        let f = run.distributions()?.remove(0);
-        let volume_rate = volume.rate(&f);
-        let traded = before.volume + args.dt * (before.volume_rate + volume_rate) / 2.0;
-        let after = Sample {
-            reading: clock.reading(run.time(), traded),
-            time: run.time(),
-            volume: traded,
-            volume_rate,
-            f,
-        };
-        if after.reading <= before.reading {
-            return Err(Error::Numerical(format!(
-                "no more value is traded at time {}; day {next} is never reached",
-                run.time()
-            ))
-            .into());
-        }
-        while let Some(point) = ahead.next_if(|&point| point <= after.reading) {
-            shown.push(before.between(&after, point));
-        }
-        history.push(after.summary(&config));
-        progress.update(after.reading / last_point, || {
-            format!(
-                "{} {:.1}, t = {:.2}",
-                clock.name(),
-                after.reading,
-                after.time
-            )
-        });
-        before = after;
-    }
-    progress.finish();
+    let (shown, history) = trade(&mut run, &volume, f, (clock, points), common.quiet)?;
     let spent = stepping.elapsed();
     report.time("steps", spent);
 

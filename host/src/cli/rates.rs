@@ -109,6 +109,49 @@ struct Parameters {
     precision: Precision,
 }
 
+/// Measures on grids of all sizes, with coefficients of one order or of both, uncorrected and corrected.
+fn studies(
+    base: &OperatorConfig,
+    sizes: &[usize],
+    order: Option<Order>,
+    quiet: bool,
+    report: &mut Report,
+) -> Result<Vec<Study>> {
+    let orders = order.map_or(vec![Order::Second, Order::Fourth], |order| vec![order]);
+    let variants: Vec<(Order, bool)> = orders
+        .into_iter()
+        .flat_map(|order| [(order, false), (order, true)])
+        .collect();
+
+    // Work grows about as the square of the number of cells.
+    let work = |n: usize| (n as f64).powi(6);
+    let total = sizes.iter().map(|&n| work(n)).sum::<f64>() * variants.len() as f64;
+    let mut progress = Progress::new("rates", quiet);
+    let mut done = 0.0;
+    let mut studies = Vec::new();
+    for &(order, corrected) in &variants {
+        for &n in sizes {
+            progress.update(done / total, || format!("{n}^3 velocities, order {order}"));
+            let config = OperatorConfig {
+                order,
+                corrected,
+                ..base.clone()
+            };
+            let study = Study::of(&config, n)?;
+            // One line a grid, whatever is measured on it.
+            if (order, corrected) == variants[0]
+                && let Some(warning) = study.warning()
+            {
+                report.warn(warning);
+            }
+            studies.push(study);
+            done += work(n);
+        }
+    }
+    progress.finish();
+    Ok(studies)
+}
+
 /// Runs the measurements.
 pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
@@ -156,40 +199,7 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
         )?)
     };
     let machine = CollisionOperator::new(base.clone())?.machine();
-    let orders = args
-        .order
-        .map_or(vec![Order::Second, Order::Fourth], |order| vec![order]);
-    let variants: Vec<(Order, bool)> = orders
-        .into_iter()
-        .flat_map(|order| [(order, false), (order, true)])
-        .collect();
-
-    // Work grows about as the square of the number of cells.
-    let work = |n: usize| (n as f64).powi(6);
-    let total = sizes.iter().map(|&n| work(n)).sum::<f64>() * variants.len() as f64;
-    let mut progress = Progress::new("rates", common.quiet);
-    let mut done = 0.0;
-    let mut studies = Vec::new();
-    for &(order, corrected) in &variants {
-        for &n in &sizes {
-            progress.update(done / total, || format!("{n}^3 velocities, order {order}"));
-            let config = OperatorConfig {
-                order,
-                corrected,
-                ..base.clone()
-            };
-            let study = Study::of(&config, n)?;
-            // One line a grid, whatever is measured on it.
-            if (order, corrected) == variants[0]
-                && let Some(warning) = study.warning()
-            {
-                report.warn(warning);
-            }
-            studies.push(study);
-            done += work(n);
-        }
-    }
-    progress.finish();
+    let studies = studies(&base, &sizes, args.order, common.quiet, &mut report)?;
     report.time("studies", started.elapsed());
 
     let outcome = Outcome {

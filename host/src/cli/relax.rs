@@ -17,7 +17,7 @@ use super::output::Transaction;
 use super::progress::Progress;
 use super::report::Report;
 use super::resume;
-use crate::collision::{CorrectionStatus, Relaxation, Until};
+use crate::collision::{CorrectionStatus, Relaxation, RelaxationConfig, Until};
 use crate::error::Result;
 use parameters::Parameters;
 pub(super) use parameters::RelaxArgs;
@@ -25,6 +25,67 @@ use state::State;
 
 /// A relaxation to equilibrium whose sum of |I| has not fallen for so many steps will not fall any further.
 const PATIENCE: u64 = 500;
+
+/// A relaxation on its way.
+struct March<'a> {
+    parameters: &'a Parameters,
+    files: Transaction,
+    folder: Option<PathBuf>,
+    relaxation: Relaxation,
+    state: State,
+}
+
+impl March<'_> {
+    fn steps(&self) -> u64 {
+        self.relaxation.history().last().map_or(0, |row| row.step)
+    }
+
+    fn save(&mut self) -> Result<Option<PathBuf>> {
+        let Some(folder) = &self.folder else {
+            return Ok(None);
+        };
+        let path = folder.join(checkpoint::FILE);
+        let bytes = state::encode(self.parameters, &self.state, &mut self.relaxation)?;
+        self.files.write_now(&path, &bytes).map(|()| Some(path))
+    }
+
+    /// Takes all steps, with progress, checkpoints, and a stop at Ctrl-C. Returns whether the sum of |I| no longer falls.
+    fn run_to_the_end(
+        &mut self,
+        quiet: bool,
+        report: &mut Report,
+    ) -> std::result::Result<bool, Failure> {
+        let interrupted = resume::interruption();
+        let mut progress = Progress::new("relax", quiet);
+        while !self.relaxation.is_done() {
+            if interrupted.load(Ordering::SeqCst) {
+                progress.finish();
+                let after = format!("{} steps", self.steps());
+                return Err(resume::stopped("relax", &after, self.save()));
+            }
+            if matches!(self.parameters.until(), Until::Equilibrium(_))
+                && state::steps_without_fall(self.relaxation.history()) >= PATIENCE
+            {
+                progress.finish();
+                return Ok(true);
+            }
+            let row = self.relaxation.step();
+            let row = row.map_err(|error| report.broken_off(error))?;
+            let observed = self.state.observe(&mut self.relaxation, &row);
+            observed.map_err(|error| report.broken_off(error))?;
+            let due = self.parameters.checkpoint_every;
+            if !self.relaxation.is_done() && due.is_some_and(|due| row.step.is_multiple_of(due)) {
+                report.saved(self.save())?;
+            }
+            progress.update(self.relaxation.progress(), || {
+                let (step, time, entropy) = (row.step, row.time, row.moments.entropy);
+                format!("step {step}, t = {time:.3}, H = {entropy:.6}")
+            });
+        }
+        progress.finish();
+        Ok(false)
+    }
+}
 
 /// Runs the relaxation.
 pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(), Failure> {
@@ -57,79 +118,25 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         Some(PathBuf::from("rarefy-out/relax")),
     )?;
 
-    let (mut relaxation, mut state, warnings) = match start {
-        Start::Fresh(f) => {
-            let relaxation = Relaxation::new(config, f.clone())?;
-            let warnings = match args.init.beams() {
-                Some(beams) => grid.warnings_of(&f, &beams),
-                None => relaxation.warnings().to_vec(),
-            };
-            let state = State::new(grid, f, &relaxation.correction());
-            (relaxation, state, warnings)
-        }
-        Start::Saved(saved) => {
-            let (machine, version) = (saved.machine.clone(), saved.version.clone());
-            let (checkpoint, state) = saved.split();
-            let relaxation = Relaxation::resume(checkpoint)?;
-            let here = relaxation.machine();
-            let warning = resume::elsewhere(&version, &machine, &here);
-            (relaxation, state, Vec::from_iter(warning))
-        }
-    };
+    let (relaxation, state, warnings) = start.begin(&args.init, config)?;
     let mut report = Report::new("relax", &parameters, started);
     for warning in warnings {
         report.warn(warning);
     }
     report.time("setup", started.elapsed());
 
-    let interrupted = resume::interruption();
-    let save = |files: &mut Transaction,
-                relaxation: &mut Relaxation,
-                state: &State|
-     -> Result<Option<PathBuf>> {
-        let Some(folder) = &folder else {
-            return Ok(None);
-        };
-        let path = folder.join(checkpoint::FILE);
-        let bytes = state::encode(&parameters, state, relaxation)?;
-        files.write_now(&path, &bytes).map(|()| Some(path))
+    let mut march = March {
+        parameters: &parameters,
+        files,
+        folder,
+        relaxation,
+        state,
     };
     let stepping = Instant::now();
-    let first_step = relaxation.history().last().map_or(0, |row| row.step);
-    let mut progress = Progress::new("relax", common.quiet);
-    let mut stalled = false;
-    while !relaxation.is_done() {
-        if interrupted.load(Ordering::SeqCst) {
-            progress.finish();
-            let at = relaxation.history().last().map_or(0, |row| row.step);
-            let after = format!("{at} steps");
-            let saved = save(&mut files, &mut relaxation, &state);
-            return Err(resume::stopped("relax", &after, saved));
-        }
-        if matches!(parameters.until(), Until::Equilibrium(_))
-            && state::steps_without_fall(relaxation.history()) >= PATIENCE
-        {
-            stalled = true;
-            break;
-        }
-        let row = relaxation.step();
-        let row = row.map_err(|error| report.broken_off(error))?;
-        let observed = state.observe(&mut relaxation, &row);
-        observed.map_err(|error| report.broken_off(error))?;
-        let every = parameters.checkpoint_every;
-        if !relaxation.is_done() && every.is_some_and(|every| row.step.is_multiple_of(every)) {
-            report.saved(save(&mut files, &mut relaxation, &state))?;
-        }
-        progress.update(relaxation.progress(), || {
-            format!(
-                "step {}, t = {:.3}, H = {:.6}",
-                row.step, row.time, row.moments.entropy
-            )
-        });
-    }
-    progress.finish();
+    let first_step = march.steps();
+    let stalled = march.run_to_the_end(common.quiet, &mut report)?;
     let spent = stepping.elapsed();
-    let steps = relaxation.history().last().map_or(0, |row| row.step) - first_step;
+    let steps = march.steps() - first_step;
     report.time("steps", spent);
     if steps > 0 {
         report.time("step", spent.div_f64(steps as f64));
@@ -139,7 +146,7 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
             "stopped: the sum of |I| has not fallen for {PATIENCE} steps; what is left is the roundoff of the arithmetic or the limit of the grid"
         ));
     }
-    let correction = relaxation.correction();
+    let correction = march.relaxation.correction();
     if correction.status == CorrectionStatus::Singular {
         report.warn(
             "no conservative correction exists, too few cells carry f: the moments may drift"
@@ -147,24 +154,25 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         );
     }
     if parameters.checkpoint_every.is_some() {
-        report.saved_at_the_end(save(&mut files, &mut relaxation, &state))?;
+        report.saved_at_the_end(march.save())?;
     }
 
-    let final_f = relaxation.distribution()?;
+    let final_f = march.relaxation.distribution()?;
     let outcome = results::Outcome {
         parameters: &parameters,
         grid,
-        machine: relaxation.machine(),
-        history: relaxation.history(),
+        machine: march.relaxation.machine(),
+        history: march.relaxation.history(),
         correction,
-        state: &state,
+        state: &march.state,
         final_f: &final_f,
     };
     outcome.report(&mut report);
-    if let Some(folder) = &folder {
+    let (mut files, folder) = (march.files, march.folder.as_deref());
+    if let Some(folder) = folder {
         outcome.stage(&mut report, &mut files, folder)?;
     }
-    report.finish(files, folder.as_deref(), common, |total, folder| {
+    report.finish(files, folder, common, |total, folder| {
         outcome.summary(folder, spent, total)
     })
 }
@@ -173,4 +181,33 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
 enum Start {
     Fresh(Vec<f64>),
     Saved(Box<state::Saved>),
+}
+
+impl Start {
+    /// The relaxation, the state beside it, and warnings.
+    fn begin(
+        self,
+        init: &Init,
+        config: RelaxationConfig,
+    ) -> Result<(Relaxation, State, Vec<String>)> {
+        match self {
+            Self::Fresh(f) => {
+                let grid = config.operator.grid;
+                let relaxation = Relaxation::new(config, f.clone())?;
+                let warnings = match init.beams() {
+                    Some(beams) => grid.warnings_of(&f, &beams),
+                    None => relaxation.warnings().to_vec(),
+                };
+                let state = State::new(grid, f, &relaxation.correction());
+                Ok((relaxation, state, warnings))
+            }
+            Self::Saved(saved) => {
+                let (machine, version) = (saved.machine.clone(), saved.version.clone());
+                let (checkpoint, state) = saved.split();
+                let relaxation = Relaxation::resume(checkpoint)?;
+                let warning = resume::elsewhere(&version, &machine, &relaxation.machine());
+                Ok((relaxation, state, Vec::from_iter(warning)))
+            }
+        }
+    }
 }

@@ -254,47 +254,31 @@ pub(super) fn oscillating(
 ) -> Result<Integral> {
     settings.check()?;
     let (start, most) = settings.counts();
-    let phase = omega * lower;
-    let valid = omega > 0.0
-        && omega.is_finite()
-        && (1.0 / omega).is_finite()
-        && lower >= 0.0
-        && phase.is_finite()
-        && phase < MOST_PHASE
-        && oscillator.check().is_ok();
-    if !valid {
-        return Ok(Integral::without_value(Status::InvalidArgument));
-    }
     let accuracy = settings
         .accuracy
         .unwrap_or(oscillator.epsilons() * f64::EPSILON);
     let demand = settings.demand(accuracy);
-    let precise = Accuracy {
-        relative: accuracy,
-        argument: 0.0,
-        absolute: settings.absolute_accuracy,
-        roundoff: settings.roundoff,
-        thorough: settings.thorough(),
-    };
-    let mut source = Oscillating::new(
-        &mut amplitude,
-        (oscillator, omega),
+    let integral = OscillatingIntegral {
+        oscillator,
+        omega,
         lower,
-        (start, settings.gauss),
-        precise,
-        settings.exponent(),
-    );
+        settings,
+        accuracy: Accuracy {
+            relative: accuracy,
+            argument: 0.0,
+            absolute: settings.absolute_accuracy,
+            roundoff: settings.roundoff,
+            thorough: settings.thorough(),
+        },
+    };
+    if !integral.is_valid() {
+        return Ok(Integral::without_value(Status::InvalidArgument));
+    }
+    let mut source = integral.areas(&mut amplitude, start);
     let mut computed = Computed::new(&mut source, start, &demand);
     let mut found = computed.judge(&mut source, &demand);
     if start < most && worth_more(found.status) {
-        source = Oscillating::new(
-            &mut amplitude,
-            (oscillator, omega),
-            lower,
-            (most, settings.gauss),
-            precise,
-            settings.exponent(),
-        );
+        source = integral.areas(&mut amplitude, most);
         computed.extend(&mut source, most);
         found = better(found, computed.judge(&mut source, &demand));
     }
@@ -309,12 +293,63 @@ pub(super) fn oscillating(
         found,
         guess: computed.sum(),
     };
-    if amplitude.enclosed().is_none() {
-        // Samples of the amplitude beyond the last area, each as an area.
+    if amplitude.enclosed().is_some() {
+        return Ok(integral.proven(&mut amplitude, computed, &beyond, &demand));
+    }
+    let features = Features {
+        computed: &mut computed,
+        demand: &demand,
+        found,
+        start,
+    };
+    Ok(integral.sampled(&mut amplitude, features, (first, last)))
+}
+
+/// An integral of an oscillator from a lower limit on, but for the amplitude.
+struct OscillatingIntegral<'a> {
+    oscillator: Oscillator,
+    omega: f64,
+    lower: f64,
+    settings: &'a Settings,
+    accuracy: Accuracy,
+}
+
+impl OscillatingIntegral<'_> {
+    fn is_valid(&self) -> bool {
+        let (omega, lower, phase) = (self.omega, self.lower, self.omega * self.lower);
+        omega > 0.0
+            && omega.is_finite()
+            && (1.0 / omega).is_finite()
+            && lower >= 0.0
+            && phase.is_finite()
+            && phase < MOST_PHASE
+            && self.oscillator.check().is_ok()
+    }
+
+    /// The areas of an amplitude.
+    fn areas<'g, G: Function>(&self, amplitude: &'g mut G, count: usize) -> Oscillating<'g, G> {
+        Oscillating::new(
+            amplitude,
+            (self.oscillator, self.omega),
+            self.lower,
+            (count, self.settings.gauss),
+            self.accuracy,
+            self.settings.exponent(),
+        )
+    }
+
+    /// The verdict by samples of the amplitude beyond the last area, each as an area.
+    fn sampled(
+        &self,
+        amplitude: &mut impl Function,
+        features: Features<'_>,
+        (first, last): (f64, f64),
+    ) -> Integral {
+        let (omega, settings) = (self.omega, self.settings);
         let step = PI / SAMPLES as f64;
         let begin = (last - PI * BEFORE as f64).max(first);
         let looks = (settings.beyond + BEFORE) * SAMPLES;
-        let envelope = |phase: f64| match oscillator {
+        let envelope = |phase: f64| match self.oscillator {
             Oscillator::BesselJ(_) => (FRAC_2_PI / phase).sqrt(),
             Oscillator::Cos | Oscillator::Sin => 1.0,
         };
@@ -322,65 +357,59 @@ pub(super) fn oscillating(
             .map(|i| begin + step * (i as f64 + 0.5))
             .map(|phase| PI / omega * envelope(phase) * amplitude.at(phase / omega))
             .collect();
-        let features = Features {
-            computed: &mut computed,
-            demand: &demand,
-            found,
-            start,
-        };
-        let noise = (4.0 * accuracy, PI / omega * settings.absolute_accuracy);
-        let areas = ((last - begin) / PI).round() as usize;
-        return Ok(match features.last(&samples, noise, SAMPLES) {
-            Some(end) => {
-                let count = (features.computed.count() + end).saturating_sub(areas);
-                let mut source = Oscillating::new(
-                    &mut amplitude,
-                    (oscillator, omega),
-                    lower,
-                    (count + start, settings.gauss),
-                    precise,
-                    settings.exponent(),
-                );
-                features.beyond(&mut source, count, settings.beyond)
-            }
-            None => features.none(),
-        });
-    }
-    // A tail does not mend what the areas themselves are off by, but a feature far out may be larger than all that was seen.
-    let about = if found.value.is_finite() {
-        found.value
-    } else {
-        computed.sum()
-    };
-    let mut wanted = demand;
-    if found.status != Status::Ok && computed.error() > demand.tolerance(about) {
-        if found.status == Status::PremiseViolated {
-            return Ok(found);
-        }
-        wanted.absolute = wanted.absolute.max(computed.error());
-    }
-    let wave = (oscillator, omega);
-    if computed.is_nothing() && has_narrow_peak(&mut amplitude, lower, first / omega) {
-        return Ok(Integral::without_value(Status::PremiseViolated));
-    }
-    let place = (phase, computed.count());
-    let Some((count, tail)) = beyond.tail(&mut amplitude, wave, place, &wanted) else {
-        return Ok(found.unproven());
-    };
-    if count > computed.count() {
-        let mut source = Oscillating::new(
-            &mut amplitude,
-            wave,
-            lower,
-            (count, settings.gauss),
-            precise,
-            settings.exponent(),
+        let noise = (
+            4.0 * self.accuracy.relative,
+            PI / omega * settings.absolute_accuracy,
         );
-        computed.extend_to(&mut source, count, (&tail, &demand));
-        // What the accelerator knew ends before the feature.
-        found = found.unproven();
+        let areas = ((last - begin) / PI).round() as usize;
+        let Some(end) = features.last(&samples, noise, SAMPLES) else {
+            return features.none();
+        };
+        let count = (features.computed.count() + end).saturating_sub(areas);
+        let mut source = self.areas(amplitude, count + features.start);
+        features.beyond(&mut source, count, settings.beyond)
     }
-    Ok(computed.with_tail(found, &tail, &demand))
+
+    /// The verdict by an enclosure of the amplitude beyond the last area.
+    fn proven(
+        &self,
+        amplitude: &mut impl Function,
+        mut computed: Computed,
+        beyond: &Beyond,
+        demand: &Demand,
+    ) -> Integral {
+        let mut found = beyond.found;
+        // A tail does not mend what the areas themselves are off by, but a feature far out may be larger than all that was seen.
+        let about = if found.value.is_finite() {
+            found.value
+        } else {
+            computed.sum()
+        };
+        let mut wanted = *demand;
+        if found.status != Status::Ok && computed.error() > demand.tolerance(about) {
+            if found.status == Status::PremiseViolated {
+                return found;
+            }
+            wanted.absolute = wanted.absolute.max(computed.error());
+        }
+        if computed.is_nothing()
+            && has_narrow_peak(amplitude, self.lower, beyond.first / self.omega)
+        {
+            return Integral::without_value(Status::PremiseViolated);
+        }
+        let place = (self.omega * self.lower, computed.count());
+        let wave = (self.oscillator, self.omega);
+        let Some((count, tail)) = beyond.tail(amplitude, wave, place, &wanted) else {
+            return found.unproven();
+        };
+        if count > computed.count() {
+            let mut source = self.areas(amplitude, count);
+            computed.extend_to(&mut source, count, (&tail, demand));
+            // What the accelerator knew ends before the feature.
+            found = found.unproven();
+        }
+        computed.with_tail(found, &tail, demand)
+    }
 }
 
 /// Whether an amplitude that is zero in all nodes of the head has a peak at the lower limit, narrower than the nodes are apart there.

@@ -160,6 +160,25 @@ pub(super) struct Parameters {
     pub(super) precision: Precision,
 }
 
+impl Parameters {
+    /// The flags, with cells and largest wealth where they say nothing.
+    pub(super) fn new(args: &MarketArgs, cells: usize, emax: f64) -> Self {
+        Self {
+            scenario: args.scenario,
+            input: args.input.as_ref().map(|path| path.display().to_string()),
+            mode: args.mode.to_string(),
+            cells,
+            emax,
+            days: args.days.as_ref().map(List::to_string),
+            times: args.times.as_ref().map(List::to_string),
+            dt: args.dt,
+            integrator: args.integrator,
+            backend: args.common.backend,
+            precision: args.common.precision,
+        }
+    }
+}
+
 /// What the run counts to the points that it shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clock {

@@ -89,6 +89,9 @@ struct Row {
     total_variation: f64,
 }
 
+/// Mean of the input, and how far rebinning moved the mean, in its units.
+pub(super) type Shift = (f64, f64);
+
 /// A finished run.
 pub(super) struct Outcome<'a> {
     pub(super) parameters: &'a Parameters,
@@ -98,8 +101,7 @@ pub(super) struct Outcome<'a> {
     pub(super) shown: &'a [Sample],
     pub(super) history: &'a [Step],
     pub(super) equilibrium: &'a Equilibrium,
-    /// Mean of the input, and what rebinning moved the mean by, in its units.
-    pub(super) shift: Option<(f64, f64)>,
+    pub(super) shift: Option<Shift>,
 }
 
 impl Outcome<'_> {
