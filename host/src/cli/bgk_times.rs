@@ -121,21 +121,18 @@ impl Times {
             }
             let named = curves.into_iter().enumerate();
             named
-                .map(|(k, (grid, points))| Curve {
-                    label: format!("{what}{}", grid.replace("^3", "³")),
-                    points,
-                    colour: COLOURS[(first + k) % COLOURS.len()],
-                    stroke,
+                .map(|(k, (grid, points))| {
+                    Curve::new(
+                        format!("{what}{}", grid.replace("^3", "³")),
+                        points,
+                        COLOURS[(first + k) % COLOURS.len()],
+                    )
+                    .stroke(stroke)
                 })
                 .collect()
         };
-        let panel = |x: &str, y: &str, scale, curves| Panel {
-            x: x.into(),
-            y: y.into(),
-            reach: None,
-            legend: "velocities".into(),
-            scale,
-            curves,
+        let panel = |x: &str, y: &str, scale, curves| {
+            Panel::new(x, y, curves).legend("velocities").scale(scale)
         };
         let cells = "cells in space";
         let one = |title: &str, y: &str, scale, curves| Figure {
@@ -157,12 +154,7 @@ impl Times {
                 "cells along a side of the cavity",
                 "ns for a phase-space cell and step",
                 log,
-                vec![Curve {
-                    label: "fused pass, 20³".into(),
-                    points: self.plane.clone(),
-                    colour: COLOURS[3],
-                    stroke: dots,
-                }],
+                vec![Curve::new("fused pass, 20³", self.plane.clone(), COLOURS[3]).stroke(dots)],
             ));
         }
         vec![

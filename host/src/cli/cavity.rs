@@ -16,7 +16,7 @@ use super::flow::{
 use super::npy;
 use super::options::Common;
 use super::output::{self, Transaction};
-use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
+use super::plot::{COLOURS, Curve, Figure, Panel, sequence};
 use super::record::OF_TIME;
 use super::report::Report;
 use super::steady;
@@ -638,20 +638,17 @@ impl Outcome<'_> {
             None => [" / δ", " / U", "δ"],
         };
         let panel = |place: &str, speed: &str, across: &str, colour: usize, line: &[(f64, f64)]| {
-            let points = line.iter().map(|(s, u)| (long * s, fast * u)).collect();
-            Panel {
-                x: format!("{place}{of_side}"),
-                y: format!("{speed}{of_lid}"),
-                reach: Some((0.0, long)),
-                legend: String::new(),
-                scale: Scale::Linear,
-                curves: vec![Curve {
-                    label: format!("at {across} = {side}/2"),
+            let points = line.iter().map(|(s, u)| (long * s, fast * u));
+            Panel::new(
+                format!("{place}{of_side}"),
+                format!("{speed}{of_lid}"),
+                vec![Curve::new(
+                    format!("at {across} = {side}/2"),
                     points,
-                    colour: COLOURS[colour],
-                    stroke: Stroke::Solid,
-                }],
-            }
+                    COLOURS[colour],
+                )],
+            )
+            .reach((0.0, long))
         };
         Figure {
             title: self.title("Velocity on the centre lines"),
@@ -680,28 +677,24 @@ impl Outcome<'_> {
         let mut curves = Vec::new();
         for (k, &level) in levels.iter().enumerate() {
             for (part, points) in contour(values, &s, &s, level).into_iter().enumerate() {
-                curves.push(Curve {
-                    label: if part == 0 {
+                curves.push(Curve::new(
+                    if part == 0 {
                         label(level)
                     } else {
                         String::new()
                     },
                     points,
-                    colour: sequence(k, levels.len()),
-                    stroke: Stroke::Solid,
-                });
+                    sequence(k, levels.len()),
+                ));
             }
         }
         Figure {
             title: self.title(what),
-            panels: vec![Panel {
-                x: format!("x {axis}"),
-                y: format!("y {axis}"),
-                reach: Some((0.0, long)),
-                legend: legend.into(),
-                scale: Scale::Linear,
-                curves,
-            }],
+            panels: vec![
+                Panel::new(format!("x {axis}"), format!("y {axis}"), curves)
+                    .reach((0.0, long))
+                    .legend(legend),
+            ],
         }
     }
 

@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::operator::{Operator, OperatorArgs};
 use super::options::Common;
 use super::output::{self, Transaction};
-use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::report::Report;
 use super::values::finite;
 use super::{distribution, npy};
@@ -278,23 +278,24 @@ impl Item<'_> {
 
     fn plot(&self, which: &str) -> Figure {
         let sections = self.sections();
-        let curve = |which: usize, colour: usize| Curve {
-            label: sections[which].0.into(),
-            points: sections[which].1[0]
-                .iter()
-                .enumerate()
-                .map(|(i, &value)| (self.grid.centre(i), value))
-                .collect(),
-            colour: COLOURS[colour],
-            stroke: Stroke::Dotted,
+        let curve = |which: usize, colour: usize| {
+            Curve::new(
+                sections[which].0,
+                sections[which].1[0]
+                    .iter()
+                    .enumerate()
+                    .map(|(i, &value)| (self.grid.centre(i), value)),
+                COLOURS[colour],
+            )
+            .stroke(Stroke::Dotted)
         };
-        let panel = |y: &str, curves| Panel {
-            x: "velocity ξ_x (dimensionless)".into(),
-            y: distribution::section_label(&self.grid, y),
-            reach: Some((self.grid.min(), self.grid.max())),
-            legend: String::new(),
-            scale: Scale::Linear,
-            curves,
+        let panel = |y: &str, curves| {
+            Panel::new(
+                "velocity ξ_x (dimensionless)",
+                distribution::section_label(&self.grid, y),
+                curves,
+            )
+            .reach((self.grid.min(), self.grid.max()))
         };
         Figure {
             title: format!(

@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::npy;
 use super::options::Common;
 use super::output::{self, Transaction};
-use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::report::Report;
 use super::text::name_of;
 use super::values::count;
@@ -198,18 +198,15 @@ impl Outcome {
                 [&self.x.re, &self.x.im].map(|part| part.get(i).map_or(0.0, |x| x.round_f64()))
             })
             .collect();
-        let panel = |index: &str, name: &str, points, colour: usize| Panel {
-            x: format!("index {index}"),
-            y: format!("log_{{10}} |{name}_{index}|"),
-            reach: None,
-            legend: String::new(),
-            scale: Scale::Linear,
-            curves: vec![Curve {
-                label: format!("|{name}_{index}|"),
-                points,
-                colour: COLOURS[colour],
-                stroke: Stroke::Dotted,
-            }],
+        let panel = |index: &str, name: &str, points, colour: usize| {
+            Panel::new(
+                format!("index {index}"),
+                format!("log_{{10}} |{name}_{index}|"),
+                vec![
+                    Curve::new(format!("|{name}_{index}|"), points, COLOURS[colour])
+                        .stroke(Stroke::Dotted),
+                ],
+            )
         };
         Figure {
             title: format!("Discrete Fourier transform, {} points", self.rounded.len()),

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::failure::Failure;
 use super::options::{Common, without_effect};
 use super::output::{self, Transaction};
-use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::report::Report;
 use super::values::count;
 use crate::backend::{Backend, Precision, Resolved};
@@ -171,28 +171,25 @@ fn table(exponent: &str, rows: &[Errors]) -> Result<Vec<u8>> {
 
 /// Logarithms of errors over an exponent; an error of 0 has no place.
 fn panel(x: &str, rows: &[Errors], exact: String) -> Panel {
-    let curve = |label: String, colour: usize, of: fn(&Errors) -> f64| Curve {
-        label,
-        points: rows
-            .iter()
-            .filter(|row| of(row) > 0.0)
-            .map(|row| (f64::from(row.exponent), of(row).log10()))
-            .collect(),
-        colour: COLOURS[colour],
-        stroke: Stroke::Dotted,
+    let curve = |label: String, colour: usize, of: fn(&Errors) -> f64| {
+        Curve::new(
+            label,
+            rows.iter()
+                .filter(|row| of(row) > 0.0)
+                .map(|row| (f64::from(row.exponent), of(row).log10())),
+            COLOURS[colour],
+        )
+        .stroke(Stroke::Dotted)
     };
-    Panel {
-        x: x.into(),
-        y: "log_{10} of the error in %".into(),
-        reach: None,
-        legend: String::new(),
-        scale: Scale::Linear,
-        curves: vec![
+    Panel::new(
+        x,
+        "log_{10} of the error in %",
+        vec![
             curve("f32".into(), 1, |row| row.f32_percent),
             curve("f64".into(), 0, |row| row.f64_percent),
             curve(exact, 2, |row| row.exact_percent),
         ],
-    }
+    )
 }
 
 fn figure_2(rows: &[Errors]) -> Figure {

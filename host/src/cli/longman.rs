@@ -1111,27 +1111,23 @@ impl Outcome<'_> {
         };
         Figure {
             title: format!("Error estimates of {} integrals", self.results.len()),
-            panels: vec![Panel {
-                x: "condition number (dimensionless)".into(),
-                y: "estimated relative error (dimensionless)".into(),
-                reach: Some(reach),
-                legend: String::new(),
-                scale: Scale::Logarithmic,
-                curves: vec![
-                    Curve {
-                        label: "largest estimate".into(),
-                        points,
-                        colour: COLOURS[0],
-                        stroke: Stroke::Dotted,
-                    },
-                    Curve {
-                        label: "condition ε".into(),
-                        points: vec![(reach.0, reach.0 * epsilon), (reach.1, reach.1 * epsilon)],
-                        colour: COLOURS[1],
-                        stroke: Stroke::Dashed,
-                    },
-                ],
-            }],
+            panels: vec![
+                Panel::new(
+                    "condition number (dimensionless)",
+                    "estimated relative error (dimensionless)",
+                    vec![
+                        Curve::new("largest estimate", points, COLOURS[0]).stroke(Stroke::Dotted),
+                        Curve::new(
+                            "condition ε",
+                            vec![(reach.0, reach.0 * epsilon), (reach.1, reach.1 * epsilon)],
+                            COLOURS[1],
+                        )
+                        .stroke(Stroke::Dashed),
+                    ],
+                )
+                .reach(reach)
+                .scale(Scale::Logarithmic),
+            ],
         }
     }
 

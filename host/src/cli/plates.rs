@@ -470,21 +470,16 @@ impl Outcome<'_> {
     fn profile_plot(&self) -> Figure {
         let p = &self.parameters;
         let linear = p.linear;
-        let curve = |label: &str, k: usize, value: &dyn Fn(&crate::bgk::Moments) -> f64| Curve {
-            label: label.into(),
-            points: (self.x.iter().zip(&self.solution.cells))
-                .map(|(x, m)| (*x, value(m)))
-                .collect(),
-            colour: COLOURS[k],
-            stroke: Stroke::Solid,
+        let curve = |label: &str, k: usize, value: &dyn Fn(&crate::bgk::Moments) -> f64| {
+            Curve::new(
+                label,
+                (self.x.iter().zip(&self.solution.cells)).map(|(x, m)| (*x, value(m))),
+                COLOURS[k],
+            )
         };
-        let panel = |y: &str, curves: Vec<Curve>| Panel {
-            x: "distance from the middle x / l_0".into(),
-            y: y.into(),
-            reach: Some((-0.5 * p.delta, 0.5 * p.delta)),
-            legend: String::new(),
-            scale: Scale::Linear,
-            curves,
+        let panel = |y: &str, curves: Vec<Curve>| {
+            Panel::new("distance from the middle x / l_0", y, curves)
+                .reach((-0.5 * p.delta, 0.5 * p.delta))
         };
         let slope = self.reference_slope();
         let per = if self.flow.is_couette() { "U" } else { "dT" };
@@ -541,39 +536,42 @@ impl Outcome<'_> {
             1.0
         };
         let end = if self.flow.is_couette() { 0.5 } else { -0.5 } * strength;
-        Some(Curve {
-            label: if self.flow.is_couette() {
-                "no slip"
-            } else {
-                "no jump"
-            }
-            .into(),
-            points: vec![
-                (-0.5 * p.delta, middle - end),
-                (0.5 * p.delta, middle + end),
-            ],
-            colour: RGBColor(120, 120, 120),
-            stroke: Stroke::Dashed,
-        })
+        Some(
+            Curve::new(
+                if self.flow.is_couette() {
+                    "no slip"
+                } else {
+                    "no jump"
+                },
+                vec![
+                    (-0.5 * p.delta, middle - end),
+                    (0.5 * p.delta, middle + end),
+                ],
+                RGBColor(120, 120, 120),
+            )
+            .stroke(Stroke::Dashed),
+        )
     }
 
     fn residual_plot(&self) -> Figure {
         let residuals = self.solution.residuals.iter().enumerate();
         Figure {
             title: format!("Convergence at delta = {}", short(self.parameters.delta)),
-            panels: vec![Panel {
-                x: "iteration".into(),
-                y: "largest change of an unknown / range of the fields".into(),
-                reach: None,
-                legend: String::new(),
-                scale: Scale::Logarithmic,
-                curves: vec![Curve {
-                    label: "residual".into(),
-                    points: residuals.map(|(k, r)| ((k + 1) as f64, *r)).collect(),
-                    colour: COLOURS[0],
-                    stroke: Stroke::Dotted,
-                }],
-            }],
+            panels: vec![
+                Panel::new(
+                    "iteration",
+                    "largest change of an unknown / range of the fields",
+                    vec![
+                        Curve::new(
+                            "residual",
+                            residuals.map(|(k, r)| ((k + 1) as f64, *r)),
+                            COLOURS[0],
+                        )
+                        .stroke(Stroke::Dotted),
+                    ],
+                )
+                .scale(Scale::Logarithmic),
+            ],
         }
     }
 

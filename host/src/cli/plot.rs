@@ -85,6 +85,27 @@ pub(super) struct Curve {
     pub(super) stroke: Stroke,
 }
 
+impl Curve {
+    /// A solid line through points.
+    pub(super) fn new(
+        label: impl Into<String>,
+        points: impl IntoIterator<Item = (f64, f64)>,
+        colour: RGBColor,
+    ) -> Self {
+        Self {
+            label: label.into(),
+            points: points.into_iter().collect(),
+            colour,
+            stroke: Stroke::Solid,
+        }
+    }
+
+    /// The same points with another stroke.
+    pub(super) fn stroke(self, stroke: Stroke) -> Self {
+        Self { stroke, ..self }
+    }
+}
+
 /// Curves on a pair of axes.
 #[derive(Clone, Debug)]
 pub(super) struct Panel {
@@ -93,12 +114,43 @@ pub(super) struct Panel {
     /// Label of the vertical axis.
     pub(super) y: String,
     /// Range that the horizontal axis covers at least.
-    pub(super) reach: Option<(f64, f64)>,
+    reach: Option<(f64, f64)>,
     /// What the labels in the legend are, for example `time`; may be empty.
-    pub(super) legend: String,
+    legend: String,
     /// Scale of both axes.
-    pub(super) scale: Scale,
+    scale: Scale,
     pub(super) curves: Vec<Curve>,
+}
+
+impl Panel {
+    /// Curves on linear axes with these labels.
+    pub(super) fn new(x: impl Into<String>, y: impl Into<String>, curves: Vec<Curve>) -> Self {
+        Self {
+            x: x.into(),
+            y: y.into(),
+            reach: None,
+            legend: String::new(),
+            scale: Scale::Linear,
+            curves,
+        }
+    }
+
+    /// The same with a range that the horizontal axis covers at least.
+    pub(super) fn reach(self, reach: (f64, f64)) -> Self {
+        let reach = Some(reach);
+        Self { reach, ..self }
+    }
+
+    /// The same with a heading of the labels in the legend.
+    pub(super) fn legend(self, legend: impl Into<String>) -> Self {
+        let legend = legend.into();
+        Self { legend, ..self }
+    }
+
+    /// The same on other axes.
+    pub(super) fn scale(self, scale: Scale) -> Self {
+        Self { scale, ..self }
+    }
 }
 
 /// Panels above each other, under a title.
@@ -609,19 +661,11 @@ mod tests {
     }
 
     fn panel(label: &str, points: Vec<(f64, f64)>) -> Panel {
-        Panel {
-            x: "x".into(),
-            y: "y_{ab}".into(),
-            reach: None,
-            legend: String::new(),
-            scale: Scale::Linear,
-            curves: vec![Curve {
-                label: label.into(),
-                points,
-                colour: COLOURS[0],
-                stroke: Stroke::Dashed,
-            }],
-        }
+        Panel::new(
+            "x",
+            "y_{ab}",
+            vec![Curve::new(label, points, COLOURS[0]).stroke(Stroke::Dashed)],
+        )
     }
 
     #[test]

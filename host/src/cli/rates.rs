@@ -359,12 +359,7 @@ impl Outcome {
                 (Order::Fourth, false) => COLOURS[4],
             };
             if curves.last().is_none_or(|curve| curve.label != label) {
-                curves.push(Curve {
-                    label,
-                    points: Vec::new(),
-                    colour,
-                    stroke: Stroke::Dotted,
-                });
+                curves.push(Curve::new(label, Vec::new(), colour).stroke(Stroke::Dotted));
             }
             if let Some(curve) = curves.last_mut() {
                 curve.points.push((study.n as f64, measure(study)));
@@ -390,23 +385,20 @@ impl Outcome {
                 && above > 0.0
             {
                 let at = |n: usize| (n as f64, 1.25 * above * (n as f64).powi(-slope));
-                guides.push(Curve {
-                    label: format!("slope \u{2212}{order}"),
-                    points: vec![at(first.n), at(last.n)],
-                    colour: RGBColor(grey, grey, grey),
-                    stroke: Stroke::Dashed,
-                });
+                guides.push(
+                    Curve::new(
+                        format!("slope \u{2212}{order}"),
+                        vec![at(first.n), at(last.n)],
+                        RGBColor(grey, grey, grey),
+                    )
+                    .stroke(Stroke::Dashed),
+                );
             }
         }
         curves.extend(guides);
-        Panel {
-            x: "cells along an axis N".into(),
-            y: y.into(),
-            reach: None,
-            legend: "order".into(),
-            scale: Scale::Logarithmic,
-            curves,
-        }
+        Panel::new("cells along an axis N", y, curves)
+            .legend("order")
+            .scale(Scale::Logarithmic)
     }
 
     fn errors_plot(&self) -> Figure {
@@ -437,22 +429,17 @@ impl Outcome {
         if let (Some(_), Some(first), Some(last)) =
             (exact, self.studies.first(), self.studies.last())
         {
-            curves.push(Curve {
-                label: "exact".into(),
-                points: vec![(first.n as f64, 1.0), (last.n as f64, 1.0)],
-                colour: RGBColor(90, 90, 90),
-                stroke: Stroke::Dashed,
-            });
+            curves.push(
+                Curve::new(
+                    "exact",
+                    vec![(first.n as f64, 1.0), (last.n as f64, 1.0)],
+                    RGBColor(90, 90, 90),
+                )
+                .stroke(Stroke::Dashed),
+            );
         }
         let over = if exact.is_some() { " / exact" } else { "" };
-        Panel {
-            x: "cells along an axis N".into(),
-            y: format!("{y}{over}"),
-            reach: None,
-            legend: "order".into(),
-            scale: Scale::Linear,
-            curves,
-        }
+        Panel::new("cells along an axis N", format!("{y}{over}"), curves).legend("order")
     }
 
     fn rates_plot(&self) -> Figure {

@@ -14,7 +14,7 @@ use super::flow::{
 };
 use super::options::Common;
 use super::output::{self, Transaction};
-use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use super::plot::{COLOURS, Curve, Figure, Panel};
 use super::record::OF_TIME;
 use super::report::Report;
 use super::steady;
@@ -782,20 +782,8 @@ impl Outcome<'_> {
                 .map(|p| (long * p.x, (of(p) - a) / (b - a)))
                 .collect::<Vec<_>>()
         };
-        let curve = |label: &str, colour: usize, points| Curve {
-            label: label.into(),
-            points,
-            colour: COLOURS[colour],
-            stroke: Stroke::Solid,
-        };
-        let panel = |y: &str, curves| Panel {
-            x: x_label.into(),
-            y: y.into(),
-            reach: None,
-            legend: String::new(),
-            scale: Scale::Linear,
-            curves,
-        };
+        let curve = |label: &str, colour: usize, points| Curve::new(label, points, COLOURS[colour]);
+        let panel = |y: &str, curves| Panel::new(x_label, y, curves);
         let q = shown
             .iter()
             .map(|p| (long * p.x, warm * p.heat_flux))

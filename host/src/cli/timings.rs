@@ -59,26 +59,27 @@ impl Timings {
             .filter_map(|((row, label), colour)| {
                 let (_, times) = self.rows.iter().find(|(name, _)| name == row)?;
                 let points = self.sizes.iter().zip(times);
-                Some(Curve {
-                    label: (*label).into(),
-                    points: points
-                        .filter_map(|(&n, time)| Some((f64::from(n), (*time)?)))
-                        .collect(),
-                    colour,
-                    stroke: Stroke::Dotted,
-                })
+                Some(
+                    Curve::new(
+                        *label,
+                        points.filter_map(|(&n, time)| Some((f64::from(n), (*time)?))),
+                        colour,
+                    )
+                    .stroke(Stroke::Dotted),
+                )
             })
             .collect();
         Figure {
             title: "Time of one collision integral".into(),
-            panels: vec![Panel {
-                x: "cells along an axis N".into(),
-                y: "time of one evaluation (ms)".into(),
-                reach: None,
-                legend: "f64, but for the last".into(),
-                scale: Scale::Logarithmic,
-                curves,
-            }],
+            panels: vec![
+                Panel::new(
+                    "cells along an axis N",
+                    "time of one evaluation (ms)",
+                    curves,
+                )
+                .legend("f64, but for the last")
+                .scale(Scale::Logarithmic),
+            ],
         }
     }
 }

@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::options::Common;
 use super::output::{self, Transaction};
 use super::plates::{Flow, TABLE};
-use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::progress::Progress;
 use super::report::Report;
 use super::steady;
@@ -429,32 +429,23 @@ impl Results {
     fn lines_figure(&self) -> Figure {
         let mut curves = Vec::new();
         for (k, (curve, [delta, ..])) in self.curves.iter().zip(CAVITIES).enumerate() {
-            curves.push(Curve {
-                label: format!("delta = {delta}"),
-                points: curve.clone(),
-                colour: COLOURS[k],
-                stroke: Stroke::Solid,
-            });
-            curves.push(Curve {
-                label: format!("delta = {delta}, known"),
-                points: CENTRE_LINES
-                    .iter()
-                    .map(|row| (row[0], row[k + 1]))
-                    .collect(),
-                colour: COLOURS[k],
-                stroke: Stroke::Points,
-            });
+            curves.push(Curve::new(
+                format!("delta = {delta}"),
+                curve.clone(),
+                COLOURS[k],
+            ));
+            curves.push(
+                Curve::new(
+                    format!("delta = {delta}, known"),
+                    CENTRE_LINES.iter().map(|row| (row[0], row[k + 1])),
+                    COLOURS[k],
+                )
+                .stroke(Stroke::Points),
+            );
         }
         Figure {
             title: "Lid-driven cavity: velocity on the vertical centre line".into(),
-            panels: vec![Panel {
-                x: "height y / delta".into(),
-                y: "u_x / U".into(),
-                reach: Some((0.0, 1.0)),
-                legend: String::new(),
-                scale: Scale::Linear,
-                curves,
-            }],
+            panels: vec![Panel::new("height y / delta", "u_x / U", curves).reach((0.0, 1.0))],
         }
     }
 
@@ -473,31 +464,28 @@ impl Results {
                             .profiles
                             .iter()
                             .filter(|p| p.mach == mach && p.model == row.model);
-                        curves.push(Curve {
-                            label: format!("{what}, {}", name_of(&row.model)),
-                            points: shares[k].clone(),
-                            colour: COLOURS[colour],
-                            stroke: Stroke::Solid,
-                        });
-                        curves.push(Curve {
-                            label: String::new(),
-                            points: known
-                                .map(|p| (p.x, [p.known_density, p.known_temperature][k]))
-                                .collect(),
-                            colour: COLOURS[colour],
-                            stroke: Stroke::Points,
-                        });
+                        curves.push(Curve::new(
+                            format!("{what}, {}", name_of(&row.model)),
+                            shares[k].clone(),
+                            COLOURS[colour],
+                        ));
+                        curves.push(
+                            Curve::new(
+                                "",
+                                known.map(|p| (p.x, [p.known_density, p.known_temperature][k])),
+                                COLOURS[colour],
+                            )
+                            .stroke(Stroke::Points),
+                        );
                         colour += 1;
                     }
                 }
-                Panel {
-                    x: "position x / l_0, from the density's midpoint".into(),
-                    y: "share of the jump".into(),
-                    reach: None,
-                    legend: format!("Ma = {mach}, dots: known"),
-                    scale: Scale::Linear,
+                Panel::new(
+                    "position x / l_0, from the density's midpoint",
+                    "share of the jump",
                     curves,
-                }
+                )
+                .legend(format!("Ma = {mach}, dots: known"))
             })
             .collect();
         Figure {

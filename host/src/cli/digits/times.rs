@@ -111,28 +111,26 @@ impl Times {
         let mut counts: Vec<u64> = ratios.iter().map(|(_, k, _)| *k).collect();
         counts.sort_unstable();
         counts.dedup();
-        let curve = |(i, &k): (usize, &u64)| Curve {
-            label: format!("{label}{}", in_words(k)),
-            points: ratios
-                .iter()
-                .filter(|ratio| ratio.1 == k)
-                .map(|(digits, _, ratio)| (f64::from(*digits), *ratio))
-                .collect(),
-            colour: sequence(i, counts.len()),
-            stroke,
+        let curve = |(i, &k): (usize, &u64)| {
+            Curve::new(
+                format!("{label}{}", in_words(k)),
+                ratios
+                    .iter()
+                    .filter(|ratio| ratio.1 == k)
+                    .map(|(digits, _, ratio)| (f64::from(*digits), *ratio)),
+                sequence(i, counts.len()),
+            )
+            .stroke(stroke)
         };
         counts.iter().enumerate().map(curve).collect()
     }
 
     /// The figures for which there are times, by the names of their files.
     pub(in crate::cli) fn figures(&self) -> Vec<(&'static str, Figure)> {
-        let over_digits = |y: &str, legend: &str, curves: Vec<Curve>| Panel {
-            x: "digits of a number".into(),
-            y: y.into(),
-            reach: None,
-            legend: legend.into(),
-            scale: Scale::Logarithmic,
-            curves,
+        let over_digits = |y: &str, legend: &str, curves: Vec<Curve>| {
+            Panel::new("digits of a number", y, curves)
+                .legend(legend)
+                .scale(Scale::Logarithmic)
         };
         let paper = "T_{CPU} / T_{GPU}";
         let second = |rows: &str, stroke| {
@@ -212,21 +210,12 @@ impl Times {
                     .map(|(_, k, ratio)| (k as f64, ratio))
                     .collect();
                 points.sort_by(|a, b| a.0.total_cmp(&b.0));
-                (!points.is_empty()).then(|| Curve {
-                    label: (*label).into(),
-                    points,
-                    colour,
-                    stroke: Stroke::Dotted,
-                })
+                (!points.is_empty())
+                    .then(|| Curve::new(*label, points, colour).stroke(Stroke::Dotted))
             });
-        Panel {
-            x: "pairs k".into(),
-            y: "T_{CPU} / T_{GPU}".into(),
-            reach: None,
-            legend: "one core / GPU".into(),
-            scale: Scale::Logarithmic,
-            curves: curves.collect(),
-        }
+        Panel::new("pairs k", "T_{CPU} / T_{GPU}", curves.collect())
+            .legend("one core / GPU")
+            .scale(Scale::Logarithmic)
     }
 }
 

@@ -10,7 +10,7 @@ use super::parameters::{Init, Parameters};
 use super::state::Snapshot;
 use crate::cli::npy;
 use crate::cli::output::{self, Transaction};
-use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
 use crate::cli::report::Report;
 use crate::cli::text::name_of;
 use crate::error::Result;
@@ -63,23 +63,7 @@ pub(super) fn rates_table(config: &OperatorConfig, f: &[f64], rates: &Rates) -> 
 }
 
 fn curve(label: &str, colour: usize, points: Vec<(f64, f64)>) -> Curve {
-    Curve {
-        label: label.into(),
-        points,
-        colour: COLOURS[colour % COLOURS.len()],
-        stroke: Stroke::Solid,
-    }
-}
-
-fn panel(x: &str, y: &str, curves: Vec<Curve>) -> Panel {
-    Panel {
-        x: x.into(),
-        y: y.into(),
-        reach: None,
-        legend: String::new(),
-        scale: Scale::Linear,
-        curves,
-    }
+    Curve::new(label, points, COLOURS[colour % COLOURS.len()])
 }
 
 pub(super) fn rates_plot(config: &OperatorConfig, f: &[f64], rates: &Rates) -> Figure {
@@ -91,7 +75,7 @@ pub(super) fn rates_plot(config: &OperatorConfig, f: &[f64], rates: &Rates) -> F
     Figure {
         title: format!("Rates in energy space: {}, {} cells", config.law, f.len()),
         panels: vec![
-            panel(
+            Panel::new(
                 ENERGY,
                 "rates of change of f",
                 vec![
@@ -100,7 +84,7 @@ pub(super) fn rates_plot(config: &OperatorConfig, f: &[f64], rates: &Rates) -> F
                     curve("df/dt", 3, points(&|i| rates.rate[i])),
                 ],
             ),
-            panel(
+            Panel::new(
                 ENERGY,
                 "collision frequency ν",
                 vec![curve("ν", 2, points(&|i| rates.frequency[i]))],
@@ -284,21 +268,18 @@ impl Outcome<'_> {
             self.snapshots
                 .iter()
                 .enumerate()
-                .map(|(k, s)| Curve {
-                    label: format!("{:.4}", s.time),
-                    points: (0..s.f.len())
-                        .map(|i| (self.config.grid.energy(i), value(i, s.f[i])))
-                        .filter(|point| point.0 <= reach)
-                        .collect(),
-                    colour: sequence(k, count),
-                    stroke: Stroke::Solid,
+                .map(|(k, s)| {
+                    Curve::new(
+                        format!("{:.4}", s.time),
+                        (0..s.f.len())
+                            .map(|i| (self.config.grid.energy(i), value(i, s.f[i])))
+                            .filter(|point| point.0 <= reach),
+                        sequence(k, count),
+                    )
                 })
                 .collect()
         };
-        let timed = |y: &str, curves| Panel {
-            legend: "time t".into(),
-            ..panel(ENERGY, y, curves)
-        };
+        let timed = |y: &str, curves| Panel::new(ENERGY, y, curves).legend("time t");
         Figure {
             title: format!(
                 "Relaxation from {}: {}, {} cells",
@@ -327,29 +308,20 @@ impl Outcome<'_> {
                 let f = self.exact(row.time)?;
                 Some((row.time, Moments::of(self.config, &f).second))
             });
-            second.push(Curve {
-                stroke: Stroke::Dashed,
-                ..curve("m_2 exact", 1, exact.collect())
-            });
+            second.push(curve("m_2 exact", 1, exact.collect()).stroke(Stroke::Dashed));
         }
         let mut entropy = vec![curve("H", 2, over(&|m| m.entropy))];
         if let Some(rest) = self.equilibrium() {
             let level = Moments::of(self.config, &rest.f);
             let flat = |value: f64| over(&|_| value);
-            second.push(Curve {
-                stroke: Stroke::Dashed,
-                ..curve("equilibrium", 3, flat(level.second))
-            });
-            entropy.push(Curve {
-                stroke: Stroke::Dashed,
-                ..curve("equilibrium", 3, flat(level.entropy))
-            });
+            second.push(curve("equilibrium", 3, flat(level.second)).stroke(Stroke::Dashed));
+            entropy.push(curve("equilibrium", 3, flat(level.entropy)).stroke(Stroke::Dashed));
         }
         Figure {
             title: format!("Moments: {}, {}", self.start(), self.config.law),
             panels: vec![
-                panel(TIME, "second moment m_2 = ∫ E² dn", second),
-                panel(TIME, "H = ∫ ln f dn", entropy),
+                Panel::new(TIME, "second moment m_2 = ∫ E² dn", second),
+                Panel::new(TIME, "H = ∫ ln f dn", entropy),
             ],
         }
     }

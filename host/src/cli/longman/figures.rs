@@ -86,27 +86,30 @@ impl Precisions {
     }
 
     pub(super) fn figure(&self) -> Figure {
-        let curve = |label: &str, i: usize, stroke, of: fn(&Errors) -> f64| Curve {
-            label: label.into(),
-            points: self.0.iter().map(|e| (e.areas as f64, of(e))).collect(),
-            colour: COLOURS[i],
-            stroke,
+        let curve = |label: &str, i: usize, stroke, of: fn(&Errors) -> f64| {
+            Curve::new(
+                label,
+                self.0.iter().map(|e| (e.areas as f64, of(e))),
+                COLOURS[i],
+            )
+            .stroke(stroke)
         };
         Figure {
             title: "Figure 11: exp(-x/2) cos(10x) from its first zero on, by N areas".into(),
-            panels: vec![Panel {
-                x: "areas N".into(),
-                y: "absolute error".into(),
-                reach: None,
-                legend: "error".into(),
-                scale: Scale::Logarithmic,
-                curves: vec![
-                    curve("bound, eq. (10)", 3, Stroke::Dashed, |e| e.bound),
-                    curve("f32, hardware", 1, Stroke::Dotted, |e| e.hardware),
-                    curve("f32, software", 2, Stroke::Dotted, |e| e.software),
-                    curve("f64", 0, Stroke::Dotted, |e| e.double),
-                ],
-            }],
+            panels: vec![
+                Panel::new(
+                    "areas N",
+                    "absolute error",
+                    vec![
+                        curve("bound, eq. (10)", 3, Stroke::Dashed, |e| e.bound),
+                        curve("f32, hardware", 1, Stroke::Dotted, |e| e.hardware),
+                        curve("f32, software", 2, Stroke::Dotted, |e| e.software),
+                        curve("f64", 0, Stroke::Dotted, |e| e.double),
+                    ],
+                )
+                .legend("error")
+                .scale(Scale::Logarithmic),
+            ],
         }
     }
 }
@@ -221,15 +224,15 @@ impl Times {
     fn of_areas(&self) -> Figure {
         let areas = [8, 16, 24, 32];
         let curves = |method: &str| {
-            let each = areas.iter().enumerate().map(|(i, &n)| Curve {
-                label: format!("N = {n}"),
-                points: self
-                    .over_counts(method, n, true)
-                    .into_iter()
-                    .filter(|(count, _)| *count <= 5.0)
-                    .collect(),
-                colour: sequence(i, areas.len()),
-                stroke: Stroke::Dotted,
+            let each = areas.iter().enumerate().map(|(i, &n)| {
+                Curve::new(
+                    format!("N = {n}"),
+                    self.over_counts(method, n, true)
+                        .into_iter()
+                        .filter(|(count, _)| *count <= 5.0),
+                    sequence(i, areas.len()),
+                )
+                .stroke(Stroke::Dotted)
             });
             each.filter(|curve| !curve.points.is_empty()).collect()
         };
@@ -271,15 +274,9 @@ impl Times {
     }
 
     fn curves(&self, drawn: &[(&str, &str)], areas: u32, each: bool) -> Vec<Curve> {
-        let curves = drawn
-            .iter()
-            .zip(COLOURS)
-            .map(|((method, label), colour)| Curve {
-                label: (*label).into(),
-                points: self.over_counts(method, areas, each),
-                colour,
-                stroke: Stroke::Dotted,
-            });
+        let curves = drawn.iter().zip(COLOURS).map(|((method, label), colour)| {
+            Curve::new(*label, self.over_counts(method, areas, each), colour).stroke(Stroke::Dotted)
+        });
         curves.filter(|curve| !curve.points.is_empty()).collect()
     }
 }
@@ -287,24 +284,21 @@ impl Times {
 /// A number of the paper's beside what was measured, if anything was: a short dashed line.
 fn add_paper(curves: &mut Vec<Curve>, label: &str, colour: usize, seconds: f64) {
     if !curves.is_empty() {
-        curves.push(Curve {
-            label: label.into(),
-            points: vec![(PAPER_COUNT / 2.0, seconds), (PAPER_COUNT * 2.0, seconds)],
-            colour: COLOURS[colour],
-            stroke: Stroke::Dashed,
-        });
+        curves.push(
+            Curve::new(
+                label,
+                vec![(PAPER_COUNT / 2.0, seconds), (PAPER_COUNT * 2.0, seconds)],
+                COLOURS[colour],
+            )
+            .stroke(Stroke::Dashed),
+        );
     }
 }
 
 fn panel(y: &str, legend: &str, curves: Vec<Curve>) -> Panel {
-    Panel {
-        x: "integrals M".into(),
-        y: y.into(),
-        reach: None,
-        legend: legend.into(),
-        scale: Scale::Logarithmic,
-        curves,
-    }
+    Panel::new("integrals M", y, curves)
+        .legend(legend)
+        .scale(Scale::Logarithmic)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::parameters::{Clock, Parameters, Scenario};
 use crate::cli::npy;
 use crate::cli::output::{self, Transaction};
-use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
 use crate::cli::report::Report;
 use crate::error::Result;
 use crate::isotropic::market::{gini, lorenz, total_variation};
@@ -323,20 +323,14 @@ impl Outcome<'_> {
                     cut |= point.1 > top;
                     point.1 = point.1.min(top);
                 }
-                Curve {
-                    label: format!("{}", (sample.reading * 100.0).round() / 100.0),
+                Curve::new(
+                    format!("{}", (sample.reading * 100.0).round() / 100.0),
                     points,
-                    colour: sequence(k, count),
-                    stroke: Stroke::Solid,
-                }
+                    sequence(k, count),
+                )
             })
             .collect();
-        curves.push(Curve {
-            label: "equilibrium".into(),
-            points: rest,
-            colour: COLOURS[1],
-            stroke: Stroke::Dashed,
-        });
+        curves.push(Curve::new("equilibrium", rest, COLOURS[1]).stroke(Stroke::Dashed));
         let (what, y) = if velocities {
             ("f", "distribution f(E) of the gas")
         } else {
@@ -345,14 +339,7 @@ impl Outcome<'_> {
         let note = if cut { ", cut off at the top" } else { "" };
         Figure {
             title: format!("{what}: {} ({})", self.subject(), self.config.law),
-            panels: vec![Panel {
-                x: WEALTH.into(),
-                y: format!("{y}{note}"),
-                reach: None,
-                legend: self.legend().into(),
-                scale: Scale::Linear,
-                curves,
-            }],
+            panels: vec![Panel::new(WEALTH, format!("{y}{note}"), curves).legend(self.legend())],
         }
     }
 
@@ -362,22 +349,25 @@ impl Outcome<'_> {
             .shown
             .iter()
             .enumerate()
-            .map(|(k, sample)| Curve {
-                label: format!("{}", (sample.reading * 100.0).round() / 100.0),
-                points: lorenz(&self.config.grid, &agents(self.config, &sample.f)),
-                colour: sequence(k, count),
-                stroke: Stroke::Solid,
+            .map(|(k, sample)| {
+                Curve::new(
+                    format!("{}", (sample.reading * 100.0).round() / 100.0),
+                    lorenz(&self.config.grid, &agents(self.config, &sample.f)),
+                    sequence(k, count),
+                )
             })
             .collect();
-        curves.push(Curve {
-            label: "equilibrium".into(),
-            points: lorenz(&self.config.grid, &agents(self.config, &self.equilibrium.f)),
-            colour: COLOURS[1],
-            stroke: Stroke::Dashed,
-        });
+        curves.push(
+            Curve::new(
+                "equilibrium",
+                lorenz(&self.config.grid, &agents(self.config, &self.equilibrium.f)),
+                COLOURS[1],
+            )
+            .stroke(Stroke::Dashed),
+        );
         let over: Vec<_> = self.history.iter().map(|s| (s.reading, s.gini)).collect();
         let level = gini(&self.config.grid, &agents(self.config, &self.equilibrium.f));
-        let flat = over.iter().map(|point| (point.0, level)).collect();
+        let flat: Vec<_> = over.iter().map(|point| (point.0, level)).collect();
         let x = match self.clock {
             Clock::Days => "time (days of the turnover clock)",
             Clock::Encounters => "time t (encounters of an agent)",
@@ -385,35 +375,21 @@ impl Outcome<'_> {
         Figure {
             title: format!("Inequality: {} ({})", self.subject(), self.config.law),
             panels: vec![
-                Panel {
-                    x: "share of agents, poorest first".into(),
-                    y: "Lorenz curve: share of wealth".into(),
-                    reach: Some((0.0, 1.0)),
-                    legend: self.legend().into(),
-                    scale: Scale::Linear,
+                Panel::new(
+                    "share of agents, poorest first",
+                    "Lorenz curve: share of wealth",
                     curves,
-                },
-                Panel {
-                    x: x.into(),
-                    y: "Gini coefficient".into(),
-                    reach: None,
-                    legend: String::new(),
-                    scale: Scale::Linear,
-                    curves: vec![
-                        Curve {
-                            label: "Gini".into(),
-                            points: over,
-                            colour: COLOURS[0],
-                            stroke: Stroke::Solid,
-                        },
-                        Curve {
-                            label: "equilibrium".into(),
-                            points: flat,
-                            colour: COLOURS[1],
-                            stroke: Stroke::Dashed,
-                        },
+                )
+                .reach((0.0, 1.0))
+                .legend(self.legend()),
+                Panel::new(
+                    x,
+                    "Gini coefficient",
+                    vec![
+                        Curve::new("Gini", over, COLOURS[0]),
+                        Curve::new("equilibrium", flat, COLOURS[1]).stroke(Stroke::Dashed),
                     ],
-                },
+                ),
             ],
         }
     }

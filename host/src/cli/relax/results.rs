@@ -10,7 +10,7 @@ use super::parameters::Parameters;
 use super::state::{COLUMNS, Sample, State, row_of};
 use crate::cli::distribution::{Init, equilibrium_entropy};
 use crate::cli::output::{self, Transaction};
-use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
 use crate::cli::report::Report;
 use crate::cli::text::name_of;
 use crate::cli::{distribution, npy};
@@ -221,26 +221,28 @@ impl Outcome<'_> {
         };
         let end = samples.last().map_or(1.0, |sample| sample.time).max(1e-9);
         let digits = (3.0 - end.log10().floor()).clamp(0.0, 12.0) as usize;
-        let curves = samples.iter().enumerate().map(|(i, sample)| Curve {
-            label: format!("{:.digits$}", sample.time),
-            points: sample.sections[axis]
-                .iter()
-                .enumerate()
-                .map(|(i, &f)| (self.grid.centre(i), f))
-                .collect(),
-            colour: sequence(i, samples.len()),
-            stroke: Stroke::Dotted,
+        let curves = samples.iter().enumerate().map(|(i, sample)| {
+            Curve::new(
+                format!("{:.digits$}", sample.time),
+                sample.sections[axis]
+                    .iter()
+                    .enumerate()
+                    .map(|(i, &f)| (self.grid.centre(i), f)),
+                sequence(i, samples.len()),
+            )
+            .stroke(Stroke::Dotted)
         });
         Figure {
             title: self.title("Distribution function"),
-            panels: vec![Panel {
-                x: format!("velocity {x} (dimensionless)"),
-                y: distribution::section_label(&self.grid, &y),
-                reach: Some((self.grid.min(), self.grid.max())),
-                legend: "time t".into(),
-                scale: Scale::Linear,
-                curves: curves.collect(),
-            }],
+            panels: vec![
+                Panel::new(
+                    format!("velocity {x} (dimensionless)"),
+                    distribution::section_label(&self.grid, &y),
+                    curves.collect(),
+                )
+                .reach((self.grid.min(), self.grid.max()))
+                .legend("time t"),
+            ],
         }
     }
 
@@ -249,36 +251,19 @@ impl Outcome<'_> {
     }
 
     fn moment_plot(&self) -> Figure {
-        let curve = |label: &str, colour: usize, points| Curve {
-            label: label.into(),
-            points,
-            colour: COLOURS[colour],
-            stroke: Stroke::Solid,
-        };
-        let panel = |y: &str, curves| Panel {
-            x: TIME.into(),
-            y: y.into(),
-            reach: None,
-            legend: String::new(),
-            scale: Scale::Linear,
-            curves,
-        };
+        let curve = |label: &str, colour: usize, points| Curve::new(label, points, COLOURS[colour]);
+        let panel = |y: &str, curves| Panel::new(TIME, y, curves);
         let mut panels = vec![panel(
             "temperature, pressure",
             vec![
                 curve("P_{xx}", 1, self.over_time(|r| r.moments.pressure[0])),
                 curve("P_{yy}", 0, self.over_time(|r| r.moments.pressure[1])),
-                Curve {
-                    stroke: Stroke::Dashed,
-                    ..curve("T", 2, self.over_time(|r| r.moments.temperature))
-                },
+                curve("T", 2, self.over_time(|r| r.moments.temperature)).stroke(Stroke::Dashed),
             ],
         )];
         if let Some(exact) = self.exact_fourth() {
-            let exact = Curve {
-                stroke: Stroke::Dashed,
-                ..curve("M_4 exact", 1, self.over_time(|r| exact(r.time)))
-            };
+            let exact =
+                curve("M_4 exact", 1, self.over_time(|r| exact(r.time))).stroke(Stroke::Dashed);
             let computed = curve("M_4 computed", 0, self.over_time(|r| r.moments.fourth));
             panels.push(panel(
                 "fourth moment M_4 = ∫ f |ξ|⁴ dξ",
@@ -294,29 +279,12 @@ impl Outcome<'_> {
     fn entropy_plot(&self) -> Figure {
         let level = self.equilibrium();
         let curves = vec![
-            Curve {
-                label: "H(t)".into(),
-                points: self.over_time(|r| r.moments.entropy),
-                colour: COLOURS[0],
-                stroke: Stroke::Solid,
-            },
-            Curve {
-                label: "Maxwellian".into(),
-                points: self.over_time(|_| level),
-                colour: COLOURS[1],
-                stroke: Stroke::Dashed,
-            },
+            Curve::new("H(t)", self.over_time(|r| r.moments.entropy), COLOURS[0]),
+            Curve::new("Maxwellian", self.over_time(|_| level), COLOURS[1]).stroke(Stroke::Dashed),
         ];
         Figure {
             title: self.title("Boltzmann's H"),
-            panels: vec![Panel {
-                x: TIME.into(),
-                reach: None,
-                y: "H = ∫ f ln f dξ".into(),
-                legend: String::new(),
-                scale: Scale::Linear,
-                curves,
-            }],
+            panels: vec![Panel::new(TIME, "H = ∫ f ln f dξ", curves)],
         }
     }
 
