@@ -176,9 +176,7 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
         }
     };
     let mut files = Transaction::default();
-    if let Some(folder) = &common.out {
-        files.run_folder(folder, common.overwrite)?;
-    }
+    common.claim_folder(&mut files)?;
     let parameters = Parameters {
         quick: args.quick,
         backend: common.backend,

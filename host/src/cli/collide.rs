@@ -136,9 +136,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
 
     let mut files = Transaction::default();
     files.reads(input);
-    if let Some(folder) = &common.out {
-        files.run_folder(folder, common.overwrite)?;
-    }
+    common.claim_folder(&mut files)?;
     let places = places(args, &mut files)?;
 
     let mut report = Report::new("collide", &parameters, begun);

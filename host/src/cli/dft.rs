@@ -69,9 +69,7 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     let digits = usize::try_from(args.digits).unwrap_or(usize::MAX);
     let mut files = Transaction::default();
     files.reads(&args.file);
-    if let Some(folder) = &common.out {
-        files.run_folder(folder, common.overwrite)?;
-    }
+    common.claim_folder(&mut files)?;
     let backend = common.backend.resolve()?;
     let started = Instant::now();
     let transform = Transform::new(x.len(), digits)?;

@@ -86,9 +86,7 @@ pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
         (None, _) => None,
     };
     let mut files = Transaction::default();
-    if let Some(folder) = &common.out {
-        files.run_folder(folder, common.overwrite)?;
-    }
+    common.claim_folder(&mut files)?;
     let backend = common.backend.resolve()?;
     let parameters = Parameters {
         digits: args.digits,

@@ -51,9 +51,7 @@ fn evaluate(
 ) -> std::result::Result<(), Failure> {
     let mut files = Transaction::default();
     args.read_by(&mut files);
-    if let Some(folder) = &args.common.out {
-        files.run_folder(folder, args.common.overwrite)?;
-    }
+    args.common.claim_folder(&mut files)?;
     let begun = Instant::now();
     let (found, machine) = rates(config, f)?;
     let spent = begun.elapsed();

@@ -371,9 +371,7 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     {
         files.reads(path);
     }
-    if let Some(folder) = &common.out {
-        files.run_folder(folder, common.overwrite)?;
-    }
+    common.claim_folder(&mut files)?;
     let output = args
         .output
         .clone()

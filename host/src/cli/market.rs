@@ -182,9 +182,7 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     let parameters = Parameters::new(args, cells, emax);
     let mut files = Transaction::default();
     args.input.iter().for_each(|path| files.reads(path));
-    if let Some(folder) = &common.out {
-        files.run_folder(folder, common.overwrite)?;
-    }
+    common.claim_folder(&mut files)?;
     let mut report = Report::new("market", &parameters, started);
     let volume = TradeVolume::new(&config)?;
     let mut run = Relaxation::new(

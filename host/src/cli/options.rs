@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use super::failure::Failure;
+use super::output::Transaction;
 use super::values::named;
 use crate::backend::{Backend, Precision};
+use crate::error::Result;
 
 /// Flags of every computing subcommand.
 #[derive(Clone, Debug, clap::Args)]
@@ -38,8 +40,21 @@ pub(super) struct Common {
     pub(super) set: Vec<String>,
 }
 
+impl Common {
+    /// Claims the folder of the results for a new run, if there is one.
+    pub(super) fn claim_folder(&self, files: &mut Transaction) -> Result<()> {
+        match &self.out {
+            Some(folder) => files.run_folder(folder, self.overwrite),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Refuses options that change nothing in a mode: names, and whether each was given another value than its default.
-pub(super) fn without_effect(mode: &str, options: &[(&str, bool)]) -> Result<(), Failure> {
+pub(super) fn without_effect(
+    mode: &str,
+    options: &[(&str, bool)],
+) -> std::result::Result<(), Failure> {
     match options.iter().find(|(_, given)| *given) {
         None => Ok(()),
         Some((name, _)) => Err(Failure::Usage(format!(

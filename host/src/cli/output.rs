@@ -13,14 +13,7 @@ use crate::error::{Error, Result};
 
 /// A table of records: a column for each of their fields, under its name.
 pub(super) fn records(rows: &[impl Serialize]) -> Result<Vec<u8>> {
-    let mut table = csv::Writer::from_writer(Vec::new());
-    let failed = |e: csv::Error| Error::Numerical(format!("a table could not be written: {e}"));
-    for row in rows {
-        table.serialize(row).map_err(failed)?;
-    }
-    table
-        .into_inner()
-        .map_err(|e| failed(e.into_error().into()))
+    csv_file(None, rows)
 }
 
 /// A table as a CSV file.
@@ -28,9 +21,18 @@ pub(super) fn table(
     columns: &[&str],
     rows: impl IntoIterator<Item = impl Serialize>,
 ) -> Result<Vec<u8>> {
+    csv_file(Some(columns), rows)
+}
+
+fn csv_file(
+    columns: Option<&[&str]>,
+    rows: impl IntoIterator<Item = impl Serialize>,
+) -> Result<Vec<u8>> {
     let mut table = csv::Writer::from_writer(Vec::new());
     let failed = |e: csv::Error| Error::Numerical(format!("a table could not be written: {e}"));
-    table.write_record(columns).map_err(failed)?;
+    if let Some(columns) = columns {
+        table.write_record(columns).map_err(failed)?;
+    }
     for row in rows {
         table.serialize(row).map_err(failed)?;
     }

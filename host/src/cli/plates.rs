@@ -317,9 +317,7 @@ pub(super) fn run(
     )?;
     let x = case.centres(0);
     let mut files = Transaction::default();
-    if let Some(folder) = &common.out {
-        files.run_folder(folder, common.overwrite)?;
-    }
+    common.claim_folder(&mut files)?;
     let mut report = Report::new(flow.command, &parameters, started);
     let mut solver = Solver::new(case, &config)?;
     for warning in solver.case().warnings(config.closure) {

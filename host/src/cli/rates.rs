@@ -181,9 +181,7 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
         (None, _) => None,
     };
     let mut files = Transaction::default();
-    if let Some(folder) = &common.out {
-        files.run_folder(folder, common.overwrite)?;
-    }
+    common.claim_folder(&mut files)?;
     let mut report = Report::new("rates", &parameters, started);
 
     let largest = sizes.last().copied().unwrap_or(VelocityGrid::MIN_N);

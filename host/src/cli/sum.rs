@@ -196,9 +196,7 @@ fn run(
     let parameters = Parameters::new(quantity, paths, result, common);
     let mut files = Transaction::default();
     paths.iter().for_each(|path| files.reads(path));
-    if let Some(folder) = &common.out {
-        files.run_folder(folder, common.overwrite)?;
-    }
+    common.claim_folder(&mut files)?;
     let output = result.output.as_deref();
     let output = output.filter(|path| *path != Path::new("-"));
     if let Some(path) = output {

@@ -157,9 +157,7 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let begun = Instant::now();
     let mut files = Transaction::default();
-    if let Some(folder) = &common.out {
-        files.run_folder(folder, common.overwrite)?;
-    }
+    common.claim_folder(&mut files)?;
     let parameters = Parameters {
         quick: args.quick,
         backend: common.backend,
