@@ -7,19 +7,15 @@
 //!
 //! | where | kernels |
 //! |---|---|
-//! | [`bgk_line`](crate::bgk_line), [`bgk_plane`](crate::bgk_plane) | the pass in one and in two dimensions of space |
-//! | [`bgk_march`](crate::bgk_march) | the pass in two for the common case |
-//! | `layout`, `span`, `pass` | layouts, and what the passes share |
-//! | `store` | how populations are read and written |
+//! | [`bgk_line`](crate::bgk_line), [`bgk_march`](crate::bgk_march) | the pass in one and in two dimensions of space |
+//! | `layout`, `span` | layouts, and what the passes share |
 //! | `tables` | from partial sums to tables |
 //! | `walls` | what leaves through walls, and what they send back |
 //!
 //! The passes are files of their own, so that a run loads only what it needs.
 
 pub(crate) mod layout;
-pub(crate) mod pass;
 pub(crate) mod span;
-pub(crate) mod store;
 mod tables;
 pub(crate) mod walls;
 
@@ -27,3 +23,17 @@ pub use layout::*;
 pub use span::{SPAN_LIMIT, span_cells, span_tiles};
 pub use tables::*;
 pub use walls::*;
+
+use crate::simt::Simt;
+
+/// The number of this block in the order in which tiles are taken up.
+///
+/// Where every other pass takes them up from the last on, the populations that the pass before wrote last come first, while they are in the L2 cache.
+#[inline(always)]
+pub(crate) fn block<S: Simt>(t: &S, turned: bool) -> u32 {
+    if turned {
+        t.grid_dim().wrapping_sub(1) - t.block_idx()
+    } else {
+        t.block_idx()
+    }
+}

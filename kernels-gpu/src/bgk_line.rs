@@ -2,13 +2,13 @@
 //!
 //! Its tables come from [`bgk_flow`](crate::bgk_flow), where the whole is explained.
 
+use crate::bgk_flow::block;
 use crate::bgk_flow::layout::{FlowShape, Heat, PASS_SUMS_SHAKHOV, axis, ceiling, row, split};
-use crate::bgk_flow::pass::Pass;
 use crate::bgk_flow::span::{Span, span_tiles};
-use crate::bgk_flow::store::{Plain, Populations, Store, number};
+use crate::bgk_flow::walls::relaxed;
 use crate::kernel;
 use crate::math::Real;
-use crate::memory::In;
+use crate::memory::{In, Out, Shared};
 use crate::simt::{Simt, WARP};
 
 /// Threads of a block of the passes over a line.
@@ -56,8 +56,7 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
-        let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
+        let pass = Pass { t, f, next, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.line::<false, false>();
     }
 }
@@ -70,8 +69,7 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
-        let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
+        let pass = Pass { t, f, next, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.line::<true, false>();
     }
 }
@@ -82,8 +80,7 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
-        let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
+        let pass = Pass { t, f, next, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.line::<false, true>();
     }
 }
@@ -94,19 +91,110 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
-        let store = Plain { f, next };
-        let pass = Pass { t, store, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
+        let pass = Pass { t, f, next, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
         pass.line::<true, true>();
     }
 }
 
-impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
+/// The arguments of a launch.
+struct Pass<'a, S, T: Real> {
+    t: &'a S,
+    /// The populations that are read, and those that are written.
+    f: In<'a, T>,
+    next: Out<'a, T>,
+    tables: In<'a, T>,
+    axes: In<'a, T>,
+    partial: Out<'a, T>,
+    /// The sums of the warps of the block.
+    scratch: Shared<'a, T>,
+    shape: &'a FlowShape,
+    groups: u32,
+    /// Whether the last tiles of the last nodes come first.
+    turned: bool,
+}
+
+impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
+    /// Whether this v_x flies towards larger x.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn forward(&self, jx: u32) -> bool {
+        let velocity = self.shape.axis_x(jx) + axis::VELOCITY;
+        self.axes.get(self.t, velocity as usize) > T::ZERO
+    }
+
+    /// The first of this warp's groups and the end of its block's, of the block's `part` of `all`; the warps take groups in turn.
+    ///
+    /// So warps that are at work at the same time mostly share the factors along y, and what they read lies near.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn share(&self, part: u32, all: u32) -> (u32, u32) {
+        let end = (part + 1) * self.groups;
+        let first = part * self.groups + self.t.warp();
+        (first, if end < all { end } else { all })
+    }
+
+    /// Puts the relaxed populations of mirrored nodes where cells take from a wall that mirrors a part, into K values of each cell: `of(k)` is the
+    /// row of cells, the number of v_y and the innermost node of the k-th.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn take_images<const W: usize, const K: usize>(
+        &self,
+        span: &Span<W>,
+        jx: u32,
+        of: impl Fn(u32) -> [u32; 3],
+        values: &mut [[T; W]; K],
+    ) {
+        let Self {
+            t,
+            f,
+            tables,
+            axes,
+            shape,
+            ..
+        } = *self;
+        // One after another, so that the code of a rare case stays small: bit K w + k for the k-th value of the w-th cell.
+        let mut left = span.images(K as u32);
+        while left != 0 {
+            let bit = left.trailing_zeros();
+            left &= left - 1;
+            let (w, k) = (bit / K as u32, bit % K as u32);
+            let [iy, jy, m] = of(k);
+            let place = iy * shape.pitch + span.image(w);
+            let node = [shape.count_x - 1 - jx, jy, m];
+            let read = |node, place| f.get(t, shape.population(node, place) as usize);
+            let value = relaxed(t, read, tables, axes, shape, node, place, place);
+            let mut i = 0;
+            while i < W * K {
+                // A choice each time, of which no jump table can be made.
+                let here = &mut values[i % K][i / K];
+                *here = if i as u32 == bit { value } else { *here };
+                i += 1;
+            }
+        }
+    }
+
+    /// Adds what the warps keep at `own(warp)`, in the order of the warps.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn sum_of_warps<const W: usize>(&self, own: impl Fn(u32) -> u32) -> [T; W] {
+        let mut sum = self.scratch.get_run::<W, _>(self.t, own(0));
+        let mut warp = 1;
+        while warp < self.t.warps() {
+            let other = self.scratch.get_run::<W, _>(self.t, own(warp));
+            let mut w = 0;
+            while w < W {
+                sum[w] += other[w];
+                w += 1;
+            }
+            warp += 1;
+        }
+        sum
+    }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     pub(crate) fn line<const SLOPED: bool, const SHAKHOV: bool>(&self) {
         let Self { shape, .. } = *self;
         let tiles = line_tiles(shape.nx, size_of::<T>(), SLOPED);
-        let (chunk, tile) = split(self.block(), tiles);
+        let (chunk, tile) = split(block(self.t, self.turned), tiles);
         let (jx, part) = split(chunk, ceiling(line_groups(shape), self.groups));
         if jx >= shape.count_x {
             return;
@@ -138,7 +226,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
         part: u32,
     ) {
         let shape = self.shape;
-        let mut walk = Walk::<S, T, P, W>::new::<SLOPED, SHAKHOV, FORWARD>(self, tile, jx);
+        let mut walk = Walk::<S, T, W>::new::<SLOPED, SHAKHOV, FORWARD>(self, tile, jx);
         let (mut item, end) = self.share(part, line_groups(shape));
         let of = |item: u32| {
             let (jy, group) = split(item, shape.count_m.div_ceil(LINE_NODES));
@@ -182,7 +270,7 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     /// Adds the sums of the warps, which have the same cells, in the order of the warps.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn sum_line<const W: usize>(&self, walk: &Walk<'_, 'a, S, T, P, W>, chunk: u32) {
+    fn sum_line<const W: usize>(&self, walk: &Walk<'_, 'a, S, T, W>, chunk: u32) {
         let Self {
             t, shape, scratch, ..
         } = *self;
@@ -209,51 +297,31 @@ impl<'a, S: Simt, T: Real, P: Store<'a, T>> Pass<'a, S, T, P> {
     }
 }
 
-#[inline(always)]
-fn product<T: Real, const W: usize>(a: &[T; W], b: &[T; W]) -> [T; W] {
-    let mut product = *a;
-    let mut w = 0;
-    while w < W {
-        product[w] *= b[w];
-        w += 1;
-    }
-    product
-}
-
-/// Populations of the cells of a thread before they are decoded.
-type Run<'a, T, P, const W: usize> = <<P as Store<'a, T>>::Read as Populations<T>>::Run<W>;
-
 /// What a thread keeps while it walks over its nodes.
-struct Walk<'p, 'a, S, T: Real, P, const W: usize> {
-    pass: &'p Pass<'a, S, T, P>,
+struct Walk<'p, 'a, S, T: Real, const W: usize> {
+    pass: &'p Pass<'a, S, T>,
     span: Span<W>,
     jx: u32,
     fraction: T,
     rest: T,
     keep: [T; W],
     x: [T; W],
-    /// Factors along x of what deviations are from, where they come from and in the cells themselves.
-    before: [T; W],
-    here: [T; W],
-    /// The random bits of the step.
-    seed: u32,
     heat: Option<[Heat<T>; W]>,
     /// What turns the innermost axis' argument into the unresolved part of |c|^2.
     unresolved: [T; W],
     sums: [[T; W]; PASS_SUMS_SHAKHOV as usize],
 }
 
-impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, T, P, W> {
+impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn new<const SLOPED: bool, const SHAKHOV: bool, const FORWARD: bool>(
-        pass: &'p Pass<'a, S, T, P>,
+        pass: &'p Pass<'a, S, T>,
         tile: u32,
         jx: u32,
     ) -> Self {
         let Pass {
             t,
-            store,
             tables,
             axes,
             shape,
@@ -281,22 +349,6 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
             x[k] = tables.get(t, (row * shape.columns() + column(k)) as usize);
             k += 1;
         }
-        let (mut before, mut here) = ([T::ZERO; W], [T::ZERO; W]);
-        if P::DEVIATIONS {
-            let mut k = 0;
-            while k < W {
-                let row = row::X + span.table_node(k, jx, shape);
-                let at = (row * shape.columns() + column(k)) as usize;
-                before[k] = store.before().get(t, at);
-                if !SHAKHOV {
-                    let give = row::HEAT * shape.columns() + column(k);
-                    x[k] *= tables.get(t, give as usize);
-                }
-                k += 1;
-            }
-            let own = (row::X + jx) * shape.columns() + span.gives_to();
-            here = tables.get_whole(t, own as usize);
-        }
         let heat = if SHAKHOV {
             let heat = |k: usize| {
                 let vx = of_x(span.table_node(k, jx, shape), axis::VELOCITY);
@@ -320,9 +372,6 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
             rest: T::ONE - fraction,
             keep: table(row::KEEP),
             x,
-            before,
-            here,
-            seed: store.seed(t),
             heat,
             unresolved: if SHAKHOV && shape.integrated > 0 {
                 table(shape.row_m() + 1)
@@ -357,46 +406,40 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
     /// The populations of the four nodes from m on; beyond the last, some others.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn load(&self, jy: u32, m: u32) -> [Run<'a, T, P, W>; LINE_NODES as usize] {
-        let Pass {
-            t, store, shape, ..
-        } = *self.pass;
+    fn load(&self, jy: u32, m: u32) -> [[T; W]; LINE_NODES as usize] {
+        let Pass { t, f, shape, .. } = *self.pass;
         let span = &self.span;
         let node = |k: usize| {
             let node = m + k as u32;
             if node < shape.count_m { node } else { m }
         };
-        let mut runs = store.read().take(
+        let mut values = span.take_once(
             t,
-            span,
+            f,
             |k| self.base(self.jx, jy, node(k)) + span.first(),
             |k, w| {
                 self.base(span.node(w, self.jx, shape), jy, node(k)) + shape.in_row(span.source(w))
             },
         );
         if span.any_mixed() {
-            <P::Read as Populations<T>>::before_decoding(&mut runs, |values| {
-                let of = |k: u32| [0, jy, node(k as usize)];
-                self.pass.take_images(span, self.jx, of, values);
-            });
+            let of = |k: u32| [0, jy, node(k as usize)];
+            self.pass.take_images(span, self.jx, of, &mut values);
         }
-        runs
+        values
     }
 
     /// Announces the populations of the four nodes from m on.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
     fn announce(&self, jy: u32, m: u32) {
-        let Pass {
-            t, store, shape, ..
-        } = *self.pass;
-        store
-            .read()
-            .announce::<S, W, { LINE_NODES as usize }>(t, &self.span, |k| {
-                let node = m + k as u32;
-                let node = if node < shape.count_m { node } else { m };
-                self.base(self.jx, jy, node) + self.span.first()
-            });
+        let Pass { t, f, shape, .. } = *self.pass;
+        let mut k = 0;
+        while k < LINE_NODES && self.span.straight {
+            let node = if m + k < shape.count_m { m + k } else { m };
+            let at = self.base(self.jx, jy, node) + self.span.first();
+            f.prefetch(t, at as usize);
+            k += 1;
+        }
     }
 
     /// Relaxes, shifts, writes and sums the populations of `M` nodes of one v_y.
@@ -406,11 +449,11 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
         &mut self,
         jy: u32,
         m: u32,
-        f: [Run<'a, T, P, W>; M],
+        f: [[T; W]; M],
     ) {
         let Pass {
             t,
-            store,
+            next,
             tables,
             axes,
             shape,
@@ -418,23 +461,7 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
         } = *self.pass;
         let vy = axes.get(t, (shape.axis_y(jy) + axis::VELOCITY) as usize);
         let [y] = self.table(tables, |_| shape.row_y() + jy);
-        // Deviations need more factors than there are registers for at once.
-        let mut inner = [[T::ZERO; W]; M];
-        if !P::DEVIATIONS {
-            inner = self.table(tables, |k| shape.row_m() + m + k as u32);
-        }
-        // What deviations are from: where they come from in the step before, and in the cells themselves in this one.
-        let (mut before, mut here) = ([T::ZERO; W], [T::ZERO; W]);
-        let own = |row: u32| -> [T; W] {
-            let at = row * shape.columns() + self.span.gives_to();
-            tables.get_whole(t, at as usize)
-        };
-        if P::DEVIATIONS {
-            let [y] = self.table(store.before(), |_| shape.row_y() + jy);
-            let y_here = own(shape.row_y() + jy);
-            before = product(&self.before, &y);
-            here = product(&self.here, &y_here);
-        }
+        let inner: [[T; W]; M] = self.table(tables, |k| shape.row_m() + m + k as u32);
         // The Maxwellian's share at the first two factors: a constant, and for Shakhov what goes with the unresolved |c|^2.
         let (mut constant, mut slope) = ([T::ZERO; W], [T::ZERO; W]);
         let mut w = 0;
@@ -458,20 +485,6 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
             } else {
                 T::ZERO
             };
-            let scales = store.scale(t, number(shape, [self.jx, jy, node]));
-            let mut maxwellian = [T::ZERO; W];
-            if P::DEVIATIONS {
-                [inner[k]] = self.table(tables, |_| shape.row_m() + node);
-                let [known] = self.table(store.before(), |_| shape.row_m() + node);
-                maxwellian = product(&before, &known);
-            }
-            let mut values = [<P::Read as Populations<T>>::values(
-                f[k], scales[0], maxwellian,
-            )];
-            if P::DEVIATIONS && self.span.any_mixed() {
-                self.pass
-                    .take_images(&self.span, self.jx, |_| [0, jy, node], &mut values);
-            }
             let mut post = [T::ZERO; W];
             let mut w = 0;
             while w < W {
@@ -480,7 +493,7 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
                 } else {
                     constant[w]
                 };
-                post[w] = self.keep[w].mul_add(values[0][w], share * inner[k][w]);
+                post[w] = self.keep[w].mul_add(f[k][w], share * inner[k][w]);
                 w += 1;
             }
             let (a, c) = (self.fraction, self.rest);
@@ -490,11 +503,7 @@ impl<'p, 'a, S: Simt, T: Real, P: Store<'a, T>, const W: usize> Walk<'p, 'a, S, 
                 self.span.shift::<S, T, SLOPED, -1>(t, post, a, c, false)
             };
             if self.span.gives {
-                if P::DEVIATIONS {
-                    maxwellian = product(&here, &own(shape.row_m() + node));
-                }
-                let at = to + k as u32 * WARP;
-                store.write(t, at, z, scales[1], maxwellian, self.seed);
+                next.set_run(t, (to + k as u32 * WARP) as usize, z);
             }
             let mut w = 0;
             while w < W {

@@ -1,20 +1,21 @@
-//! Kernels of the BGK model in two dimensions of space for the common case: the pass of [`bgk_plane`](crate::bgk_plane) where no molecule flies further than a
-//! cell in a step, no face mirrors, rows of cells are whole accesses to memory, and populations lie there as they are.
+//! Kernels of the BGK and Shakhov models in two dimensions of space: the pass that relaxes, streams and sums all populations.
 //!
-//! Then each lane always takes its cells by one access, and little is left to look up. The warps of a block march down the same rows side by side, each with
-//! molecules of its own, and add up their sums of a row before they go on to the next. So a block keeps one sum of a cell, and not each warp one; that
-//! makes room for strips twice as high, of which fewer rows are read twice.
+//! Its tables come from [`bgk_flow`](crate::bgk_flow), where the whole is explained. Populations beyond a face that mirrors lie in ghosts, which
+//! [`ghosts_along_x()`](crate::bgk_flow::ghosts_along_x) and [`ghosts_along_y()`](crate::bgk_flow::ghosts_along_y) fill before the pass. What comes in from a wall or
+//! an inflow is a column of the tables. So the pass knows no kinds of walls: a lane or a row beyond a face reads other places.
 //!
-//! Rows are counted from the face where the molecules of a group come in, so that going up and down is one code. Only the rows before the first that is given
-//! out can come from beyond a face: they have a loop of their own, and the other is as short as may be, for long ones wait for their instructions.
+//! A lane takes four cells (two in `f64`) by one access. Where rows are no whole accesses or molecules fly further than a cell in a step, it takes one.
+//! The warps of a block march down the same rows side by side, each with molecules of its own, and add up their sums of a row before they go on to the next.
+//! So a block keeps one sum of a cell, and not each warp one; that makes room for strips twice as high, of which fewer rows are read twice.
+//!
+//! Rows are counted from the face where the molecules of a group come in, so that going up and down is one code.
 
+use crate::bgk_flow::block;
 use crate::bgk_flow::layout::{
-    FACE_WIDTH, FlowShape, PASS_SUMS_BGK, axis, ceiling, face, limited, power_of_two, row, source,
-    split,
+    FACE_WIDTH, FlowShape, Heat, PASS_SUMS_BGK, PASS_SUMS_SHAKHOV, axis, ceiling, face, limited,
+    power_of_two, row, split,
 };
-use crate::bgk_flow::pass::tile_and_chunk;
 use crate::bgk_flow::span::{folded_cell, folded_tiles, shift};
-use crate::bgk_plane::plane_width;
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::memory::{In, Out, Shared};
@@ -26,6 +27,12 @@ pub const MARCH_THREADS: u32 = 160;
 const INNER: usize = 2;
 /// Neighbouring nodes of v_y that it takes along, in first order: there are registers enough.
 const PAIR: usize = 2;
+
+/// Most cells of a thread in a row: what 16 bytes hold.
+#[inline(always)]
+pub const fn plane_width(bytes: usize) -> u32 {
+    if bytes == 4 { 4 } else { 2 }
+}
 
 /// How blocks share the work of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,25 +48,39 @@ pub struct March {
     pub down: u32,
     /// Tiles that blocks take up side by side with the same nodes, so that these share the L2 cache with their tables.
     pub band: u32,
-}
-
-/// Nodes of v_y that a thread takes along.
-#[inline(always)]
-pub const fn march_pair(sloped: bool) -> u32 {
-    if sloped { 1 } else { PAIR as u32 }
+    /// 1 where a thread takes one cell and one v_y: rows are no whole accesses, or molecules fly further than a cell.
+    pub narrow: u32,
 }
 
 impl March {
+    /// Cells of a thread in a row.
+    #[inline(always)]
+    pub const fn width(&self, bytes: usize) -> u32 {
+        if self.narrow != 0 {
+            1
+        } else {
+            plane_width(bytes)
+        }
+    }
+    /// Nodes of v_y that a thread takes along.
+    #[inline(always)]
+    const fn pair(&self, sloped: bool) -> u32 {
+        if sloped || self.narrow != 0 {
+            1
+        } else {
+            PAIR as u32
+        }
+    }
     /// Tiles of a plane of cells.
     #[inline(always)]
     pub const fn tiles(&self, shape: &FlowShape, bytes: usize, sloped: bool) -> u32 {
         let strips = quotient(shape.ny + self.rows - 1, self.rows);
-        folded_tiles(shape.nx, strips, plane_width(bytes), sloped)
+        folded_tiles(shape.nx, strips, self.width(bytes), sloped)
     }
     /// Groups of nodes of one v_x that fly down, and that fly up.
     #[inline(always)]
     pub const fn groups(&self, shape: &FlowShape, sloped: bool) -> [u32; 2] {
-        let pair = march_pair(sloped);
+        let pair = self.pair(sloped);
         let inner = quotient(shape.count_m + INNER as u32 - 1, INNER as u32);
         [
             quotient(self.down + pair - 1, pair) * inner,
@@ -83,14 +104,14 @@ impl March {
     }
     /// Words of shared memory for the sums of a row that the warps give to each other: of the row that is added up and of the next.
     #[inline(always)]
-    pub const fn exchange(&self, bytes: usize) -> u32 {
-        2 * PASS_SUMS_BGK * self.warps * WARP * plane_width(bytes)
+    pub const fn exchange(&self, shape: &FlowShape, bytes: usize) -> u32 {
+        2 * shape.pass_sums() * self.warps * WARP * self.width(bytes)
     }
     /// Words for the sums of the batches before.
     #[inline(always)]
-    pub const fn kept(&self, bytes: usize) -> u32 {
+    pub const fn kept(&self, shape: &FlowShape, bytes: usize) -> u32 {
         if self.batches > 1 {
-            PASS_SUMS_BGK * self.rows * WARP * plane_width(bytes)
+            shape.pass_sums() * self.rows * WARP * self.width(bytes)
         } else {
             0
         }
@@ -102,13 +123,14 @@ impl March {
             0
         } else {
             let nodes = (INNER * PAIR) as u32;
-            STAGES * nodes * self.warps * WARP * plane_width(bytes)
+            STAGES * nodes * self.warps * WARP * self.width(bytes)
         }
     }
     /// Bytes of shared memory of a block.
     #[inline(always)]
-    pub const fn shared_bytes(&self, bytes: usize, sloped: bool) -> usize {
-        (self.exchange(bytes) + self.kept(bytes) + self.staged(bytes, sloped)) as usize * bytes
+    pub const fn shared_bytes(&self, shape: &FlowShape, bytes: usize, sloped: bool) -> usize {
+        let sums = self.exchange(shape, bytes) + self.kept(shape, bytes);
+        (sums + self.staged(bytes, sloped)) as usize * bytes
     }
 }
 
@@ -132,12 +154,12 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, march: March, turned: u32,
     ) for f32, f64
     shared {
-        exchange: [T; march.exchange(size_of::<T>())],
-        kept: [T; march.kept(size_of::<T>())],
+        exchange: [T; march.exchange(&shape, size_of::<T>())],
+        kept: [T; march.kept(&shape, size_of::<T>())],
         stages: [T; march.staged(size_of::<T>(), false)],
     } {
         let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
-        Pass { t, memory, shape: &shape, march: &march, warp: t.shuffle(t.warp(), 0) }.run::<false, PAIR>(turned != 0);
+        Pass { t, memory, shape: &shape, march: &march, warp: t.shuffle(t.warp(), 0) }.run::<false, false, PAIR>(turned != 0);
     }
 }
 
@@ -150,13 +172,56 @@ kernel! {
         t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, march: March, turned: u32,
     ) for f32, f64
     shared {
-        exchange: [T; march.exchange(size_of::<T>())],
-        kept: [T; march.kept(size_of::<T>())],
+        exchange: [T; march.exchange(&shape, size_of::<T>())],
+        kept: [T; march.kept(&shape, size_of::<T>())],
         stages: [T; march.staged(size_of::<T>(), true)],
     } {
         let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
-        Pass { t, memory, shape: &shape, march: &march, warp: t.shuffle(t.warp(), 0) }.run::<true, 1>(turned != 0);
+        Pass { t, memory, shape: &shape, march: &march, warp: t.shuffle(t.warp(), 0) }.run::<true, false, 1>(turned != 0);
     }
+}
+
+kernel! {
+    /// [`plane_march_upwind()`] for the Shakhov model: its polynomial at each cell, and the sums that its heat flux needs.
+    pub fn plane_march_upwind_shakhov<T: Real>(
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, march: March, turned: u32,
+    ) for f32, f64
+    shared {
+        exchange: [T; march.exchange(&shape, size_of::<T>())],
+        kept: [T; march.kept(&shape, size_of::<T>())],
+        stages: [T; march.staged(size_of::<T>(), false)],
+    } {
+        let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
+        Pass { t, memory, shape: &shape, march: &march, warp: t.shuffle(t.warp(), 0) }.run::<false, true, PAIR>(turned != 0);
+    }
+}
+
+kernel! {
+    /// [`plane_march_van_leer()`] for the Shakhov model.
+    pub fn plane_march_van_leer_shakhov<T: Real>(
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, march: March, turned: u32,
+    ) for f32, f64
+    shared {
+        exchange: [T; march.exchange(&shape, size_of::<T>())],
+        kept: [T; march.kept(&shape, size_of::<T>())],
+        stages: [T; march.staged(size_of::<T>(), true)],
+    } {
+        let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
+        Pass { t, memory, shape: &shape, march: &march, warp: t.shuffle(t.warp(), 0) }.run::<true, true, 1>(turned != 0);
+    }
+}
+
+/// The tile and the chunk of nodes of this block.
+///
+/// As many tiles as find their tables in the L2 cache, a band, follow each other with the same nodes, so that what blocks read at the same time lies together: memory
+/// gives short runs here and there at three quarters of its rate. Then come the next nodes, and after all nodes the next tiles.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn tile_and_chunk<S: Simt>(t: &S, turned: bool, chunks: u32, band: u32) -> [u32; 2] {
+    let tiles = quotient(t.grid_dim(), chunks);
+    let (number, rest) = split(block(t, turned), band * chunks);
+    let (first, left) = (number * band, tiles - number * band);
+    let (chunk, tile) = split(rest, if left < band { left } else { band });
+    [first + tile, chunk]
 }
 
 /// What a launch reads and writes.
@@ -189,18 +254,32 @@ struct Column<T, const W: usize> {
     gives: bool,
     /// Whether the cells lie beyond the end where molecules leave: then there is no slope.
     flat: bool,
-    /// Where in its row of populations the access begins.
+    /// The end whose ghosts these are: 1 left, 2 right, 0 where they are cells.
+    ghosts: u32,
+    /// Where in its row of cells or ghosts the access begins.
     first: u32,
     /// The first entry of a row of the tables in row 0 of the cells, and the distance of rows.
     columns: [u32; 2],
     jx: u32,
+    vx: T,
+    forward: bool,
     /// Lowest row of the strip, and how many of the rows are given out by the strip below.
     low: u32,
     skipped: u32,
-    /// The fraction of a cell that the molecules travel along x.
+    /// The fraction of a cell that the molecules travel along x, and the rest of it, 0 beyond a wall that mirrors a part: there are no slopes.
     fraction: T,
+    rest: T,
     /// Place of the block's partial sums.
     chunk: u32,
+}
+
+/// The place of a cell in a row whose ends are the same.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+fn around(place: i32, n: i32) -> i32 {
+    // Divided unsigned, which cannot fail on the device: `n` copies make any distance positive.
+    let turns = quotient(place.unsigned_abs(), n as u32) as i32 + 1;
+    let place = (place + turns * n) as u32;
+    (place - quotient(place, n as u32) * n as u32) as i32
 }
 
 impl<T: Real, const W: usize> Column<T, W> {
@@ -211,23 +290,47 @@ impl<T: Real, const W: usize> Column<T, W> {
         [tile, rows, chunk]: [u32; 3],
         shape: &FlowShape,
         jx: u32,
-        fraction: T,
+        [vx, whole, fraction]: [T; 3],
         forward: bool,
         sloped: bool,
     ) -> Self {
         let strips = ceiling(shape.ny, rows);
         let (cell, gives, strip) = folded_cell::<S, W>(t, tile, strips, shape.nx, forward, sloped);
-        let from = source(cell, shape.nx, shape.left, shape.right, forward);
-        let beyond = from.face != 0;
-        let flat = if forward {
-            cell >= shape.nx as i32 && shape.right == face::TABLE
+        let (nx, width) = (shape.nx as i32, W as i32);
+        // Whole cells are flown by narrow lanes alone.
+        let whole = if W == 1 { whole.to_f64() as i32 } else { 0 };
+        let from = if forward { cell - whole } else { cell + whole };
+        let (below, above) = (from < 0, from >= nx);
+        let (side, kind) = if below {
+            (1, shape.left)
         } else {
-            cell < 0 && shape.left == face::TABLE
+            (2, shape.right)
+        };
+        let outside = below || above;
+        let enters = if forward { below } else { above };
+        let mixed = kind == face::MIXED && enters;
+        let mirrors = outside && (kind == face::MIRROR || mixed);
+        let flat = outside && !enters && (kind == face::TABLE || kind == face::MIXED);
+        let place = if kind != face::PERIODIC || !outside {
+            from
+        } else if W == 1 {
+            around(from, nx)
+        } else if below {
+            from + nx
+        } else {
+            from - nx
         };
         // Of cells that count for nothing the access stays within the row.
-        let first = from.cell & !(W as u32 - 1);
+        let place = if place < nx { place } else { nx - width };
+        let place = if place < 0 { 0 } else { place as u32 };
+        let of_face = mirrors || (enters && kind == face::TABLE);
+        let ghost = if below {
+            shape.ghost_columns as i32 + from
+        } else {
+            from - nx
+        };
         // The last strip has as many rows as the others: some it shares with the one below.
-        let (low, most) = (strip * rows, shape.ny - rows);
+        let (low, most) = (strip * rows, shape.ny.max(rows) - rows);
         #[allow(
             clippy::implicit_saturating_sub,
             reason = "a choice like the others here"
@@ -237,16 +340,28 @@ impl<T: Real, const W: usize> Column<T, W> {
             cell,
             gives,
             flat,
-            first: shape.in_row(first),
-            columns: if beyond {
-                [shape.face_columns(from.face - 1), FACE_WIDTH]
+            ghosts: if mirrors { side } else { 0 },
+            first: if mirrors {
+                ghost as u32
             } else {
-                [first, shape.pitch]
+                shape.in_row(place)
+            },
+            columns: if of_face {
+                [shape.face_columns(side - 1), FACE_WIDTH]
+            } else {
+                [place, shape.pitch]
             },
             jx,
+            vx,
+            forward,
             low: low - skipped,
             skipped,
             fraction,
+            rest: if mirrors && mixed {
+                T::ZERO
+            } else {
+                T::ONE - fraction
+            },
             chunk,
         }
     }
@@ -275,13 +390,23 @@ struct Group<T, const W: usize, const P: usize> {
     up: bool,
     /// The row that row 0 of the march takes from, counted from the face where the molecules come in; perhaps beyond it.
     start: i32,
+    /// Whole cells that the molecules travel along y, by narrow lanes alone.
+    whole: i32,
+    /// The rows beyond the faces that there are: ghosts, or what comes in altogether.
+    least: i32,
+    most: i32,
+    /// Whether the face where the molecules come in mirrors a part of them: rows beyond it have no slopes.
+    mixed: bool,
     /// Where the row at that face has its first population of the first node, and its first entry of a row of the tables; and the distances to the next row.
     populations: [u32; 2],
     entries: [u32; 2],
-    /// The first entry of a row of the tables for what comes in through the face.
-    entering: u32,
-    /// The distance to the populations of the second v_y; those of the second innermost node lie a warp's cells further.
+    /// The same as `populations` of the cell that a narrow lane gives out: of rows beyond a face.
+    own: [u32; 2],
+    /// The first entry of a row of the tables for what lies beyond that face, and beyond the opposite one.
+    beyond: [u32; 2],
+    /// The distance to the populations of the second v_y, and to those of the second innermost node.
     to_next_y: u32,
+    to_next: u32,
     /// Whether there is a second v_y, and a second node of the innermost axis.
     both: bool,
     two: bool,
@@ -291,6 +416,8 @@ struct Group<T, const W: usize, const P: usize> {
     /// What populations of the nodes add to the mass, but for the first, which add themselves, and to the energy: in a full space v_z^2.
     mass: T,
     energy: [T; INNER],
+    /// What Shakhov's polynomial has of the nodes.
+    argument: [T; INNER],
     log_weight: [T; INNER],
     before: [[[T; W]; INNER]; P],
     difference: [[[T; W]; INNER]; P],
@@ -307,42 +434,57 @@ impl<T: Real, const W: usize, const P: usize> Group<T, W, P> {
             self.jy + j as u32
         }
     }
-    /// The row of cells that the s-th row of the march takes from, counted from the face where the molecules come in. Beyond the faces it is the last one,
-    /// but where the ends of space are the same.
+    /// The row that the s-th row of the march takes from, counted from the face where the molecules come in: below 0 beyond that face, from ny on beyond
+    /// the opposite one.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn row(&self, shape: &FlowShape, s: u32) -> u32 {
+    fn row(&self, shape: &FlowShape, s: u32) -> i32 {
         let (row, ny) = (self.start + s as i32, shape.ny as i32);
-        let around = if shape.bottom == face::PERIODIC {
-            ny
+        let row = if shape.bottom != face::PERIODIC {
+            row
+        } else if W == 1 {
+            around(row, ny)
         } else {
-            0
+            // A march looks at so few rows beyond its strip that it meets an end of space once.
+            let row = if row < 0 { row + ny } else { row };
+            if row >= ny { row - ny } else { row }
         };
-        // A march looks at so few rows beyond its strip that it meets an end of space once.
-        let row = if row < 0 { row + around } else { row };
-        let row = if row >= ny { row - around } else { row };
-        let row = if row < 0 { 0 } else { row };
-        (if row < ny { row } else { ny - 1 }) as u32
+        let row = if row < self.least { self.least } else { row };
+        if row < self.most { row } else { self.most }
     }
-    /// Whether the s-th row is what comes in through a face.
+    /// Where a row has the first population of the lane's cells, of the j-th v_y and the k-th node of the innermost axis.
     #[inline(always)]
-    fn enters(&self, shape: &FlowShape, s: u32) -> bool {
-        self.start + (s as i32) < 0 && shape.bottom != face::PERIODIC
-    }
-    /// Where a row has the first population of the lane's cells, of the j-th v_y.
-    #[inline(always)]
-    fn at(&self, row: u32, j: usize) -> usize {
+    fn at(&self, shape: &FlowShape, row: i32, j: usize, k: usize) -> usize {
+        if W == 1 && row as u32 >= shape.ny {
+            return self.to(row, j, k);
+        }
         let [first, distance] = self.populations;
-        let to_next = if j == 0 { 0 } else { self.to_next_y };
+        let to_next_y = if j == 0 { 0 } else { self.to_next_y };
+        let to_next = if k == 0 { 0 } else { self.to_next };
         first
-            .wrapping_add(row.wrapping_mul(distance))
+            .wrapping_add((row as u32).wrapping_mul(distance))
+            .wrapping_add(to_next_y)
             .wrapping_add(to_next) as usize
+    }
+    /// Where a row has those of the lane's own cells, which it gives out.
+    #[inline(always)]
+    fn to(&self, row: i32, j: usize, k: usize) -> usize {
+        let [first, distance] = if W == 1 { self.own } else { self.populations };
+        let to_next_y = if j == 0 || W == 1 { 0 } else { self.to_next_y };
+        first
+            .wrapping_add((row as u32).wrapping_mul(distance))
+            .wrapping_add(to_next_y) as usize
+            + k * WARP as usize
     }
 }
 
-/// Where the k-th node of the innermost axis has the populations of the lane's cells, counted from the first node's.
+/// Sums that a pass leaves in a cell.
 #[inline(always)]
-const fn inner(k: usize) -> usize {
-    k * WARP as usize
+const fn pass_sums<const SHAKHOV: bool>() -> u32 {
+    if SHAKHOV {
+        PASS_SUMS_SHAKHOV
+    } else {
+        PASS_SUMS_BGK
+    }
 }
 
 /// A row of a strip that a march gives out.
@@ -353,13 +495,13 @@ struct Given {
     /// The half of the exchange that its sums lie in.
     half: u32,
     /// Counted from the face where the molecules come in.
-    row: u32,
+    row: i32,
 }
 
 impl<S: Simt, T: Real> Pass<'_, S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn run<const SLOPED: bool, const P: usize>(&self, turned: bool) {
+    fn run<const SLOPED: bool, const SHAKHOV: bool, const P: usize>(&self, turned: bool) {
         let Self {
             t, shape, march, ..
         } = *self;
@@ -367,17 +509,21 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         let [tile, chunk] = tile_and_chunk(t, turned, shape.count_x * parts, march.band);
         let (jx, part) = split(chunk, parts);
         let forward = self.of_x(jx, axis::VELOCITY) > T::ZERO;
+        if march.narrow != 0 {
+            self.tile::<SLOPED, SHAKHOV, 0, 1, P>(tile, jx, part, chunk, forward);
+            return;
+        }
         // Decided at compile time, so that no other width is compiled.
         if const { plane_width(size_of::<T>()) == 4 } {
             if forward {
-                self.tile::<SLOPED, 1, 4, P>(tile, jx, part, chunk);
+                self.tile::<SLOPED, SHAKHOV, 1, 4, P>(tile, jx, part, chunk, true);
             } else {
-                self.tile::<SLOPED, -1, 4, P>(tile, jx, part, chunk);
+                self.tile::<SLOPED, SHAKHOV, -1, 4, P>(tile, jx, part, chunk, false);
             }
         } else if forward {
-            self.tile::<SLOPED, 1, 2, P>(tile, jx, part, chunk);
+            self.tile::<SLOPED, SHAKHOV, 1, 2, P>(tile, jx, part, chunk, true);
         } else {
-            self.tile::<SLOPED, -1, 2, P>(tile, jx, part, chunk);
+            self.tile::<SLOPED, SHAKHOV, -1, 2, P>(tile, jx, part, chunk, false);
         }
     }
 
@@ -392,19 +538,30 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// The nodes of a block on one tile.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn tile<const SLOPED: bool, const DIRECTION: i32, const W: usize, const P: usize>(
+    fn tile<
+        const SLOPED: bool,
+        const SHAKHOV: bool,
+        const DIRECTION: i32,
+        const W: usize,
+        const P: usize,
+    >(
         &self,
         tile: u32,
         jx: u32,
         part: u32,
         chunk: u32,
+        forward: bool,
     ) {
         let Self {
             t, shape, march, ..
         } = *self;
-        let fraction = self.of_x(jx, axis::FRACTION);
+        let along_x = [
+            self.of_x(jx, axis::VELOCITY),
+            self.of_x(jx, axis::WHOLE),
+            self.of_x(jx, axis::FRACTION),
+        ];
         let place = [tile, march.rows, chunk];
-        let column = Column::<T, W>::new(t, place, shape, jx, fraction, DIRECTION > 0, SLOPED);
+        let column = Column::<T, W>::new(t, place, shape, jx, along_x, forward, SLOPED);
         let [down, up] = march.batches_of(shape, SLOPED);
         let groups = march.groups(shape, SLOPED);
         let first = part * march.batches;
@@ -423,7 +580,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             };
             let from = number * march.warps;
             let left = all - from;
-            self.march::<SLOPED, DIRECTION, W, P>(
+            self.march::<SLOPED, SHAKHOV, DIRECTION, W, P>(
                 &column,
                 from + self.warp,
                 Batch {
@@ -444,7 +601,13 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// Marches down the rows with the groups of a batch.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn march<const SLOPED: bool, const DIRECTION: i32, const W: usize, const P: usize>(
+    fn march<
+        const SLOPED: bool,
+        const SHAKHOV: bool,
+        const DIRECTION: i32,
+        const W: usize,
+        const P: usize,
+    >(
         &self,
         column: &Column<T, W>,
         number: u32,
@@ -459,7 +622,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         // A warp too many goes along with the first group, and writes nothing.
         let works = self.warp < batch.groups;
         let number = if works { number } else { number - self.warp };
-        let mut group = self.group::<W, P>(column, number, batch.up, lead);
+        let mut group = self.group::<SLOPED, W, P>(column, number, batch.up, lead);
         // Of the sums of a row, counted on over the rows, the next that falls to this warp.
         let mut turn = self.warp;
         let first = group.row(shape, 0);
@@ -475,36 +638,43 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             self.copy(&group, first, 0, true);
             self.copy(&group, ahead.next, 1, true);
         }
-        let mut row = self.look(column, &group, first, group.enters(shape, 0));
+        let mut row = self.look::<SHAKHOV, W, P>(column, &group, first);
         let mut s = 0;
-        // Of the rows before the first that is given out some come in through a face; the others never do.
         while s < lead + behind {
-            let outside = group.enters(shape, s);
-            let post = self.arrive::<SLOPED, W, P>(&group, &row, &mut ahead, s, last);
-            self.stream::<SLOPED, DIRECTION, W, P>(column, &mut group, outside, post);
+            let post =
+                self.arrive::<SLOPED, SHAKHOV, W, P>(column, &group, &row, &mut ahead, s, last);
+            self.stream::<SLOPED, DIRECTION, W, P>(column, &mut group, s, row.outside, post);
             s += 1;
-            row = self.look(column, &group, ahead.row, group.enters(shape, s));
+            row = self.look::<SHAKHOV, W, P>(column, &group, ahead.row);
         }
+        let sums = pass_sums::<SHAKHOV>();
         while s < last {
             // Two, so that what is kept of a row need not change its registers.
             let mut half = 0;
             while half < 2 {
-                let post = self.arrive::<SLOPED, W, P>(&group, &row, &mut ahead, s, last);
-                let out = self.stream::<SLOPED, DIRECTION, W, P>(column, &mut group, false, post);
+                let post =
+                    self.arrive::<SLOPED, SHAKHOV, W, P>(column, &group, &row, &mut ahead, s, last);
+                let out = self.stream::<SLOPED, DIRECTION, W, P>(
+                    column,
+                    &mut group,
+                    s,
+                    row.outside,
+                    post,
+                );
                 let given = Given {
                     r: s - lead - behind,
                     half,
-                    row: (group.start + (s - behind) as i32) as u32,
+                    row: group.start + if W == 1 { group.whole } else { 0 } + (s - behind) as i32,
                 };
-                self.give(column, &group, given, out, works);
+                self.give::<SHAKHOV, W, P>(column, &group, given, out, works);
                 // While the warps wait for each other and add up, the tables of the next row are under way.
-                row = self.look(column, &group, ahead.row, false);
+                row = self.look::<SHAKHOV, W, P>(column, &group, ahead.row);
                 t.sync_threads();
-                while turn < PASS_SUMS_BGK {
-                    self.add_up(column, batch, given, turn);
+                while turn < sums {
+                    self.add_up::<SHAKHOV, W>(column, batch, given, turn);
                     turn += march.warps;
                 }
-                turn -= PASS_SUMS_BGK;
+                turn -= sums;
                 s += 1;
                 half += 1;
             }
@@ -514,7 +684,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// The group of this number among those that fly up or down.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn group<const W: usize, const P: usize>(
+    fn group<const SLOPED: bool, const W: usize, const P: usize>(
         &self,
         column: &Column<T, W>,
         number: u32,
@@ -531,8 +701,10 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         } else {
             (0, march.down)
         };
-        let (jy, m) = (first + pair * P as u32, inner * INNER as u32);
-        let (both, two) = (P == 1 || jy + 1 < end, m + 1 < shape.count_m);
+        let taken = if W == 1 { 1 } else { P as u32 };
+        let (jy, m) = (first + pair * taken, inner * INNER as u32);
+        let both = P == 1 || (W > 1 && jy + 1 < end);
+        let two = m + 1 < shape.count_m;
         // From the face where the molecules come in on.
         let towards = |first: u32, distance: u32| {
             if up {
@@ -546,9 +718,15 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         };
         let pair = column.jx * shape.count_y + jy;
         let low = if up {
-            column.low
+            column.low as i32
         } else {
-            shape.ny - march.rows - column.low
+            shape.ny as i32 - (march.rows + column.low) as i32
+        };
+        let whole = if W == 1 {
+            axes.get(t, (shape.axis_y(jy) + axis::WHOLE) as usize)
+                .to_f64() as i32
+        } else {
+            0
         };
         // Beyond a face along y stands the column of the cell itself, or of the nearest, which does not come from elsewhere along x.
         let most = (shape.pitch - W as u32) as i32;
@@ -559,27 +737,59 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         };
         let own = if own < 0 { 0 } else { own as u32 };
         let [first_column, distance] = column.columns;
+        // Ghosts of rows lie apart from the cells.
+        let [first, of_row, of_pair, of_inner] = if column.ghosts != 0 {
+            let of_row = shape.ghost_columns * shape.count_m;
+            let first = shape.ghosts_of_row(column.ghosts - 1, pair, m) + column.first;
+            [first, of_row, of_row * shape.ny, shape.ghost_columns]
+        } else {
+            let of_row = shape.pitch * shape.count_m;
+            let first = shape.row_start(pair, m, 0) + column.first;
+            [first, of_row, of_row * shape.rows_of_pair(), WARP]
+        };
+        let (enters, leaves) = if up {
+            (shape.bottom, shape.top)
+        } else {
+            (shape.top, shape.bottom)
+        };
+        let mirrors = enters == face::MIRROR || enters == face::MIXED;
+        let beyond = |top: bool| shape.face_columns(if top { 3 } else { 2 }) + own;
+        let ny = shape.ny as i32;
         let mut group = Group {
             jy,
             up,
-            start: low as i32 - lead as i32,
-            populations: towards(
-                shape.row_start(pair, m, 0) + column.first,
+            start: low - lead as i32 - whole,
+            whole,
+            // What comes in from a wall or an inflow is the same in all rows beyond it.
+            least: if enters == face::PERIODIC {
+                0
+            } else if mirrors {
+                -(shape.ghost_rows as i32)
+            } else {
+                -1
+            },
+            most: if SLOPED && leaves == face::MIRROR {
+                ny
+            } else {
+                ny - 1
+            },
+            mixed: enters == face::MIXED,
+            populations: towards(first, of_row),
+            entries: towards(first_column, distance),
+            own: towards(
+                shape.row_start(pair, m, 0) + shape.in_row(own),
                 shape.pitch * shape.count_m,
             ),
-            entries: towards(first_column, distance),
-            entering: shape.face_columns(if up { 2 } else { 3 }) + own,
-            to_next_y: if both {
-                shape.count_m * shape.plane()
-            } else {
-                0
-            },
+            beyond: [beyond(!up), beyond(up)],
+            to_next_y: if both { of_pair } else { 0 },
+            to_next: of_inner,
             both,
             two,
             vy: [T::ZERO; P],
             along_y: [T::ZERO; P],
             mass: T::ZERO,
             energy: [T::ZERO; INNER],
+            argument: [T::ZERO; INNER],
             log_weight: [T::ZERO; INNER],
             before: [[[T::ZERO; W]; INNER]; P],
             difference: [[[T::ZERO; W]; INNER]; P],
@@ -603,6 +813,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             if k > 0 && two {
                 group.mass = of_m(axis::VELOCITY);
             }
+            group.argument[k] = of_m(axis::FRACTION);
             group.log_weight[k] = of_m(axis::LOG_WEIGHT);
             k += 1;
         }
@@ -622,13 +833,16 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     fn load<const W: usize, const P: usize>(
         &self,
         group: &Group<T, W, P>,
-        row: u32,
+        row: i32,
     ) -> [[[T; W]; INNER]; P] {
         let mut values = [[[T::ZERO; W]; INNER]; P];
         let mut n = 0;
         while n < P * INNER {
             let (j, k) = (n / INNER, n % INNER);
-            values[j][k] = self.memory.f.get_once(self.t, group.at(row, j) + inner(k));
+            values[j][k] = self
+                .memory
+                .f
+                .get_once(self.t, group.at(self.shape, row, j, k));
             n += 1;
         }
         values
@@ -637,11 +851,13 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// Announces the populations of a row.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn announce<const W: usize, const P: usize>(&self, group: &Group<T, W, P>, row: u32) {
+    fn announce<const W: usize, const P: usize>(&self, group: &Group<T, W, P>, row: i32) {
         let mut n = 0;
         while n < P * INNER {
             let (j, k) = (n / INNER, n % INNER);
-            self.memory.f.prefetch(self.t, group.at(row, j) + inner(k));
+            self.memory
+                .f
+                .prefetch(self.t, group.at(self.shape, row, j, k));
             n += 1;
         }
     }
@@ -652,7 +868,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     fn copy<const W: usize, const P: usize>(
         &self,
         group: &Group<T, W, P>,
-        row: u32,
+        row: i32,
         stage: u32,
         there: bool,
     ) {
@@ -661,7 +877,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             while n < P * INNER {
                 let (j, k) = (n / INNER, n % INNER);
                 let to = self.stage::<P>(stage, n) * W as u32;
-                let at = group.at(row, j) + inner(k);
+                let at = group.at(self.shape, row, j, k);
                 self.memory
                     .f
                     .copy_to::<W, _>(self.t, at, self.memory.stages, to);
@@ -671,44 +887,59 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         self.t.end_copies();
     }
 
-    /// What the tables have for a row of cells, or for what `enters` through the face.
+    /// What the tables have for a row of cells, or for what lies beyond a face.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn look<const W: usize, const P: usize>(
+    fn look<const SHAKHOV: bool, const W: usize, const P: usize>(
         &self,
         column: &Column<T, W>,
         group: &Group<T, W, P>,
-        row: u32,
-        enters: bool,
+        row: i32,
     ) -> Row<T, W, P> {
         let Self { t, shape, .. } = *self;
         let tables = self.memory.tables;
         let [first, distance] = group.entries;
-        let at = if enters {
-            group.entering
+        let [entering, leaving] = group.beyond;
+        let outside = row as u32 >= shape.ny;
+        let at = if !outside {
+            first.wrapping_add((row as u32).wrapping_mul(distance))
+        } else if row < 0 {
+            entering
         } else {
-            first.wrapping_add(row.wrapping_mul(distance))
+            leaving
         };
-        let entries = |row: u32| tables.get_whole(t, (row * shape.columns() + at) as usize);
+        let entries =
+            |row: u32| -> [T; W] { tables.get_whole(t, (row * shape.columns() + at) as usize) };
         let mut y = [[T::ZERO; W]; P];
         let mut j = 0;
         while j < P {
             y[j] = entries(shape.row_y() + group.v_y(j));
             j += 1;
         }
+        let mut heat = [[T::ZERO; W]; HEAT_ROWS];
+        if SHAKHOV {
+            let mut k = 0;
+            while k < HEAT_ROWS {
+                heat[k] = entries(row::HEAT + k as u32);
+                k += 1;
+            }
+        }
         Row {
+            outside,
             keep: entries(row::KEEP),
             steep: entries(shape.row_of_inner()),
             x: entries(row::X + column.jx),
             y,
+            heat,
         }
     }
 
     /// The relaxed populations of the s-th row, of `last`; those of the next rows are called for meanwhile.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn arrive<const SLOPED: bool, const W: usize, const P: usize>(
+    fn arrive<const SLOPED: bool, const SHAKHOV: bool, const W: usize, const P: usize>(
         &self,
+        column: &Column<T, W>,
         group: &Group<T, W, P>,
         row: &Row<T, W, P>,
         ahead: &mut Ahead<T, W, P>,
@@ -721,7 +952,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         ahead.row = ahead.next;
         ahead.next = group.row(self.shape, there(s + 2));
         if SLOPED {
-            let post = self.relax(group, row, ahead.f);
+            let post = self.relax::<SHAKHOV, W, P>(column, group, row, ahead.f);
             // After the tables have been looked at, whose registers are free now.
             t.pin_accesses();
             ahead.f = self.load(group, ahead.row);
@@ -747,13 +978,14 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         } else {
             0
         };
-        self.relax(group, row, f)
+        self.relax::<SHAKHOV, W, P>(column, group, row, f)
     }
 
     /// Relaxes the populations of a row of the march.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    fn relax<const W: usize, const P: usize>(
+    fn relax<const SHAKHOV: bool, const W: usize, const P: usize>(
         &self,
+        column: &Column<T, W>,
         group: &Group<T, W, P>,
         row: &Row<T, W, P>,
         f: [[[T; W]; INNER]; P],
@@ -774,16 +1006,34 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             }
         }
         let mut post = f;
-        let mut n = 0;
-        while n < P * INNER {
-            let (j, k) = (n / INNER, n % INNER);
+        let mut j = 0;
+        while j < P {
             let mut w = 0;
             while w < W {
-                let given = row.x[w] * row.y[j][w] * factors[k][w];
-                post[j][k][w] = row.keep[w].mul_add(f[j][k][w], given);
+                let maxwellian = row.x[w] * row.y[j][w];
+                let (mut constant, mut slope) = (maxwellian, T::ZERO);
+                if SHAKHOV {
+                    let heat = Heat::of(|k| row.heat[(k - row::HEAT) as usize][w], column.vx);
+                    let (alpha, beta) = heat.at(group.vy[j]);
+                    constant = alpha * maxwellian;
+                    slope = beta * maxwellian;
+                    if self.shape.integrated > 0 {
+                        slope *= row.steep[w];
+                    }
+                }
+                let mut k = 0;
+                while k < INNER {
+                    let share = if SHAKHOV {
+                        slope.mul_add(group.argument[k], constant)
+                    } else {
+                        constant
+                    };
+                    post[j][k][w] = row.keep[w].mul_add(f[j][k][w], share * factors[k][w]);
+                    k += 1;
+                }
                 w += 1;
             }
-            n += 1;
+            j += 1;
         }
         post
     }
@@ -795,33 +1045,51 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         &self,
         column: &Column<T, W>,
         group: &mut Group<T, W, P>,
+        s: u32,
         outside: bool,
         post: [[[T; W]; INNER]; P],
     ) -> [[[T; W]; INNER]; P] {
-        // What comes from beyond a face along y stays where it is along x; some lanes of a warp may have it, others not.
+        // What comes from beyond a face along y stays where it is along x.
         let a = if outside { T::ZERO } else { column.fraction };
+        // Where the direction is known nobody looks for the neighbours.
+        let mut lanes = [0; 2];
+        if DIRECTION == 0 {
+            let lane = self.t.lane();
+            let (below, above) = (lane.wrapping_sub(1) % WARP, (lane + 1) % WARP);
+            lanes = if column.forward {
+                [below, above]
+            } else {
+                [above, below]
+            };
+        }
+        // Whether the row before lies beyond a wall that mirrors a part.
+        let image = group.mixed && group.start + s as i32 <= 0;
         let mut out = post;
         let mut n = 0;
         while n < P * INNER {
             let (j, k) = (n / INNER, n % INNER);
-            // Where the direction is known nobody looks for the neighbours.
             let z = shift::<S, T, W, SLOPED, DIRECTION>(
                 self.t,
                 post[j][k],
-                [a, T::ONE - a],
-                DIRECTION > 0,
-                [0; 2],
+                [a, column.rest],
+                if DIRECTION == 0 {
+                    column.forward
+                } else {
+                    DIRECTION > 0
+                },
+                lanes,
                 column.flat,
                 |_| false,
             );
             let b = group.along_y[j];
+            let d = if image { T::ZERO } else { T::ONE - b };
             let mut w = 0;
             while w < W {
                 let before = group.before[j][k][w];
                 if SLOPED {
                     let ahead = z[w] - before;
                     let half = limited(group.difference[j][k][w], ahead);
-                    let passes = (T::ONE - b).mul_add(half, before);
+                    let passes = d.mul_add(half, before);
                     out[j][k][w] = b.mul_add(group.passed[j][k][w] - passes, before);
                     group.passed[j][k][w] = passes;
                     group.difference[j][k][w] = ahead;
@@ -839,7 +1107,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// Writes a row that a march gives out, and lays its sums where the other warps see them.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn give<const W: usize, const P: usize>(
+    fn give<const SHAKHOV: bool, const W: usize, const P: usize>(
         &self,
         column: &Column<T, W>,
         group: &Group<T, W, P>,
@@ -853,13 +1121,13 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             while n < P * INNER {
                 let (j, k) = (n / INNER, n % INNER);
                 if (j == 0 || group.both) && (k == 0 || group.two) {
-                    let at = group.at(given.row, j) + inner(k);
+                    let at = group.to(given.row, j, k);
                     self.memory.next.set_run(t, at, out[j][k]);
                 }
                 n += 1;
             }
         }
-        let mut sums = [[T::ZERO; W]; PASS_SUMS_BGK as usize];
+        let mut sums = [[T::ZERO; W]; PASS_SUMS_SHAKHOV as usize];
         let mut j = 0;
         while j < P {
             if j == 0 || group.both {
@@ -877,14 +1145,18 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                         sums[1][w] = vy.mul_add(zeroth, sums[1][w]);
                         sums[2][w] += rest;
                     }
+                    if SHAKHOV {
+                        sums[3][w] = vy.mul_add(rest, sums[3][w]);
+                        sums[4][w] = (vy * vy).mul_add(zeroth, sums[4][w]);
+                    }
                     w += 1;
                 }
             }
             j += 1;
         }
-        let first = self.exchanged::<W>(given.half, self.warp);
+        let first = self.exchanged::<SHAKHOV, W>(given.half, self.warp);
         let mut k = 0;
-        while k < PASS_SUMS_BGK as usize {
+        while k < pass_sums::<SHAKHOV>() as usize {
             let at = k * WARP as usize * W;
             self.memory.exchange.set_run_near(t, first, at, sums[k]);
             k += 1;
@@ -904,19 +1176,28 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// Whether the lane writes a row.
     #[inline(always)]
     fn gives<const W: usize>(&self, column: &Column<T, W>, up: bool, given: Given) -> bool {
-        column.gives && self.row_of(up, given) >= column.skipped
+        // Narrow lanes take up planes of a single row too.
+        let there = W > 1 || (given.row as u32) < self.shape.ny;
+        column.gives && there && self.row_of(up, given) >= column.skipped
     }
 
     /// Where a warp lays the sums of this lane's cells.
     #[inline(always)]
-    fn exchanged<const W: usize>(&self, half: u32, warp: u32) -> u32 {
-        ((half * self.march.warps + warp) * PASS_SUMS_BGK * WARP + self.t.lane()) * W as u32
+    fn exchanged<const SHAKHOV: bool, const W: usize>(&self, half: u32, warp: u32) -> u32 {
+        let sums = pass_sums::<SHAKHOV>();
+        ((half * self.march.warps + warp) * sums * WARP + self.t.lane()) * W as u32
     }
 
     /// Adds the k-th sums of the warps in a row, in the order of the warps, to those of the batches before.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn add_up<const W: usize>(&self, column: &Column<T, W>, batch: Batch, given: Given, k: u32) {
+    fn add_up<const SHAKHOV: bool, const W: usize>(
+        &self,
+        column: &Column<T, W>,
+        batch: Batch,
+        given: Given,
+        k: u32,
+    ) {
         let Self {
             t, shape, march, ..
         } = *self;
@@ -926,13 +1207,13 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             partial,
             ..
         } = self.memory;
-        let first = self.exchanged::<W>(given.half, 0) + k * WARP * W as u32;
+        let first = self.exchanged::<SHAKHOV, W>(given.half, 0) + k * WARP * W as u32;
         let mut sum: [T; W] = exchange.get_run(t, first);
         // Without a loop, of which the compiler would make many.
         let mut warp = 1;
         while warp < MARCH_THREADS / WARP {
             if warp < batch.groups {
-                let at = (warp * PASS_SUMS_BGK * WARP) as usize * W;
+                let at = (warp * pass_sums::<SHAKHOV>() * WARP) as usize * W;
                 let other: [T; W] = exchange.get_run_near(t, first, at);
                 let mut w = 0;
                 while w < W {
@@ -959,7 +1240,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         t.pin_accesses();
         if !batch.more && self.gives(column, batch.up, given) {
             let place = (column.low + row) * shape.pitch + column.gives_to();
-            let at = (column.chunk * PASS_SUMS_BGK + k) * shape.plane() + place;
+            let at = (column.chunk * pass_sums::<SHAKHOV>() + k) * shape.plane() + place;
             partial.set_run(t, at as usize, sum);
         }
     }
@@ -968,8 +1249,8 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
 /// What a march has under way.
 struct Ahead<T, const W: usize, const P: usize> {
     /// The next two rows of cells, counted from the face where the molecules come in.
-    row: u32,
-    next: u32,
+    row: i32,
+    next: i32,
     /// With slopes its populations.
     f: [[[T; W]; INNER]; P],
     /// In first order the place in shared memory of those of this row.
@@ -979,8 +1260,15 @@ struct Ahead<T, const W: usize, const P: usize> {
 /// What the tables have for a row of the march: what is kept of the populations, the steepness or the table of h, and the Maxwellian's factors along x
 /// and y.
 struct Row<T, const W: usize, const P: usize> {
+    /// Whether it lies beyond a face.
+    outside: bool,
     keep: [T; W],
     steep: [T; W],
     x: [T; W],
     y: [[T; W]; P],
+    /// Shakhov's polynomial and the mean velocity.
+    heat: [[T; W]; HEAT_ROWS],
 }
+
+/// Rows of the tables for Shakhov's polynomial and the mean velocity.
+const HEAT_ROWS: usize = (row::X - row::HEAT) as usize;

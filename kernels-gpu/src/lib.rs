@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`simt`], [`memory`], [`math`], [`mod@kernel`] | the machine, views of memory, arithmetic and the declaration, of [`rarefy_simt`] |
 //! | [`bgk`] | steady flows of the BGK and Shakhov models |
-//! | [`bgk_flow`], [`bgk_line`], [`bgk_plane`], [`bgk_march`] | the same models in time |
+//! | [`bgk_flow`], [`bgk_line`], [`bgk_march`] | the same models in time |
 //! | [`bgk_separate`] | the BGK model with streaming and collision apart |
 //! | [`boltzmann`] | streaming on the grid of the collision integral |
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
@@ -33,7 +33,6 @@ pub mod bgk;
 pub mod bgk_flow;
 pub mod bgk_line;
 pub mod bgk_march;
-pub mod bgk_plane;
 pub mod bgk_separate;
 pub mod boltzmann;
 pub mod collision;

@@ -17,6 +17,7 @@ use rarefy_kernels::bgk_flow::{
     FACE_THREADS, FACE_WIDTH, Faces, FlowShape, KEPT, Relaxing, SPAN_LIMIT, SUMS_SHAKHOV, axis,
     cells_both_ways, face, leaving, row,
 };
+use rarefy_kernels::bgk_march::plane_width;
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
 use super::equilibrium::{fields, sums_of};
@@ -27,7 +28,7 @@ use crate::machine::{Grid, Machine};
 use crate::memory_plan::{bytes_of, check_device};
 use launches::Arguments;
 use layout::{gathered, laid_out};
-use share::{Share, march};
+use share::{Share, march, whole_cells};
 
 /// Blocks of the walk along the lower and upper faces, of which half have something to do; each leaves partial sums that are added up.
 const FACE_BLOCKS: u32 = 1200;
@@ -66,8 +67,6 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     now: usize,
     /// The tables of the coming step.
     tables: M::Buffer<T>,
-    /// A count of steps that the kernel of the tables can keep, unused.
-    clock: M::Buffer<u32>,
     axes: M::Buffer<T>,
     /// The same for populations that stand still.
     still: M::Buffer<T>,
@@ -95,10 +94,13 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         let [count_x, count_y, count_m] = velocity.shape().map(|n| n as u32);
         let pitch = space.nx().next_multiple_of(32);
         let populations = (pitch * space.ny()) as u64 * velocity.nodes() as u64;
-        if populations >= u64::from(u32::MAX) {
-            return Err(Error::input(format!(
+        let too_many = |populations: u64| {
+            Error::input(format!(
                 "{populations} populations are more than the GPU path's 2^32; use fewer cells or velocities, or compute on the CPU"
-            )));
+            ))
+        };
+        if populations >= u64::from(u32::MAX) {
+            return Err(too_many(populations));
         }
         if space.nx() >= SPAN_LIMIT as usize {
             return Err(Error::input(format!(
@@ -128,19 +130,35 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             right: kind(b.right),
             bottom: kind(b.bottom),
             top: kind(b.top),
+            ghost_columns: 0,
+            ghost_rows: 0,
         };
         let two = space.dimensions() == 2;
         let sloped = plan.scheme == Scheme::VanLeer;
         let room = machine.limits()?.shared_bytes_per_block;
         let marches = march::<T>(&problem, &plan, &shape, room);
-        let share = Share::new::<T>(&shape, two, sloped, marches);
+        let shape = match marches {
+            Some(march) => {
+                let reach = match march.narrow {
+                    0 => [plane_width(size_of::<T>()), 1 + u32::from(sloped)],
+                    _ => whole_cells(&problem, &plan).map(|whole| whole + 1 + u32::from(sloped)),
+                };
+                with_ghosts(shape, reach)
+            }
+            None => shape,
+        };
+        if shape.words() >= u32::MAX as usize {
+            return Err(too_many(shape.words() as u64));
+        }
+        let share = Share::new::<T>(&shape, sloped, marches);
         let plane = shape.plane() as usize;
         // The moments of a user take more sums.
         let wide = FlowShape {
             shakhov: 1,
             ..shape
         };
-        let most = Share::new::<T>(&wide, two, sloped, None).sums(&wide);
+        let wide_march = march::<T>(&problem, &plan, &wide, room);
+        let most = Share::new::<T>(&wide, sloped, wide_march).sums(&wide);
         let partial = count_x as usize * plane * share.sums(&shape).max(most) as usize;
         let tables = shape.rows() as usize * shape.columns() as usize;
         check_device(
@@ -150,7 +168,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                 velocity.nodes(),
                 space.cells()
             ),
-            bytes_of::<T>(2 * populations)
+            bytes_of::<T>(2 * shape.words() as u64)
                 .saturating_add(bytes_of::<T>(partial as u64 + tables as u64))
                 .saturating_add(bytes_of::<f64>(plane as u64 * 16)),
             "use fewer cells in space or velocity, a reduced velocity space, or f32",
@@ -164,8 +182,8 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                     let courant = courant.get(j).filter(|_| moving);
                     let (whole, fraction) = match courant {
                         None => (0.0, 0.0),
-                        // A march knows no whole cells; one is a fraction of 1 to it.
-                        Some(c) if share.march.is_some() => (0.0, c.distance().min(1.0)),
+                        // Wide lanes know no whole cells; one is a fraction of 1 to them.
+                        Some(c) if share.wide() => (0.0, c.distance().min(1.0)),
                         Some(c) => (c.whole as f64, c.fraction),
                     };
                     axes.extend([*v, whole, fraction, 0.0]);
@@ -229,12 +247,11 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             nodes: all,
             share,
             f: [
-                machine.allocate(shape.populations())?,
-                machine.allocate(shape.populations())?,
+                machine.allocate(shape.words())?,
+                machine.allocate(shape.words())?,
             ],
             now: 0,
             tables: machine.upload(&start.tables)?,
-            clock: machine.upload(&[0])?,
             axes: machine.upload(&axes(true))?,
             still: machine.upload(&axes(false))?,
             nodes_weights: machine.upload(&nodes_weights)?,
@@ -276,20 +293,19 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             steps: if conservative { steps } else { 0 },
             chunks,
             parts: self.share.parts,
-            deviations: 0,
-            counts: 0,
             threads: equilibrium_threads(&self.shape),
         }
     }
 
     /// How blocks share the work of a pass over this shape: one that is to take Shakhov's sums may do it otherwise than the others do.
-    fn share_of(&self, shape: &FlowShape) -> Share {
+    fn share_of(&self, shape: &FlowShape) -> Result<Share> {
         if shape.shakhov == self.shape.shakhov {
-            return self.share;
+            return Ok(self.share);
         }
         let sloped = self.plan.scheme == Scheme::VanLeer;
-        let two = self.problem.space.dimensions() == 2;
-        Share::new::<T>(shape, two, sloped, None)
+        let room = self.machine.limits()?.shared_bytes_per_block;
+        let march = march::<T>(&self.problem, &self.plan, shape, room);
+        Ok(Share::new::<T>(shape, sloped, march))
     }
 
     /// Chunks of partial sums that a pass leaves.
@@ -313,7 +329,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         };
         let (partial, axes) = (&self.partial, &self.nodes_weights);
         let (state, tables) = (&mut self.state, &mut self.tables);
-        let (clock, shape) = (&mut self.clock, self.shape);
+        let shape = self.shape;
         macro_rules! launch {
             ($kernel:ident) => {
                 Ok(self.machine.launch(
@@ -323,7 +339,6 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                         axes,
                         state,
                         tables,
-                        clock,
                         shape,
                         rule,
                     },
@@ -352,7 +367,10 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         // Both, for the second one's margins are read too before they are ever written.
         for f in &mut self.f {
             self.machine.launch(
-                Grid::per_item((self.shape.plane() * self.shape.count_m) as usize, 128),
+                Grid::per_item(
+                    (self.shape.rows_of_pair() * self.shape.pitch * self.shape.count_m) as usize,
+                    128,
+                ),
                 kernels::fill {
                     tables: &self.tables,
                     f,
@@ -379,8 +397,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     /// One pass from the present buffer to the other; populations may stand still, to be summed.
     fn pass(&mut self, still: bool, shape: FlowShape) -> Result<()> {
         let sloped = self.plan.scheme == Scheme::VanLeer;
-        let two = self.problem.space.dimensions() == 2;
-        let share = self.share_of(&shape);
+        let share = self.share_of(&shape)?;
         let blocks = share.blocks(&shape);
         let [first, second] = &mut self.f;
         let (f, next) = if self.now == 0 {
@@ -402,7 +419,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         };
         launches::pass(
             &*self.machine,
-            [two, sloped, shape.shakhov != 0],
+            [sloped, shape.shakhov != 0],
             blocks,
             arguments,
         )
@@ -422,7 +439,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     fn look_at_faces(&mut self, seen: u32) -> Result<()> {
         let (shape, faces) = (self.shape, Faces { seen, ..self.faces });
         let f = &self.f[self.now];
-        if seen & 0b0011 != 0 && self.share.march.is_some() {
+        if seen & 0b0011 != 0 && self.share.wide() && shape.shakhov == 0 {
             self.machine.launch(
                 Grid {
                     blocks: (2 * shape.ny).div_ceil(FACE_CELL_THREADS / 32),
@@ -491,6 +508,50 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         Ok(())
     }
 
+    /// Fills the ghosts of the populations from what is to leave through faces that mirror.
+    fn fill_ghosts(&mut self) -> Result<()> {
+        let (shape, faces) = (self.shape, self.faces);
+        let [left_and_right, bottom_and_top] = mirrors(&shape);
+        let f = &mut self.f[self.now];
+        let (axes, tables) = (&self.axes, &self.tables);
+        if left_and_right != 0 && shape.ghost_columns > 0 {
+            let nodes = shape.count_x * shape.count_y * shape.count_m;
+            self.machine.launch(
+                Grid::per_item((2 * nodes * shape.ny) as usize, 128),
+                kernels::ghosts_along_x {
+                    f,
+                    axes,
+                    tables,
+                    shape,
+                    faces: Faces {
+                        seen: left_and_right,
+                        ..faces
+                    },
+                },
+            )?;
+        }
+        if bottom_and_top != 0 && shape.ghost_rows > 0 {
+            let tiles = shape.nx.div_ceil(cells_both_ways(faces.sloped != 0));
+            self.machine.launch(
+                Grid {
+                    blocks: tiles * 2 * faces.chunks,
+                    threads: FACE_ROW_THREADS,
+                },
+                kernels::ghosts_along_y {
+                    f,
+                    axes,
+                    tables,
+                    shape,
+                    faces: Faces {
+                        seen: bottom_and_top,
+                        ..faces
+                    },
+                },
+            )?;
+        }
+        Ok(())
+    }
+
     /// The faces through which something passes that is to be known.
     fn open_faces(&self) -> u32 {
         (0..4)
@@ -501,6 +562,9 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
 
     fn issue_step(&mut self, seen: u32) -> Result<()> {
         self.look_at_faces(seen)?;
+        if self.share.march.is_some() {
+            self.fill_ghosts()?;
+        }
         self.pass(false, self.shape)?;
         self.now = 1 - self.now;
         self.equilibrium(self.relaxing(self.plan.dt, self.chunks(), self.later_steps))
@@ -551,6 +615,33 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
 
     fn state_rows(&self) -> usize {
         sums_of(&self.problem) + KEPT as usize
+    }
+}
+
+/// Faces that mirror: left and right, bottom and top, a bit each as in [`Faces`].
+fn mirrors(shape: &FlowShape) -> [u32; 2] {
+    let bit = |kind: u32, face: u32| match kind {
+        face::MIRROR | face::MIXED => 1 << face,
+        _ => 0,
+    };
+    [
+        bit(shape.left, 0) | bit(shape.right, 1),
+        bit(shape.bottom, 2) | bit(shape.top, 3),
+    ]
+}
+
+/// The shape with room for the ghosts of a march, which takes so many along x and y from beyond a face that mirrors.
+fn with_ghosts(shape: FlowShape, reach: [u32; 2]) -> FlowShape {
+    let [left_and_right, bottom_and_top] = mirrors(&shape);
+    FlowShape {
+        ghost_columns: if left_and_right == 0 { 0 } else { reach[0] },
+        // A march looks at the row before the first, whatever lies there.
+        ghost_rows: match (shape.bottom == face::PERIODIC, bottom_and_top) {
+            (true, _) => 0,
+            (_, 0) => 1,
+            _ => reach[1],
+        },
+        ..shape
     }
 }
 
@@ -608,10 +699,17 @@ impl<T: Real> Start<T> {
         }
         for k in 0..2 * problem.space.dimensions() {
             let (direction, side) = (k / 2, k % 2);
+            let first = shape.face_columns(k as u32) as usize;
+            let length = [FACE_WIDTH * shape.ny, shape.pitch][direction] as usize;
             let (state, wall, mirrored) = match problem.boundaries.along(direction)[side] {
                 Boundary::Inflow(state) => (state, false, 0.0),
                 Boundary::Wall(wall) if wall.accommodation > 0.0 => {
                     (wall.state(), true, 1.0 - wall.accommodation)
+                }
+                Boundary::Wall(_) | Boundary::Specular => {
+                    let keep = row::KEEP as usize * columns + first;
+                    start.tables[keep..][..length].fill(T::ONE);
+                    continue;
                 }
                 _ => continue,
             };
@@ -633,8 +731,6 @@ impl<T: Real> Start<T> {
             let at = k * (1 + shape.count_x as usize);
             start.emissions[at] = unit.mass;
             start.emissions[at + 1..][..factors.x.len()].copy_from_slice(&factors.x);
-            let first = shape.face_columns(k as u32) as usize;
-            let length = [FACE_WIDTH * shape.ny, shape.pitch][direction] as usize;
             let mut fill = |row: u32, value: f64| {
                 start.tables[row as usize * columns + first..][..length].fill(T::from_f64(value));
             };
@@ -695,7 +791,7 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
             self.machine.write(&mut self.tables, &tables)?;
         }
         self.pass(true, wide)?;
-        let parts = self.share_of(&wide).parts;
+        let parts = self.share_of(&wide)?.parts;
         let chunks = own.count_x * parts;
         self.machine.launch(
             Grid {
@@ -707,7 +803,6 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
                 axes: &self.nodes_weights,
                 state: &mut sums,
                 tables: &mut self.tables,
-                clock: &mut self.clock,
                 shape: wide,
                 rule: Relaxing {
                     conservative: 0,
@@ -762,7 +857,7 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
     }
 
     fn save(&mut self) -> Result<Saved> {
-        let mut f = vec![T::ZERO; self.shape.populations()];
+        let mut f = vec![T::ZERO; self.shape.words()];
         self.machine.read(&self.f[self.now], &mut f)?;
         let padded: Vec<f64> = (gathered(&self.shape, &f).into_iter())
             .map(|f| f.to_f64())

@@ -205,7 +205,9 @@ impl Reference {
         let shape = self.problem.velocity.shape();
         let boundary = self.problem.boundaries.along(direction)[side];
         let comes_in = |node: &Node| (node.v[direction] > 0.0) == (side == 0);
+        // Beyond the opposite end the last cell is repeated.
         let inside = |node: usize, row: usize, d: usize| {
+            let d = d.min(length - 1);
             line(node, row)[if side == 0 { d } else { length - 1 - d }]
         };
         let mirror_image =
@@ -227,6 +229,7 @@ impl Reference {
         };
         match boundary {
             Boundary::Periodic => fill(&|index, _, row, d| {
+                let d = d % length;
                 line(index, row)[if side == 0 { length - 1 - d } else { d }]
             }),
             _ if mirrors => fill(&|_, node, row, d| mirror_image(node, row, d)),

@@ -280,6 +280,8 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
             right: face::TABLE,
             bottom: face::PERIODIC,
             top: face::PERIODIC,
+            ghost_columns: 0,
+            ghost_rows: 0,
         };
         let at_once = AtOnce::new(&shape, size_of::<T>(), &limits).ok_or_else(|| {
             Error::input(format!(
@@ -499,6 +501,8 @@ mod tests {
             right: face::TABLE,
             bottom: face::PERIODIC,
             top: face::PERIODIC,
+            ghost_columns: 0,
+            ghost_rows: 0,
         }
     }
 

@@ -23,6 +23,10 @@ pub mod face {
 /// memory gives long runs sooner than many short ones. Tables have one row of `columns` for each quantity: a column for each
 /// place of a padded plane of cells, then the columns of what comes in through the faces: left and right, [`FACE_WIDTH`] equal ones for each row of cells,
 /// so that a lane beyond a face reads them as it reads cells; bottom and top, one for each place of a padded row.
+///
+/// In a plane, populations also have ghosts: `ghost_rows` rows below and above the cells of each pair of nodes, which lie in memory as those do, and
+/// `ghost_columns` cells at either end of each row, `[left, right][jx][jy][iy][m][ghost]` behind all rows. A ghost holds the relaxed population that
+/// comes in from a mirroring face: in a row it is streamed along x already, and the column of the face says which part of it the face keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct FlowShape {
@@ -52,6 +56,10 @@ pub struct FlowShape {
     pub bottom: u32,
     /// See [`left`](Self::left).
     pub top: u32,
+    /// Ghosts at either end of a row; 0 where neither face mirrors.
+    pub ghost_columns: u32,
+    /// Rows of ghosts below and above the cells of a plane.
+    pub ghost_rows: u32,
 }
 
 /// Rows of the tables before the factors along the axes.
@@ -103,7 +111,21 @@ impl FlowShape {
     /// Where a row of cells begins among the populations of a pair (v_x, v_y) and a node of the innermost axis; its cells are at [`in_row`](Self::in_row).
     #[inline(always)]
     pub const fn row_start(&self, pair: u32, m: u32, iy: u32) -> u32 {
-        (pair * self.plane() + iy * self.pitch) * self.count_m + m * WARP
+        let row = pair * self.rows_of_pair() + self.ghost_rows + iy;
+        row * self.pitch * self.count_m + m * WARP
+    }
+    /// Rows of populations of a pair (v_x, v_y), with those of ghosts.
+    #[inline(always)]
+    pub const fn rows_of_pair(&self) -> u32 {
+        self.ny + 2 * self.ghost_rows
+    }
+    /// Where the ghosts beyond the left (0) or right (1) end of the first row begin, of a pair and a node of the innermost axis; those of the next row
+    /// follow after `count_m ghost_columns` words.
+    #[inline(always)]
+    pub const fn ghosts_of_row(&self, side: u32, pair: u32, m: u32) -> u32 {
+        let pairs = self.count_x * self.count_y;
+        let row = (side * pairs + pair) * self.ny;
+        self.populations() as u32 + (row * self.count_m + m) * self.ghost_columns
     }
     /// Where a cell lies in a row of populations.
     #[inline(always)]
@@ -119,7 +141,14 @@ impl FlowShape {
     #[inline(always)]
     pub const fn populations(&self) -> usize {
         let nodes = self.count_x as usize * self.count_y as usize * self.count_m as usize;
-        nodes * self.plane() as usize + WARP as usize
+        nodes * (self.rows_of_pair() * self.pitch) as usize + WARP as usize
+    }
+    /// Places of all populations and ghosts. Who reads the ghosts of a ghost row, which count for nothing, may look beyond the last.
+    #[inline(always)]
+    pub const fn words(&self) -> usize {
+        let of_row = (self.count_m * self.ghost_columns) as usize;
+        let rows = 2 * self.count_x as usize * self.count_y as usize * self.ny as usize;
+        self.populations() + (rows + 1 + self.ghost_rows as usize) * of_row
     }
     /// Columns of the tables, rounded up to whole warps.
     #[inline(always)]

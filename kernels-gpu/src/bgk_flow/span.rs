@@ -24,17 +24,21 @@ const CELL_BITS: u32 = 29;
 pub const SPAN_LIMIT: u32 = 1 << CELL_BITS;
 
 /// Warps that take up strips of rows laid end to end: one lane of each only lends its cells (with slopes two), and so does a span of cells beyond the end of
-/// each row where molecules come in (with slopes at either end).
+/// each row where molecules come in (with slopes at either end; two where molecules come in if spans are single cells).
 #[inline(always)]
 pub(crate) const fn folded_tiles(nx: u32, strips: u32, width: u32, sloped: bool) -> u32 {
-    let lent = lent(sloped);
+    let lent = lent(sloped, width);
     (strips * (nx.div_ceil(width) + lent) - lent).div_ceil(WARP - lent)
 }
 
 /// Spans of a warp, and of a row of cells, that only lend their cells.
 #[inline(always)]
-pub(crate) const fn lent(sloped: bool) -> u32 {
-    if sloped { 2 } else { 1 }
+const fn lent(sloped: bool, width: u32) -> u32 {
+    match (sloped, width) {
+        (false, _) => 1,
+        (true, 1) => 3,
+        (true, _) => 2,
+    }
 }
 
 /// `W` neighbouring cells of a row, and the cells that molecules come from which travel some whole cells.
@@ -74,21 +78,6 @@ impl<const W: usize> Span<W> {
         let cell = (tile * cells + lane * width) as i32 - (lead * width) as i32;
         let gives = lane >= lead && lane < lead + cells / width && cell < shape.nx as i32;
         Self::of(t, cell, gives, shape, whole, forward)
-    }
-
-    /// The span of this lane in a tile of strips laid end to end, and the strip.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(crate) fn folded<S: Simt>(
-        t: &S,
-        tile: u32,
-        strips: u32,
-        shape: &FlowShape,
-        whole: i32,
-        forward: bool,
-        sloped: bool,
-    ) -> (Self, u32) {
-        let (cell, gives, strip) = folded_cell::<S, W>(t, tile, strips, shape.nx, forward, sloped);
-        (Self::of(t, cell, gives, shape, whole, forward), strip)
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -331,9 +320,13 @@ pub(crate) fn folded_cell<S: Simt, const W: usize>(
     forward: bool,
     sloped: bool,
 ) -> (i32, bool, u32) {
-    let (lane, lent) = (t.lane(), lent(sloped));
+    let (lane, lent) = (t.lane(), lent(sloped, W as u32));
     let spans = ceiling(nx, W as u32);
-    let lead = if forward || sloped { 1 } else { 0 };
+    let lead = match (sloped, forward) {
+        (false, false) => 0,
+        (true, true) if W == 1 => 2,
+        _ => 1,
+    };
     let (strip, place) = split(tile * (WARP - lent) + lane, spans + lent);
     let gives = lane >= lead
         && lane < lead + WARP - lent

@@ -42,10 +42,6 @@ pub struct Relaxing {
     pub chunks: u32,
     /// Chunks of one v_x, which follow each other.
     pub parts: u32,
-    /// 1 to leave out of the factors along v_x what relaxation gives, and to put it in a row of its own. No pass reads them so: 0.
-    pub deviations: u32,
-    /// 1 to count a step; no kernel needs the count: 0.
-    pub counts: u32,
     /// Threads of a block.
     pub threads: u32,
 }
@@ -54,14 +50,17 @@ pub struct Relaxing {
 pub const KEPT: u32 = 4;
 
 kernel! {
-    /// Sets all populations to the Maxwellians of the tables, and what lies between them to 0: one thread a place and innermost node, which
-    /// walks over the pairs (v_x, v_y).
+    /// Sets all populations to the Maxwellians of the tables, and ghosts and what lies between populations to 0: one thread a place and innermost
+    /// node, which walks over the pairs (v_x, v_y).
     pub fn fill<T: Real>(t, tables: In<T>, f: Out<T>; shape: FlowShape) for f32, f64 {
         let index = t.global_idx();
-        let (m, place) = split(index as u32, shape.plane());
-        let (_, ix) = split(place, shape.pitch);
+        let (m, place) = split(index as u32, shape.rows_of_pair() * shape.pitch);
+        let (row, ix) = split(place, shape.pitch);
+        let iy = row.wrapping_sub(shape.ghost_rows);
+        let inside = iy < shape.ny && ix < shape.nx;
         if m < shape.count_m {
-            let at = |row: u32| tables.get(t, (row * shape.columns() + place) as usize);
+            let column = if inside { iy * shape.pitch + ix } else { 0 };
+            let at = |row: u32| tables.get(t, (row * shape.columns() + column) as usize);
             let inner = at(shape.row_m() + m);
             let mut jx = 0;
             while jx < shape.count_x {
@@ -69,15 +68,20 @@ kernel! {
                 let mut jy = 0;
                 while jy < shape.count_y {
                     let value = x * at(shape.row_y() + jy);
-                    let value = if ix < shape.nx { value } else { T::ZERO };
-                    f.set(t, shape.population([jx, jy, m], place) as usize, value);
+                    let value = if inside { value } else { T::ZERO };
+                    // Ghost rows below the cells have numbers below 0.
+                    let first = shape.row_start(jx * shape.count_y + jy, m, 0);
+                    let to = first.wrapping_add(iy.wrapping_mul(shape.pitch * shape.count_m));
+                    f.set(t, (to + shape.in_row(ix)) as usize, value);
                     jy += 1;
                 }
                 jx += 1;
             }
         }
-        if index < WARP as usize {
-            f.set(t, shape.populations() - WARP as usize + index, T::ZERO);
+        let mut ghost = shape.populations() - WARP as usize + index;
+        while ghost < shape.words() {
+            f.set(t, ghost, T::ZERO);
+            ghost += (t.grid_dim() * t.block_dim()) as usize;
         }
     }
 }
@@ -89,22 +93,22 @@ kernel! {
     /// exponentials is f64, and these are taken in the precision of the tables, so that the Maxwellian's moments are right for the table as it is.
     /// **Cost**: reads the partial sums once; an exponential for each node of the axes and Newton step, twice as much to write the tables.
     /// **Order**: the warps take chunks in turn, and their sums are added in turn: the same bits each time.
-    /// **No race**: lanes own places; shared memory is written by its owner and read by the block on either side of barriers. One thread counts the steps.
+    /// **No race**: lanes own places; shared memory is written by its owner and read by the block on either side of barriers.
     pub fn equilibrium<T: Real>(
-        t, partial: In<T>, axes: In<f64>, state: InOut<f64>, tables: InOut<T>, clock: InOut<u32>; shape: FlowShape, rule: Relaxing,
+        t, partial: In<T>, axes: In<f64>, state: InOut<f64>, tables: InOut<T>; shape: FlowShape, rule: Relaxing,
     ) for f32, f64
     shared { scratch: [f64; equilibrium_scratch(&rule)] } {
-        relax::<_, _, false>(t, partial, axes, state, tables, clock, scratch, &shape, &rule);
+        relax::<_, _, false>(t, partial, axes, state, tables, scratch, &shape, &rule);
     }
 }
 
 kernel! {
     /// [`equilibrium()`] for the Shakhov model.
     pub fn equilibrium_shakhov<T: Real>(
-        t, partial: In<T>, axes: In<f64>, state: InOut<f64>, tables: InOut<T>, clock: InOut<u32>; shape: FlowShape, rule: Relaxing,
+        t, partial: In<T>, axes: In<f64>, state: InOut<f64>, tables: InOut<T>; shape: FlowShape, rule: Relaxing,
     ) for f32, f64
     shared { scratch: [f64; equilibrium_scratch(&rule)] } {
-        relax::<_, _, true>(t, partial, axes, state, tables, clock, scratch, &shape, &rule);
+        relax::<_, _, true>(t, partial, axes, state, tables, scratch, &shape, &rule);
     }
 }
 
@@ -118,7 +122,6 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
     axes: In<'_, f64>,
     state: InOut<'_, f64>,
     tables: InOut<'_, T>,
-    clock: InOut<'_, u32>,
     scratch: Shared<'_, f64>,
     shape: &FlowShape,
     rule: &Relaxing,
@@ -311,17 +314,7 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
         put(row::HEAT + 6, T::from_f64(ux));
         put(row::HEAT + 7, T::from_f64(uy));
     }
-    if rule.deviations != 0 && !SHAKHOV && t.warp() == 1 {
-        put(row::HEAT, T::from_f64(give));
-    }
-    if rule.counts != 0 && t.block_idx() == 0 && t.thread_idx() == 0 {
-        clock.set(t, 0, clock.get(t, 0).wrapping_add(1));
-    }
-    let scale = if SHAKHOV || rule.deviations != 0 {
-        amplitude
-    } else {
-        amplitude * give
-    };
+    let scale = if SHAKHOV { amplitude } else { amplitude * give };
     let mut j = t.warp();
     while j < shape.count_x {
         let (v, weight) = node(t, axes, j);

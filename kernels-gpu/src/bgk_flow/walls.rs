@@ -5,10 +5,9 @@
 //! for molecules that travel k whole cells, one more for a slope.
 
 use super::layout::{
-    FACE_WIDTH, FlowShape, Heat, Lanes, PASS_SUMS_BGK, axis, ceiling, cells_both_ways, entry,
-    limited, row, source, split,
+    FACE_WIDTH, FlowShape, Heat, Lanes, PASS_SUMS_BGK, Source, axis, ceiling, cells_both_ways,
+    entry, face, limited, row, source, split,
 };
-use super::store::Populations;
 use crate::kernel;
 use crate::math::Real;
 use crate::memory::{In, InOut, Out, Shared};
@@ -144,11 +143,14 @@ kernel! {
         let [y0, y1, y2] = y.map(|value| sum_of_lanes(t, value));
         let [m0, m1] = m.map(|value| sum_of_lanes(t, value));
         let kept = kept.map(|value| sum_of_lanes(t, value));
+        let column = shape.face_columns(side) + FACE_WIDTH * iy;
+        let mirrored = InOutTables(tables).at(t, &shape, row::KEEP, column).to_f64();
+        let (net, gross) = (1.0 - mirrored, 1.0 + mirrored);
         let carried = [
-            kept[0] + x0 * y0 * m0,
-            kept[1] + x1 * y0 * m0,
-            kept[2] + x0 * y1 * m0,
-            0.5 * (kept[3] + (x2 * y0 + x0 * y2) * m0 + x0 * y0 * m1),
+            net * (kept[0] + x0 * y0 * m0),
+            gross * (kept[1] + x1 * y0 * m0),
+            net * (kept[2] + x0 * y1 * m0),
+            net * 0.5 * (kept[3] + (x2 * y0 + x0 * y2) * m0 + x0 * y0 * m1),
         ];
         send_back(t, emissions, tables, found, &shape, &faces, [side, iy], carried, [t.lane(), WARP]);
     }
@@ -166,9 +168,9 @@ kernel! {
     ) for f32, f64
     shared { scratch: [f64; FACE_ROW_SCRATCH] } {
         if faces.sloped != 0 {
-            near_rows::<_, _, _, true>(t, f, axes, tables, partial, scratch, &shape, &faces);
+            near_rows::<_, _, true>(t, f, axes, tables, partial, scratch, &shape, &faces);
         } else {
-            near_rows::<_, _, _, false>(t, f, axes, tables, partial, scratch, &shape, &faces);
+            near_rows::<_, _, false>(t, f, axes, tables, partial, scratch, &shape, &faces);
         }
     }
 }
@@ -282,9 +284,9 @@ impl<T: Real> Tables<T> for InOutTables<'_, T> {
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[allow(clippy::too_many_arguments, reason = "what a population depends on")]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-pub(crate) fn relaxed<S: Simt, T: Real, P: Populations<T>>(
+pub(crate) fn relaxed<S: Simt, T: Real>(
     t: &S,
-    f: P,
+    f: impl Fn([u32; 3], u32) -> T,
     tables: impl Tables<T>,
     axes: In<'_, T>,
     shape: &FlowShape,
@@ -306,10 +308,10 @@ impl<const K: usize> Inner<K> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[allow(clippy::too_many_arguments, reason = "what a population depends on")]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn relaxed<S: Simt, T: Real, P: Populations<T>>(
+    fn relaxed<S: Simt, T: Real>(
         self,
         t: &S,
-        f: P,
+        f: impl Fn([u32; 3], u32) -> T,
         tables: impl Tables<T>,
         axes: In<'_, T>,
         shape: &FlowShape,
@@ -320,17 +322,17 @@ impl<const K: usize> Inner<K> {
         let mut values = [T::ZERO; K];
         let mut k = 0;
         while k < K {
-            values[k] = f.population(t, shape, [jx, jy, self.0[k]], place);
+            values[k] = f([jx, jy, self.0[k]], place);
             k += 1;
         }
-        self.relaxation::<S, T, P>(t, values, tables, axes, shape, [jx, jy], column)
+        self.relaxation(t, values, tables, axes, shape, [jx, jy], column)
     }
 
     /// What a column of the tables makes of their values `f`.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[allow(clippy::too_many_arguments, reason = "what a population depends on")]
     #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    fn relaxation<S: Simt, T: Real, P: Populations<T>>(
+    fn relaxation<S: Simt, T: Real>(
         self,
         t: &S,
         f: [T; K],
@@ -353,8 +355,6 @@ impl<const K: usize> Inner<K> {
                 slope *= at(shape.row_m() + 1);
             }
             constant *= alpha;
-        } else if P::DEVIATIONS {
-            constant *= at(row::HEAT);
         }
         let mut values = f;
         let mut k = 0;
@@ -412,9 +412,9 @@ fn outflow<T: Real, const K: usize>(
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
-pub(crate) fn near_columns<S: Simt, T: Real, P: Populations<T>>(
+pub(crate) fn near_columns<S: Simt, T: Real>(
     t: &S,
-    f: P,
+    f: In<'_, T>,
     axes: In<'_, T>,
     emissions: In<'_, f64>,
     tables: InOut<'_, T>,
@@ -446,7 +446,7 @@ pub(crate) fn near_columns<S: Simt, T: Real, P: Populations<T>>(
                 let column = iy * shape.pitch + ix;
                 [relaxed(
                     t,
-                    f,
+                    |node, place| f.get(t, shape.population(node, place) as usize),
                     read,
                     axes,
                     shape,
@@ -571,12 +571,165 @@ fn send_back<S: Simt, T: Real>(
     }
 }
 
+/// A block's part of the rows near the bottom (0) or top (1) face.
+struct NearRows {
+    side: u32,
+    tile: u32,
+    chunk: u32,
+    /// Groups of [`ROW_NODES`] nodes of a pair, and the first and the last of all of them.
+    groups: u32,
+    items: [u32; 2],
+}
+
+impl NearRows {
+    /// That of this block, if its face is looked at.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn of<S: Simt>(t: &S, shape: &FlowShape, faces: &Faces) -> Option<Self> {
+        let tiles = shape.nx.div_ceil(cells_both_ways(faces.sloped != 0));
+        let (rest, tile) = split(t.block_idx(), tiles);
+        let (chunk, side) = split(rest, 2);
+        // The same for all threads of the block.
+        if (faces.seen >> (2 + side)) & 1 == 0 {
+            return None;
+        }
+        let pairs = shape.count_x * shape.count_y;
+        let first = chunk * faces.range;
+        let last = if first + faces.range < pairs {
+            first + faces.range
+        } else {
+            pairs
+        };
+        let groups = ceiling(shape.count_m, ROW_NODES);
+        Some(Self {
+            side,
+            tile,
+            chunk,
+            groups,
+            items: [first * groups, last * groups],
+        })
+    }
+
+    /// The pair (v_x, v_y) and the nodes of the innermost axis of an item. A node beyond the last is the last once more.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn nodes(&self, shape: &FlowShape, item: u32) -> ([u32; 2], Inner<{ ROW_NODES as usize }>) {
+        let (pair, group) = split(item, self.groups);
+        let (jx, jy) = split(pair, shape.count_y);
+        let mut nodes = Inner([shape.count_m - 1; ROW_NODES as usize]);
+        let mut k = 0;
+        while k < ROW_NODES {
+            let m = group * ROW_NODES + k;
+            if m < shape.count_m {
+                nodes.0[k as usize] = m;
+            }
+            k += 1;
+        }
+        ([jx, jy], nodes)
+    }
+}
+
+/// Some nodes near the bottom (0) or top (1) face, on their way along x.
+#[derive(Clone, Copy)]
+struct Near<'a, T: Real, const K: usize> {
+    axes: In<'a, T>,
+    tables: In<'a, T>,
+    shape: &'a FlowShape,
+    side: u32,
+    pair: [u32; 2],
+    nodes: Inner<K>,
+    lanes: Lanes,
+    from: Source,
+    fraction: T,
+}
+
+impl<'a, T: Real, const K: usize> Near<'a, T, K> {
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn new<S: Simt>(
+        t: &S,
+        [axes, tables]: [In<'a, T>; 2],
+        shape: &'a FlowShape,
+        rows: &NearRows,
+        (pair, nodes): ([u32; 2], Inner<K>),
+        sloped: bool,
+    ) -> Self {
+        let of_x = |k: u32| axes.get(t, (shape.axis_x(pair[0]) + k) as usize);
+        let right = of_x(axis::VELOCITY) > T::ZERO;
+        let whole = of_x(axis::WHOLE).to_f64() as i32;
+        let lanes = Lanes::both_ways(t, rows.tile, shape.nx, right, sloped);
+        let place = if right {
+            lanes.cell - whole
+        } else {
+            lanes.cell + whole
+        };
+        Self {
+            axes,
+            tables,
+            shape,
+            side: rows.side,
+            pair,
+            nodes,
+            lanes,
+            from: source(place, shape.nx, shape.left, shape.right, right),
+            fraction: of_x(axis::FRACTION),
+        }
+    }
+
+    /// Their populations, relaxed and streamed along x, in the row at the distance d from the face.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    fn row<S: Simt, const SLOPED: bool>(
+        &self,
+        t: &S,
+        f: impl Fn([u32; 3], u32) -> T,
+        d: u32,
+    ) -> [T; K] {
+        let Self {
+            axes,
+            tables,
+            shape,
+            side,
+            pair: [jx, jy],
+            nodes,
+            lanes,
+            from,
+            fraction,
+        } = *self;
+        let d = if d < shape.ny { d } else { shape.ny - 1 };
+        let iy = if side == 0 { d } else { shape.ny - 1 - d };
+        let column = match from.face {
+            0 => iy * shape.pitch + from.cell,
+            1 => shape.face_columns(0) + FACE_WIDTH * iy,
+            _ => shape.face_columns(1) + FACE_WIDTH * iy,
+        };
+        let place = iy * shape.pitch + from.cell;
+        let image = from.mirrored && from.face != 0;
+        let at_place = if image { place } else { column };
+        let jx_from = if from.mirrored {
+            shape.count_x - 1 - jx
+        } else {
+            jx
+        };
+        let mut post = nodes.relaxed(t, f, tables, axes, shape, [jx_from, jy], at_place, place);
+        if image {
+            post = nodes.relaxation(t, post, tables, axes, shape, [jx, jy], column);
+        }
+        // Cells beyond a wall have no slopes.
+        let rest = if image { T::ZERO } else { T::ONE - fraction };
+        let mut k = 0;
+        while k < K {
+            post[k] = lanes.shift::<S, T, SLOPED>(t, post[k], fraction, rest);
+            k += 1;
+        }
+        post
+    }
+}
+
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
-pub(crate) fn near_rows<S: Simt, T: Real, P: Populations<T>, const SLOPED: bool>(
+fn near_rows<S: Simt, T: Real, const SLOPED: bool>(
     t: &S,
-    f: P,
+    f: In<'_, T>,
     axes: In<'_, T>,
     tables: In<'_, T>,
     partial: Out<'_, f64>,
@@ -585,88 +738,27 @@ pub(crate) fn near_rows<S: Simt, T: Real, P: Populations<T>, const SLOPED: bool>
     faces: &Faces,
 ) {
     const K: usize = ROW_NODES as usize;
-    let tiles = shape.nx.div_ceil(cells_both_ways(SLOPED));
-    let (rest, tile) = split(t.block_idx(), tiles);
-    let (chunk, side) = split(rest, 2);
-    // The same for all threads of the block.
-    if (faces.seen >> (2 + side)) & 1 == 0 {
+    let Some(rows) = NearRows::of(t, shape, faces) else {
         return;
-    }
-    let pairs = shape.count_x * shape.count_y;
-    let first = chunk * faces.range;
-    let last = if first + faces.range < pairs {
-        first + faces.range
-    } else {
-        pairs
     };
-    let groups = ceiling(shape.count_m, ROW_NODES);
+    let (side, tile) = (rows.side, rows.tile);
     let mut sums = [0.0; 4];
-    let mut item = first * groups + t.warp();
-    while item < last * groups {
-        let (pair, group) = split(item, groups);
-        let (jx, jy) = split(pair, shape.count_y);
-        let of_x = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
+    let [first, last] = rows.items;
+    let mut item = first + t.warp();
+    while item < last {
+        let ([jx, jy], nodes) = rows.nodes(shape, item);
         let of_y = |k: u32| axes.get(t, (shape.axis_y(jy) + k) as usize);
-        let (vx, vy) = (of_x(axis::VELOCITY), of_y(axis::VELOCITY));
+        let vx = axes.get(t, (shape.axis_x(jx) + axis::VELOCITY) as usize);
+        let vy = of_y(axis::VELOCITY);
         if (vy > T::ZERO) == (side == 1) {
-            let right = vx > T::ZERO;
-            let whole = of_x(axis::WHOLE).to_f64() as i32;
-            let fraction = of_x(axis::FRACTION);
-            let lanes = Lanes::both_ways(t, tile, shape.nx, right, SLOPED);
-            let place = if right {
-                lanes.cell - whole
-            } else {
-                lanes.cell + whole
-            };
-            let from = source(place, shape.nx, shape.left, shape.right, right);
-            let jx_from = if from.mirrored {
-                shape.count_x - 1 - jx
-            } else {
-                jx
-            };
-            let own = if lanes.cell < 0 { 0 } else { lanes.cell as u32 };
+            let own = Lanes::both_ways(t, tile, shape.nx, true, SLOPED).cell;
+            let own = if own < 0 { 0 } else { own as u32 };
             let own = if own < shape.nx { own } else { shape.nx - 1 };
             // The same for all cells of a face.
             let part = tables.at(t, shape, row::KEEP, shape.face_columns(2 + side) + own);
-            // A node beyond the last is the last once more, and counts for nothing.
-            let mut nodes = Inner([shape.count_m - 1; K]);
-            let mut weights = [[T::ZERO; 2]; K];
-            let mut k = 0;
-            while k < K {
-                let m = group * ROW_NODES + k as u32;
-                if m < shape.count_m {
-                    nodes.0[k] = m;
-                    let of_m = |k: u32| axes.get(t, (shape.axis_m(m) + k) as usize);
-                    weights[k] = [of_m(axis::VELOCITY), of_m(axis::WHOLE)];
-                }
-                k += 1;
-            }
-            let at = |d: u32| {
-                let d = if d < shape.ny { d } else { shape.ny - 1 };
-                let iy = if side == 0 { d } else { shape.ny - 1 - d };
-                let column = match from.face {
-                    0 => iy * shape.pitch + from.cell,
-                    1 => shape.face_columns(0) + FACE_WIDTH * iy,
-                    _ => shape.face_columns(1) + FACE_WIDTH * iy,
-                };
-                let place = iy * shape.pitch + from.cell;
-                let image = from.mirrored && from.face != 0;
-                let at_place = if image { place } else { column };
-                let mut post =
-                    nodes.relaxed(t, f, tables, axes, shape, [jx_from, jy], at_place, place);
-                if image {
-                    post =
-                        nodes.relaxation::<S, T, P>(t, post, tables, axes, shape, [jx, jy], column);
-                }
-                // Cells beyond a wall have no slopes.
-                let rest = if image { T::ZERO } else { T::ONE - fraction };
-                let mut k = 0;
-                while k < K {
-                    post[k] = lanes.shift::<S, T, SLOPED>(t, post[k], fraction, rest);
-                    k += 1;
-                }
-                post
-            };
+            let near = Near::new(t, [axes, tables], shape, &rows, ([jx, jy], nodes), SLOPED);
+            let read = |node, place| f.get(t, shape.population(node, place) as usize);
+            let at = |d: u32| near.row::<S, SLOPED>(t, read, d);
             let whole = of_y(axis::WHOLE).to_f64() as u32;
             let out = outflow(at, whole, of_y(axis::FRACTION), SLOPED);
             // What is mirrored has no slopes beyond the face.
@@ -677,11 +769,15 @@ pub(crate) fn near_rows<S: Simt, T: Real, P: Populations<T>, const SLOPED: bool>
             let (mut mass, mut gross, mut energy) = (T::ZERO, T::ZERO, T::ZERO);
             let mut k = 0;
             while k < K {
-                let [of_mass, of_energy] = weights[k];
-                let back = part * back[k];
-                mass = of_mass.mul_add(out[k] - back, mass);
-                gross = of_mass.mul_add(out[k] + back, gross);
-                energy = of_energy.mul_add(out[k] - back, energy);
+                // A node beyond the last counts for nothing.
+                if k == 0 || nodes.0[k] != nodes.0[k - 1] {
+                    let of_m = |e: u32| axes.get(t, (shape.axis_m(nodes.0[k]) + e) as usize);
+                    let (of_mass, of_energy) = (of_m(axis::VELOCITY), of_m(axis::WHOLE));
+                    let back = part * back[k];
+                    mass = of_mass.mul_add(out[k] - back, mass);
+                    gross = of_mass.mul_add(out[k] + back, gross);
+                    energy = of_energy.mul_add(out[k] - back, energy);
+                }
                 k += 1;
             }
             let (vx, vy) = (vx.to_f64(), vy.to_f64());
@@ -709,8 +805,127 @@ pub(crate) fn near_rows<S: Simt, T: Real, P: Populations<T>, const SLOPED: bool>
             sum += scratch.get(t, own(warp, k));
             warp += 1;
         }
-        let at = ((chunk * 2 + side) * 4 + k) * shape.nx;
+        let at = ((rows.chunk * 2 + side) * 4 + k) * shape.nx;
         partial.set(t, at as usize + lanes.cell as usize, sum);
         k += t.warps();
+    }
+}
+
+kernel! {
+    /// Ghosts at the left and right ends of rows of cells in a plane: relaxed populations of the mirrored nodes, for faces that mirror.
+    ///
+    /// **Thread**: one end of a row and one node. It reads as many cells as the molecules fly over, one more, and with slopes two. A plane of symmetry (`face::MIRROR`) has ghosts of molecules
+    /// that leave too, for their slopes. **No race**: a thread alone writes the ghosts of the node that mirrors its own.
+    pub fn ghosts_along_x<T: Real>(t, f: InOut<T>, axes: In<T>, tables: In<T>; shape: FlowShape, faces: Faces) for f32, f64 {
+        let (line, m) = split(t.global_idx() as u32, shape.count_m);
+        let (node, iy) = split(line, shape.ny);
+        let (side, pair) = split(node, shape.count_x * shape.count_y);
+        let (jx, jy) = split(pair, shape.count_y);
+        if side > 1 || (faces.seen >> side) & 1 == 0 {
+            return;
+        }
+        let kind = if side == 0 { shape.left } else { shape.right };
+        let vx = axes.get(t, (shape.axis_x(jx) + axis::VELOCITY) as usize);
+        let leaves = (vx > T::ZERO) == (side == 1);
+        if !leaves && (kind != face::MIRROR || faces.sloped == 0) {
+            return;
+        }
+        let of_row = shape.count_m * shape.ghost_columns;
+        let mirrored = (shape.count_x - 1 - jx) * shape.count_y + jy;
+        let to = shape.ghosts_of_row(side, mirrored, m) + iy * of_row;
+        let whole = axes.get(t, (shape.axis_x(jx) + axis::WHOLE) as usize).to_f64() as u32;
+        let reach = whole + if faces.sloped != 0 { 2 } else { 1 };
+        let mut d = 0;
+        while d < reach {
+            let near = if d < shape.nx { d } else { shape.nx - 1 };
+            let ix = if side == 0 { near } else { shape.nx - 1 - near };
+            let place = iy * shape.pitch + ix;
+            let read = |node, place| f.get(t, shape.population(node, place) as usize);
+            let value = relaxed(t, read, tables, axes, &shape, [jx, jy, m], place, place);
+            let ghost = if side == 0 { shape.ghost_columns - 1 - d } else { d };
+            f.set(t, (to + ghost) as usize, value);
+            d += 1;
+        }
+    }
+}
+
+kernel! {
+    /// Ghost rows below and above the cells of a plane: populations of the mirrored nodes, relaxed and streamed along x, for faces that mirror.
+    ///
+    /// **Block**: as in [`faces_along_y()`]. **No race**: a lane alone writes the ghosts of the nodes that mirror its own.
+    pub fn ghosts_along_y<T: Real>(t, f: InOut<T>, axes: In<T>, tables: In<T>; shape: FlowShape, faces: Faces) for f32, f64 {
+        if faces.sloped != 0 {
+            mirrored_rows::<_, _, true>(t, f, axes, tables, &shape, &faces);
+        } else {
+            mirrored_rows::<_, _, false>(t, f, axes, tables, &shape, &faces);
+        }
+    }
+}
+
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+fn mirrored_rows<S: Simt, T: Real, const SLOPED: bool>(
+    t: &S,
+    f: InOut<'_, T>,
+    axes: In<'_, T>,
+    tables: In<'_, T>,
+    shape: &FlowShape,
+    faces: &Faces,
+) {
+    const K: usize = ROW_NODES as usize;
+    let Some(rows_near) = NearRows::of(t, shape, faces) else {
+        return;
+    };
+    let side = rows_near.side;
+    let kind = if side == 0 { shape.bottom } else { shape.top };
+    let [first, last] = rows_near.items;
+    let mut item = first + t.warp();
+    while item < last {
+        let ([jx, jy], nodes) = rows_near.nodes(shape, item);
+        let vy = axes.get(t, (shape.axis_y(jy) + axis::VELOCITY) as usize);
+        let leaves = (vy > T::ZERO) == (side == 1);
+        let whole = axes
+            .get(t, (shape.axis_y(jy) + axis::WHOLE) as usize)
+            .to_f64() as u32;
+        // The slope of what leaves takes one row beyond a plane of symmetry.
+        let rows = if leaves {
+            whole + if SLOPED { 2 } else { 1 }
+        } else if SLOPED && kind == face::MIRROR {
+            1
+        } else {
+            0
+        };
+        let near = Near::new(
+            t,
+            [axes, tables],
+            shape,
+            &rows_near,
+            ([jx, jy], nodes),
+            SLOPED,
+        );
+        let read = |node, place| f.get(t, shape.population(node, place) as usize);
+        let mirrored = jx * shape.count_y + shape.count_y - 1 - jy;
+        let mut d = 0;
+        while d < rows {
+            let post = near.row::<S, SLOPED>(t, read, d);
+            let iy = if side == 0 {
+                u32::MAX - d
+            } else {
+                shape.ny + d
+            };
+            let mut k = 0;
+            while k < K && near.lanes.gives {
+                if k == 0 || nodes.0[k] != nodes.0[k - 1] {
+                    let row = shape
+                        .row_start(mirrored, nodes.0[k], 0)
+                        .wrapping_add(iy.wrapping_mul(shape.pitch * shape.count_m));
+                    let to = row + shape.in_row(near.lanes.cell as u32);
+                    f.set(t, to as usize, post[k]);
+                }
+                k += 1;
+            }
+            d += 1;
+        }
+        item += t.warps();
     }
 }

@@ -258,11 +258,8 @@ fn turns_of_large(mantissa: u64, exponent: i32) -> (u32, f64) {
 
 /// 2/pi after the binary point, behind 64 zeros; padded to a power of two with words that are never used.
 ///
-/// A mangled name would hold a hash of the crate's dependencies, which are none of the PTX's business: this one stays.
-#[cfg_attr(
-    target_arch = "nvptx64",
-    unsafe(export_name = "_RNvNtNtCseb5AXA6lA8Z_14rarefy_kernels7longman9functions11TWO_OVER_PI")
-)]
+/// A mangled name would hold a hash of the dependencies of the crate, and the PTX would change with them.
+#[cfg_attr(target_arch = "nvptx64", unsafe(export_name = "rarefy_two_over_pi"))]
 static TWO_OVER_PI: [u64; 32] = [
     0x0000_0000_0000_0000,
     0xA2F9_836E_4E44_1529,

@@ -4,7 +4,6 @@ use rarefy_kernels::Real;
 use rarefy_kernels::bgk_flow::FlowShape;
 use rarefy_kernels::bgk_line::{self, LINE_THREADS};
 use rarefy_kernels::bgk_march::{self, March};
-use rarefy_kernels::bgk_plane::{self, PLANE_THREADS};
 
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
@@ -20,14 +19,14 @@ pub(super) struct Arguments<'a, M: Machine, T: Real> {
     pub(super) groups: u32,
     /// 1 where it takes up the last tiles first.
     pub(super) turned: u32,
-    /// How blocks share the work where the pass is one of [`bgk_march`].
+    /// How blocks share the work of a plane.
     pub(super) march: Option<March>,
 }
 
-/// Launches the pass: `kind` is `[two dimensions, slopes, Shakhov]`.
+/// Launches the pass: `kind` is `[slopes, Shakhov]`.
 pub(super) fn pass<M: Machine, T: Real>(
     machine: &M,
-    kind: [bool; 3],
+    kind: [bool; 2],
     blocks: u32,
     arguments: Arguments<'_, M, T>,
 ) -> Result<()> {
@@ -65,8 +64,10 @@ pub(super) fn pass<M: Machine, T: Real>(
             };
         }
         return match kind {
-            [_, false, _] => launch!(plane_march_upwind),
-            [_, true, _] => launch!(plane_march_van_leer),
+            [false, false] => launch!(plane_march_upwind),
+            [true, false] => launch!(plane_march_van_leer),
+            [false, true] => launch!(plane_march_upwind_shakhov),
+            [true, true] => launch!(plane_march_van_leer_shakhov),
         };
     }
     macro_rules! launch {
@@ -90,13 +91,9 @@ pub(super) fn pass<M: Machine, T: Real>(
         };
     }
     match kind {
-        [false, false, false] => launch!(LINE_THREADS, bgk_line::line_pass_upwind),
-        [false, true, false] => launch!(LINE_THREADS, bgk_line::line_pass_van_leer),
-        [false, false, true] => launch!(LINE_THREADS, bgk_line::line_pass_upwind_shakhov),
-        [false, true, true] => launch!(LINE_THREADS, bgk_line::line_pass_van_leer_shakhov),
-        [true, false, false] => launch!(PLANE_THREADS, bgk_plane::plane_pass_upwind),
-        [true, true, false] => launch!(PLANE_THREADS, bgk_plane::plane_pass_van_leer),
-        [true, false, true] => launch!(PLANE_THREADS, bgk_plane::plane_pass_upwind_shakhov),
-        [true, true, true] => launch!(PLANE_THREADS, bgk_plane::plane_pass_van_leer_shakhov),
+        [false, false] => launch!(LINE_THREADS, bgk_line::line_pass_upwind),
+        [true, false] => launch!(LINE_THREADS, bgk_line::line_pass_van_leer),
+        [false, true] => launch!(LINE_THREADS, bgk_line::line_pass_upwind_shakhov),
+        [true, true] => launch!(LINE_THREADS, bgk_line::line_pass_van_leer_shakhov),
     }
 }

@@ -3,18 +3,29 @@
 use rarefy_kernels::bgk_flow::FlowShape;
 use rarefy_kernels::{Real, WARP};
 
-/// Populations `[jx][jy][m][place]` in the order in which the kernels have them: `[jx][jy][place / 32][m][place % 32]`, and the zeros behind them.
+/// Populations `[jx][jy][m][place]` in the order in which the kernels have them: `[jx][jy][place / 32][m][place % 32]`, and zeros for ghosts.
 pub(super) fn laid_out<T: Real>(shape: &FlowShape, f: &[T]) -> Vec<T> {
     let (tiles, nodes) = (shape.plane() / WARP, shape.count_m);
-    let mut f = exchanged(f, [nodes, tiles]);
-    f.resize(shape.populations(), T::ZERO);
-    f
+    let mut words = vec![T::ZERO; shape.words()];
+    let of_pair = (shape.plane() * nodes) as usize;
+    for (pair, f) in exchanged(f, [nodes, tiles])
+        .chunks_exact(of_pair)
+        .enumerate()
+    {
+        words[shape.row_start(pair as u32, 0, 0) as usize..][..of_pair].copy_from_slice(f);
+    }
+    words
 }
 
 /// The same back.
 pub(super) fn gathered<T: Real>(shape: &FlowShape, f: &[T]) -> Vec<T> {
     let (tiles, nodes) = (shape.plane() / WARP, shape.count_m);
-    exchanged(f, [tiles, nodes])
+    let of_pair = (shape.plane() * nodes) as usize;
+    let cells: Vec<T> = (0..shape.count_x * shape.count_y)
+        .flat_map(|pair| &f[shape.row_start(pair, 0, 0) as usize..][..of_pair])
+        .copied()
+        .collect();
+    exchanged(&cells, [tiles, nodes])
 }
 
 /// Transposes the matrix of each pair (v_x, v_y), whose elements are the populations of a warp's cells.

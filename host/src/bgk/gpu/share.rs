@@ -1,22 +1,18 @@
 //! How the blocks of a pass share its work: tiles of cells, and the nodes of each v_x.
 
 use rarefy_kernels::Real;
-use rarefy_kernels::bgk_flow::{FlowShape, face};
+use rarefy_kernels::bgk_flow::FlowShape;
 use rarefy_kernels::bgk_line::{LINE_THREADS, line_groups, line_tiles};
-use rarefy_kernels::bgk_march::{MARCH_THREADS, March};
-use rarefy_kernels::bgk_plane::{
-    PLANE_NODES, PLANE_THREADS, plane_groups, plane_tiles, plane_width,
-};
+use rarefy_kernels::bgk_march::{MARCH_THREADS, March, plane_width};
 
 use super::super::engine::StepPlan;
 use super::super::shift::Courant;
 use super::super::{Problem, Scheme};
 
-/// Blocks of a pass that keep a large GPU busy for several rounds, so that the last one costs little.
-const PASS_BLOCKS: u32 = 3000;
-/// The same on a line, where more blocks would leave more partial sums and fewer groups than the warps can share evenly: ten rounds on an H200.
+/// Blocks of a pass over a line that keep a large GPU busy for several rounds, so that the last one costs little; more would leave more partial sums and
+/// fewer groups than the warps can share evenly: ten rounds on an H200.
 const LINE_BLOCKS: u32 = 2670;
-/// The same of a march.
+/// The same in a plane.
 const MARCH_BLOCKS: u32 = 1000;
 /// Rows of cells of 128 places whose tables share the L2 cache with those of the tiles beside.
 const BAND_ROWS: u32 = 256;
@@ -39,13 +35,8 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// That of a march, or of the general pass in one or two dimensions.
-    pub(super) fn new<T: Real>(
-        shape: &FlowShape,
-        two: bool,
-        sloped: bool,
-        march: Option<March>,
-    ) -> Self {
+    /// That of a march over a plane, or of a pass over a line.
+    pub(super) fn new<T: Real>(shape: &FlowShape, sloped: bool, march: Option<March>) -> Self {
         let bytes = size_of::<T>();
         if let Some(march) = march {
             return Self {
@@ -55,30 +46,25 @@ impl Share {
                 march: Some(march),
             };
         }
-        let (tiles, all, warps, wanted) = if two {
-            (
-                plane_tiles(shape.nx, shape.ny, bytes, sloped, shape.shakhov != 0),
-                plane_groups(shape, PLANE_NODES),
-                PLANE_THREADS / 32,
-                PASS_BLOCKS,
-            )
-        } else {
-            (
-                line_tiles(shape.nx, bytes, sloped),
-                line_groups(shape),
-                LINE_THREADS / 32,
-                LINE_BLOCKS,
-            )
-        };
+        let tiles = line_tiles(shape.nx, bytes, sloped);
+        let (all, warps) = (line_groups(shape), LINE_THREADS / 32);
         // A group for each warp of a block at least.
         let blocks = shape.count_x * tiles;
-        let groups = all.div_ceil(wanted.div_ceil(blocks)).max(warps).min(all);
+        let groups = all
+            .div_ceil(LINE_BLOCKS.div_ceil(blocks))
+            .max(warps)
+            .min(all);
         Self {
             groups,
             parts: all.div_ceil(groups),
             tiles,
             march: None,
         }
+    }
+
+    /// Whether this is a march whose lanes take several cells and no molecule flies further than one.
+    pub(super) fn wide(&self) -> bool {
+        self.march.is_some_and(|march| march.narrow == 0)
     }
 
     /// Blocks of the pass.
@@ -92,7 +78,22 @@ impl Share {
     }
 }
 
-/// The march over a plane, where the problem is one for it: it shifts by a fraction of a cell, which may be all of it, of blocks with room in so much shared memory.
+/// Most whole cells that molecules travel in a step along x and along y; one that crosses just a cell, as is common, has a fraction of 1.
+pub(super) fn whole_cells(problem: &Problem, plan: &StepPlan) -> [u32; 2] {
+    [0, 1].map(|direction| {
+        let Some(axis) = problem.velocity.axes().get(direction) else {
+            return 0;
+        };
+        Courant::of_axis(axis, &problem.space, direction, plan.dt)
+            .iter()
+            .filter(|courant| courant.distance() > ONE_CELL)
+            .map(|courant| courant.whole as u32)
+            .max()
+            .unwrap_or(0)
+    })
+}
+
+/// The march over a plane, of blocks with room in so much shared memory.
 pub(super) fn march<T: Real>(
     problem: &Problem,
     plan: &StepPlan,
@@ -100,26 +101,13 @@ pub(super) fn march<T: Real>(
     shared_bytes: usize,
 ) -> Option<March> {
     let bytes = size_of::<T>();
-    let width = plane_width(bytes);
-    let (space, velocity) = (problem.space, &problem.velocity);
-    let faces = [shape.left, shape.right, shape.bottom, shape.top];
-    let stays = |direction: usize| {
-        let axis = &velocity.axes()[direction];
-        Courant::of_axis(axis, &space, direction, plan.dt)
-            .iter()
-            .all(|courant| courant.distance() <= ONE_CELL)
-    };
-    if space.dimensions() != 2
-        || shape.shakhov != 0
-        || faces
-            .iter()
-            .any(|kind| [face::MIRROR, face::MIXED].contains(kind))
-        || !shape.nx.is_multiple_of(width)
-        || shape.ny < 2
-        || !(stays(0) && stays(1))
-    {
+    let velocity = &problem.velocity;
+    if problem.space.dimensions() != 2 {
         return None;
     }
+    let wide = shape.nx.is_multiple_of(plane_width(bytes))
+        && shape.ny >= 2
+        && whole_cells(problem, plan) == [0, 0];
     let sloped = plan.scheme == Scheme::VanLeer;
     let down = velocity.axes()[1].nodes().iter().filter(|v| **v <= 0.0);
     let mut march = March {
@@ -128,6 +116,7 @@ pub(super) fn march<T: Real>(
         batches: 1,
         down: down.count() as u32,
         band: 1,
+        narrow: u32::from(!wide),
     };
     // So many warps that the fewest are idle in the last batches, and rather more of them.
     let groups = march.groups(shape, sloped);
@@ -154,7 +143,7 @@ pub(super) fn march<T: Real>(
     march.rows = (4..=MOST_ROWS)
         .map(|rows| {
             let rows = shape.ny.div_ceil(shape.ny.div_ceil(rows));
-            rows.next_multiple_of(2).min(shape.ny / 2 * 2)
+            rows.next_multiple_of(2).min((shape.ny / 2 * 2).max(2))
         })
         .filter(|&rows| rows <= MOST_ROWS / 2 || units(rows) >= MARCH_BLOCKS)
         .min_by_key(|&rows| work(rows))
@@ -163,7 +152,7 @@ pub(super) fn march<T: Real>(
     march.batches = (units(march.rows) / MARCH_BLOCKS).clamp(1, down + up);
     march.band = (BAND_ROWS / march.rows).max(1);
     // Small GPUs have less room.
-    while march.shared_bytes(bytes, sloped) > shared_bytes && march.warps > 1 {
+    while march.shared_bytes(shape, bytes, sloped) > shared_bytes && march.warps > 1 {
         if march.batches > 1 {
             march.batches = 1;
         } else {
@@ -176,23 +165,25 @@ pub(super) fn march<T: Real>(
 #[cfg(test)]
 mod tests {
     use super::super::super::engine::Engine;
+    use super::super::super::reference::Reference;
     use super::super::super::{
         Axis, Boundaries, Boundary, Gas, Model, Space, State, VelocitySpace, Wall,
     };
     use super::super::MachineEngine;
     use super::*;
     use crate::emulator::{Emulator, ThreadOrder};
+    use crate::error::Result;
     use crate::machine::Machine;
 
     /// A box with an odd number of nodes along y and along z.
-    fn problem(nx: usize, boundaries: Boundaries) -> Problem {
+    fn problem(cells: [usize; 2], boundaries: Boundaries) -> Problem {
         let axes = [8, 9, 7].map(|n| Axis::uniform(n, -4.0, 4.0).expect("an axis"));
         let stirred = |x: f64, y: f64| State {
             density: 1.0 + 0.1 * (40.0 * x + 3.0 * y).sin(),
             velocity: [0.2 * (30.0 * y).cos(), 0.1 * (50.0 * x).sin()],
             temperature: 1.0 + 0.1 * (20.0 * x - 60.0 * y).cos(),
         };
-        let space = Space::rectangle([nx, 11], [0.0, 1.0], [0.0, 1.0]).expect("cells");
+        let space = Space::rectangle(cells, [0.0, 1.0], [0.0, 1.0]).expect("cells");
         Problem::new(
             space,
             VelocitySpace::new(axes.to_vec(), 2).expect("velocities"),
@@ -237,25 +228,39 @@ mod tests {
             .expect("an engine")
     }
 
-    /// Populations after some steps of a march that shares the work in this way, or of the general pass.
-    fn populations<T: Real + Default>(
-        problem: &Problem,
-        sloped: bool,
-        share: impl Fn(March) -> Option<March>,
-        order: ThreadOrder,
-    ) -> Vec<f64> {
-        let mut engine = engine::<T>(problem, plan(0.01, sloped), order);
-        let march = engine.share.march.expect("a march");
-        let shape = engine.shape;
-        engine.share = Share::new::<T>(&shape, true, sloped, share(march));
-        let sums = shape.count_x * engine.share.sums(&shape) * shape.plane();
-        engine.partial = engine.machine.allocate(sums as usize).expect("memory");
-        engine.make_ready().expect("sums and tables");
-        engine.advance(3).expect("steps");
-        engine.save().expect("populations").populations
+    /// Populations after three steps, and what passed the faces in the last.
+    fn outcome(engine: &mut dyn Engine) -> Result<(Vec<f64>, Vec<f64>)> {
+        engine.advance(3)?;
+        let fluxes = engine.fluxes()?.into_iter();
+        let fluxes = fluxes.flat_map(|f| [f.mass, f.momentum[0], f.momentum[1], f.energy]);
+        Ok((engine.save()?.populations, fluxes.collect()))
     }
 
-    fn a_march_is_the_general_pass<T: Real + Default>(tolerance: f64) {
+    /// The same of a march that shares the work in this way.
+    fn marched<T: Real + Default>(
+        problem: &Problem,
+        plan: StepPlan,
+        [rows, warps, batches]: [u32; 3],
+        order: ThreadOrder,
+    ) -> Result<(Vec<f64>, Vec<f64>)> {
+        let mut engine = engine::<T>(problem, plan, order);
+        let march = engine.share.march.expect("a march");
+        let shape = engine.shape;
+        let march = March {
+            rows: rows.min((shape.ny / 2 * 2).max(2)),
+            warps,
+            batches,
+            band: 2,
+            ..march
+        };
+        engine.share = Share::new::<T>(&shape, plan.scheme == Scheme::VanLeer, Some(march));
+        let sums = shape.count_x * engine.share.sums(&shape) * shape.plane();
+        engine.partial = engine.machine.allocate(sums as usize)?;
+        engine.make_ready()?;
+        outcome(&mut engine)
+    }
+
+    fn a_march_is_the_reference<T: Real + Default>(tolerance: f64) {
         let periodic = Boundaries {
             left: Boundary::Periodic,
             right: Boundary::Periodic,
@@ -266,94 +271,132 @@ mod tests {
             top: Boundary::Periodic,
             ..walls()
         };
-        for (boundaries, sloped) in [
-            (walls(), true),
-            (walls(), false),
-            (periodic, true),
-            (upright, true),
-            (upright, false),
-        ] {
-            let problem = problem(12, boundaries);
-            let of = |share: &dyn Fn(March) -> Option<March>, order| {
-                populations::<T>(&problem, sloped, share, order)
-            };
-            let general = of(&|_| None, ThreadOrder::Ascending);
-            for (rows, warps, batches, order) in [
-                (4, 4, 1, ThreadOrder::Ascending),
-                (2, 2, 2, ThreadOrder::Random(5)),
-                (10, 1, 100, ThreadOrder::Ascending),
-                (6, 5, 3, ThreadOrder::Random(7)),
-            ] {
-                let share = |march| {
-                    Some(March {
-                        rows,
-                        warps,
-                        batches,
-                        band: 2,
-                        ..march
-                    })
+        let half = |speed| {
+            Boundary::Wall(Wall {
+                accommodation: 0.4,
+                ..Wall::diffuse(1.2).moving([0.0, speed])
+            })
+        };
+        let mirrors = Boundaries {
+            left: Boundary::Specular,
+            bottom: Boundary::Specular,
+            ..walls()
+        };
+        let opposite = Boundaries {
+            right: Boundary::Specular,
+            top: Boundary::Specular,
+            ..walls()
+        };
+        let halves = Boundaries {
+            left: half(0.2),
+            top: Boundary::Wall(Wall {
+                accommodation: 0.6,
+                ..Wall::diffuse(0.9).moving([0.3, 0.0])
+            }),
+            ..walls()
+        };
+        let mixed = Boundaries {
+            right: half(-0.1),
+            left: Boundary::Specular,
+            bottom: Boundary::Wall(Wall {
+                accommodation: 0.3,
+                ..Wall::diffuse(1.1)
+            }),
+            top: Boundary::Specular,
+        };
+        let (wide, ragged) = ([12, 11], [13, 11]);
+        // The fastest molecules fly over three cells in the long step.
+        let (short, long) = (0.01, 0.06);
+        let ways = [
+            ([4, 4, 1], ThreadOrder::Ascending),
+            ([2, 2, 2], ThreadOrder::Random(5)),
+            ([10, 1, 100], ThreadOrder::Ascending),
+            ([6, 5, 3], ThreadOrder::Random(7)),
+        ];
+        let cases = [
+            (wide, walls(), true, Model::Bgk, short),
+            (wide, walls(), false, Model::Bgk, short),
+            (wide, periodic, true, Model::Bgk, short),
+            (wide, upright, true, Model::Bgk, short),
+            (wide, upright, false, Model::Bgk, short),
+            (wide, mirrors, true, Model::Bgk, short),
+            (wide, mirrors, false, Model::Bgk, short),
+            (wide, opposite, true, Model::Bgk, short),
+            (wide, halves, true, Model::Bgk, short),
+            (wide, halves, false, Model::Bgk, short),
+            (wide, mixed, true, Model::Bgk, short),
+            (wide, walls(), true, Model::Shakhov, short),
+            (wide, walls(), false, Model::Shakhov, short),
+            (wide, mixed, true, Model::Shakhov, short),
+            (ragged, walls(), true, Model::Bgk, short),
+            (ragged, periodic, false, Model::Bgk, short),
+            (ragged, halves, true, Model::Bgk, short),
+            (ragged, mixed, false, Model::Shakhov, short),
+            (wide, walls(), true, Model::Bgk, long),
+            (wide, walls(), false, Model::Bgk, long),
+            (wide, periodic, true, Model::Bgk, long),
+            (wide, upright, false, Model::Bgk, long),
+            (ragged, mirrors, true, Model::Bgk, long),
+            (wide, halves, true, Model::Bgk, long),
+            (ragged, mixed, true, Model::Shakhov, long),
+            ([12, 1], mirrors, true, Model::Bgk, short),
+            ([9, 1], walls(), false, Model::Bgk, short),
+        ];
+        for (k, (cells, boundaries, sloped, model, dt)) in cases.into_iter().enumerate() {
+            let mut problem = problem(cells, boundaries);
+            problem.gas.model = model;
+            let plan = plan(dt, sloped);
+            let mut reference = Reference::new(problem.clone(), plan).expect("a reference");
+            let expected = outcome(&mut reference).expect("steps of the reference");
+            for (way, order) in [ways[k % 4], ways[(k + 1) % 4]] {
+                let found = marched::<T>(&problem, plan, way, order).expect("steps of a march");
+                let near = |found: f64, expected: f64, least: f64| {
+                    (found - expected).abs() <= tolerance * expected.abs().max(least)
                 };
-                let marched = of(&share, order);
-                assert_eq!(marched.len(), general.len());
-                for (marched, general) in marched.iter().zip(&general) {
-                    let difference = (marched - general).abs();
-                    assert!(
-                        difference <= tolerance * general.abs().max(1e-6),
-                        "{boundaries:?} {sloped} {rows} {warps} {batches}: {marched} {general}"
-                    );
+                let what = format!("{cells:?} {boundaries:?} {sloped} {model:?} {dt} {way:?}");
+                assert_eq!(found.0.len(), expected.0.len(), "{what}");
+                for (f, e) in found.0.iter().zip(&expected.0) {
+                    assert!(near(*f, *e, 1e-6), "{what}: {f} {e}");
+                }
+                for (f, e) in found.1.iter().zip(&expected.1) {
+                    assert!(near(*f, *e, 1.0), "{what}: fluxes {f} {e}");
                 }
             }
         }
     }
 
     #[test]
-    fn a_march_is_the_general_pass_in_f64() {
-        a_march_is_the_general_pass::<f64>(1e-11);
+    fn a_march_is_the_reference_in_f64() {
+        a_march_is_the_reference::<f64>(1e-9);
     }
 
     #[test]
-    fn a_march_is_the_general_pass_in_f32() {
-        a_march_is_the_general_pass::<f32>(1e-4);
+    fn a_march_is_the_reference_in_f32() {
+        a_march_is_the_reference::<f32>(1e-4);
     }
 
     #[test]
-    fn the_common_case_is_marched_and_blocks_have_room() {
-        let marches = |problem: &Problem, dt: f64| {
+    fn the_common_case_has_wide_lanes_and_blocks_have_room() {
+        let wide = |problem: &Problem, dt: f64| {
             engine::<f32>(problem, plan(dt, true), ThreadOrder::Ascending)
                 .share
-                .march
-                .is_some()
+                .wide()
         };
-        let common = problem(12, walls());
-        assert!(marches(&common, 0.01));
+        let common = problem([12, 11], walls());
+        assert!(wide(&common, 0.01));
         // In this step the fastest molecules cross a cell; in the other they fly further.
-        assert!(marches(&common, 1.0 / 12.0 / 3.5));
-        assert!(!marches(&common, 0.03));
-        assert!(!marches(&problem(13, walls()), 0.01));
-        let wall = |accommodation| {
-            Boundary::Wall(Wall {
-                accommodation,
-                ..Wall::diffuse(1.0)
-            })
-        };
-        for top in [Boundary::Specular, wall(0.5)] {
-            let mirrors = Boundaries { top, ..walls() };
-            assert!(!marches(&problem(12, mirrors), 0.01));
-        }
-        let shakhov = Problem {
-            gas: Gas {
-                model: Model::Shakhov,
-                ..common.gas
-            },
-            ..common.clone()
-        };
-        assert!(!marches(&shakhov, 0.01));
+        assert!(wide(&common, 1.0 / 12.0 / 3.5));
+        assert!(!wide(&common, 0.03));
+        assert!(!wide(&problem([13, 11], walls()), 0.01));
 
         let engine = engine::<f64>(&common, plan(0.01, false), ThreadOrder::Ascending);
         for room in [16 << 10, 48 << 10, 227 << 10] {
             let plan = plan(0.01, false);
             let march = march::<f64>(&common, &plan, &engine.shape, room).expect("a march");
-            assert!(march.shared_bytes(8, false) <= room, "{room}: {march:?}");
+            assert!(
+                march.shared_bytes(&engine.shape, 8, false) <= room,
+                "{room}: {march:?}"
+            );
         }
     }
 }
