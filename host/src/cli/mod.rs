@@ -68,6 +68,7 @@ mod values;
 mod vti;
 
 use std::ffi::OsString;
+use std::num::NonZero;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -107,9 +108,28 @@ enum Command {
 
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
+    limit_threads();
     match run(std::env::args_os().collect()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => exit(failure),
+    }
+}
+
+/// Addresses that a thread reserves: its stack, and the arena of its allocations.
+const RESERVED_BY_THREAD: u64 = 128 << 20;
+
+/// Starts fewer threads than cores where memory has no room for them: the pool would panic.
+fn limit_threads() {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let Some(available) = crate::memory_plan::host_memory().available else {
+        return;
+    };
+    let room = (available / 2 / RESERVED_BY_THREAD).max(1);
+    if room < cores as u64 && std::env::var_os("RAYON_NUM_THREADS").is_none() {
+        // A pool that is there already keeps its threads.
+        let _ = rayon::ThreadPoolBuilder::new()
+            .num_threads(room as usize)
+            .build_global();
     }
 }
 
