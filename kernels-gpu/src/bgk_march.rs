@@ -1,7 +1,7 @@
 //! Kernels of the BGK and Shakhov models in two dimensions of space: the pass that relaxes, streams and sums all populations.
 //!
 //! Its tables come from [`bgk_flow`](crate::bgk_flow), where the whole is explained. Populations beyond a face that mirrors lie in ghosts, which
-//! [`ghosts_along_x()`](crate::bgk_flow::ghosts_along_x) and [`ghosts_along_y()`](crate::bgk_flow::ghosts_along_y) fill before the pass. What comes in from a wall or
+//! [`ghosts_along_x()`](crate::bgk_flow::ghosts_along_x()) and [`ghosts_along_y()`](crate::bgk_flow::ghosts_along_y()) fill before the pass. What comes in from a wall or
 //! an inflow is a column of the tables. So the pass knows no kinds of walls: a lane or a row beyond a face reads other places.
 //!
 //! A lane takes four cells (two in `f64`) by one access. Where rows are no whole accesses or molecules fly further than a cell in a step, it takes one.
