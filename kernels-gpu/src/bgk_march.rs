@@ -400,7 +400,7 @@ struct Group<T, const W: usize, const P: usize> {
     /// Where the row at that face has its first population of the first node, and its first entry of a row of the tables; and the distances to the next row.
     populations: [u32; 2],
     entries: [u32; 2],
-    /// The same as `populations` of the cell that a narrow lane gives out: of rows beyond a face.
+    /// `populations` of the cell that a narrow lane writes; rows beyond a face are read there too.
     own: [u32; 2],
     /// The first entry of a row of the tables for what lies beyond that face, and beyond the opposite one.
     beyond: [u32; 2],

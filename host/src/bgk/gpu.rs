@@ -17,7 +17,6 @@ use rarefy_kernels::bgk_flow::{
     FACE_THREADS, FACE_WIDTH, Faces, FlowShape, KEPT, Relaxing, SPAN_LIMIT, SUMS_SHAKHOV, axis,
     cells_both_ways, face, leaving, row,
 };
-use rarefy_kernels::bgk_march::plane_width;
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
 use super::equilibrium::{fields, sums_of};
@@ -139,11 +138,9 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         let marches = march::<T>(&problem, &plan, &shape, room);
         let shape = match marches {
             Some(march) => {
-                let reach = match march.narrow {
-                    0 => [plane_width(size_of::<T>()), 1 + u32::from(sloped)],
-                    _ => whole_cells(&problem, &plan).map(|whole| whole + 1 + u32::from(sloped)),
-                };
-                with_ghosts(shape, reach)
+                let [x, y] =
+                    whole_cells(&problem, &plan).map(|whole| whole + 1 + u32::from(sloped));
+                with_ghosts(shape, [x.next_multiple_of(march.width(size_of::<T>())), y])
             }
             None => shape,
         };
@@ -183,7 +180,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                     let (whole, fraction) = match courant {
                         None => (0.0, 0.0),
                         // Wide lanes know no whole cells; one is a fraction of 1 to them.
-                        Some(c) if share.wide() => (0.0, c.distance().min(1.0)),
+                        Some(c) if share.wide_lanes() => (0.0, c.distance().min(1.0)),
                         Some(c) => (c.whole as f64, c.fraction),
                     };
                     axes.extend([*v, whole, fraction, 0.0]);
@@ -439,7 +436,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     fn look_at_faces(&mut self, seen: u32) -> Result<()> {
         let (shape, faces) = (self.shape, Faces { seen, ..self.faces });
         let f = &self.f[self.now];
-        if seen & 0b0011 != 0 && self.share.wide() && shape.shakhov == 0 {
+        if seen & 0b0011 != 0 && self.share.wide_lanes() && shape.shakhov == 0 {
             self.machine.launch(
                 Grid {
                     blocks: (2 * shape.ny).div_ceil(FACE_CELL_THREADS / 32),

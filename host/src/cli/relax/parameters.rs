@@ -151,7 +151,7 @@ impl Parameters {
             distribution::read(path, sizes, args.operator.order, false)
         };
         let Some(vmax) = args.vmax.or(init.vmax()) else {
-            // What is wrong with the file itself is told first.
+            // An error of the file itself comes first.
             if let Init::File(path) = init {
                 read(path)?;
             }
