@@ -4,6 +4,11 @@
 //! least (D. G. Anderson 1965; H. F. Walker and P. Ni, SIAM J. Numer. Anal. 49 (2011) 1715). For a linear map this is GMRES in
 //! disguise, so the number of iterations grows like the square root of what plain iteration needs.
 
+use rayon::prelude::*;
+
+/// Numbers of a vector from which on several cores share the work.
+const MANY: usize = 16384;
+
 /// Residuals that are combinations of newer ones to this relative accuracy are left out.
 const INDEPENDENCE: f64 = 1e-11;
 
@@ -74,21 +79,28 @@ impl Anderson {
         self.residuals.insert(0, residual);
         self.values.insert(0, value);
         let newest = &self.residuals[0];
-        let row: Vec<f64> = self.residuals.iter().map(|r| dot(newest, r)).collect();
+        let row: Vec<f64> = if y.len() < MANY {
+            self.residuals.iter().map(|r| dot(newest, r)).collect()
+        } else {
+            let residuals = self.residuals.par_iter();
+            residuals.map(|r| dot(newest, r)).collect()
+        };
         for (older, product) in self.products.iter_mut().zip(&row[1..]) {
             older.insert(0, *product);
         }
         self.products.insert(0, row);
 
         let weights = weights(&self.products);
-        x.iter_mut().for_each(|x| *x = 0.0);
-        for (weight, value) in weights.iter().zip(&self.values) {
-            if *weight != 0.0 {
-                for (x, value) in x.iter_mut().zip(value) {
-                    *x += weight * value;
+        x.par_chunks_mut(MANY).enumerate().for_each(|(chunk, x)| {
+            x.fill(0.0);
+            for (weight, value) in weights.iter().zip(&self.values) {
+                if *weight != 0.0 {
+                    for (x, value) in x.iter_mut().zip(&value[chunk * MANY..]) {
+                        *x += weight * value;
+                    }
                 }
             }
-        }
+        });
     }
 }
 

@@ -28,6 +28,8 @@ mod walls;
 
 use std::f64::consts::PI;
 
+use rayon::prelude::*;
+
 use self::dissection::{Factors, Unknowns};
 use self::operators::{Local, VERTICES, edge};
 use self::walls::{AtWall, lags, return_changed};
@@ -51,6 +53,9 @@ const CONTRAST: f64 = 1.1;
 
 /// Largest change of a density or temperature by a correction, relative to its value.
 const LARGEST: f64 = 0.2;
+
+/// Cells that one task takes up at least.
+const TASK: usize = 512;
 
 /// How often a correction is halved before it is dropped.
 const HALVINGS: usize = 4;
@@ -243,7 +248,7 @@ impl PlaneCorrection {
         let (nx, cells) = (plan.nx, plan.layout.cells);
         let faces = plan.layout.faces;
         // Mass, momentum and energy defects about the moving gas, times the collision frequency.
-        let defects: Vec<[f64; 4]> = (0..cells)
+        let defects: Vec<[f64; 4]> = in_parallel(cells)
             .map(|cell| {
                 let [n, ux, uy, t] = plan.primitive(x, cell);
                 let [cn, cx, cy, ce] =
@@ -266,28 +271,37 @@ impl PlaneCorrection {
         };
         let mass = self.filtered(plan, defects.iter().map(|c| c[0]).collect());
 
+        // Heat at the vertices, and momentum, of each cell.
+        let sources: Vec<([f64; 4], [f64; 2])> = in_parallel(cells)
+            .map(|cell| {
+                let local = &self.cells[cell];
+                let volume = local.volume();
+                let [cn, cx, cy, ce] = defects[cell];
+                let g = local.gradient();
+                let temperature = if plan.linear {
+                    1.0
+                } else {
+                    plan.primitive(x, cell)[3]
+                };
+                let heats = std::array::from_fn(|vertex| {
+                    volume
+                        * (0.25 * (0.5 * ce - 1.25 * temperature * cn)
+                            + g[0][vertex] * heat(cell, 0)
+                            + g[1][vertex] * heat(cell, 1))
+                });
+                (heats, [0.25 * volume * cx, 0.25 * volume * cy])
+            })
+            .collect();
         let [mut first, mut second] = [0, 1].map(|k| vec![0.0; self.unknowns[k].fixed.len()]);
-        for cell in 0..cells {
+        for (cell, (heats, momentum)) in sources.iter().enumerate() {
             let (i, j) = (cell % nx, cell / nx);
-            let local = &self.cells[cell];
-            let volume = local.volume();
-            let [cn, cx, cy, ce] = defects[cell];
-            let g = local.gradient();
-            let temperature = if plan.linear {
-                1.0
-            } else {
-                plan.primitive(x, cell)[3]
-            };
-            for (vertex, [a, b]) in VERTICES.into_iter().enumerate() {
-                first[self.unknowns[0].vertex(i + a, j + b)] += volume
-                    * (0.25 * (0.5 * ce - 1.25 * temperature * cn)
-                        + g[0][vertex] * heat(cell, 0)
-                        + g[1][vertex] * heat(cell, 1));
+            for (heat, [a, b]) in heats.iter().zip(VERTICES) {
+                first[self.unknowns[0].vertex(i + a, j + b)] += heat;
                 let of_vertex = self.unknowns[1].vertex(i + a, j + b);
-                second[of_vertex] += 0.25 * volume * cx;
-                second[of_vertex + 1] += 0.25 * volume * cy;
+                second[of_vertex] += momentum[0];
+                second[of_vertex + 1] += momentum[1];
             }
-            second[self.unknowns[1].cell(i, j)] = -volume * mass[cell];
+            second[self.unknowns[1].cell(i, j)] = -self.cells[cell].volume() * mass[cell];
         }
         let lags = lags(plan, x, y);
         for side in 0..4 {
@@ -304,13 +318,9 @@ impl PlaneCorrection {
                 }
             }
         }
-        let flow = self.factors[1].solve(&mut second);
-        if !plan.linear {
-            self.convect(plan, x, &flow, &mut first);
-        }
-        let theta = self.factors[0].solve(&mut first);
+        let (flow, theta) = self.solve(plan, x, first, &second);
 
-        let mut change: Vec<[f64; 6]> = (0..cells)
+        let mut change: Vec<[f64; 6]> = in_parallel(cells)
             .map(|cell| {
                 let (i, j) = (cell % nx, cell / nx);
                 let local = &self.cells[cell];
@@ -380,6 +390,24 @@ impl PlaneCorrection {
         }
     }
 
+    /// Velocity with pressure and temperature for the right sides of the temperature (`first`) and the velocity (`second`).
+    fn solve(
+        &self,
+        plan: &Plan,
+        x: &[f64],
+        mut first: Vec<f64>,
+        second: &[f64],
+    ) -> (Vec<f64>, Vec<f64>) {
+        let [temperature, velocity] = &self.factors;
+        // Nothing couples the two in gas at rest.
+        if plan.linear {
+            return rayon::join(|| velocity.solve(second), || temperature.solve(&first));
+        }
+        let flow = velocity.solve(second);
+        self.convect(plan, x, &flow, &mut first);
+        (flow, temperature.solve(&first))
+    }
+
     /// Takes the heat that a change of the flow carries through the temperature's gradient off a right side.
     fn convect(&self, plan: &Plan, x: &[f64], flow: &[f64], right: &mut [f64]) {
         let nx = plan.nx;
@@ -408,7 +436,7 @@ impl PlaneCorrection {
     /// The defect of mass without its mean and, where cells are thin, without its checkerboard.
     fn filtered(&self, plan: &Plan, mass: Vec<f64>) -> Vec<f64> {
         let nx = plan.nx;
-        let mut smooth: Vec<f64> = (0..plan.layout.cells)
+        let mut smooth: Vec<f64> = in_parallel(plan.layout.cells)
             .map(|cell| {
                 let (i, j) = (cell % nx, cell / nx);
                 let around = VERTICES.map(|[a, b]| around(plan, i + a, j + b, |cell| mass[cell]));
@@ -460,6 +488,11 @@ impl PlaneCorrection {
             }
         }
     }
+}
+
+/// The cells, on all cores.
+fn in_parallel(cells: usize) -> impl IndexedParallelIterator<Item = usize> {
+    (0..cells).into_par_iter().with_min_len(TASK)
 }
 
 /// The mean over the cells around a vertex.
@@ -524,8 +557,10 @@ fn at_rest(plan: &Plan, prandtl: f64) -> Vec<Local> {
 fn factor(unknowns: &[Unknowns; 2], cells: &[Local]) -> Result<[Factors; 2]> {
     let nx = unknowns[0].nx;
     let singular = || Error::Numerical("the equations of the correction are singular".into());
-    let temperature = Factors::new(&unknowns[0], &|i, j| cells[j * nx + i].temperature());
-    let flow = Factors::new(&unknowns[1], &|i, j| cells[j * nx + i].velocity());
+    let (temperature, flow) = rayon::join(
+        || Factors::new(&unknowns[0], &|i, j| cells[j * nx + i].temperature()),
+        || Factors::new(&unknowns[1], &|i, j| cells[j * nx + i].velocity()),
+    );
     Ok([
         temperature.ok_or_else(singular)?,
         flow.ok_or_else(singular)?,

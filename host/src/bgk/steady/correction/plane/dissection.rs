@@ -20,6 +20,9 @@ const LEAF: usize = 5;
 /// Cells from which on both halves of a part are factored at the same time.
 const TOGETHER: usize = 200;
 
+/// Fronts from which on both halves of a part are solved at the same time.
+const TOGETHER_SOLVED: usize = 32;
+
 /// Columns that are eliminated at a time.
 const PANEL: usize = 32;
 
@@ -184,11 +187,14 @@ impl Part {
 
 /// The unknowns that a part eliminates.
 struct Front {
-    /// Their equations, in the order of elimination.
-    rows: Vec<u32>,
-    columns: Vec<u32>,
-    /// Unknowns that remain to the next larger part.
-    shared: Vec<u32>,
+    /// Their numbers, ascending.
+    own: Vec<u32>,
+    /// The place among them of each equation, in the order of elimination.
+    order: Vec<u32>,
+    /// Places of the shared unknowns in the next larger part: among its own unknowns, then among its shared ones.
+    places: Vec<u32>,
+    /// Fronts of the first half; those of the second half follow, then this one. None in a part that is not divided.
+    first: usize,
     /// Both factors of the eliminated block and the rows of the shared unknowns, column after column.
     lower: Vec<f32>,
     /// The columns of the shared unknowns in the eliminated rows, column after column.
@@ -197,6 +203,7 @@ struct Front {
 
 /// Factors of a matrix; single precision is enough for a correction.
 pub(super) struct Factors {
+    /// Those of each part behind those of its halves.
     fronts: Vec<Front>,
     count: usize,
 }
@@ -227,59 +234,114 @@ impl Factors {
         self.fronts.iter().map(len).sum()
     }
 
-    /// Solves for a right side, which is overwritten; unknowns that are fixed get zero.
-    pub(super) fn solve(&self, right: &mut [f64]) -> Vec<f64> {
+    /// Solves for a right side; unknowns that are fixed get zero.
+    pub(super) fn solve(&self, right: &[f64]) -> Vec<f64> {
+        let mut values = vec![Vec::new(); self.fronts.len()];
+        forward(&self.fronts, &mut values, right);
+        backward(&self.fronts, &mut values, &[]);
         let mut solution = vec![0.0; self.count];
-        let mut own = Vec::new();
-        let mut beyond = Vec::new();
-        for front in &self.fronts {
-            let count = front.rows.len();
-            let len = count + front.shared.len();
-            own.clear();
-            own.extend(front.rows.iter().map(|&row| right[row as usize]));
-            beyond.clear();
-            beyond.resize(front.shared.len(), 0.0);
-            for (k, column) in front.lower.chunks_exact(len).enumerate() {
-                let value = own[k];
-                for (own, l) in own[k + 1..].iter_mut().zip(&column[k + 1..count]) {
-                    *own -= f64::from(*l) * value;
-                }
-                for (beyond, l) in beyond.iter_mut().zip(&column[count..]) {
-                    *beyond += f64::from(*l) * value;
-                }
-            }
-            for (&row, own) in front.rows.iter().zip(&own) {
-                solution[row as usize] = *own;
-            }
-            for (&row, beyond) in front.shared.iter().zip(&beyond) {
-                right[row as usize] -= beyond;
-            }
-        }
-        for front in self.fronts.iter().rev() {
-            let count = front.rows.len();
-            let len = count + front.shared.len();
-            own.clear();
-            own.extend(front.rows.iter().map(|&row| solution[row as usize]));
-            if count > 0 {
-                for (&shared, column) in front.shared.iter().zip(front.upper.chunks_exact(count)) {
-                    let value = solution[shared as usize];
-                    for (own, u) in own.iter_mut().zip(column) {
-                        *own -= f64::from(*u) * value;
-                    }
-                }
-            }
-            for (k, column) in front.lower.chunks_exact(len).enumerate().rev() {
-                let value = own[k] / f64::from(column[k]);
-                own[k] = value;
-                for (own, u) in own[..k].iter_mut().zip(&column[..k]) {
-                    *own -= f64::from(*u) * value;
-                }
-            }
-            for (&column, own) in front.columns.iter().zip(&own) {
-                solution[column as usize] = *own;
+        for (front, values) in self.fronts.iter().zip(&values) {
+            for (&unknown, value) in front.own.iter().zip(values) {
+                solution[unknown as usize] = *value;
             }
         }
         solution
+    }
+}
+
+/// Runs two tasks of a part, at the same time where it has many fronts.
+fn both<A: Send, B: Send>(
+    fronts: &[Front],
+    first: impl FnOnce() -> A + Send,
+    second: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if fronts.len() < TOGETHER_SOLVED {
+        return (first(), second());
+    }
+    rayon::join(first, second)
+}
+
+/// Solves with the lower factor of a part. `values` gets the results, front by front.
+///
+/// Returns the right sides of the unknowns that the part shares, as far as they come from its own.
+fn forward(fronts: &[Front], values: &mut [Vec<f64>], right: &[f64]) -> Vec<f64> {
+    let (Some((front, halves)), Some((result, values))) =
+        (fronts.split_last(), values.split_last_mut())
+    else {
+        return Vec::new();
+    };
+    let count = front.own.len();
+    let mut sides: Vec<f64> = front.own.iter().map(|&u| right[u as usize]).collect();
+    sides.resize(count + front.places.len(), 0.0);
+    if front.first > 0 {
+        let (a, b) = halves.split_at(front.first);
+        let (of_a, of_b) = values.split_at_mut(front.first);
+        let (from_a, from_b) = both(
+            fronts,
+            || forward(a, of_a, right),
+            || forward(b, of_b, right),
+        );
+        for (half, from) in [(a, from_a), (b, from_b)] {
+            let places = half.last().map_or(&[][..], |front| &front.places);
+            for (&place, value) in places.iter().zip(from) {
+                sides[place as usize] += value;
+            }
+        }
+    }
+    let mut beyond = sides.split_off(count);
+    let mut own: Vec<f64> = front.order.iter().map(|&k| sides[k as usize]).collect();
+    let len = count + beyond.len();
+    for (k, column) in front.lower.chunks_exact(len.max(1)).enumerate() {
+        let value = own[k];
+        for (own, l) in own[k + 1..].iter_mut().zip(&column[k + 1..count]) {
+            *own -= f64::from(*l) * value;
+        }
+        for (beyond, l) in beyond.iter_mut().zip(&column[count..]) {
+            *beyond -= f64::from(*l) * value;
+        }
+    }
+    *result = own;
+    beyond
+}
+
+/// Solves with the upper factor of a part for the results of [`forward`], given the unknowns that the part shares.
+fn backward(fronts: &[Front], values: &mut [Vec<f64>], shared: &[f64]) {
+    let (Some((front, halves)), Some((own, values))) =
+        (fronts.split_last(), values.split_last_mut())
+    else {
+        return;
+    };
+    let count = own.len();
+    for (value, column) in shared.iter().zip(front.upper.chunks_exact(count.max(1))) {
+        for (own, u) in own.iter_mut().zip(column) {
+            *own -= f64::from(*u) * value;
+        }
+    }
+    let len = (count + shared.len()).max(1);
+    for (k, column) in front.lower.chunks_exact(len).enumerate().rev() {
+        let value = own[k] / f64::from(column[k]);
+        own[k] = value;
+        for (own, u) in own[..k].iter_mut().zip(&column[..k]) {
+            *own -= f64::from(*u) * value;
+        }
+    }
+    if front.first > 0 {
+        let (a, b) = halves.split_at(front.first);
+        let (of_a, of_b) = values.split_at_mut(front.first);
+        let given = |half: &[Front]| -> Vec<f64> {
+            let places = half.last().map_or(&[][..], |front| &front.places);
+            let at = |&place: &u32| match (place as usize).checked_sub(count) {
+                None => own[place as usize],
+                Some(place) => shared[place],
+            };
+            places.iter().map(at).collect()
+        };
+        let (to_a, to_b) = (given(a), given(b));
+        both(
+            fronts,
+            || backward(a, of_a, &to_a),
+            || backward(b, of_b, &to_b),
+        );
     }
 }
 
@@ -289,8 +351,8 @@ fn factor(
     element: &(impl Fn(usize, usize) -> Element + Sync),
     part: Part,
 ) -> Option<(Vec<Front>, Remainder)> {
-    let (mut fronts, pieces) = match part.halves() {
-        None => (Vec::new(), leaves(unknowns, element, part)),
+    let (mut fronts, first, pieces) = match part.halves() {
+        None => (Vec::new(), 0, leaves(unknowns, element, part)),
         Some((a, b)) => {
             let [first, second] = [a, b].map(|part| move || factor(unknowns, element, part));
             let (first, second) = if part.width() * part.height() >= TOGETHER {
@@ -299,8 +361,9 @@ fn factor(
                 (first(), second())
             };
             let ((mut fronts, first), (more, second)) = (first?, second?);
+            let count = fronts.len();
             fronts.extend(more);
-            (fronts, vec![first, second])
+            (fronts, count, vec![first, second])
         }
     };
     // Eliminated unknowns first, each group in ascending order.
@@ -315,8 +378,12 @@ fn factor(
         Err(_) => count + shared.partition_point(|&s| s < unknown),
     };
     let mut values = vec![0.0; len * len];
-    for piece in pieces {
+    for (half, piece) in pieces.into_iter().enumerate() {
         let places: Vec<usize> = piece.unknowns.iter().map(|&u| place(u)).collect();
+        if first > 0 {
+            let root = if half == 0 { first } else { fronts.len() } - 1;
+            fronts[root].places = places.iter().map(|&place| place as u32).collect();
+        }
         let columns = piece.values.chunks_exact(places.len().max(1));
         for (&column, piece) in places.iter().zip(columns) {
             for (&row, value) in places.iter().zip(piece) {
@@ -324,19 +391,20 @@ fn factor(
             }
         }
     }
-    let mut rows = own.clone();
-    eliminate(&mut values, len, &mut rows)?;
+    let mut order: Vec<u32> = (0..count as u32).collect();
+    eliminate(&mut values, len, &mut order)?;
     let narrow = |values: &[f64]| values.iter().map(|&v| v as f32).collect();
     let upper = values[count * len..].chunks_exact(len.max(1));
     let front = Front {
+        own,
+        order,
+        places: Vec::new(),
+        first,
         lower: narrow(&values[..count * len]),
         upper: upper
             .clone()
             .flat_map(|c| c[..count].iter().map(|&v| v as f32))
             .collect(),
-        rows,
-        columns: own,
-        shared: shared.clone(),
     };
     let remainder = Remainder {
         unknowns: shared,
@@ -374,18 +442,18 @@ fn leaves(
     pieces
 }
 
-/// Eliminates the first unknowns of a dense matrix, column after column, of `len` rows, and reorders `rows`, their equations.
+/// Eliminates the first unknowns of a dense matrix, column after column, of `len` rows, and reorders `order`, their equations.
 ///
 /// The first columns become the factors; the rest of the matrix becomes what remains of it. `None` if the eliminated block is singular.
-fn eliminate(values: &mut [f64], len: usize, rows: &mut [u32]) -> Option<()> {
-    let count = rows.len();
+fn eliminate(values: &mut [f64], len: usize, order: &mut [u32]) -> Option<()> {
+    let count = order.len();
     for start in (0..count).step_by(PANEL) {
         let end = (start + PANEL).min(count);
         let (left, right) = values.split_at_mut(end * len);
         let (done, panel) = left.split_at_mut(start * len);
         let swaps = eliminate_panel(panel, len, start, count)?;
         for (k, &other) in (start..end).zip(&swaps) {
-            rows.swap(k, other);
+            order.swap(k, other);
         }
         for column in done.chunks_exact_mut(len) {
             for (k, &other) in (start..end).zip(&swaps) {
@@ -522,7 +590,7 @@ mod tests {
                 }
             }
             let factors = Factors::new(&unknowns, &element).unwrap();
-            let found = factors.solve(&mut right);
+            let found = factors.solve(&right);
             for (found, exact) in found.iter().zip(&exact) {
                 assert!((found - exact).abs() < 1e-4, "{nx} {ny}: {found} {exact}");
             }
@@ -572,8 +640,8 @@ mod tests {
         let solve = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
             pool.build().unwrap().install(|| {
-                let mut right: Vec<f64> = (0..unknowns.fixed.len()).map(|k| k as f64).collect();
-                Factors::new(&unknowns, &element).unwrap().solve(&mut right)
+                let right: Vec<f64> = (0..unknowns.fixed.len()).map(|k| k as f64).collect();
+                Factors::new(&unknowns, &element).unwrap().solve(&right)
             })
         };
         assert_eq!(solve(1), solve(3));
