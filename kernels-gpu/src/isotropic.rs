@@ -58,7 +58,7 @@ impl Stage {
 
 /// Sums over the lanes of a warp, the same in all of them.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub(crate) fn warp_sum<S: Simt>(t: &S, value: f64) -> f64 {
     let mut value = value;
     value += t.shuffle_xor(value, 16);
@@ -71,7 +71,7 @@ pub(crate) fn warp_sum<S: Simt>(t: &S, value: f64) -> f64 {
 
 /// Sum over this lane and those above it.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub(crate) fn warp_sum_above<S: Simt>(t: &S, value: f64) -> f64 {
     let mut value = value;
     let mut delta = 1;
@@ -85,7 +85,7 @@ pub(crate) fn warp_sum_above<S: Simt>(t: &S, value: f64) -> f64 {
 
 /// Sum over this lane and those below it.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub(crate) fn warp_sum_below<S: Simt>(t: &S, value: f64) -> f64 {
     let mut value = value;
     let mut delta = 1;
@@ -103,7 +103,7 @@ pub(crate) const TILE_PITCH: u32 = WARP + 1;
 
 /// Sum of row `lane` of a tile, in f64 and in a fixed order.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub(crate) fn row_sum<S: Simt, T: Real>(t: &S, tile: Shared<'_, T>, at: u32) -> f64 {
     let row = at + t.lane() * TILE_PITCH;
     let mut sums = [0.0; 4];

@@ -11,9 +11,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`simt`], [`memory`], [`math`], [`mod@kernel`] | the machine, views of memory, arithmetic and the declaration, of [`rarefy_simt`] |
-//! | [`bgk`] | steady flows of the BGK and Shakhov models |
-//! | [`bgk_flow`], [`bgk_line`], [`bgk_march`] | the same models in time |
-//! | [`bgk_separate`] | the BGK model with streaming and collision apart |
+//! | [`bgk`] | kernels of the BGK and Shakhov models, in time and steady |
 //! | [`boltzmann`] | streaming on the grid of the collision integral |
 //! | [`collision`] | kernels of the deterministic Boltzmann collision integral |
 //! | [`signed_digit`] | kernels of exact sums and dot products |
@@ -30,10 +28,6 @@
 extern crate std;
 
 pub mod bgk;
-pub mod bgk_flow;
-pub mod bgk_line;
-pub mod bgk_march;
-pub mod bgk_separate;
 pub mod boltzmann;
 pub mod collision;
 pub mod isotropic;

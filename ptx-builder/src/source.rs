@@ -12,10 +12,10 @@ use crate::sha256;
 /// LLVM IR for the one thing the kernels need and Rust cannot say: the address of dynamic shared memory.
 pub const SHARED_MEMORY_IR: &str = include_str!("shared_memory.ll");
 
-/// A method's device code: the kernels that one file of the device crate declares.
+/// The kernels that become one PTX text: those of one file or folder of the device crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wing {
-    /// Name of the source file, `collision` for `src/collision.rs`.
+    /// `collision` for `src/collision.rs` and all of `src/collision/`; `bgk_steady` for `src/bgk/steady.rs` if `bgk` is split.
     pub name: String,
     /// Entry points, sorted.
     pub entries: Vec<String>,
@@ -54,6 +54,7 @@ impl DeviceCrate {
     /// [package.metadata.ptx]
     /// capabilities = [75]         # of every wing
     /// wings.longman = [90]        # of one wing, in addition
+    /// split = ["bgk"]             # files and folders of src/bgk are wings of their own
     /// kernels-of = ["rarefy-kernels"]   # in a crate of one's own that uses a crate with kernels
     /// [package.metadata.ptx.launch]
     /// speed_spectrum_f32 = { threads = 256, blocks = 3 }
@@ -80,13 +81,10 @@ impl DeviceCrate {
                 continue;
             }
             let relative = file.strip_prefix(dir.join("src")).unwrap_or(&file);
-            let name = relative.iter().next().unwrap_or_default();
-            let name = Path::new(name)
-                .file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            wings.entry(name).or_default().extend(entries);
+            wings
+                .entry(wing_of(relative, &ptx.split))
+                .or_default()
+                .extend(entries);
         }
         if let Some(unknown) = ptx.wings.keys().find(|name| !wings.contains_key(*name)) {
             let problem = format!(
@@ -227,6 +225,8 @@ struct PtxMetadata {
     #[serde(default)]
     wings: BTreeMap<String, Vec<u32>>,
     #[serde(default)]
+    split: Vec<String>,
+    #[serde(default)]
     launch: BTreeMap<String, LaunchBounds>,
     #[serde(default, rename = "kernels-of")]
     kernels_of: Vec<String>,
@@ -283,6 +283,19 @@ fn foreign_sources(
         found.extend(foreign_sources(&dir, &dependencies)?);
     }
     Ok(found.into_iter().collect())
+}
+
+/// The wing of a source file whose path is relative to `src`: the name of its module at the top, and below a split one also that of the next.
+fn wing_of(relative: &Path, split: &[String]) -> String {
+    let mut modules = relative.iter().map(|part| {
+        let stem = Path::new(part).file_stem().unwrap_or_default();
+        stem.to_string_lossy().into_owned()
+    });
+    let top = modules.next().unwrap_or_default();
+    match modules.next() {
+        Some(part) if split.contains(&top) => format!("{top}_{part}"),
+        _ => top,
+    }
 }
 
 /// Every `.rs` file under `dir`, sorted.
@@ -447,6 +460,16 @@ mod tests {
             capabilities: vec![75, 90],
         };
         assert_eq!(krate.wings(), [wing]);
+    }
+
+    #[test]
+    fn modules_of_a_split_module_are_wings() {
+        let wing = |path: &str| wing_of(Path::new(path), &["b".to_owned()]);
+        assert_eq!(wing("a.rs"), "a");
+        assert_eq!(wing("a/part.rs"), "a");
+        assert_eq!(wing("b.rs"), "b");
+        assert_eq!(wing("b/part.rs"), "b_part");
+        assert_eq!(wing("b/part/piece.rs"), "b_part");
     }
 
     #[test]

@@ -13,7 +13,7 @@ macro_rules! lane_of_one_word {
     ($($t:ty: $to:expr, $from:expr;)*) => {$(
         impl Lane for $t {
             #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            #[track_caller]
             fn map_words(self, mut exchange: impl FnMut(u32) -> u32) -> Self {
                 $from(exchange($to(self)))
             }
@@ -25,7 +25,7 @@ macro_rules! lane_of_two_words {
     ($($t:ty: $to:expr, $from:expr;)*) => {$(
         impl Lane for $t {
             #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            #[track_caller]
             fn map_words(self, mut exchange: impl FnMut(u32) -> u32) -> Self {
                 let bits: u64 = $to(self);
                 let low = exchange(bits as u32);

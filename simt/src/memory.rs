@@ -74,32 +74,32 @@ macro_rules! readable_global {
         impl<T: Element> $name<'_, T> {
             /// Element `index`.
             #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            #[track_caller]
             pub fn get<S: Simt>(self, t: &S, index: usize) -> T {
                 t.load(self.region, index)
             }
             /// The `N` elements from `index` on in one access; `index` is a multiple of `N`, and `N` elements fill 8 or 16 bytes.
             #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            #[track_caller]
             pub fn get_run<const N: usize, S: Simt>(self, t: &S, index: usize) -> [T; N] {
                 t.load_run(self.region, index)
             }
             /// The same where the compiler must not take the access apart.
             #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            #[track_caller]
             pub fn get_whole<const N: usize, S: Simt>(self, t: &S, index: usize) -> [T; N] {
                 t.load_whole(self.region, index)
             }
             /// The same of elements that are read once and not again nearby: they do not crowd others out of the L1 cache.
             #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            #[track_caller]
             pub fn get_once<const N: usize, S: Simt>(self, t: &S, index: usize) -> [T; N] {
                 t.load_once(self.region, index)
             }
             /// Copies the `N` elements from `index` on to `place` of shared memory while this thread goes on: see [`Simt::wait_copies`]. They fill 4, 8 or 16
             /// bytes, and both places are multiples of `N`.
             #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            #[track_caller]
             pub fn copy_to<const N: usize, S: Simt>(self, t: &S, index: usize, to: Shared<'_, T>, place: u32) {
                 t.copy_async::<T, N>(self.region, index, to.region, place as usize);
             }
@@ -110,13 +110,13 @@ macro_rules! readable_global {
             }
             /// The element `offset` away from element `centre`: for many offsets from a few centres.
             #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            #[track_caller]
             pub fn get_near<S: Simt>(self, t: &S, centre: usize, offset: i32) -> T {
                 t.load_near(self.region, centre, offset)
             }
             /// Element `index`, or `default` where the view has none.
             #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            #[track_caller]
             pub fn get_or<S: Simt>(self, t: &S, index: usize, default: T) -> T {
                 if index < self.region.len { t.load(self.region, index) } else { default }
             }
@@ -135,19 +135,19 @@ macro_rules! writable_global {
         impl<T: Element> $name<'_, T> {
             /// Writes element `index`.
             #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            #[track_caller]
             pub fn set<S: Simt>(self, t: &S, index: usize, value: T) {
                 t.store(self.region, index, value);
             }
             /// Writes the `N` elements from `index` on in one access; `index` is a multiple of `N`, and `N` elements fill 8 or 16 bytes.
             #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            #[track_caller]
             pub fn set_run<const N: usize, S: Simt>(self, t: &S, index: usize, values: [T; N]) {
                 t.store_run(self.region, index, values);
             }
             /// Writes the element `offset` away from element `centre`.
             #[inline(always)]
-            #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+            #[track_caller]
             pub fn set_near<S: Simt>(self, t: &S, centre: usize, offset: i32, value: T) {
                 t.store_near(self.region, centre, offset, value);
             }
@@ -171,7 +171,7 @@ impl<T: Element> Out<'_, T> {
 impl<T: Atomic> InOut<'_, T> {
     /// Adds to element `index` in one indivisible step; returns what was there before.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub fn atomic_add<S: Simt>(self, t: &S, index: usize, value: T) -> T {
         t.atomic_add(self.region, index, value)
     }
@@ -181,7 +181,7 @@ impl<T: Real> Shared<'_, T> {
     /// Starts a copy of 16 bytes from element `index` of global memory on to element `place` here, or writes zeros where not `there`: see
     /// [`Simt::wait_copies`]. Both are multiples of 16 bytes.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub fn copy_16<S: Simt>(self, t: &S, place: u32, from: In<T>, index: usize, there: bool) {
         t.copy_16(from.region, index, self.region, place as usize, there);
     }
@@ -191,31 +191,31 @@ impl<T: Real> Shared<'_, T> {
 impl<T: Element> Shared<'_, T> {
     /// Element `index`.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub fn get<S: Simt>(self, t: &S, index: u32) -> T {
         t.load(self.region, index as usize)
     }
     /// Writes element `index`.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub fn set<S: Simt>(self, t: &S, index: u32, value: T) {
         t.store(self.region, index as usize, value);
     }
     /// The `N` elements from `index` on in one access; `index` is a multiple of `N`, and `N` elements fill 8 or 16 bytes.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub fn get_run<const N: usize, S: Simt>(self, t: &S, index: u32) -> [T; N] {
         t.load_run(self.region, index as usize)
     }
     /// The `N` elements from `index + offset` on in one access: for many constant offsets from one index.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub fn get_run_near<const N: usize, S: Simt>(self, t: &S, index: u32, offset: usize) -> [T; N] {
         t.load_run(self.region, index as usize + offset)
     }
     /// Writes `N` elements from `index + offset` on in one access.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub fn set_run_near<const N: usize, S: Simt>(
         self,
         t: &S,
@@ -227,7 +227,7 @@ impl<T: Element> Shared<'_, T> {
     }
     /// Writes `N` elements from `index` on in one access, as [`get_run`](Self::get_run) reads them.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub fn set_run<const N: usize, S: Simt>(self, t: &S, index: u32, values: [T; N]) {
         t.store_run(self.region, index as usize, values);
     }
@@ -236,7 +236,7 @@ impl<T: Element> Shared<'_, T> {
 impl<T: Atomic> Shared<'_, T> {
     /// Adds to element `index` in one indivisible step; returns what was there before.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub fn atomic_add<S: Simt>(self, t: &S, index: u32, value: T) -> T {
         t.atomic_add(self.region, index as usize, value)
     }

@@ -52,44 +52,44 @@ pub trait Simt {
     }
 
     /// Waits until every thread of the block is here, and makes their writes visible to one another.
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn sync_threads(&self);
     /// The same for the lanes of one warp.
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn sync_warp(&self);
     /// Keeps the compiler from moving accesses to memory from one side of this call to the other: for loads that shall be under way while
     /// arithmetic goes on. It orders nothing between threads.
     #[inline(always)]
     fn pin_accesses(&self) {}
     /// The word that lane `source` passes in this same exchange.
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn shuffle_word(&self, word: u32, source: u32) -> u32;
     /// A mask with bit `l` set where lane `l` passes `true`.
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn ballot(&self, predicate: bool) -> u32;
 
     /// The value that lane `source` passes in this same exchange.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn shuffle<T: Lane>(&self, value: T, source: u32) -> T {
         value.map_words(|word| self.shuffle_word(word, source))
     }
     /// The value of the lane whose index differs from this one's in the bits of `mask`.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn shuffle_xor<T: Lane>(&self, value: T, mask: u32) -> T {
         self.shuffle(value, (self.lane() ^ mask) % WARP)
     }
     /// The value of the lane `delta` below; the lowest `delta` lanes get their own value back.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn shuffle_up<T: Lane>(&self, value: T, delta: u32) -> T {
         let lane = self.lane();
         self.shuffle(value, if lane < delta { lane } else { lane - delta })
     }
     /// The value of the lane `delta` above; the topmost `delta` lanes get their own value back.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn shuffle_down<T: Lane>(&self, value: T, delta: u32) -> T {
         let source = self.lane() + delta;
         self.shuffle(value, if source < WARP { source } else { self.lane() })
@@ -104,7 +104,7 @@ pub trait Simt {
     /// and leave out the product of the two lower ones: a product is right to 2^-20, the sum of the 8 K is cut off, and c is added as `+` does.
     /// Elsewhere the lanes exchange their elements.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn multiply_tiles<T: Real, const K: usize>(
         &self,
         a: [[T; 4]; K],
@@ -140,7 +140,7 @@ pub trait Simt {
     /// on; elsewhere the copy is done at once.
     #[doc(hidden)]
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn copy_16<T: Real>(
         &self,
         from: Region<T>,
@@ -165,7 +165,7 @@ pub trait Simt {
     /// Starts a copy, as [`copy_16`](Self::copy_16) does, of `N` consecutive elements that fill 4, 8 or 16 bytes; both indices are multiples of `N`.
     #[doc(hidden)]
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn copy_async<T: Element, const N: usize>(
         &self,
         from: Region<T>,
@@ -192,21 +192,21 @@ pub trait Simt {
 
     /// Reads element `index` of a region of global or shared memory.
     #[doc(hidden)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn load<T: Element>(&self, region: Region<T>, index: usize) -> T;
     /// Reads the element `offset` away from element `centre`.
     ///
     /// On a GPU the address of the centre is an invariant of its own, so that each offset costs one addition.
     #[doc(hidden)]
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn load_near<T: Element>(&self, region: Region<T>, centre: usize, offset: i32) -> T {
         self.load(region, centre.wrapping_add_signed(offset as isize))
     }
     /// Reads `N` consecutive elements in one access: `index` is a multiple of `N`, and the elements fill 8 or 16 bytes.
     #[doc(hidden)]
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn load_run<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
         let mut values = [self.load(region, index); N];
         let mut k = 1;
@@ -220,14 +220,14 @@ pub trait Simt {
     /// or the same elements read another way.
     #[doc(hidden)]
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn load_whole<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
         self.load_run(region, index)
     }
     /// The same, of elements that nobody near reads again: they leave the nearest cache to others.
     #[doc(hidden)]
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn load_once<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
         self.load_run(region, index)
     }
@@ -239,12 +239,12 @@ pub trait Simt {
     }
     /// Writes element `index` of a region of global or shared memory.
     #[doc(hidden)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn store<T: Element>(&self, region: Region<T>, index: usize, value: T);
     /// Writes `N` consecutive elements in one access, as [`load_run`](Self::load_run) reads them.
     #[doc(hidden)]
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn store_run<T: Element, const N: usize>(
         &self,
         region: Region<T>,
@@ -260,16 +260,16 @@ pub trait Simt {
     /// Writes the element `offset` away from element `centre`.
     #[doc(hidden)]
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn store_near<T: Element>(&self, region: Region<T>, centre: usize, offset: i32, value: T) {
         self.store(region, centre.wrapping_add_signed(offset as isize), value);
     }
     /// Adds to element `index` as one indivisible step and returns what was there before.
     #[doc(hidden)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn atomic_add<T: Atomic>(&self, region: Region<T>, index: usize, value: T) -> T;
     /// `len` elements of the block's shared memory from byte `offset` on.
     #[doc(hidden)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn shared<T: Element>(&self, offset: usize, len: usize) -> Region<T>;
 }

@@ -12,11 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rarefy_kernels::Real;
-use rarefy_kernels::bgk_flow::{
-    self as kernels, EQUILIBRIUM_THREADS, FACE_CELL_THREADS, FACE_ROW_THREADS, FACE_SUM_THREADS,
-    FACE_THREADS, FACE_WIDTH, Faces, FlowShape, KEPT, Relaxing, SPAN_LIMIT, SUMS_SHAKHOV, axis,
-    cells_both_ways, face, leaving, row,
+use rarefy_kernels::bgk::boundary::{
+    self, FACE_CELL_THREADS, FACE_ROW_THREADS, FACE_SUM_THREADS, FACE_THREADS, Faces,
+    cells_both_ways, leaving,
 };
+use rarefy_kernels::bgk::equilibrium::{self, EQUILIBRIUM_THREADS, KEPT, Relaxing};
+use rarefy_kernels::bgk::layout::{FACE_WIDTH, FlowShape, SUMS_SHAKHOV, axis, face, row};
+use rarefy_kernels::bgk::sweep_1d::SPAN_LIMIT;
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
 use super::equilibrium::{fields, sums_of};
@@ -331,7 +333,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             ($kernel:ident) => {
                 Ok(self.machine.launch(
                     grid,
-                    kernels::$kernel {
+                    equilibrium::$kernel {
                         partial,
                         axes,
                         state,
@@ -368,7 +370,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                     (self.shape.rows_of_pair() * self.shape.pitch * self.shape.count_m) as usize,
                     128,
                 ),
-                kernels::fill {
+                equilibrium::fill {
                     tables: &self.tables,
                     f,
                     shape: self.shape,
@@ -442,7 +444,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                     blocks: (2 * shape.ny).div_ceil(FACE_CELL_THREADS / 32),
                     threads: FACE_CELL_THREADS,
                 },
-                kernels::faces_along_x_by_sums {
+                boundary::faces_along_x_by_sums {
                     partial: &self.partial,
                     axes: &self.axes,
                     emissions: &self.emissions,
@@ -459,7 +461,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                     blocks: 2 * shape.ny,
                     threads: FACE_THREADS,
                 },
-                kernels::faces_along_x {
+                boundary::faces_along_x {
                     f,
                     axes: &self.axes,
                     emissions: &self.emissions,
@@ -478,7 +480,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                     blocks: blocks * 2 * faces.chunks,
                     threads: FACE_ROW_THREADS,
                 },
-                kernels::faces_along_y {
+                boundary::faces_along_y {
                     f,
                     axes: &self.axes,
                     tables: &self.tables,
@@ -492,7 +494,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                     blocks: 2 * shape.nx.div_ceil(32),
                     threads: FACE_SUM_THREADS,
                 },
-                kernels::finish_faces_along_y {
+                boundary::finish_faces_along_y {
                     partial: &self.face_partial,
                     emissions: &self.emissions,
                     tables: &mut self.tables,
@@ -515,7 +517,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             let nodes = shape.count_x * shape.count_y * shape.count_m;
             self.machine.launch(
                 Grid::per_item((2 * nodes * shape.ny) as usize, 128),
-                kernels::ghosts_along_x {
+                boundary::ghosts_along_x {
                     f,
                     axes,
                     tables,
@@ -534,7 +536,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                     blocks: tiles * 2 * faces.chunks,
                     threads: FACE_ROW_THREADS,
                 },
-                kernels::ghosts_along_y {
+                boundary::ghosts_along_y {
                     f,
                     axes,
                     tables,
@@ -795,7 +797,7 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
                 blocks: own.plane() / 32,
                 threads: rule.threads,
             },
-            kernels::equilibrium_shakhov {
+            equilibrium::equilibrium_shakhov {
                 partial: &self.partial,
                 axes: &self.nodes_weights,
                 state: &mut sums,

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use rarefy_kernels::Real;
-use rarefy_kernels::bgk_flow::{FlowShape, axis, face};
-use rarefy_kernels::bgk_line::line_width;
-use rarefy_kernels::bgk_separate::{
+use rarefy_kernels::bgk::layout::{FlowShape, axis, face};
+use rarefy_kernels::bgk::sweep_1d::line_width;
+use rarefy_kernels::bgk::two_kernel::{
     self as kernels, AT_ONCE_IN_REGISTERS, AT_ONCE_THREADS, Order, PAIR_LEN, STREAM_THREADS,
     at_once_bytes, collide_groups,
 };

@@ -78,7 +78,7 @@ struct Fetch<'a> {
 impl<'a> Fetch<'a> {
     /// `len` numbers from `start` on, both even.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn begin<S: Simt>(t: &S, table: In<'a, f64>, start: u32, len: u32) -> Self {
         let k = 2 * t.thread_idx();
         let pair = if k < len {
@@ -95,7 +95,7 @@ impl<'a> Fetch<'a> {
     }
     /// Stores them; what comes after the first pair of each thread is fetched only now.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn store<S: Simt>(self, t: &S, to: Shared<'_, f64>) {
         let mut k = 2 * t.thread_idx();
         if k < self.len {

@@ -237,7 +237,7 @@ pub(super) struct Losses<'a, T: Real> {
 impl<'a, T: Real> Losses<'a, T> {
     /// Those of distribution `item`.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn of<S: Simt>(
         t: &S,
         item: u32,
@@ -256,14 +256,14 @@ impl<'a, T: Real> Losses<'a, T> {
 
     /// Loss of a cell.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn at<S: Simt>(&self, t: &S, cell: u32) -> f64 {
         self.f.get(t, self.first + cell as usize) * self.nu(t, cell)
     }
 
     /// Collision frequency of a cell.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn nu<S: Simt>(&self, t: &S, cell: u32) -> f64 {
         self.frequency.get(t, self.first + cell as usize).to_f64() * self.unscale
     }
@@ -278,7 +278,7 @@ pub(super) struct Cells<'a, T: Real> {
 impl<'a, T: Real> Cells<'a, T> {
     /// Those of distribution `item`.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn of<S: Simt>(
         t: &S,
         item: u32,
@@ -324,7 +324,7 @@ impl Share {
 
 /// The sum of the weights and that of their products with xi.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub(super) fn first_moments(
     shape: &GridShape,
     weight: impl Fn(u32) -> f64,
@@ -347,7 +347,7 @@ pub(super) fn first_moments(
 impl<T: Real> Cells<'_, T> {
     /// Moments of the weights about u up to order 4, and of gain - loss up to order 2.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn moments<S: Simt>(
         &self,
         t: &S,
@@ -390,7 +390,7 @@ impl<T: Real> Cells<'_, T> {
 
     /// What the integral that is corrected with `delta` still fails to conserve.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn residuals<S: Simt>(
         &self,
         t: &S,
@@ -418,7 +418,7 @@ impl<T: Real> Cells<'_, T> {
     /// Writes `factor` times the corrected integral; returns the sums of its products with phi, of weight |phi| and of its
     /// magnitude, and the largest outflow.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn apply<S: Simt>(
         &self,
         t: &S,
@@ -467,7 +467,7 @@ impl<T: Real> Cells<'_, T> {
 
     /// Gain and loss of a cell.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn at<S: Simt>(&self, t: &S, cell: u32) -> (f64, f64) {
         let Losses { unscale, first, .. } = self.losses;
         let gain = self.gain.get(t, first + cell as usize).to_f64() * unscale * unscale;
@@ -476,7 +476,7 @@ impl<T: Real> Cells<'_, T> {
 
     /// The weight of a cell: loss + `gain_share` gain.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn weight<S: Simt>(&self, t: &S, gain_share: f64, cell: u32) -> f64 {
         let (gain, loss) = self.at(t, cell);
         loss + gain_share * gain
@@ -502,7 +502,7 @@ pub(super) const STATE_SYSTEM: u32 = 10;
 ///
 /// A warp takes a word, and a lane every 32nd block, as the blocks' words are all that a launch waits for at its start; the order is fixed, so the bits are too.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub(super) fn combine_parts<const K: usize, S: Simt>(
     t: &S,
     parts: In<'_, f64>,
@@ -541,7 +541,7 @@ pub(super) fn combine_parts<const K: usize, S: Simt>(
 
 /// Adds up the words that the blocks of a distribution left; see [`combine_parts`].
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub(super) fn sum_parts<const K: usize, S: Simt>(
     t: &S,
     parts: In<'_, f64>,
@@ -553,7 +553,7 @@ pub(super) fn sum_parts<const K: usize, S: Simt>(
 
 /// Writes the coefficients and the sums over the grid of one distribution; the sums are in the first words of `scratch`.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn summarise<S: Simt>(
     t: &S,
     summary: Out<'_, f64>,

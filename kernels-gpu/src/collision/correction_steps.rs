@@ -20,7 +20,7 @@ pub const SHARE_THREADS: u32 = 256;
 
 /// Leaves the block's sums, of which every thread has a share.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn leave<const K: usize, S: Simt>(
     t: &S,
     sums: [f64; K],

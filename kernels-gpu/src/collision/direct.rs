@@ -300,7 +300,7 @@ impl Walk {
     ///
     /// Several chunks share the loads of coefficient and offsets and hide each other's latency.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     #[allow(clippy::too_many_arguments, reason = "views of one kernel")]
     fn sum_terms<const CHUNKS: usize, S: Simt, T: Real>(
         &self,

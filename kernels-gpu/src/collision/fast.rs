@@ -216,7 +216,7 @@ pub const fn pair_place(p: u32, q: u32, w1: u32, w2: u32) -> u32 {
 
 /// Four consecutive values in one access or two.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn load_four<T: Real, S: Simt>(t: &S, from: In<T>, index: usize) -> [T; 4] {
     if size_of::<T>() == 4 {
         from.get_run::<4, S>(t, index)
@@ -525,7 +525,7 @@ type Words = [[u32; SHARE as usize]; 2];
 impl<T: Real> Stream<'_, T> {
     /// The whole tile, whose steps are `first | end << 16`, in stages of `SPAN` portions.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn sum<const SPAN: usize, S: Simt>(&self, t: &S, steps: u32) -> Sums<T> {
         let (first, end) = (steps & 0xffff, steps >> 16);
         let span = SPAN as u32;
@@ -586,7 +586,7 @@ impl<T: Real> Stream<'_, T> {
 
     /// This lane's words of a stage; zeros past the end, for which nothing is read.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn words<const SPAN: usize, S: Simt>(&self, t: &S, stage: u32) -> [Words; SPAN] {
         let mut words = [[[0; SHARE as usize]; 2]; SPAN];
         let mut k = 0;
@@ -610,7 +610,7 @@ impl<T: Real> Stream<'_, T> {
     /// Starts this warp's share of the copies of a stage: 32 times 16 bytes an entry in f32, products by the lower lanes and coefficients by the upper ones;
     /// twice as many in f64.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn copy<const SPAN: usize, S: Simt>(&self, t: &S, words: [Words; SPAN], slot: u32) {
         let run = run_length::<T>();
         let mut copy = 0;
@@ -643,7 +643,7 @@ impl<T: Real> Stream<'_, T> {
     /// Rows of the tile are columns of [`Simt::multiply_tiles`], and columns its rows. Which is which there is free: a lane reads neighbours in memory
     /// into registers in the order in which a matrix has them, as every other order would cost copies.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn multiply<const K: usize, S: Simt>(&self, t: &S, entry: u32, sums: &mut Sums<T>) {
         let (g, part) = (t.lane() / 4, t.lane() % 4);
         let swizzle = swizzle::<T>(part);
@@ -703,7 +703,7 @@ struct Target {
 impl Target {
     /// Writes the tile: four rows a lane, as far as each w_z has them.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn write<T: Real, S: Simt>(
         &self,
         t: &S,
@@ -960,7 +960,7 @@ struct GatherXy<'a, T: Real> {
 impl<T: Real> GatherXy<'_, T> {
     /// Writes this thread's part of the sums of `RUN` cells, with `CHAINS` chains of loads at a time.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn share<const RUN: usize, const CHAINS: usize, S: Simt>(
         &self,
         t: &S,

@@ -20,7 +20,7 @@ pub(crate) const fn scratch_words(values: u32) -> u32 {
 /// The order is fixed (a butterfly within each warp, then the warps in turn), so the bits are too. All threads of
 /// the block must call this, and a block has at least `K` threads.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub(crate) fn block_combine<const K: usize, S: Simt>(
     t: &S,
     values: [f64; K],
@@ -66,7 +66,7 @@ pub(crate) fn block_combine<const K: usize, S: Simt>(
 
 /// Sums over the block; see [`block_combine`].
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub(crate) fn block_sum<const K: usize, S: Simt>(
     t: &S,
     values: [f64; K],

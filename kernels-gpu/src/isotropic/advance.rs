@@ -31,7 +31,7 @@ pub struct StateShape {
 /// Sums of a value from each cell to the top, for one chunk of a block's cells: thread k holds cell k of the chunk, and `beyond` is the sum above
 /// the chunk. Returns this cell's sum and that of the whole chunk.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn sum_above<S: Simt>(t: &S, value: f64, beyond: f64, totals: Shared<'_, f64>) -> (f64, f64) {
     let within = warp_sum_above(t, value);
     if t.lane() == 0 {
@@ -51,7 +51,7 @@ fn sum_above<S: Simt>(t: &S, value: f64, beyond: f64, totals: Shared<'_, f64>) -
 
 /// Writes the working copy of a state and its sums from each cell to the top, with zeros beyond the last cell.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn publish<S: Simt, T: Real>(
     t: &S,
     base: usize,

@@ -104,14 +104,14 @@ struct Porter<'a, T: Real> {
 
 impl<T: Real> Porter<'_, T> {
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn pair<S: Simt>(&self, t: &S, cell: u32) -> [T; 2] {
         let at = self.at + cell as usize;
         [self.f.get(t, at), self.above.get(t, at + 1)]
     }
 
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn fetch<S: Simt>(&self, t: &S, chunk: u32) -> Delivery<T> {
         let first = chunk * CHUNK;
         let (row, two) = (t.thread_idx() / BATCH_STATES, t.thread_idx() % BATCH_STATES);
@@ -134,7 +134,7 @@ impl<T: Real> Porter<'_, T> {
     }
 
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn store<S: Simt>(
         &self,
         t: &S,
@@ -159,7 +159,7 @@ impl<T: Real> Porter<'_, T> {
     /// What the groups left in the chunk before this one, for a cell of the rows and one of the cells above. The last group has only now
     /// been through the rows that the first one was in `LAG` rows ago.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn gather<S: Simt>(
         &self,
         t: &S,
@@ -185,7 +185,7 @@ impl<T: Real> Porter<'_, T> {
 
     /// Writes the sums of what was gathered.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn write<S: Simt>(&self, t: &S, chunk: u32, [rise, fall]: [f64; 2]) {
         // What is before the first row is a huge number.
         let cell = (chunk * CHUNK + self.cell).wrapping_sub(CHUNK);
@@ -229,7 +229,7 @@ struct Walker<T> {
 impl<T: Real> Walker<T> {
     /// Row `R` of a chunk: what enters cell m, and what leaves the cell above that leaves the window. With `EDGE` the grid ends after `left` rows.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn row<const R: usize, const EDGE: bool, S: Simt>(
         &mut self,
         t: &S,
@@ -274,7 +274,7 @@ impl<T: Real> Walker<T> {
 
     /// Leaves the sums of the rows of a chunk for [`Porter::gather()`].
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn leave<S: Simt>(
         &self,
         t: &S,
@@ -296,7 +296,7 @@ impl<T: Real> Walker<T> {
     /// The rows of a chunk. Meanwhile the porter gathers what was left in the one before; the sums are returned. Nothing is stored before
     /// all is loaded: the compiler does not know that they are different places, and would wait in each row.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn rows<const EDGE: bool, S: Simt>(
         &mut self,
         t: &S,

@@ -122,7 +122,7 @@ const AHEAD: usize = 8;
 impl<T: Real> Walk<'_, T> {
     /// The coefficients of `AHEAD` rows from `m` on.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn coefficients<S: Simt>(&self, t: &S, m: u32) -> [T; AHEAD] {
         let mut values = [T::ZERO; AHEAD];
         if self.shape.uniform == 0 {
@@ -144,7 +144,7 @@ impl<T: Real> Walk<'_, T> {
 
     /// Adds the rows of a chunk to u and v alone.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn skim<S: Simt>(&self, t: &S, chunk: u32, carry: &mut Carry<T>) {
         let mut m = chunk * WARP;
         while m < (chunk + 1) * WARP {
@@ -164,7 +164,7 @@ impl<T: Real> Walk<'_, T> {
 
     /// Puts the quantity of the 32 x 32 jumps of a chunk into the tile, row m along the rows.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     #[allow(clippy::too_many_arguments, reason = "views of one kernel")]
     fn fill<S: Simt>(
         &self,
@@ -215,7 +215,7 @@ impl<T: Real> Walk<'_, T> {
 /// Sums along the antidiagonals of a tile. Lane l sums what belongs to the cells l and l + 32 from the tile's first on: it starts from
 /// what the chunk before left for cell l, and returns the whole sum of cell l and what it has of cell l + 32.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn antidiagonal_sums<S: Simt, T: Real>(
     t: &S,
     tile: Shared<'_, T>,
@@ -255,7 +255,7 @@ const fn carry_words(shape: &PairShape) -> u32 {
 
 /// The body of both kernels.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 #[allow(clippy::too_many_arguments, reason = "views of one kernel")]
 fn sweep<S: Simt, T: Real>(
     t: &S,
@@ -400,7 +400,7 @@ kernel! {
 
 /// Sum over the tiles that reach a cell: of `rise`, whose tile k has the rows below M - 1 - 32 k, and of `fall`, which has the cells from 1 + 32 k on.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 #[allow(clippy::too_many_arguments, reason = "views of one kernel")]
 pub(crate) fn tile_sums<S: Simt>(
     t: &S,
@@ -424,7 +424,7 @@ pub(crate) fn tile_sums<S: Simt>(
 
 /// In eight sums, whose loads are under way together.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub(super) fn strided_sum<S: Simt>(
     t: &S,
     values: In<'_, f64>,

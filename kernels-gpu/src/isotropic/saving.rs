@@ -122,7 +122,7 @@ impl Range {
 
 /// Sum over the threads above this one.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn sum_beyond<S: Simt>(t: &S, value: f64, totals: Shared<'_, f64>) -> f64 {
     let within = warp_sum_above(t, value);
     if t.lane() == 0 {
@@ -140,14 +140,14 @@ fn sum_beyond<S: Simt>(t: &S, value: f64, totals: Shared<'_, f64>) -> f64 {
 }
 
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn agents<S: Simt, T: Real>(t: &S, p: In<'_, T>, base: u32, cell: u32) -> f64 {
     p.get(t, (base + cell) as usize).to_f64()
 }
 
 /// Gives each cell k the share of what the agents of a cell end with: `beyond[j]` is the sum of densities from j to the top.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn spread<S: Simt>(
     t: &S,
     range: Range,

@@ -86,7 +86,7 @@ pub struct Table<'a, T: Real> {
 impl<T: Real> Table<'_, T> {
     /// Copies the table to shared memory, by the whole block.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub fn stage<S: Simt>(
         self,
         t: &S,
@@ -103,7 +103,7 @@ impl<T: Real> Table<'_, T> {
 }
 
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn stage<T: Real, S: Simt>(t: &S, from: In<'_, Quad<T>>, to: Shared<'_, Quad<T>>, count: u32) {
     let mut i = t.thread_idx();
     while i < count {
@@ -141,7 +141,7 @@ pub struct Verdicts<'a, T: Real> {
 impl<T: Real> Verdicts<'_, T> {
     /// Writes the verdict on integral `index`.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub fn set<S: Simt>(self, t: &S, index: usize, verdict: Verdict<T>) {
         self.values.set(t, index, verdict.value);
         self.errors.set(t, index, verdict.error);

@@ -32,7 +32,7 @@ pub const BATCH_THREADS: u32 = 128;
 
 /// The body of the kernels `integrate_...`, for any amplitude: call it from a kernel of your own, after [`Table::stage`].
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub fn decide<I: Integrand<T>, T: Real, S: Simt>(
     t: &S,
     table: Table<'_, T>,
@@ -191,7 +191,7 @@ impl<T: Functions, S: Simt> Amplitude<T> for Programmed<'_, '_, S, T> {
 
 /// The body of the interpreting kernels: the amplitude is a program.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn interpret<T: Functions, S: Simt>(
     t: &S,
     table: Table<'_, T>,

@@ -46,7 +46,7 @@ pub(super) struct Fixed<'a, T: Real, I> {
 impl<'a, T: Real, I: Integrand<T>> Fixed<'a, T, I> {
     /// Reads what integral `index` needs. Parameters are columns: all values of the first, then all of the second.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn new<S: Simt>(
         t: &S,
         index: u32,
@@ -68,14 +68,14 @@ impl<'a, T: Real, I: Integrand<T>> Fixed<'a, T, I> {
 
     /// Area k without the sign of its oscillation: eq. (17), the phase counted from its first zero.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn area<E: Elementary, S: Simt>(&self, t: &S, k: u32) -> T {
         self.area_of::<E, S>(t, k, self.rule.nodes)
     }
 
     /// The same where the number of nodes is known: a constant unrolls the loop.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn area_of<E: Elementary, S: Simt>(&self, t: &S, k: u32, nodes: u32) -> T {
         let h = self.half_period;
         let start = h * (T::from_f64(self.rule.first) + T::from_f64(f64::from(k)));
@@ -92,7 +92,7 @@ impl<'a, T: Real, I: Integrand<T>> Fixed<'a, T, I> {
 
     /// The share of node g of a panel in the head, to be multiplied by [`head_width`](Self::head_width).
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn head_term<E: Elementary, S: Simt>(&self, t: &S, panel: u32, g: u32) -> T {
         let Quad([node, _, weight, _]) = self.nodes.get(t, g);
         // In half-periods from the lower limit, and to the first zero, whose sine has the sign of the head.
@@ -128,7 +128,7 @@ fn euler_factor<T: Real>(r: u32) -> T {
 
 /// Copies the Gauss nodes to shared memory, by the whole block.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub(super) fn stage_nodes<T: Real, S: Simt>(
     t: &S,
     gauss: In<'_, Quad<T>>,
@@ -146,7 +146,7 @@ pub(super) fn stage_nodes<T: Real, S: Simt>(
 /// The body of [`difference_table()`].
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "the arguments of a launch")]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn tabulate<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
     t: &S,
     frequencies: In<'_, T>,

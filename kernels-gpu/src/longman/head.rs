@@ -75,7 +75,7 @@ fn rate<T: Real>(a: T, b: T) -> T {
 impl<T: Real> Head<T> {
     /// The sum over the nodes, and what it misses; see the head of this file.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn new<S: Simt, A: Amplitude<T>>(
         t: &S,
         nodes: Shared<'_, Quad<T>>,

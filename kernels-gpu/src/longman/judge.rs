@@ -19,7 +19,7 @@ fn three_halves<T: Real>(x: T) -> T {
 ///
 /// Every comparison that decides for a result is false where a NaN is involved, so that such an integral stays undecided.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub fn judge<T: Real, S: Simt, A: Amplitude<T>>(
     t: &S,
     table: Table<'_, T>,

@@ -79,7 +79,7 @@ pub(super) struct Probed<T> {
 /// candidate `chosen`. Where near 0 nothing but roundoff is left, the amplitude is between 0 and four times what a power -7/8 of x makes of its last value with
 /// digits. Values far out that are less than `noise` are nothing.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub(super) fn probe<T: Real, S: Simt, A: Amplitude<T>>(
     t: &S,
     table: Table<'_, T>,
@@ -183,7 +183,7 @@ pub(super) fn probe<T: Real, S: Simt, A: Amplitude<T>>(
 
 /// The magnitude of an area's weight in a candidate, 1 beyond all of them.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn weight_of<T: Real, S: Simt>(t: &S, table: Table<'_, T>, area: u32, candidate: u32) -> T {
     if candidate >= CANDIDATES as u32 {
         return T::ONE;

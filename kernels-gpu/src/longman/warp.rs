@@ -26,7 +26,7 @@ pub const fn lanes_of(areas: u32) -> u32 {
 /// The body of [`warp_differences()`], for any amplitude: call it from a kernel of your own with the same arguments.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "the arguments of a launch")]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub fn warp_integral<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
     t: &S,
     frequencies: In<'_, T>,
@@ -97,7 +97,7 @@ const USUAL_NODES: u32 = 8;
 
 /// Sum over the lanes of an integral, the same in all of them.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn part_sum<T: Real, S: Simt>(t: &S, value: T, lanes: u32) -> T {
     let mut value = value;
     // Neighbours first: areas that alternate in sign leave little to be rounded.
@@ -113,7 +113,7 @@ fn part_sum<T: Real, S: Simt>(t: &S, value: T, lanes: u32) -> T {
 ///
 /// `head` is this lane's share of the head; the weights `(-1)^k c_k` stand behind the Gauss nodes.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn linear_sum<T: Real, S: Simt>(
     t: &S,
     (gauss, nodes): (In<'_, Quad<T>>, usize),
@@ -146,7 +146,7 @@ fn linear_sum<T: Real, S: Simt>(
 ///
 /// What lanes compute from beyond the last area, or from the next integral, never reaches the first lane: Delta^r V_0 depends on V_0 .. V_r only.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn sum_differences<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
     t: &S,
     fixed: &Fixed<'_, T, I>,

@@ -368,7 +368,7 @@ kernel! {
 
 /// Limb number `limb` of the integer that the characters from `from` to below `to` spell; `None` where they spell none, as far as this limb sees.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn limb_of_text<S: Simt>(
     t: &S,
     text: In<'_, u8>,
@@ -526,7 +526,7 @@ fn multiply(columns: &mut [i64; SHORT_COLUMNS], a: [i32; 6], b: [i32; 6]) {
 
 /// Sum over the lanes of a warp, modulo 2^64.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn warp_sum<S: Simt>(t: &S, value: u64) -> u64 {
     let mut value = value;
     let mut mask = WARP / 2;

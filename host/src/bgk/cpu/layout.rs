@@ -1,7 +1,7 @@
 //! What does not change during a run: the nodes, how far they travel, and how they are cut into chunks.
 
 use rarefy_kernels::Real;
-use rarefy_kernels::bgk_flow::{PASS_SUMS_BGK, PASS_SUMS_SHAKHOV};
+use rarefy_kernels::bgk::layout::{PASS_SUMS_BGK, PASS_SUMS_SHAKHOV};
 
 use super::super::engine::{Node, StepPlan, nodes};
 use super::super::equilibrium::sums_of;

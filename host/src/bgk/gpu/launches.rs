@@ -1,9 +1,9 @@
 //! Which kernel a pass is.
 
 use rarefy_kernels::Real;
-use rarefy_kernels::bgk_flow::FlowShape;
-use rarefy_kernels::bgk_line::{self, LINE_THREADS};
-use rarefy_kernels::bgk_march::{self, March};
+use rarefy_kernels::bgk::layout::FlowShape;
+use rarefy_kernels::bgk::sweep_1d::{self, LINE_THREADS};
+use rarefy_kernels::bgk::sweep_2d::{self, March};
 
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
@@ -50,7 +50,7 @@ pub(super) fn pass<M: Machine, T: Real>(
             ($kernel:ident) => {
                 Ok(machine.launch(
                     grid,
-                    bgk_march::$kernel {
+                    sweep_2d::$kernel {
                         f,
                         tables,
                         axes,
@@ -91,9 +91,9 @@ pub(super) fn pass<M: Machine, T: Real>(
         };
     }
     match kind {
-        [false, false] => launch!(LINE_THREADS, bgk_line::line_pass_upwind),
-        [true, false] => launch!(LINE_THREADS, bgk_line::line_pass_van_leer),
-        [false, true] => launch!(LINE_THREADS, bgk_line::line_pass_upwind_shakhov),
-        [true, true] => launch!(LINE_THREADS, bgk_line::line_pass_van_leer_shakhov),
+        [false, false] => launch!(LINE_THREADS, sweep_1d::line_pass_upwind),
+        [true, false] => launch!(LINE_THREADS, sweep_1d::line_pass_van_leer),
+        [false, true] => launch!(LINE_THREADS, sweep_1d::line_pass_upwind_shakhov),
+        [true, true] => launch!(LINE_THREADS, sweep_1d::line_pass_van_leer_shakhov),
     }
 }

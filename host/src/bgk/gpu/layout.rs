@@ -1,6 +1,6 @@
 //! The order of populations in the memory of a machine.
 
-use rarefy_kernels::bgk_flow::FlowShape;
+use rarefy_kernels::bgk::layout::FlowShape;
 use rarefy_kernels::{Real, WARP};
 
 /// Populations `[jx][jy][m][place]` in the order in which the kernels have them: `[jx][jy][place / 32][m][place % 32]`, and zeros for ghosts.

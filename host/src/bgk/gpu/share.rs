@@ -1,9 +1,9 @@
 //! How the blocks of a pass share its work: tiles of cells, and the nodes of each v_x.
 
 use rarefy_kernels::Real;
-use rarefy_kernels::bgk_flow::FlowShape;
-use rarefy_kernels::bgk_line::{LINE_THREADS, line_groups, line_tiles};
-use rarefy_kernels::bgk_march::{MARCH_THREADS, March, plane_width};
+use rarefy_kernels::bgk::layout::FlowShape;
+use rarefy_kernels::bgk::sweep_1d::{LINE_THREADS, line_groups, line_tiles};
+use rarefy_kernels::bgk::sweep_2d::{MARCH_THREADS, March, plane_width};
 
 use super::super::engine::StepPlan;
 use super::super::shift::Courant;

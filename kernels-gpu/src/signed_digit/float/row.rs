@@ -30,7 +30,7 @@ pub(super) struct Row<'a, const THREADS: u32> {
 impl<const THREADS: u32> Row<'_, THREADS> {
     /// Sets the digits to 0.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn clear<S: Simt>(self, t: &S, layout: &Layout) {
         let mut k = 0;
         while k < layout.digits {
@@ -41,7 +41,7 @@ impl<const THREADS: u32> Row<'_, THREADS> {
 
     /// Adds to digit `k` and to those above it.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn add<const N: usize, S: Simt>(self, t: &S, k: u32, terms: [i64; N]) {
         let at = k * THREADS + self.column;
         // All loads before the first store, as the compiler cannot know that the digits differ.
@@ -60,7 +60,7 @@ impl<const THREADS: u32> Row<'_, THREADS> {
 
     /// Carries, so that |d| <= 2^(B-1) for all digits but the last, which takes what is left.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn carry<S: Simt>(self, t: &S, layout: &Layout) {
         let unused = 64 - layout.digit_bits;
         let mut carry = 0_i64;
@@ -83,7 +83,7 @@ impl<const THREADS: u32> Row<'_, THREADS> {
     /// Thread c adds up digit c over all columns, beginning with its own, so that the lanes of a warp are in different banks. Up to 2^31 threads
     /// fit in 64 bits. All threads of the block must call this.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn add_up<S: Simt>(self, t: &S, layout: &Layout, result: InOut<'_, u64>) {
         self.carry(t, layout);
         t.sync_threads();
@@ -155,7 +155,7 @@ impl Notes {
 
     /// Counts in the words behind the digits of the result. All lanes of a warp must call this.
     #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(super) fn count<S: Simt>(self, t: &S, layout: &Layout, result: InOut<'_, u64>) {
         let at = |kind: u32| (layout.digits + kind) as usize;
         // One count a warp: this one happens nearly everywhere.

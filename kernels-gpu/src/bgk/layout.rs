@@ -1,6 +1,5 @@
-//! Layouts, and what the passes share.
+//! Layouts of populations and tables in memory, shared by all kernels of the solution in time.
 
-use crate::bgk::exponential::exponential;
 use crate::math::{Real, quotient};
 use crate::memory::In;
 use crate::simt::{Simt, WARP};
@@ -93,12 +92,14 @@ pub const FACE_WIDTH: u32 = 4;
 
 /// Sums that a cell needs: BGK's n, n u_x, n u_y and the sum of |v|^2 f, then Shakhov's sums of v |v|^2 f and of v_x^2, v_y^2 and v_x v_y times f.
 pub const SUMS_BGK: u32 = 4;
+
 /// See [`SUMS_BGK`].
 pub const SUMS_SHAKHOV: u32 = 9;
 
 /// Sums that the nodes of a chunk, which share v_x, leave in a cell: of f, v_y f and the energy that is not v_x's; for Shakhov also of v_y times that
 /// energy, and of v_y^2 f.
 pub const PASS_SUMS_BGK: u32 = 3;
+
 /// See [`PASS_SUMS_BGK`].
 pub const PASS_SUMS_SHAKHOV: u32 = 5;
 
@@ -229,165 +230,9 @@ impl FlowShape {
     }
 }
 
-/// Where the population lies that a place along x takes from.
-#[derive(Clone, Copy)]
-pub(crate) struct Source {
-    /// The cell along the direction.
-    pub(crate) cell: u32,
-    /// Whether the node is the mirrored one.
-    pub(crate) mirrored: bool,
-    /// Whether it comes from the table's columns of the low (1) or high (2) face; then `cell` is only some cell, or the mirrored one of which the
-    /// columns keep a part.
-    pub(crate) face: u32,
-}
-
-/// Finds the source at the place `p`, which may lie beyond the ends, for molecules that go forward or backward.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) fn source(p: i32, n: u32, low: u32, high: u32, forward: bool) -> Source {
-    let last = n as i32 - 1;
-    let clamp = |p: i32| {
-        let p = if p < 0 { 0 } else { p };
-        (if p > last { last } else { p }) as u32
-    };
-    let plain = |p: i32| Source {
-        cell: clamp(p),
-        mirrored: false,
-        face: 0,
-    };
-    // Of molecules that leave, only a plane of symmetry mirrors those beyond it.
-    let mirrors = |kind: u32, enters: bool| kind == face::MIRROR || (kind == face::MIXED && enters);
-    if p < 0 {
-        if mirrors(low, forward) {
-            Source {
-                cell: clamp(-1 - p),
-                mirrored: true,
-                face: if low == face::MIXED { 1 } else { 0 },
-            }
-        } else if low == face::PERIODIC {
-            plain(p + n as i32)
-        } else if forward {
-            Source {
-                cell: 0,
-                mirrored: false,
-                face: 1,
-            }
-        } else {
-            plain(0)
-        }
-    } else if p > last {
-        if mirrors(high, !forward) {
-            Source {
-                cell: clamp(2 * last + 1 - p),
-                mirrored: true,
-                face: if high == face::MIXED { 2 } else { 0 },
-            }
-        } else if high == face::PERIODIC {
-            plain(p - n as i32)
-        } else if forward {
-            plain(last)
-        } else {
-            Source {
-                cell: last as u32,
-                mirrored: false,
-                face: 2,
-            }
-        }
-    } else {
-        plain(p)
-    }
-}
-
-/// Half of van Leer's slope: `A B / (A + B)`, 0 at an extremum.
-///
-/// Of a cell with the population f, a fraction a passes on whose mean is `g = f + (1 - a) A B / (A + B)`; so a step leaves `f + a (g' - g)`, with g' of the
-/// cell before.
-#[inline(always)]
-pub(crate) fn limited<T: Real>(before: T, after: T) -> T {
-    let product = before * after;
-    let slope = product * (before + after).hardware_reciprocal();
-    if product > T::ZERO { slope } else { T::ZERO }
-}
-
-/// 2^x: one instruction in `f32`.
-#[inline(always)]
-pub(crate) fn power_of_two<T: Real>(x: T) -> T {
-    if T::EPSILON.to_f64() > 1e-10 {
-        x.hardware_exp2()
-    } else {
-        exponential(x * T::from_f64(core::f64::consts::LN_2))
-    }
-}
-
-/// Lanes at either end of a warp that only lend their values where nodes go both ways.
-#[inline(always)]
-const fn lent(sloped: bool) -> u32 {
-    if sloped { 2 } else { 1 }
-}
-
-/// Cells that a warp of one cell a lane gives out.
-#[inline(always)]
-pub const fn cells_both_ways(sloped: bool) -> u32 {
-    WARP - 2 * lent(sloped)
-}
-
-/// Lanes of a warp along x: who is upstream, who gives out a cell.
-#[derive(Clone, Copy)]
-pub(crate) struct Lanes {
-    pub(crate) upstream: u32,
-    pub(crate) downstream: u32,
-    /// The cell of this lane, perhaps beyond the ends.
-    pub(crate) cell: i32,
-    /// Whether the lane gives it out.
-    pub(crate) gives: bool,
-}
-
-impl Lanes {
-    /// Lanes of a tile whose nodes go both ways.
-    #[inline(always)]
-    pub(crate) fn both_ways<S: Simt>(
-        t: &S,
-        tile: u32,
-        nx: u32,
-        forward: bool,
-        sloped: bool,
-    ) -> Self {
-        let lane = t.lane();
-        let (first, out) = (lent(sloped), cells_both_ways(sloped));
-        let cell = (tile * out + lane) as i32 - first as i32;
-        let (below, above) = (lane.wrapping_sub(1) % WARP, (lane + 1) % WARP);
-        Self {
-            upstream: if forward { below } else { above },
-            downstream: if forward { above } else { below },
-            cell,
-            gives: lane >= first && lane < first + out && cell < nx as i32,
-        }
-    }
-
-    /// The streamed value of this lane's place: `post` are the relaxed populations of the lanes, `rest` is what is left of a cell, 0 for no slopes.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn shift<S: Simt, T: Real, const SLOPED: bool>(
-        self,
-        t: &S,
-        post: T,
-        fraction: T,
-        rest: T,
-    ) -> T {
-        let before = t.shuffle(post, self.upstream);
-        if SLOPED {
-            let difference = post - before;
-            let after = t.shuffle(difference, self.downstream);
-            let passes = rest.mul_add(limited(difference, after), post);
-            fraction.mul_add(t.shuffle(passes, self.upstream) - passes, post)
-        } else {
-            fraction.mul_add(before - post, post)
-        }
-    }
-}
-
 /// An entry of a table.
 #[inline(always)]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 pub(crate) fn entry<S: Simt, T: Real>(
     t: &S,
     tables: In<'_, T>,
@@ -396,58 +241,6 @@ pub(crate) fn entry<S: Simt, T: Real>(
     column: u32,
 ) -> T {
     tables.get(t, (row * shape.columns() + column) as usize)
-}
-
-/// Shakhov's polynomial at a column for one v_x, as a function of v_y: `alpha + beta s` with s for the unresolved part of |c|^2.
-#[derive(Clone, Copy)]
-pub(crate) struct Heat<T> {
-    constant: T,
-    linear: T,
-    square: T,
-    cubic: T,
-    x2: T,
-    uy: T,
-}
-
-impl<T: Real> Heat<T> {
-    #[inline(always)]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn new<S: Simt>(
-        t: &S,
-        tables: In<'_, T>,
-        shape: &FlowShape,
-        column: u32,
-        vx: T,
-    ) -> Self {
-        Self::of(|row| entry(t, tables, shape, row, column), vx)
-    }
-
-    /// The same from any rows of one column.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn of(rows: impl Fn(u32) -> T, vx: T) -> Self {
-        let at = |k: u32| rows(row::HEAT + k);
-        let cx = vx - at(6);
-        Self {
-            constant: at(1).mul_add(cx, at(0)),
-            linear: at(2),
-            square: at(4).mul_add(cx, at(3)),
-            cubic: at(5),
-            x2: cx * cx,
-            uy: at(7),
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn at(&self, vy: T) -> (T, T) {
-        let cy = vy - self.uy;
-        let beta = self.cubic.mul_add(cy, self.square);
-        let resolved = cy.mul_add(cy, self.x2);
-        (
-            beta.mul_add(resolved, self.linear.mul_add(cy, self.constant)),
-            beta,
-        )
-    }
 }
 
 /// `index / count` and the remainder.

@@ -1,15 +1,19 @@
-//! Kernels of the BGK and Shakhov models in one dimension of space: the pass that relaxes, streams and sums all populations.
+//! The pass of the BGK and Shakhov models in one dimension of space: it relaxes, streams and sums all populations.
 //!
-//! Its tables come from [`bgk_flow`](crate::bgk_flow), where the whole is explained.
+//! Its tables come from [`equilibrium()`](super::equilibrium::equilibrium()); [`bgk`](super) explains the whole.
 
-use crate::bgk_flow::block;
-use crate::bgk_flow::layout::{FlowShape, Heat, PASS_SUMS_SHAKHOV, axis, ceiling, row, split};
-use crate::bgk_flow::span::{Span, span_tiles};
-use crate::bgk_flow::walls::relaxed;
+mod span;
+
+use super::boundary::relaxed;
+use super::equilibrium::Heat;
+use super::layout::{FlowShape, PASS_SUMS_SHAKHOV, axis, ceiling, row, split};
+use super::sweep::block;
 use crate::kernel;
 use crate::math::Real;
 use crate::memory::{In, Out, Shared};
 use crate::simt::{Simt, WARP};
+use span::Span;
+pub use span::{SPAN_LIMIT, span_cells, span_tiles};
 
 /// Threads of a block of the passes over a line.
 pub const LINE_THREADS: u32 = 256;
@@ -116,7 +120,7 @@ struct Pass<'a, S, T: Real> {
 impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
     /// Whether this v_x flies towards larger x.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn forward(&self, jx: u32) -> bool {
         let velocity = self.shape.axis_x(jx) + axis::VELOCITY;
         self.axes.get(self.t, velocity as usize) > T::ZERO
@@ -135,7 +139,7 @@ impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
     /// Puts the relaxed populations of mirrored nodes where cells take from a wall that mirrors a part, into K values of each cell: `of(k)` is the
     /// row of cells, the number of v_y and the innermost node of the k-th.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn take_images<const W: usize, const K: usize>(
         &self,
         span: &Span<W>,
@@ -174,7 +178,7 @@ impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
 
     /// Adds what the warps keep at `own(warp)`, in the order of the warps.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn sum_of_warps<const W: usize>(&self, own: impl Fn(u32) -> u32) -> [T; W] {
         let mut sum = self.scratch.get_run::<W, _>(self.t, own(0));
         let mut warp = 1;
@@ -190,7 +194,7 @@ impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
         sum
     }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     pub(crate) fn line<const SLOPED: bool, const SHAKHOV: bool>(&self) {
         let Self { shape, .. } = *self;
         let tiles = line_tiles(shape.nx, size_of::<T>(), SLOPED);
@@ -217,7 +221,7 @@ impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn directed<const SLOPED: bool, const SHAKHOV: bool, const FORWARD: bool, const W: usize>(
         &self,
         chunk: u32,
@@ -269,7 +273,7 @@ impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
 
     /// Adds the sums of the warps, which have the same cells, in the order of the warps.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn sum_line<const W: usize>(&self, walk: &Walk<'_, 'a, S, T, W>, chunk: u32) {
         let Self {
             t, shape, scratch, ..
@@ -314,7 +318,7 @@ struct Walk<'p, 'a, S, T: Real, const W: usize> {
 
 impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn new<const SLOPED: bool, const SHAKHOV: bool, const FORWARD: bool>(
         pass: &'p Pass<'a, S, T>,
         tile: u32,
@@ -391,7 +395,7 @@ impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
 
     /// Rows of tables at the cells that these take from.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn table<const K: usize>(&self, tables: In<'_, T>, row: impl Fn(usize) -> u32) -> [[T; W]; K] {
         let Pass { t, shape, .. } = *self.pass;
         let span = &self.span;
@@ -405,7 +409,7 @@ impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
 
     /// The populations of the four nodes from m on; beyond the last, some others.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn load(&self, jy: u32, m: u32) -> [[T; W]; LINE_NODES as usize] {
         let Pass { t, f, shape, .. } = *self.pass;
         let span = &self.span;
@@ -430,7 +434,7 @@ impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
 
     /// Announces the populations of the four nodes from m on.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn announce(&self, jy: u32, m: u32) {
         let Pass { t, f, shape, .. } = *self.pass;
         let mut k = 0;
@@ -444,7 +448,7 @@ impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
 
     /// Relaxes, shifts, writes and sums the populations of `M` nodes of one v_y.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn group<const SLOPED: bool, const SHAKHOV: bool, const FORWARD: bool, const M: usize>(
         &mut self,
         jy: u32,

@@ -1,6 +1,7 @@
-//! Spans: the neighbouring cells that a lane of a pass owns, and the shift along x by them.
+//! Spans: the neighbouring cells that a lane of the pass owns, and the shift along x by them.
 
-use super::layout::{FACE_WIDTH, FlowShape, ceiling, face, limited, source, split};
+use super::super::layout::{FACE_WIDTH, FlowShape, face};
+use super::super::sweep::{shift, source};
 use crate::math::Real;
 use crate::memory::In;
 use crate::simt::{Simt, WARP};
@@ -20,38 +21,21 @@ pub const fn span_tiles(nx: u32, width: u32, sloped: bool) -> u32 {
 
 /// Bits of a code of [`Span::from`]: the cell, then the face that a place lies beyond (1 low, 2 high), then whether it is mirrored.
 const CELL_BITS: u32 = 29;
+
 /// Cells along x that a span can tell apart.
 pub const SPAN_LIMIT: u32 = 1 << CELL_BITS;
 
-/// Warps that take up strips of rows laid end to end: one lane of each only lends its cells (with slopes two), and so does a span of cells beyond the end of
-/// each row where molecules come in (with slopes at either end; two where molecules come in if spans are single cells).
-#[inline(always)]
-pub(crate) const fn folded_tiles(nx: u32, strips: u32, width: u32, sloped: bool) -> u32 {
-    let lent = lent(sloped, width);
-    (strips * (nx.div_ceil(width) + lent) - lent).div_ceil(WARP - lent)
-}
-
-/// Spans of a warp, and of a row of cells, that only lend their cells.
-#[inline(always)]
-const fn lent(sloped: bool, width: u32) -> u32 {
-    match (sloped, width) {
-        (false, _) => 1,
-        (true, 1) => 3,
-        (true, _) => 2,
-    }
-}
-
 /// `W` neighbouring cells of a row, and the cells that molecules come from which travel some whole cells.
 #[derive(Clone, Copy)]
-pub(crate) struct Span<const W: usize> {
+pub(super) struct Span<const W: usize> {
     upstream: u32,
     downstream: u32,
     /// The first of the cells, perhaps beyond the ends of the row.
-    pub(crate) cell: i32,
+    pub(super) cell: i32,
     /// Whether the lane gives its cells out; the last may lie in the padding of the row.
-    pub(crate) gives: bool,
+    pub(super) gives: bool,
     /// Whether one aligned access reads the populations or the entries of a table that these take.
-    pub(crate) straight: bool,
+    pub(super) straight: bool,
     /// Where the populations that this access reads begin in their row.
     first: u32,
     /// The first column of the tables that it reads in row 0, and the distance of rows.
@@ -64,7 +48,7 @@ pub(crate) struct Span<const W: usize> {
 impl<const W: usize> Span<W> {
     /// The span of this lane in a tile of one row.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    pub(crate) fn new<S: Simt>(
+    pub(super) fn new<S: Simt>(
         t: &S,
         tile: u32,
         shape: &FlowShape,
@@ -134,34 +118,34 @@ impl<const W: usize> Span<W> {
 
     /// The first of the cells, for a lane that gives them out; some cell for another.
     #[inline(always)]
-    pub(crate) fn gives_to(&self) -> u32 {
+    pub(super) fn gives_to(&self) -> u32 {
         if self.gives { self.cell as u32 } else { 0 }
     }
     /// Where the populations of a [straight](Self::straight) access begin in their row.
     #[inline(always)]
-    pub(crate) fn first(&self) -> u32 {
+    pub(super) fn first(&self) -> u32 {
         self.first
     }
     /// The first column of the tables of a straight access for row iy.
     #[inline(always)]
-    pub(crate) fn first_column(&self, iy: u32) -> u32 {
+    pub(super) fn first_column(&self, iy: u32) -> u32 {
         let [first, distance] = self.columns;
         first + iy * distance
     }
     /// Whether the k-th cell takes from a wall that mirrors a part.
     #[inline(always)]
-    pub(crate) fn mixed(&self, k: usize) -> bool {
+    pub(super) fn mixed(&self, k: usize) -> bool {
         self.from[k] >> CELL_BITS > 4
     }
     /// Whether any does.
     #[inline(always)]
-    pub(crate) fn any_mixed(&self) -> bool {
+    pub(super) fn any_mixed(&self) -> bool {
         // Those beyond a face are the first or the last.
         self.mixed(0) || self.mixed(W - 1)
     }
     /// The cells that take from such a wall: `copies` bits for each.
     #[inline(always)]
-    pub(crate) fn images(&self, copies: u32) -> u32 {
+    pub(super) fn images(&self, copies: u32) -> u32 {
         let (mut all, mut w) = (0, 0);
         while w < W {
             if self.mixed(w) {
@@ -173,7 +157,7 @@ impl<const W: usize> Span<W> {
     }
     /// The cell whose image the w-th of them takes.
     #[inline(always)]
-    pub(crate) fn image(&self, w: u32) -> u32 {
+    pub(super) fn image(&self, w: u32) -> u32 {
         let (mut cell, mut k) = (0, 0);
         while k < W {
             if k as u32 == w {
@@ -185,17 +169,17 @@ impl<const W: usize> Span<W> {
     }
     /// The cell that the k-th one takes from; some cell, where it takes from beyond a face.
     #[inline(always)]
-    pub(crate) fn source(&self, k: usize) -> u32 {
+    pub(super) fn source(&self, k: usize) -> u32 {
         self.from[k] % SPAN_LIMIT
     }
     /// The face that it takes from beyond: 1 low, 2 high, 0 none.
     #[inline(always)]
-    pub(crate) fn face(&self, k: usize) -> u32 {
+    pub(super) fn face(&self, k: usize) -> u32 {
         (self.from[k] >> CELL_BITS) & 3
     }
     /// The node of v_x whose populations it takes.
     #[inline(always)]
-    pub(crate) fn node(&self, k: usize, jx: u32, shape: &FlowShape) -> u32 {
+    pub(super) fn node(&self, k: usize, jx: u32, shape: &FlowShape) -> u32 {
         if self.from[k] >> 31 != 0 {
             shape.count_x - 1 - jx
         } else {
@@ -204,7 +188,7 @@ impl<const W: usize> Span<W> {
     }
     /// The node of v_x whose factors in the tables belong to its [`column`](Self::column).
     #[inline(always)]
-    pub(crate) fn table_node(&self, k: usize, jx: u32, shape: &FlowShape) -> u32 {
+    pub(super) fn table_node(&self, k: usize, jx: u32, shape: &FlowShape) -> u32 {
         if self.face(k) != 0 {
             jx
         } else {
@@ -213,7 +197,7 @@ impl<const W: usize> Span<W> {
     }
     /// Column of the tables of what the k-th cell of row iy takes from.
     #[inline(always)]
-    pub(crate) fn column(&self, k: usize, iy: u32, shape: &FlowShape) -> u32 {
+    pub(super) fn column(&self, k: usize, iy: u32, shape: &FlowShape) -> u32 {
         let face = self.face(k);
         if face == 0 {
             iy * shape.pitch + self.source(k)
@@ -225,8 +209,8 @@ impl<const W: usize> Span<W> {
 
     /// Reads K times what the cells take from: the k-th time in one access from `straight(k)` on, or the w-th cell from `at(k, w)`.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn take<S: Simt, T: Real, const K: usize>(
+    #[track_caller]
+    pub(super) fn take<S: Simt, T: Real, const K: usize>(
         &self,
         t: &S,
         memory: In<'_, T>,
@@ -238,8 +222,8 @@ impl<const W: usize> Span<W> {
 
     /// The same of memory that no other warp of the block reads.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn take_once<S: Simt, T: Real, const K: usize>(
+    #[track_caller]
+    pub(super) fn take_once<S: Simt, T: Real, const K: usize>(
         &self,
         t: &S,
         memory: In<'_, T>,
@@ -250,7 +234,7 @@ impl<const W: usize> Span<W> {
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn take_by<S: Simt, T: Real, const K: usize>(
         &self,
         t: &S,
@@ -282,8 +266,8 @@ impl<const W: usize> Span<W> {
 
     /// The streamed values of the cells: `post` are the relaxed populations, `fraction` is what is left of the shift, `rest` its complement. Where the direction is known when compiled, `DIRECTION` is 1 or -1, else 0.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-    pub(crate) fn shift<S: Simt, T: Real, const SLOPED: bool, const DIRECTION: i32>(
+    #[track_caller]
+    pub(super) fn shift<S: Simt, T: Real, const SLOPED: bool, const DIRECTION: i32>(
         &self,
         t: &S,
         post: [T; W],
@@ -308,118 +292,4 @@ impl<const W: usize> Span<W> {
             mixed,
         )
     }
-}
-
-/// The first of the `W` cells of this lane in a tile of strips of `nx` cells laid end to end, whether the lane gives them out, and the strip.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(crate) fn folded_cell<S: Simt, const W: usize>(
-    t: &S,
-    tile: u32,
-    strips: u32,
-    nx: u32,
-    forward: bool,
-    sloped: bool,
-) -> (i32, bool, u32) {
-    let (lane, lent) = (t.lane(), lent(sloped, W as u32));
-    let spans = ceiling(nx, W as u32);
-    let lead = match (sloped, forward) {
-        (false, false) => 0,
-        (true, true) if W == 1 => 2,
-        _ => 1,
-    };
-    let (strip, place) = split(tile * (WARP - lent) + lane, spans + lent);
-    let gives = lane >= lead
-        && lane < lead + WARP - lent
-        && place >= lead
-        && place < lead + spans
-        && strip < strips;
-    let strip = if strip < strips { strip } else { strips - 1 };
-    ((place as i32 - lead as i32) * W as i32, gives, strip)
-}
-
-/// [`Span::shift`] of cells whose lanes upstream and downstream are `lanes`, which have no slope where `flat`, and of which those that are `mixed` take from
-/// a wall that mirrors a part.
-#[cfg_attr(target_arch = "nvptx64", inline(always))]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
-pub(crate) fn shift<S: Simt, T: Real, const W: usize, const SLOPED: bool, const DIRECTION: i32>(
-    t: &S,
-    post: [T; W],
-    [fraction, rest]: [T; 2],
-    forward: bool,
-    lanes: [u32; 2],
-    flat: bool,
-    mixed: impl Fn(usize) -> bool,
-) -> [T; W] {
-    let upstream = |value: T| match DIRECTION {
-        0 => t.shuffle(value, lanes[0]),
-        1 => t.shuffle_up(value, 1),
-        _ => t.shuffle_down(value, 1),
-    };
-    let downstream = |value: T| match DIRECTION {
-        0 => t.shuffle(value, lanes[1]),
-        1 => t.shuffle_down(value, 1),
-        _ => t.shuffle_up(value, 1),
-    };
-    // In the order in which molecules meet the cells.
-    let turned = |values: [T; W]| {
-        let mut turned = values;
-        let mut k = 0;
-        while k < W {
-            turned[k] = if forward {
-                values[k]
-            } else {
-                values[W - 1 - k]
-            };
-            k += 1;
-        }
-        turned
-    };
-    let post = turned(post);
-    let mut out = [T::ZERO; W];
-    let mut before = upstream(post[W - 1]);
-    if SLOPED {
-        let mut difference = [T::ZERO; W];
-        let mut k = 0;
-        while k < W {
-            difference[k] = post[k] - before;
-            before = post[k];
-            k += 1;
-        }
-        let first = if flat { T::ZERO } else { difference[0] };
-        let beyond = downstream(first);
-        let mut passes = [T::ZERO; W];
-        let mut k = 0;
-        while k < W {
-            let after = if k + 1 < W { difference[k + 1] } else { beyond };
-            passes[k] = rest.mul_add(limited(difference[k], after), post[k]);
-            k += 1;
-        }
-        // Those beyond a face are the first or the last.
-        if mixed(0) || mixed(W - 1) {
-            // Cells beyond a wall have no slopes.
-            let mut k = 0;
-            while k < W {
-                let (here, opposite) = (mixed(k), mixed(W - 1 - k));
-                if if forward { here } else { opposite } {
-                    passes[k] = post[k];
-                }
-                k += 1;
-            }
-        }
-        let mut enters = upstream(passes[W - 1]);
-        let mut k = 0;
-        while k < W {
-            out[k] = fraction.mul_add(enters - passes[k], post[k]);
-            enters = passes[k];
-            k += 1;
-        }
-    } else {
-        let mut k = 0;
-        while k < W {
-            out[k] = fraction.mul_add(before - post[k], post[k]);
-            before = post[k];
-            k += 1;
-        }
-    }
-    turned(out)
 }

@@ -1,63 +1,16 @@
-//! Kernels of the BGK model on a line as A. Frezzotti, G. P. Ghiroldi and L. Gibelli arranged them (2009, arXiv:0903.4044): streaming and collision apart.
-//!
-//! They are what the fused pass of [`bgk_line`](crate::bgk_line) is measured against. The step is the same, of first order and with Maxwellians sampled as
-//! in the continuum; each of the two kernels reads and writes the populations once.
+//! Moments and exact relaxation (algorithm 2).
 
-use crate::bgk::exponential::exponential;
-use crate::bgk_flow::layout::{FlowShape, axis, ceiling, power_of_two, split};
-use crate::bgk_line::line_width;
+use super::super::exponential::{exponential, power_of_two};
+use super::super::layout::{FlowShape, axis, ceiling, split};
+use super::super::sweep_1d::line_width;
+use super::{Order, PAIR_LEN};
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::memory::{In, InOut, Out, Shared};
 use crate::simt::{Simt, WARP};
 
-/// Threads of a block of [`stream_line()`].
-pub const STREAM_THREADS: u32 = 256;
-/// Populations of a tile that one of them moves.
-const STREAM_CELLS: u32 = 4;
-/// Most nodes that a block of it takes along.
-const STREAM_NODES: u32 = 4;
-/// Words before the cells of each node in shared memory: room for the one before the first, and so many that nodes lie in banks of their own.
-const STREAM_BEFORE: u32 = 8;
-/// Words of a tile in shared memory.
-const STREAM_TILE: u32 = STREAM_CELLS * STREAM_THREADS + STREAM_NODES * STREAM_BEFORE;
-
 /// Nodes of the innermost axis that a thread takes at once.
 const COLLIDE_NODES: usize = 4;
-
-/// Entries of a pair (v_x, v_y): the velocities, the weight and nothing.
-pub const PAIR_LEN: u32 = 4;
-
-/// The order of populations in memory, `[jx][jy][ix / cells][m][ix % cells]`: what a block of the collision reads of a pair (v_x, v_y) lies together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Order {
-    /// Cells of such a block: a power of two, which divides the distance of rows.
-    pub cells: u32,
-}
-
-impl Order {
-    /// Where the population of a node lies in a cell; of a cell beyond the ends of the row where it would.
-    #[inline(always)]
-    pub const fn place(&self, shape: &FlowShape, [pair, m]: [u32; 2], ix: u32) -> u32 {
-        let within = ix & (self.cells - 1);
-        let first = (pair * shape.pitch).wrapping_add(ix).wrapping_sub(within);
-        first
-            .wrapping_mul(shape.count_m)
-            .wrapping_add(m * self.cells + within)
-    }
-    /// The next number of whole blocks' cells.
-    #[inline(always)]
-    pub const fn whole(&self, nx: u32) -> u32 {
-        (nx + self.cells - 1) & !(self.cells - 1)
-    }
-    /// Nodes of a block of [`stream_line()`], a power of two: where it can, it takes so many along that it reads and writes lines of 128 bytes.
-    #[inline(always)]
-    pub const fn together(&self, bytes: usize) -> u32 {
-        let nodes = quotient(128, self.cells * bytes as u32);
-        if nodes > 1 { nodes } else { 1 }
-    }
-}
 
 /// Groups of nodes of the innermost axis that the threads of a collision take up: `[group, group + groups, group + 2 groups, ...]`, so that
 /// neighbouring threads have neighbouring nodes.
@@ -69,113 +22,10 @@ pub const fn inner_groups(shape: &FlowShape) -> u32 {
 /// What relaxation needs of a cell: e^(-nu dt), the Maxwellian's amplitude, its steepness, mean velocity and temperature.
 const CELL_LEN: u32 = 5;
 
-/// A cell of a row, perhaps beyond its ends, and where its population lies.
-#[derive(Clone, Copy)]
-struct Spot {
-    ix: i32,
-    at: u32,
-}
-
-kernel! {
-    /// Streams the populations of a few nodes in place (algorithm 1).
-    ///
-    /// **Block**: as many neighbouring nodes of the innermost axis as fill lines of memory, which all travel as far. It walks over their rows tile by tile from
-    /// the downstream end: each thread loads the populations `k` cells upstream of its own four, the tile lies in shared memory with one cell more, and after a barrier is
-    /// written back. `incoming[side][node]` comes in at the ends. In the paper a block has one node and a thread one cell; four keep four times the bytes under way, and
-    /// the next tile is under way meanwhile.
-    /// **Cost**: 8 bytes a population in `f32`, a barrier a tile.
-    /// **No race**: a tile is written after a barrier that follows its loads, and no later tile, farther upstream, reads it. Tiles take turns in two places of
-    /// shared memory, so that a barrier stands between the readers of one and the writers of the next there.
-    pub fn stream_line<T: Real>(t, incoming: In<T>, axes: In<T>, f: InOut<T>; shape: FlowShape, order: Order) for f32, f64
-    shared { tiles: [T; 2 * STREAM_TILE] } {
-        let together = order.together(size_of::<T>());
-        let (pair, group) = split(t.block_idx(), ceiling(shape.count_m, together));
-        let (jx, _) = split(pair, shape.count_y);
-        let of = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
-        let forward = of(axis::VELOCITY) > T::ZERO;
-        let whole = of(axis::WHOLE).to_f64() as i32;
-        let fraction = of(axis::FRACTION);
-        // Threads in the order of memory: neighbouring cells, then the nodes, then the next cells.
-        let (rest, within) = split(t.thread_idx(), order.cells);
-        let (run, own_node) = split(rest, together);
-        let own_cell = (run * order.cells + within) as i32;
-        let m = group * together + own_node;
-        // A node too many has no cells.
-        let (m, cells) = if m < shape.count_m { (m, shape.nx) } else { (0, 0) };
-        let side = if forward { 0 } else { shape.count_x * shape.count_y * shape.count_m };
-        let enters = incoming.get(t, (side + pair * shape.count_m + m) as usize);
-        let each = quotient(STREAM_THREADS, together);
-        // Places are counted from the end where molecules come in, at which lines of memory begin.
-        let far = (order.whole(shape.nx) - 1) as i32;
-        let spot = |place: i32| {
-            let ix = if forward { place } else { far - place };
-            Spot { ix, at: order.place(&shape, [pair, m], ix as u32) }
-        };
-        // Places that are whole blocks' cells apart lie evenly in memory.
-        let (on, apart) = if forward { (1, shape.count_m as i32) } else { (-1, -(shape.count_m as i32)) };
-        let later = |spot: Spot, places: i32| Spot {
-            ix: spot.ix + on * places,
-            at: spot.at.wrapping_add((apart * places) as u32),
-        };
-        let load = |spot: Spot| {
-            let mut value = enters;
-            if (spot.ix as u32) < cells {
-                value = f.get(t, spot.at as usize);
-            }
-            value
-        };
-        let (here, source) = (spot(own_cell), spot(own_cell - whole));
-        let load_tile = |first: i32| {
-            let mut values = [T::ZERO; STREAM_CELLS as usize];
-            let mut c = 0;
-            while c < STREAM_CELLS {
-                values[c as usize] = load(later(source, first + (c * each) as i32));
-                c += 1;
-            }
-            let before = if own_cell == 0 { load(spot(first - whole - 1)) } else { T::ZERO };
-            (values, before)
-        };
-        let size = (STREAM_CELLS * each) as i32;
-        let own = own_node * (STREAM_CELLS * each + STREAM_BEFORE) + STREAM_BEFORE + own_cell as u32;
-        let mut first = quotient(far as u32, size as u32) as i32 * size;
-        let mut tile = 0;
-        let mut ahead = load_tile(first);
-        while first >= 0 {
-            // A thread asks another where the tile is: what follows from it is found anew each time and fills no registers meanwhile.
-            let begin = t.shuffle(first, 0);
-            let (values, before) = ahead;
-            let mut c = 0;
-            while c < STREAM_CELLS {
-                tiles.set(t, tile + own + c * each, values[c as usize]);
-                c += 1;
-            }
-            if own_cell == 0 {
-                tiles.set(t, tile + own - 1, before);
-            }
-            if first > 0 {
-                ahead = load_tile(begin - size);
-            }
-            t.sync_threads();
-            let mut c = 0;
-            while c < STREAM_CELLS {
-                let target = later(here, begin + (c * each) as i32);
-                if (target.ix as u32) < cells {
-                    let own = tile + own + c * each;
-                    let (value, before) = (tiles.get(t, own), tiles.get(t, own - 1));
-                    f.set(t, target.at as usize, fraction.mul_add(before - value, value));
-                }
-                c += 1;
-            }
-            tile = STREAM_TILE - tile;
-            first -= size;
-        }
-    }
-}
-
 /// Writes n, u_x and T of a cell, if there is one, and returns what relaxation needs of it: e^(-nu dt), the Maxwellian's amplitude, its steepness, mean
 /// velocity and temperature.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-#[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+#[track_caller]
 fn relaxation<S: Simt>(
     t: &S,
     [density, momentum, energy]: [f64; 3],
@@ -220,7 +70,7 @@ struct Equilibrium<T> {
 
 impl<T: Real> Equilibrium<T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn new(constant: impl Fn(u32) -> f64) -> Self {
         let constant = |k| T::from_f64(constant(k));
         Self {
@@ -254,8 +104,10 @@ impl<T: Real> Equilibrium<T> {
 
 /// Threads of a block of [`collide_line_at_once()`], of which a multiprocessor holds one.
 pub const AT_ONCE_THREADS: u32 = 512;
+
 /// Groups of nodes that one of them keeps in registers.
 pub const AT_ONCE_IN_REGISTERS: u32 = 4;
+
 const IN_REGISTERS: usize = AT_ONCE_IN_REGISTERS as usize;
 
 /// Groups of nodes of a cell: up to four of the innermost axis, of one pair (v_x, v_y).
@@ -381,7 +233,7 @@ impl Group {
 
 impl<S: Simt, T: Real> AtOnce<'_, S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn collide<const W: usize>(&self) {
         let Self { t, shape, .. } = *self;
         let Rule { lanes, staged, .. } = self.rule;
@@ -517,7 +369,7 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn load<const W: usize>(&self, group: Group, place: u32) -> GroupOf<T, W> {
         let mut values = [[T::ZERO; W]; COLLIDE_NODES];
         let mut k = 0;
@@ -537,7 +389,7 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
 
     /// Copies a group there while the thread goes on.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn copy<const W: usize>(&self, group: Group, place: u32, s: u32) {
         let mut k = 0;
         while k < COLLIDE_NODES {
@@ -549,7 +401,7 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn copied<const W: usize>(&self, s: u32) -> GroupOf<T, W> {
         let mut values = [[T::ZERO; W]; COLLIDE_NODES];
         let mut k = 0;
@@ -562,7 +414,7 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
 
     /// Adds the moments of a group of nodes.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn add<const W: usize>(&self, group: Group, values: &GroupOf<T, W>, sums: &mut [[f64; W]; 3]) {
         let Self { t, shape, .. } = *self;
         let (mut zeroth, mut second) = ([T::ZERO; W], [T::ZERO; W]);
@@ -596,7 +448,7 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
 
     /// Adds the sums of all threads and leaves in shared memory what relaxation needs of the cells of a tile.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn combine<const W: usize>(&self, tile: u32, sums: [[f64; W]; 3]) {
         let Self {
             t,
@@ -676,14 +528,14 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn equilibrium(&self, cell: u32) -> Equilibrium<T> {
         Equilibrium::new(|k| self.scratch.get(self.t, self.constant(cell, k)))
     }
 
     /// Relaxes a group of nodes and writes it.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[cfg_attr(not(target_arch = "nvptx64"), track_caller)]
+    #[track_caller]
     fn relax<const W: usize>(
         &self,
         group: Group,
@@ -717,35 +569,6 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
                 self.f.set_run(t, self.at(group, place, k), relaxed);
             }
             k += 1;
-        }
-    }
-}
-
-kernel! {
-    /// Copies, 64 bytes a thread: the limit of a pass that reads and writes each population once. The number of words is a multiple of four.
-    pub fn copy_populations(t, from: In<u32>, to: Out<u32>) {
-        let all = to.len() / 4;
-        let mut first = t.block_idx() as usize * 4 * t.block_dim() as usize + t.thread_idx() as usize;
-        let threads = t.block_dim() as usize;
-        if first + 3 * threads < all {
-            let at = |k: usize| 4 * (first + k * threads);
-            let a = from.get_whole::<4, _>(t, at(0));
-            let b = from.get_whole::<4, _>(t, at(1));
-            let c = from.get_whole::<4, _>(t, at(2));
-            let d = from.get_whole::<4, _>(t, at(3));
-            to.set_run(t, at(0), a);
-            to.set_run(t, at(1), b);
-            to.set_run(t, at(2), c);
-            to.set_run(t, at(3), d);
-        } else {
-            let mut k = 0;
-            while k < 4 {
-                if first < all {
-                    to.set_run(t, 4 * first, from.get_whole::<4, _>(t, 4 * first));
-                }
-                first += threads;
-                k += 1;
-            }
         }
     }
 }

@@ -1,0 +1,313 @@
+//! The left and right faces: molecules that leave through them, those that walls send back, and ghosts at the ends of rows.
+
+use super::super::layout::{FACE_WIDTH, FlowShape, PASS_SUMS_BGK, axis, face, row, split};
+use super::near::{InOutTables, Tables, outflow, relaxed};
+use super::{Faces, emission, leaving};
+use crate::kernel;
+use crate::math::Real;
+use crate::memory::{In, InOut, Out, Shared};
+use crate::simt::{Simt, WARP};
+
+/// Threads of a block of [`faces_along_x()`].
+pub const FACE_THREADS: u32 = 256;
+
+/// Threads of a block of [`faces_along_x_by_sums()`].
+pub const FACE_CELL_THREADS: u32 = 128;
+
+kernel! {
+    /// What leaves through the left and right faces; walls among them get their density.
+    ///
+    /// **Block**: one cell of one face; its threads share the nodes. Sums are f64, added in a fixed order. The loads, one word from each plane of a node,
+    /// are not coalesced: 32 bytes of traffic each, 1/nx of the pass's in `f32` times 8.
+    /// **No race**: a block alone writes the columns and the row of its cell.
+    pub fn faces_along_x<T: Real>(
+        t, f: In<T>, axes: In<T>, emissions: In<f64>, tables: InOut<T>, found: Out<f64>; shape: FlowShape, faces: Faces,
+    ) for f32, f64
+    shared { scratch: [f64; FACE_THREADS / WARP * 4] } {
+        near_columns(t, f, axes, emissions, tables, found, scratch, &shape, &faces);
+    }
+}
+
+kernel! {
+    /// The same by the partial sums of a [march](crate::bgk::sweep_2d): where no molecule flies further than a cell in a step, what leaves is a part of the last
+    /// cell's populations, and what those with one v_x carry is known.
+    ///
+    /// With sums `n`, `n_y` and `e` of a chunk of the cell, of f, v_y f and the energy that is not v_x's, and the factors X, Y and M of what relaxation gives,
+    /// the mass that leaves is the sum over v_x of `a (keep n + X Y0 M0)`, where a is the fraction of a cell that is flown, and Y0 and M0 are sums over their
+    /// axes; momentum and energy likewise.
+    ///
+    /// **Warp**: one cell of one face; its lanes share chunks and nodes. **No race**: a warp alone writes the columns and the row of its cell.
+    pub fn faces_along_x_by_sums<T: Real>(
+        t, partial: In<T>, axes: In<T>, emissions: In<f64>, tables: InOut<T>, found: Out<f64>; shape: FlowShape, faces: Faces, parts: u32,
+    ) for f32, f64 {
+        let (side, iy) = split(t.block_idx() * t.warps() + t.warp(), shape.ny);
+        // The same for all lanes of the warp.
+        if side > 1 || (faces.seen >> side) & 1 == 0 {
+            return;
+        }
+        let ix = if side == 0 { 0 } else { shape.nx - 1 };
+        let place = iy * shape.pitch + ix;
+        let at = |row: u32| InOutTables(tables).at(t, &shape, row, place).to_f64();
+        let of = |entry: u32| axes.get(t, entry as usize).to_f64();
+        // The fraction of a cell that leaves, of those that do.
+        let leaves = |jx: u32, vx: f64| {
+            if (vx > 0.0) == (side == 1) { of(shape.axis_x(jx) + axis::FRACTION) } else { 0.0 }
+        };
+        let keep = at(row::KEEP);
+        let mut kept = [0.0; 4];
+        let mut chunk = t.lane();
+        while chunk < shape.count_x * parts {
+            let (jx, _) = split(chunk, parts);
+            let vx = of(shape.axis_x(jx) + axis::VELOCITY);
+            let part = keep * leaves(jx, vx);
+            let sum = |k: u32| {
+                let at = (chunk * PASS_SUMS_BGK + k) * shape.plane() + place;
+                part * partial.get(t, at as usize).to_f64()
+            };
+            if part > 0.0 {
+                let mass = sum(0);
+                kept[0] += mass;
+                kept[1] += vx * mass;
+                kept[2] += sum(1);
+                kept[3] += vx * vx * mass + sum(2);
+            }
+            chunk += WARP;
+        }
+        let (mut x, mut y, mut m) = ([0.0; 3], [0.0; 3], [0.0; 2]);
+        let mut j = t.lane();
+        while j < shape.count_x {
+            let v = of(shape.axis_x(j) + axis::VELOCITY);
+            let factor = leaves(j, v) * at(row::X + j);
+            x = [x[0] + factor, x[1] + v * factor, x[2] + v * v * factor];
+            j += WARP;
+        }
+        let mut j = t.lane();
+        while j < shape.count_y {
+            let v = of(shape.axis_y(j) + axis::VELOCITY);
+            let factor = at(shape.row_y() + j);
+            y = [y[0] + factor, y[1] + v * factor, y[2] + v * v * factor];
+            j += WARP;
+        }
+        let mut j = t.lane();
+        while j < shape.count_m {
+            let factor = at(shape.row_m() + j);
+            let (mass, energy) = (of(shape.axis_m(j) + axis::VELOCITY), of(shape.axis_m(j) + axis::WHOLE));
+            m = [m[0] + mass * factor, m[1] + energy * factor];
+            j += WARP;
+        }
+        let [x0, x1, x2] = x.map(|value| sum_of_lanes(t, value));
+        let [y0, y1, y2] = y.map(|value| sum_of_lanes(t, value));
+        let [m0, m1] = m.map(|value| sum_of_lanes(t, value));
+        let kept = kept.map(|value| sum_of_lanes(t, value));
+        let column = shape.face_columns(side) + FACE_WIDTH * iy;
+        let mirrored = InOutTables(tables).at(t, &shape, row::KEEP, column).to_f64();
+        let (net, gross) = (1.0 - mirrored, 1.0 + mirrored);
+        let carried = [
+            net * (kept[0] + x0 * y0 * m0),
+            gross * (kept[1] + x1 * y0 * m0),
+            net * (kept[2] + x0 * y1 * m0),
+            net * 0.5 * (kept[3] + (x2 * y0 + x0 * y2) * m0 + x0 * y0 * m1),
+        ];
+        send_back(t, emissions, tables, found, &shape, &faces, [side, iy], carried, [t.lane(), WARP]);
+    }
+}
+
+kernel! {
+    /// Ghosts at the left and right ends of rows of cells in a plane: relaxed populations of the mirrored nodes, for faces that mirror.
+    ///
+    /// **Thread**: one end of a row and one node. It reads as many cells as the molecules fly over, one more, and with slopes two. A plane of symmetry (`face::MIRROR`) has ghosts of molecules
+    /// that leave too, for their slopes. **No race**: a thread alone writes the ghosts of the node that mirrors its own.
+    pub fn ghosts_along_x<T: Real>(t, f: InOut<T>, axes: In<T>, tables: In<T>; shape: FlowShape, faces: Faces) for f32, f64 {
+        let (line, m) = split(t.global_idx() as u32, shape.count_m);
+        let (node, iy) = split(line, shape.ny);
+        let (side, pair) = split(node, shape.count_x * shape.count_y);
+        let (jx, jy) = split(pair, shape.count_y);
+        if side > 1 || (faces.seen >> side) & 1 == 0 {
+            return;
+        }
+        let kind = if side == 0 { shape.left } else { shape.right };
+        let vx = axes.get(t, (shape.axis_x(jx) + axis::VELOCITY) as usize);
+        let leaves = (vx > T::ZERO) == (side == 1);
+        if !leaves && (kind != face::MIRROR || faces.sloped == 0) {
+            return;
+        }
+        let of_row = shape.count_m * shape.ghost_columns;
+        let mirrored = (shape.count_x - 1 - jx) * shape.count_y + jy;
+        let to = shape.ghosts_of_row(side, mirrored, m) + iy * of_row;
+        let whole = axes.get(t, (shape.axis_x(jx) + axis::WHOLE) as usize).to_f64() as u32;
+        let reach = whole + if faces.sloped != 0 { 2 } else { 1 };
+        let mut d = 0;
+        while d < reach {
+            let near = if d < shape.nx { d } else { shape.nx - 1 };
+            let ix = if side == 0 { near } else { shape.nx - 1 - near };
+            let place = iy * shape.pitch + ix;
+            let read = |node, place| f.get(t, shape.population(node, place) as usize);
+            let value = relaxed(t, read, tables, axes, &shape, [jx, jy, m], place, place);
+            let ghost = if side == 0 { shape.ghost_columns - 1 - d } else { d };
+            f.set(t, (to + ghost) as usize, value);
+            d += 1;
+        }
+    }
+}
+
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[track_caller]
+#[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
+fn near_columns<S: Simt, T: Real>(
+    t: &S,
+    f: In<'_, T>,
+    axes: In<'_, T>,
+    emissions: In<'_, f64>,
+    tables: InOut<'_, T>,
+    found: Out<'_, f64>,
+    scratch: Shared<'_, f64>,
+    shape: &FlowShape,
+    faces: &Faces,
+) {
+    let (side, iy) = split(t.block_idx(), shape.ny);
+    // The same for all threads of the block.
+    if (faces.seen >> side) & 1 == 0 {
+        return;
+    }
+    let mut sums = [0.0; 4];
+    let nodes = shape.count_x * shape.count_y * shape.count_m;
+    let mut index = t.thread_idx();
+    while index < nodes {
+        let (pair, m) = split(index, shape.count_m);
+        let (jx, jy) = split(pair, shape.count_y);
+        let of_x = |k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
+        let vx = of_x(axis::VELOCITY);
+        if (vx > T::ZERO) == (side == 1) {
+            let of_m = |k: u32| axes.get(t, (shape.axis_m(m) + k) as usize);
+            let vy = axes.get(t, (shape.axis_y(jy) + axis::VELOCITY) as usize);
+            let read = InOutTables(tables);
+            let post = |d: u32| {
+                let d = if d < shape.nx { d } else { shape.nx - 1 };
+                let ix = if side == 0 { d } else { shape.nx - 1 - d };
+                let column = iy * shape.pitch + ix;
+                [relaxed(
+                    t,
+                    |node, place| f.get(t, shape.population(node, place) as usize),
+                    read,
+                    axes,
+                    shape,
+                    [jx, jy, m],
+                    column,
+                    column,
+                )]
+            };
+            let whole = of_x(axis::WHOLE).to_f64() as u32;
+            let fraction = of_x(axis::FRACTION);
+            let [out] = outflow(post, whole, fraction, faces.sloped != 0);
+            let out = out.to_f64();
+            let part = read.at(
+                t,
+                shape,
+                row::KEEP,
+                shape.face_columns(side) + FACE_WIDTH * iy,
+            );
+            // What is mirrored has no slopes beyond the face.
+            let back = if part > T::ZERO {
+                let [back] = outflow(post, whole, fraction, false);
+                (part * back).to_f64()
+            } else {
+                0.0
+            };
+            let (mass, energy) = (of_m(axis::VELOCITY).to_f64(), of_m(axis::WHOLE).to_f64());
+            let (vx, vy) = (vx.to_f64(), vy.to_f64());
+            let net = out - back;
+            sums[0] += mass * net;
+            sums[1] += vx * mass * (out + back);
+            sums[2] += vy * mass * net;
+            sums[3] += 0.5 * ((vx * vx + vy * vy) * mass + energy) * net;
+        }
+        index += t.block_dim();
+    }
+    let mut k = 0;
+    while k < 4 {
+        let sum = sum_of_lanes(t, sums[k]);
+        if t.lane() == 0 {
+            scratch.set(t, t.warp() * 4 + k as u32, sum);
+        }
+        k += 1;
+    }
+    t.sync_threads();
+    let total = |k: u32| {
+        let mut sum = 0.0;
+        let mut warp = 0;
+        while warp < t.warps() {
+            sum += scratch.get(t, warp * 4 + k);
+            warp += 1;
+        }
+        sum
+    };
+    let carried = [total(0), total(1), total(2), total(3)];
+    let workers = [t.thread_idx(), t.block_dim()];
+    send_back(
+        t,
+        emissions,
+        tables,
+        found,
+        shape,
+        faces,
+        [side, iy],
+        carried,
+        workers,
+    );
+}
+
+/// The sum of what the lanes of a warp have.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[track_caller]
+fn sum_of_lanes<S: Simt>(t: &S, value: f64) -> f64 {
+    let mut sum = value;
+    let mut distance = WARP / 2;
+    while distance > 0 {
+        sum += t.shuffle_xor(sum, distance);
+        distance /= 2;
+    }
+    sum
+}
+
+/// Notes what leaves through a cell of the left or right face, and lets a wall there send back as much. `worker` of some threads does its share.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[track_caller]
+#[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
+fn send_back<S: Simt, T: Real>(
+    t: &S,
+    emissions: In<'_, f64>,
+    tables: InOut<'_, T>,
+    found: Out<'_, f64>,
+    shape: &FlowShape,
+    faces: &Faces,
+    [side, iy]: [u32; 2],
+    carried: [f64; 4],
+    [worker, workers]: [u32; 2],
+) {
+    let mut density = 1.0;
+    if (faces.walls >> side) & 1 != 0 {
+        let emitted = emission(shape, side);
+        density = carried[0] / emissions.get(t, emitted);
+        let column = (shape.face_columns(side) + FACE_WIDTH * iy) as usize;
+        let mut index = worker;
+        while index < FACE_WIDTH * shape.count_x {
+            let (jx, copy) = (index / FACE_WIDTH, index % FACE_WIDTH);
+            let value = density * emissions.get(t, emitted + 1 + jx as usize);
+            let at = (row::X + jx) as usize * shape.columns() as usize + column;
+            tables.set(t, at + copy as usize, T::from_f64(value));
+            index += workers;
+        }
+    }
+    if worker < leaving::LEN {
+        let mut value = density;
+        let mut k = 0;
+        while k < 4 {
+            if worker == leaving::CARRIED + k as u32 {
+                value = carried[k];
+            }
+            k += 1;
+        }
+        let at = (side * shape.ny + iy) * leaving::LEN + worker;
+        found.set(t, at as usize, value);
+    }
+}

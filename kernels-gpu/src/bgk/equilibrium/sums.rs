@@ -1,0 +1,216 @@
+//! Sums over chunks of partial sums, over the axes, and over the warps of a block; factors of Maxwellians.
+
+use super::super::exponential::{exponential, power_of_two};
+use super::super::layout::{FlowShape, PASS_SUMS_BGK, PASS_SUMS_SHAKHOV, split};
+use super::Relaxing;
+use crate::math::Real;
+use crate::memory::{In, Shared};
+use crate::simt::{Simt, WARP};
+
+/// Sums over the axes that Newton's method and Shakhov's term need: powers 0 to 5 of w along x and y, 0, 2 and 4 along z.
+pub(super) const AXIS_SUMS: usize = 15;
+
+/// Velocity and weight of a node, along z the square of the velocity and the weight's logarithm to base 2: the axes follow each other.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[track_caller]
+pub(super) fn node<S: Simt>(t: &S, axes: In<'_, f64>, j: u32) -> (f64, f64) {
+    (axes.get(t, 2 * j as usize), axes.get(t, 2 * j as usize + 1))
+}
+
+/// Factor of a Maxwellian along x or y.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub(super) fn factor<T: Real>(w: f64, weight: f64, slope: f64, c: f64) -> T {
+    T::from_f64(weight) * exponential(T::from_f64(w * (slope - c * w)))
+}
+
+/// Factor of a Maxwellian along z, as the pass over a plane computes it too.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub(super) fn inner_factor<T: Real>(square: f64, log_weight: f64, c: f64) -> T {
+    let steep = T::from_f64(-c * core::f64::consts::LOG2_E);
+    power_of_two(T::from_f64(square).mul_add(steep, T::from_f64(log_weight)))
+}
+
+/// `1 - e^-x`, given `e^-x`, without losing digits where x is small.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+pub(super) fn less_than_one(x: f64, keep: f64) -> f64 {
+    if x < 0.5 {
+        // Taylor's series: the term after the last is below 2^-53 of the first.
+        let mut sum = 0.0;
+        macro_rules! terms {
+            ($($k:literal),*) => {$( sum = x * (1.0 / $k) * (1.0 - sum); )*};
+        }
+        terms!(
+            16.0, 15.0, 14.0, 13.0, 12.0, 11.0, 10.0, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0
+        );
+        sum
+    } else {
+        1.0 - keep
+    }
+}
+
+/// Adds values of the warps lane by lane; every thread gets the sums.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[track_caller]
+pub(super) fn combine<S: Simt, const K: usize>(
+    t: &S,
+    scratch: Shared<'_, f64>,
+    values: [f64; K],
+) -> [f64; K] {
+    let at = |worker: u32, k: u32| (worker * K as u32 + k) * WARP + t.lane();
+    // The sums of an earlier call may still be being read.
+    t.sync_threads();
+    let mut k = 0;
+    while k < K {
+        scratch.set(t, at(t.warp(), k as u32), values[k]);
+        k += 1;
+    }
+    t.sync_threads();
+    // Each warp adds up some of the values, and leaves the sum where worker 0 had its own, which no other warp reads.
+    let mut k = t.warp();
+    while k < K as u32 {
+        let mut sum = scratch.get(t, at(0, k));
+        let mut worker = 1;
+        while worker < t.warps() {
+            sum += scratch.get(t, at(worker, k));
+            worker += 1;
+        }
+        scratch.set(t, at(0, k), sum);
+        k += t.warps();
+    }
+    t.sync_threads();
+    let mut sums = [0.0; K];
+    let mut k = 0;
+    while k < K {
+        sums[k] = scratch.get(t, at(0, k as u32));
+        k += 1;
+    }
+    sums
+}
+
+/// Chunks whose partial sums are under way at once.
+const AHEAD: usize = 4;
+
+/// Adds the partial sums of the chunks that fall to this warp.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[track_caller]
+pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
+    t: &S,
+    partial: In<'_, T>,
+    axes: In<'_, f64>,
+    shape: &FlowShape,
+    rule: &Relaxing,
+    place: u32,
+    sums: &mut [f64; 9],
+) {
+    let count = if SHAKHOV {
+        PASS_SUMS_SHAKHOV
+    } else {
+        PASS_SUMS_BGK
+    };
+    let load = |chunk: u32| {
+        let mut parts = [T::ZERO; PASS_SUMS_SHAKHOV as usize];
+        let mut k = 0;
+        while k < PASS_SUMS_SHAKHOV {
+            if k < count {
+                let at = (chunk * count + k) * shape.plane() + place;
+                parts[k as usize] = partial.get(t, at as usize);
+            }
+            k += 1;
+        }
+        parts
+    };
+    let mut add = |chunk: u32, parts: [T; PASS_SUMS_SHAKHOV as usize]| {
+        let (jx, _) = split(chunk, rule.parts);
+        let (vx, _) = node(t, axes, jx);
+        let (mass, along_y, rest) = (parts[0].to_f64(), parts[1].to_f64(), parts[2].to_f64());
+        let energy = vx * vx * mass + rest;
+        sums[0] += mass;
+        sums[1] += vx * mass;
+        sums[2] += along_y;
+        sums[3] += energy;
+        if SHAKHOV {
+            sums[4] += vx * energy;
+            sums[5] += vx * vx * along_y + parts[3].to_f64();
+            sums[6] += vx * vx * mass;
+            sums[7] += parts[4].to_f64();
+            sums[8] += vx * along_y;
+        }
+    };
+    let mut chunk = t.warp();
+    while chunk + (AHEAD as u32 - 1) * t.warps() < rule.chunks {
+        let mut parts = [[T::ZERO; PASS_SUMS_SHAKHOV as usize]; AHEAD];
+        let mut i = 0;
+        while i < AHEAD {
+            parts[i] = load(chunk + i as u32 * t.warps());
+            i += 1;
+        }
+        let mut i = 0;
+        while i < AHEAD {
+            add(chunk + i as u32 * t.warps(), parts[i]);
+            i += 1;
+        }
+        chunk += AHEAD as u32 * t.warps();
+    }
+    while chunk < rule.chunks {
+        add(chunk, load(chunk));
+        chunk += t.warps();
+    }
+}
+
+/// Sums of w^k along x and y for k below `POWERS`, and of v^2k along z, with the Maxwellian's factors.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[track_caller]
+pub(super) fn axis_sums<S: Simt, T: Real, const POWERS: usize>(
+    t: &S,
+    scratch: Shared<'_, f64>,
+    axes: In<'_, f64>,
+    shape: &FlowShape,
+    u: [f64; 2],
+    slope: [f64; 2],
+    c: f64,
+) -> [f64; AXIS_SUMS] {
+    let mut sums = [0.0; AXIS_SUMS];
+    let mut j = t.warp();
+    while j < shape.count_x {
+        let (v, weight) = node(t, axes, j);
+        let w = v - u[0];
+        let mut term = factor::<T>(w, weight, slope[0], c).to_f64();
+        let mut k = 0;
+        while k < POWERS {
+            sums[k] += term;
+            term *= w;
+            k += 1;
+        }
+        j += t.warps();
+    }
+    if shape.integrated < 2 {
+        let mut j = t.warp();
+        while j < shape.count_y {
+            let (v, weight) = node(t, axes, shape.count_x + j);
+            let w = v - u[1];
+            let mut term = factor::<T>(w, weight, slope[1], c).to_f64();
+            let mut k = 6;
+            while k < 6 + POWERS {
+                sums[k] += term;
+                term *= w;
+                k += 1;
+            }
+            j += t.warps();
+        }
+    }
+    if shape.integrated == 0 {
+        let mut m = t.warp();
+        while m < shape.count_m {
+            let (square, log_weight) = node(t, axes, shape.count_x + shape.count_y + m);
+            let mut term = inner_factor::<T>(square, log_weight, c).to_f64();
+            let mut k = 12;
+            while k < 15 {
+                sums[k] += term;
+                term *= square;
+                k += 1;
+            }
+            m += t.warps();
+        }
+    }
+    combine(t, scratch, sums)
+}

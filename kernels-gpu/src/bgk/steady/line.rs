@@ -1,0 +1,261 @@
+//! Sweeps of a line.
+
+use super::{SUMS, SteadyGas, add, coefficients, halves, local};
+use crate::kernel;
+use crate::math::Real;
+use crate::memory::{In, Out, Quad, Shared};
+use crate::simt::{Simt, WARP};
+
+/// Threads of a block of [`steady_line()`], which is the number of cells that it takes up at a time.
+pub const LINE_THREADS: u32 = 256;
+
+kernel! {
+    /// The cells' numbers for [`steady_line()`]: `fields[cell][2]` from the unknowns `[component][cell]`. One thread a cell.
+    pub fn steady_fields<T: Real>(t, x: In<f64>, fields: Out<Quad<T>>; gas: SteadyGas) for f32, f64 {
+        let cell = t.global_idx();
+        if cell < gas.cells as usize {
+            let [a, b] = halves(coefficients(t, x, cell as u32, &gas));
+            fields.set(t, 2 * cell, a);
+            fields.set(t, 2 * cell + 1, b);
+        }
+    }
+}
+
+/// An affine map of what flows into a stretch of cells to what flows out: factor, and what both functions gain.
+#[derive(Clone, Copy)]
+struct Affine<T> {
+    factor: T,
+    gain: [T; 2],
+}
+
+impl<T: Real> Affine<T> {
+    /// This stretch after `before`.
+    #[inline(always)]
+    fn after(self, before: Self) -> Self {
+        Self {
+            factor: self.factor * before.factor,
+            gain: [
+                self.factor.mul_add(before.gain[0], self.gain[0]),
+                self.factor.mul_add(before.gain[1], self.gain[1]),
+            ],
+        }
+    }
+    #[inline(always)]
+    fn of(self, f: [T; 2]) -> [T; 2] {
+        [
+            self.factor.mul_add(f[0], self.gain[0]),
+            self.factor.mul_add(f[1], self.gain[1]),
+        ]
+    }
+}
+
+/// Warps of a block of [`steady_line()`].
+const LINE_WARPS: u32 = LINE_THREADS / WARP;
+
+#[inline(always)]
+#[track_caller]
+#[allow(clippy::too_many_arguments, reason = "the arguments of a launch")]
+fn line<S: Simt, T: Real, const LINEAR: bool>(
+    t: &S,
+    fields: In<'_, Quad<T>>,
+    inverse_dx: In<'_, T>,
+    nodes: In<'_, Quad<T>>,
+    entering: In<'_, T>,
+    partials: Out<'_, T>,
+    leaving: Out<'_, f64>,
+    gas: &SteadyGas,
+    per_block: u32,
+    totals: Shared<'_, T>,
+    carry: Shared<'_, T>,
+) {
+    let count = nodes.len() as u32;
+    let first = t.block_idx() * per_block;
+    let heat = gas.components == SUMS;
+    let half_k = T::from_f64(gas.half_k);
+    let closure = if gas.diamond == 1 {
+        T::from_f64(2.0)
+    } else {
+        T::ONE
+    };
+    let kept = closure - T::ONE;
+    let thread = t.thread_idx();
+    // All nodes of a block go the same way; the sign of a velocity 0 is positive.
+    let east = nodes.get(t, first as usize).0[0] >= T::ZERO;
+    let mut k = thread;
+    while k < per_block {
+        carry.set(t, 2 * k, entering.get(t, (first + k) as usize));
+        carry.set(t, 2 * k + 1, entering.get(t, (count + first + k) as usize));
+        k += LINE_THREADS;
+    }
+    let mut parity = 0;
+    let mut tile = 0;
+    while tile * LINE_THREADS < gas.cells {
+        let place = tile * LINE_THREADS + thread;
+        let inside = place < gas.cells;
+        let cell = if !inside {
+            0
+        } else if east {
+            place
+        } else {
+            gas.cells - 1 - place
+        };
+        let a = fields.get(t, 2 * cell as usize);
+        let b = fields.get(t, 2 * cell as usize + 1);
+        let nu = b.0[2];
+        let inverse = inverse_dx.get(t, cell as usize) * closure;
+        let mut sums = [T::ZERO; 6];
+        let mut k = 0;
+        while k < per_block {
+            let node = first + k;
+            let velocity = nodes.get(t, node as usize);
+            let speed = velocity.0[0].abs() * inverse;
+            let share = T::ONE / (nu + speed);
+            let local = local::<T, LINEAR>(a, b, velocity, half_k);
+            let own = [nu * local.s[0] * share, nu * local.s[1] * share];
+            // f_P = own + speed share f_in; f_out = closure f_P - kept f_in.
+            let mut map = Affine {
+                factor: T::ONE,
+                gain: [T::ZERO; 2],
+            };
+            if inside {
+                map = Affine {
+                    factor: (closure * speed).mul_add(share, -kept),
+                    gain: [closure * own[0], closure * own[1]],
+                };
+            }
+            // The stretch from the first cell of the warp on, up to and with this one.
+            let mut stretch = map;
+            let mut distance = 1;
+            while distance < WARP {
+                let source = t.lane().wrapping_sub(distance) & (WARP - 1);
+                let before = Affine {
+                    factor: t.shuffle(stretch.factor, source),
+                    gain: [
+                        t.shuffle(stretch.gain[0], source),
+                        t.shuffle(stretch.gain[1], source),
+                    ],
+                };
+                if t.lane() >= distance {
+                    stretch = stretch.after(before);
+                }
+                distance *= 2;
+            }
+            let slots = parity * LINE_WARPS * 3;
+            if t.lane() == WARP - 1 {
+                let slot = slots + t.warp() * 3;
+                totals.set(t, slot, stretch.factor);
+                totals.set(t, slot + 1, stretch.gain[0]);
+                totals.set(t, slot + 2, stretch.gain[1]);
+            }
+            t.sync_threads();
+            let slot = ((tile & 1) * per_block + k) * 2;
+            let mut f = [carry.get(t, slot), carry.get(t, slot + 1)];
+            let mut warp = 0;
+            while warp < t.warp() {
+                let slot = slots + warp * 3;
+                let map = Affine {
+                    factor: totals.get(t, slot),
+                    gain: [totals.get(t, slot + 1), totals.get(t, slot + 2)],
+                };
+                f = map.of(f);
+                warp += 1;
+            }
+            let source = t.lane().wrapping_sub(1) & (WARP - 1);
+            let before = Affine {
+                factor: t.shuffle(stretch.factor, source),
+                gain: [
+                    t.shuffle(stretch.gain[0], source),
+                    t.shuffle(stretch.gain[1], source),
+                ],
+            };
+            if t.lane() > 0 {
+                f = before.of(f);
+            }
+            if inside {
+                let pass = speed * share;
+                add(
+                    &mut sums,
+                    heat,
+                    velocity,
+                    &local,
+                    [pass.mul_add(f[0], own[0]), pass.mul_add(f[1], own[1])],
+                );
+            }
+            if thread == LINE_THREADS - 1 {
+                let out = map.of(f);
+                let slot = (((tile + 1) & 1) * per_block + k) * 2;
+                carry.set(t, slot, out[0]);
+                carry.set(t, slot + 1, out[1]);
+            }
+            parity ^= 1;
+            k += 1;
+        }
+        if inside {
+            let mut k = 0;
+            while k < 6 {
+                if k < 4 || heat {
+                    let at = (t.block_idx() * SUMS + k as u32) as usize * gas.cells as usize;
+                    partials.set(t, at + cell as usize, sums[k]);
+                }
+                k += 1;
+            }
+        }
+        tile += 1;
+    }
+    t.sync_threads();
+    let mut k = thread;
+    while k < per_block {
+        let slot = ((tile & 1) * per_block + k) * 2;
+        leaving.set(t, (first + k) as usize, carry.get(t, slot).to_f64());
+        leaving.set(
+            t,
+            (count + first + k) as usize,
+            carry.get(t, slot + 1).to_f64(),
+        );
+        k += LINE_THREADS;
+    }
+}
+
+kernel! {
+    /// Sweeps of a line: `partials[block][sum][cell]` and what leaves, `leaving[function][node]`.
+    ///
+    /// A block owns `per_block` nodes, all of one direction, and takes up [`LINE_THREADS`] cells at a time, a thread each. A cell maps what flows in to what flows
+    /// out by an affine map, so the recurrence along the line is a scan: within warps by shuffles, across warps through shared memory (3 words a
+    /// warp, twice), across tiles through `carry` (2 words a node, twice), each doubled so that one barrier a node parts what is written from what is read.
+    /// Two loads of 16 bytes (32 in f64) a cell and tile, one a node; about 60 operations and one exponential a cell and node; six words written a cell and block.
+    pub fn steady_line<T: Real>(
+        t, fields: In<Quad<T>>, inverse_dx: In<T>, nodes: In<Quad<T>>, entering: In<T>, partials: Out<T>, leaving: Out<f64>;
+        gas: SteadyGas, per_block: u32,
+    ) for f32, f64
+    shared { totals: [T; 2 * 3 * LINE_WARPS], carry: [T; 4 * per_block] } {
+        line::<Machine, T, false>(t, fields, inverse_dx, nodes, entering, partials, leaving, &gas, per_block, totals, carry);
+    }
+}
+
+kernel! {
+    /// [`steady_line()`] for the linearised equation: no exponential.
+    pub fn steady_line_linear<T: Real>(
+        t, fields: In<Quad<T>>, inverse_dx: In<T>, nodes: In<Quad<T>>, entering: In<T>, partials: Out<T>, leaving: Out<f64>;
+        gas: SteadyGas, per_block: u32,
+    ) for f32, f64
+    shared { totals: [T; 2 * 3 * LINE_WARPS], carry: [T; 4 * per_block] } {
+        line::<Machine, T, true>(t, fields, inverse_dx, nodes, entering, partials, leaving, &gas, per_block, totals, carry);
+    }
+}
+
+kernel! {
+    /// `sums[component][cell]`: the partial sums of [`steady_line()`] in the order of its blocks, in f64. One thread a sum.
+    pub fn steady_gather<T: Real>(t, partials: In<T>, sums: Out<f64>; gas: SteadyGas, blocks: u32) for f32, f64 {
+        let item = t.global_idx();
+        if item < (gas.components * gas.cells) as usize {
+            let mut sum = 0.0;
+            let mut block = 0;
+            while block < blocks {
+                let at = block as usize * (SUMS * gas.cells) as usize + item;
+                sum += partials.get(t, at).to_f64();
+                block += 1;
+            }
+            sums.set(t, item, sum);
+        }
+    }
+}

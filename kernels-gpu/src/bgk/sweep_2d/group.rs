@@ -1,0 +1,241 @@
+//! The nodes that a warp takes along down the rows.
+
+use super::super::layout::{FlowShape, axis, ceiling, face, split};
+use super::column::{Column, around};
+use super::{INNER, Pass};
+use crate::math::Real;
+use crate::simt::{Simt, WARP};
+
+/// The nodes of a group, and the row of them that was last looked at: with slopes also its difference from the one before, and what passed on from that.
+pub(super) struct Group<T, const W: usize, const P: usize> {
+    pub(super) jy: u32,
+    pub(super) up: bool,
+    /// The row that row 0 of the march takes from, counted from the face where the molecules come in; perhaps beyond it.
+    pub(super) start: i32,
+    /// Whole cells that the molecules travel along y, by narrow lanes alone.
+    pub(super) whole: i32,
+    /// The rows beyond the faces that there are: ghosts, or what comes in altogether.
+    pub(super) least: i32,
+    pub(super) most: i32,
+    /// Whether the face where the molecules come in mirrors a part of them: rows beyond it have no slopes.
+    pub(super) mixed: bool,
+    /// Where the row at that face has its first population of the first node, and its first entry of a row of the tables; and the distances to the next row.
+    pub(super) populations: [u32; 2],
+    pub(super) entries: [u32; 2],
+    /// `populations` of the cell that a narrow lane writes; rows beyond a face are read there too.
+    pub(super) own: [u32; 2],
+    /// The first entry of a row of the tables for what lies beyond that face, and beyond the opposite one.
+    pub(super) beyond: [u32; 2],
+    /// The distance to the populations of the second v_y, and to those of the second innermost node.
+    pub(super) to_next_y: u32,
+    pub(super) to_next: u32,
+    /// Whether there is a second v_y, and a second node of the innermost axis.
+    pub(super) both: bool,
+    pub(super) two: bool,
+    pub(super) vy: [T; P],
+    /// The fraction of a cell that they travel along y.
+    pub(super) along_y: [T; P],
+    /// What populations of the nodes add to the mass, but for the first, which add themselves, and to the energy: in a full space v_z^2.
+    pub(super) mass: T,
+    pub(super) energy: [T; INNER],
+    /// What Shakhov's polynomial has of the nodes.
+    pub(super) argument: [T; INNER],
+    pub(super) log_weight: [T; INNER],
+    pub(super) before: [[[T; W]; INNER]; P],
+    pub(super) difference: [[[T; W]; INNER]; P],
+    pub(super) passed: [[[T; W]; INNER]; P],
+}
+
+impl<T: Real, const W: usize, const P: usize> Group<T, W, P> {
+    /// The j-th v_y; beyond the last the first, which then counts for nothing.
+    #[inline(always)]
+    pub(super) fn v_y(&self, j: usize) -> u32 {
+        if j == 0 || !self.both {
+            self.jy
+        } else {
+            self.jy + j as u32
+        }
+    }
+    /// The row that the s-th row of the march takes from, counted from the face where the molecules come in: below 0 beyond that face, from ny on beyond
+    /// the opposite one.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    pub(super) fn row(&self, shape: &FlowShape, s: u32) -> i32 {
+        let (row, ny) = (self.start + s as i32, shape.ny as i32);
+        let row = if shape.bottom != face::PERIODIC {
+            row
+        } else if W == 1 {
+            around(row, ny)
+        } else {
+            // A march looks at so few rows beyond its strip that it meets an end of space once.
+            let row = if row < 0 { row + ny } else { row };
+            if row >= ny { row - ny } else { row }
+        };
+        let row = if row < self.least { self.least } else { row };
+        if row < self.most { row } else { self.most }
+    }
+    /// Where a row has the first population of the lane's cells, of the j-th v_y and the k-th node of the innermost axis.
+    #[inline(always)]
+    pub(super) fn at(&self, shape: &FlowShape, row: i32, j: usize, k: usize) -> usize {
+        if W == 1 && row as u32 >= shape.ny {
+            return self.to(row, j, k);
+        }
+        let [first, distance] = self.populations;
+        let to_next_y = if j == 0 { 0 } else { self.to_next_y };
+        let to_next = if k == 0 { 0 } else { self.to_next };
+        first
+            .wrapping_add((row as u32).wrapping_mul(distance))
+            .wrapping_add(to_next_y)
+            .wrapping_add(to_next) as usize
+    }
+    /// Where a row has those of the lane's own cells, which it gives out.
+    #[inline(always)]
+    pub(super) fn to(&self, row: i32, j: usize, k: usize) -> usize {
+        let [first, distance] = if W == 1 { self.own } else { self.populations };
+        let to_next_y = if j == 0 || W == 1 { 0 } else { self.to_next_y };
+        first
+            .wrapping_add((row as u32).wrapping_mul(distance))
+            .wrapping_add(to_next_y) as usize
+            + k * WARP as usize
+    }
+}
+
+impl<S: Simt, T: Real> Pass<'_, S, T> {
+    /// The group of this number among those that fly up or down.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[track_caller]
+    pub(super) fn group<const SLOPED: bool, const W: usize, const P: usize>(
+        &self,
+        column: &Column<T, W>,
+        number: u32,
+        up: bool,
+        lead: u32,
+    ) -> Group<T, W, P> {
+        let Self {
+            t, shape, march, ..
+        } = *self;
+        let axes = self.memory.axes;
+        let (pair, inner) = split(number, ceiling(shape.count_m, INNER as u32));
+        let (first, end) = if up {
+            (march.down, shape.count_y)
+        } else {
+            (0, march.down)
+        };
+        let taken = if W == 1 { 1 } else { P as u32 };
+        let (jy, m) = (first + pair * taken, inner * INNER as u32);
+        let both = P == 1 || (W > 1 && jy + 1 < end);
+        let two = m + 1 < shape.count_m;
+        // From the face where the molecules come in on.
+        let towards = |first: u32, distance: u32| {
+            if up {
+                [first, distance]
+            } else {
+                [
+                    first + (shape.ny - 1) * distance,
+                    0_u32.wrapping_sub(distance),
+                ]
+            }
+        };
+        let pair = column.jx * shape.count_y + jy;
+        let low = if up {
+            column.low as i32
+        } else {
+            shape.ny as i32 - (march.rows + column.low) as i32
+        };
+        let whole = if W == 1 {
+            axes.get(t, (shape.axis_y(jy) + axis::WHOLE) as usize)
+                .to_f64() as i32
+        } else {
+            0
+        };
+        // Beyond a face along y stands the column of the cell itself, or of the nearest, which does not come from elsewhere along x.
+        let most = (shape.pitch - W as u32) as i32;
+        let own = if column.cell < most {
+            column.cell
+        } else {
+            most
+        };
+        let own = if own < 0 { 0 } else { own as u32 };
+        let [first_column, distance] = column.columns;
+        // Ghosts of rows lie apart from the cells.
+        let [first, of_row, of_pair, of_inner] = if column.ghosts != 0 {
+            let of_row = shape.ghost_columns * shape.count_m;
+            let first = shape.ghosts_of_row(column.ghosts - 1, pair, m) + column.first;
+            [first, of_row, of_row * shape.ny, shape.ghost_columns]
+        } else {
+            let of_row = shape.pitch * shape.count_m;
+            let first = shape.row_start(pair, m, 0) + column.first;
+            [first, of_row, of_row * shape.rows_of_pair(), WARP]
+        };
+        let (enters, leaves) = if up {
+            (shape.bottom, shape.top)
+        } else {
+            (shape.top, shape.bottom)
+        };
+        let mirrors = enters == face::MIRROR || enters == face::MIXED;
+        let beyond = |top: bool| shape.face_columns(if top { 3 } else { 2 }) + own;
+        let ny = shape.ny as i32;
+        let mut group = Group {
+            jy,
+            up,
+            start: low - lead as i32 - whole,
+            whole,
+            // What comes in from a wall or an inflow is the same in all rows beyond it.
+            least: if enters == face::PERIODIC {
+                0
+            } else if mirrors {
+                -(shape.ghost_rows as i32)
+            } else {
+                -1
+            },
+            most: if SLOPED && leaves == face::MIRROR {
+                ny
+            } else {
+                ny - 1
+            },
+            mixed: enters == face::MIXED,
+            populations: towards(first, of_row),
+            entries: towards(first_column, distance),
+            own: towards(
+                shape.row_start(pair, m, 0) + shape.in_row(own),
+                shape.pitch * shape.count_m,
+            ),
+            beyond: [beyond(!up), beyond(up)],
+            to_next_y: if both { of_pair } else { 0 },
+            to_next: of_inner,
+            both,
+            two,
+            vy: [T::ZERO; P],
+            along_y: [T::ZERO; P],
+            mass: T::ZERO,
+            energy: [T::ZERO; INNER],
+            argument: [T::ZERO; INNER],
+            log_weight: [T::ZERO; INNER],
+            before: [[[T::ZERO; W]; INNER]; P],
+            difference: [[[T::ZERO; W]; INNER]; P],
+            passed: [[[T::ZERO; W]; INNER]; P],
+        };
+        let mut j = 0;
+        while j < P {
+            let node = shape.axis_y(group.v_y(j));
+            let of_y = |e: u32| axes.get(t, (node + e) as usize);
+            group.vy[j] = of_y(axis::VELOCITY);
+            group.along_y[j] = of_y(axis::FRACTION);
+            j += 1;
+        }
+        let mut k = 0;
+        while k < INNER {
+            let node = shape.axis_m(if k == 0 || two { m + k as u32 } else { m });
+            let of_m = |e: u32| axes.get(t, (node + e) as usize);
+            if k == 0 || two {
+                group.energy[k] = of_m(axis::WHOLE);
+            }
+            if k > 0 && two {
+                group.mass = of_m(axis::VELOCITY);
+            }
+            group.argument[k] = of_m(axis::FRACTION);
+            group.log_weight[k] = of_m(axis::LOG_WEIGHT);
+            k += 1;
+        }
+        group
+    }
+}
