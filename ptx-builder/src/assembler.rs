@@ -86,7 +86,7 @@ impl Assembler {
         )?))
     }
 
-    /// Assembles a set of PTX files for every architecture, for each wing the file that the loader would choose. The
+    /// Assembles a set of PTX files for every architecture, for each kernel the file that the loader would choose. The
     /// result maps architecture and kernel to its use. Intermediate files go to `work`.
     pub fn assemble_all(
         &self,
@@ -99,15 +99,21 @@ impl Assembler {
         let runs: Vec<_> = architectures
             .into_iter()
             .flat_map(|architecture| {
-                chosen(files, architecture).map(move |file| (architecture, file))
+                let chosen = files.iter().map(move |file| {
+                    (
+                        architecture,
+                        file,
+                        chosen_entries(files, file, architecture),
+                    )
+                });
+                chosen.filter(|(_, _, entries)| !entries.is_empty())
             })
             .collect();
-        let usages = in_parallel(runs, |(architecture, file)| {
-            let cubin = work.join(format!("{}.sm_{architecture}.cubin", file.wing));
-            Ok((
-                architecture,
-                self.assemble(&file.text, architecture, &cubin)?,
-            ))
+        let usages = in_parallel(runs, |(architecture, file, entries)| {
+            let cubin = work.join(format!("{}.on_{architecture}.cubin", file.name()));
+            let mut usage = self.assemble(&file.text, architecture, &cubin)?;
+            usage.retain(|kernel, _| entries.contains(&kernel));
+            Ok((architecture, usage))
         })?;
         for (architecture, usage) in usages {
             all.entry(architecture).or_default().extend(usage);
@@ -116,16 +122,21 @@ impl Assembler {
     }
 }
 
-/// Of each wing the file for the highest capability that the architecture has.
-pub fn chosen(files: &[PtxFile], architecture: u32) -> impl Iterator<Item = &PtxFile> {
-    let mut best: BTreeMap<&str, &PtxFile> = BTreeMap::new();
-    for file in files.iter().filter(|file| file.capability <= architecture) {
-        let place = best.entry(&file.wing).or_insert(file);
-        if place.capability < file.capability {
-            *place = file;
-        }
-    }
-    best.into_values()
+/// Of the files that have a kernel the one for the highest capability that the architecture has.
+pub fn chosen<'a>(files: &'a [PtxFile], kernel: &str, architecture: u32) -> Option<&'a PtxFile> {
+    files
+        .iter()
+        .filter(|file| file.capability <= architecture)
+        .filter(|file| file.entries.iter().any(|entry| entry == kernel))
+        .max_by_key(|file| file.capability)
+}
+
+/// The kernels of a file that an architecture takes from it.
+fn chosen_entries<'a>(files: &[PtxFile], file: &'a PtxFile, architecture: u32) -> Vec<&'a String> {
+    let of_this = |entry: &&String| {
+        chosen(files, entry, architecture).is_some_and(|found| std::ptr::eq(found, file))
+    };
+    file.entries.iter().filter(of_this).collect()
 }
 
 /// Finds a tool of the CUDA binaries: in `RAREFY_<TOOL>`, on the `PATH`, under `CUDA_HOME` and `CUDA_PATH`, where
@@ -296,20 +307,20 @@ ptxas info    : Used 46 registers, used 0 barriers, 404 bytes cmem[0]
     }
 
     #[test]
-    fn the_best_variant_of_each_wing_is_chosen() {
-        let file = |wing: &str, capability| PtxFile {
-            wing: wing.into(),
+    fn the_best_variant_of_each_kernel_is_chosen() {
+        let file = |capability, entries: &[&str]| PtxFile {
+            wing: "w".into(),
             capability,
-            entries: vec![],
+            entries: entries.iter().map(ToString::to_string).collect(),
             text: String::new(),
         };
-        let files = [file("a", 75), file("a", 90), file("b", 75)];
-        let names = |architecture| {
-            chosen(&files, architecture)
-                .map(PtxFile::name)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(names(89), ["a.sm_75.ptx", "b.sm_75.ptx"]);
-        assert_eq!(names(120), ["a.sm_90.ptx", "b.sm_75.ptx"]);
+        let files = [file(75, &["k", "l"]), file(90, &["k"])];
+        let name = |kernel, architecture| Some(chosen(&files, kernel, architecture)?.name());
+        assert_eq!(name("k", 70), None);
+        assert_eq!(name("none", 90), None);
+        assert_eq!(name("k", 89).as_deref(), Some("w.sm_75.ptx"));
+        assert_eq!(name("k", 120).as_deref(), Some("w.sm_90.ptx"));
+        assert_eq!(name("l", 120).as_deref(), Some("w.sm_75.ptx"));
+        assert_eq!(chosen_entries(&files, &files[0], 120), ["l"]);
     }
 }

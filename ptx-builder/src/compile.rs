@@ -12,7 +12,7 @@ use std::process::Command;
 use crate::error::{Error, Result};
 use crate::parallel::in_parallel;
 use crate::recipe::{CARGO_ARGUMENTS, PASSES, PROFILE, RUSTC_ARGUMENTS, TARGET, UNROLL};
-use crate::source::{DeviceCrate, LaunchBounds, SHARED_MEMORY_IR, Wing};
+use crate::source::{DeviceCrate, LaunchBounds, SHARED_MEMORY_IR};
 use crate::toolchain::Toolchain;
 
 /// The PTX of one wing for one compute capability.
@@ -42,12 +42,12 @@ pub fn compile(krate: &DeviceCrate, toolchain: &Toolchain, work: &Path) -> Resul
     let declared: BTreeSet<String> = krate
         .wings()
         .iter()
-        .flat_map(|wing| wing.entries.iter().cloned())
+        .flat_map(|wing| wing.entries.values().flatten().cloned())
         .collect();
     let capabilities: BTreeSet<u32> = krate
         .wings()
         .iter()
-        .flat_map(|wing| wing.capabilities.iter().copied())
+        .flat_map(|wing| wing.entries.keys().copied())
         .collect();
     let mut files = Vec::new();
     for capability in capabilities {
@@ -66,19 +66,14 @@ pub fn compile(krate: &DeviceCrate, toolchain: &Toolchain, work: &Path) -> Resul
         let wings = krate
             .wings()
             .iter()
-            .filter(|wing| wing.capabilities.contains(&capability));
-        files.extend(in_parallel(wings, |wing| {
-            let text = generate(toolchain, &linked, wing, capability, &work)?;
+            .filter_map(|wing| Some((&wing.name, wing.entries.get(&capability)?)));
+        files.extend(in_parallel(wings, |(wing, entries)| {
+            let text = generate(toolchain, &linked, wing, entries, capability, &work)?;
             let text = with_launch_bounds(text, |entry| krate.launch_bounds(entry));
-            let Wing {
-                name: wing,
-                entries,
-                ..
-            } = wing.clone();
             Ok(PtxFile {
-                wing,
+                wing: wing.clone(),
                 capability,
-                entries,
+                entries: entries.clone(),
                 text,
             })
         })?);
@@ -170,37 +165,37 @@ fn with_launch_bounds(text: String, bounds: impl Fn(&str) -> Option<LaunchBounds
     out
 }
 
-/// Optimises and compiles what one wing needs.
+/// Optimises and compiles what some entries of a wing need.
 fn generate(
     toolchain: &Toolchain,
     linked: &Path,
-    wing: &Wing,
+    wing: &str,
+    entries: &[String],
     capability: u32,
     work: &Path,
 ) -> Result<String> {
     let cpu = format!("-mcpu=sm_{capability}");
-    let optimised = work.join(format!("{}.bc", wing.name));
+    let optimised = work.join(format!("{wing}.bc"));
     let mut opt = toolchain.llvm("opt");
     opt.args([&cpu, UNROLL]).arg(format!("-passes={PASSES}"));
     opt.arg(format!(
         "-internalize-public-api-list={}",
-        wing.entries.join(",")
+        entries.join(",")
     ));
     run(
         opt.arg(linked).arg("-o").arg(&optimised),
-        &format!("optimising {}", wing.name),
+        &format!("optimising {wing}"),
     )?;
 
-    let path = work.join(format!("{}.ptx", wing.name));
+    let path = work.join(format!("{wing}.ptx"));
     let mut llc = toolchain.llvm("llc");
     run(
         llc.args(["-O3", &cpu]).arg(&optimised).arg("-o").arg(&path),
-        &format!("generating PTX of {}", wing.name),
+        &format!("generating PTX of {wing}"),
     )?;
     let text = fs::read_to_string(&path).map_err(Error::io(&path))?;
-    let name = &wing.name;
     let heading = format!(
-        "// rarefy: {name} for compute capability sm_{capability}. Made by `cargo xtask ptx build`.\n"
+        "// rarefy: {wing} for compute capability sm_{capability}. Made by `cargo xtask ptx build`.\n"
     );
     Ok(heading + &without_comments(&text))
 }

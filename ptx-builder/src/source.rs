@@ -12,15 +12,13 @@ use crate::sha256;
 /// LLVM IR for the one thing the kernels need and Rust cannot say: the address of dynamic shared memory.
 pub const SHARED_MEMORY_IR: &str = include_str!("shared_memory.ll");
 
-/// The kernels that become one PTX text: those of one file or folder of the device crate.
+/// The kernels that become PTX together: those of one file or folder of the device crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wing {
     /// `collision` for `src/collision.rs` and all of `src/collision/`; `bgk_steady` for `src/bgk/steady.rs` if `bgk` is split.
     pub name: String,
-    /// Entry points, sorted.
-    pub entries: Vec<String>,
-    /// Compute capabilities that PTX is built for, 75 for 7.5, ascending.
-    pub capabilities: Vec<u32>,
+    /// For each compute capability that PTX is built for, 75 for 7.5, its entry points, sorted.
+    pub entries: BTreeMap<u32, Vec<String>>,
 }
 
 /// The sources of the device crate.
@@ -52,10 +50,11 @@ impl DeviceCrate {
     ///
     /// ```toml
     /// [package.metadata.ptx]
-    /// capabilities = [75]         # of every wing
-    /// wings.longman = [90]        # of one wing, in addition
+    /// capabilities = [75]         # of every kernel
     /// split = ["bgk"]             # files and folders of src/bgk are wings of their own
     /// kernels-of = ["rarefy-kernels"]   # in a crate of one's own that uses a crate with kernels
+    /// [package.metadata.ptx.variants]
+    /// speed_spectrum_f32 = [80]   # of one kernel, in addition
     /// [package.metadata.ptx.launch]
     /// speed_spectrum_f32 = { threads = 256, blocks = 3 }
     /// ```
@@ -86,30 +85,32 @@ impl DeviceCrate {
                 .or_default()
                 .extend(entries);
         }
-        if let Some(unknown) = ptx.wings.keys().find(|name| !wings.contains_key(*name)) {
-            let problem = format!(
-                "[package.metadata.ptx] names the wing {unknown}, which declares no kernel"
-            );
-            return Err(Error::malformed(&path, problem));
-        }
         let declared: BTreeSet<&String> = wings.values().flatten().collect();
-        if let Some(unknown) = ptx.launch.keys().find(|name| !declared.contains(name)) {
-            let problem = format!(
-                "[package.metadata.ptx.launch] names the kernel {unknown}, which is not declared"
-            );
-            return Err(Error::malformed(&path, problem));
-        }
+        let known = |name: &String| declared.contains(name);
+        let unknown = |table: &str, name: Option<&String>| match name {
+            Some(name) => {
+                let problem = format!(
+                    "[package.metadata.ptx.{table}] names the kernel {name}, which is not declared"
+                );
+                Err(Error::malformed(&path, problem))
+            }
+            None => Ok(()),
+        };
+        unknown("variants", ptx.variants.keys().find(|name| !known(name)))?;
+        unknown("launch", ptx.launch.keys().find(|name| !known(name)))?;
         let wings = wings
             .into_iter()
-            .map(|(name, entries)| {
-                let own = ptx.wings.get(&name).into_iter().flatten();
-                let capabilities: BTreeSet<u32> =
-                    ptx.capabilities.iter().chain(own).copied().collect();
-                Wing {
-                    name,
-                    entries: entries.into_iter().collect(),
-                    capabilities: capabilities.into_iter().collect(),
+            .map(|(name, declared)| {
+                let mut entries: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+                for entry in declared {
+                    let own = ptx.variants.get(&entry).into_iter().flatten();
+                    let capabilities: BTreeSet<u32> =
+                        ptx.capabilities.iter().chain(own).copied().collect();
+                    for capability in capabilities {
+                        entries.entry(capability).or_default().push(entry.clone());
+                    }
                 }
+                Wing { name, entries }
             })
             .collect();
         Ok(Self {
@@ -223,7 +224,7 @@ struct Metadata {
 struct PtxMetadata {
     capabilities: Vec<u32>,
     #[serde(default)]
-    wings: BTreeMap<String, Vec<u32>>,
+    variants: BTreeMap<String, Vec<u32>>,
     #[serde(default)]
     split: Vec<String>,
     #[serde(default)]
@@ -450,14 +451,18 @@ mod tests {
     }
 
     #[test]
-    fn capabilities_of_one_wing_add_to_the_common_ones() {
+    fn capabilities_of_one_kernel_add_to_the_common_ones() {
         let dir = tempfile::tempdir().unwrap();
-        write_crate(dir.path(), "capabilities = [75]\nwings.a = [90]");
+        write_crate(dir.path(), "capabilities = [75]\nvariants.plain = [90, 80]");
+        let other = "kernel! { pub fn other(t, x: In<u32>) { } }";
+        fs::create_dir(dir.path().join("src/a")).unwrap();
+        fs::write(dir.path().join("src/a/part.rs"), other).unwrap();
         let krate = DeviceCrate::open(dir.path()).unwrap();
+        let [both, plain] = [&["other", "plain"][..], &["plain"]]
+            .map(|e| e.iter().map(ToString::to_string).collect());
         let wing = Wing {
             name: "a".into(),
-            entries: vec!["plain".into()],
-            capabilities: vec![75, 90],
+            entries: BTreeMap::from([(75, both), (80, Vec::clone(&plain)), (90, plain)]),
         };
         assert_eq!(krate.wings(), [wing]);
     }
@@ -484,11 +489,11 @@ mod tests {
     }
 
     #[test]
-    fn capabilities_of_an_unknown_wing_are_reported() {
+    fn capabilities_of_an_unknown_kernel_are_reported() {
         let dir = tempfile::tempdir().unwrap();
-        write_crate(dir.path(), "capabilities = [75]\nwings.b = [90]");
+        write_crate(dir.path(), "capabilities = [75]\nvariants.none = [90]");
         let error = DeviceCrate::open(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("the wing b"), "{error}");
+        assert!(error.contains("the kernel none"), "{error}");
     }
 
     #[test]

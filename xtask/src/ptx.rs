@@ -1,6 +1,6 @@
 //! `cargo xtask ptx`: the PTX of the kernels.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -139,14 +139,9 @@ fn renew_budgets(krate: &DeviceCrate) -> Result<()> {
 
 fn print_sass(krate: &DeviceCrate, kernel: &str, architecture: u32) -> Result<()> {
     let (_, files) = committed(krate)?;
-    let Some(file) =
-        chosen(&files, architecture).find(|file| file.entries.iter().any(|entry| entry == kernel))
-    else {
-        let known: Vec<_> = krate
-            .wings()
-            .iter()
-            .flat_map(|wing| wing.entries.iter().map(String::as_str))
-            .collect();
+    let Some(file) = chosen(&files, kernel, architecture) else {
+        let known: BTreeSet<_> = files.iter().flat_map(|file| &file.entries).collect();
+        let known: Vec<_> = known.into_iter().map(String::as_str).collect();
         bail!(
             "no kernel {kernel} for sm_{architecture}; there are {}",
             known.join(", ")

@@ -1,10 +1,11 @@
 //! The pass of the BGK and Shakhov models in two dimensions of space: it relaxes, streams and sums all populations.
 //!
 //! Its tables come from [`equilibrium()`](super::equilibrium::equilibrium()); [`bgk`](super) explains the whole. Populations beyond a face that mirrors lie in ghosts, which
-//! [`ghosts_along_x()`](super::boundary::ghosts_along_x()) and [`ghosts_along_y()`](super::boundary::ghosts_along_y()) fill before the pass. What comes in from a wall or
-//! an inflow is a column of the tables. So the pass knows no kinds of walls: a lane or a row beyond a face reads other places.
+//! [`ghosts_along_x()`](super::boundary::ghosts_along_x()) and [`ghosts_along_y()`](super::boundary::ghosts_along_y()) fill before the pass. Molecules that come in
+//! from a wall or an inflow are a column of the tables. So the pass knows no kinds of walls: a lane or a row beyond a face reads other places.
 //!
-//! A lane takes four cells (two in `f64`) by one access. Where rows are no whole accesses or molecules fly further than a cell in a step, it takes one.
+//! A lane takes four cells (two in `f64`) by one access. Where rows are no whole accesses or molecules fly further than a cell in a step, it takes one,
+//! in kernels of their own ([`plane_march_narrow_upwind()`], [`plane_march_narrow_van_leer()`]) that serve both models.
 //! The warps of a block march down the same rows side by side, each with molecules of its own, and add up their sums of a row before they go on to the next.
 //! So a block keeps one sum of a cell, and not each warp one; that makes room for strips twice as high, of which fewer rows are read twice.
 //!
@@ -127,7 +128,7 @@ impl March {
         if sloped {
             0
         } else {
-            let nodes = (INNER * PAIR) as u32;
+            let nodes = INNER as u32 * self.pair(sloped);
             STAGES * nodes * self.warps * WARP * self.width(bytes)
         }
     }
@@ -216,6 +217,36 @@ kernel! {
     }
 }
 
+kernel! {
+    /// [`plane_march_upwind()`] by single cells, for planes and steps that [`March::narrow`] names, and for both models.
+    pub fn plane_march_narrow_upwind<T: Real>(
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, march: March, turned: u32,
+    ) for f32, f64
+    shared {
+        exchange: [T; march.exchange(&shape, size_of::<T>())],
+        kept: [T; march.kept(&shape, size_of::<T>())],
+        stages: [T; march.staged(size_of::<T>(), false)],
+    } {
+        let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
+        Pass { t, memory, shape: &shape, march: &march, warp: t.shuffle(t.warp(), 0) }.run_narrow::<false>(turned != 0);
+    }
+}
+
+kernel! {
+    /// [`plane_march_van_leer()`] by single cells, for planes and steps that [`March::narrow`] names, and for both models.
+    pub fn plane_march_narrow_van_leer<T: Real>(
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, march: March, turned: u32,
+    ) for f32, f64
+    shared {
+        exchange: [T; march.exchange(&shape, size_of::<T>())],
+        kept: [T; march.kept(&shape, size_of::<T>())],
+        stages: [T; march.staged(size_of::<T>(), true)],
+    } {
+        let memory = Memory { f, tables, axes, next, partial, exchange, kept, stages };
+        Pass { t, memory, shape: &shape, march: &march, warp: t.shuffle(t.warp(), 0) }.run_narrow::<true>(turned != 0);
+    }
+}
+
 /// The tile and the chunk of nodes of this block.
 ///
 /// As many tiles as find their tables in the L2 cache, a band, follow each other with the same nodes, so that what blocks read at the same time lies together: memory
@@ -262,16 +293,6 @@ struct Batch {
     more: bool,
 }
 
-/// Sums that a pass leaves in a cell.
-#[inline(always)]
-const fn pass_sums<const SHAKHOV: bool>() -> u32 {
-    if SHAKHOV {
-        PASS_SUMS_SHAKHOV
-    } else {
-        PASS_SUMS_BGK
-    }
-}
-
 /// A row of a strip that a march gives out.
 #[derive(Clone, Copy)]
 struct Given {
@@ -287,6 +308,33 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
     fn run<const SLOPED: bool, const SHAKHOV: bool, const P: usize>(&self, turned: bool) {
+        let (place, forward) = self.place::<SLOPED>(turned);
+        // Decided at compile time, so that no other width is compiled.
+        if const { plane_width(size_of::<T>()) == 4 } {
+            if forward {
+                self.tile::<SLOPED, SHAKHOV, 1, 4, P>(place, true);
+            } else {
+                self.tile::<SLOPED, SHAKHOV, -1, 4, P>(place, false);
+            }
+        } else if forward {
+            self.tile::<SLOPED, SHAKHOV, 1, 2, P>(place, true);
+        } else {
+            self.tile::<SLOPED, SHAKHOV, -1, 2, P>(place, false);
+        }
+    }
+
+    /// The same by single cells.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[track_caller]
+    fn run_narrow<const SLOPED: bool>(&self, turned: bool) {
+        let (place, forward) = self.place::<SLOPED>(turned);
+        self.tile::<SLOPED, true, 0, 1, 1>(place, forward);
+    }
+
+    /// The block's tile, number of v_x, part of its nodes, and chunk of partial sums; whether its molecules fly towards larger x.
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    #[track_caller]
+    fn place<const SLOPED: bool>(&self, turned: bool) -> ([u32; 4], bool) {
         let Self {
             t, shape, march, ..
         } = *self;
@@ -294,21 +342,22 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         let [tile, chunk] = tile_and_chunk(t, turned, shape.count_x * parts, march.band);
         let (jx, part) = split(chunk, parts);
         let forward = self.of_x(jx, axis::VELOCITY) > T::ZERO;
-        if march.narrow != 0 {
-            self.tile::<SLOPED, SHAKHOV, 0, 1, P>(tile, jx, part, chunk, forward);
-            return;
-        }
-        // Decided at compile time, so that no other width is compiled.
-        if const { plane_width(size_of::<T>()) == 4 } {
-            if forward {
-                self.tile::<SLOPED, SHAKHOV, 1, 4, P>(tile, jx, part, chunk, true);
-            } else {
-                self.tile::<SLOPED, SHAKHOV, -1, 4, P>(tile, jx, part, chunk, false);
-            }
-        } else if forward {
-            self.tile::<SLOPED, SHAKHOV, 1, 2, P>(tile, jx, part, chunk, true);
+        ([tile, jx, part, chunk], forward)
+    }
+
+    /// Whether the terms of the Shakhov model count: known when compiled, but for single cells, whose code serves both models.
+    #[inline(always)]
+    fn shakhov<const SHAKHOV: bool, const W: usize>(&self) -> bool {
+        SHAKHOV && (W > 1 || self.shape.shakhov != 0)
+    }
+
+    /// Sums that a pass leaves in a cell.
+    #[inline(always)]
+    fn sums<const SHAKHOV: bool, const W: usize>(&self) -> u32 {
+        if self.shakhov::<SHAKHOV, W>() {
+            PASS_SUMS_SHAKHOV
         } else {
-            self.tile::<SLOPED, SHAKHOV, -1, 2, P>(tile, jx, part, chunk, false);
+            PASS_SUMS_BGK
         }
     }
 
@@ -331,10 +380,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         const P: usize,
     >(
         &self,
-        tile: u32,
-        jx: u32,
-        part: u32,
-        chunk: u32,
+        [tile, jx, part, chunk]: [u32; 4],
         forward: bool,
     ) {
         let Self {
@@ -432,7 +478,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             s += 1;
             row = self.look::<SHAKHOV, W, P>(column, &group, ahead.row);
         }
-        let sums = pass_sums::<SHAKHOV>();
+        let sums = self.sums::<SHAKHOV, W>();
         while s < last {
             // Two, so that what is kept of a row need not change its registers.
             let mut half = 0;

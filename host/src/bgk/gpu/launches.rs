@@ -63,11 +63,13 @@ pub(super) fn pass<M: Machine, T: Real>(
                 )?)
             };
         }
-        return match kind {
-            [false, false] => launch!(plane_march_upwind),
-            [true, false] => launch!(plane_march_van_leer),
-            [false, true] => launch!(plane_march_upwind_shakhov),
-            [true, true] => launch!(plane_march_van_leer_shakhov),
+        return match (march.narrow != 0, kind) {
+            (true, [false, _]) => launch!(plane_march_narrow_upwind),
+            (true, [true, _]) => launch!(plane_march_narrow_van_leer),
+            (false, [false, false]) => launch!(plane_march_upwind),
+            (false, [true, false]) => launch!(plane_march_van_leer),
+            (false, [false, true]) => launch!(plane_march_upwind_shakhov),
+            (false, [true, true]) => launch!(plane_march_van_leer_shakhov),
         };
     }
     macro_rules! launch {

@@ -134,7 +134,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             j += 1;
         }
         let mut heat = [[T::ZERO; W]; HEAT_ROWS];
-        if SHAKHOV {
+        if self.shakhov::<SHAKHOV, W>() {
             let mut k = 0;
             while k < HEAT_ROWS {
                 heat[k] = entries(row::HEAT + k as u32);
@@ -234,7 +234,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             while w < W {
                 let maxwellian = row.x[w] * row.y[j][w];
                 let (mut constant, mut slope) = (maxwellian, T::ZERO);
-                if SHAKHOV {
+                if self.shakhov::<SHAKHOV, W>() {
                     let heat = Heat::of(|k| row.heat[(k - row::HEAT) as usize][w], column.vx);
                     let (alpha, beta) = heat.at(group.vy[j]);
                     constant = alpha * maxwellian;
@@ -245,7 +245,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                 }
                 let mut k = 0;
                 while k < INNER {
-                    let share = if SHAKHOV {
+                    let share = if self.shakhov::<SHAKHOV, W>() {
                         slope.mul_add(group.argument[k], constant)
                     } else {
                         constant

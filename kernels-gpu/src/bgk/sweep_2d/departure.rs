@@ -4,7 +4,7 @@ use super::super::layout::PASS_SUMS_SHAKHOV;
 use super::super::sweep::{limited, shift};
 use super::column::Column;
 use super::group::Group;
-use super::{Batch, Given, INNER, MARCH_THREADS, Memory, Pass, pass_sums};
+use super::{Batch, Given, INNER, MARCH_THREADS, Memory, Pass};
 use crate::math::Real;
 use crate::simt::{Simt, WARP};
 
@@ -121,7 +121,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                         sums[1][w] = vy.mul_add(zeroth, sums[1][w]);
                         sums[2][w] += rest;
                     }
-                    if SHAKHOV {
+                    if self.shakhov::<SHAKHOV, W>() {
                         sums[3][w] = vy.mul_add(rest, sums[3][w]);
                         sums[4][w] = (vy * vy).mul_add(zeroth, sums[4][w]);
                     }
@@ -132,9 +132,11 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         }
         let first = self.exchanged::<SHAKHOV, W>(given.half, self.warp);
         let mut k = 0;
-        while k < pass_sums::<SHAKHOV>() as usize {
-            let at = k * WARP as usize * W;
-            self.memory.exchange.set_run_near(t, first, at, sums[k]);
+        while k < PASS_SUMS_SHAKHOV as usize {
+            if k < self.sums::<SHAKHOV, W>() as usize {
+                let at = k * WARP as usize * W;
+                self.memory.exchange.set_run_near(t, first, at, sums[k]);
+            }
             k += 1;
         }
     }
@@ -160,7 +162,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// Where a warp lays the sums of this lane's cells.
     #[inline(always)]
     fn exchanged<const SHAKHOV: bool, const W: usize>(&self, half: u32, warp: u32) -> u32 {
-        let sums = pass_sums::<SHAKHOV>();
+        let sums = self.sums::<SHAKHOV, W>();
         ((half * self.march.warps + warp) * sums * WARP + self.t.lane()) * W as u32
     }
 
@@ -189,7 +191,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         let mut warp = 1;
         while warp < MARCH_THREADS / WARP {
             if warp < batch.groups {
-                let at = (warp * pass_sums::<SHAKHOV>() * WARP) as usize * W;
+                let at = (warp * self.sums::<SHAKHOV, W>() * WARP) as usize * W;
                 let other: [T; W] = exchange.get_run_near(t, first, at);
                 let mut w = 0;
                 while w < W {
@@ -216,7 +218,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         t.pin_accesses();
         if !batch.more && self.gives(column, batch.up, given) {
             let place = (column.low + row) * shape.pitch + column.gives_to();
-            let at = (column.chunk * pass_sums::<SHAKHOV>() + k) * shape.plane() + place;
+            let at = (column.chunk * self.sums::<SHAKHOV, W>() + k) * shape.plane() + place;
             partial.set_run(t, at as usize, sum);
         }
     }

@@ -91,7 +91,7 @@ impl<T: Real, const W: usize, const P: usize> Group<T, W, P> {
     #[inline(always)]
     pub(super) fn to(&self, row: i32, j: usize, k: usize) -> usize {
         let [first, distance] = if W == 1 { self.own } else { self.populations };
-        let to_next_y = if j == 0 || W == 1 { 0 } else { self.to_next_y };
+        let to_next_y = if j == 0 { 0 } else { self.to_next_y };
         first
             .wrapping_add((row as u32).wrapping_mul(distance))
             .wrapping_add(to_next_y) as usize
@@ -120,9 +120,8 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         } else {
             (0, march.down)
         };
-        let taken = if W == 1 { 1 } else { P as u32 };
-        let (jy, m) = (first + pair * taken, inner * INNER as u32);
-        let both = P == 1 || (W > 1 && jy + 1 < end);
+        let (jy, m) = (first + pair * P as u32, inner * INNER as u32);
+        let both = P == 1 || jy + 1 < end;
         let two = m + 1 < shape.count_m;
         // From the face where the molecules come in on.
         let towards = |first: u32, distance: u32| {
