@@ -34,42 +34,19 @@
 //! velocity and temperature are of second order in the time step.
 
 pub mod boltzmann;
-mod boundary;
-mod cavity;
-mod cpu;
-mod engine;
+mod cases;
 mod equilibrium;
-mod fold;
-mod gpu;
 mod lanes;
-mod maxwellian;
-mod model;
-mod moments;
-mod newton;
 mod problem;
-pub mod quadrature;
-mod reference;
-#[doc(hidden)]
-pub mod separate;
-mod shift;
-mod shock;
-mod simulation;
-mod state;
 pub mod steady;
-mod units;
-mod velocity;
+mod transient;
 
-pub use boundary::{Boundaries, Boundary, Wall};
-pub use cavity::{Cavity, CavityResults};
-pub use engine::FaceFlux;
-pub use maxwellian::{DiscreteMaxwellian, Factors};
-use maxwellian::{HeatTerm, heat_vector, unresolved};
-pub use model::{Gas, Model};
-pub use moments::Moments;
-pub use problem::{Problem, Space};
-pub use shift::{Courant, Scheme};
-pub use shock::{Mach, Shock, ShockExtremes, ShockPoint, ShockProfile};
-pub use simulation::{Checkpoint, Looked, Simulation, SimulationConfig};
-pub use state::State;
-pub use units::{Species, Units};
-pub use velocity::{Axis, Inner, VelocitySpace};
+pub use cases::{Cavity, CavityResults, Mach, Shock, ShockExtremes, ShockPoint, ShockProfile};
+pub use equilibrium::{DiscreteMaxwellian, Factors};
+pub use problem::{
+    Axis, Boundaries, Boundary, Gas, Inner, Model, Moments, Problem, Space, Species, State, Units,
+    VelocitySpace, Wall, quadrature,
+};
+#[doc(hidden)]
+pub use transient::separate;
+pub use transient::{Checkpoint, Courant, FaceFlux, Looked, Scheme, Simulation, SimulationConfig};

@@ -5,15 +5,15 @@ use std::fmt;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::super::engine::{Node, nodes};
-use super::super::simulation::{Change, Looked};
-use super::super::{
-    Axis, Courant, FaceFlux, Moments, Problem, Scheme, Space, State, VelocitySpace,
-};
 use super::gpu::MachineFlow;
 use super::host::{HostFlow, left_exchange, stream};
 use super::{SIDES, cross_section};
 use crate::backend::{Backend, Precision, engine_of};
+use crate::bgk::transient::{Change, Node, nodes};
+use crate::bgk::{
+    Axis, Boundaries, Boundary, Courant, FaceFlux, Gas, Looked, Moments, Problem, Scheme, Space,
+    State, VelocitySpace,
+};
 use crate::collision::{OperatorConfig, Order, Scattering, VelocityGrid};
 use crate::error::{Error, Result};
 
@@ -246,11 +246,8 @@ impl Line {
         let same_nodes = Problem {
             space: config.space,
             velocity: velocity.clone(),
-            gas: super::super::Gas::default(),
-            boundaries: super::super::Boundaries::line(
-                super::super::Boundary::Periodic,
-                super::super::Boundary::Periodic,
-            ),
+            gas: Gas::default(),
+            boundaries: Boundaries::line(Boundary::Periodic, Boundary::Periodic),
             conservative: true,
             initial: Vec::new(),
         };
@@ -321,7 +318,7 @@ impl Line {
         self.engine.distributions()
     }
 
-    /// How fast the fields change, as [`Simulation::residual`](super::super::Simulation::residual).
+    /// How fast the fields change, as [`Simulation::residual`](crate::bgk::Simulation::residual).
     ///
     /// # Errors
     /// A fault of the device; distributions that have become negative.

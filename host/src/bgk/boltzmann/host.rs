@@ -2,10 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::super::engine::Node;
-use super::super::shift::van_leer;
-use super::super::{FaceFlux, Scheme};
 use super::flow::{Flow, LineConfig, Shift, shifts};
+use crate::bgk::transient::{Node, van_leer};
+use crate::bgk::{FaceFlux, Scheme};
 use crate::collision::CollisionOperator;
 use crate::error::Result;
 

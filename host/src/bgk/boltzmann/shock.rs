@@ -3,14 +3,14 @@
 use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 
-use super::super::engine::{Node, nodes};
-use super::super::steady::anderson::Anderson;
-use super::super::{
+use super::flow::{LineConfig, operator, velocity_space};
+use crate::backend::{Backend, Precision};
+use crate::bgk::steady::Anderson;
+use crate::bgk::transient::{Node, nodes};
+use crate::bgk::{
     Boundaries, Boundary, DiscreteMaxwellian, Gas, Mach, Moments, Problem, Scheme, Shock, Space,
     State, VelocitySpace,
 };
-use super::flow::{LineConfig, operator, velocity_space};
-use crate::backend::{Backend, Precision};
 use crate::collision::{CollisionOperator, Evaluation, Order, Scattering, VelocityGrid};
 use crate::error::{Error, Result};
 

@@ -31,7 +31,7 @@
 //! of Neutron Transport* (1984), chapters 2 and 3. For kinetic models on GPUs without a stored distribution: L. Zhu and others, Comput. Phys.
 //! Commun. 245 (2019) 106861. The mixing: D. G. Anderson, J. ACM 12 (1965) 547.
 
-pub(super) mod anderson;
+mod anderson;
 mod correction;
 mod cpu;
 mod fit;
@@ -39,7 +39,6 @@ mod gpu;
 mod memory;
 mod nodes;
 mod plan;
-pub mod plates;
 mod reconstruction;
 mod sweeps;
 
@@ -48,13 +47,14 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use self::anderson::Anderson;
+pub(super) use self::anderson::Anderson;
 use self::correction::Correction;
 use self::cpu::CpuSweeps;
 use self::gpu::MachineSweeps;
 pub use self::nodes::Nodes;
 use self::plan::{EAST, Plan, WEST, leaving};
 use self::sweeps::{ReferenceSweeps, Sums, Sweeps, Swept, flux};
+pub use super::cases::plates;
 use super::{Boundaries, Boundary, Gas, Moments, Problem, State};
 use crate::backend::{Backend, Precision, Resolved, engine_of};
 use crate::error::{Error, Result};

@@ -156,7 +156,12 @@ impl Nodes {
     }
 
     /// Refuses nodes that cannot hold a gas of this velocity and temperature, and says which side fails.
-    pub(super) fn check(&self, what: &str, velocity: [f64; 2], temperature: f64) -> Result<()> {
+    pub(in crate::bgk) fn check(
+        &self,
+        what: &str,
+        velocity: [f64; 2],
+        temperature: f64,
+    ) -> Result<()> {
         let [n, mx, my, e] = self.sampled(velocity, temperature);
         let u2 = (mx * mx + my * my) / (n * n);
         let t = (e / n - u2) / 1.5;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Axis, Space};
+use crate::bgk::{Axis, Space};
 
 /// How the fraction of a cell that molecules travel in a step is interpolated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl Courant {
 
 /// Van Leer's slope: the harmonic mean of the differences to the neighbours, 0 at an extremum.
 #[inline(always)]
-pub(super) fn van_leer(upstream: f64, downstream: f64) -> f64 {
+pub(in crate::bgk) fn van_leer(upstream: f64, downstream: f64) -> f64 {
     if upstream * downstream > 0.0 {
         2.0 * upstream * downstream / (upstream + downstream)
     } else {

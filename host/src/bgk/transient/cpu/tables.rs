@@ -10,10 +10,10 @@ use std::array::from_fn;
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 
-use super::super::equilibrium::Relaxations;
-use super::super::lanes::{self, LaneReal};
-use super::super::newton::TOGETHER;
+use super::super::relaxation::Relaxations;
 use super::Layout;
+use crate::bgk::equilibrium::TOGETHER;
+use crate::bgk::lanes::{self, LaneReal};
 
 /// Blocks of cells that are filled in one after the other.
 const BLOCKS: usize = 4;

@@ -21,9 +21,9 @@ use rarefy_kernels::bgk::layout::{FACE_WIDTH, FlowShape, SUMS_SHAKHOV, axis, fac
 use rarefy_kernels::bgk::sweep_1d::SPAN_LIMIT;
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
-use super::equilibrium::{fields, sums_of};
-use super::shift::Courant;
-use super::{Boundary, DiscreteMaxwellian, Model, Moments, Problem, Scheme, State};
+use super::relaxation::{fields, heat_flux, stress, sums_of};
+use super::shift::{Courant, Scheme};
+use crate::bgk::{Boundary, DiscreteMaxwellian, Model, Moments, Problem, State};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{bytes_of, check_device};
@@ -924,8 +924,8 @@ fn moments_of_sums(problem: &Problem, sums: &[f64]) -> Vec<Moments> {
                 velocity: [ux, uy],
                 temperature,
             };
-            let heat_flux = super::equilibrium::heat_flux(&state, sums, cells, cell);
-            let [xx, yy, xy] = super::equilibrium::stress(sums, cells, cell);
+            let heat_flux = heat_flux(&state, sums, cells, cell);
+            let [xx, yy, xy] = stress(sums, cells, cell);
             let pxx = xx - density * ux * ux;
             let pyy = if one_axis {
                 0.5 * (1.5 * density * temperature - pxx)

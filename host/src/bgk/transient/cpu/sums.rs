@@ -3,7 +3,7 @@
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 
-use super::super::equilibrium::sum;
+use super::super::relaxation::sum;
 use super::Layout;
 use super::rows::{Sums, for_cells, vectorised};
 use super::tables::columns;

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Nodes};
+use crate::bgk::steady::{Case, Nodes};
 use crate::bgk::{Axis, Boundaries, Boundary, Gas, State, VelocitySpace, Wall};
 use crate::error::{Error, Result};
 

@@ -1,14 +1,27 @@
 //! The time-dependent solver: one problem, any backend.
 
+mod cpu;
+mod engine;
+mod fold;
+mod gpu;
+mod reference;
+mod relaxation;
+#[doc(hidden)]
+pub mod separate;
+mod shift;
+
 use serde::{Deserialize, Serialize};
 
-use super::cpu::CpuEngine;
-use super::engine::{Engine, Saved, StepPlan};
-use super::fold::{Fold, Folded};
-use super::gpu::MachineEngine;
-use super::reference::Reference;
-use super::shift::Courant;
-use super::{FaceFlux, Moments, Problem, Scheme, State};
+use self::cpu::CpuEngine;
+pub use self::engine::FaceFlux;
+use self::engine::{Engine, Saved, StepPlan};
+pub(super) use self::engine::{Node, nodes};
+use self::fold::{Fold, Folded};
+use self::gpu::MachineEngine;
+use self::reference::Reference;
+pub(super) use self::shift::van_leer;
+pub use self::shift::{Courant, Scheme};
+use super::{Moments, Problem, State};
 use crate::backend::{Backend, Precision, Resolved, engine_of};
 use crate::error::{Error, Result};
 

@@ -20,8 +20,8 @@ use rarefy_kernels::Real;
 use rayon::prelude::*;
 
 use super::engine::{Engine, FaceFlux, Saved, StepPlan, initial_populations, nodes};
-use super::equilibrium::{Relaxations, fields, relax_all, state, sum};
-use super::{DiscreteMaxwellian, Moments, Problem};
+use super::relaxation::{Relaxations, fields, relax_all, state, sum};
+use crate::bgk::{DiscreteMaxwellian, Moments, Problem};
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 use faces::Face;

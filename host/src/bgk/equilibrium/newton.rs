@@ -7,14 +7,15 @@
     reason = "an index runs over several rows at once, which the compiler makes vectors of"
 )]
 
-use super::lanes::{self, LaneReal};
-use super::{Axis, DiscreteMaxwellian, State, VelocitySpace};
+use super::DiscreteMaxwellian;
+use crate::bgk::lanes::{self, LaneReal};
+use crate::bgk::{Axis, State, VelocitySpace};
 
 /// Cells at most that are treated at once.
-pub(super) const TOGETHER: usize = 64;
+pub(in crate::bgk) const TOGETHER: usize = 64;
 
 /// A number for each of them.
-pub(super) type Row = [f64; TOGETHER];
+pub(in crate::bgk) type Row = [f64; TOGETHER];
 
 /// Newton steps after which a Maxwellian counts as not there; from the continuum's values two or three do, far from them some more.
 const MOST_STEPS: usize = 60;
@@ -23,19 +24,19 @@ const NEAR: f64 = 1e-8;
 
 /// [`DiscreteMaxwellian`]s of so many cells.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Maxwellians {
-    pub(super) cells: usize,
-    pub(super) density: Row,
-    pub(super) velocity: [Row; 2],
-    pub(super) temperature: Row,
-    pub(super) amplitude: Row,
-    pub(super) slope: [Row; 2],
-    pub(super) steepness: Row,
+pub(in crate::bgk) struct Maxwellians {
+    pub(in crate::bgk) cells: usize,
+    pub(in crate::bgk) density: Row,
+    pub(in crate::bgk) velocity: [Row; 2],
+    pub(in crate::bgk) temperature: Row,
+    pub(in crate::bgk) amplitude: Row,
+    pub(in crate::bgk) slope: [Row; 2],
+    pub(in crate::bgk) steepness: Row,
 }
 
 impl Maxwellians {
     /// The Maxwellian `of` each of so many cells.
-    pub(super) fn new(cells: usize, of: impl Fn(usize) -> DiscreteMaxwellian) -> Self {
+    pub(in crate::bgk) fn new(cells: usize, of: impl Fn(usize) -> DiscreteMaxwellian) -> Self {
         let none = [0.0; TOGETHER];
         let mut all = Self {
             cells,
@@ -52,7 +53,7 @@ impl Maxwellians {
         all
     }
 
-    pub(super) fn state(&self, i: usize) -> State {
+    pub(in crate::bgk) fn state(&self, i: usize) -> State {
         State {
             density: self.density[i],
             velocity: self.velocity.map(|u| u[i]),
@@ -61,7 +62,7 @@ impl Maxwellians {
     }
 
     /// Another state, for whose Maxwellian this one is where to start from.
-    pub(super) fn set_state(&mut self, i: usize, state: State) {
+    pub(in crate::bgk) fn set_state(&mut self, i: usize, state: State) {
         self.density[i] = state.density;
         self.temperature[i] = state.temperature;
         for (u, velocity) in self.velocity.iter_mut().zip(state.velocity) {
@@ -69,7 +70,7 @@ impl Maxwellians {
         }
     }
 
-    pub(super) fn get(&self, i: usize) -> DiscreteMaxwellian {
+    pub(in crate::bgk) fn get(&self, i: usize) -> DiscreteMaxwellian {
         DiscreteMaxwellian {
             state: self.state(i),
             amplitude: self.amplitude[i],
@@ -78,7 +79,7 @@ impl Maxwellians {
         }
     }
 
-    pub(super) fn set(&mut self, i: usize, maxwellian: &DiscreteMaxwellian) {
+    pub(in crate::bgk) fn set(&mut self, i: usize, maxwellian: &DiscreteMaxwellian) {
         self.set_state(i, maxwellian.state);
         self.amplitude[i] = maxwellian.amplitude;
         self.steepness[i] = maxwellian.steepness;
@@ -89,7 +90,7 @@ impl Maxwellians {
 
     /// The mean velocity and the slope along an axis: none along those that the gas does not move along.
     #[inline(always)]
-    pub(super) fn along(&self, space: &VelocitySpace, d: usize) -> [&Row; 2] {
+    pub(in crate::bgk) fn along(&self, space: &VelocitySpace, d: usize) -> [&Row; 2] {
         if d < space.flow() {
             [&self.velocity[d], &self.slope[d]]
         } else {
@@ -99,7 +100,7 @@ impl Maxwellians {
 
     /// Finds amplitudes, slopes and steepnesses for which the sums over the nodes are the states', from those that are there; tells of each cell
     /// whether it did.
-    pub(super) fn conserve(&mut self, space: &VelocitySpace) -> [bool; TOGETHER] {
+    pub(in crate::bgk) fn conserve(&mut self, space: &VelocitySpace) -> [bool; TOGETHER] {
         lanes::on_widest(Newton {
             space,
             maxwellians: self,
@@ -107,7 +108,7 @@ impl Maxwellians {
     }
 
     /// The means of `w^k`, k < 6, along an axis of the space.
-    pub(super) fn mean_powers(&self, space: &VelocitySpace, d: usize) -> [Row; 6] {
+    pub(in crate::bgk) fn mean_powers(&self, space: &VelocitySpace, d: usize) -> [Row; 6] {
         lanes::on_widest(Means {
             space,
             d,

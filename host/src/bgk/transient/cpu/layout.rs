@@ -4,9 +4,9 @@ use rarefy_kernels::Real;
 use rarefy_kernels::bgk::layout::{PASS_SUMS_BGK, PASS_SUMS_SHAKHOV};
 
 use super::super::engine::{Node, StepPlan, nodes};
-use super::super::equilibrium::sums_of;
-use super::super::shift::Courant;
-use super::super::{Model, Problem, Scheme};
+use super::super::relaxation::sums_of;
+use super::super::shift::{Courant, Scheme};
+use crate::bgk::{Model, Problem};
 
 /// About as many chunks as the nodes are cut into, on a line and in a plane, where each costs a pass over tables and sums of many cells.
 const CHUNKS: [usize; 2] = [64, 32];

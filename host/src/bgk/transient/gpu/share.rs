@@ -6,8 +6,8 @@ use rarefy_kernels::bgk::sweep_1d::{LINE_THREADS, line_groups, line_tiles};
 use rarefy_kernels::bgk::sweep_2d::{MARCH_THREADS, March, plane_width};
 
 use super::super::engine::StepPlan;
-use super::super::shift::Courant;
-use super::super::{Problem, Scheme};
+use super::super::shift::{Courant, Scheme};
+use crate::bgk::Problem;
 
 /// Blocks of a pass over a line that keep a large GPU busy for several rounds, so that the last one costs little; more would leave more partial sums and
 /// fewer groups than the warps can share evenly: ten rounds on an H200.
@@ -166,11 +166,9 @@ pub(super) fn march<T: Real>(
 mod tests {
     use super::super::super::engine::Engine;
     use super::super::super::reference::Reference;
-    use super::super::super::{
-        Axis, Boundaries, Boundary, Gas, Model, Space, State, VelocitySpace, Wall,
-    };
     use super::super::MachineEngine;
     use super::*;
+    use crate::bgk::{Axis, Boundaries, Boundary, Gas, Model, Space, State, VelocitySpace, Wall};
     use crate::emulator::{Emulator, ThreadOrder};
     use crate::error::Result;
     use crate::machine::Machine;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Moments, Problem, Scheme};
+use super::shift::Scheme;
+use crate::bgk::{DiscreteMaxwellian, Moments, Problem, State};
 use crate::error::Result;
 
 /// What the gas receives through a face of space, the mean over the face and over the last time step, per unit of area and time; not
@@ -77,11 +78,11 @@ pub(super) struct Saved {
 pub(super) fn initial_populations(problem: &Problem) -> Result<Vec<f64>> {
     let cells = problem.space.cells();
     let mut populations = vec![0.0; problem.velocity.nodes() * cells];
-    let mut last: Option<(super::State, Vec<f64>)> = None;
+    let mut last: Option<(State, Vec<f64>)> = None;
     for (cell, state) in problem.initial.iter().enumerate() {
         if last.as_ref().is_none_or(|(known, _)| known != state) {
             let maxwellian =
-                super::DiscreteMaxwellian::new(&problem.velocity, *state, problem.conservative)?;
+                DiscreteMaxwellian::new(&problem.velocity, *state, problem.conservative)?;
             last = Some((*state, maxwellian.populations(&problem.velocity)));
         }
         if let Some((_, values)) = &last {
@@ -95,17 +96,17 @@ pub(super) fn initial_populations(problem: &Problem) -> Result<Vec<f64>> {
 
 /// The velocities and the inner weights of a node of the layout.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
-    pub(super) jx: usize,
-    pub(super) jy: usize,
-    pub(super) m: usize,
-    pub(super) v: [f64; 2],
-    pub(super) mass: f64,
-    pub(super) energy: f64,
+pub(in crate::bgk) struct Node {
+    pub(in crate::bgk) jx: usize,
+    pub(in crate::bgk) jy: usize,
+    pub(in crate::bgk) m: usize,
+    pub(in crate::bgk) v: [f64; 2],
+    pub(in crate::bgk) mass: f64,
+    pub(in crate::bgk) energy: f64,
 }
 
 /// All nodes in the order of the layout.
-pub(super) fn nodes(problem: &Problem) -> Vec<Node> {
+pub(in crate::bgk) fn nodes(problem: &Problem) -> Vec<Node> {
     let space = &problem.velocity;
     let inner = space.inner();
     let mut nodes = Vec::with_capacity(space.nodes());
@@ -128,7 +129,7 @@ pub(super) fn nodes(problem: &Problem) -> Vec<Node> {
 
 impl Node {
     /// What a population `f` of this node carries.
-    pub(super) fn carries(&self, f: f64) -> FaceFlux {
+    pub(in crate::bgk) fn carries(&self, f: f64) -> FaceFlux {
         let [vx, vy] = self.v;
         FaceFlux {
             mass: self.mass * f,
@@ -138,7 +139,7 @@ impl Node {
     }
 
     /// The node with the velocity mirrored along a direction.
-    pub(super) fn mirrored(&self, shape: [usize; 3], direction: usize) -> usize {
+    pub(in crate::bgk) fn mirrored(&self, shape: [usize; 3], direction: usize) -> usize {
         let [nx, ny, nm] = shape;
         let (jx, jy) = match direction {
             0 => (nx - 1 - self.jx, self.jy),

@@ -13,7 +13,8 @@
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, initial_populations, nodes};
 use super::shift::{Courant, Scheme, van_leer};
-use super::{Boundary, DiscreteMaxwellian, HeatTerm, Moments, Problem, heat_vector, unresolved};
+use crate::bgk::equilibrium::{HeatTerm, heat_vector, unresolved};
+use crate::bgk::{Boundary, DiscreteMaxwellian, Moments, Problem};
 use crate::error::{Error, Result};
 
 /// The reference solver.

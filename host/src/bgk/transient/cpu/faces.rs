@@ -6,10 +6,10 @@ use rarefy_kernels::Real;
 use rayon::prelude::*;
 
 use super::super::engine::FaceFlux;
-use super::super::{Boundary, DiscreteMaxwellian};
 use super::pass::{Scratch, Step};
 use super::rows::{outflow, vectorised};
 use super::{Layout, Tables};
+use crate::bgk::{Boundary, DiscreteMaxwellian};
 use crate::error::Result;
 
 /// One face.

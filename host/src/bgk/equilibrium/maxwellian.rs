@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::newton::Maxwellians;
-use super::{Inner, State, VelocitySpace};
+use crate::bgk::{Inner, State, VelocitySpace};
 use crate::error::{Error, Result};
 
 /// `M = A exp(b.w - c |w|^2)`, w = v - u, on the nodes of a velocity space.
@@ -159,20 +159,20 @@ impl DiscreteMaxwellian {
 /// With `g = (1-Pr) (8/5) q / (n T^2)` it is what the model adds to the Maxwellian. In the continuum it has no density, momentum and energy; on the
 /// nodes it has, by the error of the quadrature, unless [`HeatTerm::conservative`] takes them out with a multiple of M, c M and |c|^2 M.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct HeatTerm {
+pub(in crate::bgk) struct HeatTerm {
     /// `p_0`.
-    pub(super) constant: f64,
+    pub(in crate::bgk) constant: f64,
     /// `p`.
-    pub(super) linear: [f64; 2],
+    pub(in crate::bgk) linear: [f64; 2],
     /// `q_0`.
-    pub(super) square: f64,
+    pub(in crate::bgk) square: f64,
     /// `q`.
-    pub(super) cubic: [f64; 2],
+    pub(in crate::bgk) cubic: [f64; 2],
 }
 
 impl HeatTerm {
     /// The term as in the continuum.
-    pub(super) fn sampled(g: [f64; 2], temperature: f64) -> Self {
+    pub(in crate::bgk) fn sampled(g: [f64; 2], temperature: f64) -> Self {
         Self {
             constant: 0.0,
             linear: g.map(|g| -2.5 * g),
@@ -182,7 +182,7 @@ impl HeatTerm {
     }
 
     /// The term without density, momentum and energy on the nodes, for a conservative Maxwellian.
-    pub(super) fn conservative(
+    pub(in crate::bgk) fn conservative(
         space: &VelocitySpace,
         maxwellian: &DiscreteMaxwellian,
         g: [f64; 2],
@@ -194,7 +194,7 @@ impl HeatTerm {
     }
 
     /// The same of many cells, given the g of each: `put` takes it.
-    pub(super) fn conservative_all(
+    pub(in crate::bgk) fn conservative_all(
         space: &VelocitySpace,
         maxwellians: &Maxwellians,
         g: impl Fn(usize) -> [f64; 2],
@@ -275,7 +275,7 @@ impl HeatTerm {
     }
 
     /// The factor of M at the peculiar velocity c, with [`unresolved`] for the rest of |c|^2.
-    pub(super) fn factor(&self, c: [f64; 2], unresolved: f64) -> f64 {
+    pub(in crate::bgk) fn factor(&self, c: [f64; 2], unresolved: f64) -> f64 {
         let square = c[0] * c[0] + c[1] * c[1] + unresolved;
         self.constant
             + self.linear[0] * c[0]
@@ -286,7 +286,7 @@ impl HeatTerm {
 
 /// What stands for the sum of the squares of the velocities other than v_x and v_y: v_z^2, or its mean over the axes that are integrated out, for g
 /// `<S> = K/(2c)` and for h `<S^2>/<S> = (K/2 + 1)/c`, with the steepness c of the Maxwellian.
-pub(super) fn unresolved(space: &VelocitySpace, inner: Inner, steepness: f64) -> f64 {
+pub(in crate::bgk) fn unresolved(space: &VelocitySpace, inner: Inner, steepness: f64) -> f64 {
     let half = 0.5 * space.integrated() as f64;
     match (space.is_reduced(), inner.mass > 0.0) {
         (false, _) => inner.energy,
@@ -296,15 +296,15 @@ pub(super) fn unresolved(space: &VelocitySpace, inner: Inner, steepness: f64) ->
 }
 
 /// The vector g of [`HeatTerm`] for a heat flux q and `share` in the place of (1-Pr): `share (8/5) q / (n T^2)`.
-pub(super) fn heat_vector(state: &State, heat_flux: [f64; 2], share: f64) -> [f64; 2] {
+pub(in crate::bgk) fn heat_vector(state: &State, heat_flux: [f64; 2], share: f64) -> [f64; 2] {
     let factor = share * 1.6 / (state.density * state.temperature * state.temperature);
     heat_flux.map(|q| q * factor)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Axis, Moments};
     use super::*;
+    use crate::bgk::{Axis, Moments};
 
     fn spaces() -> Vec<VelocitySpace> {
         let x = |n| Axis::uniform(n, -5.2, 6.0).unwrap();

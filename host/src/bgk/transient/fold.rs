@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::engine::{Engine, FaceFlux, Saved};
-use super::{Moments, Problem};
+use crate::bgk::{Moments, Problem};
 use crate::error::Result;
 use crate::memory_plan::{bytes_of, check_host};
 
@@ -168,8 +168,8 @@ impl Engine for Folded {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Axis, Boundaries, Boundary, Gas, Space, State, VelocitySpace};
     use super::*;
+    use crate::bgk::{Axis, Boundaries, Boundary, Gas, Space, State, VelocitySpace};
 
     fn problem(counts: [usize; 3], flow: usize) -> Problem {
         let axes = counts.map(|n| Axis::uniform(n, -4.0, 4.0).unwrap());

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
+use crate::bgk::{
     Axis, Boundaries, Boundary, FaceFlux, Gas, Moments, Problem, Space, State, VelocitySpace,
 };
 use crate::error::{Error, Result};
@@ -153,7 +153,7 @@ impl Shock {
     }
 
     /// That range for any Mach number.
-    pub(super) fn velocities_of(mach: Mach, cut: f64) -> [f64; 2] {
+    pub(in crate::bgk) fn velocities_of(mach: Mach, cut: f64) -> [f64; 2] {
         velocity_range(mach, cut)
     }
 

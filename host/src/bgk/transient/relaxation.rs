@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::engine::StepPlan;
-use super::newton::{Maxwellians, Row, TOGETHER};
-use super::{DiscreteMaxwellian, HeatTerm, Model, Problem, State, heat_vector};
+use crate::bgk::equilibrium::{HeatTerm, Maxwellians, Row, TOGETHER, heat_vector};
+use crate::bgk::{DiscreteMaxwellian, Model, Problem, State};
 use crate::error::{Error, Result};
 
 /// The sums over the nodes that a step leaves for each cell, in the order of their rows.

@@ -1,8 +1,21 @@
 //! A case to solve: space, velocities, gas, boundaries, and what there is at the start.
 
+mod boundary;
+mod model;
+mod moments;
+pub mod quadrature;
+mod state;
+mod units;
+mod velocity;
+
 use serde::{Deserialize, Serialize};
 
-use super::{Boundaries, Boundary, Gas, Moments, State, VelocitySpace};
+pub use self::boundary::{Boundaries, Boundary, Wall};
+pub use self::model::{Gas, Model};
+pub use self::moments::Moments;
+pub use self::state::State;
+pub use self::units::{Species, Units};
+pub use self::velocity::{Axis, Inner, VelocitySpace};
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 

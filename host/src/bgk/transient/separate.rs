@@ -13,7 +13,7 @@ use rarefy_kernels::bgk::two_kernel::{
 
 use super::engine::initial_populations;
 use super::shift::Courant;
-use super::{Boundary, DiscreteMaxwellian, Model, Problem, State};
+use crate::bgk::{Boundary, DiscreteMaxwellian, Model, Problem, State};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Limits, Machine};
 
@@ -452,8 +452,8 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Shock;
     use super::*;
+    use crate::bgk::Shock;
     use crate::emulator::Emulator;
 
     #[test]

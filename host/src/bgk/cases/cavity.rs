@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
+use crate::bgk::{
     Axis, Boundaries, Boundary, FaceFlux, Gas, Moments, Problem, Space, State, VelocitySpace, Wall,
 };
 use crate::error::{Error, Result};

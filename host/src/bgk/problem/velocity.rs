@@ -116,7 +116,7 @@ impl Axis {
             .then_some(step)
     }
     /// The nodes that are not negative, of a symmetric axis, with the weights of their mirror images.
-    pub(super) fn half(&self) -> Self {
+    pub(in crate::bgk) fn half(&self) -> Self {
         let first = self.len() / 2;
         let nodes = self.nodes[first..].to_vec();
         let weight = |(v, w): (&f64, &f64)| if *v > 0.0 { 2.0 * w } else { *w };
@@ -239,7 +239,7 @@ impl VelocitySpace {
         self.axes.get(2)
     }
     /// The space with one half of each axis along which the gas does not move: enough for populations that are even in these velocities.
-    pub(super) fn halved(&self) -> Self {
+    pub(in crate::bgk) fn halved(&self) -> Self {
         let axes = self.axes.iter().enumerate();
         let axes = axes.map(|(d, axis)| {
             if d < self.flow {
@@ -295,7 +295,7 @@ impl VelocitySpace {
     /// the box too narrow for the hottest. `velocities` are the mean velocities that occur.
     ///
     /// No discrete Maxwellian exists where the midpoint rule's step is `sqrt(2 T)` or more, for the two nodes next to the mean already carry more
-    /// energy than it has. Other quadratures are left to [`DiscreteMaxwellian`](super::DiscreteMaxwellian), which says when it fails.
+    /// energy than it has. Other quadratures are left to [`DiscreteMaxwellian`](crate::bgk::DiscreteMaxwellian), which says when it fails.
     ///
     /// # Errors
     /// As above, with the axis, the temperature and what would do.

@@ -92,7 +92,7 @@ impl Boundaries {
     }
 
     /// Checks the faces of a space of so many dimensions.
-    pub(super) fn validate(&self, dimensions: usize) -> Result<()> {
+    pub(in crate::bgk) fn validate(&self, dimensions: usize) -> Result<()> {
         let names = [["left", "right"], ["bottom", "top"]];
         for (direction, names) in names.into_iter().enumerate().take(dimensions) {
             let faces = self.along(direction);
@@ -133,7 +133,7 @@ impl Boundaries {
     }
 
     /// Whether a face along this direction mirrors velocities, so that their axis must be symmetric.
-    pub(super) fn mirrors(&self, direction: usize) -> bool {
+    pub(in crate::bgk) fn mirrors(&self, direction: usize) -> bool {
         self.along(direction).iter().any(|face| match face {
             Boundary::Specular => true,
             Boundary::Wall(wall) => wall.accommodation < 1.0,
