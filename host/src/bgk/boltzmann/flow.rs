@@ -1,133 +1,18 @@
-//! A line of gas between two streams: configuration, time loop, what is read off.
+//! A run on a line: time loop, moments, checkpoints.
 
 use std::fmt;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::gpu::MachineFlow;
-use super::host::{HostFlow, left_exchange, stream};
-use super::{SIDES, cross_section};
-use crate::backend::{Backend, Precision, engine_of};
+use super::config::LineConfig;
+use super::engine::{Flow, shifts};
+use super::host::{left_exchange, stream};
 use crate::bgk::transient::{Change, Node, nodes};
 use crate::bgk::{
-    Axis, Boundaries, Boundary, Courant, FaceFlux, Gas, Looked, Moments, Problem, Scheme, Space,
-    State, VelocitySpace,
+    Boundaries, Boundary, FaceFlux, Gas, Looked, Moments, Problem, State, VelocitySpace,
 };
-use crate::collision::{OperatorConfig, Order, Scattering, VelocityGrid};
 use crate::error::{Error, Result};
-
-/// A line of gas between two streams, and how it is computed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LineConfig {
-    /// Cells in space; one dimension.
-    pub space: Space,
-    /// The velocity grid, its box symmetric about 0.
-    pub grid: VelocityGrid,
-    /// The velocity along x of the centre of the box.
-    pub drift: f64,
-    /// The scattering law; [`cross_section`] says how often molecules collide.
-    pub scattering: Scattering,
-    /// Order of the coefficients of the collision integral.
-    pub order: Order,
-    /// Interpolation of the shift.
-    pub scheme: Scheme,
-    /// Time step dt.
-    pub step: f64,
-    /// Arithmetic of the gain and the collision frequency; distributions and all else are f64.
-    pub precision: Precision,
-    /// Where to compute.
-    pub backend: Backend,
-    /// The distributions that come in at the left and at the right end, `[ix][iy][iz]`, in units of n0/v0^3.
-    pub ends: [Vec<f64>; SIDES],
-    /// The distribution of each cell at the start, `[cell][ix][iy][iz]`.
-    pub initial: Vec<f64>,
-}
-
-impl LineConfig {
-    /// The velocity space of the BGK wing with the same nodes.
-    ///
-    /// # Errors
-    /// A velocity that is not finite.
-    pub fn velocity_space(&self) -> Result<VelocitySpace> {
-        velocity_space(&self.grid, self.drift)
-    }
-
-    /// The collision integral's configuration.
-    pub fn operator(&self) -> OperatorConfig {
-        operator(
-            &self.grid,
-            self.scattering,
-            self.order,
-            self.precision,
-            self.backend,
-        )
-    }
-
-    /// Checks the parts and that they belong together.
-    ///
-    /// # Errors
-    /// Space of two dimensions; a box that is not symmetric; a step that is none or in which molecules cross all of space; distributions of wrong length or
-    /// with values that are none.
-    pub fn validate(&self) -> Result<()> {
-        if self.space.dimensions() != 1 {
-            return Err(Error::input(
-                "the collision integral is computed on a line; space has two dimensions",
-            ));
-        }
-        if self.grid.min() != -self.grid.max() {
-            return Err(Error::input(format!(
-                "the velocity box of a line is given about its centre; [{}, {}] is not symmetric",
-                self.grid.min(),
-                self.grid.max()
-            )));
-        }
-        if !(self.step.is_finite() && self.step > 0.0) {
-            return Err(Error::input(format!(
-                "the time step must be positive and finite; {} was given",
-                self.step
-            )));
-        }
-        let (cells, nodes) = (self.space.nx(), self.grid.cells());
-        let fastest = self.velocity_space()?.x().fastest();
-        let most = Courant::new(fastest, self.step, self.space.step(0)).distance();
-        if most + 2.0 > cells as f64 {
-            return Err(Error::input(format!(
-                "in the time step {} the fastest molecules cross {most:.1} cells, of {cells} there are; two less than all is the limit: use a smaller time step",
-                self.step
-            )));
-        }
-        if u32::try_from(cells as u64 * nodes as u64).is_err() {
-            return Err(Error::input(format!(
-                "{cells} cells with {nodes} velocities each are more than 2^32 values; use fewer"
-            )));
-        }
-        let wrong = |what: &str, found: usize, expected: usize| {
-            Error::input(format!(
-                "{what} has {found} values where {expected} are needed"
-            ))
-        };
-        for end in &self.ends {
-            if end.len() != nodes {
-                return Err(wrong("the distribution of a stream", end.len(), nodes));
-            }
-        }
-        if self.initial.len() != cells * nodes {
-            return Err(wrong(
-                "the initial state",
-                self.initial.len(),
-                cells * nodes,
-            ));
-        }
-        let mut values = self.ends.iter().chain([&self.initial]).flatten();
-        if let Some(bad) = values.find(|f| !f.is_finite()) {
-            return Err(Error::input(format!(
-                "the distributions must be finite; one has the value {bad}"
-            )));
-        }
-        Ok(())
-    }
-}
 
 /// Everything that a run on a line needs to go on to the same bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -142,65 +27,6 @@ pub struct Checkpoint {
     /// The last look at the residual; without one the residual of the next look is infinite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looked: Option<Looked>,
-}
-
-/// The velocity space of the BGK wing with the nodes of a grid whose box moves along x.
-pub(super) fn velocity_space(grid: &VelocityGrid, drift: f64) -> Result<VelocitySpace> {
-    let (n, half) = (grid.n(), grid.max());
-    let across = Axis::uniform(n, -half, half)?;
-    let along = Axis::uniform(n, drift - half, drift + half)?;
-    VelocitySpace::new(vec![along, across.clone(), across], 1)
-}
-
-/// The collision integral in the units of this wing.
-pub(super) fn operator(
-    grid: &VelocityGrid,
-    scattering: Scattering,
-    order: Order,
-    precision: Precision,
-    backend: Backend,
-) -> OperatorConfig {
-    OperatorConfig {
-        scattering,
-        sigma_t: cross_section(scattering),
-        order,
-        precision,
-        backend,
-        ..OperatorConfig::new(*grid)
-    }
-}
-
-/// Distributions of a line of cells on some machine, and the means to move them on in time. Between calls they are those after collisions.
-pub(super) trait Flow: Send {
-    /// The machine in words.
-    fn describe(&self) -> String;
-    /// Takes so many time steps: streaming, then collisions.
-    fn advance(&mut self, steps: u64) -> Result<()>;
-    /// The distributions, `[cell][ix][iy][iz]`.
-    fn distributions(&mut self) -> Result<Vec<f64>>;
-    /// Replaces them.
-    fn restore(&mut self, f: &[f64]) -> Result<()>;
-}
-
-/// What streaming needs to know of the molecules of one v_x.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Shift {
-    pub(super) forward: bool,
-    pub(super) courant: Courant,
-}
-
-/// The shifts of all v_x.
-pub(super) fn shifts(config: &LineConfig) -> Result<Vec<Shift>> {
-    let space = config.velocity_space()?;
-    let courant = Courant::of_axis(space.x(), &config.space, 0, config.step);
-    let nodes = space.x().nodes().iter();
-    Ok(nodes
-        .zip(courant)
-        .map(|(v, courant)| Shift {
-            forward: *v > 0.0,
-            courant,
-        })
-        .collect())
 }
 
 /// The state of the line at one moment, in the middle of a step's collisions.
@@ -252,7 +78,7 @@ impl Line {
             initial: Vec::new(),
         };
         Ok(Self {
-            engine: engine(&config)?,
+            engine: super::engine(&config)?,
             nodes: nodes(&same_nodes),
             config,
             velocity,
@@ -406,17 +232,5 @@ impl Line {
     /// The machine in words.
     pub fn machine(&self) -> String {
         self.engine.describe()
-    }
-}
-
-/// The engine that a configuration asks for.
-fn engine(config: &LineConfig) -> Result<Box<dyn Flow>> {
-    let resolved = config.backend.resolve()?;
-    let name = resolved.describe();
-    engine_of! {
-        resolved, config.precision;
-        reference => Ok(Box::new(HostFlow::new(config)?)),
-        cpu<T> => Ok(Box::new(HostFlow::new(config)?)),
-        kernels<T>(machine) => Ok(Box::new(MachineFlow::<_, T>::new(machine, name, config)?)),
     }
 }

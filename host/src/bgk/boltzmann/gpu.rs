@@ -5,7 +5,8 @@ use std::sync::Arc;
 use rarefy_kernels::Real;
 use rarefy_kernels::boltzmann::{LineShape, stream_cells};
 
-use super::flow::{Flow, LineConfig, shifts};
+use super::config::LineConfig;
+use super::engine::{Flow, shifts};
 use crate::bgk::Scheme;
 use crate::collision::{CellCollisions, Integrator};
 use crate::error::Result;

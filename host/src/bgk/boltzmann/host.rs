@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::flow::{Flow, LineConfig, Shift, shifts};
+use super::config::LineConfig;
+use super::engine::{Flow, Shift, shifts};
 use crate::bgk::transient::{Node, van_leer};
 use crate::bgk::{FaceFlux, Scheme};
 use crate::collision::CollisionOperator;

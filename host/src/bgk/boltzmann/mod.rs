@@ -19,6 +19,8 @@
 //! **Ends.** The discrete integral does not vanish at a Maxwellian but at a state near it. [`ShockWave`] finds these states, and the downstream one
 //! whose fluxes of mass, momentum and energy are those of the upstream one to roundoff. So the wave stands, and its fluxes are flat.
 
+mod config;
+mod engine;
 mod flow;
 mod gpu;
 mod host;
@@ -26,32 +28,15 @@ mod shock;
 
 use serde::{Deserialize, Serialize};
 
-pub use flow::{Checkpoint, Line, LineConfig, Look};
+pub use config::{LineConfig, cross_section};
+use engine::Flow;
+pub use flow::{Checkpoint, Line, Look};
+use gpu::MachineFlow;
+use host::HostFlow;
 pub use shock::{ShockStart, ShockWave};
 
-use crate::collision::Scattering;
-use crate::collision::transport::{Flux, exact_decay_rate};
-
-/// Index of a distribution's side: what comes in from the left, and from the right.
-pub(super) const SIDES: usize = 2;
-
-/// The total cross-section, at unit relative speed, in the units of [`bgk`](super): the one for which the shear stress of the gas at n0 and T0 decays with the rate
-/// nu0 = 1 in the first approximation of Chapman and Enskog, so that its viscosity is `p0/nu0`.
-///
-/// ```
-/// use rarefy::bgk::boltzmann::cross_section;
-/// use rarefy::collision::Scattering;
-///
-/// // The mean free path of hard spheres is 8/(5 sqrt(pi)).
-/// let path = 1.0 / (2f64.sqrt() * cross_section(Scattering::HardSphere));
-/// assert!((path - 0.902703333676410).abs() < 1e-14);
-/// ```
-pub fn cross_section(scattering: Scattering) -> f64 {
-    // The variance of a velocity component at T0 is 1/2.
-    let rate =
-        exact_decay_rate(scattering, 1.0, Flux::Shear) * 0.5f64.powf(0.5 * scattering.gamma());
-    1.0 / rate
-}
+use crate::backend::engine_of;
+use crate::error::Result;
 
 /// What stands on the right of the kinetic equation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -63,4 +48,16 @@ pub enum Collisions {
     Model,
     /// The collision integral of Boltzmann.
     Boltzmann,
+}
+
+/// The engine that a configuration asks for.
+fn engine(config: &LineConfig) -> Result<Box<dyn Flow>> {
+    let resolved = config.backend.resolve()?;
+    let name = resolved.describe();
+    engine_of! {
+        resolved, config.precision;
+        reference => Ok(Box::new(HostFlow::new(config)?)),
+        cpu<T> => Ok(Box::new(HostFlow::new(config)?)),
+        kernels<T>(machine) => Ok(Box::new(MachineFlow::<_, T>::new(machine, name, config)?)),
+    }
 }

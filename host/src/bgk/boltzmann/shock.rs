@@ -3,7 +3,7 @@
 use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 
-use super::flow::{LineConfig, operator, velocity_space};
+use super::config::{LineConfig, operator, velocity_space};
 use crate::backend::{Backend, Precision};
 use crate::bgk::steady::Anderson;
 use crate::bgk::transient::{Node, nodes};

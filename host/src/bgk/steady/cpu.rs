@@ -12,9 +12,10 @@
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 
-use super::super::lanes::{self, LANES, LaneReal, Lanes, fma};
-use super::plan::{COEFFICIENTS, Plan, leaving, upward};
-use super::sweeps::{Sums, Sweeps, Swept, flux};
+use super::engine::Sweeps;
+use super::plan::{COEFFICIENTS, Plan, upward};
+use super::sums::{Sums, Swept, flux, leaving};
+use crate::bgk::lanes::{self, LANES, LaneReal, Lanes, fma};
 use crate::error::Result;
 
 /// Tasks that the chunks of one direction are divided into.

@@ -8,8 +8,9 @@ use rarefy_kernels::bgk::steady::{
 use rarefy_kernels::{Element, Quad, Real};
 
 use super::cpu::CpuSweeps;
+use super::engine::Sweeps;
 use super::plan::{EAST, Plan, WEST};
-use super::sweeps::{Sums, Sweeps, Swept, flux};
+use super::sums::{Sums, Swept, flux};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{bytes_of, check_device, check_shared};

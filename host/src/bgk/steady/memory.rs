@@ -1,7 +1,8 @@
 //! What a steady flow takes of main memory, before any of it is allocated.
 
+use super::case::Case;
+use super::config::Config;
 use super::correction::Correction;
-use super::{Case, Config};
 use crate::bgk::{Boundary, State};
 use crate::error::Result;
 use crate::memory_plan::{bytes_of, check_host};

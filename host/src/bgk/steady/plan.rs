@@ -1,8 +1,8 @@
 //! A steady problem prepared for sweeping: velocities in groups of one direction, boundaries as formulas, the unknowns in one vector.
 
+use super::case::{Case, Closure};
 use super::nodes::Nodes;
-use super::sweeps::Swept;
-use super::{Case, Closure};
+use super::sums::{Swept, flux};
 use crate::bgk::lanes::LANES;
 use crate::bgk::{Boundary, State};
 use crate::error::{Error, Result};
@@ -23,26 +23,6 @@ pub(super) const SOUTH: usize = 2;
 /// | 6 | nu | nu |
 /// | 7 | K T / 2 | K / 2 |
 pub(super) const COEFFICIENTS: usize = 8;
-
-/// Sums over the outgoing velocities at a face of a boundary cell.
-pub(super) mod leaving {
-    /// Mass that leaves in unit time, per unit area.
-    pub(in crate::bgk::steady) const MASS: usize = 0;
-    /// Normal momentum that leaves, reckoned outwards.
-    pub(in crate::bgk::steady) const NORMAL: usize = 1;
-    /// Tangential momentum that leaves.
-    pub(in crate::bgk::steady) const TANGENTIAL: usize = 2;
-    /// Energy that leaves.
-    pub(in crate::bgk::steady) const ENERGY: usize = 3;
-    /// Density of the outgoing half.
-    pub(in crate::bgk::steady) const DENSITY: usize = 4;
-    /// Tangential momentum of the outgoing half, per volume.
-    pub(in crate::bgk::steady) const DRIFT: usize = 5;
-    /// Sum of |v|^2 f of the outgoing half.
-    pub(in crate::bgk::steady) const SQUARE: usize = 6;
-    /// Number of these sums.
-    pub(in crate::bgk::steady) const LEN: usize = 7;
-}
 
 /// How a face of space answers: what comes in at a node is `share (a rho + b) + (1 - share) returned`.
 #[derive(Clone, Debug)]
@@ -576,6 +556,23 @@ impl Plan {
                 };
             }
         }
+    }
+
+    /// Fluxes of nothing through every face of a line; none on a rectangle.
+    pub(super) fn no_fluxes(&self) -> Vec<[f64; flux::LEN]> {
+        let faces = if self.dimensions == 1 { self.nx + 1 } else { 0 };
+        vec![[0.0; flux::LEN]; faces]
+    }
+
+    /// Adds what the molecules of a node carry through a face of a line.
+    pub(super) fn add_fluxes(&self, sums: &mut [f64; flux::LEN], node: usize, f: [f64; 2]) {
+        let [vx, vy, vz2, w] = self.nodes[node];
+        let first = vx * w * f[0];
+        sums[flux::MASS] += first;
+        sums[flux::MOMENTUM] += vx * first;
+        sums[flux::SHEAR] += vy * first;
+        let square = vx * vx + vy * vy + vz2;
+        sums[flux::ENERGY] += 0.5 * (square * first + vx * w * f[1]);
     }
 
     /// Optical thickness of the longest side of space, for gas at unit density and temperature.

@@ -1,6 +1,7 @@
 //! Fields of a rectangle without the alternating errors of diamond differences.
 
-use super::{Case, Closure, Solution};
+use super::case::{Case, Closure};
+use super::solution::Solution;
 use crate::bgk::Moments;
 
 /// Density, momentum, energy, momentum flux (xx, yy, xy) and heat flux of a cell: all that a reconstruction takes for densities.

@@ -18,6 +18,7 @@
 //! **Source.** W. Su and others, J. Comput. Phys. 407 (2020) 109245 (general synthetic iterative scheme); M. L. Adams and E. W. Larsen,
 //! Prog. Nucl. Energy 40 (2002) 3 (diffusion synthetic acceleration, and why it must be consistent).
 
+mod laws;
 mod plane;
 mod plates;
 mod shock;
@@ -25,9 +26,9 @@ mod shock;
 use self::plane::PlaneCorrection;
 use self::plates::PlatesCorrection;
 use self::shock::ShockCorrection;
+use super::case::{Case, Closure};
 use super::plan::{EAST, Hold, Plan, WEST};
-use super::sweeps::Swept;
-use super::{Case, Closure};
+use super::sums::Swept;
 use crate::error::{Error, Result};
 
 /// A correction for the boundaries of a problem.
@@ -130,45 +131,6 @@ impl Correction {
             _ => Err(Error::input(
                 "the checkpoint holds the correction of another problem",
             )),
-        }
-    }
-}
-
-/// Viscosity and heat conductivity of the model at a temperature.
-fn transport(plan: &Plan, temperature: f64) -> [f64; 2] {
-    let factor = if plan.linear {
-        1.0
-    } else {
-        temperature.powf(plan.omega)
-    };
-    [
-        factor / (2.0 * plan.frequency),
-        5.0 * factor / (8.0 * plan.prandtl * plan.frequency),
-    ]
-}
-
-/// Change of the heat flux by a relaxation that the closure does not contain: with the Shakhov model the heat flux of S follows that of f.
-fn lag(plan: &Plan, x: &[f64], y: &[f64], component: usize, cell: usize) -> f64 {
-    if !plan.shakhov {
-        return 0.0;
-    }
-    let at = component * plan.layout.cells + cell;
-    (1.0 - plan.prandtl) / plan.prandtl * (y[at] - x[at])
-}
-
-impl Plan {
-    /// Adds to density, velocity and temperature of a cell (to their perturbations in the linear case).
-    fn add_primitive(&self, y: &mut [f64], cell: usize, change: [f64; 4]) {
-        let cells = self.layout.cells;
-        let old = self.primitive(y, cell);
-        let [n, ux, uy, t] = std::array::from_fn(|k| old[k] + change[k]);
-        let values = if self.linear {
-            [n, ux, uy, 1.5 * (n + t)]
-        } else {
-            [n, n * ux, n * uy, n * (ux * ux + uy * uy + 1.5 * t)]
-        };
-        for (k, value) in values.into_iter().enumerate() {
-            y[k * cells + cell] = value;
         }
     }
 }

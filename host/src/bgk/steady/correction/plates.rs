@@ -16,8 +16,8 @@
 use std::f64::consts::PI;
 
 use super::super::plan::{EAST, Plan, WEST};
-use super::super::sweeps::{Swept, flux};
-use super::{lag, transport};
+use super::super::sums::{Swept, flux};
+use super::laws::{lag, transport};
 
 /// The correction between two walls, or a wall and a mirror.
 pub(in crate::bgk::steady) struct PlatesCorrection {

@@ -20,8 +20,8 @@
 //! face. The constants are columns that all rows carry.
 
 use super::super::plan::{EAST, Plan, WEST};
-use super::super::sweeps::{Swept, flux};
-use super::{lag, transport};
+use super::super::sums::{Swept, flux};
+use super::laws::{lag, transport};
 
 /// The correction of a wave between two streams.
 pub(in crate::bgk::steady) struct ShockCorrection {

@@ -7,10 +7,12 @@
 //!
 //! The chunks are the same whatever the number of threads and are added up in their order: two runs give the same bits.
 
+mod face;
 mod faces;
 mod layout;
 mod pass;
 mod rows;
+mod step;
 mod sums;
 mod tables;
 
@@ -24,7 +26,7 @@ use super::relaxation::{Relaxations, fields, relax_all, state, sum};
 use crate::bgk::{DiscreteMaxwellian, Moments, Problem};
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
-use faces::Face;
+use face::Face;
 use layout::Layout;
 use tables::Tables;
 
@@ -60,7 +62,7 @@ impl<T: Real> CpuEngine<T> {
             "use fewer cells in space or velocity, a reduced velocity space, or f32",
         )?;
         let f = initial_populations(&layout.problem)?;
-        let faces = faces::prepare(&layout)?;
+        let faces = face::prepare(&layout)?;
         let mut engine = Self {
             name,
             f: Vec::new(),
@@ -120,7 +122,7 @@ impl<T: Real> CpuEngine<T> {
         self.relax_all()?;
         let layout = &self.layout;
         self.tables.fill(layout, &self.relaxations);
-        let step = pass::Step {
+        let step = step::Step {
             layout,
             tables: &self.tables,
         };

@@ -1,53 +1,9 @@
-//! One iteration of source iteration, on whichever machine.
+//! The scalar reference of a sweep.
 
-use super::plan::{COEFFICIENTS, Plan, leaving, upward};
+use super::engine::Sweeps;
+use super::plan::{COEFFICIENTS, Plan, upward};
+use super::sums::{Sums, Swept, leaving};
 use crate::error::Result;
-
-/// Sums over all velocities of the closing sweep.
-#[derive(Clone, Debug)]
-pub(super) struct Sums {
-    /// P_xx, P_xy, P_yy, q_x, q_y as `[component][cell]`.
-    pub(super) cells: Vec<f64>,
-    /// Sums over outgoing velocities, `[face][...]` as in [`leaving`].
-    pub(super) faces: Vec<f64>,
-}
-
-/// Fluxes along x through a face of a line.
-pub(super) mod flux {
-    /// <v_x>.
-    pub(in crate::bgk::steady) const MASS: usize = 0;
-    /// <v_x^2>.
-    pub(in crate::bgk::steady) const MOMENTUM: usize = 1;
-    /// <v_x v_y>.
-    pub(in crate::bgk::steady) const SHEAR: usize = 2;
-    /// <v_x |v|^2> / 2.
-    pub(in crate::bgk::steady) const ENERGY: usize = 3;
-    /// Number of these fluxes.
-    pub(in crate::bgk::steady) const LEN: usize = 4;
-}
-
-/// Sums over all velocities of a sweep.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Swept {
-    /// `[component][cell]`: sums of (f - S) (1, v_x, v_y, |v|^2), and with the Shakhov model the heat flux of f.
-    pub(super) sums: Vec<f64>,
-    /// Mass that leaves each boundary face.
-    pub(super) left: Vec<f64>,
-    /// On a line, the fluxes through every face from west to east, as in [`flux`]; empty on a rectangle.
-    pub(super) fluxes: Vec<[f64; flux::LEN]>,
-}
-
-/// A machine that sweeps.
-pub(super) trait Sweeps: Send {
-    /// Sweeps all velocities through space at fixed local equilibria and boundary values `x`. Outgoing molecules that return go into `y`.
-    fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<Swept>;
-    /// Roundoff of the fluxes on a line, relative to the largest: the arithmetic's unit times the optical thickness of the gas.
-    fn flux_roundoff(&self, thickness: f64) -> f64;
-    /// Roundoff of the fields' change, over their range.
-    fn change_roundoff(&self) -> f64;
-    /// Sweeps once more for stresses, heat fluxes and what walls receive.
-    fn output(&mut self, x: &[f64]) -> Result<Sums>;
-}
 
 /// The scalar reference: one velocity after the other, the formulas as they stand.
 pub(super) struct ReferenceSweeps {
@@ -219,24 +175,5 @@ fn heat(plan: &Plan, node: usize, f: [f64; 2], c: &[f64; COEFFICIENTS]) -> ([f64
         let [cx, cy] = [vx - c[1], vy - c[2]];
         let square = cx * cx + cy * cy + vz2;
         ([cx, cy], 0.5 * w * (square * f[0] + f[1]))
-    }
-}
-
-impl Plan {
-    /// Fluxes of nothing through every face of a line; none on a rectangle.
-    pub(super) fn no_fluxes(&self) -> Vec<[f64; flux::LEN]> {
-        let faces = if self.dimensions == 1 { self.nx + 1 } else { 0 };
-        vec![[0.0; flux::LEN]; faces]
-    }
-
-    /// Adds what the molecules of a node carry through a face of a line.
-    pub(super) fn add_fluxes(&self, sums: &mut [f64; flux::LEN], node: usize, f: [f64; 2]) {
-        let [vx, vy, vz2, w] = self.nodes[node];
-        let first = vx * w * f[0];
-        sums[flux::MASS] += first;
-        sums[flux::MOMENTUM] += vx * first;
-        sums[flux::SHEAR] += vy * first;
-        let square = vx * vx + vy * vy + vz2;
-        sums[flux::ENERGY] += 0.5 * (square * first + vx * w * f[1]);
     }
 }

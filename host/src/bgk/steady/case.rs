@@ -1,0 +1,139 @@
+//! A steady problem as it is posed.
+
+use serde::{Deserialize, Serialize};
+
+use super::nodes::Nodes;
+use crate::bgk::{Boundaries, Boundary, Gas, Problem, State};
+use crate::error::{Error, Result};
+
+/// How what leaves a cell follows from what is in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Closure {
+    /// What leaves is the mean of the cell: first order, positive.
+    Upwind,
+    /// The mean of the cell is that of what enters and what leaves: second order; may ring where a cell is many mean free paths of a slow
+    /// molecule thick and the equilibrium is rough.
+    #[default]
+    Diamond,
+}
+
+/// A steady problem: cells of any widths, velocities of any quadrature.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// 1 or 2.
+    pub dimensions: usize,
+    /// Widths of the columns, and of the rows (one row on a line).
+    pub widths: [Vec<f64>; 2],
+    /// The lowest x and y.
+    pub origin: [f64; 2],
+    /// Discrete velocities.
+    pub nodes: Nodes,
+    /// The gas.
+    pub gas: Gas,
+    /// Conditions at the faces of space.
+    pub boundaries: Boundaries,
+    /// What the iteration starts from, `[iy][ix]`; its mass counts where the boundaries leave the mass open.
+    pub initial: Vec<State>,
+    /// Whether the equation is linearised about rest at density and temperature 1.
+    pub linear: bool,
+}
+
+impl From<&Problem> for Case {
+    /// The steady flow of a problem.
+    fn from(problem: &Problem) -> Self {
+        let space = &problem.space;
+        let cells = [space.nx(), space.ny()];
+        Self {
+            dimensions: space.dimensions(),
+            widths: [0, 1].map(|d| vec![space.step(d); cells[d]]),
+            origin: [0, 1].map(|d| space.bounds(d)[0]),
+            nodes: Nodes::of(&problem.velocity),
+            gas: problem.gas,
+            boundaries: problem.boundaries,
+            initial: problem.initial.clone(),
+            linear: false,
+        }
+    }
+}
+
+/// Most cells, so that the kernels' indices fit 32 bits.
+const MOST_CELLS: usize = 1 << 26;
+
+impl Case {
+    /// Centres of the columns (0) or rows (1).
+    ///
+    /// # Panics
+    /// If the direction is neither.
+    pub fn centres(&self, direction: usize) -> Vec<f64> {
+        let mut low = self.origin[direction];
+        let widths = self.widths[direction].iter();
+        widths
+            .map(|width| {
+                let centre = low + 0.5 * width;
+                low += width;
+                centre
+            })
+            .collect()
+    }
+
+    /// Checks the parts and that they belong together.
+    ///
+    /// # Errors
+    /// Widths or states that are none, velocities that do not fit them, boundaries out of range.
+    pub fn validate(&self) -> Result<()> {
+        let fine = |w: &f64| w.is_finite() && *w > 0.0;
+        if !(1..=2).contains(&self.dimensions)
+            || self
+                .widths
+                .iter()
+                .any(|w| w.is_empty() || !w.iter().all(fine))
+            || (self.dimensions == 1 && self.widths[1].len() != 1)
+        {
+            return Err(Error::input(
+                "space has one or two dimensions, and every cell a positive width",
+            ));
+        }
+        let cells = self.widths[0].len() * self.widths[1].len();
+        if cells > MOST_CELLS || self.initial.len() != cells {
+            return Err(Error::input(format!(
+                "the initial state has {} cells where space has {cells} (at most {MOST_CELLS})",
+                self.initial.len()
+            )));
+        }
+        self.gas.validate()?;
+        if self.gas.frequency == 0.0 {
+            return Err(Error::input(
+                "a steady flow without collisions is not found by this iteration; use a small positive frequency",
+            ));
+        }
+        self.boundaries.validate(self.dimensions)?;
+        if self.nodes.dimensions < self.dimensions {
+            return Err(Error::input(
+                "in two dimensions the gas moves along two velocity axes; the velocities have one",
+            ));
+        }
+        for state in &self.initial {
+            state.validate()?;
+        }
+        if self.linear {
+            return self.nodes.check("the gas at rest", [0.0; 2], 1.0);
+        }
+        let mut known: Vec<(&str, State)> = vec![("the gas at the start", self.initial[0])];
+        for direction in 0..self.dimensions {
+            for face in self.boundaries.along(direction) {
+                match face {
+                    Boundary::Inflow(state) => known.push(("an inflow", state)),
+                    Boundary::Wall(wall) => known.push(("a wall", wall.state())),
+                    Boundary::Specular | Boundary::Periodic => {}
+                }
+            }
+        }
+        for (what, state) in known {
+            self.nodes
+                .matched(what, 1.0, state.velocity, state.temperature)?;
+        }
+        Ok(())
+    }
+}

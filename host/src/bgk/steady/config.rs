@@ -1,0 +1,69 @@
+//! How a steady problem is solved.
+
+use serde::{Deserialize, Serialize};
+
+use super::case::Closure;
+use crate::backend::{Backend, Precision};
+use crate::error::{Error, Result};
+
+/// How to solve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Config {
+    /// The closure of the sweeps.
+    pub closure: Closure,
+    /// Done when no unknown changes by more than this in an iteration, relative to the range of the fields, and the fluxes that must be
+    /// constant vary by no more, relative to their size. `None`: 1e-9 in f64, 1e-5 in f32.
+    pub tolerance: Option<f64>,
+    /// Most iterations.
+    pub iterations: usize,
+    /// How many earlier iterations are mixed with the newest; 0 for plain source iteration.
+    pub depth: usize,
+    /// Arithmetic of the sweeps; the unknowns are f64 in either.
+    pub precision: Precision,
+    /// Where to compute.
+    pub backend: Backend,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            closure: Closure::Diamond,
+            tolerance: None,
+            iterations: 1000,
+            depth: 10,
+            precision: Precision::F64,
+            backend: Backend::Auto,
+        }
+    }
+}
+
+impl Config {
+    /// The tolerance that holds.
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance.unwrap_or(match self.precision {
+            Precision::F64 => 1e-9,
+            Precision::F32 => 1e-5,
+        })
+    }
+
+    /// Checks what the types alone do not.
+    ///
+    /// # Errors
+    /// A tolerance outside of 0 to 1, or more than 32 earlier iterations.
+    pub fn validate(&self) -> Result<()> {
+        let tolerance = self.tolerance();
+        if !(tolerance > 0.0 && tolerance < 1.0) {
+            return Err(Error::input(format!(
+                "the residual to reach lies above 0 and below 1; {tolerance} was given"
+            )));
+        }
+        if self.depth > 32 {
+            return Err(Error::input(format!(
+                "at most 32 earlier iterations are mixed; {} were asked for",
+                self.depth
+            )));
+        }
+        Ok(())
+    }
+}

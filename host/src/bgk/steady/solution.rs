@@ -1,0 +1,77 @@
+//! A steady flow as it was found.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bgk::Moments;
+
+/// What a boundary and the gas exchange at a face, and the gas there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Exchange {
+    /// Mass that leaves the gas, net.
+    pub mass: f64,
+    /// Momentum normal to the face that the boundary receives: the pressure on it.
+    pub pressure: f64,
+    /// Tangential momentum that the boundary receives.
+    pub shear: f64,
+    /// Energy that the boundary receives, the work of the stress on a moving wall included.
+    pub heat: f64,
+    /// Work of the stress on a moving wall: its velocity times the shear. `heat - work` is what the gas conducts into the wall.
+    #[serde(default)]
+    pub work: f64,
+    /// Density of the gas at the face.
+    pub density: f64,
+    /// Its tangential velocity.
+    pub velocity: f64,
+    /// Its temperature.
+    pub temperature: f64,
+}
+
+/// How an iteration ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Status {
+    /// The change and the spread of the fluxes reached the tolerance.
+    Converged,
+    /// Neither falls any further, and both are as small as roundoff allows, but above the tolerance.
+    AtRoundoff,
+    /// They did not reach it within the iterations allowed.
+    Unfinished,
+    /// They no longer fall: the result is not the steady flow.
+    Stalled,
+}
+
+impl Status {
+    /// Whether the result is the steady flow, to the tolerance or to roundoff.
+    pub fn is_done(self) -> bool {
+        matches!(self, Self::Converged | Self::AtRoundoff)
+    }
+}
+
+/// A steady flow; in the linear case all values are perturbations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Solution {
+    /// Moments of each cell, `[iy][ix]`.
+    pub cells: Vec<Moments>,
+    /// Exchange at the left, right, bottom and top face of space, face by face; empty where there is none.
+    pub exchange: [Vec<Exchange>; 4],
+    /// How the iteration ended.
+    pub status: Status,
+    /// Change of each iteration: the largest change of an unknown, over the range of the fields.
+    pub residuals: Vec<f64>,
+    /// Spread of the fluxes that must be constant, relative to their size, in the last iteration.
+    pub flux_spread: f64,
+    /// Estimate of the relative error, the largest of three: the change over 1 less the rate at which it falls, the spread of the fluxes, and roundoff.
+    pub error_estimate: f64,
+    /// Relative roundoff of the fluxes: the arithmetic's unit times the mean free paths from wall to wall.
+    #[serde(default)]
+    pub flux_roundoff: f64,
+    /// In a shock wave, the strength of the downstream stream less 1: what the domain cuts off.
+    pub downstream_excess: Option<f64>,
+    /// Seconds that the iterations took.
+    pub seconds: f64,
+    /// Where it was computed.
+    pub machine: String,
+}

@@ -1,0 +1,409 @@
+//! The iteration towards a steady flow: sweep, correction, mixing, and when it is done.
+
+use std::fmt;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::anderson::Anderson;
+use super::case::Case;
+use super::config::Config;
+use super::correction::Correction;
+use super::engine::Sweeps;
+use super::memory;
+use super::plan::Plan;
+use super::solution::{Solution, Status};
+use super::sums::Swept;
+use crate::backend::Resolved;
+use crate::error::{Error, Result};
+
+/// Everything that an iteration needs to go on to the same bits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Checkpoint {
+    /// The case.
+    pub case: Case,
+    /// How it is iterated.
+    pub config: Config,
+    /// All unknowns.
+    pub unknowns: Vec<f64>,
+    /// Residual of each iteration.
+    pub residuals: Vec<f64>,
+    /// What the earlier iterations that are mixed gave, newest first, one after the other.
+    pub values: Vec<f64>,
+    /// By how much each of them had changed.
+    pub mixed: Vec<f64>,
+    /// Spread of the fluxes in each iteration.
+    #[serde(default)]
+    pub spreads: Vec<f64>,
+    /// On a rectangle, whether the last correction was cut off, then the unknowns about which its operator was factored, if not at rest.
+    #[serde(default)]
+    pub correction: Vec<f64>,
+}
+
+/// Iterations without a new least residual after which an iteration with a correction counts as stalled.
+const PATIENCE: usize = 30;
+/// The same without a correction, where residuals rise for long before they fall.
+const PLAIN_PATIENCE: usize = 150;
+/// The same where roundoff is reached.
+const ROUNDOFF_PATIENCE: usize = 5;
+
+/// Spread of the fluxes that roundoff explains, in units of the roundoff of one.
+const LEVEL: f64 = 8.0;
+/// Spread of the fluxes beyond which a result is none, however large roundoff is.
+const MOST_ROUNDOFF: f64 = 1e-2;
+
+/// Mean free paths from wall to wall beyond which roundoff in f64 exceeds [`MOST_ROUNDOFF`] of the fluxes.
+const THICKEST: f64 = 1e12;
+
+/// An iteration towards a steady flow.
+pub struct Solver {
+    case: Case,
+    config: Config,
+    plan: Plan,
+    sweeps: Box<dyn Sweeps>,
+    correction: Option<Correction>,
+    machine: String,
+    mixing: Anderson,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    residuals: Vec<f64>,
+    spreads: Vec<f64>,
+    /// Where the larger of change and spread was least, and what it was.
+    least: (usize, f64),
+    seconds: f64,
+}
+
+impl fmt::Debug for Solver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Solver")
+            .field("config", &self.config)
+            .field("iterations", &self.residuals.len())
+            .field("residual", &self.residuals.last())
+            .field("machine", &self.machine)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Solver {
+    /// Prepares a case.
+    ///
+    /// # Errors
+    /// A case or configuration that is not acceptable, or a device that is not there.
+    pub fn new(case: Case, config: &Config) -> Result<Self> {
+        config.validate()?;
+        let resolved = config.backend.resolve()?;
+        memory::check(&case, config, matches!(resolved, Resolved::Cpu))?;
+        let plan = Plan::new(&case, config.closure)?;
+        if plan.thickness() > THICKEST {
+            return Err(Error::input(format!(
+                "gas {:.1e} mean free paths thick is beyond the arithmetic; {THICKEST:e} is the limit",
+                plan.thickness()
+            )));
+        }
+        let machine = resolved.describe();
+        let sweeps = super::engine(&plan, config.precision, resolved)?;
+        let x = plan.start(&case);
+        Ok(Self {
+            correction: Correction::new(&plan)?,
+            mixing: Anderson::new(config.depth),
+            y: x.clone(),
+            x,
+            config: *config,
+            case,
+            plan,
+            sweeps,
+            machine,
+            residuals: Vec::new(),
+            spreads: Vec::new(),
+            least: (0, f64::INFINITY),
+            seconds: 0.0,
+        })
+    }
+
+    /// The machine in words.
+    pub fn machine(&self) -> String {
+        self.machine.clone()
+    }
+
+    /// Residuals so far.
+    pub fn residuals(&self) -> &[f64] {
+        &self.residuals
+    }
+
+    /// How the iteration ended, if it has.
+    pub fn status(&self) -> Option<Status> {
+        let done = self.residuals.len();
+        let last = |values: &[f64]| values.last().copied().unwrap_or(f64::INFINITY);
+        let (change, spread) = (last(&self.residuals), last(&self.spreads));
+        let tolerance = self.config.tolerance();
+        if change <= tolerance && spread <= tolerance {
+            return Some(Status::Converged);
+        }
+        let flux_roundoff = (LEVEL * self.flux_roundoff()).min(MOST_ROUNDOFF);
+        let since = done - self.least.0;
+        let settled = change <= self.sweeps.change_roundoff().max(tolerance);
+        let level = flux_roundoff.max(tolerance);
+        if settled && spread <= level && since >= ROUNDOFF_PATIENCE {
+            return Some(Status::AtRoundoff);
+        }
+        let patience = if self.correction.is_some() {
+            PATIENCE
+        } else {
+            PLAIN_PATIENCE
+        };
+        if done >= self.config.iterations {
+            Some(Status::Unfinished)
+        } else if since > patience {
+            Some(Status::Stalled)
+        } else {
+            None
+        }
+    }
+
+    /// One iteration; returns its change of the fields.
+    ///
+    /// # Errors
+    /// A state without a positive density or temperature, or a fault of the device.
+    pub fn step(&mut self) -> Result<f64> {
+        let started = Instant::now();
+        let swept = self.sweeps.iterate(&self.x, &mut self.y)?;
+        self.plan.update(&self.x, &swept, &mut self.y);
+        if !self.plan.is_admissible(&self.y) {
+            return Err(Error::Numerical(format!(
+                "the state after {} iterations has no positive density and temperature everywhere; use the upwind closure, or finer cells",
+                self.residuals.len() + 1
+            )));
+        }
+        let renewed = self.correct(&swept)?;
+        let change = self.plan.residual(&self.x, &self.y);
+        let tolerance = self.config.tolerance();
+        // Fluxes that are roundoff themselves are compared with numbers of which roundoff is the tolerance.
+        let floor = 0.125 * self.sweeps.change_roundoff() / tolerance;
+        let mut spread = self.plan.flux_spread(&swept, floor);
+        let settled = change <= tolerance.max(self.sweeps.change_roundoff());
+        if self.plan.dimensions == 2 && settled {
+            let sums = self.sweeps.output(&self.y)?;
+            spread = self.plan.imbalance(&self.y, &sums, floor);
+        }
+        self.residuals.push(change);
+        self.spreads.push(spread);
+        self.note_least();
+        if renewed {
+            self.mixing.clear();
+        }
+        if self.status().is_some_and(Status::is_done) {
+            self.x.copy_from_slice(&self.y);
+        } else {
+            self.mixing.mix(&mut self.x, &self.y);
+            if !self.plan.is_admissible(&self.x) {
+                self.x.copy_from_slice(&self.y);
+                self.mixing.clear();
+            }
+        }
+        self.seconds += started.elapsed().as_secs_f64();
+        Ok(change)
+    }
+
+    /// Adds the correction by the conservation laws to the moments of the last sweep: less of it where the state would not be a gas.
+    ///
+    /// Returns whether earlier iterations are of another map from now on.
+    fn correct(&mut self, swept: &Swept) -> Result<bool> {
+        let mut renewed = false;
+        let iteration = self.residuals.len() + 1;
+        if let Some(correction) = &mut self.correction {
+            let moments = self.y.clone();
+            renewed = correction.apply(&self.plan, &self.x, swept, &mut self.y, iteration)?;
+            let mut share = self.plan.gentle_share(&moments, &self.y);
+            let corrected = self.y.clone();
+            loop {
+                if share < 1.0 {
+                    blend(&moments, &corrected, share, &mut self.y);
+                }
+                if share == 0.0 || self.plan.is_admissible(&self.y) {
+                    break;
+                }
+                renewed = true;
+                share = if share > 0.1 { 0.5 * share } else { 0.0 };
+            }
+        }
+        self.plan.constrain(&mut self.y);
+        Ok(renewed)
+    }
+
+    /// Notes the iteration at which the larger of change and spread was least.
+    fn note_least(&mut self) {
+        let done = self.residuals.len();
+        let spread = self.spreads[done - 1];
+        let size = if spread.is_finite() {
+            self.residuals[done - 1].max(spread)
+        } else {
+            self.residuals[done - 1]
+        };
+        if size < self.least.1 {
+            self.least = (done, size);
+        }
+    }
+
+    /// The relative error to expect, the largest of three: the change over 1 less the rate at which changes fall, the spread of the fluxes, and the
+    /// arithmetic's unit times the mean free paths from wall to wall.
+    fn error_estimate(&self) -> f64 {
+        let Some(&last) = self.residuals.last() else {
+            return f64::INFINITY;
+        };
+        let earlier = self.residuals.len() - 1;
+        let rate = |span: usize| {
+            let before = self.residuals[earlier - span];
+            (last / before).powf(1.0 / span as f64)
+        };
+        // The last iterations say it best, until residuals are roundoff and fall no further.
+        let change = [earlier.min(5), earlier]
+            .into_iter()
+            .filter(|&span| span > 0)
+            .map(rate)
+            .find(|rate| *rate < 1.0)
+            .map_or(f64::INFINITY, |rate| last / (1.0 - rate));
+        // Fluxes are no better known than they vary, and than the arithmetic adds them up through the gas.
+        let spread = self.spreads.last().copied().filter(|s| s.is_finite());
+        change.max(spread.unwrap_or(0.0)).max(self.flux_roundoff())
+    }
+
+    /// Relative roundoff of the fluxes.
+    fn flux_roundoff(&self) -> f64 {
+        self.sweeps.flux_roundoff(self.plan.thickness().max(1.0))
+    }
+
+    /// Iterates to the end.
+    ///
+    /// # Errors
+    /// As [`Solver::step`].
+    pub fn run(&mut self) -> Result<Status> {
+        loop {
+            if let Some(status) = self.status() {
+                return Ok(status);
+            }
+            self.step()?;
+        }
+    }
+
+    /// Everything that is needed to go on later to the same bits.
+    pub fn checkpoint(&self) -> Checkpoint {
+        let [values, mixed] = self.mixing.kept().map(<[_]>::concat);
+        Checkpoint {
+            case: self.case.clone(),
+            config: self.config,
+            unknowns: self.x.clone(),
+            residuals: self.residuals.clone(),
+            values,
+            mixed,
+            spreads: self.spreads.clone(),
+            correction: self
+                .correction
+                .as_ref()
+                .map_or(Vec::new(), Correction::kept),
+        }
+    }
+
+    /// Continues an iteration from a checkpoint.
+    ///
+    /// # Errors
+    /// As [`Solver::new`]; unknowns of another case, or not those of a gas.
+    pub fn resume(checkpoint: Checkpoint) -> Result<Self> {
+        let Checkpoint {
+            case,
+            config,
+            unknowns,
+            residuals,
+            values,
+            mixed,
+            spreads,
+            correction,
+        } = checkpoint;
+        let mut solver = Self::new(case, &config)?;
+        let count = solver.x.len();
+        let fits = unknowns.len() == count
+            && values.len() == mixed.len()
+            && values.len().is_multiple_of(count)
+            && values.len() / count <= config.depth + 1
+            && spreads.len() == residuals.len();
+        if !fits {
+            return Err(Error::input(format!(
+                "the checkpoint is of another problem: it holds {} unknowns where this one has {count}",
+                unknowns.len()
+            )));
+        }
+        let finite = [&unknowns, &values, &mixed, &correction]
+            .into_iter()
+            .flatten()
+            .all(|value| value.is_finite());
+        if !(finite && solver.plan.is_admissible(&unknowns)) {
+            return Err(Error::input(
+                "the checkpoint holds no state of a gas: a density or temperature is not positive, or a value not finite",
+            ));
+        }
+        if let Some(kept) = &mut solver.correction {
+            kept.restore(&solver.plan, &correction)?;
+        }
+        let rows = |all: Vec<f64>| all.chunks_exact(count).map(<[f64]>::to_vec).collect();
+        solver.mixing.restore(rows(values), rows(mixed));
+        solver.x = unknowns;
+        for (residual, spread) in residuals.into_iter().zip(spreads) {
+            solver.residuals.push(residual);
+            solver.spreads.push(spread);
+            solver.note_least();
+        }
+        Ok(solver)
+    }
+
+    /// The flow as it stands.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn solution(&mut self) -> Result<Solution> {
+        let sums = self.sweeps.output(&self.x)?;
+        Ok(Solution {
+            cells: self.plan.moments(&self.x, &sums),
+            exchange: [0, 1, 2, 3].map(|side| self.plan.exchange(&self.x, &sums, side)),
+            status: self.status().unwrap_or(Status::Unfinished),
+            residuals: self.residuals.clone(),
+            flux_spread: self.spreads.last().copied().unwrap_or(f64::INFINITY),
+            error_estimate: self.error_estimate(),
+            flux_roundoff: self.flux_roundoff(),
+            downstream_excess: self.plan.downstream_excess(&self.x),
+            seconds: self.seconds,
+            machine: self.machine.clone(),
+        })
+    }
+
+    /// The case.
+    pub fn case(&self) -> &Case {
+        &self.case
+    }
+
+    /// How it is solved.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+}
+
+/// The point at a share of the way from one vector to another.
+fn blend(from: &[f64], to: &[f64], share: f64, out: &mut [f64]) {
+    for ((out, from), to) in out.iter_mut().zip(from).zip(to) {
+        // Not `share * (to - from)` where `to` may not be finite.
+        *out = if share == 0.0 {
+            *from
+        } else {
+            from + share * (to - from)
+        };
+    }
+}
+
+/// The steady flow of a case.
+///
+/// # Errors
+/// As [`Solver::new`] and [`Solver::step`].
+pub fn solve(case: &Case, config: &Config) -> Result<Solution> {
+    let mut solver = Solver::new(case.clone(), config)?;
+    solver.run()?;
+    solver.solution()
+}
