@@ -238,13 +238,10 @@ impl<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> l
             }
         }
         let half_k = T::from_f64(0.5 * plan.internal);
-        let [shift1, shift2] = [2.5, 1.5].map(|s| half_k + T::from_f64(-s));
-        let diamond = plan.diamond;
         let [vx, vy] = chunk.v;
-        let (vz2, weight) = (chunk.vz2, chunk.weight);
         let mut square = [T::ZERO; LANES];
         for l in 0..LANES {
-            square[l] = fma::<T, FUSED>(vx[l], vx[l], fma::<T, FUSED>(vy[l], vy[l], vz2[l]));
+            square[l] = fma::<T, FUSED>(vx[l], vx[l], fma::<T, FUSED>(vy[l], vy[l], chunk.vz2[l]));
         }
         for step in 0..ny {
             let row = if north { step } else { ny - 1 - step };
@@ -260,102 +257,19 @@ impl<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> l
                 let column = if east { step } else { nx - 1 - step };
                 let cell = row * nx + column;
                 let c = &coefficients[cell];
-                let from_below = along_y[column];
-                // The local equilibrium.
-                let mut s1 = [T::ZERO; LANES];
-                let mut s2 = [T::ZERO; LANES];
-                let (mut cx, mut cy) = (vx, vy);
-                let mut c2 = square;
-                if LINEAR {
-                    for l in 0..LANES {
-                        let drift = fma::<T, FUSED>(c[1], vx[l], c[2] * vy[l]);
-                        let first = fma::<T, FUSED>(c[3], square[l] + shift2, c[0] + drift);
-                        let mut k = T::ZERO;
-                        if SHAKHOV {
-                            k = fma::<T, FUSED>(c[4], vx[l], c[5] * vy[l]);
-                        }
-                        s1[l] = fma::<T, FUSED>(k, square[l] + shift1, first);
-                        s2[l] = half_k * (s1[l] + c[3] + k);
-                    }
-                } else {
-                    let mut xi = [T::ZERO; LANES];
-                    let mut minus = [T::ZERO; LANES];
-                    for l in 0..LANES {
-                        cx[l] = vx[l] - c[1];
-                        cy[l] = vy[l] - c[2];
-                        c2[l] =
-                            fma::<T, FUSED>(cx[l], cx[l], fma::<T, FUSED>(cy[l], cy[l], vz2[l]));
-                        xi[l] = c2[l] * c[3];
-                        minus[l] = -xi[l];
-                    }
-                    let g = T::exp_lanes::<FUSED>(minus);
-                    for l in 0..LANES {
-                        let g = g[l] * c[0];
-                        if SHAKHOV {
-                            let k = fma::<T, FUSED>(c[4], cx[l], c[5] * cy[l]);
-                            s1[l] = fma::<T, FUSED>(g, k * (xi[l] + shift1), g);
-                            s2[l] = c[7] * fma::<T, FUSED>(g, k * (xi[l] + shift2), g);
-                        } else {
-                            s1[l] = g;
-                            s2[l] = c[7] * g;
-                        }
-                    }
-                }
-                // Balance of the cell, and what flows out of it.
-                let nu = c[6];
-                let inverse_dx = sweeps.inverse[0][column];
-                let mut f1 = [T::ZERO; LANES];
-                let mut f2 = [T::ZERO; LANES];
-                let mut onward = [[T::ZERO; LANES]; 2];
+                let local = equilibrium::<T, LINEAR, SHAKHOV, FUSED>(chunk, &square, half_k, c);
+                let mut bx = [T::ZERO; LANES];
                 for l in 0..LANES {
-                    let bx = chunk.speed[0][l] * inverse_dx;
-                    let inverse = T::ONE / (nu + bx + by[l]);
-                    let inflow =
-                        |k: usize| fma::<T, FUSED>(bx, along_x[k][l], by[l] * from_below[k][l]);
-                    f1[l] = fma::<T, FUSED>(nu, s1[l], inflow(0)) * inverse;
-                    f2[l] = fma::<T, FUSED>(nu, s2[l], inflow(1)) * inverse;
-                    if diamond {
-                        onward[0][l] = f1[l] + f1[l] - from_below[0][l];
-                        onward[1][l] = f2[l] + f2[l] - from_below[1][l];
-                        along_x[0][l] = f1[l] + f1[l] - along_x[0][l];
-                        along_x[1][l] = f2[l] + f2[l] - along_x[1][l];
-                    } else {
-                        onward[0][l] = f1[l];
-                        onward[1][l] = f2[l];
-                        along_x[0][l] = f1[l];
-                        along_x[1][l] = f2[l];
-                    }
+                    bx[l] = chunk.speed[0][l] * sweeps.inverse[0][column];
                 }
-                along_y[column] = onward;
-                // Moments.
-                let sums = &mut found.sums[cell * components..][..components];
-                let mut terms = [[T::ZERO; LANES]; 6];
-                if OUTPUT {
-                    for l in 0..LANES {
-                        let wf = weight[l] * f1[l];
-                        let wx = wf * cx[l];
-                        terms[0][l] = wx * cx[l];
-                        terms[1][l] = wx * cy[l];
-                        terms[2][l] = wf * cy[l] * cy[l];
-                        let energy = heat::<T, LINEAR, FUSED>(weight[l], f1[l], f2[l], c2[l]);
-                        terms[3][l] = energy * cx[l];
-                        terms[4][l] = energy * cy[l];
-                    }
+                let beside = [&mut along_x, &mut along_y[column]];
+                let f = balance::<T, FUSED>(c[6], &local.s, [&bx, &by], beside, plan.diamond);
+                let terms = if OUTPUT {
+                    stresses::<T, LINEAR, FUSED>(chunk, &local, &f)
                 } else {
-                    for l in 0..LANES {
-                        let d1 = weight[l] * (f1[l] - s1[l]);
-                        let d2 = weight[l] * (f2[l] - s2[l]);
-                        terms[0][l] = d1;
-                        terms[1][l] = d1 * vx[l];
-                        terms[2][l] = d1 * vy[l];
-                        terms[3][l] = fma::<T, FUSED>(d1, square[l], d2);
-                        if SHAKHOV {
-                            let energy = heat::<T, LINEAR, FUSED>(weight[l], f1[l], f2[l], c2[l]);
-                            terms[4][l] = energy * cx[l];
-                            terms[5][l] = energy * cy[l];
-                        }
-                    }
-                }
+                    defects::<T, LINEAR, SHAKHOV, FUSED>(chunk, &square, &local, &f)
+                };
+                let sums = &mut found.sums[cell * components..][..components];
                 for (sum, term) in sums.iter_mut().zip(&terms) {
                     *sum += total(term).to_f64();
                 }
@@ -370,6 +284,152 @@ impl<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> l
             }
         }
     }
+}
+
+/// The local equilibrium of a cell at the velocities of a chunk, both functions; and their velocities relative to the gas, in the linear case to rest.
+struct Local<T> {
+    s: [Lanes<T>; 2],
+    c: [Lanes<T>; 2],
+    square: Lanes<T>,
+}
+
+/// The local equilibrium that the coefficients `c` of a cell describe.
+#[inline(always)]
+fn equilibrium<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const FUSED: bool>(
+    chunk: &Chunk<T>,
+    square: &Lanes<T>,
+    half_k: T,
+    c: &[T; COEFFICIENTS],
+) -> Local<T> {
+    let [shift1, shift2] = [2.5, 1.5].map(|s| half_k + T::from_f64(-s));
+    let [vx, vy] = chunk.v;
+    let vz2 = chunk.vz2;
+    let mut s1 = [T::ZERO; LANES];
+    let mut s2 = [T::ZERO; LANES];
+    let (mut cx, mut cy) = (vx, vy);
+    let mut c2 = *square;
+    if LINEAR {
+        for l in 0..LANES {
+            let drift = fma::<T, FUSED>(c[1], vx[l], c[2] * vy[l]);
+            let first = fma::<T, FUSED>(c[3], square[l] + shift2, c[0] + drift);
+            let mut k = T::ZERO;
+            if SHAKHOV {
+                k = fma::<T, FUSED>(c[4], vx[l], c[5] * vy[l]);
+            }
+            s1[l] = fma::<T, FUSED>(k, square[l] + shift1, first);
+            s2[l] = half_k * (s1[l] + c[3] + k);
+        }
+    } else {
+        let mut xi = [T::ZERO; LANES];
+        let mut minus = [T::ZERO; LANES];
+        for l in 0..LANES {
+            cx[l] = vx[l] - c[1];
+            cy[l] = vy[l] - c[2];
+            c2[l] = fma::<T, FUSED>(cx[l], cx[l], fma::<T, FUSED>(cy[l], cy[l], vz2[l]));
+            xi[l] = c2[l] * c[3];
+            minus[l] = -xi[l];
+        }
+        let g = T::exp_lanes::<FUSED>(minus);
+        for l in 0..LANES {
+            let g = g[l] * c[0];
+            if SHAKHOV {
+                let k = fma::<T, FUSED>(c[4], cx[l], c[5] * cy[l]);
+                s1[l] = fma::<T, FUSED>(g, k * (xi[l] + shift1), g);
+                s2[l] = c[7] * fma::<T, FUSED>(g, k * (xi[l] + shift2), g);
+            } else {
+                s1[l] = g;
+                s2[l] = c[7] * g;
+            }
+        }
+    }
+    Local {
+        s: [s1, s2],
+        c: [cx, cy],
+        square: c2,
+    }
+}
+
+/// The means of a cell by its balance, `f = (nu S + sum b f_in) / (nu + sum b)`, and in place of what flows in along x and y what flows out.
+#[inline(always)]
+fn balance<T: Real, const FUSED: bool>(
+    nu: T,
+    s: &[Lanes<T>; 2],
+    [bx, by]: [&Lanes<T>; 2],
+    [along_x, along_y]: [&mut [Lanes<T>; 2]; 2],
+    diamond: bool,
+) -> [Lanes<T>; 2] {
+    let from_below = *along_y;
+    let mut f1 = [T::ZERO; LANES];
+    let mut f2 = [T::ZERO; LANES];
+    let mut onward = [[T::ZERO; LANES]; 2];
+    for l in 0..LANES {
+        let inverse = T::ONE / (nu + bx[l] + by[l]);
+        let inflow = |k: usize| fma::<T, FUSED>(bx[l], along_x[k][l], by[l] * from_below[k][l]);
+        f1[l] = fma::<T, FUSED>(nu, s[0][l], inflow(0)) * inverse;
+        f2[l] = fma::<T, FUSED>(nu, s[1][l], inflow(1)) * inverse;
+        if diamond {
+            onward[0][l] = f1[l] + f1[l] - from_below[0][l];
+            onward[1][l] = f2[l] + f2[l] - from_below[1][l];
+            along_x[0][l] = f1[l] + f1[l] - along_x[0][l];
+            along_x[1][l] = f2[l] + f2[l] - along_x[1][l];
+        } else {
+            onward[0][l] = f1[l];
+            onward[1][l] = f2[l];
+            along_x[0][l] = f1[l];
+            along_x[1][l] = f2[l];
+        }
+    }
+    *along_y = onward;
+    [f1, f2]
+}
+
+/// Terms of the sums of an iteration, `(f - S) (1, v_x, v_y, |v|^2)`, and with the Shakhov model of the heat flux.
+#[inline(always)]
+fn defects<T: Real, const LINEAR: bool, const SHAKHOV: bool, const FUSED: bool>(
+    chunk: &Chunk<T>,
+    square: &Lanes<T>,
+    local: &Local<T>,
+    [f1, f2]: &[Lanes<T>; 2],
+) -> [Lanes<T>; 6] {
+    let ([vx, vy], weight) = (&chunk.v, &chunk.weight);
+    let ([s1, s2], [cx, cy]) = (&local.s, &local.c);
+    let mut terms = [[T::ZERO; LANES]; 6];
+    for l in 0..LANES {
+        let d1 = weight[l] * (f1[l] - s1[l]);
+        let d2 = weight[l] * (f2[l] - s2[l]);
+        terms[0][l] = d1;
+        terms[1][l] = d1 * vx[l];
+        terms[2][l] = d1 * vy[l];
+        terms[3][l] = fma::<T, FUSED>(d1, square[l], d2);
+        if SHAKHOV {
+            let energy = heat::<T, LINEAR, FUSED>(weight[l], f1[l], f2[l], local.square[l]);
+            terms[4][l] = energy * cx[l];
+            terms[5][l] = energy * cy[l];
+        }
+    }
+    terms
+}
+
+/// Terms of P_xx, P_xy, P_yy, q_x and q_y.
+#[inline(always)]
+fn stresses<T: Real, const LINEAR: bool, const FUSED: bool>(
+    chunk: &Chunk<T>,
+    local: &Local<T>,
+    [f1, f2]: &[Lanes<T>; 2],
+) -> [Lanes<T>; 6] {
+    let (weight, [cx, cy]) = (&chunk.weight, &local.c);
+    let mut terms = [[T::ZERO; LANES]; 6];
+    for l in 0..LANES {
+        let wf = weight[l] * f1[l];
+        let wx = wf * cx[l];
+        terms[0][l] = wx * cx[l];
+        terms[1][l] = wx * cy[l];
+        terms[2][l] = wf * cy[l] * cy[l];
+        let energy = heat::<T, LINEAR, FUSED>(weight[l], f1[l], f2[l], local.square[l]);
+        terms[3][l] = energy * cx[l];
+        terms[4][l] = energy * cy[l];
+    }
+    terms
 }
 
 /// A node's share of the heat flux but for the velocity: w (|c|^2 f_1 + f_2) / 2, in the linear case without the enthalpy that the mean

@@ -12,7 +12,7 @@ use super::engine::Sweeps;
 use super::plan::{EAST, Plan, WEST};
 use super::sums::{Sums, Swept, flux};
 use crate::error::{Error, Result};
-use crate::machine::{Grid, Machine};
+use crate::machine::{Grid, Limits, Machine};
 use crate::memory_plan::{bytes_of, check_device, check_shared};
 
 /// Threads of a block in the kernels with one thread an item.
@@ -26,6 +26,16 @@ const BLOCKS_PER_MULTIPROCESSOR: usize = 3;
 pub(super) struct MachineSweeps<M: Machine, T: Real> {
     machine: Arc<M>,
     plan: Plan,
+    buffers: Buffers<M, T>,
+    space: Space<M, T>,
+    /// Sums and, on a rectangle, the mass that leaves each face, as they come from the machine.
+    fetched: Vec<f64>,
+    closing: CpuSweeps<f64>,
+    recording: Recording<M::Graph>,
+}
+
+/// The buffers of a sweep in any space.
+struct Buffers<M: Machine, T: Real> {
     gas: SteadyGas,
     x: M::Buffer<f64>,
     fields: M::Buffer<Quad<T>>,
@@ -34,11 +44,14 @@ pub(super) struct MachineSweeps<M: Machine, T: Real> {
     partials: M::Buffer<T>,
     leaving: M::Buffer<f64>,
     sums: M::Buffer<f64>,
-    space: Space<M, T>,
-    /// Sums and, on a rectangle, the mass that leaves each face, as they come from the machine.
-    fetched: Vec<f64>,
-    closing: CpuSweeps<f64>,
-    recording: Recording<M::Graph>,
+}
+
+/// Numbers in these buffers that depend on the dimensions of space.
+struct Sizes {
+    fields: usize,
+    partials: usize,
+    leaving: usize,
+    sums: usize,
 }
 
 /// Whether the launches of an iteration are recorded yet.
@@ -53,12 +66,14 @@ enum Recording<G> {
 
 /// What depends on the dimensions of space.
 enum Space<M: Machine, T: Real> {
-    Line {
-        entering: M::Buffer<T>,
-        per_block: u32,
-        blocks: u32,
-    },
+    Line(Line<M, T>),
     Plane(Box<Plane<M, T>>),
+}
+
+struct Line<M: Machine, T: Real> {
+    entering: M::Buffer<T>,
+    per_block: u32,
+    blocks: u32,
 }
 
 struct Plane<M: Machine, T: Real> {
@@ -74,106 +89,246 @@ struct Plane<M: Machine, T: Real> {
     base: usize,
 }
 
+impl Sizes {
+    /// Refuses a plan whose buffers do not fit into the memory of the machine.
+    fn check<T: Real>(&self, plan: &Plan, limits: &Limits) -> Result<()> {
+        Ok(check_device(
+            limits,
+            &format!(
+                "a steady flow of {} cells and {} velocities",
+                plan.layout.cells,
+                plan.nodes.len()
+            ),
+            bytes_of::<T>((self.partials + 8 * self.fields) as u64)
+                .saturating_add(bytes_of::<f64>(6 * plan.layout.len as u64)),
+            "use fewer cells or velocities",
+        )?)
+    }
+}
+
+impl<M: Machine, T: Real> Line<M, T> {
+    fn new(machine: &M, plan: &Plan, limits: &Limits, wanted: usize) -> Result<(Self, Sizes)> {
+        let (layout, nodes) = (plan.layout, plan.nodes.len());
+        let per_block = nodes_per_block(plan, wanted);
+        let blocks = nodes / per_block;
+        let sizes = Sizes {
+            fields: layout.cells,
+            partials: blocks * SUMS as usize * layout.cells,
+            leaving: 2 * nodes,
+            sums: layout.components * layout.cells,
+        };
+        sizes.check::<T>(plan, limits)?;
+        let line = Self {
+            entering: machine.allocate(2 * nodes)?,
+            per_block: per_block as u32,
+            blocks: blocks as u32,
+        };
+        Ok((line, sizes))
+    }
+
+    /// Launches the sweeps of a line.
+    fn issue(&mut self, machine: &M, plan: &Plan, buffers: &mut Buffers<M, T>) -> Result<()> {
+        let gas = buffers.gas;
+        machine.launch(
+            Grid::per_item(plan.layout.cells, THREADS),
+            kernels::steady_fields {
+                x: &buffers.x,
+                fields: &mut buffers.fields,
+                gas,
+            },
+        )?;
+        let grid = Grid {
+            blocks: self.blocks,
+            threads: LINE_THREADS,
+        };
+        macro_rules! sweep {
+            ($kernel:ident) => {
+                machine.launch(
+                    grid,
+                    kernels::$kernel {
+                        fields: &buffers.fields,
+                        inverse_dx: &buffers.inverse,
+                        nodes: &buffers.nodes,
+                        entering: &self.entering,
+                        partials: &mut buffers.partials,
+                        leaving: &mut buffers.leaving,
+                        gas,
+                        per_block: self.per_block,
+                    },
+                )?
+            };
+        }
+        if plan.linear {
+            sweep!(steady_line_linear);
+        } else {
+            sweep!(steady_line);
+        }
+        Ok(machine.launch(
+            Grid::per_item(plan.layout.components * plan.layout.cells, THREADS),
+            kernels::steady_gather {
+                partials: &buffers.partials,
+                sums: &mut buffers.sums,
+                gas,
+                blocks: self.blocks,
+            },
+        )?)
+    }
+}
+
+impl<M: Machine, T: Real> Plane<M, T> {
+    fn new(machine: &M, plan: &Plan, limits: &Limits, wanted: usize) -> Result<(Self, Sizes)> {
+        if plan.ny > MOST_ROWS {
+            return Err(Error::input(format!(
+                "a GPU sweeps at most {MOST_ROWS} rows of cells; {} were asked for: compute on the CPU, or fewer cells",
+                plan.ny
+            )));
+        }
+        check_shared(
+            limits,
+            &format!("a sweep over {} rows of cells", plan.ny),
+            6 * PLANE_LANES as usize * plan.ny.next_multiple_of(32) * size_of::<T>(),
+            "compute on the CPU, in f32, or with fewer cells",
+        )?;
+        let shape = PlaneShape {
+            nx: plan.nx as u32,
+            ny: plan.ny as u32,
+            rows: plan.ny.next_multiple_of(32) as u32,
+            nodes: plan.nodes.len() as u32,
+            lanes: PLANE_LANES,
+        };
+        let layout = plan.layout;
+        let (blocks, first_block) = blocks(plan, wanted);
+        let count = blocks.len() / 3;
+        let places = shape.places() as usize;
+        let sizes = Sizes {
+            fields: 4 * places,
+            partials: count * layout.components * places,
+            leaving: count * (plan.nx + plan.ny),
+            sums: layout.components * layout.cells + layout.faces[4],
+        };
+        sizes.check::<T>(plan, limits)?;
+        let base = layout.faces_at() + layout.faces[4];
+        let plane = Self {
+            shape,
+            emitted: machine.upload(&emitted(plan))?,
+            sides: machine.upload(&sides(plan, base))?,
+            blocks: machine.upload(&blocks)?,
+            count: count as u32,
+            first_block: machine.upload(&first_block)?,
+            groups: machine.allocate(4 * layout.components * layout.cells)?,
+            returned: machine.upload(&vec![0.0; (layout.len - base).max(1)])?,
+            base,
+        };
+        Ok((plane, sizes))
+    }
+
+    /// Launches the sweeps of a rectangle.
+    fn issue(&mut self, machine: &M, plan: &Plan, buffers: &mut Buffers<M, T>) -> Result<()> {
+        let (gas, shape) = (buffers.gas, self.shape);
+        let places = 4 * shape.places() as usize;
+        machine.launch(
+            Grid::per_item(places, THREADS),
+            kernels::steady_plane_fields {
+                x: &buffers.x,
+                fields: &mut buffers.fields,
+                gas,
+                shape,
+            },
+        )?;
+        let grid = Grid {
+            blocks: self.count,
+            threads: shape.rows,
+        };
+        macro_rules! sweep {
+            ($kernel:ident) => {
+                machine.launch(
+                    grid,
+                    kernels::$kernel {
+                        fields: &buffers.fields,
+                        inverse: &buffers.inverse,
+                        nodes: &buffers.nodes,
+                        emitted: &self.emitted,
+                        x: &buffers.x,
+                        sides: &self.sides,
+                        blocks: &self.blocks,
+                        partials: &mut buffers.partials,
+                        leaving: &mut buffers.leaving,
+                        returned: &mut self.returned,
+                        gas,
+                        shape,
+                    },
+                )?
+            };
+        }
+        if plan.linear {
+            sweep!(steady_plane_linear);
+        } else {
+            sweep!(steady_plane);
+        }
+        machine.launch(
+            Grid::per_item(plan.layout.components * places, THREADS),
+            kernels::steady_plane_gather {
+                partials: &buffers.partials,
+                first_block: &self.first_block,
+                groups: &mut self.groups,
+                gas,
+                shape,
+            },
+        )?;
+        let sums = plan.layout.components * plan.layout.cells + plan.layout.faces[4];
+        Ok(machine.launch(
+            Grid::per_item(sums, THREADS),
+            kernels::steady_plane_total {
+                groups: &self.groups,
+                leaving: &buffers.leaving,
+                first_block: &self.first_block,
+                sums: &mut buffers.sums,
+                gas,
+                shape,
+            },
+        )?)
+    }
+}
+
 impl<M: Machine, T: Real> MachineSweeps<M, T> {
     pub(super) fn new(machine: M, plan: &Plan) -> Result<Self> {
         let limits = machine.limits()?;
+        let wanted = BLOCKS_PER_MULTIPROCESSOR * limits.multiprocessors.max(1) as usize;
+        let (space, sizes) = if plan.dimensions == 1 {
+            let (line, sizes) = Line::new(&machine, plan, &limits, wanted)?;
+            (Space::Line(line), sizes)
+        } else {
+            let (plane, sizes) = Plane::new(&machine, plan, &limits, wanted)?;
+            (Space::Plane(Box::new(plane)), sizes)
+        };
         let to = T::from_f64;
         let nodes: Vec<Quad<T>> = plan.nodes.iter().map(|node| Quad(node.map(to))).collect();
         let inverse: Vec<T> = plan.inverse.iter().flatten().map(|&w| to(w)).collect();
         let layout = plan.layout;
-        let gas = SteadyGas {
-            half_d: 0.5 * plan.velocity_dimensions as f64,
-            half_k: 0.5 * plan.internal,
-            shakhov: plan.shakhov_factor,
-            omega: plan.omega,
-            frequency: plan.frequency,
-            cells: layout.cells as u32,
-            components: layout.components as u32,
-            linear: u32::from(plan.linear),
-            diamond: u32::from(plan.diamond),
-        };
-        let wanted = BLOCKS_PER_MULTIPROCESSOR * limits.multiprocessors.max(1) as usize;
-        let (partials, leaving, fields);
-        let mut sums = layout.components * layout.cells;
-        let check = |partials: usize, fields: usize| {
-            let needed =
-                bytes_of::<T>((partials + 8 * fields) as u64)
-                    .saturating_add(bytes_of::<f64>(6 * layout.len as u64));
-            check_device(
-                &limits,
-                &format!(
-                    "a steady flow of {} cells and {} velocities",
-                    layout.cells,
-                    nodes.len()
-                ),
-                needed,
-                "use fewer cells or velocities",
-            )
-        };
-        let space = if plan.dimensions == 1 {
-            let per_block = nodes_per_block(plan, wanted);
-            let blocks = nodes.len() / per_block;
-            partials = blocks * SUMS as usize * layout.cells;
-            leaving = 2 * nodes.len();
-            fields = layout.cells;
-            check(partials, fields)?;
-            Space::Line {
-                entering: machine.allocate(2 * nodes.len())?,
-                per_block: per_block as u32,
-                blocks: blocks as u32,
-            }
-        } else {
-            if plan.ny > MOST_ROWS {
-                return Err(Error::input(format!(
-                    "a GPU sweeps at most {MOST_ROWS} rows of cells; {} were asked for: compute on the CPU, or fewer cells",
-                    plan.ny
-                )));
-            }
-            check_shared(
-                &limits,
-                &format!("a sweep over {} rows of cells", plan.ny),
-                6 * PLANE_LANES as usize * plan.ny.next_multiple_of(32) * size_of::<T>(),
-                "compute on the CPU, in f32, or with fewer cells",
-            )?;
-            let shape = PlaneShape {
-                nx: plan.nx as u32,
-                ny: plan.ny as u32,
-                rows: plan.ny.next_multiple_of(32) as u32,
-                nodes: nodes.len() as u32,
-                lanes: PLANE_LANES,
-            };
-            let (blocks, first_block) = blocks(plan, wanted);
-            let count = blocks.len() / 3;
-            let places = shape.places() as usize;
-            partials = count * layout.components * places;
-            leaving = count * (plan.nx + plan.ny);
-            fields = 4 * places;
-            sums += layout.faces[4];
-            check(partials, fields)?;
-            let base = layout.faces_at() + layout.faces[4];
-            Space::Plane(Box::new(Plane {
-                shape,
-                emitted: machine.upload(&emitted(plan))?,
-                sides: machine.upload(&sides(plan, base))?,
-                blocks: machine.upload(&blocks)?,
-                count: count as u32,
-                first_block: machine.upload(&first_block)?,
-                groups: machine.allocate(4 * layout.components * layout.cells)?,
-                returned: machine.upload(&vec![0.0; (layout.len - base).max(1)])?,
-                base,
-            }))
-        };
-        Ok(Self {
-            gas,
+        let buffers = Buffers {
+            gas: SteadyGas {
+                half_d: 0.5 * plan.velocity_dimensions as f64,
+                half_k: 0.5 * plan.internal,
+                shakhov: plan.shakhov_factor,
+                omega: plan.omega,
+                frequency: plan.frequency,
+                cells: layout.cells as u32,
+                components: layout.components as u32,
+                linear: u32::from(plan.linear),
+                diamond: u32::from(plan.diamond),
+            },
             x: machine.allocate(layout.len)?,
-            fields: machine.allocate(2 * fields)?,
+            fields: machine.allocate(2 * sizes.fields)?,
             nodes: machine.upload(&nodes)?,
             inverse: machine.upload(&inverse)?,
-            partials: machine.allocate(partials)?,
-            leaving: machine.allocate(leaving)?,
-            sums: machine.allocate(sums)?,
+            partials: machine.allocate(sizes.partials)?,
+            leaving: machine.allocate(sizes.leaving)?,
+            sums: machine.allocate(sizes.sums)?,
+        };
+        Ok(Self {
+            buffers,
             space,
-            fetched: vec![0.0; sums],
+            fetched: vec![0.0; sizes.sums],
             closing: CpuSweeps::new(plan),
             recording: Recording::Never,
             plan: plan.clone(),
@@ -183,125 +338,10 @@ impl<M: Machine, T: Real> MachineSweeps<M, T> {
 
     /// Launches the sweeps at the unknowns on the machine.
     fn issue(&mut self) -> Result<()> {
-        let Self {
-            machine, gas, plan, ..
-        } = self;
-        let gas = *gas;
-        let cells = Grid::per_item(plan.layout.cells, THREADS);
+        let (plan, buffers) = (&self.plan, &mut self.buffers);
         match &mut self.space {
-            Space::Line {
-                entering,
-                per_block,
-                blocks,
-            } => {
-                machine.launch(
-                    cells,
-                    kernels::steady_fields {
-                        x: &self.x,
-                        fields: &mut self.fields,
-                        gas,
-                    },
-                )?;
-                let grid = Grid {
-                    blocks: *blocks,
-                    threads: LINE_THREADS,
-                };
-                macro_rules! sweep {
-                    ($kernel:ident) => {
-                        machine.launch(
-                            grid,
-                            kernels::$kernel {
-                                fields: &self.fields,
-                                inverse_dx: &self.inverse,
-                                nodes: &self.nodes,
-                                entering: &*entering,
-                                partials: &mut self.partials,
-                                leaving: &mut self.leaving,
-                                gas,
-                                per_block: *per_block,
-                            },
-                        )?
-                    };
-                }
-                if plan.linear {
-                    sweep!(steady_line_linear);
-                } else {
-                    sweep!(steady_line);
-                }
-                Ok(machine.launch(
-                    Grid::per_item(plan.layout.components * plan.layout.cells, THREADS),
-                    kernels::steady_gather {
-                        partials: &self.partials,
-                        sums: &mut self.sums,
-                        gas,
-                        blocks: *blocks,
-                    },
-                )?)
-            }
-            Space::Plane(plane) => {
-                let shape = plane.shape;
-                let places = 4 * shape.places() as usize;
-                machine.launch(
-                    Grid::per_item(places, THREADS),
-                    kernels::steady_plane_fields {
-                        x: &self.x,
-                        fields: &mut self.fields,
-                        gas,
-                        shape,
-                    },
-                )?;
-                let grid = Grid {
-                    blocks: plane.count,
-                    threads: shape.rows,
-                };
-                macro_rules! sweep {
-                    ($kernel:ident) => {
-                        machine.launch(
-                            grid,
-                            kernels::$kernel {
-                                fields: &self.fields,
-                                inverse: &self.inverse,
-                                nodes: &self.nodes,
-                                emitted: &plane.emitted,
-                                x: &self.x,
-                                sides: &plane.sides,
-                                blocks: &plane.blocks,
-                                partials: &mut self.partials,
-                                leaving: &mut self.leaving,
-                                returned: &mut plane.returned,
-                                gas,
-                                shape,
-                            },
-                        )?
-                    };
-                }
-                if plan.linear {
-                    sweep!(steady_plane_linear);
-                } else {
-                    sweep!(steady_plane);
-                }
-                machine.launch(
-                    Grid::per_item(plan.layout.components * places, THREADS),
-                    kernels::steady_plane_gather {
-                        partials: &self.partials,
-                        first_block: &plane.first_block,
-                        groups: &mut plane.groups,
-                        gas,
-                        shape,
-                    },
-                )?;
-                Ok(machine.launch(
-                    Grid::per_item(self.fetched.len(), THREADS),
-                    kernels::steady_plane_total {
-                        groups: &plane.groups,
-                        leaving: &self.leaving,
-                        first_block: &plane.first_block,
-                        sums: &mut self.sums,
-                        gas,
-                        shape,
-                    },
-                )?)
-            }
+            Space::Line(line) => line.issue(&self.machine, plan, buffers),
+            Space::Plane(plane) => plane.issue(&self.machine, plan, buffers),
         }
     }
 
@@ -336,21 +376,21 @@ impl<M: Machine, T: Real> MachineSweeps<M, T> {
 
 impl<M: Machine, T: Real> Sweeps for MachineSweeps<M, T> {
     fn iterate(&mut self, x: &[f64], y: &mut [f64]) -> Result<Swept> {
-        self.machine.write(&mut self.x, x)?;
+        self.machine.write(&mut self.buffers.x, x)?;
         let mut came = Vec::new();
-        if let Space::Line { entering, .. } = &mut self.space {
+        if let Space::Line(line) = &mut self.space {
             came = entering_line(&self.plan, x);
             let values: Vec<T> = came.iter().copied().map(T::from_f64).collect();
-            self.machine.write(entering, &values)?;
+            self.machine.write(&mut line.entering, &values)?;
         }
         self.start()?;
-        self.machine.read(&self.sums, &mut self.fetched)?;
+        self.machine.read(&self.buffers.sums, &mut self.fetched)?;
         let cells = self.plan.layout.components * self.plan.layout.cells;
         let (sums, left) = self.fetched.split_at(cells);
         let sums = sums.to_vec();
         Ok(match &self.space {
-            Space::Line { .. } => {
-                let leaving = self.fetch(&self.leaving, 2 * self.plan.nodes.len())?;
+            Space::Line(_) => {
+                let leaving = self.fetch(&self.buffers.leaving, 2 * self.plan.nodes.len())?;
                 Swept {
                     left: left_line(&self.plan, &leaving, y).to_vec(),
                     fluxes: fluxes_line(&self.plan, x, &came, &leaving, &sums),

@@ -14,7 +14,7 @@
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, initial_populations, nodes};
 use super::shift::{Courant, Scheme, van_leer};
 use crate::bgk::equilibrium::{HeatTerm, heat_vector, unresolved};
-use crate::bgk::{Boundary, DiscreteMaxwellian, Moments, Problem};
+use crate::bgk::{Boundary, DiscreteMaxwellian, Moments, Problem, State};
 use crate::error::{Error, Result};
 
 /// The reference solver.
@@ -34,6 +34,30 @@ struct Ghosts {
     /// `[node][row][depth]`, depth 0 next to the end.
     values: Vec<f64>,
     sloped: bool,
+}
+
+/// All rows along a direction, and how far the molecules of each node move along them.
+struct Rows<'a> {
+    direction: usize,
+    rows: usize,
+    length: usize,
+    /// Cells beyond an end: two more than the longest shift reaches.
+    depth: usize,
+    /// `[node][row][cell]`.
+    lines: &'a [f64],
+    courant: &'a [Courant],
+}
+
+impl Rows<'_> {
+    fn line(&self, node: usize, row: usize) -> &[f64] {
+        &self.lines[(node * self.rows + row) * self.length..][..self.length]
+    }
+
+    /// The cell at a distance from the low (0) or the high (1) end. Beyond the opposite end the last cell is repeated.
+    fn inside(&self, side: usize, node: usize, row: usize, d: usize) -> f64 {
+        let d = d.min(self.length - 1);
+        self.line(node, row)[if side == 0 { d } else { self.length - 1 - d }]
+    }
 }
 
 impl Reference {
@@ -121,7 +145,6 @@ impl Reference {
             .iter()
             .map(|node| Courant::new(node.v[direction], self.plan.dt, space.step(direction)))
             .collect();
-        // Two more cells than the longest shift reaches.
         let depth = courant.iter().map(|c| c.whole).max().unwrap_or(0) + 2;
         let lines: Vec<f64> = (0..self.nodes.len())
             .flat_map(|node| {
@@ -129,11 +152,15 @@ impl Reference {
                 (0..rows).flat_map(move |row| (0..length).map(move |i| f[node * all + at(row, i)]))
             })
             .collect();
-        let line = |node: usize, row: usize| &lines[(node * rows + row) * length..][..length];
-        let ghosts =
-            [0, 1].map(|side| self.ghosts(direction, side, &courant, rows, length, depth, &line));
-        let [low, high] = ghosts;
-        let (low, high) = (low?, high?);
+        let all_rows = Rows {
+            direction,
+            rows,
+            length,
+            depth,
+            lines: &lines,
+            courant: &courant,
+        };
+        let (low, high) = (self.ghosts(&all_rows, 0)?, self.ghosts(&all_rows, 1)?);
 
         let width = space.step(direction);
         for (index, node) in self.nodes.iter().enumerate() {
@@ -148,7 +175,7 @@ impl Reference {
                 };
                 let ghost = |g: &Ghosts, d: usize| g.values[(index * rows + row) * depth + d];
                 let mut cells: Vec<f64> = (0..depth).rev().map(|d| ghost(upstream, d)).collect();
-                let inside = line(index, row);
+                let inside = all_rows.line(index, row);
                 if forward {
                     cells.extend(inside);
                 } else {
@@ -192,25 +219,18 @@ impl Reference {
     }
 
     /// The cells beyond the low (0) or the high (1) end of the rows along a direction.
-    #[allow(clippy::too_many_arguments, reason = "the parts of one sweep")]
-    fn ghosts<'a>(
-        &self,
-        direction: usize,
-        side: usize,
-        courant: &[Courant],
-        rows: usize,
-        length: usize,
-        depth: usize,
-        line: &impl Fn(usize, usize) -> &'a [f64],
-    ) -> Result<Ghosts> {
+    fn ghosts(&self, all: &Rows<'_>, side: usize) -> Result<Ghosts> {
+        let &Rows {
+            direction,
+            rows,
+            length,
+            depth,
+            ..
+        } = all;
         let shape = self.problem.velocity.shape();
         let boundary = self.problem.boundaries.along(direction)[side];
         let comes_in = |node: &Node| (node.v[direction] > 0.0) == (side == 0);
-        // Beyond the opposite end the last cell is repeated.
-        let inside = |node: usize, row: usize, d: usize| {
-            let d = d.min(length - 1);
-            line(node, row)[if side == 0 { d } else { length - 1 - d }]
-        };
+        let inside = |node: usize, row: usize, d: usize| all.inside(side, node, row, d);
         let mirror_image =
             |node: &Node, row: usize, d: usize| inside(node.mirrored(shape, direction), row, d);
         let mut values = vec![0.0; self.nodes.len() * rows * depth];
@@ -231,16 +251,11 @@ impl Reference {
         match boundary {
             Boundary::Periodic => fill(&|index, _, row, d| {
                 let d = d % length;
-                line(index, row)[if side == 0 { length - 1 - d } else { d }]
+                all.line(index, row)[if side == 0 { length - 1 - d } else { d }]
             }),
             _ if mirrors => fill(&|_, node, row, d| mirror_image(node, row, d)),
             Boundary::Inflow(state) => {
-                let maxwellian = DiscreteMaxwellian::new(
-                    &self.problem.velocity,
-                    state,
-                    self.problem.conservative,
-                )?;
-                let incoming = maxwellian.populations(&self.problem.velocity);
+                let incoming = self.emitted(state)?;
                 fill(&|index, node, row, _| {
                     if comes_in(node) {
                         incoming[index]
@@ -250,42 +265,10 @@ impl Reference {
                 });
             }
             Boundary::Wall(wall) => {
-                let maxwellian = DiscreteMaxwellian::new(
-                    &self.problem.velocity,
-                    wall.state(),
-                    self.problem.conservative,
-                )?;
-                let emitted = maxwellian.populations(&self.problem.velocity);
+                let emitted = self.emitted(wall.state())?;
                 let alpha = wall.accommodation;
                 let densities: Vec<f64> = (0..rows)
-                    .map(|row| {
-                        let (mut out, mut back, mut unit) = (0.0, 0.0, 0.0);
-                        for (index, node) in self.nodes.iter().enumerate() {
-                            let Courant { whole, fraction } = courant[index];
-                            if comes_in(node) {
-                                let image = |d| mirror_image(node, row, d);
-                                back += node.mass
-                                    * ((0..whole).map(image).sum::<f64>()
-                                        + fraction * image(whole));
-                                unit += node.mass * courant[index].distance() * emitted[index];
-                            } else {
-                                let cell = |d: usize| inside(index, row, d);
-                                let slope = if self.plan.scheme == Scheme::Upwind || whole == 0 {
-                                    0.0
-                                } else {
-                                    van_leer(
-                                        cell(whole) - cell(whole + 1),
-                                        cell(whole - 1) - cell(whole),
-                                    )
-                                };
-                                out += node.mass
-                                    * ((0..whole).map(cell).sum::<f64>()
-                                        + fraction * cell(whole)
-                                        + 0.5 * fraction * (1.0 - fraction) * slope);
-                            }
-                        }
-                        (out - (1.0 - alpha) * back) / unit
-                    })
+                    .map(|row| self.wall_density(all, side, row, alpha, &emitted))
                     .collect();
                 fill(&|index, node, row, d| {
                     if comes_in(node) {
@@ -301,6 +284,47 @@ impl Reference {
             values,
             sloped: mirrors || boundary == Boundary::Periodic,
         })
+    }
+
+    /// The populations of the Maxwellian of a boundary.
+    fn emitted(&self, state: State) -> Result<Vec<f64>> {
+        let Problem { velocity, .. } = &self.problem;
+        let maxwellian = DiscreteMaxwellian::new(velocity, state, self.problem.conservative)?;
+        Ok(maxwellian.populations(velocity))
+    }
+
+    /// The density with which a wall emits at the end of a row: as much mass comes back as leaves.
+    fn wall_density(
+        &self,
+        all: &Rows<'_>,
+        side: usize,
+        row: usize,
+        alpha: f64,
+        emitted: &[f64],
+    ) -> f64 {
+        let (direction, courant) = (all.direction, all.courant);
+        let shape = self.problem.velocity.shape();
+        let (mut out, mut back, mut unit) = (0.0, 0.0, 0.0);
+        for (index, node) in self.nodes.iter().enumerate() {
+            let Courant { whole, fraction } = courant[index];
+            if (node.v[direction] > 0.0) == (side == 0) {
+                let image = |d| all.inside(side, node.mirrored(shape, direction), row, d);
+                back += node.mass * ((0..whole).map(image).sum::<f64>() + fraction * image(whole));
+                unit += node.mass * courant[index].distance() * emitted[index];
+            } else {
+                let cell = |d: usize| all.inside(side, index, row, d);
+                let slope = if self.plan.scheme == Scheme::Upwind || whole == 0 {
+                    0.0
+                } else {
+                    van_leer(cell(whole) - cell(whole + 1), cell(whole - 1) - cell(whole))
+                };
+                out += node.mass
+                    * ((0..whole).map(cell).sum::<f64>()
+                        + fraction * cell(whole)
+                        + 0.5 * fraction * (1.0 - fraction) * slope);
+            }
+        }
+        (out - (1.0 - alpha) * back) / unit
     }
 }
 

@@ -13,7 +13,7 @@ use rarefy_kernels::bgk::two_kernel::{
 
 use super::engine::initial_populations;
 use super::shift::Courant;
-use crate::bgk::{Boundary, DiscreteMaxwellian, Model, Problem, State};
+use crate::bgk::{Boundary, DiscreteMaxwellian, Model, Problem, State, VelocitySpace};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Limits, Machine};
 
@@ -221,6 +221,37 @@ fn at_a_time(limits: &Limits) -> u32 {
     limits.multiprocessors.max(1)
 }
 
+/// The nodes of all axes, with the distances that molecules travel in a step.
+fn axes(problem: &Problem, dt: f64) -> Vec<f64> {
+    let velocity = &problem.velocity;
+    let courant = Courant::of_axis(velocity.x(), &problem.space, 0, dt);
+    let mut axes = Vec::new();
+    for (v, courant) in velocity.x().nodes().iter().zip(&courant) {
+        axes.extend([*v, courant.whole as f64, courant.fraction, 0.0]);
+    }
+    for v in velocity.y_nodes() {
+        axes.extend([*v, 0.0, 0.0, 0.0]);
+    }
+    for (m, inner) in velocity.inner().iter().enumerate() {
+        let log = velocity.z().map_or(0.0, |z| z.weights()[m].log2());
+        axes.extend([inner.mass, inner.energy, inner.energy, log]);
+    }
+    debug_assert_eq!(axes.len() % axis::LEN as usize, 0);
+    axes
+}
+
+/// The nodes and the weight of each pair of velocities along x and y.
+fn pairs(velocity: &VelocitySpace) -> Vec<f64> {
+    let mut pairs = Vec::new();
+    for (vx, wx) in velocity.x().nodes().iter().zip(velocity.x().weights()) {
+        for (vy, wy) in velocity.y_nodes().iter().zip(velocity.y_weights()) {
+            pairs.extend([*vx, *vy, wx * wy, 0.0]);
+        }
+    }
+    debug_assert_eq!(pairs.len() % PAIR_LEN as usize, 0);
+    pairs
+}
+
 /// A shock wave, or another line of gas between two inflows, by the paper's two kernels.
 #[derive(Debug)]
 pub struct SeparateKernels<M: Machine, T: Real> {
@@ -295,25 +326,6 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
             cells: at_once.lanes * line_width(size_of::<T>()),
         };
         shape.pitch = order.whole(nx);
-        let courant = Courant::of_axis(velocity.x(), &problem.space, 0, dt);
-        let mut axes = Vec::with_capacity(shape.axis_entries() as usize);
-        for (v, courant) in velocity.x().nodes().iter().zip(&courant) {
-            axes.extend([*v, courant.whole as f64, courant.fraction, 0.0]);
-        }
-        for v in velocity.y_nodes() {
-            axes.extend([*v, 0.0, 0.0, 0.0]);
-        }
-        for (m, inner) in velocity.inner().iter().enumerate() {
-            let log = velocity.z().map_or(0.0, |z| z.weights()[m].log2());
-            axes.extend([inner.mass, inner.energy, inner.energy, log]);
-        }
-        debug_assert_eq!(axes.len() % axis::LEN as usize, 0);
-        let mut pairs = Vec::with_capacity((PAIR_LEN * count_x * count_y) as usize);
-        for (vx, wx) in velocity.x().nodes().iter().zip(velocity.x().weights()) {
-            for (vy, wy) in velocity.y_nodes().iter().zip(velocity.y_weights()) {
-                pairs.extend([*vx, *vy, wx * wy, 0.0]);
-            }
-        }
         let incoming: Vec<f64> = states
             .iter()
             .flat_map(|state| DiscreteMaxwellian::sampled(velocity, *state).populations(velocity))
@@ -337,8 +349,8 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
             order,
             at_a_time: at_a_time(&limits),
             f: upload(f)?,
-            axes: upload(axes)?,
-            pairs: upload(pairs)?,
+            axes: upload(axes(problem, dt))?,
+            pairs: upload(pairs(&problem.velocity))?,
             incoming: upload(incoming)?,
             fields: machine.allocate(3 * nx as usize)?,
             shape,

@@ -87,11 +87,53 @@ impl PlatesCorrection {
     }
 
     pub(super) fn apply(&self, plan: &Plan, x: &[f64], swept: &Swept, y: &mut [f64]) {
-        let (cells, widths) = (plan.nx, &plan.widths[0]);
-        let fluxes = &swept.fluxes;
-        let mean = |k: usize, cell: usize| 0.5 * (fluxes[cell][k] + fluxes[cell + 1][k]);
-        let average = |faces: &[f64], cell: usize| 0.5 * (faces[cell] + faces[cell + 1]);
-        // Density, velocity along the walls and temperature about which the correction is linear.
+        let gap = Gap::new(plan, x, swept, y);
+        let shear = gap.shear();
+        let energy = gap.energy(&shear);
+        // Density, from a constant pressure and the mass that is there.
+        let pressure = gap.pressure();
+        let density = |cell: usize, face: usize, constant: f64| {
+            let [n, _, t] = gap.about[cell];
+            (2.0 * (pressure[face] + constant) - n * energy.line.faces[face]) / t
+        };
+        let (mut missing, mut per) = (self.mass - plan.mass(y), 0.0);
+        for (cell, width) in plan.widths[0].iter().enumerate() {
+            missing -= 0.5 * width * (density(cell, cell, 0.0) + density(cell, cell + 1, 0.0));
+            per += 2.0 * width / gap.about[cell][2];
+        }
+        let constant = missing / per;
+        let density = |cell: usize, face: usize| density(cell, face, constant);
+        gap.correct_cells(y, &shear, &energy, density);
+        gap.correct_walls(y, &shear, &energy.line, density);
+    }
+}
+
+/// The gas between the plates, about which a correction is linear.
+struct Gap<'a> {
+    plan: &'a Plan,
+    fluxes: &'a [[f64; flux::LEN]],
+    /// Density, velocity along the walls and temperature of each cell.
+    about: Vec<[f64; 3]>,
+    /// Viscosity and heat conductivity of each cell.
+    coefficients: Vec<[f64; 2]>,
+    walls: [Wall; 2],
+    /// Measured shear stress of each cell.
+    stress: Vec<f64>,
+    /// Change of each cell's heat flux across and along the gap by relaxation.
+    lags: [Vec<f64>; 2],
+}
+
+/// The energy flux and the changes of temperature.
+struct Energy {
+    line: Line,
+    /// Measured heat flux of each cell, and its corrected velocity along the walls.
+    conduction: Vec<f64>,
+    velocity: Vec<f64>,
+}
+
+impl<'a> Gap<'a> {
+    fn new(plan: &'a Plan, x: &[f64], swept: &'a Swept, y: &[f64]) -> Self {
+        let cells = plan.nx;
         let about: Vec<[f64; 3]> = (0..cells)
             .map(|cell| {
                 let [n, _, u, t] = plan.primitive(y, cell);
@@ -102,84 +144,142 @@ impl PlatesCorrection {
                 }
             })
             .collect();
-        let coefficients: Vec<[f64; 2]> = about.iter().map(|a| transport(plan, a[2])).collect();
-        let walls = [WEST, EAST].map(|side| wall(plan, x, y, side, &about));
+        let mut gap = Self {
+            plan,
+            fluxes: &swept.fluxes,
+            coefficients: about.iter().map(|a| transport(plan, a[2])).collect(),
+            walls: [WEST, EAST].map(|side| wall(plan, x, y, side, &about)),
+            about,
+            stress: Vec::new(),
+            lags: [4, 5].map(|k| (0..cells).map(|i| lag(plan, x, y, k, i)).collect()),
+        };
+        gap.stress = (0..cells)
+            .map(|i| gap.mean(flux::SHEAR, i) - gap.about[i][1] * gap.mean(flux::MASS, i))
+            .collect();
+        gap
+    }
 
-        // Shear stress and velocity along the walls.
+    /// A measured flux of a cell.
+    fn mean(&self, k: usize, cell: usize) -> f64 {
+        0.5 * (self.fluxes[cell][k] + self.fluxes[cell + 1][k])
+    }
+
+    /// The flux that is constant, by the laws of both walls and, in the cells, by the coefficient `k` (of viscosity or heat conduction).
+    fn constant(&self, at: impl Fn(&Wall) -> f64, k: usize, source: &[f64]) -> Line {
+        let widths = self.plan.widths[0].iter().zip(&self.coefficients);
+        let t: Vec<f64> = widths.map(|(width, c)| width / c[k]).collect();
+        let conductance = [0, 1].map(|side: usize| self.walls[side].conductance);
+        let [left, right] = [0, 1].map(|side: usize| at(&self.walls[side]));
+        constant_flux(left, right, conductance, &t, source)
+    }
+
+    /// Shear stress and velocity along the walls.
+    fn shear(&self) -> Line {
         let at = |wall: &Wall| {
-            let f = &fluxes[wall.face];
+            let f = &self.fluxes[wall.face];
             f[flux::SHEAR] - wall.velocity * f[flux::MASS] + wall.excess[0]
         };
-        let t: Vec<f64> = (0..cells).map(|i| widths[i] / coefficients[i][0]).collect();
-        let stress: Vec<f64> = (0..cells)
-            .map(|i| mean(flux::SHEAR, i) - about[i][1] * mean(flux::MASS, i))
-            .collect();
-        let conductance = [walls[0].conductance, walls[1].conductance];
-        let shear = constant_flux(at(&walls[0]), at(&walls[1]), conductance, &t, &stress);
+        self.constant(at, 0, &self.stress)
+    }
 
-        // Energy flux and temperature; moving gas carries the work of the stress.
-        let work = if plan.linear { 0.0 } else { shear.constant };
+    /// The work of the stress, which moving gas carries.
+    fn work(&self, shear: &Line) -> f64 {
+        if self.plan.linear {
+            0.0
+        } else {
+            shear.constant
+        }
+    }
+
+    /// Energy flux and temperature.
+    fn energy(&self, shear: &Line) -> Energy {
+        let cells = self.plan.nx;
+        let work = self.work(shear);
         let at = |wall: &Wall| {
-            let f = &fluxes[wall.face];
+            let f = &self.fluxes[wall.face];
             let u = wall.velocity;
             f[flux::ENERGY] - u * f[flux::SHEAR]
                 + (0.5 * u * u - wall.temperature) * f[flux::MASS]
                 + wall.excess[1]
                 + u * work
         };
-        let t: Vec<f64> = (0..cells).map(|i| widths[i] / coefficients[i][1]).collect();
         let conduction: Vec<f64> = (0..cells)
             .map(|i| {
-                let [_, u, t] = about[i];
-                let stress = if plan.linear { 0.0 } else { stress[i] };
-                mean(flux::ENERGY, i) - (1.25 * t + 0.5 * u * u) * mean(flux::MASS, i) - u * stress
+                let [_, u, t] = self.about[i];
+                let stress = if self.plan.linear {
+                    0.0
+                } else {
+                    self.stress[i]
+                };
+                self.mean(flux::ENERGY, i)
+                    - (1.25 * t + 0.5 * u * u) * self.mean(flux::MASS, i)
+                    - u * stress
             })
             .collect();
         let velocity: Vec<f64> = (0..cells)
-            .map(|i| about[i][1] + average(&shear.faces, i))
+            .map(|i| self.about[i][1] + average(&shear.faces, i))
             .collect();
         let source: Vec<f64> = (0..cells)
-            .map(|i| velocity[i] * work + conduction[i] + lag(plan, x, y, 4, i))
+            .map(|i| velocity[i] * work + conduction[i] + self.lags[0][i])
             .collect();
-        let energy = constant_flux(at(&walls[0]), at(&walls[1]), conductance, &t, &source);
-
-        // Density, from a constant pressure and the mass that is there.
-        let pressure: Vec<f64> = {
-            let mean = fluxes.iter().map(|f| f[flux::MOMENTUM]).sum::<f64>() / fluxes.len() as f64;
-            fluxes.iter().map(|f| mean - f[flux::MOMENTUM]).collect()
-        };
-        let density = |cell: usize, face: usize, constant: f64| {
-            let [n, _, t] = about[cell];
-            (2.0 * (pressure[face] + constant) - n * energy.faces[face]) / t
-        };
-        let (mut missing, mut per) = (self.mass - plan.mass(y), 0.0);
-        for (cell, width) in widths.iter().enumerate() {
-            missing -= 0.5 * width * (density(cell, cell, 0.0) + density(cell, cell + 1, 0.0));
-            per += 2.0 * width / about[cell][2];
+        Energy {
+            line: self.constant(at, 1, &source),
+            conduction,
+            velocity,
         }
-        let constant = missing / per;
+    }
 
+    /// Changes of the normal stress at the faces for which it is constant, but for a constant.
+    fn pressure(&self) -> Vec<f64> {
+        let momentum = || self.fluxes.iter().map(|f| f[flux::MOMENTUM]);
+        let mean = momentum().sum::<f64>() / self.fluxes.len() as f64;
+        momentum().map(|momentum| mean - momentum).collect()
+    }
+
+    /// Adds the changes to the moments of the cells.
+    fn correct_cells(
+        &self,
+        y: &mut [f64],
+        shear: &Line,
+        energy: &Energy,
+        density: impl Fn(usize, usize) -> f64,
+    ) {
+        let (plan, cells) = (self.plan, self.plan.nx);
+        let work = self.work(shear);
         for cell in 0..cells {
-            let n = 0.5 * (density(cell, cell, constant) + density(cell, cell + 1, constant));
+            let n = 0.5 * (density(cell, cell) + density(cell, cell + 1));
             let change = [
                 n,
-                -mean(flux::MASS, cell) / about[cell][0],
+                -self.mean(flux::MASS, cell) / self.about[cell][0],
                 average(&shear.faces, cell),
-                average(&energy.faces, cell),
+                average(&energy.line.faces, cell),
             ];
             if plan.shakhov {
                 let thickness: f64 = plan.thickness();
-                let along = lag(plan, x, y, 5, cell) * (thickness / (thickness + 3.0)).min(1.0);
-                y[4 * cells + cell] += energy.constant - velocity[cell] * work - conduction[cell];
+                let along = self.lags[1][cell] * (thickness / (thickness + 3.0)).min(1.0);
+                y[4 * cells + cell] +=
+                    energy.line.constant - energy.velocity[cell] * work - energy.conduction[cell];
                 y[5 * cells + cell] += along;
             }
             plan.add_primitive(y, cell, change);
         }
-        for (side, wall) in [WEST, EAST].into_iter().zip(&walls) {
-            let f = &fluxes[wall.face];
+    }
+
+    /// Adds the changes to the densities of the walls and to the molecules that they send back.
+    fn correct_walls(
+        &self,
+        y: &mut [f64],
+        shear: &Line,
+        energy: &Line,
+        density: impl Fn(usize, usize) -> f64,
+    ) {
+        let plan = self.plan;
+        let work = self.work(shear);
+        for (side, wall) in [WEST, EAST].into_iter().zip(&self.walls) {
+            let f = &self.fluxes[wall.face];
             let [n, t] = wall.gas;
             let change = [
-                density(wall.cell, wall.face, constant),
+                density(wall.cell, wall.face),
                 -f[flux::MASS] / n,
                 shear.faces[wall.face],
                 energy.faces[wall.face],
@@ -190,7 +290,7 @@ impl PlatesCorrection {
             if let Some(s) = plan.sides[side].as_ref().filter(|s| s.tight) {
                 y[plan.layout.faces_at() + plan.layout.faces[side]] += mass / s.rate[0];
             }
-            let about = &about[wall.cell];
+            let about = &self.about[wall.cell];
             let heat = energy.constant
                 - wall.velocity * work
                 - (f[flux::ENERGY] - wall.velocity * f[flux::SHEAR])
@@ -199,6 +299,11 @@ impl PlatesCorrection {
             add_outgoing(plan, y, side, about, change, stress, heat);
         }
     }
+}
+
+/// The value of a cell from those of its faces.
+fn average(faces: &[f64], cell: usize) -> f64 {
+    0.5 * (faces[cell] + faces[cell + 1])
 }
 
 /// The gas at a wall and what the wall's law needs.

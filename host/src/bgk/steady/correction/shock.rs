@@ -107,26 +107,9 @@ impl ShockCorrection {
     ) -> Option<(Vec<[f64; LOCAL]>, [f64; SHARED])> {
         let cells = plan.nx;
         let fluxes = &swept.fluxes;
-        let state = |cell: usize| {
-            let [n, u, _, t] = plan.primitive(y, cell);
-            [n, u, t]
-        };
-        let at_face = |face: usize| {
-            let (a, b) = (state(face.saturating_sub(1)), state(face.min(cells - 1)));
-            [0, 1, 2].map(|k| 0.5 * (a[k] + b[k]))
-        };
-        let measured = |cell: usize, k: usize| 0.5 * (fluxes[cell][k] + fluxes[cell + 1][k]);
         // The first four rows: what leaves at the left, and no mass yet.
         let mut rows: Vec<Row> = (0..3)
-            .map(|k| {
-                let mut row = [0.0; ROW];
-                for (entry, a) in row.iter_mut().zip(&self.outgoing[WEST][k]) {
-                    *entry = -a;
-                }
-                row[2 * LOCAL + k] = 1.0;
-                row[RIGHT] = fluxes[0][FLUXES[k]];
-                row
-            })
+            .map(|k| self.leaving_row(WEST, k, fluxes[0]))
             .collect();
         rows.push({
             let mut row = [0.0; ROW];
@@ -135,45 +118,17 @@ impl ShockCorrection {
         });
         let mut triangles: Vec<[Row; LOCAL]> = Vec::with_capacity(cells + 1);
         for face in 0..=cells {
-            let [n, u, _] = at_face(face);
+            let [n, u, _] = at_face(plan, y, face);
             let mut row = [0.0; ROW];
             (row[0], row[1], row[2 * LOCAL]) = (u, n, -1.0);
             row[RIGHT] = -fluxes[face][flux::MASS];
             rows.push(row);
             if face < cells {
-                let (width, own) = (plan.widths[0][face], state(face));
-                let [mu, kappa] = transport(plan, own[2]);
-                let (friction, conduction) = (4.0 / 3.0 * mu / width, kappa / width);
-                let stress =
-                    measured(face, flux::MOMENTUM) - own[0] * (own[1] * own[1] + 0.5 * own[2]);
-                let (mut momentum, mut energy, mut mass) = ([0.0; ROW], [0.0; ROW], [0.0; ROW]);
-                for (side, sign) in [(0, -1.0), (1, 1.0)] {
-                    let [n, u, t] = at_face(face + side);
-                    let at = LOCAL * side;
-                    momentum[at] = 0.5 * (u * u + 0.5 * t);
-                    momentum[at + 1] = n * u - sign * friction;
-                    momentum[at + 2] = 0.25 * n;
-                    energy[at] = 0.5 * u * (0.5 * u * u + 1.25 * t);
-                    energy[at + 1] =
-                        0.5 * (1.5 * n * u * u + 1.25 * n * t + stress) - sign * own[1] * friction;
-                    energy[at + 2] = 0.625 * n * u - sign * conduction;
-                    mass[at] = -0.5 * width;
-                    mass[at + 3] = sign;
-                }
-                momentum[2 * LOCAL + 1] = -1.0;
-                energy[2 * LOCAL + 2] = -1.0;
-                momentum[RIGHT] = -measured(face, flux::MOMENTUM);
-                energy[RIGHT] = -measured(face, flux::ENERGY) - lag(plan, x, y, 4, face);
-                rows.extend([momentum, energy, mass]);
+                rows.extend(cell_rows(plan, x, swept, y, face));
             } else {
                 for k in 0..2 {
-                    let mut row = [0.0; ROW];
-                    for (entry, a) in row.iter_mut().zip(&self.outgoing[EAST][k]) {
-                        *entry = -a;
-                    }
-                    row[2 * LOCAL + k] = 1.0;
+                    let mut row = self.leaving_row(EAST, k, fluxes[cells]);
                     row[2 * LOCAL + 3] = -self.incoming[k];
-                    row[RIGHT] = fluxes[cells][FLUXES[k]];
                     rows.push(row);
                 }
                 let mut mass = [0.0; ROW];
@@ -186,25 +141,83 @@ impl ShockCorrection {
         let matrix = nalgebra::Matrix4::from_fn(|i, j| rows[i][2 * LOCAL + j]);
         let right = nalgebra::Vector4::from_fn(|i, _| rows[i][RIGHT]);
         let shared: [f64; SHARED] = matrix.full_piv_lu().solve(&right)?.into();
-        let mut next = [0.0; LOCAL];
-        let mut faces = vec![[0.0; LOCAL]; cells + 1];
-        for (face, rows) in faces.iter_mut().zip(&triangles).rev() {
-            let mut own = [0.0; LOCAL];
-            for (column, row) in rows.iter().enumerate().rev() {
-                let known = |entries: &[f64], values: &[f64]| -> f64 {
-                    entries.iter().zip(values).map(|(a, b)| a * b).sum()
-                };
-                let value = row[RIGHT]
-                    - known(&row[column + 1..LOCAL], &own[column + 1..])
-                    - known(&row[LOCAL..], &next)
-                    - known(&row[2 * LOCAL..], &shared);
-                own[column] = value / row[column];
-            }
-            (*face, next) = (own, own);
-        }
+        let faces = substitute(&triangles, &shared);
         let finite = faces.iter().flatten().chain(&shared).all(|v| v.is_finite());
         finite.then_some((faces, shared))
     }
+
+    /// The row of an end: the constant flux `k` is what leaves there.
+    fn leaving_row(&self, side: usize, k: usize, fluxes: [f64; flux::LEN]) -> Row {
+        let mut row = [0.0; ROW];
+        for (entry, a) in row.iter_mut().zip(&self.outgoing[side][k]) {
+            *entry = -a;
+        }
+        row[2 * LOCAL + k] = 1.0;
+        row[RIGHT] = fluxes[FLUXES[k]];
+        row
+    }
+}
+
+/// Density, velocity and temperature of a cell.
+fn state(plan: &Plan, y: &[f64], cell: usize) -> [f64; 3] {
+    let [n, u, _, t] = plan.primitive(y, cell);
+    [n, u, t]
+}
+
+/// The same at a face: the mean of both cells.
+fn at_face(plan: &Plan, y: &[f64], face: usize) -> [f64; 3] {
+    let cells = [face.saturating_sub(1), face.min(plan.nx - 1)];
+    let [a, b] = cells.map(|cell| state(plan, y, cell));
+    [0, 1, 2].map(|k| 0.5 * (a[k] + b[k]))
+}
+
+/// The rows of a cell: momentum, energy, and the mass up to its right face.
+fn cell_rows(plan: &Plan, x: &[f64], swept: &Swept, y: &[f64], cell: usize) -> [Row; 3] {
+    let fluxes = &swept.fluxes;
+    let measured = |k: usize| 0.5 * (fluxes[cell][k] + fluxes[cell + 1][k]);
+    let (width, own) = (plan.widths[0][cell], state(plan, y, cell));
+    let [mu, kappa] = transport(plan, own[2]);
+    let (friction, conduction) = (4.0 / 3.0 * mu / width, kappa / width);
+    let stress = measured(flux::MOMENTUM) - own[0] * (own[1] * own[1] + 0.5 * own[2]);
+    let (mut momentum, mut energy, mut mass) = ([0.0; ROW], [0.0; ROW], [0.0; ROW]);
+    for (side, sign) in [(0, -1.0), (1, 1.0)] {
+        let [n, u, t] = at_face(plan, y, cell + side);
+        let at = LOCAL * side;
+        momentum[at] = 0.5 * (u * u + 0.5 * t);
+        momentum[at + 1] = n * u - sign * friction;
+        momentum[at + 2] = 0.25 * n;
+        energy[at] = 0.5 * u * (0.5 * u * u + 1.25 * t);
+        energy[at + 1] = 0.5 * (1.5 * n * u * u + 1.25 * n * t + stress) - sign * own[1] * friction;
+        energy[at + 2] = 0.625 * n * u - sign * conduction;
+        mass[at] = -0.5 * width;
+        mass[at + 3] = sign;
+    }
+    momentum[2 * LOCAL + 1] = -1.0;
+    energy[2 * LOCAL + 2] = -1.0;
+    momentum[RIGHT] = -measured(flux::MOMENTUM);
+    energy[RIGHT] = -measured(flux::ENERGY) - lag(plan, x, y, 4, cell);
+    [momentum, energy, mass]
+}
+
+/// The unknowns of all faces from the triangles, from the last face to the first.
+fn substitute(triangles: &[[Row; LOCAL]], shared: &[f64; SHARED]) -> Vec<[f64; LOCAL]> {
+    let mut next = [0.0; LOCAL];
+    let mut faces = vec![[0.0; LOCAL]; triangles.len()];
+    for (face, rows) in faces.iter_mut().zip(triangles).rev() {
+        let mut own = [0.0; LOCAL];
+        for (column, row) in rows.iter().enumerate().rev() {
+            let known = |entries: &[f64], values: &[f64]| -> f64 {
+                entries.iter().zip(values).map(|(a, b)| a * b).sum()
+            };
+            let value = row[RIGHT]
+                - known(&row[column + 1..LOCAL], &own[column + 1..])
+                - known(&row[LOCAL..], &next)
+                - known(&row[2 * LOCAL..], shared);
+            own[column] = value / row[column];
+        }
+        (*face, next) = (own, own);
+    }
+    faces
 }
 
 /// Eliminates the unknowns of a face by Householder reflections, and moves those of the next face into their place.

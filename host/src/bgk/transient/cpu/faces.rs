@@ -19,6 +19,23 @@ struct Leaving {
     back: FaceFlux,
 }
 
+impl Leaving {
+    fn nothing(rows: usize) -> Self {
+        Self {
+            mass: vec![0.0; rows],
+            ..Self::default()
+        }
+    }
+
+    fn add(&mut self, part: &Self) {
+        for (sum, mass) in self.mass.iter_mut().zip(&part.mass) {
+            *sum += mass;
+        }
+        self.out += part.out;
+        self.back += part.back;
+    }
+}
+
 /// Finds what leaves through the faces along a direction, and from it what comes in. `known` are the faces along x, when this is y.
 pub(super) fn update<T: Real>(
     step: &Step<'_, T>,
@@ -29,98 +46,106 @@ pub(super) fn update<T: Real>(
     fluxes: &mut [FaceFlux; 4],
 ) {
     let layout = step.layout;
-    let depth = layout.pad[direction];
-    let width = layout.problem.space.step(direction);
     let fluxes = &mut fluxes[2 * direction..][..2];
     let both = faces.par_iter_mut().zip(fluxes).enumerate();
     both.for_each(|(side, (face, flux))| {
         if face.kind == Kind::Periodic {
             return;
         }
-        let rows = face.rows();
-        let count_m = layout.shape[2];
-        let mirrored = face.mirrored.to_f64();
-        // The tables of the columns of cells at a face along x.
-        let farthest = layout.courant[direction].iter().map(|c| c.whole).max();
-        let reach = match (direction, face.images.is_empty()) {
-            (0, true) => farthest.map_or(0, |whole| whole + 2).min(layout.nx),
-            (0, false) => depth.min(layout.nx),
-            _ => 0,
-        };
-        let columns: Vec<Tables<T>> = (0..reach)
-            .map(|d| {
-                let ix = if side == 0 { d } else { layout.nx - 1 - d };
-                step.tables.column(ix, layout.nx)
-            })
-            .collect();
-        // Tasks are whole pairs (j_x, j_y); their number does not depend on that of the threads.
-        let per_task = layout.pairs().div_ceil(64).max(1) * count_m;
-        let mut none = Vec::new();
-        let images: Vec<&mut [T]> = if face.images.is_empty() {
-            none.resize_with(layout.nodes.len().div_ceil(per_task), Default::default);
-            none
-        } else {
-            face.images.chunks_mut(per_task * rows * depth).collect()
-        };
+        let columns = columns(step, direction, side, face);
         let at = At {
             direction,
             side,
             f,
             known,
-            mirrored,
+            mirrored: face.mirrored.to_f64(),
             columns: &columns,
         };
-        let found: Vec<Leaving> = images
-            .into_par_iter()
-            .enumerate()
-            .map(|(task, images)| {
-                let first = task * per_task;
-                let nodes = first..(first + per_task).min(layout.nodes.len());
-                let mut found = Leaving {
-                    mass: vec![0.0; rows],
-                    ..Leaving::default()
-                };
-                leaving(step, &at, nodes, images, &mut found);
-                found
-            })
-            .collect();
-        let mut total = Leaving {
-            mass: vec![0.0; rows],
-            ..Leaving::default()
-        };
-        for part in found {
-            for (sum, mass) in total.mass.iter_mut().zip(&part.mass) {
-                *sum += mass;
-            }
-            total.out += part.out;
-            total.back += part.back;
-        }
-        let scale = width / (layout.plan.dt * rows as f64);
-        let mut add = |part: FaceFlux, factor: f64| {
-            *flux += FaceFlux {
-                mass: factor * part.mass,
-                momentum: part.momentum.map(|m| factor * m),
-                energy: factor * part.energy,
-            };
-        };
-        match face.kind {
-            Kind::Wall => {
-                let mut sum = 0.0;
-                for (density, mass) in face.density.iter_mut().zip(&total.mass) {
-                    *density = T::from_f64(mass / face.unit.mass);
-                    sum += density.to_f64();
-                }
-                add(face.unit, sum * scale);
-                add(total.back, mirrored * scale);
-                add(total.out, -scale);
-            }
-            Kind::Inflow => {
-                add(face.unit, rows as f64 * scale);
-                add(total.out, -scale);
-            }
-            Kind::Mirror | Kind::Periodic => {}
-        }
+        let total = all_leaving(step, &at, face);
+        let width = layout.problem.space.step(direction);
+        let scale = width / (layout.plan.dt * face.rows() as f64);
+        exchange(face, &total, scale, flux);
     });
+}
+
+/// The tables of the columns of cells at a face along x; none along y.
+fn columns<T: Real>(
+    step: &Step<'_, T>,
+    direction: usize,
+    side: usize,
+    face: &Face<T>,
+) -> Vec<Tables<T>> {
+    let layout = step.layout;
+    let farthest = layout.courant[direction].iter().map(|c| c.whole).max();
+    let reach = match (direction, face.images.is_empty()) {
+        (0, true) => farthest.map_or(0, |whole| whole + 2).min(layout.nx),
+        (0, false) => layout.pad[direction].min(layout.nx),
+        _ => 0,
+    };
+    (0..reach)
+        .map(|d| {
+            let ix = if side == 0 { d } else { layout.nx - 1 - d };
+            step.tables.column(ix, layout.nx)
+        })
+        .collect()
+}
+
+/// The sum of what leaves through a face from all nodes; keeps what it mirrors.
+fn all_leaving<T: Real>(step: &Step<'_, T>, at: &At<'_, T>, face: &mut Face<T>) -> Leaving {
+    let layout = step.layout;
+    let rows = face.rows();
+    let depth = layout.pad[at.direction];
+    // Tasks are whole pairs (j_x, j_y); their number does not depend on that of the threads.
+    let per_task = layout.pairs().div_ceil(64).max(1) * layout.shape[2];
+    let mut none = Vec::new();
+    let images: Vec<&mut [T]> = if face.images.is_empty() {
+        none.resize_with(layout.nodes.len().div_ceil(per_task), Default::default);
+        none
+    } else {
+        face.images.chunks_mut(per_task * rows * depth).collect()
+    };
+    let found: Vec<Leaving> = images
+        .into_par_iter()
+        .enumerate()
+        .map(|(task, images)| {
+            let first = task * per_task;
+            let nodes = first..(first + per_task).min(layout.nodes.len());
+            let mut found = Leaving::nothing(rows);
+            leaving(step, at, nodes, images, &mut found);
+            found
+        })
+        .collect();
+    let mut total = Leaving::nothing(rows);
+    found.iter().for_each(|part| total.add(part));
+    total
+}
+
+/// The densities with which a wall sends back what leaves, and what the face exchanges.
+fn exchange<T: Real>(face: &mut Face<T>, total: &Leaving, scale: f64, flux: &mut FaceFlux) {
+    let mut add = |part: FaceFlux, factor: f64| {
+        *flux += FaceFlux {
+            mass: factor * part.mass,
+            momentum: part.momentum.map(|m| factor * m),
+            energy: factor * part.energy,
+        };
+    };
+    match face.kind {
+        Kind::Wall => {
+            let mut sum = 0.0;
+            for (density, mass) in face.density.iter_mut().zip(&total.mass) {
+                *density = T::from_f64(mass / face.unit.mass);
+                sum += density.to_f64();
+            }
+            add(face.unit, sum * scale);
+            add(total.back, face.mirrored.to_f64() * scale);
+            add(total.out, -scale);
+        }
+        Kind::Inflow => {
+            add(face.unit, face.rows() as f64 * scale);
+            add(total.out, -scale);
+        }
+        Kind::Mirror | Kind::Periodic => {}
+    }
 }
 
 /// A face along a direction, and what is known of its surroundings.

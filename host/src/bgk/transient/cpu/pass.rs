@@ -10,7 +10,7 @@ use rarefy_kernels::Real;
 
 use super::face::Face;
 use super::layout::Layout;
-use super::rows::{BLOCK, Sums, add, call_for, pass_on, passing, vectorised};
+use super::rows::{BLOCK, RowShift, Sums, add, call_for, pass_on, passing, vectorised};
 use super::step::{Scratch, Step};
 
 vectorised! {
@@ -40,8 +40,8 @@ vectorised! {
                     .find(|&p| up(p) != up(begin))
                     .unwrap_or(end);
                 let (now, later) = rest.split_at_mut((next - begin) * per_pair);
-                March::new(layout, faces, begin..next)
-                    .run(step, now, sums, begin == first, &mut scratch);
+                March::new(step, faces, begin..next)
+                    .run(now, sums, begin == first, &mut scratch);
                 (begin, rest) = (next, later);
             }
         }
@@ -82,8 +82,10 @@ fn run_line<T: Real>(
 
 /// The march of some pairs that share v_x and fly the same way along y. Rows are counted from the face where molecules come in, and beyond it backwards.
 struct March<'a, T> {
+    step: &'a Step<'a, T>,
     layout: &'a Layout<T>,
     faces_x: &'a [Face<T>],
+    along_x: RowShift<T>,
     /// The faces where molecules come in and leave.
     entry: &'a Face<T>,
     exit: &'a Face<T>,
@@ -95,7 +97,8 @@ struct March<'a, T> {
 }
 
 impl<'a, T: Real> March<'a, T> {
-    fn new(layout: &'a Layout<T>, faces: &'a [Vec<Face<T>>; 2], pairs: Range<usize>) -> Self {
+    fn new(step: &'a Step<'a, T>, faces: &'a [Vec<Face<T>>; 2], pairs: Range<usize>) -> Self {
+        let layout = step.layout;
         let [_, count_y, _] = layout.shape;
         let up = layout.problem.velocity.y_nodes()[pairs.start % count_y] > 0.0;
         let whole = pairs
@@ -104,8 +107,10 @@ impl<'a, T: Real> March<'a, T> {
         let [bottom, top] = [&faces[1][0], &faces[1][1]];
         let [entry, exit] = if up { [bottom, top] } else { [top, bottom] };
         Self {
+            step,
             layout,
             faces_x: &faces[0],
+            along_x: step.shift_x(pairs.start / count_y, &faces[0]),
             entry,
             exit,
             pairs,
@@ -138,44 +143,21 @@ impl<'a, T: Real> March<'a, T> {
         s.rem_euclid(self.depth as isize) as usize * self.pitch
     }
 
+    /// Rows that each node keeps, what enters through the upstream face of the next, and if it comes in again behind the last row, the first.
     #[inline(always)]
-    fn run(
-        &self,
-        step: &Step<'_, T>,
-        f: &mut [T],
-        sums: &mut [T],
-        first_of_chunk: bool,
-        scratch: &mut Scratch<T>,
-    ) {
+    fn room(&self) -> usize {
+        let extra = 1 + usize::from(self.exit.is_periodic());
+        (self.depth + extra) * self.pitch
+    }
+
+    #[inline(always)]
+    fn run(&self, f: &mut [T], sums: &mut [T], first_of_chunk: bool, scratch: &mut Scratch<T>) {
         let layout = self.layout;
         let ([_, count_y, count_m], cells) = (layout.shape, layout.cells());
         let (nx, ny) = (layout.nx, layout.ny);
-        let along_x = step.shift_x(self.pairs.start / count_y, self.faces_x);
-        let periodic = self.exit.is_periodic();
-        // Of each node the rows, what enters through the upstream face of the next, and if it comes in again behind the last row, the first.
-        let extra = 1 + usize::from(periodic);
-        let room = (self.depth + extra) * self.pitch;
+        let room = self.room();
         let mut kept = vec![T::ZERO; self.pairs.len() * count_m * room];
-        for (offset, pair) in self.pairs.clone().enumerate() {
-            let (jx, jy) = (pair / count_y, pair % count_y);
-            for d in 0..layout.courant[1][jy].whole + 2 {
-                // Of a period shorter than the way, the rows come round again.
-                let source = self.place(ny - 1 - d % ny);
-                if periodic {
-                    step.prepare([jx, jy], source * nx..(source + 1) * nx, scratch);
-                }
-                for m in 0..count_m {
-                    let (node, at) = (pair * count_m + m, offset * count_m + m);
-                    let row = self.kept_mut(&mut kept[at * room..][..room], -1 - d as isize);
-                    if periodic {
-                        let f = &f[at * cells + source * nx..][..nx];
-                        step.shifted(&along_x, self.faces_x, node, source, f, scratch, row);
-                    } else {
-                        self.entry.beyond(layout, node, d, row);
-                    }
-                }
-            }
-        }
+        self.begin(f, &mut kept, scratch);
         // The sums of the row, close together: rows of planes would share their places in the cache.
         let count = layout.pass_sums();
         let mut of_row = vec![T::ZERO; count * self.pitch];
@@ -183,11 +165,10 @@ impl<'a, T: Real> March<'a, T> {
             of_row.fill(T::ZERO);
             for (offset, pair) in self.pairs.clone().enumerate() {
                 let (jx, jy) = (pair / count_y, pair % count_y);
-                let courant = layout.courant[1][jy];
-                let a = T::from_f64(courant.fraction);
                 if s < ny {
                     let source = self.place(s);
-                    step.prepare([jx, jy], source * nx..(source + 1) * nx, scratch);
+                    let cells = source * nx..(source + 1) * nx;
+                    self.step.prepare([jx, jy], cells, scratch);
                 }
                 for m in 0..count_m {
                     let (node, at) = (pair * count_m + m, offset * count_m + m);
@@ -195,46 +176,12 @@ impl<'a, T: Real> March<'a, T> {
                     let (rows, others) =
                         kept[at * room..][..room].split_at_mut(self.depth * self.pitch);
                     let (enters, first) = others.split_at_mut(self.pitch);
-                    let row = self.kept_mut(rows, s as isize);
-                    if s < ny {
-                        let source = self.place(s);
-                        if s + 1 < ny {
-                            call_for(&f[self.place(s + 1) * nx..][..nx]);
-                        }
-                        let f = &f[source * nx..][..nx];
-                        step.shifted(&along_x, self.faces_x, node, source, f, scratch, row);
-                        if s == 0 && periodic {
-                            first[..nx].copy_from_slice(row);
-                        }
-                    } else if periodic {
-                        row.copy_from_slice(&first[..nx]);
-                    } else if self.exit.sloped() {
-                        self.exit.beyond(layout, node, 0, row);
-                    } else {
-                        // As the last row, so that this has no slope.
-                        rows.copy_within(
-                            self.slot(ny as isize - 1)..self.slot(ny as isize - 1) + nx,
-                            self.slot(ny as isize),
-                        );
-                    }
-                    // The row that goes to the row before this.
-                    let q = s as isize - 1 - courant.whole as isize;
-                    let sloped = layout.sloped() && (q >= 0 || self.entry.sloped());
-                    let near = [q - 1, q, q + 1].map(|q| self.kept(rows, q));
-                    let enters = &mut enters[..nx];
-                    if s == 0 {
-                        let [before, cell, after] = near;
-                        passing(enters, cell, before, after, a, sloped);
-                        continue;
-                    }
-                    let iy = self.place(s - 1);
-                    let out = &mut f[iy * nx..][..nx];
+                    self.take_up(node, s, f, rows, first, scratch);
                     let mut sums = Sums {
                         rows: &mut of_row,
                         distance: self.pitch,
                     };
-                    let weights = layout.pass_weights(jy, m);
-                    pass_on(out, near, enters, a, sloped, &mut sums, weights);
+                    self.pass_on(jy, m, s, f, rows, &mut enters[..nx], &mut sums);
                 }
             }
             if s > 0 {
@@ -249,5 +196,111 @@ impl<'a, T: Real> March<'a, T> {
                 }
             }
         }
+    }
+
+    /// The rows beyond the face where molecules come in.
+    #[inline(always)]
+    fn begin(&self, f: &[T], kept: &mut [T], scratch: &mut Scratch<T>) {
+        let layout = self.layout;
+        let ([_, count_y, count_m], cells) = (layout.shape, layout.cells());
+        let (nx, ny, room) = (layout.nx, layout.ny, self.room());
+        let periodic = self.exit.is_periodic();
+        for (offset, pair) in self.pairs.clone().enumerate() {
+            let (jx, jy) = (pair / count_y, pair % count_y);
+            for d in 0..layout.courant[1][jy].whole + 2 {
+                // Of a period shorter than the way, the rows come round again.
+                let source = self.place(ny - 1 - d % ny);
+                if periodic {
+                    let cells = source * nx..(source + 1) * nx;
+                    self.step.prepare([jx, jy], cells, scratch);
+                }
+                for m in 0..count_m {
+                    let (node, at) = (pair * count_m + m, offset * count_m + m);
+                    let row = self.kept_mut(&mut kept[at * room..][..room], -1 - d as isize);
+                    if periodic {
+                        let f = &f[at * cells + source * nx..][..nx];
+                        self.shifted(node, source, f, scratch, row);
+                    } else {
+                        self.entry.beyond(layout, node, d, row);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A row of a node, relaxed and shifted along x.
+    #[inline(always)]
+    fn shifted(&self, node: usize, iy: usize, f: &[T], scratch: &mut Scratch<T>, out: &mut [T]) {
+        let (step, faces) = (self.step, self.faces_x);
+        step.shifted(&self.along_x, faces, node, iy, f, scratch, out);
+    }
+
+    /// The row `s` of a node, relaxed and shifted along x, into the rows that it keeps; behind the last row what is beyond the exit.
+    #[inline(always)]
+    fn take_up(
+        &self,
+        node: usize,
+        s: usize,
+        f: &[T],
+        rows: &mut [T],
+        first: &mut [T],
+        scratch: &mut Scratch<T>,
+    ) {
+        let layout = self.layout;
+        let (nx, ny) = (layout.nx, layout.ny);
+        let periodic = self.exit.is_periodic();
+        let row = self.kept_mut(rows, s as isize);
+        if s < ny {
+            let source = self.place(s);
+            if s + 1 < ny {
+                call_for(&f[self.place(s + 1) * nx..][..nx]);
+            }
+            self.shifted(node, source, &f[source * nx..][..nx], scratch, row);
+            if s == 0 && periodic {
+                first[..nx].copy_from_slice(row);
+            }
+        } else if periodic {
+            row.copy_from_slice(&first[..nx]);
+        } else if self.exit.sloped() {
+            self.exit.beyond(layout, node, 0, row);
+        } else {
+            // As the last row, so that this has no slope.
+            rows.copy_within(
+                self.slot(ny as isize - 1)..self.slot(ny as isize - 1) + nx,
+                self.slot(ny as isize),
+            );
+        }
+    }
+
+    /// The shift along y into the row before `s`, and its sums; before the first row only what enters it.
+    #[inline(always)]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "a node, its rows, and where they go"
+    )]
+    fn pass_on(
+        &self,
+        jy: usize,
+        m: usize,
+        s: usize,
+        f: &mut [T],
+        rows: &[T],
+        enters: &mut [T],
+        sums: &mut Sums<'_, T>,
+    ) {
+        let layout = self.layout;
+        let courant = layout.courant[1][jy];
+        let a = T::from_f64(courant.fraction);
+        let q = s as isize - 1 - courant.whole as isize;
+        let sloped = layout.sloped() && (q >= 0 || self.entry.sloped());
+        let near = [q - 1, q, q + 1].map(|q| self.kept(rows, q));
+        if s == 0 {
+            let [before, cell, after] = near;
+            passing(enters, cell, before, after, a, sloped);
+            return;
+        }
+        let out = &mut f[self.place(s - 1) * layout.nx..][..layout.nx];
+        let weights = layout.pass_weights(jy, m);
+        pass_on(out, near, enters, a, sloped, sums, weights);
     }
 }

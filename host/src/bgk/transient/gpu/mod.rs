@@ -6,7 +6,9 @@
 
 mod launches;
 mod layout;
+mod shape;
 mod share;
+mod start;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,43 +18,23 @@ use rarefy_kernels::bgk::boundary::{
     self, FACE_CELL_THREADS, FACE_ROW_THREADS, FACE_SUM_THREADS, FACE_THREADS, Faces,
     cells_both_ways, leaving,
 };
-use rarefy_kernels::bgk::equilibrium::{self, EQUILIBRIUM_THREADS, KEPT, Relaxing};
-use rarefy_kernels::bgk::layout::{FACE_WIDTH, FlowShape, SUMS_SHAKHOV, axis, face, row};
-use rarefy_kernels::bgk::sweep_1d::SPAN_LIMIT;
+use rarefy_kernels::bgk::equilibrium::{self, KEPT, Relaxing};
+use rarefy_kernels::bgk::layout::{FlowShape, SUMS_SHAKHOV, row};
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
 use super::relaxation::{fields, heat_flux, stress, sums_of};
-use super::shift::{Courant, Scheme};
-use crate::bgk::{Boundary, DiscreteMaxwellian, Model, Moments, Problem, State};
+use super::shift::Scheme;
+use crate::bgk::{Moments, Problem, State};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
-use crate::memory_plan::{bytes_of, check_device};
 use launches::Arguments;
 use layout::{gathered, laid_out};
-use share::{Share, march, whole_cells};
+use shape::{check_room, equilibrium_threads, faces_of, mirrors, partials, shape_of};
+use share::{Share, march};
+use start::{Start, axes, later_steps, nodes_and_weights};
 
-/// Blocks of the walk along the lower and upper faces, of which half have something to do; each leaves partial sums that are added up.
-const FACE_BLOCKS: u32 = 1200;
 /// Newton steps for Maxwellians without a good start.
 const FIRST_STEPS: u32 = 12;
-/// The same from the correction of the step before: each squares the error. On a fine grid of velocities the correction is small, and its change in a
-/// step far smaller; on a coarse one, a step more is taken.
-fn later_steps(bytes: usize, problem: &Problem) -> Result<u32> {
-    let faces = problem.boundaries;
-    let coldest = [faces.left, faces.right, faces.bottom, faces.top]
-        .iter()
-        .filter_map(|face| match face {
-            Boundary::Inflow(state) => Some(state.temperature),
-            Boundary::Wall(wall) => Some(wall.temperature),
-            _ => None,
-        })
-        .chain(problem.initial.iter().map(|state| state.temperature))
-        .fold(f64::INFINITY, f64::min);
-    let state = State::along_x(1.0, 0.0, coldest);
-    let maxwellian = DiscreteMaxwellian::new(&problem.velocity, state, problem.conservative)?;
-    let coarse = (maxwellian.steepness * coldest - 1.0).abs() > 1e-4;
-    Ok(if bytes == 4 { 1 } else { 2 } + u32::from(coarse))
-}
 
 pub(super) struct MachineEngine<M: Machine, T: Real> {
     machine: Arc<M>,
@@ -90,160 +72,20 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
 
 impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     pub(super) fn new(machine: M, name: String, problem: Problem, plan: StepPlan) -> Result<Self> {
-        let space = problem.space;
-        let velocity = &problem.velocity;
-        let [count_x, count_y, count_m] = velocity.shape().map(|n| n as u32);
-        let pitch = space.nx().next_multiple_of(32);
-        let populations = (pitch * space.ny()) as u64 * velocity.nodes() as u64;
-        let too_many = |populations: u64| {
-            Error::input(format!(
-                "{populations} populations are more than the GPU path's 2^32; use fewer cells or velocities, or compute on the CPU"
-            ))
-        };
-        if populations >= u64::from(u32::MAX) {
-            return Err(too_many(populations));
-        }
-        if space.nx() >= SPAN_LIMIT as usize {
-            return Err(Error::input(format!(
-                "{} cells along x are more than the GPU path's {SPAN_LIMIT}; use fewer, or compute on the CPU",
-                space.nx()
-            )));
-        }
-        let kind = |boundary: Boundary| match boundary {
-            Boundary::Wall(wall) if wall.accommodation == 0.0 => face::MIRROR,
-            Boundary::Wall(wall) if wall.accommodation < 1.0 => face::MIXED,
-            Boundary::Wall(_) | Boundary::Inflow(_) => face::TABLE,
-            Boundary::Specular => face::MIRROR,
-            Boundary::Periodic => face::PERIODIC,
-        };
-        let b = problem.boundaries;
-        let shape = FlowShape {
-            nx: space.nx() as u32,
-            ny: space.ny() as u32,
-            pitch: pitch as u32,
-            count_x,
-            count_y,
-            count_m,
-            integrated: velocity.integrated() as u32,
-            flow: velocity.flow() as u32,
-            shakhov: u32::from(problem.gas.model == Model::Shakhov),
-            left: kind(b.left),
-            right: kind(b.right),
-            bottom: kind(b.bottom),
-            top: kind(b.top),
-            ghost_columns: 0,
-            ghost_rows: 0,
-        };
-        let two = space.dimensions() == 2;
-        let sloped = plan.scheme == Scheme::VanLeer;
-        let room = machine.limits()?.shared_bytes_per_block;
-        let marches = march::<T>(&problem, &plan, &shape, room);
-        let shape = match marches {
-            Some(march) => {
-                let [x, y] =
-                    whole_cells(&problem, &plan).map(|whole| whole + 1 + u32::from(sloped));
-                with_ghosts(shape, [x.next_multiple_of(march.width(size_of::<T>())), y])
-            }
-            None => shape,
-        };
-        if shape.words() >= u32::MAX as usize {
-            return Err(too_many(shape.words() as u64));
-        }
-        let share = Share::new::<T>(&shape, sloped, marches);
-        let plane = shape.plane() as usize;
-        // The moments of a user take more sums.
-        let wide = FlowShape {
-            shakhov: 1,
-            ..shape
-        };
-        let wide_march = march::<T>(&problem, &plan, &wide, room);
-        let most = Share::new::<T>(&wide, sloped, wide_march).sums(&wide);
-        let partial = count_x as usize * plane * share.sums(&shape).max(most) as usize;
-        let tables = shape.rows() as usize * shape.columns() as usize;
-        check_device(
-            &machine.limits()?,
-            &format!(
-                "a phase space of {} x {} cells",
-                velocity.nodes(),
-                space.cells()
-            ),
-            bytes_of::<T>(2 * shape.words() as u64)
-                .saturating_add(bytes_of::<T>(partial as u64 + tables as u64))
-                .saturating_add(bytes_of::<f64>(plane as u64 * 16)),
-            "use fewer cells in space or velocity, a reduced velocity space, or f32",
-        )?;
-
-        let all = nodes(&problem);
-        let axes = |moving: bool| -> Vec<T> {
-            let mut axes = Vec::with_capacity(shape.axis_entries() as usize);
-            let mut axis_of = |nodes: &[f64], courant: &[Courant]| {
-                for (j, v) in nodes.iter().enumerate() {
-                    let courant = courant.get(j).filter(|_| moving);
-                    let (whole, fraction) = match courant {
-                        None => (0.0, 0.0),
-                        // Wide lanes know no whole cells; one is a fraction of 1 to them.
-                        Some(c) if share.wide_lanes() => (0.0, c.distance().min(1.0)),
-                        Some(c) => (c.whole as f64, c.fraction),
-                    };
-                    axes.extend([*v, whole, fraction, 0.0]);
-                }
-            };
-            axis_of(
-                velocity.x().nodes(),
-                &Courant::of_axis(velocity.x(), &space, 0, plan.dt),
-            );
-            let along_y = if two {
-                Courant::of_axis(&velocity.axes()[1], &space, 1, plan.dt)
-            } else {
-                Vec::new()
-            };
-            axis_of(velocity.y_nodes(), &along_y);
-            let half = 0.5 * velocity.integrated() as f64;
-            for (m, inner) in velocity.inner().iter().enumerate() {
-                let (argument, log_weight) = match velocity.z() {
-                    Some(z) => (inner.energy, log2(z.weights()[m])),
-                    None if m == 0 => (1.0, 0.0),
-                    None => (1.0 + 1.0 / half, 0.0),
-                };
-                axes.extend([inner.mass, inner.energy, argument, log_weight]);
-            }
-            axes.into_iter().map(Real::from_f64).collect()
-        };
-        debug_assert_eq!(
-            axes(true).len(),
-            (axis::LEN * (count_x + count_y + count_m)) as usize
-        );
-        let mut nodes_weights = Vec::new();
-        let mut list = |nodes: &[f64], weights: &[f64]| {
-            for (v, w) in nodes.iter().zip(weights) {
-                nodes_weights.extend([*v, *w]);
-            }
-        };
-        list(velocity.x().nodes(), velocity.x().weights());
-        list(velocity.y_nodes(), velocity.y_weights());
-        if let Some(z) = velocity.z() {
-            let squares: Vec<f64> = z.nodes().iter().map(|v| v * v).collect();
-            list(
-                &squares,
-                &z.weights().iter().map(|w| log2(*w)).collect::<Vec<_>>(),
-            );
-        }
-
-        let start = Start::new(&problem, &plan, &shape, &all)?;
-        let face_pairs = count_x * count_y;
-        let face_tiles = shape.nx.div_ceil(cells_both_ways(sloped));
-        let face_range = face_pairs.div_ceil((FACE_BLOCKS / (2 * face_tiles)).clamp(1, face_pairs));
-        let faces = Faces {
-            seen: start.walls,
-            walls: start.walls,
-            sloped: u32::from(sloped),
-            range: face_range,
-            chunks: face_pairs.div_ceil(face_range),
-        };
+        let limits = machine.limits()?;
+        let (shape, share) = shape_of::<T>(&problem, &plan, limits.shared_bytes_per_block)?;
+        let partial = partials::<T>(&problem, &plan, &shape, share, &limits);
+        check_room::<T>(&problem, &shape, partial, &limits)?;
+        let nodes = nodes(&problem);
+        let start = Start::new(&problem, &plan, &shape, &nodes)?;
+        let faces = faces_of(&shape, plan.scheme == Scheme::VanLeer, start.walls);
+        let axes = |moving| axes::<T>(&problem, plan.dt, moving, share.wide_lanes());
+        let two = problem.space.dimensions() == 2;
+        let of_faces = (leaving::LEN * 2 * (shape.nx + shape.ny)) as usize;
         let mut engine = Self {
             name,
             shape,
-            nodes: all,
+            nodes,
             share,
             f: [
                 machine.allocate(shape.words())?,
@@ -253,7 +95,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             tables: machine.upload(&start.tables)?,
             axes: machine.upload(&axes(true))?,
             still: machine.upload(&axes(false))?,
-            nodes_weights: machine.upload(&nodes_weights)?,
+            nodes_weights: machine.upload(&nodes_and_weights(&problem.velocity))?,
             state: machine.upload(&start.state)?,
             partial: machine.allocate(partial)?,
             faces,
@@ -263,10 +105,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             } else {
                 1
             })?,
-            found: machine.upload(&vec![
-                0.0;
-                (leaving::LEN * 2 * (shape.nx + shape.ny)) as usize
-            ])?,
+            found: machine.upload(&vec![0.0; of_faces])?,
             units: start.units,
             later_steps: later_steps(size_of::<T>(), &problem)?,
             step: 0,
@@ -614,139 +453,6 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
 
     fn state_rows(&self) -> usize {
         sums_of(&self.problem) + KEPT as usize
-    }
-}
-
-/// Faces that mirror: left and right, bottom and top, a bit each as in [`Faces`].
-fn mirrors(shape: &FlowShape) -> [u32; 2] {
-    let bit = |kind: u32, face: u32| match kind {
-        face::MIRROR | face::MIXED => 1 << face,
-        _ => 0,
-    };
-    [
-        bit(shape.left, 0) | bit(shape.right, 1),
-        bit(shape.bottom, 2) | bit(shape.top, 3),
-    ]
-}
-
-/// The shape with room for the ghosts of a march, which takes so many along x and y from beyond a face that mirrors.
-fn with_ghosts(shape: FlowShape, reach: [u32; 2]) -> FlowShape {
-    let [left_and_right, bottom_and_top] = mirrors(&shape);
-    FlowShape {
-        ghost_columns: if left_and_right == 0 { 0 } else { reach[0] },
-        // A march looks at the row before the first, whatever lies there.
-        ghost_rows: match (shape.bottom == face::PERIODIC, bottom_and_top) {
-            (true, _) => 0,
-            (_, 0) => 1,
-            _ => reach[1],
-        },
-        ..shape
-    }
-}
-
-/// Threads of the small kernel between the passes.
-const fn equilibrium_threads(shape: &FlowShape) -> u32 {
-    match shape.plane() / 32 {
-        0..=400 => EQUILIBRIUM_THREADS,
-        401..=4000 => EQUILIBRIUM_THREADS / 2,
-        _ => EQUILIBRIUM_THREADS / 4,
-    }
-}
-
-/// The logarithm to base 2, as everything that the kernels are given of the weights along v_z is made of.
-fn log2(weight: f64) -> f64 {
-    weight.ln() * std::f64::consts::LOG2_E
-}
-
-/// What the buffers hold before the first step.
-struct Start<T> {
-    tables: Vec<T>,
-    state: Vec<f64>,
-    emissions: Vec<f64>,
-    units: [Option<FaceFlux>; 4],
-    walls: u32,
-}
-
-impl<T: Real> Start<T> {
-    fn new(problem: &Problem, plan: &StepPlan, shape: &FlowShape, nodes: &[Node]) -> Result<Self> {
-        let velocity = &problem.velocity;
-        let columns = shape.columns() as usize;
-        let plane = shape.plane() as usize;
-        let sums = shape.sums() as usize;
-        let mut start = Self {
-            tables: vec![T::ZERO; shape.rows() as usize * columns],
-            state: vec![0.0; (sums + KEPT as usize) * plane],
-            emissions: vec![0.0; 4 * (1 + shape.count_x as usize)],
-            units: [None; 4],
-            walls: 0,
-        };
-        for (cell, state) in problem.initial.iter().enumerate() {
-            let (iy, ix) = (cell / problem.space.nx(), cell % problem.space.nx());
-            let place = iy * shape.pitch as usize + ix;
-            let [ux, uy] = state.velocity;
-            let values = [
-                state.density,
-                state.density * ux,
-                state.density * uy,
-                state.density * (1.5 * state.temperature + ux * ux + uy * uy),
-            ];
-            for (k, value) in values.into_iter().enumerate() {
-                start.state[k * plane + place] = value;
-            }
-            start.state[(sums + 2) * plane + place] = 1.0 / state.temperature;
-            start.state[(sums + 3) * plane + place] = state.temperature;
-        }
-        for k in 0..2 * problem.space.dimensions() {
-            let (direction, side) = (k / 2, k % 2);
-            let first = shape.face_columns(k as u32) as usize;
-            let length = [FACE_WIDTH * shape.ny, shape.pitch][direction] as usize;
-            let (state, wall, mirrored) = match problem.boundaries.along(direction)[side] {
-                Boundary::Inflow(state) => (state, false, 0.0),
-                Boundary::Wall(wall) if wall.accommodation > 0.0 => {
-                    (wall.state(), true, 1.0 - wall.accommodation)
-                }
-                Boundary::Wall(_) | Boundary::Specular => {
-                    let keep = row::KEEP as usize * columns + first;
-                    start.tables[keep..][..length].fill(T::ONE);
-                    continue;
-                }
-                _ => continue,
-            };
-            let maxwellian = DiscreteMaxwellian::new(velocity, state, problem.conservative)?;
-            let factors = maxwellian.factors(velocity);
-            let mut unit = FaceFlux::default();
-            for node in nodes {
-                if (node.v[direction] > 0.0) == (side == 0) {
-                    let width = problem.space.step(direction);
-                    let distance = Courant::new(node.v[direction], plan.dt, width).distance();
-                    let population = factors.population(node.jx, node.jy, node.m);
-                    unit += node.carries(distance * population);
-                }
-            }
-            start.units[k] = Some(unit);
-            if wall {
-                start.walls |= 1 << k;
-            }
-            let at = k * (1 + shape.count_x as usize);
-            start.emissions[at] = unit.mass;
-            start.emissions[at + 1..][..factors.x.len()].copy_from_slice(&factors.x);
-            let mut fill = |row: u32, value: f64| {
-                start.tables[row as usize * columns + first..][..length].fill(T::from_f64(value));
-            };
-            fill(row::KEEP, mirrored);
-            fill(row::STEEP, -maxwellian.steepness * std::f64::consts::LOG2_E);
-            fill(row::HEAT, 1.0);
-            for (j, x) in factors.x.iter().enumerate() {
-                fill(row::X + j as u32, *x);
-            }
-            for (j, y) in factors.y.iter().enumerate() {
-                fill(shape.row_y() + j as u32, *y);
-            }
-            for (m, inner) in factors.inner.iter().enumerate() {
-                fill(shape.row_m() + m as u32, *inner);
-            }
-        }
-        Ok(start)
     }
 }
 

@@ -258,7 +258,8 @@ mod tests {
         outcome(&mut engine)
     }
 
-    fn a_march_is_the_reference<T: Real + Default>(tolerance: f64) {
+    /// Periodic along x, and along y; mirrors on two sides, and on the others; walls that mirror a part; these and mirrors.
+    fn other_boundaries() -> [Boundaries; 6] {
         let periodic = Boundaries {
             left: Boundary::Periodic,
             right: Boundary::Periodic,
@@ -302,6 +303,11 @@ mod tests {
             }),
             top: Boundary::Specular,
         };
+        [periodic, upright, mirrors, opposite, halves, mixed]
+    }
+
+    fn a_march_is_the_reference<T: Real + Default>(tolerance: f64) {
+        let [periodic, upright, mirrors, opposite, halves, mixed] = other_boundaries();
         let (wide, ragged) = ([12, 11], [13, 11]);
         // The fastest molecules fly over three cells in the long step.
         let (short, long) = (0.01, 0.06);

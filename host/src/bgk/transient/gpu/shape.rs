@@ -1,0 +1,178 @@
+//! The shape of a flow in the memory of a machine, and whether it fits.
+
+use rarefy_kernels::Real;
+use rarefy_kernels::bgk::boundary::{Faces, cells_both_ways};
+use rarefy_kernels::bgk::equilibrium::EQUILIBRIUM_THREADS;
+use rarefy_kernels::bgk::layout::{FlowShape, face};
+use rarefy_kernels::bgk::sweep_1d::SPAN_LIMIT;
+
+use super::super::engine::StepPlan;
+use super::super::shift::Scheme;
+use super::share::{Share, march, whole_cells};
+use crate::bgk::{Boundary, Model, Problem};
+use crate::error::{Error, Result};
+use crate::machine::Limits;
+use crate::memory_plan::{bytes_of, check_device};
+
+/// Blocks of the walk along the lower and upper faces, of which half have something to do; each leaves partial sums that are added up.
+const FACE_BLOCKS: u32 = 1200;
+
+fn too_many(populations: u64) -> Error {
+    Error::input(format!(
+        "{populations} populations are more than the GPU path's 2^32; use fewer cells or velocities, or compute on the CPU"
+    ))
+}
+
+/// The kind of a face.
+fn kind(boundary: Boundary) -> u32 {
+    match boundary {
+        Boundary::Wall(wall) if wall.accommodation == 0.0 => face::MIRROR,
+        Boundary::Wall(wall) if wall.accommodation < 1.0 => face::MIXED,
+        Boundary::Wall(_) | Boundary::Inflow(_) => face::TABLE,
+        Boundary::Specular => face::MIRROR,
+        Boundary::Periodic => face::PERIODIC,
+    }
+}
+
+/// The shape of a problem without ghosts.
+fn without_ghosts(problem: &Problem) -> Result<FlowShape> {
+    let (space, velocity) = (problem.space, &problem.velocity);
+    let [count_x, count_y, count_m] = velocity.shape().map(|n| n as u32);
+    let pitch = space.nx().next_multiple_of(32);
+    let populations = (pitch * space.ny()) as u64 * velocity.nodes() as u64;
+    if populations >= u64::from(u32::MAX) {
+        return Err(too_many(populations));
+    }
+    if space.nx() >= SPAN_LIMIT as usize {
+        return Err(Error::input(format!(
+            "{} cells along x are more than the GPU path's {SPAN_LIMIT}; use fewer, or compute on the CPU",
+            space.nx()
+        )));
+    }
+    let b = problem.boundaries;
+    Ok(FlowShape {
+        nx: space.nx() as u32,
+        ny: space.ny() as u32,
+        pitch: pitch as u32,
+        count_x,
+        count_y,
+        count_m,
+        integrated: velocity.integrated() as u32,
+        flow: velocity.flow() as u32,
+        shakhov: u32::from(problem.gas.model == Model::Shakhov),
+        left: kind(b.left),
+        right: kind(b.right),
+        bottom: kind(b.bottom),
+        top: kind(b.top),
+        ghost_columns: 0,
+        ghost_rows: 0,
+    })
+}
+
+/// The shape of a problem with the ghosts that a march over it reads, and how blocks with so much shared memory share the work.
+pub(super) fn shape_of<T: Real>(
+    problem: &Problem,
+    plan: &StepPlan,
+    shared_bytes: usize,
+) -> Result<(FlowShape, Share)> {
+    let mut shape = without_ghosts(problem)?;
+    let sloped = plan.scheme == Scheme::VanLeer;
+    let march = march::<T>(problem, plan, &shape, shared_bytes);
+    if let Some(march) = march {
+        let [x, y] = whole_cells(problem, plan).map(|whole| whole + 1 + u32::from(sloped));
+        shape = with_ghosts(shape, [x.next_multiple_of(march.width(size_of::<T>())), y]);
+    }
+    if shape.words() >= u32::MAX as usize {
+        return Err(too_many(shape.words() as u64));
+    }
+    Ok((shape, Share::new::<T>(&shape, sloped, march)))
+}
+
+/// Partial sums that a pass leaves at most: the moments of a user take Shakhov's.
+pub(super) fn partials<T: Real>(
+    problem: &Problem,
+    plan: &StepPlan,
+    shape: &FlowShape,
+    share: Share,
+    limits: &Limits,
+) -> usize {
+    let wide = FlowShape {
+        shakhov: 1,
+        ..*shape
+    };
+    let march = march::<T>(problem, plan, &wide, limits.shared_bytes_per_block);
+    let most = Share::new::<T>(&wide, plan.scheme == Scheme::VanLeer, march).sums(&wide);
+    shape.count_x as usize * shape.plane() as usize * share.sums(shape).max(most) as usize
+}
+
+/// Refuses a problem that does not fit into the memory of the machine.
+pub(super) fn check_room<T: Real>(
+    problem: &Problem,
+    shape: &FlowShape,
+    partials: usize,
+    limits: &Limits,
+) -> Result<()> {
+    let tables = shape.rows() as usize * shape.columns() as usize;
+    Ok(check_device(
+        limits,
+        &format!(
+            "a phase space of {} x {} cells",
+            problem.velocity.nodes(),
+            problem.space.cells()
+        ),
+        bytes_of::<T>(2 * shape.words() as u64)
+            .saturating_add(bytes_of::<T>(partials as u64 + tables as u64))
+            .saturating_add(bytes_of::<f64>(u64::from(shape.plane()) * 16)),
+        "use fewer cells in space or velocity, a reduced velocity space, or f32",
+    )?)
+}
+
+/// How blocks share the walk along the faces.
+pub(super) fn faces_of(shape: &FlowShape, sloped: bool, walls: u32) -> Faces {
+    let pairs = shape.count_x * shape.count_y;
+    let tiles = shape.nx.div_ceil(cells_both_ways(sloped));
+    let range = pairs.div_ceil((FACE_BLOCKS / (2 * tiles)).clamp(1, pairs));
+    Faces {
+        seen: walls,
+        walls,
+        sloped: u32::from(sloped),
+        range,
+        chunks: pairs.div_ceil(range),
+    }
+}
+
+/// Faces that mirror: left and right, bottom and top, a bit each as in [`Faces`].
+pub(super) fn mirrors(shape: &FlowShape) -> [u32; 2] {
+    let bit = |kind: u32, face: u32| match kind {
+        face::MIRROR | face::MIXED => 1 << face,
+        _ => 0,
+    };
+    [
+        bit(shape.left, 0) | bit(shape.right, 1),
+        bit(shape.bottom, 2) | bit(shape.top, 3),
+    ]
+}
+
+/// The shape with room for the ghosts of a march, which takes so many along x and y from beyond a face that mirrors.
+fn with_ghosts(shape: FlowShape, reach: [u32; 2]) -> FlowShape {
+    let [left_and_right, bottom_and_top] = mirrors(&shape);
+    FlowShape {
+        ghost_columns: if left_and_right == 0 { 0 } else { reach[0] },
+        // A march looks at the row before the first, whatever lies there.
+        ghost_rows: match (shape.bottom == face::PERIODIC, bottom_and_top) {
+            (true, _) => 0,
+            (_, 0) => 1,
+            _ => reach[1],
+        },
+        ..shape
+    }
+}
+
+/// Threads of the small kernel between the passes.
+pub(super) const fn equilibrium_threads(shape: &FlowShape) -> u32 {
+    match shape.plane() / 32 {
+        0..=400 => EQUILIBRIUM_THREADS,
+        401..=4000 => EQUILIBRIUM_THREADS / 2,
+        _ => EQUILIBRIUM_THREADS / 4,
+    }
+}
