@@ -73,6 +73,7 @@ pub mod isotropic;
 pub mod longman;
 mod serial;
 pub mod signed_digit;
+mod simd;
 #[cfg(any(feature = "nalgebra", feature = "ndarray"))]
 mod views;
 

@@ -7,48 +7,12 @@
 
 use rarefy_kernels::Real;
 
+pub(super) use crate::simd::{Job, fma, on_widest};
+
 /// Numbers that are treated together.
 pub(super) const LANES: usize = 8;
 
 pub(super) type Lanes<T> = [T; LANES];
-
-/// Work that is compiled for each vector unit.
-pub(super) trait Job {
-    type Output;
-    /// Does the work; `FUSED` where products and sums are fused in one instruction. To be inlined always.
-    fn run<const FUSED: bool>(self) -> Self::Output;
-}
-
-/// Does the work with the widest vectors of the processor; which those are depends on nothing else.
-#[inline]
-pub(super) fn on_widest<J: Job>(job: J) -> J::Output {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx512f,avx512dq,avx2,fma")]
-        fn avx512<J: Job>(job: J) -> J::Output {
-            job.run::<true>()
-        }
-        #[target_feature(enable = "avx2,fma")]
-        fn avx2<J: Job>(job: J) -> J::Output {
-            job.run::<true>()
-        }
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
-            // SAFETY: the processor has the features.
-            return unsafe { avx512(job) };
-        }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            // SAFETY: the processor has the features.
-            return unsafe { avx2(job) };
-        }
-    }
-    job.run::<{ cfg!(target_feature = "fma") }>()
-}
-
-/// `a * b + c`, in one instruction where there is one.
-#[inline(always)]
-pub(super) fn fma<T: Real, const FUSED: bool>(a: T, b: T, c: T) -> T {
-    if FUSED { a.mul_add(b, c) } else { a * b + c }
-}
 
 /// Numbers that fill lanes.
 pub(super) trait LaneReal: Real {

@@ -7,18 +7,17 @@ mod convolution;
 mod direct;
 mod fast;
 mod frequency;
-mod simd;
 
 use std::fmt;
 use std::sync::OnceLock;
 
 use super::operator::scale;
 use super::{FrequencyWay, Method, Order};
+pub use crate::simd::CpuReal;
 use convolution::Convolution;
 use direct::Direct;
 use fast::Fast;
 use frequency::Frequency;
-pub use simd::CpuReal;
 
 /// Least N at which the convolution is faster than the sum: on one core 1.4 times there, 18 times at N = 16, a hundred times at N = 32.
 const LEAST_CONVOLUTION: usize = 6;
@@ -153,6 +152,7 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     use super::*;
+    use crate::simd;
 
     fn run<T: CpuReal>(n: usize, method: Method, best: u8) -> Vec<f64> {
         simd::BEST.store(best, Ordering::SeqCst);

@@ -116,8 +116,8 @@ pub(super) fn stream(config: &LineConfig, shifts: &[Shift], from: &[f64], to: &m
                     let middle = here[k] - before[k];
                     *to = (-a).mul_add(middle, here[k]);
                     if sloped {
-                        let slopes = van_leer(middle, after[k] - here[k])
-                            - van_leer(before[k] - first[k], middle);
+                        let slopes = van_leer(2.0, middle, after[k] - here[k])
+                            - van_leer(2.0, before[k] - first[k], middle);
                         *to = (-0.5 * a * (1.0 - a)).mul_add(slopes, *to);
                     }
                 }
@@ -147,7 +147,7 @@ pub(super) fn left_exchange(
                 let p = cells - 1 - whole;
                 let slope = match config.scheme {
                     Scheme::Upwind => 0.0,
-                    Scheme::VanLeer => van_leer(at(p) - at(p - 1), at(p + 1) - at(p)),
+                    Scheme::VanLeer => van_leer(2.0, at(p) - at(p - 1), at(p + 1) - at(p)),
                 };
                 let whole: f64 = (0..whole).map(|m| at(cells - 1 - m)).sum();
                 -(whole + a * at(p) + 0.5 * a * (1.0 - a) * slope)

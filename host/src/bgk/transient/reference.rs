@@ -188,7 +188,7 @@ impl Reference {
                     if self.plan.scheme == Scheme::Upwind || in_ghosts {
                         0.0
                     } else {
-                        van_leer(cells[p] - cells[p - 1], cells[p + 1] - cells[p])
+                        van_leer(2.0, cells[p] - cells[p - 1], cells[p + 1] - cells[p])
                     }
                 };
                 // What passes the face upstream of cell p in the fraction of a cell.
@@ -316,7 +316,11 @@ impl Reference {
                 let slope = if self.plan.scheme == Scheme::Upwind || whole == 0 {
                     0.0
                 } else {
-                    van_leer(cell(whole) - cell(whole + 1), cell(whole - 1) - cell(whole))
+                    van_leer(
+                        2.0,
+                        cell(whole) - cell(whole + 1),
+                        cell(whole - 1) - cell(whole),
+                    )
                 };
                 out += node.mass
                     * ((0..whole).map(cell).sum::<f64>()

@@ -1,5 +1,6 @@
 //! The shift of a row of cells by a distance that is not a whole number of them.
 
+use rarefy_kernels::Real;
 use serde::{Deserialize, Serialize};
 
 use crate::bgk::{Axis, Space};
@@ -52,12 +53,13 @@ impl Courant {
     }
 }
 
-/// Van Leer's slope: the harmonic mean of the differences to the neighbours, 0 at an extremum.
+/// `c A B / (A + B)` of the differences to the neighbours, and 0 at an extremum: van Leer's slope with c = 2, half of it with c = 1.
 #[inline(always)]
-pub(in crate::bgk) fn van_leer(upstream: f64, downstream: f64) -> f64 {
-    if upstream * downstream > 0.0 {
-        2.0 * upstream * downstream / (upstream + downstream)
+pub(in crate::bgk) fn van_leer<T: Real>(c: T, before: T, after: T) -> T {
+    let slope = c * before * after / (before + after);
+    if before * after > T::ZERO {
+        slope
     } else {
-        0.0
+        T::ZERO
     }
 }

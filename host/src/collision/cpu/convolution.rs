@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::super::coefficients::frequency_coefficients;
 use super::super::waves::Waves;
-use super::simd::{Job, Registers, Vector, dispatch};
+use crate::simd::{RegisterJob, Registers, Vector, on_registers};
 
 /// Numbers of a vector register at most; the rows of all arrays are whole multiples.
 const GROUP: usize = 8;
@@ -308,7 +308,7 @@ impl<F: Factors> Product<'_, F> {
                 && self.inner * self.width <= self.rows.len()
                 && self.width.is_multiple_of(GROUP)
         );
-        dispatch(self);
+        on_registers(self);
     }
 
     /// ROWS rows of the result from row `first` on, a few registers of each at a time.
@@ -338,7 +338,9 @@ impl<F: Factors> Product<'_, F> {
     }
 }
 
-impl<F: Factors> Job for Product<'_, F> {
+impl<F: Factors> RegisterJob for Product<'_, F> {
+    type Output = ();
+
     #[inline(always)]
     unsafe fn run<R: Registers>(mut self) {
         let count = self.out.len() / self.width;

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::super::Order;
 use super::super::coefficients::{DirectLists, speeds};
-use super::simd::{CpuReal, Job, Registers, Vector, dispatch};
+use crate::simd::{CpuReal, RegisterJob, Registers, Vector, on_registers};
 
 /// Most cells of a block along z: those of a vector register.
 const LANES: usize = 16;
@@ -43,7 +43,7 @@ impl<T: CpuReal> Direct<T> {
                 .with_max_len(1)
                 .map(|jx| {
                     let mut sums = vec![0.0; n * n];
-                    dispatch(Task {
+                    on_registers(Task {
                         plan: self,
                         planes: &planes,
                         ix,
@@ -94,7 +94,9 @@ struct Task<'a, T> {
     sums: &'a mut [f64],
 }
 
-impl<T: CpuReal> Job for Task<'_, T> {
+impl<T: CpuReal> RegisterJob for Task<'_, T> {
+    type Output = ();
+
     #[inline(always)]
     unsafe fn run<R: Registers>(self) {
         let n = self.plan.n;

@@ -30,7 +30,7 @@ use rayon::prelude::*;
 
 use super::super::Order;
 use super::super::coefficients::{OrbitClass, OrbitTable, speeds};
-use super::simd::{CpuReal, Job, Registers, Vector, dispatch};
+use crate::simd::{CpuReal, RegisterJob, Registers, Vector, on_registers};
 
 /// Images of a cell under the symmetries that keep the z axis.
 const LANES: usize = 16;
@@ -183,7 +183,7 @@ impl<T: CpuReal> Fast<T> {
                 || Scratch::new(self),
                 |scratch, columns| {
                     scratch.gain.fill(Lanes::ZERO);
-                    dispatch(Part {
+                    on_registers(Part {
                         plan: self,
                         f: &lanes,
                         columns,
@@ -322,7 +322,9 @@ struct Part<'a, T> {
     scratch: &'a mut Scratch<T>,
 }
 
-impl<T: CpuReal> Job for Part<'_, T> {
+impl<T: CpuReal> RegisterJob for Part<'_, T> {
+    type Output = ();
+
     #[inline(always)]
     unsafe fn run<R: Registers>(self) {
         let n = self.plan.n;

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::super::coefficients::frequency_coefficients;
-use super::simd::{Job, Registers, Vector, dispatch};
+use crate::simd::{RegisterJob, Registers, Vector, on_registers};
 
 /// Most cells along z that are summed at once; rows of the coefficients are padded by as many.
 const PAD: usize = 64;
@@ -32,7 +32,7 @@ impl Frequency {
             .par_chunks_exact_mut(self.n)
             .enumerate()
             .for_each(|(row, out)| {
-                dispatch(Row {
+                on_registers(Row {
                     plan: self,
                     f,
                     x: row / self.n,
@@ -51,7 +51,9 @@ struct Row<'a> {
     out: &'a mut [f64],
 }
 
-impl Job for Row<'_> {
+impl RegisterJob for Row<'_> {
+    type Output = ();
+
     #[inline(always)]
     unsafe fn run<R: Registers>(mut self) {
         let mut first = 0;

@@ -20,6 +20,7 @@ use super::operator::{Operator, Sums, Unmoved, finish, parts_for, split, sum_of_
 use crate::isotropic::Rates;
 use crate::isotropic::coefficients::Coefficients;
 use crate::isotropic::tables::{Jump, JumpRows, row_start};
+use crate::simd::{Job, fma, on_widest};
 
 /// Coefficients of jumps in `T`.
 enum Table<T> {
@@ -108,8 +109,9 @@ impl<T: Real> Pairs<T> {
                 down: self.down.as_ref(),
                 part,
                 sums,
+                detailed,
             };
-            sweep.run(detailed);
+            on_widest(sweep);
         })
     }
 }
@@ -154,56 +156,29 @@ struct Sweep<'a, T> {
     down: Option<&'a Table<T>>,
     part: Range<usize>,
     sums: &'a mut Sums,
-}
-
-/// `a * b + c`, in one rounding where that is one instruction.
-#[inline(always)]
-fn mul_add<const FMA: bool>(a: f64, b: f64, c: f64) -> f64 {
-    if FMA { a.mul_add(b, c) } else { a * b + c }
+    /// Whether gain and frequency are wanted besides the rate.
+    detailed: bool,
 }
 
 /// Partial sums that fill a vector register.
 const LANES: usize = 8;
 
-impl<T: Real> Sweep<'_, T> {
-    fn run(self, detailed: bool) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
-                // SAFETY: the processor has the features.
-                return unsafe { self.avx512(detailed) };
-            }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                // SAFETY: the processor has the features.
-                return unsafe { self.avx2(detailed) };
-            }
-        }
-        self.choose::<false>(detailed);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,fma")]
-    fn avx512(self, detailed: bool) {
-        self.choose::<true>(detailed);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    fn avx2(self, detailed: bool) {
-        self.choose::<true>(detailed);
-    }
+impl<T: Real> Job for Sweep<'_, T> {
+    type Output = ();
 
     #[inline(always)]
-    fn choose<const FMA: bool>(self, detailed: bool) {
+    fn run<const FMA: bool>(self) {
         if self.down.is_some() {
-            self.both_ways::<FMA>(detailed);
-        } else if detailed {
+            self.both_ways::<FMA>();
+        } else if self.detailed {
             self.sweep::<FMA, true>();
         } else {
             self.sweep::<FMA, false>();
         }
     }
+}
 
+impl<T: Real> Sweep<'_, T> {
     /// The coefficients of row m for the jumps of the part.
     #[inline(always)]
     fn row<'b>(&self, table: &'b Table<T>, m: usize, uniform: &'b mut [T]) -> &'b [T] {
@@ -244,14 +219,14 @@ impl<T: Real> Sweep<'_, T> {
             let (mut net, mut into, mut leaving) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
             let mut one = |k: usize, lane: usize, detail: Option<(&mut f64, &mut f64)>| {
                 let t = t[k].to_f64();
-                let alpha = mul_add::<FMA>(t, beyond[k], u[k]);
-                let beta = mul_add::<FMA>(t, from_here - tail[k], v[k]);
+                let alpha = fma::<f64, FMA>(t, beyond[k], u[k]);
+                let beta = fma::<f64, FMA>(t, from_here - tail[k], v[k]);
                 let (rise, fall) = (alpha * a, beta * b[k]);
                 let flow = fall - rise;
                 net[lane] += flow;
                 flux[k] -= flow;
-                u[k] = mul_add::<FMA>(t, b[k], u[k]);
-                v[k] = mul_add::<FMA>(t, a, v[k]);
+                u[k] = fma::<f64, FMA>(t, b[k], u[k]);
+                v[k] = fma::<f64, FMA>(t, a, v[k]);
                 if DETAILED {
                     into[lane] += fall;
                     leaving[lane] += alpha;
@@ -290,7 +265,7 @@ impl<T: Real> Sweep<'_, T> {
 
     /// Each direction with its own coefficients.
     #[inline(always)]
-    fn both_ways<const FMA: bool>(self, detailed: bool) {
+    fn both_ways<const FMA: bool>(self) {
         let Fields {
             cells,
             f,
@@ -314,14 +289,14 @@ impl<T: Real> Sweep<'_, T> {
                 let b = f[i];
                 let (beyond, below) = (above[i + 1], above[m + 1] - tail[d]);
                 // Of cell m, whose particle is the lowest of the four or whose partner falls into a lower one.
-                let alpha = mul_add::<FMA>(up, beyond, u_down[k]);
-                let into_m = b * mul_add::<FMA>(up, below, v_down[k]);
+                let alpha = fma::<f64, FMA>(up, beyond, u_down[k]);
+                let into_m = b * fma::<f64, FMA>(up, below, v_down[k]);
                 // Of cell m + d, likewise.
-                let beta = mul_add::<FMA>(down, below, v_up[k]);
-                let into_i = a * mul_add::<FMA>(down, beyond, u_up[k]);
+                let beta = fma::<f64, FMA>(down, below, v_up[k]);
+                let into_i = a * fma::<f64, FMA>(down, beyond, u_up[k]);
                 self.sums.flux[m] += into_m - a * alpha;
                 self.sums.flux[i] += into_i - b * beta;
-                if detailed {
+                if self.detailed {
                     self.sums.gain[m] += into_m;
                     self.sums.gain[i] += into_i;
                     self.sums.frequency[m] += alpha;

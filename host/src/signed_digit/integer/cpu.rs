@@ -9,6 +9,7 @@ use rarefy_kernels::signed_digit::packed::UNITS;
 use rayon::prelude::*;
 
 use super::matrix::Integers;
+use crate::simd::{Job, on_widest};
 
 /// Limbs that one task sums: half a megabyte, so that the columns stay in the nearest cache and tasks are many.
 const TASK: usize = 1 << 17;
@@ -43,42 +44,40 @@ pub(crate) fn column_sums_of(numbers: &Integers, range: Range<usize>) -> Vec<i12
 fn sum_rows(limbs: &[i32], width: usize, columns: &mut [i128]) {
     let stacked = STACK.div_ceil(width) * width;
     let mut sums = vec![0i64; stacked];
-    add_rows(limbs, &mut sums);
+    on_widest(AddRows {
+        limbs,
+        sums: &mut sums,
+    });
     for (i, sum) in sums.iter().enumerate() {
         columns[i % width] += i128::from(*sum);
     }
 }
 
 /// Adds rows as long as `sums`, the last of which may be cut short.
-fn add_rows(limbs: &[i32], sums: &mut [i64]) {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2.
-        return unsafe { add_rows_avx2(limbs, sums) };
-    }
-    add_rows_plain(limbs, sums);
+struct AddRows<'a> {
+    limbs: &'a [i32],
+    sums: &'a mut [i64],
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn add_rows_avx2(limbs: &[i32], sums: &mut [i64]) {
-    add_rows_plain(limbs, sums);
-}
+impl Job for AddRows<'_> {
+    type Output = ();
 
-#[inline(always)]
-fn add_rows_plain(limbs: &[i32], sums: &mut [i64]) {
-    let len = sums.len();
-    let mut fours = limbs.chunks_exact(4 * len);
-    for four in &mut fours {
-        let (a, b) = four.split_at(2 * len);
-        let ((a, b), (c, d)) = (a.split_at(len), b.split_at(len));
-        for ((((sum, a), b), c), d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-            *sum += i64::from(a.wrapping_add(*b)) + i64::from(c.wrapping_add(*d));
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self { limbs, sums } = self;
+        let len = sums.len();
+        let mut fours = limbs.chunks_exact(4 * len);
+        for four in &mut fours {
+            let (a, b) = four.split_at(2 * len);
+            let ((a, b), (c, d)) = (a.split_at(len), b.split_at(len));
+            for ((((sum, a), b), c), d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                *sum += i64::from(a.wrapping_add(*b)) + i64::from(c.wrapping_add(*d));
+            }
         }
-    }
-    for row in fours.remainder().chunks(len) {
-        for (sum, limb) in sums.iter_mut().zip(row) {
-            *sum += i64::from(*limb);
+        for row in fours.remainder().chunks(len) {
+            for (sum, limb) in sums.iter_mut().zip(row) {
+                *sum += i64::from(*limb);
+            }
         }
     }
 }
@@ -94,57 +93,68 @@ pub(crate) fn product_columns(x: &Integers, y: &Integers) -> Vec<i128> {
         .into_par_iter()
         .map(|(x, y)| {
             let mut columns = vec![0i128; wx + wy];
-            multiply_rows(x, y, wx, wy, &mut columns);
+            on_widest(MultiplyRows {
+                x,
+                y,
+                wx,
+                wy,
+                columns: &mut columns,
+            });
             columns
         });
     parts.reduce(|| vec![0; wx + wy], add)
 }
 
-fn multiply_rows(x: &[i32], y: &[i32], wx: usize, wy: usize, columns: &mut [i128]) {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has AVX2.
-        return unsafe { multiply_rows_avx2(x, y, wx, wy, columns) };
-    }
-    multiply_rows_plain(x, y, wx, wy, columns);
+/// Adds the products of the rows of two matrices to columns.
+struct MultiplyRows<'a> {
+    x: &'a [i32],
+    y: &'a [i32],
+    wx: usize,
+    wy: usize,
+    columns: &'a mut [i128],
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn multiply_rows_avx2(x: &[i32], y: &[i32], wx: usize, wy: usize, columns: &mut [i128]) {
-    multiply_rows_plain(x, y, wx, wy, columns);
-}
+impl Job for MultiplyRows<'_> {
+    type Output = ();
 
-#[inline(always)]
-fn multiply_rows_plain(x: &[i32], y: &[i32], wx: usize, wy: usize, columns: &mut [i128]) {
-    // Rows of equal, small width keep their columns in registers.
-    match (wx, wy) {
-        (1, 1) => return multiply_short::<1, 1>(x, y, columns),
-        (2, 2) => return multiply_short::<2, 3>(x, y, columns),
-        (3, 3) => return multiply_short::<3, 5>(x, y, columns),
-        (4, 4) => return multiply_short::<4, 7>(x, y, columns),
-        (5, 5) => return multiply_short::<5, 9>(x, y, columns),
-        (6, 6) => return multiply_short::<6, 11>(x, y, columns),
-        (7, 7) => return multiply_short::<7, 13>(x, y, columns),
-        (8, 8) => return multiply_short::<8, 15>(x, y, columns),
-        _ => {}
-    }
-    let mut sums = vec![0i64; wx + wy];
-    let mut units = 0;
-    for (x, y) in x.chunks_exact(wx).zip(y.chunks_exact(wy)) {
-        units += 3;
-        for (p, &a) in x.iter().enumerate() {
-            if units >= UNITS {
-                cut(&mut sums, columns);
-                units = 3;
-            }
-            units += 1;
-            for (sum, &b) in sums[p..].iter_mut().zip(y) {
-                *sum += i64::from(a) * i64::from(b);
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self {
+            x,
+            y,
+            wx,
+            wy,
+            columns,
+        } = self;
+        // Rows of equal, small width keep their columns in registers.
+        match (wx, wy) {
+            (1, 1) => return multiply_short::<1, 1>(x, y, columns),
+            (2, 2) => return multiply_short::<2, 3>(x, y, columns),
+            (3, 3) => return multiply_short::<3, 5>(x, y, columns),
+            (4, 4) => return multiply_short::<4, 7>(x, y, columns),
+            (5, 5) => return multiply_short::<5, 9>(x, y, columns),
+            (6, 6) => return multiply_short::<6, 11>(x, y, columns),
+            (7, 7) => return multiply_short::<7, 13>(x, y, columns),
+            (8, 8) => return multiply_short::<8, 15>(x, y, columns),
+            _ => {}
+        }
+        let mut sums = vec![0i64; wx + wy];
+        let mut units = 0;
+        for (x, y) in x.chunks_exact(wx).zip(y.chunks_exact(wy)) {
+            units += 3;
+            for (p, &a) in x.iter().enumerate() {
+                if units >= UNITS {
+                    cut(&mut sums, columns);
+                    units = 3;
+                }
+                units += 1;
+                for (sum, &b) in sums[p..].iter_mut().zip(y) {
+                    *sum += i64::from(a) * i64::from(b);
+                }
             }
         }
+        cut(&mut sums, columns);
     }
-    cut(&mut sums, columns);
 }
 
 #[inline(always)]

@@ -7,9 +7,10 @@ use rayon::prelude::*;
 
 use super::super::engine::FaceFlux;
 use super::face::{Face, Kind};
-use super::rows::{outflow, vectorised};
+use super::rows::outflow;
 use super::step::{Scratch, Step};
 use super::tables::Tables;
+use crate::simd::{Job, on_widest};
 
 /// What a task finds on a face: by row the mass that leaves and is not mirrored, and what is carried out and mirrored back altogether.
 #[derive(Clone, Default)]
@@ -111,7 +112,13 @@ fn all_leaving<T: Real>(step: &Step<'_, T>, at: &At<'_, T>, face: &mut Face<T>) 
             let first = task * per_task;
             let nodes = first..(first + per_task).min(layout.nodes.len());
             let mut found = Leaving::nothing(rows);
-            leaving(step, at, nodes, images, &mut found);
+            on_widest(AddLeaving {
+                step,
+                at,
+                nodes,
+                images,
+                found: &mut found,
+            });
             found
         })
         .collect();
@@ -163,16 +170,35 @@ struct At<'a, T> {
     columns: &'a [Tables<T>],
 }
 
-vectorised! {
-    /// Adds what leaves through a face from some nodes to `found`, and keeps what it mirrors.
-    fn leaving<T: Real>(
-        step: &Step<'_, T>,
-        at: &At<'_, T>,
-        nodes: Range<usize>,
-        images: &mut [T],
-        found: &mut Leaving,
-    ) {
-        let At { direction, side, f, known, mirrored, columns } = *at;
+/// Adds what leaves through a face from some nodes to `found`, and keeps what it mirrors.
+struct AddLeaving<'a, T> {
+    step: &'a Step<'a, T>,
+    at: &'a At<'a, T>,
+    nodes: Range<usize>,
+    images: &'a mut [T],
+    found: &'a mut Leaving,
+}
+
+impl<T: Real> Job for AddLeaving<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self {
+            step,
+            at,
+            nodes,
+            images,
+            found,
+        } = self;
+        let At {
+            direction,
+            side,
+            f,
+            known,
+            mirrored,
+            columns,
+        } = *at;
         let layout = step.layout;
         let ([_, _, count_m], cells) = (layout.shape, layout.cells());
         let (nx, ny, rows) = (layout.nx, layout.ny, found.mass.len());
@@ -206,7 +232,10 @@ vectorised! {
                     let j = [node.jx, node.jy];
                     if direction == 0 {
                         let ix = if side == 0 { d } else { nx - 1 - d };
-                        let step = Step { tables: &columns[d], ..*step };
+                        let step = Step {
+                            tables: &columns[d],
+                            ..*step
+                        };
                         for (iy, stored) in column.iter_mut().enumerate() {
                             *stored = f[iy * nx + ix];
                         }

@@ -26,6 +26,7 @@ use super::relaxation::{Relaxations, fields, relax_all, state, sum};
 use crate::bgk::{DiscreteMaxwellian, Moments, Problem};
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
+use crate::simd::on_widest;
 use face::Face;
 use layout::Layout;
 use tables::Tables;
@@ -108,7 +109,14 @@ impl<T: Real> CpuEngine<T> {
             .into_par_iter()
             .zip(&mut self.partial)
             .enumerate()
-            .for_each(|(chunk, (f, sums))| sums::sum_chunk(layout, bounds[chunk], f, sums));
+            .for_each(|(chunk, (f, sums))| {
+                on_widest(sums::SumChunk {
+                    layout,
+                    first: bounds[chunk],
+                    f,
+                    sums,
+                });
+            });
         sums::add_chunks(layout, &self.partial, &mut self.sums);
     }
 
@@ -145,7 +153,13 @@ impl<T: Real> CpuEngine<T> {
             .zip(&mut self.partial)
             .enumerate()
             .for_each(|(chunk, (f, sums))| {
-                pass::run_chunk(&step, bounds[chunk], f, faces, sums);
+                on_widest(pass::RunChunk {
+                    step: &step,
+                    first: bounds[chunk],
+                    f,
+                    faces,
+                    sums,
+                });
             });
         sums::add_chunks(layout, &self.partial, &mut self.sums);
         self.step += 1;

@@ -10,18 +10,31 @@ use rarefy_kernels::Real;
 
 use super::face::Face;
 use super::layout::Layout;
-use super::rows::{BLOCK, RowShift, Sums, add, call_for, pass_on, passing, vectorised};
+use super::rows::{BLOCK, RowShift, Sums, add, call_for, pass_on, passing};
 use super::step::{Scratch, Step};
+use crate::simd::Job;
 
-vectorised! {
-    /// Relaxes, shifts and sums the populations of the pairs from `first` on, in place.
-    pub(super) fn run_chunk<T: Real>(
-        step: &Step<'_, T>,
-        first: usize,
-        f: &mut [T],
-        faces: &[Vec<Face<T>>; 2],
-        sums: &mut [T],
-    ) {
+/// Relaxes, shifts and sums the populations of the pairs from `first` on, in place.
+pub(super) struct RunChunk<'a, T> {
+    pub(super) step: &'a Step<'a, T>,
+    pub(super) first: usize,
+    pub(super) f: &'a mut [T],
+    pub(super) faces: &'a [Vec<Face<T>>; 2],
+    pub(super) sums: &'a mut [T],
+}
+
+impl<T: Real> Job for RunChunk<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self {
+            step,
+            first,
+            f,
+            faces,
+            sums,
+        } = self;
         let layout = step.layout;
         let mut scratch = Scratch::of_rows(layout);
         let per_pair = layout.shape[2] * layout.cells();
@@ -36,12 +49,9 @@ vectorised! {
             let (mut begin, end) = (first, first + f.len() / per_pair);
             let mut rest = f;
             while begin < end {
-                let next = (begin..end)
-                    .find(|&p| up(p) != up(begin))
-                    .unwrap_or(end);
+                let next = (begin..end).find(|&p| up(p) != up(begin)).unwrap_or(end);
                 let (now, later) = rest.split_at_mut((next - begin) * per_pair);
-                March::new(step, faces, begin..next)
-                    .run(now, sums, begin == first, &mut scratch);
+                March::new(step, faces, begin..next).run(now, sums, begin == first, &mut scratch);
                 (begin, rest) = (next, later);
             }
         }

@@ -4,42 +4,7 @@
 
 use rarefy_kernels::Real;
 
-/// Compiles a function for the vector units that a processor may have, and calls the best.
-macro_rules! vectorised {
-    ($(#[$doc:meta])* $visible:vis fn $name:ident<$T:ident: Real $(, $P:ident: $bound:path)?>($($arg:ident: $type:ty),* $(,)?) $body:block) => {
-        $(#[$doc])*
-        $visible fn $name<$T: Real $(, $P: $bound)?>($($arg: $type),*) {
-            #[inline(always)]
-            fn body<$T: Real $(, $P: $bound)?>($($arg: $type),*) $body
-            #[cfg(target_arch = "x86_64")]
-            {
-                #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-                fn widest<$T: Real $(, $P: $bound)?>($($arg: $type),*) {
-                    body($($arg),*);
-                }
-                #[target_feature(enable = "avx2,fma")]
-                fn wide<$T: Real $(, $P: $bound)?>($($arg: $type),*) {
-                    body($($arg),*);
-                }
-                if is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512vl")
-                    && is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("fma")
-                {
-                    // SAFETY: the processor has the features.
-                    return unsafe { widest($($arg),*) };
-                }
-                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                    // SAFETY: the processor has the features.
-                    return unsafe { wide($($arg),*) };
-                }
-            }
-            body($($arg),*);
-        }
-    };
-}
-pub(super) use vectorised;
+use super::super::shift::van_leer;
 
 /// Rows of scratch memory begin at multiples of so many cells.
 pub(super) const BLOCK: usize = 16;
@@ -137,20 +102,11 @@ pub(super) fn heat_factors<T: Real>(
     }
 }
 
-/// Half of van Leer's slope, `A B / (A + B)` of the differences to the neighbours, and 0 at an extremum.
-#[inline(always)]
-fn half_slope<T: Real>(up: T, cell: T, down: T) -> T {
-    let (before, after) = (cell - up, down - cell);
-    let product = before * after;
-    let slope = product / (before + after);
-    if product > T::ZERO { slope } else { T::ZERO }
-}
-
 /// What passes the upstream face of a cell in the fraction `a` of one: `a f`, and with slopes `a (1-a)/2 S` besides.
 #[inline(always)]
 fn passed<T: Real, const SLOPED: bool>(up: T, cell: T, down: T, a: T) -> T {
     if SLOPED {
-        a * cell + a * (T::ONE - a) * half_slope(up, cell, down)
+        a * cell + a * (T::ONE - a) * van_leer(T::ONE, cell - up, down - cell)
     } else {
         a * cell
     }

@@ -5,22 +5,42 @@ use rayon::prelude::*;
 
 use super::super::relaxation::sum;
 use super::Layout;
-use super::rows::{Sums, for_cells, vectorised};
+use super::rows::{Sums, for_cells};
 use super::tables::columns;
+use crate::simd::{Job, on_widest};
 
 /// Cells whose sums are added up at a time.
 const TOGETHER: usize = 256;
 
-vectorised! {
-    /// Sums the populations of the pairs from `first` on as they are.
-    pub(super) fn sum_chunk<T: Real>(layout: &Layout<T>, first: usize, f: &mut [T], sums: &mut [T]) {
+/// Sums the populations of the pairs from `first` on as they are.
+pub(super) struct SumChunk<'a, T> {
+    pub(super) layout: &'a Layout<T>,
+    pub(super) first: usize,
+    pub(super) f: &'a [T],
+    pub(super) sums: &'a mut [T],
+}
+
+impl<T: Real> Job for SumChunk<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self {
+            layout,
+            first,
+            f,
+            sums,
+        } = self;
         let cells = layout.cells();
         let [_, count_y, count_m] = layout.shape;
         sums.fill(T::ZERO);
         for (offset, block) in f.chunks_exact(count_m * cells).enumerate() {
             let jy = (first + offset) % count_y;
             for (m, f) in block.chunks_exact(cells).enumerate() {
-                let mut sums = Sums { rows: &mut *sums, distance: cells };
+                let mut sums = Sums {
+                    rows: &mut *sums,
+                    distance: cells,
+                };
                 sums.gather(f, layout.pass_weights(jy, m));
             }
         }
@@ -32,12 +52,35 @@ pub(super) fn add_chunks<T: Real>(layout: &Layout<T>, partial: &[Vec<T>], sums: 
     columns(sums, layout.cells(), TOGETHER)
         .into_par_iter()
         .enumerate()
-        .for_each(|(block, mut sums)| add_block(layout, partial, block * TOGETHER, &mut sums));
+        .for_each(|(block, mut sums)| {
+            on_widest(AddBlock {
+                layout,
+                partial,
+                first: block * TOGETHER,
+                sums: &mut sums,
+            });
+        });
 }
 
-vectorised! {
-    /// The same for the cells from `first` on.
-    fn add_block<T: Real>(layout: &Layout<T>, partial: &[Vec<T>], first: usize, sums: &mut [&mut [f64]]) {
+/// The same for the cells from `first` on.
+struct AddBlock<'a, 'b, T> {
+    layout: &'a Layout<T>,
+    partial: &'a [Vec<T>],
+    first: usize,
+    sums: &'a mut [&'b mut [f64]],
+}
+
+impl<T: Real> Job for AddBlock<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FUSED: bool>(self) {
+        let Self {
+            layout,
+            partial,
+            first,
+            sums,
+        } = self;
         let cells = layout.cells();
         for sum in &mut *sums {
             sum.fill(0.0);
@@ -56,7 +99,8 @@ vectorised! {
             let (p0, p1, p2) = (part(0), part(1), part(2));
             add_bgk(density, along_x, along_y, energy, vx, p0, p1, p2);
             if let [flux_x, flux_y, xx, yy, xy] = shakhov {
-                add_shakhov(flux_x, flux_y, xx, yy, xy, vx, [p0, p1, p2, part(3), part(4)]);
+                let parts = [p0, p1, p2, part(3), part(4)];
+                add_shakhov(flux_x, flux_y, xx, yy, xy, vx, parts);
             }
         }
     }
@@ -64,11 +108,11 @@ vectorised! {
 
 const _: () = assert!(
     sum::DENSITY == 0 && sum::MOMENTUM == 1 && sum::ENERGY == 3,
-    "the order in which `add_block` takes the sums"
+    "the order in which `AddBlock` takes the sums"
 );
 const _: () = assert!(
     sum::FLUX == 4 && sum::STRESS == 6 && sum::SHAKHOV == 9,
-    "the order in which `add_block` takes the sums"
+    "the order in which `AddBlock` takes the sums"
 );
 
 #[inline(always)]

@@ -1,14 +1,14 @@
 //! Vector registers, and the choice among those that the processor at hand turns out to have.
 //!
-//! A [`Job`] is written once, over [`Registers`], and compiled once for each kind of them. Loops over arrays of fixed length would do
-//! where the compiler turns them into vectors, but it does not do so reliably for sums that are to stay in registers.
+//! A [`Job`] is a loop over arrays, which the compiler turns into vectors. It does not do so reliably for sums that are to stay in registers:
+//! these are a [`RegisterJob`], over [`Registers`]. Either is written once and compiled for each kind of vector unit.
 
 use rarefy_kernels::Real;
 
 /// One vector register of numbers of type `T`.
 ///
 /// # Safety
-/// The methods may be called only where the processor has the vector unit; [`dispatch`] sees to that for everything in a [`Job`].
+/// The methods may be called only where the processor has the vector unit; [`on_registers`] sees to that for everything in a [`RegisterJob`].
 pub trait Vector<T>: Copy {
     /// Numbers in a register; a power of two, at most 16.
     const LANES: usize;
@@ -32,6 +32,8 @@ pub trait Registers {
     type F32: Vector<f32>;
     /// Registers of `f64`.
     type F64: Vector<f64>;
+    /// Whether products and sums are fused in one instruction.
+    const FUSED: bool;
 }
 
 /// `f32` or `f64`, the types that fill vector registers of the CPU.
@@ -43,7 +45,7 @@ impl CpuReal for f64 {}
 
 /// Keeps the traits of this file from being implemented elsewhere: nobody outside can name them.
 mod sealed {
-    use crate::collision::cpu::simd::{Registers, Vector};
+    use crate::simd::{Registers, Vector};
 
     pub trait InRegisters: Sized {
         type Of<R: Registers>: Vector<Self>;
@@ -56,44 +58,118 @@ mod sealed {
     }
 }
 
-/// A computation that is compiled for each kind of vector unit.
-pub(super) trait Job {
+/// A computation over vector registers that is compiled for each kind of them.
+pub(crate) trait RegisterJob {
+    type Output;
     /// Does it. Implementations and what they call must be `#[inline(always)]`, to be compiled for the right unit.
     ///
     /// # Safety
     /// The processor has the vector unit.
-    unsafe fn run<R: Registers>(self);
+    unsafe fn run<R: Registers>(self) -> Self::Output;
 }
 
-/// Lets a test choose a lesser variant: 2 for all, 1 without AVX-512, 0 for the portable one.
-#[cfg(test)]
-pub(super) static BEST: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(2);
+/// A computation over arrays, which the compiler makes vectors of, compiled for each kind of vector unit.
+pub(crate) trait Job {
+    type Output;
+    /// Does it; `FUSED` where products and sums are fused in one instruction. Implementations and what they call must be `#[inline(always)]`.
+    fn run<const FUSED: bool>(self) -> Self::Output;
+}
 
-/// Runs the best variant of a job. Which one it is depends on the processor only.
-pub(super) fn dispatch(job: impl Job) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[cfg(test)]
-        match BEST.load(std::sync::atomic::Ordering::SeqCst) {
-            // SAFETY: every processor has the instructions that this program is compiled for.
-            0 => return unsafe { job.run::<Portable>() },
-            1 if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") => {
-                // SAFETY: the processor has the features.
-                return unsafe { x86::avx2(job) };
-            }
-            _ => {}
-        }
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("fma") {
-            // SAFETY: the processor has the features.
-            return unsafe { x86::avx512(job) };
-        }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            // SAFETY: the processor has the features.
-            return unsafe { x86::avx2(job) };
+/// Does the work with the widest registers of the processor; which those are depends on nothing else.
+#[inline]
+pub(crate) fn on_registers<J: RegisterJob>(job: J) -> J::Output {
+    let unit = Unit::widest();
+    #[cfg(test)]
+    let unit = unit.at_most(BEST.load(std::sync::atomic::Ordering::SeqCst));
+    unit.run(job)
+}
+
+/// The same for loops over arrays.
+#[inline]
+pub(crate) fn on_widest<J: Job>(job: J) -> J::Output {
+    Unit::widest().run(OverArrays(job))
+}
+
+/// `a * b + c`, in one instruction where there is one.
+#[inline(always)]
+pub(crate) fn fma<T: Real, const FUSED: bool>(a: T, b: T, c: T) -> T {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// A job that knows of its registers no more than whether they fuse.
+struct OverArrays<J>(J);
+
+impl<J: Job> RegisterJob for OverArrays<J> {
+    type Output = J::Output;
+
+    #[inline(always)]
+    unsafe fn run<R: Registers>(self) -> J::Output {
+        if R::FUSED {
+            self.0.run::<true>()
+        } else {
+            self.0.run::<false>()
         }
     }
-    // SAFETY: every processor has the instructions that this program is compiled for.
-    unsafe { job.run::<Portable>() }
+}
+
+/// Lets a test choose a lesser variant of what [`on_registers`] runs: 2 for all, 1 without AVX-512, 0 for the portable one.
+#[cfg(test)]
+pub(crate) static BEST: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(2);
+
+/// A vector unit that code is compiled for and the processor has.
+#[derive(Clone, Copy)]
+struct Unit(Kind);
+
+/// The kinds of vector units that code is compiled for.
+#[derive(Clone, Copy)]
+enum Kind {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Unit {
+    /// The best that the processor has.
+    #[inline]
+    fn widest() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            let wide = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512bw");
+            return Self(if wide { Kind::Avx512 } else { Kind::Avx2 });
+        }
+        Self(Kind::Portable)
+    }
+
+    /// The same, or what [`BEST`] says if that is less.
+    #[cfg(test)]
+    fn at_most(self, best: u8) -> Self {
+        match (best, self.0) {
+            (0, _) => Self(Kind::Portable),
+            #[cfg(target_arch = "x86_64")]
+            (1, Kind::Avx512) => Self(Kind::Avx2),
+            _ => self,
+        }
+    }
+
+    /// Runs the variant of a job for this unit.
+    #[inline]
+    fn run<J: RegisterJob>(self, job: J) -> J::Output {
+        match self.0 {
+            // SAFETY: every processor has the instructions that this program is compiled for.
+            Kind::Portable => unsafe { job.run::<Portable>() },
+            // SAFETY: the processor has the unit, or this value would not be.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => unsafe { x86::avx2(job) },
+            // SAFETY: as before.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => unsafe { x86::avx512(job) },
+        }
+    }
 }
 
 /// Arrays that fit the registers every processor has.
@@ -102,6 +178,7 @@ struct Portable;
 impl Registers for Portable {
     type F32 = [f32; 4];
     type F64 = [f64; 4];
+    const FUSED: bool = cfg!(target_feature = "fma");
 }
 
 impl<T: Real> Vector<T> for [T; 4] {
@@ -145,16 +222,16 @@ impl<T: Real> Vector<T> for [T; 4] {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use crate::collision::cpu::simd::{Job, Registers, Vector};
+    use crate::simd::{RegisterJob, Registers, Vector};
 
-    #[target_feature(enable = "avx512f,avx2,fma")]
-    pub(super) fn avx512(job: impl Job) {
+    #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+    pub(super) fn avx512<J: RegisterJob>(job: J) -> J::Output {
         // SAFETY: the features of this function.
         unsafe { job.run::<Avx512>() }
     }
 
     #[target_feature(enable = "avx2,fma")]
-    pub(super) fn avx2(job: impl Job) {
+    pub(super) fn avx2<J: RegisterJob>(job: J) -> J::Output {
         // SAFETY: the features of this function.
         unsafe { job.run::<Avx2>() }
     }
@@ -165,11 +242,13 @@ mod x86 {
     impl Registers for Avx512 {
         type F32 = __m512;
         type F64 = __m512d;
+        const FUSED: bool = true;
     }
 
     impl Registers for Avx2 {
         type F32 = __m256;
         type F64 = __m256d;
+        const FUSED: bool = true;
     }
 
     macro_rules! vector {
