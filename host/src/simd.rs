@@ -96,7 +96,7 @@ pub(crate) fn fma<T: Real, const FUSED: bool>(a: T, b: T, c: T) -> T {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// A job that knows of its registers no more than whether they fuse.
+/// A [`Job`] as a [`RegisterJob`] that names no registers.
 struct OverArrays<J>(J);
 
 impl<J: Job> RegisterJob for OverArrays<J> {

@@ -154,82 +154,96 @@ pub struct OrbitClass {
     lookup: Vec<u32>,
 }
 
+/// Binary digits by which rho exceeds the radius index.
+const fn shift(class: u32) -> u32 {
+    if class == 3 { 3 } else { 2 }
+}
+
+/// One displacement of each orbit of a class, in the order of |n|^2. In class 1 the odd component comes first, in class 2 the even one.
+fn representatives(n: u32, class: u32) -> Vec<[u32; 3]> {
+    let parity = match class {
+        0 => [0, 0, 0],
+        1 => [1, 0, 0],
+        2 => [0, 1, 1],
+        _ => [1, 1, 1],
+    };
+    let mixed = class == 1 || class == 2;
+    let components = |role: usize| (parity[role]..n).step_by(2);
+    let mut found = Vec::new();
+    for a in components(0) {
+        for b in components(1) {
+            for c in components(2) {
+                if b >= c && (mixed || a >= b) {
+                    found.push([a, b, c]);
+                }
+            }
+        }
+    }
+    found.sort_by_key(|n| (n.iter().map(|n| n * n).sum::<u32>(), *n));
+    found
+}
+
+/// The coefficients of a displacement that do not vanish, of `radii` radii, and the index of the first.
+fn band(order: Order, class: u32, radii: u32, n: [u32; 3]) -> (u32, Vec<f64>) {
+    let shift = shift(class);
+    let n = n.map(|n| n as i32);
+    // The cubes that contribute. Cubes with a common face have overlapping intervals of rho, so their union is an interval
+    // too and the wanted radii are consecutive. rho = 0 belongs to n = 0 by definition, and rho = 1 .. 2 follow it.
+    let mut cubes = vec![n];
+    if order == Order::Fourth {
+        cubes.extend(neighbours(n));
+    }
+    let supports: Vec<_> = cubes
+        .iter()
+        .map(|n| (*n == [0; 3], support(n.map(i32::unsigned_abs))))
+        .collect();
+    let wanted = |r: &u32| {
+        let rho = u64::from(class + (r << shift));
+        supports.iter().any(|&(origin, (near, far))| {
+            if rho == 0 {
+                origin
+            } else {
+                near < rho && rho < far
+            }
+        })
+    };
+    let near = supports
+        .iter()
+        .map(|(_, (near, _))| *near)
+        .min()
+        .unwrap_or(0);
+    let far = supports.iter().map(|(_, (_, far))| *far).max().unwrap_or(0);
+    let first = u32::try_from(near)
+        .unwrap_or(u32::MAX)
+        .saturating_sub(class)
+        >> shift;
+    let wanted: Vec<u32> = (first..radii)
+        .take_while(|r| u64::from(class + (r << shift)) < far)
+        .filter(wanted)
+        .collect();
+    debug_assert!(wanted.is_sorted_by(|a, b| a + 1 == *b), "{n:?}");
+    let values = wanted
+        .iter()
+        .map(|r| coefficient(order, class + (r << shift), n))
+        .collect();
+    (wanted.first().copied().unwrap_or(0), values)
+}
+
 impl OrbitClass {
     /// Computes the class `class` for a grid of n^3 cells.
     fn new(n: usize, order: Order, class: u32) -> Self {
-        let shift = if class == 3 { 3 } else { 2 };
+        let shift = shift(class);
         let largest = 3 * (n as u32 - 1).pow(2);
         let radii = largest
             .checked_sub(class)
             .map_or(0, |span| (span >> shift) as usize + 1);
         let halves = n.div_ceil(2);
 
-        // Parities by role: in class 1 the odd component comes first, in class 2 the even one.
-        let parity = match class {
-            0 => [0, 0, 0],
-            1 => [1, 0, 0],
-            2 => [0, 1, 1],
-            _ => [1, 1, 1],
-        };
         let mixed = class == 1 || class == 2;
-        let components = |role: usize| (parity[role]..n as u32).step_by(2);
-        let mut found = Vec::new();
-        for a in components(0) {
-            for b in components(1) {
-                for c in components(2) {
-                    if b >= c && (mixed || a >= b) {
-                        found.push([a, b, c]);
-                    }
-                }
-            }
-        }
-        found.sort_by_key(|n| (n.iter().map(|n| n * n).sum::<u32>(), *n));
-
+        let found = representatives(n as u32, class);
         let bands: Vec<(u32, Vec<f64>)> = found
             .par_iter()
-            .map(|&n| {
-                let n = n.map(|n| n as i32);
-                // The cubes that contribute. Cubes with a common face have overlapping intervals of rho, so their union is an interval
-                // too and the wanted radii are consecutive. rho = 0 belongs to n = 0 by definition, and rho = 1 .. 2 follow it.
-                let mut cubes = vec![n];
-                if order == Order::Fourth {
-                    cubes.extend(neighbours(n));
-                }
-                let supports: Vec<_> = cubes
-                    .iter()
-                    .map(|n| (*n == [0; 3], support(n.map(i32::unsigned_abs))))
-                    .collect();
-                let wanted = |r: &u32| {
-                    let rho = u64::from(class + (r << shift));
-                    supports.iter().any(|&(origin, (near, far))| {
-                        if rho == 0 {
-                            origin
-                        } else {
-                            near < rho && rho < far
-                        }
-                    })
-                };
-                let near = supports
-                    .iter()
-                    .map(|(_, (near, _))| *near)
-                    .min()
-                    .unwrap_or(0);
-                let far = supports.iter().map(|(_, (_, far))| *far).max().unwrap_or(0);
-                let first = u32::try_from(near)
-                    .unwrap_or(u32::MAX)
-                    .saturating_sub(class)
-                    >> shift;
-                let wanted: Vec<u32> = (first..radii as u32)
-                    .take_while(|r| u64::from(class + (r << shift)) < far)
-                    .filter(wanted)
-                    .collect();
-                debug_assert!(wanted.is_sorted_by(|a, b| a + 1 == *b), "{n:?}");
-                let values = wanted
-                    .iter()
-                    .map(|r| coefficient(order, class + (r << shift), n))
-                    .collect();
-                (wanted.first().copied().unwrap_or(0), values)
-            })
+            .map(|&n| band(order, class, radii as u32, n))
             .collect();
 
         let mut orbits = Vec::with_capacity(found.len());

@@ -334,55 +334,16 @@ impl SpectrumPlan {
                 let needed =
                     slot_bytes * pairs.len() as u64 + tile_bytes * u64::from(tiles[0] + tiles[1]);
                 if plan.passes.is_empty() || used + needed > budget {
-                    let (pairs, spectra, gathers) =
-                        (plan.pairs.len(), plan.spectra.len(), plan.gathers.len());
-                    plan.passes.push(Pass {
-                        pairs: pairs as u32..pairs as u32,
-                        spectra: spectra as u32..spectra as u32,
-                        gathers: gathers as u32..gathers as u32,
-                    });
+                    plan.begin_pass();
                     (used, first_pair, first_tile) = (0, 0, 0);
                 }
                 used += needed;
 
                 for pz in 0..2 {
                     let first_output = first_tile + if pz == 0 { 0 } else { tiles[0] };
-                    let groups = ((widest(pz) / 2) / GROUP) + 1;
-                    for group in 0..groups {
-                        let wz = widest(pz).min(2 * (GROUP * group + GROUP - 1) + pz);
-                        let key = w1 | w2 << 8 | pz << 16 | group << 24;
-                        plan.spectra.extend(
-                            (0..tiles_of([w1, w2, wz]))
-                                .step_by(WINDOW as usize)
-                                .map(|tile| Quad([key, tile, first_pair, first_output])),
-                        );
-                    }
+                    plan.add_spectra([w1, w2, pz], widest(pz), [first_pair, first_output]);
                 }
-
-                let mut values: Vec<u32> = alike(w1)
-                    .flat_map(|m1| alike(w2).map(move |m2| m1 * m1 + m2 * m2))
-                    .collect();
-                values.sort_unstable();
-                values.dedup();
-                let count = values.len() as u32;
-                plan.place_images([w1, w2], &values, shape);
-                let task = plan.tasks.len() as u32 / 2;
-                plan.tasks.push(Quad([
-                    w1 | w2 << 8,
-                    first_tile,
-                    first_tile + tiles[0],
-                    shape.z_sums,
-                ]));
-                plan.tasks
-                    .push(Quad([plan.distinct.len() as u32, count, 0, 0]));
-                plan.gathers.extend(
-                    (0..count)
-                        .step_by(GATHER_SHARE as usize)
-                        .map(|first| task << 16 | first),
-                );
-                plan.distinct.extend(values);
-                shape.z_sums += IMAGES / 2 * count * n;
-
+                plan.add_task([w1, w2], first_tile, tiles[0], &mut shape);
                 first_pair += pairs.len() as u32;
                 first_tile += tiles[0] + tiles[1];
                 shape.pairs = shape.pairs.max(first_pair);
@@ -405,6 +366,56 @@ impl SpectrumPlan {
         }
         plan.shape = shape;
         plan
+    }
+
+    /// Begins a pass.
+    fn begin_pass(&mut self) {
+        let [pairs, spectra, gathers] =
+            [self.pairs.len(), self.spectra.len(), self.gathers.len()].map(|len| len as u32);
+        self.passes.push(Pass {
+            pairs: pairs..pairs,
+            spectra: spectra..spectra,
+            gathers: gathers..gathers,
+        });
+    }
+
+    /// Adds the spectra of a box of one parity along z, in groups up to the widest.
+    fn add_spectra(&mut self, [w1, w2, pz]: [u32; 3], widest: u32, firsts: [u32; 2]) {
+        let [first_pair, first_output] = firsts;
+        let groups = ((widest / 2) / GROUP) + 1;
+        for group in 0..groups {
+            let wz = widest.min(2 * (GROUP * group + GROUP - 1) + pz);
+            let key = w1 | w2 << 8 | pz << 16 | group << 24;
+            self.spectra.extend(
+                (0..tiles_of([w1, w2, wz]))
+                    .step_by(WINDOW as usize)
+                    .map(|tile| Quad([key, tile, first_pair, first_output])),
+            );
+        }
+    }
+
+    /// Adds the sums along z of a box, and their gathering. Its spectra of even parity take `even` tiles.
+    fn add_task(&mut self, [w1, w2]: [u32; 2], first_tile: u32, even: u32, shape: &mut FastShape) {
+        let mut values: Vec<u32> = alike(w1)
+            .flat_map(|m1| alike(w2).map(move |m2| m1 * m1 + m2 * m2))
+            .collect();
+        values.sort_unstable();
+        values.dedup();
+        let count = values.len() as u32;
+        self.place_images([w1, w2], &values, *shape);
+        let task = self.tasks.len() as u32 / 2;
+        let key = w1 | w2 << 8;
+        self.tasks
+            .push(Quad([key, first_tile, first_tile + even, shape.z_sums]));
+        self.tasks
+            .push(Quad([self.distinct.len() as u32, count, 0, 0]));
+        self.gathers.extend(
+            (0..count)
+                .step_by(GATHER_SHARE as usize)
+                .map(|first| task << 16 | first),
+        );
+        self.distinct.extend(values);
+        shape.z_sums += IMAGES / 2 * count * shape.n;
     }
 
     /// Says where the z-sums of each image of a task are, from the first one of the `shape` on, and maps (|m_x|, |m_y|) to their `values` of rho_xy.

@@ -1,5 +1,6 @@
 //! The operator and the time loop on a machine that runs kernels: the launches.
 
+mod forms;
 mod operator;
 
 use std::sync::Arc;

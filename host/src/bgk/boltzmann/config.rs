@@ -1,4 +1,4 @@
-//! A line of gas between two streams as it is posed.
+//! The definition of a line of gas between two streams.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The time loop's view of a backend, and the streaming that all of them do.
+//! Operations of a backend on a line, and the shifts of its streaming.
 
 use super::config::LineConfig;
 use crate::bgk::Courant;

@@ -1,4 +1,4 @@
-//! Flows of the literature: what each of them is as a problem, and its results.
+//! Flows of the literature: their problems, and their results from the fields.
 
 mod cavity;
 pub mod plates;

@@ -1,4 +1,4 @@
-//! A steady problem as it is posed.
+//! The definition of a steady problem.
 
 use serde::{Deserialize, Serialize};
 

@@ -286,7 +286,7 @@ impl<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const OUTPUT: bool> l
     }
 }
 
-/// The local equilibrium of a cell at the velocities of a chunk, both functions; and their velocities relative to the gas, in the linear case to rest.
+/// The local equilibrium of a cell at the velocities of a chunk (both functions), and these velocities relative to the gas; linearised, to rest.
 struct Local<T> {
     s: [Lanes<T>; 2],
     c: [Lanes<T>; 2],
@@ -349,7 +349,7 @@ fn equilibrium<T: LaneReal, const LINEAR: bool, const SHAKHOV: bool, const FUSED
     }
 }
 
-/// The means of a cell by its balance, `f = (nu S + sum b f_in) / (nu + sum b)`, and in place of what flows in along x and y what flows out.
+/// The means of a cell by its balance, `f = (nu S + sum b f_in) / (nu + sum b)`. The inflows along x and y become the outflows.
 #[inline(always)]
 fn balance<T: Real, const FUSED: bool>(
     nu: T,

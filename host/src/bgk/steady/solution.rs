@@ -1,4 +1,4 @@
-//! A steady flow as it was found.
+//! The result of a steady problem.
 
 use serde::{Deserialize, Serialize};
 

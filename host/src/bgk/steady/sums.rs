@@ -1,4 +1,4 @@
-//! Sums over the velocities that a sweep leaves.
+//! Sums over the velocities: the results of a sweep.
 
 /// Sums over the outgoing velocities at a face of a boundary cell.
 pub(super) mod leaving {

@@ -164,7 +164,7 @@ impl<'a> Gap<'a> {
         0.5 * (self.fluxes[cell][k] + self.fluxes[cell + 1][k])
     }
 
-    /// The flux that is constant, by the laws of both walls and, in the cells, by the coefficient `k` (of viscosity or heat conduction).
+    /// The constant flux, by the laws of both walls and the coefficient `k` of the cells: 0 for viscosity, 1 for heat conduction.
     fn constant(&self, at: impl Fn(&Wall) -> f64, k: usize, source: &[f64]) -> Line {
         let widths = self.plan.widths[0].iter().zip(&self.coefficients);
         let t: Vec<f64> = widths.map(|(width, c)| width / c[k]).collect();
@@ -229,7 +229,7 @@ impl<'a> Gap<'a> {
         }
     }
 
-    /// Changes of the normal stress at the faces for which it is constant, but for a constant.
+    /// Changes of the pressure at the faces that make the normal stress constant, up to a constant.
     fn pressure(&self) -> Vec<f64> {
         let momentum = || self.fluxes.iter().map(|f| f[flux::MOMENTUM]);
         let mean = momentum().sum::<f64>() / self.fluxes.len() as f64;

@@ -146,7 +146,7 @@ impl ShockCorrection {
         finite.then_some((faces, shared))
     }
 
-    /// The row of an end: the constant flux `k` is what leaves there.
+    /// The equation of an end: the constant flux `k` is that of its face.
     fn leaving_row(&self, side: usize, k: usize, fluxes: [f64; flux::LEN]) -> Row {
         let mut row = [0.0; ROW];
         for (entry, a) in row.iter_mut().zip(&self.outgoing[side][k]) {

@@ -22,7 +22,7 @@ pub(super) struct Face<T> {
     pub(super) unit: FaceFlux,
 }
 
-/// What is beyond a face.
+/// Kinds of faces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Inflow,

@@ -1,4 +1,4 @@
-//! The populations that leave through the faces of space, and what comes in because of them.
+//! The outflow through the faces of space, and the inflow that follows from it.
 
 use std::ops::Range;
 
@@ -91,7 +91,7 @@ fn columns<T: Real>(
         .collect()
 }
 
-/// The sum of what leaves through a face from all nodes; keeps what it mirrors.
+/// Sums the outflow of all nodes through a face, and keeps the images that it mirrors.
 fn all_leaving<T: Real>(step: &Step<'_, T>, at: &At<'_, T>, face: &mut Face<T>) -> Leaving {
     let layout = step.layout;
     let rows = face.rows();
@@ -127,7 +127,7 @@ fn all_leaving<T: Real>(step: &Step<'_, T>, at: &At<'_, T>, face: &mut Face<T>) 
     total
 }
 
-/// The densities with which a wall sends back what leaves, and what the face exchanges.
+/// Sets the densities of a wall by the mass that leaves, and adds the exchange of the face to its flux.
 fn exchange<T: Real>(face: &mut Face<T>, total: &Leaving, scale: f64, flux: &mut FaceFlux) {
     let mut add = |part: FaceFlux, factor: f64| {
         *flux += FaceFlux {

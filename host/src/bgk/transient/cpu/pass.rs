@@ -153,7 +153,7 @@ impl<'a, T: Real> March<'a, T> {
         s.rem_euclid(self.depth as isize) as usize * self.pitch
     }
 
-    /// Rows that each node keeps, what enters through the upstream face of the next, and if it comes in again behind the last row, the first.
+    /// Numbers that a node keeps: its rows, the inflow of its next row, and behind a periodic exit the first row.
     #[inline(always)]
     fn room(&self) -> usize {
         let extra = 1 + usize::from(self.exit.is_periodic());
@@ -245,7 +245,7 @@ impl<'a, T: Real> March<'a, T> {
         step.shifted(&self.along_x, faces, node, iy, f, scratch, out);
     }
 
-    /// The row `s` of a node, relaxed and shifted along x, into the rows that it keeps; behind the last row what is beyond the exit.
+    /// Relaxes row `s` of a node, shifts it along x and keeps it. Behind the last row, keeps the row beyond the exit.
     #[inline(always)]
     fn take_up(
         &self,
@@ -282,7 +282,7 @@ impl<'a, T: Real> March<'a, T> {
         }
     }
 
-    /// The shift along y into the row before `s`, and its sums; before the first row only what enters it.
+    /// Shifts along y into the row before `s` and adds that row to the sums. At row 0 only its inflow is computed.
     #[inline(always)]
     #[allow(
         clippy::too_many_arguments,

@@ -258,7 +258,7 @@ mod tests {
         outcome(&mut engine)
     }
 
-    /// Periodic along x, and along y; mirrors on two sides, and on the others; walls that mirror a part; these and mirrors.
+    /// Boundaries that are periodic along x; along y; mirrors on two sides; on the other two; walls that mirror a part; such walls and mirrors.
     fn other_boundaries() -> [Boundaries; 6] {
         let periodic = Boundaries {
             left: Boundary::Periodic,

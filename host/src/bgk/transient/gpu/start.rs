@@ -35,7 +35,7 @@ fn log2(weight: f64) -> f64 {
 
 /// The nodes of all axes with the distances that their molecules travel in a step, and the innermost ones with their weights.
 ///
-/// Populations that are not `moving` stand still, to be summed. Wide lanes know no whole cells: one is a fraction of 1 to them.
+/// If not `moving`, all distances are 0. Wide lanes have no whole cells: one cell is a fraction of 1.
 pub(super) fn axes<T: Real>(problem: &Problem, dt: f64, moving: bool, wide_lanes: bool) -> Vec<T> {
     let (space, velocity) = (&problem.space, &problem.velocity);
     let mut axes = Vec::new();

@@ -1,0 +1,609 @@
+//! The forms of the operator: tables and launches of each law and storage.
+
+use rarefy_kernels::isotropic::{
+    self as kernels, BATCH_STATES, BATCH_THREADS, COLLECT_THREADS, MOST_SEGMENTS, PairShape,
+    SAVING_THREADS, STORED_THREADS, SavingShape, batch_bytes, quantity, saving_bytes, warp_bytes,
+};
+use rarefy_kernels::{Real, WARP};
+
+use crate::error::Result;
+use crate::isotropic::Weights;
+use crate::isotropic::coefficients::Coefficients;
+use crate::isotropic::cpu::{shell_table, splitting_weights};
+use crate::isotropic::tables::{CompactTable, FullTable, Jump, JumpRows};
+use crate::isotropic::{Law, OperatorConfig};
+use crate::machine::{Grid, Limits, Machine};
+use crate::memory_plan::check_shared;
+
+/// Threads of a block in the kernels with one warp, or one thread, an item.
+pub(super) const ITEM_THREADS: u32 = 128;
+
+/// Tiles of jump pairs beyond which their sums are taken by a kernel of their own, spread over many blocks.
+const MANY_TILES: u32 = 32;
+
+/// Tiles of all states, for each multiprocessor, from which on the kernel for batches is the faster one: below, the walk of a block along all its
+/// rows takes longer than what the machine has to do.
+const BATCH_TILES: u32 = 12;
+
+/// Blocks of an economy with saving for each multiprocessor: of one state a few, which wait for their barriers in turn, of many states so many
+/// that the last ones do not matter.
+const SAVING_BLOCKS: [u32; 2] = [4, 32];
+
+/// The distributions of all states that a pass reads.
+pub(super) struct Work<'a, M: Machine, T: Real> {
+    pub(super) machine: &'a M,
+    pub(super) f: &'a M::Buffer<T>,
+    /// Their sums from each cell to the top.
+    pub(super) above: &'a M::Buffer<T>,
+    pub(super) cells: u32,
+    pub(super) pitch: u32,
+    pub(super) states: u32,
+}
+
+impl<M: Machine, T: Real> Work<'_, M, T> {
+    pub(super) fn per_cell_of_all(&self) -> Grid {
+        Grid::per_item((self.pitch * self.states) as usize, ITEM_THREADS)
+    }
+
+    /// Launches for the first cell of each state.
+    fn each_state(&self, launch: impl FnMut(u32) -> Result<()>) -> Result<()> {
+        let bases = (0..self.states).map(|state| state * self.pitch);
+        bases.into_iter().try_for_each(launch)
+    }
+}
+
+/// Pairs of jumps to and fro, in tiles.
+pub(super) struct Pairs<M: Machine, T: Real> {
+    table: M::Buffer<T>,
+    pub(super) shape: PairShape,
+    /// If the kernel for batches is faster: how many of its blocks come in the order of their lengths.
+    batch: Option<u32>,
+    /// The sums over tiles, where there are many of them.
+    pub(super) flux: Option<M::Buffer<f64>>,
+    /// For frequencies, whose two sides are computed one after the other.
+    spare: M::Buffer<f64>,
+}
+
+impl<M: Machine, T: Real> Pairs<M, T> {
+    /// The tables on a machine, and how many coefficients they have.
+    pub(super) fn new(
+        machine: &M,
+        config: &OperatorConfig,
+        theta: f64,
+        states: usize,
+        pitch: usize,
+    ) -> Result<(Self, usize)> {
+        let cells = config.grid.cells();
+        let all = pitch * states;
+        let limits = machine.limits()?;
+        let shape = pair_shape::<T>(config, states, pitch, &limits);
+        let host: Vec<T> = if is_uniform(config) {
+            let values = (0..cells).map(Coefficients::hard_spheres);
+            values.map(T::from_f64).collect()
+        } else {
+            tiled(cells, theta, &shape)
+        };
+        let pairs = Self {
+            table: machine.upload(&host)?,
+            shape,
+            batch: batch_order::<T>(&shape, &limits),
+            flux: if shape.tiles > MANY_TILES {
+                Some(machine.upload(&vec![0.0; all])?)
+            } else {
+                None
+            },
+            spare: machine.allocate(all * shape.tiles as usize)?,
+        };
+        Ok((pairs, host.len()))
+    }
+
+    pub(super) fn flows(
+        &mut self,
+        work: &Work<'_, M, T>,
+        rise: &mut M::Buffer<f64>,
+        fall: &mut M::Buffer<f64>,
+    ) -> Result<()> {
+        let Work {
+            machine, f, above, ..
+        } = *work;
+        let (table, shape) = (&self.table, self.shape);
+        if let Some(order) = self.batch {
+            machine.launch(
+                batch_grid(&shape),
+                kernels::batch_flows {
+                    table,
+                    f,
+                    above,
+                    rise: &mut *rise,
+                    fall: &mut *fall,
+                    shape,
+                    order,
+                },
+            )?;
+        } else {
+            machine.launch(
+                pair_grid(&shape),
+                kernels::pair_flows {
+                    table,
+                    f,
+                    above,
+                    rise: &mut *rise,
+                    fall: &mut *fall,
+                    shape,
+                },
+            )?;
+        }
+        if let Some(flux) = &mut self.flux {
+            machine.launch(
+                work.per_cell_of_all(),
+                kernels::collect_tiles {
+                    rise,
+                    fall,
+                    flux,
+                    shape,
+                    plus: 0,
+                },
+            )?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn frequencies(
+        &mut self,
+        work: &Work<'_, M, T>,
+        rise: &mut M::Buffer<f64>,
+        fall: &mut M::Buffer<f64>,
+        frequency: &mut M::Buffer<f64>,
+    ) -> Result<()> {
+        let Work {
+            machine, f, above, ..
+        } = *work;
+        let (table, shape, spare) = (&self.table, self.shape, &mut self.spare);
+        let grid = pair_grid(&shape);
+        machine.launch(
+            grid,
+            kernels::pair_frequencies {
+                table,
+                f,
+                above,
+                rise: &mut *spare,
+                fall: &mut *fall,
+                shape,
+                what: quantity::FALL,
+            },
+        )?;
+        machine.launch(
+            grid,
+            kernels::pair_frequencies {
+                table,
+                f,
+                above,
+                rise: &mut *rise,
+                fall: spare,
+                shape,
+                what: quantity::RISE,
+            },
+        )?;
+        Ok(machine.launch(
+            work.per_cell_of_all(),
+            kernels::collect_tiles {
+                rise,
+                fall,
+                flux: frequency,
+                shape,
+                plus: 1,
+            },
+        )?)
+    }
+}
+
+/// All jumps of a cell, stored.
+pub(super) struct Full<M: Machine, T: Real> {
+    table: M::Buffer<T>,
+    starts: M::Buffer<u64>,
+    more: M::Buffer<f64>,
+}
+
+impl<M: Machine, T: Real> Full<M, T> {
+    /// The tables on a machine, and how many coefficients they have.
+    pub(super) fn new(
+        machine: &M,
+        cells: usize,
+        theta: f64,
+        corrected: bool,
+    ) -> Result<(Self, usize)> {
+        let host = FullTable::<T>::new(cells, theta, corrected);
+        let full = Self {
+            table: machine.upload(&host.values)?,
+            starts: machine.upload(&host.starts)?,
+            more: machine.allocate(3 * cells)?,
+        };
+        Ok((full, host.values.len()))
+    }
+
+    pub(super) fn flows(&mut self, work: &Work<'_, M, T>, flux: &mut M::Buffer<f64>) -> Result<()> {
+        work.each_state(|base| self.flows_of(work, flux, base, 0))
+    }
+
+    /// The flows of the state that begins at `base`, if `detailed` with its frequencies.
+    fn flows_of(
+        &mut self,
+        work: &Work<'_, M, T>,
+        flux: &mut M::Buffer<f64>,
+        base: u32,
+        detailed: u32,
+    ) -> Result<()> {
+        Ok(work.machine.launch(
+            Grid {
+                blocks: work.cells,
+                threads: STORED_THREADS,
+            },
+            kernels::full_flows {
+                table: &self.table,
+                starts: &self.starts,
+                f: work.f,
+                flux,
+                more: &mut self.more,
+                cells: work.cells,
+                base,
+                detailed,
+            },
+        )?)
+    }
+
+    pub(super) fn frequencies(
+        &mut self,
+        work: &Work<'_, M, T>,
+        flux: &mut M::Buffer<f64>,
+        frequency: &mut M::Buffer<f64>,
+    ) -> Result<()> {
+        work.each_state(|base| {
+            self.flows_of(work, flux, base, 1)?;
+            Ok(work.machine.launch(
+                Grid::per_item(work.cells as usize, ITEM_THREADS),
+                kernels::place_values {
+                    values: &self.more,
+                    out: &mut *frequency,
+                    count: work.cells,
+                    base,
+                },
+            )?)
+        })
+    }
+}
+
+/// Jumps with reciprocity, or the shells of isotropic scattering, stored once for both partners.
+pub(super) struct Stored<M: Machine, T: Real> {
+    table: M::Buffer<T>,
+    starts: M::Buffer<u64>,
+    partners: M::Buffer<f64>,
+}
+
+impl<M: Machine, T: Real> Stored<M, T> {
+    /// The tables of jumps with reciprocity on a machine, and how many coefficients they have.
+    pub(super) fn compact_pairs(machine: &M, cells: usize, theta: f64) -> Result<(Self, usize)> {
+        let host = CompactTable::<T>::new(cells, theta);
+        Self::new(machine, cells, &host.values, &host.starts)
+    }
+
+    /// The tables of shells on a machine, and how many coefficients they have.
+    pub(super) fn shells(machine: &M, cells: usize, gamma: f64) -> Result<(Self, usize)> {
+        let (starts, values) = shell_table::<T>(cells, gamma);
+        let starts: Vec<u64> = starts.iter().map(|&start| start as u64).collect();
+        Self::new(machine, cells, &values, &starts)
+    }
+
+    fn new(machine: &M, cells: usize, values: &[T], starts: &[u64]) -> Result<(Self, usize)> {
+        let stored = Self {
+            table: machine.upload(values)?,
+            starts: machine.upload(starts)?,
+            partners: machine.allocate(cells * cells)?,
+        };
+        Ok((stored, values.len()))
+    }
+
+    /// The flows, or the `frequencies`, of jumps with reciprocity.
+    pub(super) fn compact_flows(
+        &mut self,
+        work: &Work<'_, M, T>,
+        out: &mut M::Buffer<f64>,
+        frequencies: u32,
+    ) -> Result<()> {
+        let cells = work.cells;
+        work.each_state(|base| {
+            work.machine.launch(
+                Grid {
+                    blocks: 2 * cells - 1,
+                    threads: STORED_THREADS,
+                },
+                kernels::compact_flows {
+                    table: &self.table,
+                    starts: &self.starts,
+                    f: work.f,
+                    flows: &mut self.partners,
+                    cells,
+                    base,
+                    frequencies,
+                },
+            )?;
+            gather(work, &self.partners, out, base, frequencies)
+        })
+    }
+
+    /// The flows, or the `frequencies`, of shells.
+    pub(super) fn shell_flows(
+        &mut self,
+        work: &Work<'_, M, T>,
+        out: &mut M::Buffer<f64>,
+        frequencies: u32,
+    ) -> Result<()> {
+        let cells = work.cells;
+        work.each_state(|base| {
+            work.machine.launch(
+                Grid {
+                    blocks: 2 * cells - 1,
+                    threads: WARP,
+                },
+                kernels::shell_flows {
+                    table: &self.table,
+                    starts: &self.starts,
+                    f: work.f,
+                    flows: &mut self.partners,
+                    cells,
+                    base,
+                    frequencies,
+                },
+            )?;
+            gather(work, &self.partners, out, base, frequencies)
+        })
+    }
+}
+
+/// Agents who put their money together and split it.
+pub(super) struct Splitting<M: Machine> {
+    weights: M::Buffer<f64>,
+    norms: M::Buffer<f64>,
+    shared: M::Buffer<f64>,
+}
+
+impl<M: Machine> Splitting<M> {
+    pub(super) fn new(machine: &M, cells: usize, alpha: f64, weights: Weights) -> Result<Self> {
+        let (weights, norms) = splitting_weights(cells, alpha, weights);
+        Ok(Self {
+            weights: machine.upload(&weights)?,
+            norms: machine.upload(&norms)?,
+            shared: machine.allocate(2 * cells - 1)?,
+        })
+    }
+
+    pub(super) fn flows<T: Real>(
+        &mut self,
+        work: &Work<'_, M, T>,
+        flux: &mut M::Buffer<f64>,
+    ) -> Result<()> {
+        let Work {
+            machine, f, cells, ..
+        } = *work;
+        work.each_state(|base| {
+            machine.launch(
+                per_warp(2 * cells - 1),
+                kernels::split_products {
+                    p: f,
+                    norms: &self.norms,
+                    shared_out: &mut self.shared,
+                    cells,
+                    base,
+                },
+            )?;
+            Ok(machine.launch(
+                per_warp(cells),
+                kernels::split_flows {
+                    p: f,
+                    shared_in: &self.shared,
+                    weights: &self.weights,
+                    flux: &mut *flux,
+                    cells,
+                    base,
+                },
+            )?)
+        })
+    }
+}
+
+/// Agents who save a part of their money.
+pub(super) struct Saving<M: Machine> {
+    shape: SavingShape,
+    /// What each set of agents brings to each cell.
+    shares: M::Buffer<f64>,
+}
+
+impl<M: Machine> Saving<M> {
+    pub(super) fn new(
+        machine: &M,
+        cells: usize,
+        lambda: f64,
+        states: usize,
+        pitch: usize,
+    ) -> Result<Self> {
+        let limits = machine.limits()?;
+        check_shared(
+            &limits,
+            &format!("an economy with saving on {cells} cells"),
+            saving_bytes(cells as u32, false) as usize,
+            "use fewer cells, or compute on the CPU",
+        )?;
+        let shape = saving_shape(lambda, cells, states, pitch, &limits);
+        Ok(Self {
+            shape,
+            shares: machine.allocate(pitch * states * shape.sets as usize)?,
+        })
+    }
+
+    pub(super) fn flows<T: Real>(
+        &mut self,
+        work: &Work<'_, M, T>,
+        flux: &mut M::Buffer<f64>,
+    ) -> Result<()> {
+        let Work {
+            machine,
+            f,
+            cells,
+            states,
+            ..
+        } = *work;
+        machine.launch(
+            Grid {
+                blocks: self.shape.sets * states,
+                threads: saving_threads(cells),
+            },
+            kernels::saving_shares {
+                p: f,
+                shares: &mut self.shares,
+                shape: self.shape,
+            },
+        )?;
+        Ok(machine.launch(
+            Grid {
+                blocks: cells.div_ceil(WARP) * states,
+                threads: COLLECT_THREADS,
+            },
+            kernels::collect_shares {
+                p: f,
+                shares: &self.shares,
+                flux,
+                shape: self.shape,
+            },
+        )?)
+    }
+}
+
+fn tiles(cells: usize) -> u32 {
+    (cells - 1).div_ceil(WARP as usize) as u32
+}
+
+/// How warps share the jump pairs of so many states.
+pub(super) fn pair_shape<T: Real>(
+    config: &OperatorConfig,
+    states: usize,
+    pitch: usize,
+    limits: &Limits,
+) -> PairShape {
+    let cells = config.grid.cells();
+    let tiles = tiles(cells);
+    // Warps that a block has shared memory for.
+    let room = limits.shared_bytes_per_block as u32 / warp_bytes(size_of::<T>() as u32);
+    // As many warps as fill the machine.
+    let wanted = (16 * limits.multiprocessors.max(1)).div_ceil(states as u32 * tiles);
+    let most = room.min(MOST_SEGMENTS).min(tiles).max(1);
+    PairShape {
+        cells: cells as u32,
+        pitch: pitch as u32,
+        tiles,
+        segments: wanted.clamp(1, most),
+        states: states as u32,
+        uniform: u32::from(is_uniform(config)),
+    }
+}
+
+/// Whether states enough lie along the lanes to fill the machine, and if so, how many of the blocks come in the order of their lengths: all of them,
+/// or those that find a multiprocessor of their own, if the others are at once put beside them.
+fn batch_order<T: Real>(shape: &PairShape, limits: &Limits) -> Option<u32> {
+    let processors = limits.multiprocessors.max(1);
+    let fits = batch_bytes(size_of::<T>() as u32) as usize <= limits.shared_bytes_per_block;
+    let fills = shape.states * shape.tiles >= BATCH_TILES * processors;
+    let blocks = batch_grid(shape).blocks;
+    (fits && fills).then_some(if blocks <= 2 * processors {
+        processors.min(blocks)
+    } else {
+        blocks
+    })
+}
+
+/// How the blocks share the agents of an economy with saving.
+pub(super) fn saving_shape(
+    lambda: f64,
+    cells: usize,
+    states: usize,
+    pitch: usize,
+    limits: &Limits,
+) -> SavingShape {
+    let (cells, states) = (cells as u32, states as u32);
+    let [few, many] = SAVING_BLOCKS;
+    let blocks = limits.multiprocessors.max(1) * (few * states).min(many);
+    let sets = blocks.div_ceil(states);
+    let roomy = saving_bytes(cells, true) as usize <= limits.shared_bytes_per_block;
+    SavingShape {
+        lambda,
+        cells,
+        pitch: pitch as u32,
+        sets: sets.clamp(1, cells),
+        roomy: u32::from(roomy),
+    }
+}
+
+pub(super) fn is_uniform(config: &OperatorConfig) -> bool {
+    matches!(config.law, Law::Power { theta: 1.0 })
+}
+
+/// Threads for the agents of a cell: four cells a thread, as long as a block has so many.
+fn saving_threads(cells: u32) -> u32 {
+    (cells / 4)
+        .next_multiple_of(WARP)
+        .clamp(WARP, SAVING_THREADS)
+}
+
+/// The blocks of a pass over the jump pairs: tiles by states.
+fn pair_grid(shape: &PairShape) -> Grid {
+    Grid {
+        blocks: shape.tiles * shape.states,
+        threads: shape.segments * WARP,
+    }
+}
+
+/// The same for batches: tiles by sets of states.
+fn batch_grid(shape: &PairShape) -> Grid {
+    Grid {
+        blocks: shape.tiles * shape.states.div_ceil(BATCH_STATES),
+        threads: BATCH_THREADS,
+    }
+}
+
+/// A warp an item.
+fn per_warp(items: u32) -> Grid {
+    Grid::per_item(items as usize * WARP as usize, ITEM_THREADS)
+}
+
+/// Sums over the partners of each cell.
+fn gather<M: Machine, T: Real>(
+    work: &Work<'_, M, T>,
+    flows: &M::Buffer<f64>,
+    flux: &mut M::Buffer<f64>,
+    base: u32,
+    weighted: u32,
+) -> Result<()> {
+    Ok(work.machine.launch(
+        per_warp(work.cells),
+        kernels::gather_partners {
+            flows,
+            f: work.f,
+            flux,
+            cells: work.cells,
+            base,
+            weighted,
+        },
+    )?)
+}
+
+/// The coefficients of jumps in tiles of 32 values of d: rows of m, d along the lanes, zeros where m + d is beyond the grid.
+fn tiled<T: Real>(cells: usize, theta: f64, shape: &PairShape) -> Vec<T> {
+    let rows = JumpRows::new(cells, theta, Jump::Both);
+    let lanes = WARP as usize;
+    let mut values = vec![T::ZERO; shape.tile_start(shape.tiles) as usize];
+    for m in 0..cells {
+        for (at, &value) in rows.row(m, 1).iter().enumerate() {
+            let (tile, lane) = (at / lanes, at % lanes);
+            values[shape.tile_start(tile as u32) as usize + m * lanes + lane] = T::from_f64(value);
+        }
+    }
+    values
+}
