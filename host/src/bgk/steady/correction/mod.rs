@@ -41,9 +41,9 @@ pub(super) enum Correction {
     Plane(Box<PlaneCorrection>),
 }
 
-/// Optical thickness of a rectangle below which mixing alone converges in as few iterations. The correction takes the time of several sweeps of a CPU, and
-/// of ten of a GPU.
-const THIN: f64 = 2.0;
+/// Optical thickness of a rectangle below which mixing alone converges in at most 40 iterations. The correction takes the time of a sweep of a CPU, and
+/// of several of a GPU.
+const THIN: f64 = 4.0;
 
 impl Correction {
     /// The correction of a problem, if there is one: none with upwind differences, whose numerical diffusion it does not know, and none for

@@ -3,7 +3,7 @@
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk::layout::FlowShape;
 use rarefy_kernels::bgk::sweep_1d::{LINE_THREADS, line_groups, line_tiles};
-use rarefy_kernels::bgk::sweep_2d::{MARCH_THREADS, March, plane_width};
+use rarefy_kernels::bgk::sweep_2d::{March, march_threads, plane_width};
 
 use super::super::engine::StepPlan;
 use super::super::shift::{Courant, Scheme};
@@ -126,7 +126,7 @@ pub(super) fn march<T: Real>(
             .map(|all| all.next_multiple_of(warps) - all)
             .sum()
     };
-    let most = MARCH_THREADS / 32;
+    let most = march_threads(bytes, sloped, shape.shakhov != 0) / 32;
     march.warps = (4..=most)
         .rev()
         .min_by_key(|&warps| idle(warps))
