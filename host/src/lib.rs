@@ -71,6 +71,7 @@ mod error;
 pub mod gpu;
 pub mod isotropic;
 pub mod longman;
+mod maxwellian;
 mod serial;
 pub mod signed_digit;
 mod simd;

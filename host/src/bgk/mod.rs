@@ -36,7 +36,6 @@
 pub mod boltzmann;
 mod cases;
 mod equilibrium;
-mod lanes;
 mod problem;
 pub mod steady;
 mod transient;

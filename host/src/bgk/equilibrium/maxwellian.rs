@@ -3,9 +3,73 @@
 use serde::{Deserialize, Serialize};
 
 use super::DiscreteMaxwellian;
-use super::newton::Maxwellians;
 use crate::bgk::{Inner, State, VelocitySpace};
 use crate::error::{Error, Result};
+use crate::maxwellian::{self, Axes};
+
+/// [`DiscreteMaxwellian`]s of so many cells.
+pub(in crate::bgk) type Maxwellians = maxwellian::Maxwellians<2>;
+
+impl Axes for VelocitySpace {
+    fn count(&self) -> usize {
+        self.axes().len()
+    }
+    fn axis(&self, d: usize) -> (&[f64], &[f64]) {
+        (self.axes()[d].nodes(), self.axes()[d].weights())
+    }
+    fn moving(&self) -> usize {
+        self.flow()
+    }
+    fn unresolved(&self) -> usize {
+        self.integrated()
+    }
+}
+
+impl Maxwellians {
+    /// The Maxwellian `of` each of so many cells.
+    pub(in crate::bgk) fn new(cells: usize, of: impl Fn(usize) -> DiscreteMaxwellian) -> Self {
+        let mut all = Self::empty(cells);
+        for i in 0..cells {
+            all.set(i, &of(i));
+        }
+        all
+    }
+
+    pub(in crate::bgk) fn state(&self, i: usize) -> State {
+        State {
+            density: self.density[i],
+            velocity: self.velocity.map(|u| u[i]),
+            temperature: self.temperature[i],
+        }
+    }
+
+    /// Another state, for whose Maxwellian this one is where to start from.
+    pub(in crate::bgk) fn set_state(&mut self, i: usize, state: State) {
+        self.density[i] = state.density;
+        self.temperature[i] = state.temperature;
+        for (u, velocity) in self.velocity.iter_mut().zip(state.velocity) {
+            u[i] = velocity;
+        }
+    }
+
+    pub(in crate::bgk) fn get(&self, i: usize) -> DiscreteMaxwellian {
+        DiscreteMaxwellian {
+            state: self.state(i),
+            amplitude: self.amplitude[i],
+            slope: self.slope.map(|b| b[i]),
+            steepness: self.steepness[i],
+        }
+    }
+
+    pub(in crate::bgk) fn set(&mut self, i: usize, maxwellian: &DiscreteMaxwellian) {
+        self.set_state(i, maxwellian.state);
+        self.amplitude[i] = maxwellian.amplitude;
+        self.steepness[i] = maxwellian.steepness;
+        for (b, slope) in self.slope.iter_mut().zip(maxwellian.slope) {
+            b[i] = slope;
+        }
+    }
+}
 
 /// A Maxwellian as factors: the population of the node (j_x, j_y, m) is `x[j_x] y[j_y] inner[m]`, weights of the quadrature and A included.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,13 +1,11 @@
 //! The local equilibrium on the nodes of a velocity space.
 
 mod maxwellian;
-mod newton;
 
 use serde::{Deserialize, Serialize};
 
 pub use maxwellian::Factors;
-pub(super) use maxwellian::{HeatTerm, heat_vector, unresolved};
-pub(super) use newton::{Maxwellians, Row, TOGETHER};
+pub(super) use maxwellian::{HeatTerm, Maxwellians, heat_vector, unresolved};
 
 use super::State;
 

@@ -15,8 +15,8 @@ use rayon::prelude::*;
 use super::engine::Sweeps;
 use super::plan::{COEFFICIENTS, Plan, upward};
 use super::sums::{Sums, Swept, flux, leaving};
-use crate::bgk::lanes::{self, LANES, LaneReal, Lanes, fma};
 use crate::error::Result;
+use crate::maxwellian::lanes::{self, LANES, LaneReal, Lanes, fma};
 
 /// Tasks that the chunks of one direction are divided into.
 const TASKS: usize = 16;

@@ -3,9 +3,9 @@
 use super::case::{Case, Closure};
 use super::nodes::Nodes;
 use super::sums::{Swept, flux};
-use crate::bgk::lanes::LANES;
 use crate::bgk::{Boundary, State};
 use crate::error::{Error, Result};
+use crate::maxwellian::lanes::LANES;
 
 /// Faces of space, in this order everywhere.
 pub(super) const WEST: usize = 0;

@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 
 use super::engine::StepPlan;
-use crate::bgk::equilibrium::{HeatTerm, Maxwellians, Row, TOGETHER, heat_vector};
+use crate::bgk::equilibrium::{HeatTerm, Maxwellians, heat_vector};
 use crate::bgk::{DiscreteMaxwellian, Model, Problem, State};
 use crate::error::{Error, Result};
+use crate::maxwellian::{Row, TOGETHER};
 
 /// The sums over the nodes that a step leaves for each cell, in the order of their rows.
 pub(super) mod sum {

@@ -12,8 +12,8 @@ use rayon::prelude::*;
 
 use super::super::relaxation::Relaxations;
 use super::Layout;
-use crate::bgk::equilibrium::TOGETHER;
-use crate::bgk::lanes::{self, LaneReal};
+use crate::maxwellian::TOGETHER;
+use crate::maxwellian::lanes::{self, LaneReal};
 
 /// Blocks of cells that are filled in one after the other.
 const BLOCKS: usize = 4;

@@ -7,15 +7,15 @@
 
 use rarefy_kernels::Real;
 
-pub(super) use crate::simd::{Job, fma, on_widest};
+pub(crate) use crate::simd::{Job, fma, on_widest};
 
 /// Numbers that are treated together.
-pub(super) const LANES: usize = 8;
+pub(crate) const LANES: usize = 8;
 
-pub(super) type Lanes<T> = [T; LANES];
+pub(crate) type Lanes<T> = [T; LANES];
 
 /// Numbers that fill lanes.
-pub(super) trait LaneReal: Real {
+pub(crate) trait LaneReal: Real {
     /// exp to a few units in the last place, without a branch. Arguments beyond 700 (`f64`) or 80 (`f32`) on either side count as that; NaN stays NaN.
     fn exp_fast<const FUSED: bool>(self) -> Self;
 
