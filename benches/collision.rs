@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use criterion::{BenchmarkId, Criterion};
 use rarefy::collision::coefficients::{DirectLists, DirectTasks};
 use rarefy::collision::{
-    CollisionOperator, CpuOperator, FrequencyWay, Integrator, Method, OperatorConfig, Order, Part,
-    Relaxation, RelaxationConfig, Until, VelocityGrid, initial, reference,
+    CollisionOperator, CorrectionMethod, CpuOperator, FrequencyWay, Integrator, Method,
+    OperatorConfig, Order, Part, Relaxation, RelaxationConfig, Until, VelocityGrid, initial,
+    reference,
 };
 use rarefy::{Backend, Precision};
 
@@ -48,7 +49,7 @@ fn operator(
         backend,
         method,
         precision,
-        ..OperatorConfig::new(grid)
+        ..OperatorConfig::paper(grid)
     };
     let f = initial::TwoMaxwellians::default().sample(&grid);
     let mut operator = CollisionOperator::new(config)?;
@@ -280,6 +281,28 @@ fn main() {
             }
         }
     }
+    for precision in [Precision::F32, Precision::F64] {
+        for (n, items, correction) in corrected_rows() {
+            let what = corrected_row(precision, items, correction);
+            let mut operator = match corrected(n, items, precision, correction) {
+                Ok(ready) => ready,
+                Err(error) => {
+                    println!("skipped: {what} {n}^3: {error}");
+                    continue;
+                }
+            };
+            group.bench_function(BenchmarkId::new(&what, n), |bencher| {
+                bencher.iter_custom(|repetitions| {
+                    let repetitions = u32::try_from(repetitions).unwrap_or(u32::MAX);
+                    let time = operator
+                        .time_batches(Part::All, repetitions)
+                        .expect("a timing");
+                    measured.note(&what, n, time, u64::from(repetitions));
+                    time
+                });
+            });
+        }
+    }
     group.finish();
     for precision in [Precision::F32, Precision::F64] {
         let what = format!("cuda {precision} relaxation, {STEPS} steps from the start");
@@ -302,18 +325,65 @@ const BATCH: usize = 64;
 /// Time steps, of two evaluations each, of the relaxation that is timed.
 const STEPS: u64 = 200;
 
+/// The corrections that are compared in fourth order.
+const CORRECTIONS: [CorrectionMethod; 3] = [
+    CorrectionMethod::None,
+    CorrectionMethod::Paper,
+    CorrectionMethod::Balanced,
+];
+
+/// Grids, distributions and corrections of the comparison.
+fn corrected_rows() -> impl Iterator<Item = (usize, usize, CorrectionMethod)> {
+    let grids = [
+        (12, 1),
+        (16, 1),
+        (20, 1),
+        (24, 1),
+        (32, 1),
+        (16, BATCH),
+        (20, BATCH),
+        (32, BATCH),
+    ];
+    let rows = grids.map(|(n, items)| CORRECTIONS.map(|correction| (n, items, correction)));
+    rows.into_iter().flatten()
+}
+
+fn corrected_row(precision: Precision, items: usize, correction: CorrectionMethod) -> String {
+    format!("cuda order 4 {precision} {items} {correction}")
+}
+
+/// An operator of the fourth order on the GPU with a correction.
+fn corrected(
+    n: usize,
+    items: usize,
+    precision: Precision,
+    correction: CorrectionMethod,
+) -> rarefy::Result<CollisionOperator> {
+    let config = OperatorConfig {
+        backend: Backend::Cuda,
+        precision,
+        correction,
+        ..OperatorConfig::new(VelocityGrid::new(n, -6.5, 6.5)?)
+    };
+    evaluated(config, items)
+}
+
 /// An operator that has evaluated a batch of different pairs of Maxwellians.
 fn batch(n: usize, backend: Backend, precision: Precision) -> rarefy::Result<CollisionOperator> {
-    let grid = VelocityGrid::new(n, -6.5, 6.5)?;
     let config = OperatorConfig {
         backend,
         precision,
-        ..OperatorConfig::new(grid)
+        ..OperatorConfig::paper(VelocityGrid::new(n, -6.5, 6.5)?)
     };
-    let f: Vec<f64> = (0..BATCH)
+    evaluated(config, BATCH)
+}
+
+fn evaluated(config: OperatorConfig, items: usize) -> rarefy::Result<CollisionOperator> {
+    let grid = config.grid;
+    let f: Vec<f64> = (0..items)
         .flat_map(|k| {
             let beams = initial::TwoMaxwellians {
-                speed: 1.0 + k as f64 / BATCH as f64,
+                speed: 1.0 + k as f64 / items as f64,
                 ..initial::TwoMaxwellians::default()
             };
             beams.sample(&grid)
@@ -331,13 +401,12 @@ fn relaxation(n: usize, precision: Precision) -> rarefy::Result<Duration> {
     let operator = OperatorConfig {
         backend: Backend::Cuda,
         precision,
-        ..OperatorConfig::new(grid)
+        ..OperatorConfig::paper(grid)
     };
     let config = RelaxationConfig {
-        operator,
         integrator: Integrator::Ssprk2,
         step: Some(0.02),
-        until: Until::Steps(STEPS),
+        ..RelaxationConfig::new(operator, Until::Steps(STEPS))
     };
     let mut run = Relaxation::new(config, initial::TwoMaxwellians::default().sample(&grid))?;
     while !run.is_done() {
@@ -382,6 +451,23 @@ fn report_targets(measured: &Measured) {
                 "| {fast} over {slow} | {n} | {ratio:.1} times | {least} times | {:.2} |",
                 ratio / least
             );
+        }
+    }
+    println!("\nTime in fourth order over that with the paper's correction\n");
+    println!("| | N | none | balanced | target |\n|---|---|---|---|---|");
+    for precision in [Precision::F32, Precision::F64] {
+        for (n, items, correction) in corrected_rows() {
+            let time = |correction| measured.get(&corrected_row(precision, items, correction), n);
+            let all = CORRECTIONS.map(time);
+            if let (CorrectionMethod::Paper, [Some(none), Some(paper), Some(balanced)]) =
+                (correction, all)
+            {
+                println!(
+                    "| {precision}, {items} | {n} | {:.3} | {:.3} | 1.15 |",
+                    none / paper,
+                    balanced / paper
+                );
+            }
         }
     }
     for precision in [Precision::F32, Precision::F64] {

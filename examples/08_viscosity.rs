@@ -1,4 +1,4 @@
-//! The viscosity that the collision integral on a grid gives a gas of hard spheres, against the exact one: two orders, three grids.
+//! The viscosity that the collision integral on a grid gives a gas of hard spheres, against the exact one: two orders with the paper's correction, three grids.
 //!
 //!     cargo run --release --example 08_viscosity
 
@@ -13,7 +13,7 @@ fn main() -> rarefy::Result<()> {
         for order in [Order::Second, Order::Fourth] {
             let config = OperatorConfig {
                 order,
-                ..OperatorConfig::new(VelocityGrid::new(n, -5.5, 5.5)?)
+                ..OperatorConfig::paper(VelocityGrid::new(n, -5.5, 5.5)?)
             };
             let found = viscosity(&config)?.value;
             print!(" {found:>8.5} {:>6.1}%", 100.0 * (found / exact - 1.0));

@@ -10,7 +10,7 @@
 //! use rarefy::collision::{OperatorConfig, VelocityGrid, collide, initial};
 //!
 //! let grid = VelocityGrid::new(10, -5.0, 5.0)?;
-//! let mut config = OperatorConfig::new(grid); // hard spheres, corrected, f64, on the GPU if there is one
+//! let mut config = OperatorConfig::new(grid); // hard spheres, balanced, f64, on the GPU if there is one
 //! config.backend = Backend::Cpu;
 //!
 //! let f = initial::maxwellian(&grid, 1.0, [0.3, 0.0, 0.0], 1.0);

@@ -13,21 +13,27 @@
 //! | `fast` | the same sum restructured |
 //! | `correction` | the conservative correction |
 //! | `correction_steps` | its sums by several blocks |
+//! | `balanced` | the balanced correction, which keeps rates and equilibria |
+//! | `limit` | the limiter that keeps f >= 0 |
 //! | `relax` | time stepping and moments |
 
+mod balanced;
 mod convolution;
 mod correction;
 mod correction_steps;
 mod direct;
 mod fast;
+mod limit;
 mod reduce;
 mod relax;
 
+pub use balanced::*;
 pub use convolution::*;
 pub use correction::*;
 pub use correction_steps::*;
 pub use direct::*;
 pub use fast::*;
+pub use limit::*;
 pub use reduce::REDUCE_THREADS;
 pub use relax::*;
 
@@ -46,12 +52,27 @@ pub struct GridShape {
 }
 
 impl GridShape {
+    /// Velocity at the centre of the cells with index `i` along an axis.
+    #[inline(always)]
+    pub(crate) fn centre(&self, i: u32) -> f64 {
+        self.min + (f64::from(i) + 0.5) * self.spacing
+    }
+
+    /// Velocity in the middle of the box along an axis.
+    #[inline(always)]
+    pub(crate) fn middle(&self) -> f64 {
+        self.min + 0.5 * f64::from(self.n) * self.spacing
+    }
+
     /// Velocity at the centre of a cell.
     #[inline(always)]
     pub(crate) fn velocity(&self, cell: u32) -> [f64; 3] {
         let row = crate::math::quotient(cell, self.n);
         let ix = crate::math::quotient(row, self.n);
-        let at = |i: u32| self.min + (f64::from(i) + 0.5) * self.spacing;
-        [at(ix), at(row - ix * self.n), at(cell - row * self.n)]
+        [
+            self.centre(ix),
+            self.centre(row - ix * self.n),
+            self.centre(cell - row * self.n),
+        ]
     }
 }

@@ -926,6 +926,8 @@ fn the_fourth_order_goes_on_through_its_traces_of_negative_values() {
         "10",
         "--vmax",
         "5",
+        "--correction",
+        "paper",
         "--order",
         "4",
         "--quiet",
@@ -964,7 +966,7 @@ fn the_fourth_order_goes_on_through_its_traces_of_negative_values() {
     );
     same_results(path, "whole", "again");
 
-    // Its result is input to the fourth order, and to no other.
+    // Its result is input to every scheme but the paper's.
     let collide = [
         "collide",
         "--backend",
@@ -976,8 +978,55 @@ fn the_fourth_order_goes_on_through_its_traces_of_negative_values() {
         "--output",
         "q.npy",
     ];
-    refused(path, &collide, "negative");
-    done(path, &with(&collide, &["--order", "4", "--quiet"]));
+    let paper = ["--order", "2", "--correction", "paper"];
+    refused(path, &with(&collide, &paper), "negative");
+    done(path, &with(&collide, &["--quiet"]));
+}
+
+/// A record from before there was more than the paper's correction runs by the paper's scheme, and a new one to the same bits.
+#[test]
+fn records_keep_their_correction() {
+    let dir = folder();
+    let path = dir.path();
+    let base = [
+        "relax",
+        "--backend",
+        "cpu",
+        "--grid",
+        "8",
+        "--steps",
+        "2",
+        "--quiet",
+        "--out",
+    ];
+    let paper = ["old", "--order", "2", "--correction", "paper"];
+    done(path, &with(&base, &paper));
+    let file = path.join("old/run.json");
+    let mut run: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    assert_eq!(run["parameters"]["correction"], "paper");
+    let parameters = run["parameters"].as_object_mut().unwrap();
+    for key in ["correction", "order", "limiter"] {
+        parameters.remove(key).unwrap();
+    }
+    fs::write(&file, run.to_string()).unwrap();
+    done(path, &with(&base, &["new"]));
+    for (record, again) in [("old", "old again"), ("new", "new again")] {
+        let record_file = format!("{record}/run.json");
+        let repeat = ["relax", "--config", &record_file, "--quiet", "--out", again];
+        done(path, &repeat);
+        same_results(path, record, again);
+    }
+    let read = |name: &str| fs::read(path.join(name).join("f_final.npy")).unwrap();
+    assert!(read("old") != read("new"));
+    let run: Value =
+        serde_json::from_slice(&fs::read(path.join("new again/run.json")).unwrap()).unwrap();
+    let parameters = &run["parameters"];
+    assert_eq!(
+        (&parameters["correction"], &parameters["order"]),
+        (&json!("balanced"), &json!(4))
+    );
+    assert!(run["result"]["smallest_value"].is_number());
+    assert!(run["result"]["largest_below_zero"].is_number());
 }
 
 #[test]
@@ -991,7 +1040,7 @@ fn rates_are_tabulated_and_drawn() {
     );
     let run = object(&output);
     assert_eq!(run["parameters"]["convergence"], "8,12");
-    assert_eq!(run["studies"].as_array().unwrap().len(), 8);
+    assert_eq!(run["studies"].as_array().unwrap().len(), 12);
     assert!((run["exact"]["shear"].as_f64().unwrap() - 1.805407).abs() < 1e-6);
     let files = [
         "errors.csv",
@@ -1005,12 +1054,15 @@ fn rates_are_tabulated_and_drawn() {
         assert!(path.join("r").join(name).is_file(), "{name}");
     }
     let rates = fs::read_to_string(path.join("r/rates.csv")).unwrap();
-    let row = rates
-        .lines()
-        .find(|row| row.starts_with("12,") && row.contains(",4,true,"))
-        .unwrap();
-    let shear: f64 = row.split(',').nth(4).unwrap().parse().unwrap();
-    assert!((shear - 1.682762).abs() < 1e-6, "{row}");
+    for (correction, printed) in [("paper", 1.682762), ("balanced", 1.805169)] {
+        let variant = format!(",4,{correction},");
+        let row = rates
+            .lines()
+            .find(|row| row.starts_with("12,") && row.contains(&variant))
+            .unwrap();
+        let shear: f64 = row.split(',').nth(4).unwrap().parse().unwrap();
+        assert!((shear - printed).abs() < 1e-6, "{row}");
+    }
 
     let again = [
         "rates",
@@ -1088,9 +1140,14 @@ fn checkpoints_that_do_not_fit_are_refused() {
     refuse(&["--no-correction"], "--no-correction true contradicts");
     refuse(&["--dt", "0.001"], "--dt 0.001 contradicts");
     refuse(
-        &["--order", "4"],
-        "--order 4 contradicts the checkpoint, whose run has 2",
+        &["--order", "2"],
+        "--order 2 contradicts the checkpoint, whose run has 4",
     );
+    refuse(
+        &["--correction", "paper"],
+        "--correction paper contradicts the checkpoint, whose run has balanced",
+    );
+    refuse(&["--limiter"], "--limiter true contradicts");
     refuse(
         &["--backend", "reference"],
         "--backend reference contradicts",

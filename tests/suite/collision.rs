@@ -7,8 +7,8 @@ use rarefy::collision::CpuReal;
 use rarefy::collision::coefficients::{DirectLists, DirectTasks, OrbitTable, omega};
 use rarefy::collision::initial::{Bkw, TwoMaxwellians, maxwellian};
 use rarefy::collision::{
-    CorrectionStatus, CpuOperator, Evaluation, FrequencyWay, Method, Moments, OperatorConfig,
-    Order, Scattering, VelocityGrid, reference,
+    CorrectionMethod, CorrectionStatus, CpuOperator, Evaluation, FrequencyWay, Method, Moments,
+    OperatorConfig, Order, Scattering, VelocityGrid, reference,
 };
 
 /// Rows of a table of reference values, as printed.
@@ -76,12 +76,21 @@ fn evaluate(config: &OperatorConfig, f: &[f64]) -> Evaluation {
     Evaluation::from_lattice(config, f, gain, frequency(n, gamma, f))
 }
 
+/// The paper's correction or none.
+fn paper(corrected: bool) -> CorrectionMethod {
+    if corrected {
+        CorrectionMethod::Paper
+    } else {
+        CorrectionMethod::None
+    }
+}
+
 fn config(n: usize, half_width: f64, scattering: Scattering, corrected: bool) -> OperatorConfig {
     let grid = VelocityGrid::new(n, -half_width, half_width).expect("a valid grid");
     OperatorConfig {
         scattering,
-        corrected,
-        ..OperatorConfig::new(grid)
+        correction: paper(corrected),
+        ..OperatorConfig::paper(grid)
     }
 }
 
@@ -90,7 +99,7 @@ fn lattice(n: usize, scattering: Scattering) -> OperatorConfig {
     OperatorConfig {
         scattering,
         sigma_t: 4.0 * PI,
-        ..OperatorConfig::new(VelocityGrid::new(n, 0.0, n as f64).expect("a valid grid"))
+        ..OperatorConfig::paper(VelocityGrid::new(n, 0.0, n as f64).expect("a valid grid"))
     }
 }
 
@@ -504,7 +513,7 @@ mod gain_and_frequency {
         fn the_correction_conserves(n in 3usize..9, seed: u64, gamma in 0.0..=1.0, shift in -20.0..20.0) {
             let f = splitmix(n, seed);
             let grid = VelocityGrid::new(n, shift, shift + 3.0).expect("a valid grid");
-            let config = OperatorConfig { scattering: scattering(gamma), ..OperatorConfig::new(grid) };
+            let config = OperatorConfig { scattering: scattering(gamma), ..OperatorConfig::paper(grid) };
             let evaluation = evaluate(&config, &f);
             let correction = evaluation.correction;
             prop_assert_eq!(correction.status, CorrectionStatus::Loss);
@@ -626,7 +635,7 @@ mod correction {
     #[test]
     fn without_correction_the_rate_is_gain_minus_loss() {
         let config = OperatorConfig {
-            corrected: false,
+            correction: CorrectionMethod::None,
             ..lattice(6, Scattering::HardSphere)
         };
         let f = splitmix(6, 9);

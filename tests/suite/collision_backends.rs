@@ -35,7 +35,7 @@ fn config(
         method,
         precision,
         backend,
-        ..OperatorConfig::new(grid)
+        ..OperatorConfig::paper(grid)
     }
 }
 
@@ -281,7 +281,7 @@ fn a_relaxation_agrees_on_all_backends_and_repeats_to_the_bit() {
             backend,
             precision,
             method,
-            ..OperatorConfig::new(grid)
+            ..OperatorConfig::paper(grid)
         };
         let config = RelaxationConfig {
             operator,

@@ -46,7 +46,7 @@ fn a_batch_gives_the_bits_of_one_after_the_other() {
                     method,
                     backend,
                     precision,
-                    ..OperatorConfig::new(grid)
+                    ..OperatorConfig::paper(grid)
                 };
                 let mut operator = CollisionOperator::new(config).expect("an operator");
                 let alone: Vec<Evaluation> = states
@@ -89,7 +89,7 @@ fn many_small_grids_go_together_on_a_gpu() {
         let config = OperatorConfig {
             backend: Backend::Cuda,
             precision,
-            ..OperatorConfig::new(grid)
+            ..OperatorConfig::paper(grid)
         };
         let mut operator = CollisionOperator::new(config).expect("an operator");
         let together = operator.evaluate_batch(&states.concat()).expect("a batch");
@@ -107,7 +107,7 @@ fn a_wrong_batch_is_refused_with_the_place() {
     let grid = VelocityGrid::new(4, -4.0, 5.0).expect("a grid");
     let config = OperatorConfig {
         backend: Backend::Cpu,
-        ..OperatorConfig::new(grid)
+        ..OperatorConfig::paper(grid)
     };
     let refusal = |f: &[f64]| match collide_batch(&config, f) {
         Err(error) => error.to_string(),
@@ -179,7 +179,7 @@ fn the_command_takes_arrays_of_four_dimensions() {
 
     let config = OperatorConfig {
         backend: Backend::Cpu,
-        ..OperatorConfig::new(grid)
+        ..OperatorConfig::paper(grid)
     };
     let mut operator = CollisionOperator::new(config).expect("an operator");
     let expected = operator.evaluate_batch(&states.concat()).expect("a batch");

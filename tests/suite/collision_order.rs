@@ -22,7 +22,9 @@ fn config(n: usize, half_width: f64) -> OperatorConfig {
     OperatorConfig {
         order: Order::Fourth,
         backend: Backend::Cpu,
-        ..OperatorConfig::new(VelocityGrid::new(n, -half_width, half_width).expect("a valid grid"))
+        ..OperatorConfig::paper(
+            VelocityGrid::new(n, -half_width, half_width).expect("a valid grid"),
+        )
     }
 }
 
@@ -135,7 +137,7 @@ fn values_of_an_independent_implementation() {
                         precision,
                         order: Order::Fourth,
                         backend: Backend::Emulator,
-                        ..OperatorConfig::new(grid)
+                        ..OperatorConfig::paper(grid)
                     })
                     .expect("the emulator runs everywhere");
                     let found = operator.evaluate(&f).expect("an evaluation");

@@ -1,8 +1,8 @@
 //! The collision wing at the ends of what it takes: huge and tiny distributions, and grids that do not suit them; how H rises late.
 
 use rarefy::collision::{
-    Evaluation, OperatorConfig, Relaxation, RelaxationConfig, Scattering, Until, VelocityGrid,
-    collide, collide_batch, initial,
+    CorrectionMethod, Evaluation, OperatorConfig, Relaxation, RelaxationConfig, Scattering, Until,
+    VelocityGrid, collide, collide_batch, initial,
 };
 use rarefy::{Backend, Precision};
 
@@ -12,7 +12,7 @@ fn config(n: usize, half_width: f64, backend: Backend) -> OperatorConfig {
     let grid = VelocityGrid::new(n, -half_width, half_width).expect("a grid");
     OperatorConfig {
         backend,
-        ..OperatorConfig::new(grid)
+        ..OperatorConfig::paper(grid)
     }
 }
 
@@ -189,10 +189,10 @@ impl Draws {
 }
 
 /// The rise of H after its least value, as a share of its whole drop, in a relaxation of two to four random Maxwellians up to time 8.
-fn late_rise(seed: u64, n: usize, corrected: bool, scattering: Scattering) -> f64 {
+fn late_rise(seed: u64, n: usize, correction: CorrectionMethod, scattering: Scattering) -> f64 {
     let mut draws = Draws(seed);
     let mut config = config(n, 5.0, Backend::Cpu);
-    config.corrected = corrected;
+    config.correction = correction;
     config.scattering = scattering;
     let mut f = vec![0.0; config.grid.cells()];
     for _ in 0..2 + (draws.next() * 3.0) as usize {
@@ -217,15 +217,19 @@ fn late_rise(seed: u64, n: usize, corrected: bool, scattering: Scattering) -> f6
 }
 
 /// The relaxations of the table in docs/collision.md: grid, law, correction, draws.
-fn campaign(sizes: &[(usize, u64)]) -> Vec<(usize, bool, Vec<f64>)> {
+fn campaign(sizes: &[(usize, u64)]) -> Vec<(usize, CorrectionMethod, Vec<f64>)> {
     let mut rows = Vec::new();
     for &(n, draws) in sizes {
-        for corrected in [true, false] {
+        for correction in [
+            CorrectionMethod::Paper,
+            CorrectionMethod::None,
+            CorrectionMethod::Balanced,
+        ] {
             let rises = (0..draws).map(|k| {
                 let law = [Scattering::HardSphere, Scattering::Maxwell][k as usize % 2];
-                late_rise(1 + k, n, corrected, law)
+                late_rise(1 + k, n, correction, law)
             });
-            rows.push((n, corrected, rises.collect()));
+            rows.push((n, correction, rises.collect()));
         }
     }
     rows
@@ -235,12 +239,12 @@ fn campaign(sizes: &[(usize, u64)]) -> Vec<(usize, bool, Vec<f64>)> {
 #[test]
 #[ignore = "minutes of work: it measures what docs/collision.md says"]
 fn late_rises_of_entropy_in_a_hundred_and_twenty_relaxations() {
-    for (n, corrected, mut rises) in campaign(&[(6, 20), (8, 20), (10, 10), (12, 10)]) {
+    for (n, correction, mut rises) in campaign(&[(6, 20), (8, 20), (10, 10), (12, 10)]) {
         rises.retain(|rise| *rise > 1e-12);
         rises.sort_by(f64::total_cmp);
         let at = |k: usize| rises.get(k).copied().unwrap_or(0.0);
         println!(
-            "{n}^3, corrected {corrected}: {} rise, median {:.1e}, most {:.1e}",
+            "{n}^3, {correction}: {} rise, median {:.1e}, most {:.1e}",
             rises.len(),
             at(rises.len() / 2),
             at(rises.len().saturating_sub(1))

@@ -4,8 +4,8 @@ use rarefy::Backend;
 use rarefy::collision::initial::{Bkw, TwoMaxwellians, maxwellian};
 use rarefy::collision::transport::{self, Flux, Linearised};
 use rarefy::collision::{
-    CollisionOperator, Integrator, Moments, OperatorConfig, Order, Relaxation, RelaxationConfig,
-    Scattering, Until, VelocityGrid,
+    CollisionOperator, CorrectionMethod, Integrator, Moments, OperatorConfig, Order, Relaxation,
+    RelaxationConfig, Scattering, Until, VelocityGrid,
 };
 
 use crate::collision::{assert_printed, assert_relative, norm, number, rows};
@@ -15,7 +15,9 @@ fn config(n: usize, half_width: f64, scattering: Scattering, order: Order) -> Op
         scattering,
         order,
         backend: Backend::Cpu,
-        ..OperatorConfig::new(VelocityGrid::new(n, -half_width, half_width).expect("a valid grid"))
+        ..OperatorConfig::paper(
+            VelocityGrid::new(n, -half_width, half_width).expect("a valid grid"),
+        )
     }
 }
 
@@ -55,9 +57,9 @@ fn rates_and_errors_of_the_fourth_order() {
             assert_printed(rate, row[column], &format!("{flux:?} of {law}, {n}"));
         }
         let state = Bkw::new(0.65).expect("a valid K");
-        for (column, corrected) in [(5, false), (6, true)] {
+        for (column, correction) in [(5, CorrectionMethod::None), (6, CorrectionMethod::Paper)] {
             let config = OperatorConfig {
-                corrected,
+                correction,
                 ..on(5.0, Scattering::HardSphere)
             };
             let error = transport::bkw_error(&config, state).expect("an error");
@@ -111,10 +113,14 @@ fn viscosity_of_hard_spheres() {
 
 #[test]
 fn the_linearised_operator_is_the_derivative() {
-    for corrected in [false, true] {
+    for correction in [
+        CorrectionMethod::None,
+        CorrectionMethod::Paper,
+        CorrectionMethod::Balanced,
+    ] {
         for order in [Order::Second, Order::Fourth] {
             let config = OperatorConfig {
-                corrected,
+                correction,
                 ..config(9, 5.0, Scattering::HardSphere, order)
             };
             let f = maxwellian(&config.grid, 1.0, [0.3, -0.1, 0.2], 1.1);
@@ -139,7 +145,7 @@ fn the_linearised_operator_is_the_derivative() {
                 .map(|(up, down)| (up - down) / (2.0 * step));
             let error = norm(slope.zip(&found).map(|(slope, found)| slope - found));
             assert!(error < 1e-7 * norm(found.iter().copied()), "{error:e}");
-            if corrected {
+            if correction != CorrectionMethod::None {
                 let moments = Moments::of(&config.grid, &found);
                 assert!(moments.density.abs() < 1e-14);
             }

@@ -6,6 +6,7 @@ mod bgk_steady;
 mod cli;
 mod collision;
 mod collision_backends;
+mod collision_balanced;
 mod collision_batch;
 mod collision_order;
 mod collision_range;

@@ -77,7 +77,7 @@ fn the_collision_wing_comes_back() {
     let operator = collision::OperatorConfig {
         scattering: Scattering::Vhs { omega: 0.74 },
         backend: Backend::Cpu,
-        ..collision::OperatorConfig::new(grid)
+        ..collision::OperatorConfig::paper(grid)
     };
     let f = collision::initial::TwoMaxwellians::default().sample(&grid);
     comes_back(&collision::collide(&operator, &f).unwrap().0);
@@ -116,8 +116,8 @@ fn the_collision_wing_comes_back() {
 fn a_step_without_a_bound_comes_back() {
     let grid = VelocityGrid::new(4, -4.0, 4.0).unwrap();
     let config = collision::OperatorConfig {
-        corrected: false,
-        ..collision::OperatorConfig::new(grid)
+        correction: collision::CorrectionMethod::None,
+        ..collision::OperatorConfig::paper(grid)
     };
     let nothing = vec![0.0; grid.cells()];
     let evaluation = collision::reference::evaluate(&config, &nothing);

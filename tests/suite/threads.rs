@@ -96,7 +96,7 @@ fn a_run_goes_on_in_another_thread() {
         let grid = collision::VelocityGrid::new(6, -4.0, 4.0).unwrap();
         let config = collision::OperatorConfig {
             backend,
-            ..collision::OperatorConfig::new(grid)
+            ..collision::OperatorConfig::paper(grid)
         };
         let mut here = collision::CollisionOperator::new(config.clone()).unwrap();
         let f = vec![1.0; grid.cells()];

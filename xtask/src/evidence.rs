@@ -20,7 +20,7 @@ struct Evidence {
 const EVIDENCE: &[Evidence] = &[
     Evidence {
         name: "relaxation",
-        arguments: &["relax"],
+        arguments: &["relax", "--order", "2", "--correction", "paper"],
         takes: &[
             ("cross_section_x.png", "figures/relaxation.png"),
             ("cross_sections.csv", "figures/relaxation.csv"),

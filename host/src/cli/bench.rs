@@ -322,7 +322,7 @@ fn collision(plan: &Plan, place: &Place<'_>, n: usize, method: Method) -> Result
             backend: place.backend(),
             precision: plan.precision,
             method,
-            ..OperatorConfig::new(grid)
+            ..OperatorConfig::paper(grid)
         })?;
         operator.evaluate(&TwoMaxwellians::default().sample(&grid))?;
         plan.least(|times| operator.time_evaluations(Part::All, times))

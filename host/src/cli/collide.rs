@@ -28,7 +28,7 @@ Examples:
 
 /// Evaluate the collision integral of a distribution once
 ///
-/// Writes I(f, f) = gain - f nu, corrected for conservation, and prints the moments of f and the residuals of the integral.
+/// Writes I(f, f) = gain - f nu, with the balanced correction unless told otherwise, and prints the moments of f and the residuals of the integral.
 /// Of an array of shape (B, N, N, N) it evaluates all B distributions together, and writes arrays of that shape.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -119,7 +119,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     let cube = distribution::read(
         input,
         VelocityGrid::MIN_N..=VelocityGrid::MAX_N,
-        args.operator.order,
+        args.operator.tolerated_negative(),
         true,
     )?;
     let grid = VelocityGrid::new(cube.n, vmin, vmax)?;
@@ -200,8 +200,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     })
 }
 
-const SINGULAR: &str =
-    "no conservative correction exists, too few cells carry f: the integral is uncorrected";
+const SINGULAR: &str = "no conservative correction exists, too few cells carry f or the grid is too coarse for it: the integral is uncorrected";
 
 struct Outcome<'a> {
     grid: VelocityGrid,
@@ -432,6 +431,7 @@ const SHOWN: usize = 16;
 
 fn in_words(status: CorrectionStatus) -> &'static str {
     match status {
+        CorrectionStatus::Balanced => "balanced",
         CorrectionStatus::Loss => "of the loss, as in the paper",
         CorrectionStatus::LossAndGain => {
             "of loss and gain: the loss alone could not restore conservation"

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use super::npy;
 use super::text::short;
 use crate::collision::initial::{Bkw, TwoMaxwellians};
-use crate::collision::{Beams, Order, VelocityGrid};
+use crate::collision::{Beams, VelocityGrid};
 use crate::error::{Error, Result};
 
 /// The initial state of a relaxation.
@@ -46,8 +46,8 @@ impl Init {
         })
     }
 
-    /// The values on the grid, for an operator of the given order.
-    pub(super) fn sample(&self, grid: &VelocityGrid, order: Order) -> Result<Vec<f64>> {
+    /// The values on the grid; those of a file may reach below zero by this share of the largest.
+    pub(super) fn sample(&self, grid: &VelocityGrid, tolerated: f64) -> Result<Vec<f64>> {
         match self {
             Self::TwoMaxwellians(speed) => {
                 let beams = TwoMaxwellians {
@@ -57,7 +57,7 @@ impl Init {
                 Ok(beams.sample(grid))
             }
             Self::Bkw(state) => Ok(state.sample(grid)),
-            Self::File(path) => Ok(read(path, grid.n()..=grid.n(), order, false)?.values),
+            Self::File(path) => Ok(read(path, grid.n()..=grid.n(), tolerated, false)?.values),
         }
     }
 
@@ -120,23 +120,23 @@ pub(super) fn equilibrium_entropy(density: f64, temperature: f64) -> f64 {
     density * (density.ln() - 1.5 * (1.0 + (2.0 * PI * temperature).ln()))
 }
 
-/// Reads a distribution, or with `many` possibly many of them, and checks that it is one: finite, not zero, nonnegative as far
-/// as the order of the operator asks for it.
+/// Reads a distribution, or with `many` possibly many of them, and checks that it is one: finite, not zero, nonnegative but for
+/// a share of the largest value that the operator tolerates.
 pub(super) fn read(
     path: &Path,
     sides: std::ops::RangeInclusive<usize>,
-    order: Order,
+    tolerated: f64,
     many: bool,
 ) -> Result<npy::Cube> {
     let cube = npy::read_cube(path, sides, many)?;
     for (item, values) in cube.values.chunks_exact(cube.n.pow(3)).enumerate() {
         let item = cube.items.map(|_| item);
-        check(path, cube.n, item, values, order)?;
+        check(path, cube.n, item, values, tolerated)?;
     }
     Ok(cube)
 }
 
-fn check(path: &Path, n: usize, item: Option<usize>, values: &[f64], order: Order) -> Result<()> {
+fn check(path: &Path, n: usize, item: Option<usize>, values: &[f64], tolerated: f64) -> Result<()> {
     let of = item.map_or(String::new(), |item| format!("distribution {item}: "));
     let count = |wrong: &dyn Fn(f64) -> bool| {
         let first = values.iter().position(|&f| wrong(f))?;
@@ -160,7 +160,7 @@ fn check(path: &Path, n: usize, item: Option<usize>, values: &[f64], order: Orde
         ));
     }
     let largest = values.iter().copied().fold(0.0, f64::max);
-    let least = -order.tolerated_negative() * largest;
+    let least = -tolerated * largest;
     if let Some((count, are, first)) = count(&|f| f < least) {
         return Err(Error::file(
             path,
@@ -212,9 +212,7 @@ mod tests {
     #[test]
     fn two_maxwellians_start_where_the_paper_does() {
         let grid = VelocityGrid::new(20, -6.5, 6.5).unwrap();
-        let f = Init::TwoMaxwellians(1.5)
-            .sample(&grid, Order::Second)
-            .unwrap();
+        let f = Init::TwoMaxwellians(1.5).sample(&grid, 0.0).unwrap();
         let h = f
             .iter()
             .filter(|f| **f > 0.0)

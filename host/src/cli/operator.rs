@@ -6,7 +6,7 @@ use super::options::Common;
 use super::text::{name_of, short};
 use super::values::{named, order, positive};
 use crate::backend::{Backend, Precision};
-use crate::collision::{Method, OperatorConfig, Order, Scattering, VelocityGrid};
+use crate::collision::{CorrectionMethod, Method, OperatorConfig, Order, Scattering, VelocityGrid};
 use crate::error::Error;
 
 /// Flags of the subcommands that evaluate the collision integral.
@@ -18,12 +18,44 @@ pub(super) struct OperatorArgs {
     /// How the gain is summed; both agree to roundoff
     #[arg(long, default_value = "fast", value_parser = named::<Method>(&["direct", "fast"]))]
     pub(super) method: Method,
-    /// Order of the gain's coefficients: 2 as in the paper, or 4, whose relaxation rates are far more accurate
-    #[arg(long, default_value = "2", value_parser = order())]
+    /// Order of the gain's coefficients: 4, or 2 as in the paper, whose relaxation rates are far less accurate
+    #[arg(long, default_value = "4", value_parser = order())]
     pub(super) order: Order,
-    /// Leave out the conservative correction
-    #[arg(long)]
+    /// What makes the integral conservative: balanced keeps rates and equilibria, paper damps by the error of the grid
+    #[arg(long, default_value = "balanced", value_parser = named::<CorrectionMethod>(&CORRECTIONS))]
+    correction: CorrectionMethod,
+    /// The same as --correction none
+    #[arg(long, conflicts_with = "correction")]
     pub(super) no_correction: bool,
+}
+
+/// Names of the corrections.
+pub(super) const CORRECTIONS: [&str; 3] = ["balanced", "paper", "none"];
+
+impl OperatorArgs {
+    /// What makes the integral conservative.
+    pub(super) fn correction(&self) -> CorrectionMethod {
+        if self.no_correction {
+            CorrectionMethod::None
+        } else {
+            self.correction
+        }
+    }
+
+    /// How far below zero a given distribution may reach, as a share of its largest value.
+    pub(super) fn tolerated_negative(&self) -> f64 {
+        OperatorConfig::tolerated_by(self.order, self.correction())
+    }
+}
+
+/// The correction of a record that does not say which: the paper's, unless there was none.
+fn recorded() -> CorrectionMethod {
+    CorrectionMethod::Paper
+}
+
+/// The order of a record that does not say which.
+fn second() -> Order {
+    Order::Second
 }
 
 /// What determines the collision operator besides the number of cells, by the names of the flags.
@@ -35,9 +67,11 @@ pub(super) struct Operator {
     pub(super) model: Scattering,
     pub(super) sigma_t: f64,
     pub(super) method: Method,
-    #[serde(default)]
+    #[serde(default = "second")]
     pub(super) order: Order,
-    pub(super) no_correction: bool,
+    #[serde(default = "recorded")]
+    correction: CorrectionMethod,
+    no_correction: bool,
     pub(super) backend: Backend,
     pub(super) precision: Precision,
 }
@@ -57,7 +91,8 @@ impl Operator {
             sigma_t: args.sigma_t,
             method: args.method,
             order: args.order,
-            no_correction: args.no_correction,
+            correction: args.correction(),
+            no_correction: args.correction() == CorrectionMethod::None,
             backend: common.backend,
             precision: common.precision,
         }
@@ -72,9 +107,17 @@ impl Operator {
             method: self.method,
             order: self.order,
             precision: self.precision,
-            corrected: !self.no_correction,
+            correction: self.correction(),
             backend: self.backend,
         })
+    }
+
+    fn correction(&self) -> CorrectionMethod {
+        if self.no_correction {
+            CorrectionMethod::None
+        } else {
+            self.correction
+        }
     }
 
     /// The first lines of a summary: what was done, with what molecules, and where.
@@ -88,10 +131,9 @@ impl Operator {
             ..
         } = self;
         let (method, precision) = (name_of(&self.method), name_of(&self.precision));
-        let correction = if self.no_correction {
-            "uncorrected"
-        } else {
-            "corrected"
+        let correction = match self.correction() {
+            CorrectionMethod::None => "uncorrected".into(),
+            method => format!("{method} correction"),
         };
         format!(
             "{work} on {cells}^3 velocities in [{}, {}]^3\n  \

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::failure::Failure;
+use super::operator::CORRECTIONS;
 use super::options::Common;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
@@ -23,20 +24,20 @@ use crate::collision::transport::{
     self, BKW_K, ERRORS_HALF_WIDTH, Flux, RATES_HALF_WIDTH, Study, observed_order,
 };
 use crate::collision::{
-    CollisionOperator, Method, OperatorConfig, Order, Scattering, VelocityGrid,
+    CollisionOperator, CorrectionMethod, Method, OperatorConfig, Order, Scattering, VelocityGrid,
 };
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
 Examples:
-  rarefy rates --grid 16                                both orders, with and without correction
+  rarefy rates --grid 16                                both orders, all corrections
   rarefy rates --convergence 12,16,20,24 --out rates    tables and plots against the number of cells
   rarefy rates --grid 24 --order 4 --model maxwell      one order, other molecules";
 
 /// Compare relaxation rates, viscosity and errors of the discrete collision operator with exact values
 ///
-/// Decay rates of shear stress and heat flux and the viscosity are those of the linearised operator at density and temperature 1, with and
-/// without the conservative correction; errors are at the exact solution of Bobylev, Krook and Wu (pseudo-Maxwell molecules) and
+/// Decay rates of shear stress and heat flux and the viscosity are those of the linearised operator at density and temperature 1, with each
+/// correction; errors are at the exact solution of Bobylev, Krook and Wu (pseudo-Maxwell molecules) and
 /// at the Maxwellian.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -50,6 +51,9 @@ pub(super) struct RatesArgs {
     /// Order of the gain's coefficients [default: both]
     #[arg(long, value_parser = order())]
     order: Option<Order>,
+    /// What makes the integral conservative [default: all three]
+    #[arg(long, value_parser = named::<CorrectionMethod>(&CORRECTIONS))]
+    correction: Option<CorrectionMethod>,
     /// Molecules: hard-sphere, maxwell, or vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1
     #[arg(long, default_value = "hard-sphere")]
     model: Scattering,
@@ -62,6 +66,13 @@ pub(super) struct RatesArgs {
     #[command(flatten)]
     common: Common,
 }
+
+/// The corrections, in the order of the tables.
+const VARIANTS: [CorrectionMethod; 3] = [
+    CorrectionMethod::None,
+    CorrectionMethod::Paper,
+    CorrectionMethod::Balanced,
+];
 
 /// A list of numbers of cells.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,6 +112,8 @@ struct Parameters {
     convergence: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<Order>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    correction: Option<CorrectionMethod>,
     model: Scattering,
     method: Method,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,18 +122,23 @@ struct Parameters {
     precision: Precision,
 }
 
-/// Measures on grids of all sizes, with coefficients of one order or of both, uncorrected and corrected.
+/// Measures on grids of all sizes, with coefficients of one order or of both, and one correction or all.
 fn studies(
     base: &OperatorConfig,
     sizes: &[usize],
-    order: Option<Order>,
+    (order, correction): (Option<Order>, Option<CorrectionMethod>),
     quiet: bool,
     report: &mut Report,
 ) -> Result<Vec<Study>> {
+    let corrections = correction.map_or(VARIANTS.to_vec(), |correction| vec![correction]);
     let orders = order.map_or(vec![Order::Second, Order::Fourth], |order| vec![order]);
-    let variants: Vec<(Order, bool)> = orders
+    let variants: Vec<(Order, CorrectionMethod)> = orders
         .into_iter()
-        .flat_map(|order| [(order, false), (order, true)])
+        .flat_map(|order| {
+            corrections
+                .iter()
+                .map(move |&correction| (order, correction))
+        })
         .collect();
 
     // Work grows about as the square of the number of cells.
@@ -129,17 +147,17 @@ fn studies(
     let mut progress = Progress::new("rates", quiet);
     let mut done = 0.0;
     let mut studies = Vec::new();
-    for &(order, corrected) in &variants {
+    for &(order, correction) in &variants {
         for &n in sizes {
             progress.update(done / total, || format!("{n}^3 velocities, order {order}"));
             let config = OperatorConfig {
                 order,
-                corrected,
+                correction,
                 ..base.clone()
             };
             let study = Study::of(&config, n)?;
             // One line a grid, whatever is measured on it.
-            if (order, corrected) == variants[0]
+            if (order, correction) == variants[0]
                 && let Some(warning) = study.warning()
             {
                 report.warn(warning);
@@ -165,6 +183,7 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
         grid,
         convergence: args.convergence.as_ref().map(Sizes::to_string),
         order: args.order,
+        correction: args.correction,
         model: args.model,
         method: args.method,
         timings: args.timings.as_ref().map(|path| path.display().to_string()),
@@ -190,14 +209,20 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
         method: args.method,
         precision: common.precision,
         backend: common.backend,
-        ..OperatorConfig::new(VelocityGrid::new(
+        ..OperatorConfig::paper(VelocityGrid::new(
             largest,
             -RATES_HALF_WIDTH,
             RATES_HALF_WIDTH,
         )?)
     };
     let machine = CollisionOperator::new(base.clone())?.machine();
-    let studies = studies(&base, &sizes, args.order, common.quiet, &mut report)?;
+    let studies = studies(
+        &base,
+        &sizes,
+        (args.order, args.correction),
+        common.quiet,
+        &mut report,
+    )?;
     report.time("studies", started.elapsed());
 
     let outcome = Outcome {
@@ -284,7 +309,7 @@ impl Outcome {
             "n",
             "h",
             "order",
-            "corrected",
+            "correction",
             "shear_rate",
             "heat_rate",
             "viscosity",
@@ -299,7 +324,7 @@ impl Outcome {
                 s.n,
                 2.0 * RATES_HALF_WIDTH / s.n as f64,
                 s.order,
-                s.corrected,
+                s.correction,
                 s.shear,
                 s.heat,
                 viscosity.value,
@@ -319,7 +344,7 @@ impl Outcome {
             "n",
             "h",
             "order",
-            "corrected",
+            "correction",
             "bkw_error",
             "bkw_fourth_rate",
             "equilibrium_error",
@@ -329,7 +354,7 @@ impl Outcome {
                 s.n,
                 2.0 * ERRORS_HALF_WIDTH / s.n as f64,
                 s.order,
-                s.corrected,
+                s.correction,
                 s.bkw.relative,
                 s.bkw.fourth_rate,
                 s.equilibrium,
@@ -340,7 +365,7 @@ impl Outcome {
 
     /// The study of the same operator on the next coarser grid.
     fn coarser(&self, of: &Study) -> Option<&Study> {
-        let same = |s: &&Study| (s.order, s.corrected) == (of.order, of.corrected) && s.n < of.n;
+        let same = |s: &&Study| (s.order, s.correction) == (of.order, of.correction) && s.n < of.n;
         self.studies.iter().rev().find(same)
     }
 
@@ -348,13 +373,17 @@ impl Outcome {
     fn curves(&self, measure: impl Fn(&Study) -> f64) -> Vec<Curve> {
         let mut curves: Vec<Curve> = Vec::new();
         for study in &self.studies {
-            let correction = if study.corrected { "" } else { ", uncorrected" };
-            let label = format!("{}{correction}", study.order);
-            let colour = match (study.order, study.corrected) {
-                (Order::Second, true) => COLOURS[0],
-                (Order::Second, false) => COLOURS[5],
-                (Order::Fourth, true) => COLOURS[1],
-                (Order::Fourth, false) => COLOURS[4],
+            let label = match study.correction {
+                CorrectionMethod::None => format!("{}, uncorrected", study.order),
+                correction => format!("{}, {correction}", study.order),
+            };
+            let colour = match (study.order, study.correction) {
+                (Order::Second, CorrectionMethod::Paper) => COLOURS[0],
+                (Order::Second, CorrectionMethod::None) => COLOURS[5],
+                (Order::Second, CorrectionMethod::Balanced) => COLOURS[2],
+                (Order::Fourth, CorrectionMethod::Paper) => COLOURS[1],
+                (Order::Fourth, CorrectionMethod::None) => COLOURS[4],
+                (Order::Fourth, CorrectionMethod::Balanced) => COLOURS[3],
             };
             if curves.last().is_none_or(|curve| curve.label != label) {
                 curves.push(Curve::new(label, Vec::new(), colour).stroke(Stroke::Dotted));
@@ -465,9 +494,9 @@ impl Outcome {
         let exact = &self.exact;
         let relative = |value: f64, exact: f64| format!("{:+.2}%", 100.0 * (value / exact - 1.0));
         let head = |s: &Study, half_width: f64| {
-            let correction = if s.corrected { "yes" } else { "no" };
+            let correction = s.correction.to_string();
             let h = 2.0 * half_width / s.n as f64;
-            format!("  {:>3}  {h:.4}  {:>5}  {correction:>9}", s.n, s.order)
+            format!("  {:>3}  {h:.4}  {:>5}  {correction:>10}", s.n, s.order)
         };
         let mut lines = vec![
             format!(
@@ -477,7 +506,7 @@ impl Outcome {
             format!("  backend       {}, {}", self.machine, name_of(&self.precision)),
             String::new(),
             format!("Decay rates and viscosity in [-{RATES_HALF_WIDTH}, {RATES_HALF_WIDTH}]^3"),
-            "    N       h  order  corrected     shear     error      heat     error  viscosity     error".into(),
+            "    N       h  order  correction     shear     error      heat     error  viscosity     error".into(),
         ];
         for s in &self.studies {
             let viscosity = s.viscosity.value;
@@ -494,7 +523,7 @@ impl Outcome {
             ));
         }
         lines.push(format!(
-            "  exact                       {:>8.6}            {:>8.6}            {:>9}",
+            "  exact                        {:>8.6}            {:>8.6}            {:>9}",
             exact.shear,
             exact.heat,
             exact
@@ -506,7 +535,7 @@ impl Outcome {
             format!(
                 "Errors in [-{ERRORS_HALF_WIDTH}, {ERRORS_HALF_WIDTH}]^3: exact solution (pseudo-Maxwell, K = {BKW_K}) and Maxwellian"
             ),
-            "    N       h  order  corrected  exact sol.  observed   M4 rate  Maxwellian  observed".into(),
+            "    N       h  order  correction  exact sol.  observed   M4 rate  Maxwellian  observed".into(),
         ]);
         for s in &self.studies {
             let observed = |measure: Measure| match self.coarser(s) {
@@ -528,7 +557,7 @@ impl Outcome {
         }
         lines.extend([
             format!(
-                "  exact                                0            {:>8.6}           0",
+                "  exact                                 0            {:>8.6}           0",
                 exact.fourth_rate
             ),
             String::new(),

@@ -3,7 +3,7 @@
 //! A record names all that a run used, for its readers. Some of it follows from the rest, and as an option it would contradict that.
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::bgk::Species;
 
@@ -16,6 +16,7 @@ pub(super) fn options(parameters: &Map<String, Value>) -> Map<String, Value> {
     let text = |key: &str| parameters.get(key).and_then(Value::as_str);
     let on = |key: &str| parameters.get(key).and_then(Value::as_bool) == Some(true);
     options.retain(|_, value| !value.is_null());
+    let mut added = Vec::new();
     let mut remove = |keys: &[&str]| {
         for key in keys {
             options.remove(*key);
@@ -40,6 +41,19 @@ pub(super) fn options(parameters: &Map<String, Value>) -> Map<String, Value> {
     if text("quadrature").is_some_and(|rule| rule != "midpoint") {
         remove(&["vmax"]);
     }
+    // Records of the collision integral did not say what correction they had before there was more than the paper's, nor what order before there were two.
+    let integral = parameters.contains_key("sigma-t");
+    if integral && parameters.contains_key("correction") {
+        remove(&["no-correction"]);
+    }
+    if integral && !parameters.contains_key("order") {
+        added.push(("order", json!(2)));
+    }
+    if (integral && !on("no-correction") || text("collision") == Some("boltzmann"))
+        && !parameters.contains_key("correction")
+    {
+        added.push(("correction", json!("paper")));
+    }
     if text("model") == Some("bgk") {
         remove(&["prandtl"]);
     }
@@ -48,13 +62,16 @@ pub(super) fn options(parameters: &Map<String, Value>) -> Map<String, Value> {
         remove(&["u", "temperature-difference"]);
         remove(&["omega"]);
     }
+    options.extend(
+        added
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value)),
+    );
     options
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -85,5 +102,24 @@ mod tests {
             of(json!({"vmax": 4.5, "quadrature": "midpoint"})),
             "quadrature vmax"
         );
+        let record = json!({"sigma-t": 1.0, "no-correction": true, "correction": "none"});
+        assert_eq!(of(record), "correction order sigma-t");
+    }
+
+    #[test]
+    fn old_records_of_the_integral_have_the_papers_scheme() {
+        let of = |record: Value| Value::Object(options(record.as_object().expect("an object")));
+        assert_eq!(
+            of(json!({"sigma-t": 1.0, "no-correction": false})),
+            json!({"sigma-t": 1.0, "no-correction": false, "order": 2, "correction": "paper"})
+        );
+        let without = json!({"sigma-t": 1.0, "no-correction": true, "order": 4});
+        assert_eq!(of(without.clone()), without);
+        assert_eq!(
+            of(json!({"collision": "boltzmann", "order": 4})),
+            json!({"collision": "boltzmann", "order": 4, "correction": "paper"})
+        );
+        let model = json!({"collision": "model", "no-correction": false});
+        assert_eq!(of(model.clone()), model);
     }
 }

@@ -12,6 +12,7 @@ use super::flow::{
     self, Counts, Course, DimensionalArgs, End, GasArgs, GasParameters, MarchArgs, OMEGA,
     Parameters, SiParameters,
 };
+use super::operator::CORRECTIONS;
 use super::options::Common;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel};
@@ -27,7 +28,7 @@ use crate::bgk::{
     FaceFlux, Mach, Model, Moments, Scheme, Shock, ShockProfile, Simulation, SimulationConfig,
     Space, State, Units,
 };
-use crate::collision::{Order, Scattering};
+use crate::collision::{CorrectionMethod, Order, Scattering};
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
@@ -61,6 +62,9 @@ pub(super) struct ShockArgs {
     /// With --collision boltzmann: order of the coefficients of the collision integral, 2 as published or 4 [default: 4]
     #[arg(long, value_name = "ORDER")]
     order: Option<Order>,
+    /// With --collision boltzmann: what makes the collision integral conservative [default: balanced]
+    #[arg(long, value_parser = named::<CorrectionMethod>(&CORRECTIONS))]
+    correction: Option<CorrectionMethod>,
     /// Length of the domain in l0 [default: 60, or 24 with --collision boltzmann, or --size in m]
     #[arg(long, value_name = "L", value_parser = positive, conflicts_with = "size")]
     length: Option<f64>,
@@ -109,6 +113,8 @@ struct ShockParameters {
     collision: Collisions,
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<Order>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    correction: Option<CorrectionMethod>,
     #[serde(flatten)]
     si: SiParameters,
     #[serde(flatten)]
@@ -143,6 +149,11 @@ impl ShockParameters {
         if args.order.is_some() {
             return Err(Error::input(
                 "--order belongs to --collision boltzmann; the models have no coefficients",
+            ));
+        }
+        if args.correction.is_some() {
+            return Err(Error::input(
+                "--correction belongs to --collision boltzmann; the models have --no-correction",
             ));
         }
         let mach = Mach::new(args.mach)?;
@@ -199,6 +210,7 @@ impl ShockParameters {
             steady: args.steady,
             collision: args.collision,
             order: None,
+            correction: None,
             si,
             gas,
             scheme: args.march.scheme,
@@ -271,6 +283,7 @@ impl ShockParameters {
             steady: false,
             collision: args.collision,
             order: Some(args.order.unwrap_or(Order::Fourth)),
+            correction: Some(args.correction.unwrap_or(CorrectionMethod::Balanced)),
             si,
             gas,
             scheme: args.march.scheme,
@@ -303,6 +316,7 @@ impl ShockParameters {
                 omega => Scattering::Vhs { omega },
             },
             order: self.order.unwrap_or(Order::Fourth),
+            correction: self.correction.unwrap_or(CorrectionMethod::Paper),
             scheme: self.scheme,
             step: (self.dt > 0.0).then_some(self.dt),
             precision: self.precision,

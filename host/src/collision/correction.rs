@@ -21,14 +21,17 @@
 
 use nalgebra::{Cholesky, Const, Matrix5, Vector5};
 
-use super::{Correction, CorrectionStatus, Evaluation, OperatorConfig, VelocityGrid};
+use super::{
+    Correction, CorrectionMethod, CorrectionStatus, Evaluation, OperatorConfig, VelocityGrid,
+};
 
 /// Below this ratio of the least to the largest pivot the system counts as singular. Ordinary distributions have 0.03 to 0.35.
 const PIVOT_RATIO: f64 = 1e-10;
 
 impl Evaluation {
     /// Completes an evaluation from `gain` and `frequency` in lattice units, N^3 values each, as `f`: scales them to physical
-    /// units and takes the difference, with the conservative correction if the configuration asks for it.
+    /// units and takes the difference, with the paper's correction if the configuration asks for it. The balanced one is made from other sums and
+    /// counts as none.
     ///
     /// # Panics
     /// If there are fewer values than cells in one of the three.
@@ -62,7 +65,7 @@ pub(super) fn complete(
     frequency: &[f64],
     rate: &mut [f64],
 ) -> Correction {
-    if config.corrected {
+    if config.correction == CorrectionMethod::Paper {
         correct(&config.grid, f, gain, frequency, rate)
     } else {
         uncorrected(
@@ -98,10 +101,11 @@ pub(crate) fn correct(
             frequency,
             with_gain: status == CorrectionStatus::LossAndGain,
         };
-        let Some(basis) = Basis::of(grid, weights) else {
+        let weight = |cell| weights.at(cell);
+        let Some(basis) = Basis::of(grid, weight) else {
             continue;
         };
-        let Some(matrix) = factor(grid, weights, basis) else {
+        let Some(matrix) = factor(grid, weight, basis) else {
             continue;
         };
         for (cell, rate) in rate.iter_mut().enumerate() {
@@ -139,7 +143,7 @@ pub(crate) fn correct(
         return Correction {
             status,
             delta: delta.into(),
-            residuals: residuals(grid, weights, basis, rate),
+            residuals: residuals(grid, weight, basis, rate),
             largest_step: 1.0 / fastest,
         };
     }
@@ -166,14 +170,9 @@ impl Tangent {
         gain: &[f64],
         frequency: &[f64],
     ) -> Option<Self> {
-        let weights = Weights {
-            f,
-            gain,
-            frequency,
-            with_gain: false,
-        };
-        let basis = Basis::of(grid, weights)?;
-        let matrix = factor(grid, weights, basis)?;
+        let weight = |cell: usize| f[cell] * frequency[cell];
+        let basis = Basis::of(grid, weight)?;
+        let matrix = factor(grid, weight, basis)?;
         let mut tangent = Self {
             grid: *grid,
             basis,
@@ -238,8 +237,9 @@ fn uncorrected(
     let residuals = [false, true]
         .into_iter()
         .find_map(|with_gain| {
-            let basis = Basis::of(grid, weights(with_gain))?;
-            Some(residuals(grid, weights(with_gain), basis, rate))
+            let weight = |cell| weights(with_gain).at(cell);
+            let basis = Basis::of(grid, weight)?;
+            Some(residuals(grid, weight, basis, rate))
         })
         .unwrap_or([0.0; 5]);
     Correction {
@@ -272,21 +272,21 @@ impl Weights<'_> {
 
 /// The basis phi, centred and scaled by the weights.
 #[derive(Clone, Copy)]
-struct Basis {
-    weight: f64,
+pub(super) struct Basis {
+    pub(super) weight: f64,
     centre: [f64; 3],
     scale: f64,
 }
 
 impl Basis {
     /// `None` where the weights do not spread: no weight at all, or all of it in one cell.
-    fn of(grid: &VelocityGrid, weights: Weights<'_>) -> Option<Self> {
+    pub(super) fn of(grid: &VelocityGrid, of: impl Fn(usize) -> f64) -> Option<Self> {
         let [weight, x, y, z] =
-            grid.sum(|cell, [x, y, z]| [1.0, x, y, z].map(|phi| weights.at(cell) * phi));
+            grid.sum(|cell, [x, y, z]| [1.0, x, y, z].map(|phi| of(cell) * phi));
         let centre = [x, y, z].map(|moment| moment / weight);
         let [spread] = grid.sum(|cell, xi| {
             let c = [0, 1, 2].map(|a| xi[a] - centre[a]);
-            [weights.at(cell) * dot3(c, c)]
+            [of(cell) * dot3(c, c)]
         });
         let theta = spread / (3.0 * weight);
         // One cell's centre may differ from the weights' by roundoff; then theta is some 1e-32 and means nothing.
@@ -299,21 +299,21 @@ impl Basis {
     }
 
     /// phi at the velocity `xi`.
-    fn phi(&self, xi: [f64; 3]) -> [f64; 5] {
+    pub(super) fn phi(&self, xi: [f64; 3]) -> [f64; 5] {
         let c = [0, 1, 2].map(|a| (xi[a] - self.centre[a]) * self.scale);
         [1.0, c[0], c[1], c[2], (dot3(c, c) - 3.0) / 6f64.sqrt()]
     }
 }
 
 /// The factored matrix, or `None` where it is singular.
-fn factor(
+pub(super) fn factor(
     grid: &VelocityGrid,
-    weights: Weights<'_>,
+    weight: impl Fn(usize) -> f64,
     basis: Basis,
 ) -> Option<Cholesky<f64, Const<5>>> {
     let sums: [f64; 15] = grid.sum(|cell, xi| {
         let phi = basis.phi(xi);
-        let weight = weights.at(cell);
+        let weight = weight(cell);
         LOWER.map(|(row, column)| weight * phi[row] * phi[column])
     });
     let mut matrix = Matrix5::zeros();
@@ -347,9 +347,14 @@ const LOWER: [(usize, usize); 15] = [
 ];
 
 /// |sum I phi| / sum(weight |phi|); 0 where both vanish.
-fn residuals(grid: &VelocityGrid, weights: Weights<'_>, basis: Basis, rate: &[f64]) -> [f64; 5] {
+pub(super) fn residuals(
+    grid: &VelocityGrid,
+    weight: impl Fn(usize) -> f64,
+    basis: Basis,
+    rate: &[f64],
+) -> [f64; 5] {
     let moments = grid.sum(|cell, xi| basis.phi(xi).map(|phi| rate[cell] * phi));
-    let scales = grid.sum(|cell, xi| basis.phi(xi).map(|phi| weights.at(cell) * phi.abs()));
+    let scales = grid.sum(|cell, xi| basis.phi(xi).map(|phi| weight(cell) * phi.abs()));
     [0, 1, 2, 3, 4].map(|k| {
         if moments[k] == 0.0 {
             0.0
@@ -359,7 +364,7 @@ fn residuals(grid: &VelocityGrid, weights: Weights<'_>, basis: Basis, rate: &[f6
     })
 }
 
-fn dot(delta: &Vector5<f64>, phi: &[f64; 5]) -> f64 {
+pub(super) fn dot(delta: &Vector5<f64>, phi: &[f64; 5]) -> f64 {
     delta.iter().zip(phi).map(|(delta, phi)| delta * phi).sum()
 }
 

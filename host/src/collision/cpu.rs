@@ -91,17 +91,8 @@ impl<T: CpuReal> CpuOperator<T> {
     /// # Panics
     /// If a slice does not have N^3 values.
     pub fn gain(&self, f: &[f64], gain: &mut [f64]) {
-        assert_eq!(f.len(), self.n.pow(3), "one value of f per cell");
         assert_eq!(gain.len(), f.len(), "one value of the gain per cell");
-        // The gain is quadratic in f. A power of two brings the largest f to about 2^40: products of the tails then do not
-        // underflow in f32, and the largest sum, below (2^41)^2 n^3 4 pi sqrt(3) n <= 2^111 for n <= 64, does not overflow.
-        let largest = f.iter().copied().fold(0.0, f64::max);
-        let exponent = if largest.is_normal() {
-            40 - largest.log2().floor() as i32
-        } else {
-            0
-        };
-        let scaled: Vec<T> = f.iter().map(|&f| T::from_f64(scale(f, exponent))).collect();
+        let (scaled, exponent) = self.scaled(f);
         match &self.gain {
             Gain::Direct(direct) => direct.gain(&scaled, gain),
             Gain::Fast(fast) => fast.gain(&scaled, gain),
@@ -109,6 +100,36 @@ impl<T: CpuReal> CpuOperator<T> {
         for gain in gain {
             *gain = scale(scale(*gain, -exponent), -exponent);
         }
+    }
+
+    /// Computes the bilinear sum of two distributions, with `g_k m_l + m_k g_l` in the place of the `f_k f_l` of the gain.
+    ///
+    /// # Panics
+    /// If a slice does not have N^3 values.
+    pub fn mixed_gain(&self, g: &[f64], m: &[f64], gain: &mut [f64]) {
+        assert_eq!(gain.len(), g.len(), "one value of the gain per cell");
+        let [(g, first), (m, second)] = [g, m].map(|f| self.scaled(f));
+        match &self.gain {
+            Gain::Direct(direct) => direct.mixed_gain(&g, &m, gain),
+            Gain::Fast(fast) => fast.mixed_gain(&g, &m, gain),
+        }
+        for gain in gain {
+            *gain = scale(scale(*gain, -first), -second);
+        }
+    }
+
+    /// The values times a power of two that brings the largest to about 2^40, and its exponent: products of the tails then do not
+    /// underflow in f32, and the largest sum, below (2^41)^2 n^3 4 pi sqrt(3) n <= 2^111 for n <= 64, does not overflow.
+    fn scaled(&self, f: &[f64]) -> (Vec<T>, i32) {
+        assert_eq!(f.len(), self.n.pow(3), "one value of f per cell");
+        let largest = f.iter().fold(0.0, |most: f64, f| most.max(f.abs()));
+        let exponent = if largest.is_normal() {
+            40 - largest.log2().floor() as i32
+        } else {
+            0
+        };
+        let scaled = f.iter().map(|&f| T::from_f64(scale(f, exponent)));
+        (scaled.collect(), exponent)
     }
 
     /// Computes the collision frequency alone.

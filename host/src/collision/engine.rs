@@ -22,6 +22,15 @@ pub(super) struct Row {
     pub(super) moments: Moments,
 }
 
+/// How a state moves on in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stepping {
+    /// The stages of a step.
+    pub(super) integrator: Integrator,
+    /// Whether the limiter follows each step.
+    pub(super) limited: bool,
+}
+
 /// A state on some machine, its collision integral, and the means to move it on in time.
 ///
 /// Between calls the rate always belongs to the state: `set_state` and `advance` end with an evaluation.
@@ -31,12 +40,7 @@ pub(super) trait Engine: Send {
     /// Replaces the state, evaluates its rate, and returns its row.
     fn set_state(&mut self, f: &[f64], time: f64) -> Result<Row>;
     /// Takes so many time steps; returns a row for each.
-    fn advance(
-        &mut self,
-        integrator: Integrator,
-        rule: &StepRule,
-        steps: usize,
-    ) -> Result<Vec<Row>>;
+    fn advance(&mut self, stepping: Stepping, rule: &StepRule, steps: usize) -> Result<Vec<Row>>;
     /// The state.
     fn state(&mut self) -> Result<Vec<f64>>;
     /// Gain, frequency and rate at the state.

@@ -1,5 +1,6 @@
 //! The collision operator on a machine that runs kernels: the launches.
 
+mod balance;
 mod cells;
 mod correction;
 mod direct;
@@ -15,13 +16,14 @@ use rarefy_kernels::collision::{
 };
 use rarefy_kernels::{Element, Real};
 
-use super::engine::{BatchEngine, Engine, Part, Row};
+use super::engine::{BatchEngine, Engine, Part, Row, Stepping};
 use super::integrator::stages;
 use super::{
-    Correction, CorrectionStatus, Evaluation, Integrator, Method, Moments, OperatorConfig,
+    Correction, CorrectionMethod, CorrectionStatus, Evaluation, Method, Moments, OperatorConfig,
 };
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
+use balance::Balance;
 pub use cells::CellCollisions;
 use direct::Direct;
 use fast::Fast;
@@ -44,9 +46,12 @@ enum Gain<M: Machine, T: Real> {
 impl<M: Machine, T: Real> Gain<M, T> {
     fn new(machine: &M, config: &OperatorConfig, items: usize) -> Result<Self> {
         let (n, gamma, order) = (config.grid.n(), config.scattering.gamma(), config.order);
+        let mixed = config.correction == CorrectionMethod::Balanced;
         Ok(match config.method {
-            Method::Direct => Self::Direct(Direct::new(machine, n, gamma, order)?),
-            Method::Fast => Self::Fast(Box::new(Fast::new(machine, n, gamma, order, items)?)),
+            Method::Direct => Self::Direct(Direct::new(machine, n, gamma, order, mixed)?),
+            Method::Fast => {
+                Self::Fast(Box::new(Fast::new(machine, n, gamma, order, items, mixed)?))
+            }
         })
     }
 
@@ -55,6 +60,21 @@ impl<M: Machine, T: Real> Gain<M, T> {
             Self::Direct(direct) => direct.gain(machine, f, gain),
             Self::Fast(fast) => fast.gain(machine, f, gain),
         }
+    }
+}
+
+/// How the integral is made conservative.
+enum Conservation<M: Machine> {
+    Paper(correction::Correction<M>),
+    Balanced(Box<Balance<M>>),
+}
+
+/// Distributions that the sums of one evaluation take: f, or the deviation from its Maxwellian and the mean with it.
+fn copies(config: &OperatorConfig) -> usize {
+    if config.correction == CorrectionMethod::Balanced {
+        2
+    } else {
+        1
     }
 }
 
@@ -72,7 +92,7 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     scales_there: M::Buffer<f64>,
     gain_of: Gain<M, T>,
     frequency_of: Frequency<M, T>,
-    correction_of: correction::Correction<M>,
+    conservation: Conservation<M>,
     f: M::Buffer<f64>,
     start: M::Buffer<f64>,
     work: M::Buffer<T>,
@@ -84,7 +104,7 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     rows: M::Buffer<f64>,
     count: M::Buffer<u32>,
     /// One time step as a graph, once it has been taken twice in the same way.
-    step: Option<(Integrator, StepRule, Option<M::Graph>)>,
+    step: Option<(Stepping, StepRule, Option<M::Graph>)>,
 }
 
 impl<M: Machine, T: Real> MachineEngine<M, T> {
@@ -103,27 +123,34 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             cells: cells as u32,
         };
         let factor = config.lattice_factor();
-        let correction_of =
-            correction::Correction::new(&*machine, shape, items, factor, config.corrected)?;
+        let conservation = if config.correction == CorrectionMethod::Balanced {
+            Conservation::Balanced(Box::new(Balance::new(&*machine, shape, items, factor)?))
+        } else {
+            let corrected = config.correction == CorrectionMethod::Paper;
+            Conservation::Paper(correction::Correction::new(
+                &*machine, shape, items, factor, corrected,
+            )?)
+        };
+        let copies = copies(config) * items;
         Ok(Self {
             items,
             shape,
             factor,
-            correction_of,
+            conservation,
             scales: vec![1.0; items],
             scales_there: machine.allocate(items)?,
             gain_of: Gain::new(&*machine, config, items)?,
             frequency_of: Frequency::new(
                 &*machine,
                 config,
-                items,
+                copies,
                 way(config, &machine.limits()?),
             )?,
             f: machine.allocate(items * cells)?,
             start: machine.allocate(items * cells)?,
-            work: machine.allocate(items * cells)?,
+            work: machine.allocate(copies * cells)?,
             gain: machine.allocate(items * cells)?,
-            frequency: machine.allocate(items * cells)?,
+            frequency: machine.allocate(copies * cells)?,
             rate: machine.allocate(items * cells)?,
             summary: machine.allocate(items * summary::LEN)?,
             control: machine.allocate(control::LEN)?,
@@ -142,21 +169,31 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
 
     /// The rate at the state whose working copy is in `work`.
     fn evaluate(&mut self) -> Result<()> {
+        self.split()?;
         // What does not need the gain hides behind it: small kernels, whose latency is what they cost.
         self.machine.alongside(
             &mut || {
                 self.frequency_of
                     .frequency(&self.machine, &self.work, &mut self.frequency)?;
-                self.correction_of.prepare(
-                    &self.machine,
-                    &self.f,
-                    &self.frequency,
-                    &self.scales_there,
+                prepare(
+                    &*self.machine,
+                    &mut self.conservation,
+                    (&self.f, &self.frequency, &self.scales_there),
                 )
             },
             &mut || self.gain_of.gain(&self.machine, &self.work, &mut self.gain),
         )?;
         self.correct()
+    }
+
+    /// What the balanced correction needs before the sums: deviations and means in the place of the working copy.
+    fn split(&mut self) -> Result<()> {
+        match &mut self.conservation {
+            Conservation::Paper(_) => Ok(()),
+            Conservation::Balanced(balance) => {
+                balance.split(&*self.machine, &self.f, &self.scales_there, &mut self.work)
+            }
+        }
     }
 
     fn correct(&mut self) -> Result<()> {
@@ -168,34 +205,37 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             rate: &mut self.rate,
             summary: &mut self.summary,
         };
-        self.correction_of.apply(&self.machine, sums)
+        match &mut self.conservation {
+            Conservation::Paper(correction) => correction.apply(&*self.machine, sums),
+            Conservation::Balanced(balance) => balance.apply(&*self.machine, sums),
+        }
     }
 
     /// One time step, as a graph from the third time on: the first one loads the kernels, the second one is recorded.
-    fn step(&mut self, integrator: Integrator, rule: &StepRule) -> Result<()> {
+    fn step(&mut self, stepping: Stepping, rule: &StepRule) -> Result<()> {
         let machine = self.machine.clone();
         match &self.step {
-            Some((i, r, Some(graph))) if (*i, *r) == (integrator, *rule) => {
+            Some((s, r, Some(graph))) if (*s, *r) == (stepping, *rule) => {
                 Ok(machine.replay(graph)?)
             }
-            Some((i, r, None)) if (*i, *r) == (integrator, *rule) => {
-                let graph = machine.capture(&mut || self.issue_step(integrator, rule))?;
+            Some((s, r, None)) if (*s, *r) == (stepping, *rule) => {
+                let graph = machine.capture(&mut || self.issue_step(stepping, rule))?;
                 match &graph {
                     Some(graph) => machine.replay(graph)?,
-                    None => self.issue_step(integrator, rule)?,
+                    None => self.issue_step(stepping, rule)?,
                 }
-                self.step = Some((integrator, *rule, graph));
+                self.step = Some((stepping, *rule, graph));
                 Ok(())
             }
             _ => {
-                self.step = Some((integrator, *rule, None));
-                self.issue_step(integrator, rule)
+                self.step = Some((stepping, *rule, None));
+                self.issue_step(stepping, rule)
             }
         }
     }
 
     /// Launches one time step: step size, stages, evaluation at the new state, and its row.
-    fn issue_step(&mut self, integrator: Integrator, rule: &StepRule) -> Result<()> {
+    fn issue_step(&mut self, stepping: Stepping, rule: &StepRule) -> Result<()> {
         self.machine.launch(
             Grid::one_block(32),
             kernels::choose_step {
@@ -205,14 +245,32 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             },
         )?;
         self.begin()?;
-        for (stage, &keep) in stages(integrator).iter().enumerate() {
+        for (stage, &keep) in stages(stepping.integrator).iter().enumerate() {
             if stage > 0 {
                 self.evaluate()?;
             }
             self.stage(keep)?;
         }
+        if stepping.limited {
+            self.limit()?;
+        }
         self.evaluate()?;
         self.record()
+    }
+
+    /// Takes away what is below zero.
+    fn limit(&mut self) -> Result<()> {
+        let grid = Grid {
+            blocks: self.items as u32,
+            threads: REDUCE_THREADS,
+        };
+        let limit = kernels::limit_negative {
+            scales: &self.scales_there,
+            f: &mut self.f,
+            work: &mut self.work,
+            shape: self.shape,
+        };
+        Ok(self.machine.launch(grid, limit)?)
     }
 
     /// One stage of a time step, with the rate at the present state.
@@ -290,7 +348,9 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     fn evaluations(&self) -> Result<Vec<Evaluation>> {
         let cells = self.shape.cells as usize;
         let gain = self.fetch(&self.gain, self.items * cells)?;
-        let frequency = self.fetch(&self.frequency, self.items * cells)?;
+        let copies = copies(&self.config);
+        let frequency = self.fetch(&self.frequency, copies * self.items * cells)?;
+        let f = self.fetch(&self.f, self.items * cells)?;
         let rate = self.fetch(&self.rate, self.items * cells)?;
         let summaries = self.fetch(&self.summary, self.items * summary::LEN)?;
         // From lattice units and from values of some degree in the working copy.
@@ -302,9 +362,21 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             .map(|item| {
                 let range = item * cells..(item + 1) * cells;
                 let unscale = self.scales[item].recip();
+                let mut nu: Vec<f64> = physical(&frequency[range.clone()], unscale);
+                let mut sum: Vec<f64> = physical(&gain[range.clone()], unscale.powi(2));
+                if copies > 1 {
+                    // Of the deviation so far.
+                    let means = &frequency[self.items * cells..][range.clone()];
+                    let means: Vec<f64> = physical(means, unscale);
+                    for (nu, mean) in nu.iter_mut().zip(means) {
+                        *nu = mean + 0.5 * *nu;
+                    }
+                    let integral = rate[range.clone()].iter().zip(&f[range.clone()]).zip(&nu);
+                    sum = integral.map(|((rate, f), nu)| rate + f * nu).collect();
+                }
                 Evaluation {
-                    gain: physical(&gain[range.clone()], unscale.powi(2)),
-                    frequency: physical(&frequency[range.clone()], unscale),
+                    gain: sum,
+                    frequency: nu,
                     rate: rate[range].to_vec(),
                     correction: correction(&summaries[item * summary::LEN..]),
                     warnings: Vec::new(),
@@ -328,18 +400,13 @@ impl<M: Machine + 'static, T: Real> Engine for MachineEngine<M, T> {
         Ok(self.fetch_rows(1)?[0])
     }
 
-    fn advance(
-        &mut self,
-        integrator: Integrator,
-        rule: &StepRule,
-        steps: usize,
-    ) -> Result<Vec<Row>> {
+    fn advance(&mut self, stepping: Stepping, rule: &StepRule, steps: usize) -> Result<Vec<Row>> {
         let mut rows = Vec::with_capacity(steps);
         while rows.len() < steps {
             let batch = ROWS.min(steps - rows.len());
             self.machine.write(&mut self.count, &[0])?;
             for _ in 0..batch {
-                self.step(integrator, rule)?;
+                self.step(stepping, rule)?;
             }
             rows.extend(self.fetch_rows(batch)?);
         }
@@ -405,7 +472,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             Part::FrequencyBy(way) => Some(Frequency::<M, T>::new(
                 &*machine,
                 &self.config,
-                self.items,
+                copies(&self.config) * self.items,
                 way,
             )?),
             _ => None,
@@ -419,11 +486,11 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                     .unwrap_or(&mut self.frequency_of)
                     .frequency(&self.machine, &self.work, &mut self.frequency),
                 Part::Correction => {
-                    self.correction_of.prepare(
-                        &self.machine,
-                        &self.f,
-                        &self.frequency,
-                        &self.scales_there,
+                    self.split()?;
+                    prepare(
+                        &*self.machine,
+                        &mut self.conservation,
+                        (&self.f, &self.frequency, &self.scales_there),
                     )?;
                     self.correct()
                 }
@@ -444,6 +511,18 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     }
 }
 
+/// What the paper's correction can sum before the gain is there.
+fn prepare<M: Machine, T: Real>(
+    machine: &M,
+    conservation: &mut Conservation<M>,
+    (f, frequency, scales): (&M::Buffer<f64>, &M::Buffer<T>, &M::Buffer<f64>),
+) -> Result<()> {
+    match conservation {
+        Conservation::Paper(correction) => correction.prepare(machine, f, frequency, scales),
+        Conservation::Balanced(_) => Ok(()),
+    }
+}
+
 /// How many of so many distributions are evaluated together: as many as fit, in groups of equal size, so that the last one wastes little.
 fn together<M: Machine, T: Real>(
     machine: &M,
@@ -456,10 +535,12 @@ fn together<M: Machine, T: Real>(
         Method::Direct => 1,
         Method::Fast => {
             let cells = config.grid.cells() as u64;
-            let values = 4 * size_of::<T>() as u64 + 3 * 8;
+            let copies = copies(config) as u64;
+            // Padded and working copies and frequencies, and the gain; f, its copy at the start and the rate.
+            let values = (1 + 3 * copies) * size_of::<T>() as u64 + 3 * 8;
             let limits = machine.limits()?;
             let each = Fast::<M, T>::bytes_per_item(n)
-                + Frequency::<M, T>::bytes_per_item(n, way(config, &limits))
+                + copies * Frequency::<M, T>::bytes_per_item(n, way(config, &limits))
                 + cells * values;
             (limits.free_bytes / 2 / each).clamp(1, MOST_TOGETHER) as usize
         }
@@ -486,6 +567,7 @@ fn row(row: &[f64], volume: f64) -> Row {
             fourth: at(row::FOURTH),
             entropy: at(row::ENTROPY),
             minimum: row[row::MINIMUM],
+            below_zero: -at(row::BELOW_ZERO),
         },
     }
 }
@@ -497,6 +579,7 @@ fn correction(row: &[f64]) -> Correction {
         0 => CorrectionStatus::Loss,
         1 => CorrectionStatus::LossAndGain,
         2 => CorrectionStatus::Singular,
+        4 => CorrectionStatus::Balanced,
         _ => CorrectionStatus::Off,
     };
     let outflow = row[summary::OUTFLOW];
@@ -530,14 +613,19 @@ fn working_scale(f: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collision::{VelocityGrid, initial};
+    use crate::collision::{Integrator, VelocityGrid, initial};
     use crate::emulator::{Emulator, ThreadOrder};
 
     /// State, rate and moments after two steps, with the threads of every kernel in a given order.
-    fn run<T: Real>(order: ThreadOrder, method: Method) -> (Vec<f64>, Evaluation, Moments) {
+    fn run<T: Real>(
+        order: ThreadOrder,
+        method: Method,
+        correction: CorrectionMethod,
+    ) -> (Vec<f64>, Evaluation, Moments) {
         let grid = VelocityGrid::new(5, -6.5, 6.5).expect("a grid");
         let config = OperatorConfig {
             method,
+            correction,
             ..OperatorConfig::new(grid)
         };
         let mut engine =
@@ -549,10 +637,12 @@ mod tests {
             safety: 0.5,
             end: f64::INFINITY,
         };
+        let stepping = Stepping {
+            integrator: Integrator::Ssprk2,
+            limited: true,
+        };
         engine.set_state(&f, 0.0).expect("a state");
-        let rows = engine
-            .advance(Integrator::Ssprk2, &rule, 2)
-            .expect("two steps");
+        let rows = engine.advance(stepping, &rule, 2).expect("two steps");
         let moments = rows.last().expect("a row").moments;
         (
             engine.state().expect("the state"),
@@ -563,21 +653,25 @@ mod tests {
 
     #[test]
     fn no_kernel_depends_on_the_order_of_threads() {
-        for method in [Method::Direct, Method::Fast] {
-            let single = run::<f32>(ThreadOrder::Ascending, method);
-            let double = run::<f64>(ThreadOrder::Ascending, method);
+        let corrections = [CorrectionMethod::Balanced, CorrectionMethod::Paper];
+        for (method, correction) in [Method::Direct, Method::Fast]
+            .into_iter()
+            .flat_map(|method| corrections.map(|correction| (method, correction)))
+        {
+            let single = run::<f32>(ThreadOrder::Ascending, method, correction);
+            let double = run::<f64>(ThreadOrder::Ascending, method, correction);
             for order in [
                 ThreadOrder::Descending,
                 ThreadOrder::Random(7),
                 ThreadOrder::Random(8),
             ] {
                 assert!(
-                    run::<f32>(order, method) == single,
-                    "{method:?} f32, {order:?}"
+                    run::<f32>(order, method, correction) == single,
+                    "{method:?} {correction} f32, {order:?}"
                 );
                 assert!(
-                    run::<f64>(order, method) == double,
-                    "{method:?} f64, {order:?}"
+                    run::<f64>(order, method, correction) == double,
+                    "{method:?} {correction} f64, {order:?}"
                 );
             }
         }

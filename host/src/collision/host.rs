@@ -6,55 +6,27 @@ use std::time::{Duration, Instant};
 use rarefy_kernels::collision::StepRule;
 use rayon::prelude::*;
 
-use super::correction::complete;
-use super::engine::{BatchEngine, Engine, Part, Row};
+use super::balanced::Balance;
+use super::engine::{BatchEngine, Engine, Part, Row, Stepping};
+use super::evaluate::{correct, evaluate};
 use super::integrator::stages;
-use super::{
-    CpuOperator, CpuReal, Evaluation, FrequencyWay, Integrator, Moments, OperatorConfig, Order,
-    reference,
-};
+use super::limiter::limit;
+use super::sums::Sums;
+use super::{CpuOperator, CpuReal, Evaluation, FrequencyWay, Moments, OperatorConfig};
 use crate::error::Result;
-
-/// The sums over the grid, in lattice units.
-pub(super) trait Sums: Send + Sync {
-    /// The inverse collision integral of `f`.
-    fn gain(&self, f: &[f64], gain: &mut [f64]);
-    /// The collision frequency of `f`.
-    fn frequency(&self, f: &[f64], frequency: &mut [f64]);
-    /// The same by one of two ways, where there are two.
-    fn frequency_by(&self, _way: FrequencyWay, f: &[f64], frequency: &mut [f64]) {
-        self.frequency(f, frequency);
-    }
-}
 
 impl<T: CpuReal> Sums for CpuOperator<T> {
     fn gain(&self, f: &[f64], gain: &mut [f64]) {
         CpuOperator::gain(self, f, gain);
+    }
+    fn mixed_gain(&self, g: &[f64], m: &[f64], gain: &mut [f64]) {
+        CpuOperator::mixed_gain(self, g, m, gain);
     }
     fn frequency(&self, f: &[f64], frequency: &mut [f64]) {
         CpuOperator::frequency(self, f, frequency);
     }
     fn frequency_by(&self, way: FrequencyWay, f: &[f64], frequency: &mut [f64]) {
         CpuOperator::frequency_by(self, way, f, frequency);
-    }
-}
-
-/// The scalar reference.
-pub(super) struct ReferenceSums {
-    /// Cells along an axis.
-    pub(super) n: usize,
-    /// Exponent of the relative speed.
-    pub(super) gamma: f64,
-    /// Order of the coefficients.
-    pub(super) order: Order,
-}
-
-impl Sums for ReferenceSums {
-    fn gain(&self, f: &[f64], gain: &mut [f64]) {
-        gain.copy_from_slice(&reference::gain(self.n, self.gamma, self.order, f));
-    }
-    fn frequency(&self, f: &[f64], frequency: &mut [f64]) {
-        frequency.copy_from_slice(&reference::frequency(self.n, self.gamma, f));
     }
 }
 
@@ -65,6 +37,7 @@ pub(super) struct HostEngine {
     sums: Arc<dyn Sums>,
     time: f64,
     f: Vec<f64>,
+    balance: Balance,
     evaluation: Evaluation,
 }
 
@@ -76,29 +49,25 @@ impl HostEngine {
             sums,
             time: 0.0,
             f: Vec::new(),
+            balance: Balance::default(),
             evaluation: Evaluation::empty(config.grid.cells()),
         }
     }
 
     fn evaluate(&mut self) {
-        evaluate(&self.config, &*self.sums, &self.f, &mut self.evaluation);
+        evaluate(
+            &self.config,
+            &*self.sums,
+            &self.f,
+            &mut self.balance,
+            &mut self.evaluation,
+        );
     }
 
-    fn correct(&mut self) {
-        let Evaluation {
-            gain,
-            frequency,
-            rate,
-            correction,
-            ..
-        } = &mut self.evaluation;
-        *correction = complete(&self.config, &self.f, gain, frequency, rate);
-    }
-
-    fn step(&mut self, integrator: Integrator, rule: &StepRule) {
+    fn step(&mut self, stepping: Stepping, rule: &StepRule) {
         let step = rule.next(self.time, self.evaluation.correction.largest_step);
         let start = self.f.clone();
-        for (stage, &keep) in stages(integrator).iter().enumerate() {
+        for (stage, &keep) in stages(stepping.integrator).iter().enumerate() {
             if stage > 0 {
                 self.evaluate();
             }
@@ -106,6 +75,9 @@ impl HostEngine {
                 let euler = step.mul_add(rate, *f);
                 *f = keep.mul_add(old - euler, euler);
             }
+        }
+        if stepping.limited {
+            limit(&self.config.grid, &mut self.f);
         }
         self.time += step;
         self.evaluate();
@@ -139,15 +111,10 @@ impl Engine for HostEngine {
         Ok(self.row())
     }
 
-    fn advance(
-        &mut self,
-        integrator: Integrator,
-        rule: &StepRule,
-        steps: usize,
-    ) -> Result<Vec<Row>> {
+    fn advance(&mut self, stepping: Stepping, rule: &StepRule, steps: usize) -> Result<Vec<Row>> {
         Ok((0..steps)
             .map(|_| {
-                self.step(integrator, rule);
+                self.step(stepping, rule);
                 self.row()
             })
             .collect())
@@ -180,31 +147,15 @@ impl Engine for HostEngine {
                     self.sums
                         .frequency_by(way, &self.f, &mut self.evaluation.frequency);
                 }
-                Part::Correction => self.correct(),
+                Part::Correction => {
+                    correct(&self.config, &self.f, &self.balance, &mut self.evaluation);
+                }
             }
         }
         let elapsed = start.elapsed();
         self.evaluate();
         Ok(elapsed)
     }
-}
-
-/// The collision integral of `f`, in physical units.
-fn evaluate(config: &OperatorConfig, sums: &dyn Sums, f: &[f64], into: &mut Evaluation) {
-    let Evaluation {
-        gain,
-        frequency,
-        rate,
-        correction,
-        ..
-    } = into;
-    sums.gain(f, gain);
-    sums.frequency(f, frequency);
-    let factor = config.lattice_factor();
-    gain.iter_mut()
-        .chain(&mut *frequency)
-        .for_each(|value| *value *= factor);
-    *correction = complete(config, f, gain, frequency, rate);
 }
 
 /// Many distributions on the host, shared out among its cores.
@@ -221,7 +172,8 @@ impl HostBatch {
             .par_chunks_exact(cells)
             .map(|f| {
                 let mut evaluation = Evaluation::empty(cells);
-                evaluate(&self.config, &*self.sums, f, &mut evaluation);
+                let mut balance = Balance::default();
+                evaluate(&self.config, &*self.sums, f, &mut balance, &mut evaluation);
                 evaluation
             })
             .collect()

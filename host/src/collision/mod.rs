@@ -44,10 +44,12 @@
 //! **Agreement.** Gain and frequency of all backends and both methods agree within 1e-12 relative in `f64` and 1e-5 in `f32`; the correction, the moments
 //! and the time stepping are f64 in either precision, so the residuals of conservation are roundoff in both.
 
+mod balanced;
 pub mod coefficients;
 mod correction;
 mod cpu;
 mod engine;
+mod evaluate;
 mod fit;
 mod gmres;
 mod gpu;
@@ -55,15 +57,18 @@ mod grid;
 mod host;
 pub mod initial;
 mod integrator;
+mod limiter;
 mod moments;
 mod operator;
 pub mod reference;
 mod relaxation;
 mod scattering;
 mod spectrum_plan;
+mod sums;
 pub mod transport;
 mod waves;
 
+pub use balanced::discrete_maxwellian;
 pub use cpu::{CpuOperator, CpuReal};
 #[doc(hidden)]
 pub use engine::Part;
@@ -72,7 +77,9 @@ pub use gpu::CellCollisions;
 pub use grid::VelocityGrid;
 pub use integrator::Integrator;
 pub use moments::Moments;
-pub use operator::{Correction, CorrectionStatus, Evaluation, Method, OperatorConfig, Order};
+pub use operator::{
+    Correction, CorrectionMethod, CorrectionStatus, Evaluation, Method, OperatorConfig, Order,
+};
 pub use relaxation::{
     Checkpoint, CollisionOperator, Record, Relaxation, RelaxationConfig, Until, collide,
     collide_batch,
@@ -87,7 +94,8 @@ use crate::backend::engine_of;
 use crate::error::Result;
 use engine::Engine;
 use gpu::MachineEngine;
-use host::{HostEngine, ReferenceSums};
+use host::HostEngine;
+use reference::ReferenceSums;
 
 /// The engine that a configuration asks for.
 fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
@@ -99,11 +107,7 @@ fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
     engine_of! {
         resolved, config.precision;
         reference => {
-            let sums = ReferenceSums {
-                n,
-                gamma,
-                order: config.order,
-            };
+            let sums = ReferenceSums::new(config);
             Ok(Box::new(HostEngine::new(name, config, Arc::new(sums))))
         },
         cpu<T> => {

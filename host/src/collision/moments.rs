@@ -24,6 +24,9 @@ pub struct Moments {
     pub entropy: f64,
     /// Smallest value of f.
     pub minimum: f64,
+    /// Integral of -f over the cells with f < 0: the mass below zero.
+    #[serde(default)]
+    pub below_zero: f64,
 }
 
 impl Moments {
@@ -35,11 +38,12 @@ impl Moments {
     /// If there are fewer values than cells.
     pub fn of(grid: &VelocityGrid, f: &[f64]) -> Self {
         let volume = grid.volume();
-        let [mass, px, py, pz, fourth, entropy] = grid.sum(|cell, [x, y, z]| {
+        let [mass, px, py, pz, fourth, entropy, below] = grid.sum(|cell, [x, y, z]| {
             let f = f[cell];
             let square = x * x + y * y + z * z;
             let entropy = if f > 0.0 { f * f.ln() } else { 0.0 };
-            [f, f * x, f * y, f * z, f * square * square, entropy]
+            let fourth = f * square * square;
+            [f, f * x, f * y, f * z, fourth, entropy, (-f).max(0.0)]
         });
         let per_mass = |moment: f64| if mass == 0.0 { 0.0 } else { moment / mass };
         let velocity = [px, py, pz].map(per_mass);
@@ -70,6 +74,7 @@ impl Moments {
             fourth: fourth * volume,
             entropy: entropy * volume,
             minimum: f.iter().copied().fold(f64::INFINITY, f64::min),
+            below_zero: below * volume,
         }
     }
 }

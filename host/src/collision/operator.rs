@@ -39,19 +39,6 @@ pub enum Order {
     Fourth,
 }
 
-impl Order {
-    /// How far below zero a given distribution may reach, as a share of its largest value.
-    ///
-    /// Nothing in second order, which keeps f >= 0. Runs of the fourth order leave traces of negative values in the tails, 10^-8 of the largest
-    /// value on good grids and more on coarse ones; their results must do as input again. A thousandth tells them from a mistake.
-    pub fn tolerated_negative(self) -> f64 {
-        match self {
-            Self::Second => 0.0,
-            Self::Fourth => 1e-3,
-        }
-    }
-}
-
 impl From<Order> for u8 {
     fn from(order: Order) -> Self {
         match order {
@@ -94,8 +81,32 @@ impl FromStr for Order {
     }
 }
 
+/// What makes the integral conserve mass, momentum and energy, which the sums alone do to the order of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum CorrectionMethod {
+    /// `Q(f, f) - Q(M, M) - M (c . phi)` with the discrete Maxwellian M of f: at rest at every discrete Maxwellian, and with the relaxation rates of the sums.
+    Balanced,
+    /// The paper's, `gain - loss (1 + delta . phi)` (eqs. 11-13). It damps what is no invariant by the error of the grid.
+    Paper,
+    /// The sums alone.
+    None,
+}
+
+impl fmt::Display for CorrectionMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Balanced => "balanced",
+            Self::Paper => "paper",
+            Self::None => "none",
+        })
+    }
+}
+
 /// What a [`CollisionOperator`](super::CollisionOperator) computes, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored")]
 pub struct OperatorConfig {
     /// The velocity grid.
     pub grid: VelocityGrid,
@@ -106,28 +117,85 @@ pub struct OperatorConfig {
     /// How the sum is done.
     pub method: Method,
     /// Order of the coefficients of the gain.
-    #[serde(default)]
     pub order: Order,
     /// Arithmetic of the gain and of the collision frequency; everything after them is f64.
     pub precision: Precision,
-    /// Whether the conservative correction is applied.
-    pub corrected: bool,
+    /// What makes the integral conservative.
+    pub correction: CorrectionMethod,
     /// Where to compute.
     pub backend: Backend,
 }
 
+/// A configuration as a file may have it. Older ones have no order, which was the second, and say whether the paper's correction was applied.
+#[derive(Deserialize)]
+struct Stored {
+    grid: VelocityGrid,
+    scattering: Scattering,
+    sigma_t: f64,
+    method: Method,
+    order: Option<Order>,
+    precision: Precision,
+    correction: Option<CorrectionMethod>,
+    corrected: Option<bool>,
+    backend: Backend,
+}
+
+impl From<Stored> for OperatorConfig {
+    fn from(stored: Stored) -> Self {
+        let of_old = match stored.corrected {
+            Some(false) => CorrectionMethod::None,
+            _ => CorrectionMethod::Paper,
+        };
+        Self {
+            grid: stored.grid,
+            scattering: stored.scattering,
+            sigma_t: stored.sigma_t,
+            method: stored.method,
+            order: stored.order.unwrap_or(Order::Second),
+            precision: stored.precision,
+            correction: stored.correction.unwrap_or(of_old),
+            backend: stored.backend,
+        }
+    }
+}
+
 impl OperatorConfig {
-    /// Hard spheres with unit cross-section, corrected, on the best machine there is.
+    /// Hard spheres with unit cross-section, the fourth order with the balanced correction, on the best machine there is.
     pub fn new(grid: VelocityGrid) -> Self {
         Self {
             grid,
             scattering: Scattering::default(),
             sigma_t: 1.0,
             method: Method::default(),
-            order: Order::default(),
+            order: Order::Fourth,
             precision: Precision::default(),
-            corrected: true,
+            correction: CorrectionMethod::Balanced,
             backend: Backend::default(),
+        }
+    }
+
+    /// The same with the paper's scheme: second order and its correction.
+    pub fn paper(grid: VelocityGrid) -> Self {
+        Self {
+            order: Order::Second,
+            correction: CorrectionMethod::Paper,
+            ..Self::new(grid)
+        }
+    }
+
+    /// How far below zero a given distribution may reach, as a share of its largest value.
+    ///
+    /// The paper's second order keeps f >= 0 and takes no other. Runs of the others leave traces of negative values in the tails, 10^-8 of the largest
+    /// value on good grids and more on coarse ones; their results must do as input again. A thousandth tells them from a mistake.
+    pub fn tolerated_negative(&self) -> f64 {
+        Self::tolerated_by(self.order, self.correction)
+    }
+
+    /// The same of an operator with this order and correction.
+    pub(crate) fn tolerated_by(order: Order, correction: CorrectionMethod) -> f64 {
+        match (order, correction) {
+            (Order::Second, CorrectionMethod::Paper | CorrectionMethod::None) => 0.0,
+            _ => 1e-3,
         }
     }
 
@@ -173,7 +241,7 @@ impl OperatorConfig {
         let negative = f.iter().filter(|&&v| v < least).count();
         if let Some(first) = f.iter().position(|&v| v < least) {
             let floor = if least < 0.0 {
-                format!("{least:e}, which the fourth order tolerates")
+                format!("{least:e}, which this scheme tolerates")
             } else {
                 "0".into()
             };
@@ -234,23 +302,27 @@ pub enum CorrectionStatus {
     Loss,
     /// The loss alone could not restore conservation (f lives on a plane or a sphere); loss and gain were corrected.
     LossAndGain,
-    /// No correction exists (too few cells carry f); the integral is uncorrected.
+    /// The balanced correction.
+    Balanced,
+    /// No correction exists (too few cells carry f, or the grid has no Maxwellian with its moments); the integral is uncorrected.
     Singular,
     /// No correction was asked for.
     Off,
 }
 
-/// The correction that was applied, in the basis phi = (1, c_x, c_y, c_z, (c^2 - 3)/sqrt 6), c = (xi - u)/sqrt theta.
+/// The correction that was applied, in the basis phi = (1, c_x, c_y, c_z, (c^2 - 3)/sqrt 6), c = (xi - u)/sqrt theta. Weights of u and theta are the loss, or the
+/// Maxwellian of the balanced correction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Correction {
     /// How it went.
     pub status: CorrectionStatus,
-    /// The five coefficients.
+    /// The five coefficients; of the balanced correction c.
     pub delta: [f64; 5],
     /// Residuals after the correction, |sum I phi| / sum(loss |phi|), for the five invariants.
     pub residuals: [f64; 5],
-    /// Largest time step for which an explicit Euler step keeps f >= 0: 1 / max of nu (1 + delta.phi); infinite where nothing can become negative.
+    /// Largest time step for which an explicit Euler step keeps f >= 0: 1 / max of nu (1 + delta.phi); infinite where nothing can become negative. With the balanced
+    /// correction 1 / max nu, for which the loss alone takes no more than there is.
     #[serde(with = "crate::serial::or_infinite")]
     pub largest_step: f64,
 }
@@ -259,7 +331,7 @@ pub struct Correction {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Evaluation {
-    /// Inverse collision integral (gain) in each cell.
+    /// Inverse collision integral (gain) in each cell; with the balanced correction, which is no difference of two sums, I + f nu.
     pub gain: Vec<f64>,
     /// Collision frequency nu in each cell; the uncorrected loss is `f nu`.
     pub frequency: Vec<f64>,

@@ -1,6 +1,8 @@
 //! The scalar reference: eqs. (8)-(10) of Aristov et al. (2011) in loops, one term after the other, in f64.
 
+use super::balanced::Balance;
 use super::coefficients::{OrbitTable, frequency_coefficients, speeds};
+use super::sums::Sums;
 use super::{Evaluation, OperatorConfig, Order};
 
 /// The inverse collision integral in lattice units (eq. 10, first sum):
@@ -14,7 +16,21 @@ use super::{Evaluation, OperatorConfig, Order};
 pub fn gain(n: usize, gamma: f64, order: Order, f: &[f64]) -> Vec<f64> {
     let table = OrbitTable::of(n, order);
     let speeds = speeds(n, gamma);
-    cells(n).map(|i| cell_gain(&table, &speeds, f, i)).collect()
+    let product = |k: usize, l: usize| f[k] * f[l];
+    let gains = cells(n).map(|i| cell_gain(&table, &speeds, product, i));
+    gains.collect()
+}
+
+/// The bilinear sum of two distributions in lattice units, with `g_k m_l + m_k g_l` in the place of the `f_k f_l` of [`gain`]: what the balanced correction is made of.
+///
+/// # Panics
+/// If there are fewer values than cells.
+pub fn mixed_gain(n: usize, gamma: f64, order: Order, g: &[f64], m: &[f64]) -> Vec<f64> {
+    let table = OrbitTable::of(n, order);
+    let speeds = speeds(n, gamma);
+    let product = |k: usize, l: usize| g[k] * m[l] + m[k] * g[l];
+    let gains = cells(n).map(|i| cell_gain(&table, &speeds, product, i));
+    gains.collect()
 }
 
 /// The inverse collision integral of one cell i alone, in lattice units.
@@ -22,10 +38,16 @@ pub fn gain(n: usize, gamma: f64, order: Order, f: &[f64]) -> Vec<f64> {
 /// # Panics
 /// If there are fewer values than cells, or `i` is no cell.
 pub fn gain_at(n: usize, gamma: f64, order: Order, f: &[f64], i: [usize; 3]) -> f64 {
-    cell_gain(&OrbitTable::of(n, order), &speeds(n, gamma), f, i)
+    let product = |k: usize, l: usize| f[k] * f[l];
+    cell_gain(&OrbitTable::of(n, order), &speeds(n, gamma), product, i)
 }
 
-fn cell_gain(table: &OrbitTable, speeds: &[f64], f: &[f64], i: [usize; 3]) -> f64 {
+fn cell_gain(
+    table: &OrbitTable,
+    speeds: &[f64],
+    product: impl Fn(usize, usize) -> f64,
+    i: [usize; 3],
+) -> f64 {
     let n = table.n();
     let cell = |i: [usize; 3]| (i[0] * n + i[1]) * n + i[2];
     let mut gain = 0.0;
@@ -44,7 +66,7 @@ fn cell_gain(table: &OrbitTable, speeds: &[f64], f: &[f64], i: [usize; 3]) -> f6
                     let k = [kx, ky, kz];
                     let l = [0, 1, 2].map(|a| i[a] + j[a] - k[a]);
                     let displacement = [0, 1, 2].map(|a| k[a].abs_diff(l[a]) as u32);
-                    sum += table.omega(rho, displacement) * f[cell(k)] * f[cell(l)];
+                    sum += table.omega(rho, displacement) * product(cell(k), cell(l));
                 }
             }
         }
@@ -76,10 +98,39 @@ pub fn frequency(n: usize, gamma: f64, f: &[f64]) -> Vec<f64> {
 /// # Panics
 /// If there are fewer values than cells.
 pub fn evaluate(config: &OperatorConfig, f: &[f64]) -> Evaluation {
-    let n = config.grid.n();
-    let gamma = config.scattering.gamma();
-    let gain = gain(n, gamma, config.order, f);
-    Evaluation::from_lattice(config, f, gain, frequency(n, gamma, f))
+    let mut evaluation = Evaluation::empty(config.grid.cells());
+    let (sums, mut balance) = (ReferenceSums::new(config), Balance::default());
+    super::evaluate::evaluate(config, &sums, f, &mut balance, &mut evaluation);
+    evaluation
+}
+
+/// The scalar reference as an operator on the host.
+pub(super) struct ReferenceSums {
+    n: usize,
+    gamma: f64,
+    order: Order,
+}
+
+impl ReferenceSums {
+    pub(super) fn new(config: &OperatorConfig) -> Self {
+        Self {
+            n: config.grid.n(),
+            gamma: config.scattering.gamma(),
+            order: config.order,
+        }
+    }
+}
+
+impl Sums for ReferenceSums {
+    fn gain(&self, f: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(&gain(self.n, self.gamma, self.order, f));
+    }
+    fn mixed_gain(&self, g: &[f64], m: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(&mixed_gain(self.n, self.gamma, self.order, g, m));
+    }
+    fn frequency(&self, f: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(&frequency(self.n, self.gamma, f));
+    }
 }
 
 /// All cells in storage order.

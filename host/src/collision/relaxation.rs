@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use rarefy_kernels::collision::StepRule;
 
-use super::engine::{BatchEngine, Engine, Part, Row};
+use super::engine::{BatchEngine, Engine, Part, Row, Stepping};
 use super::operator::{normalising, scale};
 use super::{
-    Correction, CorrectionStatus, Evaluation, Integrator, Moments, OperatorConfig, Order, engine,
+    Correction, CorrectionStatus, Evaluation, Integrator, Moments, OperatorConfig, engine,
 };
 use crate::error::{Error, Result};
 
@@ -38,6 +38,9 @@ pub struct RelaxationConfig {
     pub step: Option<f64>,
     /// When to stop.
     pub until: Until,
+    /// Whether what is below zero is taken away after each step, so that mass, momentum and energy stay.
+    #[serde(default)]
+    pub limited: bool,
 }
 
 impl RelaxationConfig {
@@ -48,6 +51,14 @@ impl RelaxationConfig {
             integrator: Integrator::default(),
             step: None,
             until,
+            limited: false,
+        }
+    }
+
+    fn stepping(&self) -> Stepping {
+        Stepping {
+            integrator: self.integrator,
+            limited: self.limited,
         }
     }
 }
@@ -84,9 +95,9 @@ pub struct Checkpoint {
 
 /// A relaxation under way.
 ///
-/// Steps are bounded so that the loss alone never makes f negative. In second order the gain is not negative either and f stays
-/// nonnegative; in fourth order the gain has small negative values where f falls steeply, and f may come to have them too. They are
-/// kept as they are, for cutting them off would break conservation; [`Moments::minimum`] shows them and H leaves them out.
+/// Steps are bounded so that the loss alone never makes f negative. In the paper's second order the gain is not negative either and f stays
+/// nonnegative; the other schemes have small negative gains where f falls steeply, and f may come to have negative values too. They are
+/// kept as they are, unless the run is [limited](RelaxationConfig::limited); [`Moments::minimum`] and [`Moments::below_zero`] show them and H leaves them out.
 ///
 /// ```
 /// use rarefy::Backend;
@@ -134,14 +145,14 @@ const BATCH: u64 = 64;
 
 impl Relaxation {
     /// Prepares a run from the initial distribution `f`, N^3 values, finite and nonnegative (in fourth order up to
-    /// [`Order::tolerated_negative`]).
+    /// [`OperatorConfig::tolerated_negative`]).
     ///
     /// # Errors
     /// A distribution of the wrong length, with negative or non-finite values or without mass; a time step
     /// beyond stability; a backend that is not there; too little memory.
     pub fn new(config: RelaxationConfig, f: Vec<f64>) -> Result<Self> {
         let operator = &config.operator;
-        operator.validate_distribution(&f, operator.order.tolerated_negative())?;
+        operator.validate_distribution(&f, operator.tolerated_negative())?;
         let warnings = operator.grid.warnings(&f);
         // Below the normal numbers nothing would be left of the integral, and the run would seem to be at rest.
         let largest = normalising(&f).0;
@@ -171,10 +182,10 @@ impl Relaxation {
             )));
         }
         let operator = &checkpoint.config.operator;
-        // A run of the fourth order goes on from whatever it has come to.
-        let share = match operator.order {
-            Order::Second => 0.0,
-            Order::Fourth => f64::INFINITY,
+        // A run that may come to negative values goes on from whatever it has come to.
+        let share = match operator.tolerated_negative() {
+            0.0 => 0.0,
+            _ => f64::INFINITY,
         };
         operator.validate_distribution(&checkpoint.f, share)?;
         Self::start(checkpoint)
@@ -255,13 +266,12 @@ impl Relaxation {
                 self.step, self.time
             )));
         }
-        let order = self.config.operator.order;
-        if order == Order::Fourth
+        if self.config.operator.tolerated_negative() > 0.0
             && row.correction.status == CorrectionStatus::Singular
             && self.last.correction.status != CorrectionStatus::Singular
         {
             return Err(Error::Numerical(format!(
-                "the grid is too coarse for the fourth order: after step {} at time {} f is as low as {:e} and can no longer be kept conservative; use more cells, a smaller box, or the second order",
+                "the grid is too coarse for this scheme: after step {} at time {} f is as low as {:e} and can no longer be kept conservative; use more cells, a smaller box, or the paper's second order",
                 self.step, self.time, moments.minimum
             )));
         }
@@ -283,7 +293,7 @@ impl Relaxation {
     /// grid so coarse (cells wider than the thermal speed) that f turns negative in earnest.
     pub fn step(&mut self) -> Result<Record> {
         self.check_step()?;
-        let rows = self.engine.advance(self.config.integrator, &self.rule, 1)?;
+        let rows = self.engine.advance(self.config.stepping(), &self.rule, 1)?;
         self.take_up(rows[0])
     }
 
@@ -307,7 +317,7 @@ impl Relaxation {
             let batch = batch.min(BATCH).min(steps - taken) as usize;
             for row in self
                 .engine
-                .advance(self.config.integrator, &self.rule, batch)?
+                .advance(self.config.stepping(), &self.rule, batch)?
             {
                 if self.is_done() {
                     break;
@@ -469,14 +479,14 @@ impl CollisionOperator {
         })
     }
 
-    /// Evaluates the collision integral of `f`, N^3 values, finite and nonnegative (in fourth order up to [`Order::tolerated_negative`]).
+    /// Evaluates the collision integral of `f`, N^3 values, finite and nonnegative (in fourth order up to [`OperatorConfig::tolerated_negative`]).
     ///
     /// # Errors
     /// A distribution of the wrong length, with negative or non-finite values or without mass; results that leave the range of f64; a fault of
     /// the device.
     pub fn evaluate(&mut self, f: &[f64]) -> Result<Evaluation> {
         self.config
-            .validate_distribution(f, self.config.order.tolerated_negative())?;
+            .validate_distribution(f, self.config.tolerated_negative())?;
         let mut evaluation = self.evaluate_any(f)?;
         evaluation.warnings = self.config.grid.warnings(f);
         Ok(evaluation)
@@ -525,7 +535,7 @@ impl CollisionOperator {
                 f.len()
             )));
         }
-        let share = self.config.order.tolerated_negative();
+        let share = self.config.tolerated_negative();
         for (item, f) in f.chunks_exact(cells).enumerate() {
             self.config
                 .validate_distribution(f, share)
@@ -597,7 +607,7 @@ impl CollisionOperator {
 /// # Errors
 /// As [`CollisionOperator`].
 pub fn collide(config: &OperatorConfig, f: &[f64]) -> Result<(Evaluation, String)> {
-    config.validate_distribution(f, config.order.tolerated_negative())?;
+    config.validate_distribution(f, config.tolerated_negative())?;
     let mut operator = CollisionOperator::new(config.clone())?;
     Ok((operator.evaluate(f)?, operator.machine()))
 }

@@ -13,8 +13,12 @@ use crate::simt::{Simt, WARP};
 
 /// Index of the entries of the summary that [`conserve()`] writes.
 pub mod summary {
-    /// 0: the loss was corrected; 1: loss and gain were; 2: no correction exists; 3: none was asked for.
+    /// 0: the loss was corrected; 1: loss and gain were; [`SINGULAR`]; 3: no correction was asked for; [`BALANCED`].
     pub const STATUS: usize = 0;
+    /// Status: no correction exists.
+    pub const SINGULAR: f64 = 2.0;
+    /// Status: the correction is the balanced one.
+    pub const BALANCED: f64 = 4.0;
     /// The five coefficients delta.
     pub const DELTA: usize = 1;
     /// The five residuals |sum I phi| / sum(weight |phi|).
@@ -42,7 +46,7 @@ const INVERSE_ROOT_6: f64 = 0.408_248_290_463_863;
 
 impl Basis {
     #[inline(always)]
-    fn phi(&self, xi: [f64; 3]) -> [f64; 5] {
+    pub(super) fn phi(&self, xi: [f64; 3]) -> [f64; 5] {
         let s = self.inverse_root_theta;
         let c = [
             (xi[0] - self.u[0]) * s,
@@ -54,16 +58,16 @@ impl Basis {
 }
 
 #[inline(always)]
-fn square(c: [f64; 3]) -> f64 {
+pub(super) fn square(c: [f64; 3]) -> f64 {
     c[0] * c[0] + c[1] * c[1] + c[2] * c[2]
 }
 
 #[inline(always)]
-fn dot(a: &[f64; 5], b: &[f64; 5]) -> f64 {
+pub(super) fn dot(a: &[f64; 5], b: &[f64; 5]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4]
 }
 
-/// Sums of [`Cells::moments`].
+/// Sums of [`weighted_moments`].
 pub(super) const MOMENTS: usize = 18;
 
 /// Centre of the weights.
@@ -298,14 +302,14 @@ impl<'a, T: Real> Cells<'a, T> {
 /// The cells that a thread sums: every `step`-th one from `from` on.
 #[derive(Clone, Copy)]
 pub(super) struct Share {
-    from: u32,
-    step: u32,
+    pub(super) from: u32,
+    pub(super) step: u32,
 }
 
 impl Share {
     /// Of the cells of one block's own distribution.
     #[inline(always)]
-    fn of_block<S: Simt>(t: &S) -> Self {
+    pub(super) fn of_block<S: Simt>(t: &S) -> Self {
         Self {
             from: t.thread_idx(),
             step: t.block_dim(),
@@ -344,6 +348,45 @@ pub(super) fn first_moments(
     sums
 }
 
+/// Sums of a weight times products of the components of c = xi - u up to order 4, and of a difference times those up to order 2: `pair` has both of a cell.
+#[inline(always)]
+#[track_caller]
+pub(super) fn weighted_moments(
+    shape: &GridShape,
+    pair: impl Fn(u32) -> (f64, f64),
+    u: [f64; 3],
+    share: Share,
+) -> [f64; MOMENTS] {
+    let mut sums = [0.0; MOMENTS];
+    let mut cell = share.from;
+    while cell < shape.cells {
+        let (weight, difference) = pair(cell);
+        let xi = shape.velocity(cell);
+        let c = [xi[0] - u[0], xi[1] - u[1], xi[2] - u[2]];
+        let c2 = square(c);
+        sums[0] += weight * c[0];
+        sums[1] += weight * c[1];
+        sums[2] += weight * c[2];
+        sums[3] += weight * c[0] * c[0];
+        sums[4] += weight * c[1] * c[1];
+        sums[5] += weight * c[2] * c[2];
+        sums[6] += weight * c[0] * c[1];
+        sums[7] += weight * c[0] * c[2];
+        sums[8] += weight * c[1] * c[2];
+        sums[9] += weight * c2 * c[0];
+        sums[10] += weight * c2 * c[1];
+        sums[11] += weight * c2 * c[2];
+        sums[12] += weight * c2 * c2;
+        sums[13] += difference;
+        sums[14] += difference * c[0];
+        sums[15] += difference * c[1];
+        sums[16] += difference * c[2];
+        sums[17] += difference * c2;
+        cell += share.step;
+    }
+    sums
+}
+
 impl<T: Real> Cells<'_, T> {
     /// Moments of the weights about u up to order 4, and of gain - loss up to order 2.
     #[inline(always)]
@@ -356,36 +399,11 @@ impl<T: Real> Cells<'_, T> {
         u: [f64; 3],
         share: Share,
     ) -> [f64; MOMENTS] {
-        let mut sums = [0.0; MOMENTS];
-        let mut cell = share.from;
-        while cell < shape.cells {
+        let pair = |cell: u32| {
             let (gain, loss) = self.at(t, cell);
-            let weight = loss + gain_share * gain;
-            let xi = shape.velocity(cell);
-            let c = [xi[0] - u[0], xi[1] - u[1], xi[2] - u[2]];
-            let c2 = square(c);
-            let difference = gain - loss;
-            sums[0] += weight * c[0];
-            sums[1] += weight * c[1];
-            sums[2] += weight * c[2];
-            sums[3] += weight * c[0] * c[0];
-            sums[4] += weight * c[1] * c[1];
-            sums[5] += weight * c[2] * c[2];
-            sums[6] += weight * c[0] * c[1];
-            sums[7] += weight * c[0] * c[2];
-            sums[8] += weight * c[1] * c[2];
-            sums[9] += weight * c2 * c[0];
-            sums[10] += weight * c2 * c[1];
-            sums[11] += weight * c2 * c[2];
-            sums[12] += weight * c2 * c2;
-            sums[13] += difference;
-            sums[14] += difference * c[0];
-            sums[15] += difference * c[1];
-            sums[16] += difference * c[2];
-            sums[17] += difference * c2;
-            cell += share.step;
-        }
-        sums
+            (loss + gain_share * gain, gain - loss)
+        };
+        weighted_moments(shape, pair, u, share)
     }
 
     /// What the integral that is corrected with `delta` still fails to conserve.
@@ -551,10 +569,27 @@ pub(super) fn sum_parts<const K: usize, S: Simt>(
     combine_parts(t, parts, of, scratch, |_, a, b| a + b)
 }
 
+/// Adds up what the blocks of a distribution left at the end; the sums stay in the first words of `scratch`. Returns the last word, the largest outflow.
+#[inline(always)]
+#[track_caller]
+pub(super) fn sum_ends<S: Simt>(
+    t: &S,
+    ends: In<'_, f64>,
+    (item, blocks): (u32, u32),
+    scratch: Shared<'_, f64>,
+) -> f64 {
+    let of = (item, blocks, END_WORDS);
+    let [.., outflow]: [f64; END_WORDS as usize] =
+        combine_parts(t, ends, of, scratch, |k, a, b| {
+            if k + 1 < END_WORDS { a + b } else { a.max(b) }
+        });
+    outflow
+}
+
 /// Writes the coefficients and the sums over the grid of one distribution; the sums are in the first words of `scratch`.
 #[inline(always)]
 #[track_caller]
-fn summarise<S: Simt>(
+pub(super) fn summarise<S: Simt>(
     t: &S,
     summary: Out<'_, f64>,
     (item, status, factor): (usize, f64, f64),
@@ -602,10 +637,7 @@ kernel! {
     shared { scratch: [f64; scratch_words(MOMENT_WORDS)], words: [f64; SYSTEM_WORDS] } {
         let item = t.block_idx() as usize;
         if blocks > 0 && state.get(t, item * STATE_WORDS as usize) == 1.0 {
-            let of = (t.block_idx(), blocks, END_WORDS);
-            // Sums but for the last word, the largest outflow.
-            let [.., outflow]: [f64; END_WORDS as usize] =
-                combine_parts(t, ends, of, scratch, |k, a, b| if k + 1 < END_WORDS { a + b } else { a.max(b) });
+            let outflow = sum_ends(t, ends, (t.block_idx(), blocks), scratch);
             let at = |k: usize| deltas.get(t, 5 * item + k);
             let delta = [at(0), at(1), at(2), at(3), at(4)];
             summarise(t, summary, (item, 0.0, factor), &delta, outflow, scratch);

@@ -21,7 +21,7 @@ pub const SHARE_THREADS: u32 = 256;
 /// Leaves the block's sums, of which every thread has a share.
 #[inline(always)]
 #[track_caller]
-fn leave<const K: usize, S: Simt>(
+pub(super) fn leave<const K: usize, S: Simt>(
     t: &S,
     sums: [f64; K],
     parts: Out<'_, f64>,

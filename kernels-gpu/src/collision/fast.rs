@@ -4,7 +4,7 @@
 //! `G(s, rho) = rho^(gamma/2) sum over n of omega(rho, n) P_s(n)`. Three exact reductions follow:
 //!
 //! 1. omega depends on the magnitudes of the components of n only, so the products of n that differ by signs, or by an exchange of n_x and n_y
-//!    of equal parity, are summed first ([`pair_products()`]);
+//!    of equal parity, are summed first ([`pair_products()`], [`mixed_products()`] for two distributions);
 //! 2. for one such set, omega differs from zero in a band of rho only: G is a banded matrix times a matrix whose
 //!    columns are the values of s ([`speed_spectrum()`]);
 //! 3. rho splits into a part of (x, y) and a part of z, so the sum over j_z is done once for each distinct value of
@@ -267,50 +267,99 @@ kernel! {
     pub fn pair_products<T: Real>(
         t, padded: In<T>, pairs: In<u32>, tiles: In<u32>, products: Out<T>; shape: FastShape, count: u32,
     ) for f32, f64 {
-        let n = shape.n;
-        let item = quotient(t.block_idx(), shape.blocks);
-        let index = (t.block_idx() - item * shape.blocks) * t.block_dim() + t.thread_idx();
-        let (image, rest) = (index / 4 % 8, index / WARP * 4 + index % 4);
-        let group = quotient(rest, tiles.len() as u32);
-        let mut pair = group * PAIRS;
-        if pair < count {
-            let [high, low, _, _] = bytes(tiles.get(t, (rest - group * tiles.len() as u32) as usize));
-            // In 32 bits: the z-sums beside it are many times as large.
-            let source = item * shape.padded();
-            // A place is that of |n_z| = a - b, of four levels, plus that of s_z = a + b, of seven columns.
-            let slot_words = shape.slot_words();
-            let mut levels = [0; 4];
-            let mut k = 0;
-            while k < 4 {
-                let level = (2 * (high - low) + k).saturating_sub(2);
-                levels[k as usize] = shape.level_start(level).wrapping_sub(level / GROUP * COLUMNS);
-                k += 1;
+        multiply_rows::<T, _, false>(t, padded, pairs, tiles, products, (shape, count), 0);
+    }
+}
+
+kernel! {
+    /// [`pair_products()`] of two distributions, `g_k m_l + m_k g_l` in place of `f_k f_l`: that of m is `partner` words behind that of g.
+    ///
+    /// A pair takes 16 loads of 16 bytes (in f32) and 128 multiply-adds.
+    pub fn mixed_products<T: Real>(
+        t, padded: In<T>, pairs: In<u32>, tiles: In<u32>, products: Out<T>; shape: FastShape, count: u32, partner: u32,
+    ) for f32, f64 {
+        multiply_rows::<T, _, true>(t, padded, pairs, tiles, products, (shape, count), partner);
+    }
+}
+
+/// The work of [`pair_products()`] and, `MIXED`, of [`mixed_products()`].
+#[inline(always)]
+#[track_caller]
+fn multiply_rows<T: Real, S: Simt, const MIXED: bool>(
+    t: &S,
+    padded: In<'_, T>,
+    pairs: In<'_, u32>,
+    tiles: In<'_, u32>,
+    products: Out<'_, T>,
+    (shape, count): (FastShape, u32),
+    partner: u32,
+) {
+    let n = shape.n;
+    let item = quotient(t.block_idx(), shape.blocks);
+    let index = (t.block_idx() - item * shape.blocks) * t.block_dim() + t.thread_idx();
+    let (image, rest) = (index / 4 % 8, index / WARP * 4 + index % 4);
+    let group = quotient(rest, tiles.len() as u32);
+    let mut pair = group * PAIRS;
+    if pair < count {
+        let [high, low, _, _] = bytes(tiles.get(t, (rest - group * tiles.len() as u32) as usize));
+        // In 32 bits: the z-sums beside it are many times as large.
+        let source = item * shape.padded();
+        // A place is that of |n_z| = a - b, of four levels, plus that of s_z = a + b, of seven columns.
+        let slot_words = shape.slot_words();
+        let mut levels = [0; 4];
+        let mut k = 0;
+        while k < 4 {
+            let level = (2 * (high - low) + k).saturating_sub(2);
+            levels[k as usize] = shape
+                .level_start(level)
+                .wrapping_sub(level / GROUP * COLUMNS);
+            k += 1;
+        }
+        let mut columns = [0; 7];
+        let mut k = 0;
+        while k < 7 {
+            let s = 4 * (high + low) + k;
+            let (half, mirrored) = if s < n {
+                (s / 2, 0)
+            } else {
+                ((n - 1).saturating_sub(s.div_ceil(2)), IMAGES / 2)
+            };
+            columns[k as usize] = half * IMAGES + mirrored + image;
+            k += 1;
+        }
+        let end = if pair + PAIRS < count {
+            pair + PAIRS
+        } else {
+            count
+        };
+        // Of no pair.
+        let mut task = u32::MAX;
+        let mut rows_of = Rows::default();
+        while pair < end {
+            let word = pairs.get(t, (shape.first + pair) as usize);
+            let [mut p, mut q, w1, w2] = bytes(word);
+            // Pairs of a task follow one another.
+            if word >> 16 != task {
+                task = word >> 16;
+                rows_of = Rows::of(Image::of(image, w1, w2, n), source, shape);
             }
-            let mut columns = [0; 7];
-            let mut k = 0;
-            while k < 7 {
-                let s = 4 * (high + low) + k;
-                let (half, mirrored) =
-                    if s < n { (s / 2, 0) } else { ((n - 1).saturating_sub(s.div_ceil(2)), IMAGES / 2) };
-                columns[k as usize] = half * IMAGES + mirrored + image;
-                k += 1;
-            }
-            let end = if pair + PAIRS < count { pair + PAIRS } else { count };
-            // Of no pair.
-            let mut task = u32::MAX;
-            let mut rows_of = Rows::default();
-            while pair < end {
-                let word = pairs.get(t, (shape.first + pair) as usize);
-                let [mut p, mut q, w1, w2] = bytes(word);
-                // Pairs of a task follow one another.
-                if word >> 16 != task {
-                    task = word >> 16;
-                    rows_of = Rows::of(Image::of(image, w1, w2, n), source, shape);
-                }
-                let mut turns = rows_of.turns(p, q);
-                let mut sums = [[T::ZERO; 4]; 4];
-                while turns > 0 {
-                    let rows = rows_of.meeting(p, q);
+            let mut turns = rows_of.turns(p, q);
+            let mut sums = [[T::ZERO; 4]; 4];
+            while turns > 0 {
+                let rows = rows_of.meeting(p, q);
+                if MIXED {
+                    let mut r = 0;
+                    while r < 4 {
+                        let (row, other) = (rows[r], rows[r ^ 1]);
+                        let a = load_four(t, padded, (row + 4 * high) as usize);
+                        let b = load_four(t, padded, (partner + other + 4 * low) as usize);
+                        add_outer(a, b, &mut sums);
+                        let a = load_four(t, padded, (partner + row + 4 * high) as usize);
+                        let b = load_four(t, padded, (other + 4 * low) as usize);
+                        add_outer(a, b, &mut sums);
+                        r += 1;
+                    }
+                } else {
                     let mut a = [[T::ZERO; 4]; 4];
                     let mut b = [[T::ZERO; 4]; 4];
                     let mut r = 0;
@@ -321,38 +370,45 @@ kernel! {
                     }
                     let mut r = 0;
                     while r < 4 {
-                        let mut i = 0;
-                        while i < 4 {
-                            let mut j = 0;
-                            while j < 4 {
-                                sums[i][j] = a[r][i].mul_add(b[r ^ 1][j], sums[i][j]);
-                                j += 1;
-                            }
-                            i += 1;
-                        }
+                        add_outer(a[r], b[r ^ 1], &mut sums);
                         r += 1;
                     }
-                    (p, q) = (q, p);
-                    turns -= 1;
                 }
-                let target = (item as usize * shape.pairs as usize + pair as usize) * (2 * slot_words) as usize;
-                let mut i = 0;
-                while i < 4 {
-                    let mut j = 0;
-                    while j < 4 {
-                        if 4 * high + (i as u32) < n && (i >= j || high > low) {
-                            let odd = if (i + j) % 2 == 1 { slot_words } else { 0 };
-                            let level = (i + 4 - j) / 2;
-                            let at = levels[level].wrapping_add(columns[i + j]) + odd;
-                            products.set(t, target + at as usize, sums[i][j]);
-                        }
-                        j += 1;
-                    }
-                    i += 1;
-                }
-                pair += 1;
+                (p, q) = (q, p);
+                turns -= 1;
             }
+            let target =
+                (item as usize * shape.pairs as usize + pair as usize) * (2 * slot_words) as usize;
+            let mut i = 0;
+            while i < 4 {
+                let mut j = 0;
+                while j < 4 {
+                    if 4 * high + (i as u32) < n && (i >= j || high > low) {
+                        let odd = if (i + j) % 2 == 1 { slot_words } else { 0 };
+                        let level = (i + 4 - j) / 2;
+                        let at = levels[level].wrapping_add(columns[i + j]) + odd;
+                        products.set(t, target + at as usize, sums[i][j]);
+                    }
+                    j += 1;
+                }
+                i += 1;
+            }
+            pair += 1;
         }
+    }
+}
+
+/// Adds the outer product of two rows of four.
+#[inline(always)]
+fn add_outer<T: Real>(a: [T; 4], b: [T; 4], sums: &mut [[T; 4]; 4]) {
+    let mut i = 0;
+    while i < 4 {
+        let mut j = 0;
+        while j < 4 {
+            sums[i][j] = a[i].mul_add(b[j], sums[i][j]);
+            j += 1;
+        }
+        i += 1;
     }
 }
 

@@ -120,8 +120,10 @@ pub mod row {
     pub const FOURTH: usize = HEAT_FLUX + 3;
     /// Sum of f ln f over the cells with f > 0.
     pub const ENTROPY: usize = FOURTH + 1;
+    /// Sum of the f below zero.
+    pub const BELOW_ZERO: usize = ENTROPY + 1;
     /// Smallest f.
-    pub const MINIMUM: usize = ENTROPY + 1;
+    pub const MINIMUM: usize = BELOW_ZERO + 1;
     /// Entries.
     pub const LEN: usize = MINIMUM + 1;
 }
@@ -179,6 +181,8 @@ kernel! {
             sums[9] += value * xi2 * xi2;
             if value > 0.0 {
                 sums[10] += value * Real::ln(value);
+            } else {
+                sums[11] += value;
             }
             cell += t.block_dim();
         }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Backend, Precision};
 use crate::bgk::{Axis, Courant, Scheme, Space, VelocitySpace};
 use crate::collision::transport::{Flux, exact_decay_rate};
-use crate::collision::{OperatorConfig, Order, Scattering, VelocityGrid};
+use crate::collision::{CorrectionMethod, OperatorConfig, Order, Scattering, VelocityGrid};
 use crate::error::{Error, Result};
 
 /// Index of a distribution's side: what comes in from the left, and from the right.
@@ -42,6 +42,9 @@ pub struct LineConfig {
     pub scattering: Scattering,
     /// Order of the coefficients of the collision integral.
     pub order: Order,
+    /// What makes the collision integral conservative.
+    #[serde(default = "paper")]
+    pub correction: CorrectionMethod,
     /// Interpolation of the shift.
     pub scheme: Scheme,
     /// Time step dt.
@@ -54,6 +57,11 @@ pub struct LineConfig {
     pub ends: [Vec<f64>; SIDES],
     /// The distribution of each cell at the start, `[cell][ix][iy][iz]`.
     pub initial: Vec<f64>,
+}
+
+/// The correction of configurations that do not say which.
+pub(super) fn paper() -> CorrectionMethod {
+    CorrectionMethod::Paper
 }
 
 impl LineConfig {
@@ -70,7 +78,7 @@ impl LineConfig {
         operator(
             &self.grid,
             self.scattering,
-            self.order,
+            (self.order, self.correction),
             self.precision,
             self.backend,
         )
@@ -153,7 +161,7 @@ pub(super) fn velocity_space(grid: &VelocityGrid, drift: f64) -> Result<Velocity
 pub(super) fn operator(
     grid: &VelocityGrid,
     scattering: Scattering,
-    order: Order,
+    (order, correction): (Order, CorrectionMethod),
     precision: Precision,
     backend: Backend,
 ) -> OperatorConfig {
@@ -161,6 +169,7 @@ pub(super) fn operator(
         scattering,
         sigma_t: cross_section(scattering),
         order,
+        correction,
         precision,
         backend,
         ..OperatorConfig::new(*grid)

@@ -200,7 +200,7 @@ impl Line {
     fn check(&self, f: &[f64]) -> Result<()> {
         let largest = f.iter().copied().fold(0.0, f64::max);
         let least = f.iter().copied().fold(f64::INFINITY, f64::min);
-        let tolerated = self.config.order.tolerated_negative() * largest;
+        let tolerated = self.config.operator().tolerated_negative() * largest;
         if f.iter().all(|f| f.is_finite()) && least >= -tolerated.max(1e-12 * largest) {
             return Ok(());
         }

@@ -18,7 +18,8 @@ use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
 Examples:
-  rarefy relax                                  the paper's run, on the GPU if there is one
+  rarefy relax                                  the paper's beams, on the GPU if there is one
+  rarefy relax --order 2 --correction paper     the same by the paper's scheme
   rarefy relax --init bkw:0.7 --until 5         against an exact solution
   rarefy relax --init f.npy --vmax 6 --out run  from an array of f[ix][iy][iz]
   rarefy relax --resume run/checkpoint.rarefy   go on where --checkpoint-every or Ctrl-C left it";
@@ -47,6 +48,9 @@ pub(in crate::cli) struct RelaxArgs {
     /// Initial state: two-maxwellians[:U], bkw:K0 with 0.6 <= K0 < 1, or a .npy file of f[ix][iy][iz]
     #[arg(long, default_value = "two-maxwellians")]
     pub(super) init: Init,
+    /// After each step take away what is below zero, so that mass, momentum and energy stay
+    #[arg(long)]
+    pub(super) limiter: bool,
     /// Time integrator
     #[arg(long, default_value = "ssprk2", value_parser = named::<Integrator>(&["euler", "ssprk2", "ssprk3"]))]
     pub(super) integrator: Integrator,
@@ -131,6 +135,8 @@ pub(super) struct Parameters {
     #[serde(flatten)]
     pub(super) operator: Operator,
     pub(super) init: String,
+    #[serde(default)]
+    pub(super) limiter: bool,
     pub(super) integrator: Integrator,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) dt: Option<f64>,
@@ -148,7 +154,7 @@ impl Parameters {
         let init = &args.init;
         let read = |path: &Path| {
             let sizes = VelocityGrid::MIN_N..=VelocityGrid::MAX_N;
-            distribution::read(path, sizes, args.operator.order, false)
+            distribution::read(path, sizes, args.operator.tolerated_negative(), false)
         };
         let Some(vmax) = args.vmax.or(init.vmax()) else {
             // An error of the file itself comes first.
@@ -165,7 +171,7 @@ impl Parameters {
         if let (Init::File(path), None) = (init, args.grid) {
             grid = VelocityGrid::new(read(path)?.n, vmin, vmax)?;
         }
-        let f = init.sample(&grid, args.operator.order)?;
+        let f = init.sample(&grid, args.operator.tolerated_negative())?;
         if f.iter().all(|&f| f == 0.0) {
             return Err(Error::input(format!(
                 "{init}: the density in the velocity box [{vmin}, {vmax}]^3 is zero"
@@ -179,6 +185,7 @@ impl Parameters {
             grid: grid.n(),
             operator: Operator::new(&grid, model, &args.operator, &args.common),
             init: init.to_string(),
+            limiter: args.limiter,
             integrator: args.integrator,
             dt: args.dt,
             steps: args.steps,
@@ -206,6 +213,7 @@ impl Parameters {
             integrator: self.integrator,
             step: self.dt,
             until: self.until(),
+            limited: self.limiter,
         })
     }
 
@@ -221,6 +229,8 @@ impl Parameters {
             "method": operator.method,
             "order": operator.order,
             "no-correction": operator.no_correction,
+            "correction": operator.correction(),
+            "limiter": args.limiter,
             "init": args.init.to_string(),
             "integrator": args.integrator,
             "dt": args.dt,

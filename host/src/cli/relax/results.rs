@@ -121,6 +121,18 @@ impl Outcome<'_> {
         equilibrium_entropy(m.density, m.temperature)
     }
 
+    /// The smallest value of f in the whole run.
+    fn least(&self) -> f64 {
+        let minima = self.history.iter().map(|row| row.moments.minimum);
+        minima.fold(f64::INFINITY, f64::min)
+    }
+
+    /// The largest mass below zero in the whole run.
+    fn below_zero(&self) -> f64 {
+        let masses = self.history.iter().map(|row| row.moments.below_zero);
+        masses.fold(0.0, f64::max)
+    }
+
     /// Adds the results to `run.json`.
     pub(super) fn report(&self, report: &mut Report) {
         let last = self.last();
@@ -133,6 +145,8 @@ impl Outcome<'_> {
                 "smallest_step": self.steps().0,
                 "largest_step": self.steps().1,
                 "activity_fraction": last.activity / self.first().activity,
+                "smallest_value": self.least(),
+                "largest_below_zero": self.below_zero(),
                 "initial": self.first().moments,
                 "final": last.moments,
                 "equilibrium_entropy": self.equilibrium(),

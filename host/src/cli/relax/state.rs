@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 const KEPT: usize = 128;
 
 /// Columns of `history.csv`, and of the history in a checkpoint.
-pub(super) const COLUMNS: [&str; 20] = [
+pub(super) const COLUMNS: [&str; 21] = [
     "step",
     "time",
     "density",
@@ -38,7 +38,13 @@ pub(super) const COLUMNS: [&str; 20] = [
     "H",
     "min_f",
     "activity",
+    "below_zero",
 ];
+
+/// Columns of checkpoints that do not say how many they have.
+fn without_mass_below_zero() -> usize {
+    20
+}
 
 /// A row of the history in the order of [`COLUMNS`], without its step.
 pub(super) fn row_of(record: &Record) -> Vec<f64> {
@@ -49,6 +55,7 @@ pub(super) fn row_of(record: &Record) -> Vec<f64> {
     row.extend(m.pressure);
     row.extend(m.heat_flux);
     row.extend([m.fourth, m.entropy, m.minimum, record.activity]);
+    row.push(m.below_zero);
     row
 }
 
@@ -65,6 +72,7 @@ fn record_of(row: &[f64]) -> Record {
             fourth: row[16],
             entropy: row[17],
             minimum: row[18],
+            below_zero: row.get(20).copied().unwrap_or(0.0),
         },
         activity: row[19],
     }
@@ -195,6 +203,8 @@ struct Header {
     step: u64,
     time: f64,
     rows: usize,
+    #[serde(default = "without_mass_below_zero")]
+    columns: usize,
     samples: usize,
     stride: u64,
 }
@@ -219,6 +229,7 @@ pub(super) fn encode(
         step,
         time,
         rows: history.len(),
+        columns: COLUMNS.len(),
         samples: state.samples.len(),
         stride: state.stride,
     };
@@ -267,7 +278,14 @@ impl Saved {
         let initial = content.take(path, "f_initial", grid.cells())?;
         let residuals = content.take(path, "residuals", 5)?;
         let (rows, samples) = (content.state.rows, content.state.samples);
-        let history = content.take(path, "history", rows.saturating_mul(COLUMNS.len()))?;
+        let columns = content.state.columns;
+        if ![without_mass_below_zero(), COLUMNS.len()].contains(&columns) {
+            return Err(Error::file(
+                path,
+                format!("the checkpoint's history has {columns} columns, which no version wrote"),
+            ));
+        }
+        let history = content.take(path, "history", rows.saturating_mul(columns))?;
         let sections = content.take(path, "cross_sections", samples.saturating_mul(2 + 2 * n))?;
         let header = content.state;
         Ok(Self {
@@ -278,7 +296,7 @@ impl Saved {
                 config: header.config,
                 step: header.step,
                 time: header.time,
-                history: history.chunks_exact(COLUMNS.len()).map(record_of).collect(),
+                history: history.chunks_exact(columns).map(record_of).collect(),
                 f,
             },
             state: State {

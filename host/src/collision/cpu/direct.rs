@@ -34,8 +34,24 @@ impl<T: CpuReal> Direct<T> {
     }
 
     pub(super) fn gain(&self, f: &[T], gain: &mut [f64]) {
+        let planes = self.planes(f);
+        self.sum(&[[&planes, &planes]], gain);
+    }
+
+    /// The sum with `g_k m_l + m_k g_l` in the place of `f_k f_l`.
+    pub(super) fn mixed_gain(&self, g: &[T], m: &[T], gain: &mut [f64]) {
+        let (g, m) = (self.planes(g), self.planes(m));
+        self.sum(&[[&g, &m], [&m, &g]], gain);
+    }
+
+    fn planes(&self, f: &[T]) -> Vec<Padded<T>> {
         let n = self.n;
-        let planes: Vec<Padded<T>> = f.chunks_exact(n * n).map(|f| Padded::new(n, f)).collect();
+        f.chunks_exact(n * n).map(|f| Padded::new(n, f)).collect()
+    }
+
+    /// The sum of the products of all pairs of distributions.
+    fn sum(&self, pairs: &[[&[Padded<T>]; 2]], gain: &mut [f64]) {
+        let n = self.n;
         // One row of planes at a time bounds the memory to n^3 partial sums.
         for (ix, out) in gain.chunks_exact_mut(n * n).enumerate() {
             let parts: Vec<Vec<f64>> = (0..n)
@@ -43,13 +59,15 @@ impl<T: CpuReal> Direct<T> {
                 .with_max_len(1)
                 .map(|jx| {
                     let mut sums = vec![0.0; n * n];
-                    on_registers(Task {
-                        plan: self,
-                        planes: &planes,
-                        ix,
-                        jx,
-                        sums: &mut sums,
-                    });
+                    for &planes in pairs {
+                        on_registers(Task {
+                            plan: self,
+                            planes,
+                            ix,
+                            jx,
+                            sums: &mut sums,
+                        });
+                    }
                     sums
                 })
                 .collect();
@@ -88,7 +106,7 @@ impl<T: CpuReal> Padded<T> {
 
 struct Task<'a, T> {
     plan: &'a Direct<T>,
-    planes: &'a [Padded<T>],
+    planes: [&'a [Padded<T>]; 2],
     ix: usize,
     jx: usize,
     sums: &'a mut [f64],
@@ -106,8 +124,8 @@ impl<T: CpuReal> RegisterJob for Task<'_, T> {
         let mut terms = Vec::new();
         // n_x <= min(s, 2 (n-1) - s) keeps k_x and l_x in the grid.
         for nx in (s % 2..=s.min(2 * (n - 1) - s)).step_by(2) {
-            let first = &self.planes[(s + nx) / 2];
-            let second = &self.planes[(s - nx) / 2];
+            let first = &self.planes[0][(s + nx) / 2];
+            let second = &self.planes[1][(s - nx) / 2];
             let (margin, stride) = (first.margin, first.stride);
             for (my, mz) in (0..n).flat_map(|my| (0..n).map(move |mz| (my, mz))) {
                 let m = [mx, my, mz].map(|m| m as u32);

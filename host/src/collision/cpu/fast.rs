@@ -162,6 +162,17 @@ impl<T: CpuReal> Fast<T> {
     }
 
     pub(super) fn gain(&self, f: &[T], gain: &mut [f64]) {
+        let lanes = self.lanes(f);
+        self.sum::<false>([&lanes, &lanes], gain);
+    }
+
+    /// The sum with `g_k m_l + m_k g_l` in the place of `f_k f_l`.
+    pub(super) fn mixed_gain(&self, g: &[T], m: &[T], gain: &mut [f64]) {
+        self.sum::<true>([&self.lanes(g), &self.lanes(m)], gain);
+    }
+
+    /// The values of each cell's images.
+    fn lanes(&self, f: &[T]) -> Vec<Lanes<T>> {
         let n = self.n;
         let mut lanes = vec![Lanes::<T>::ZERO; f.len()];
         lanes
@@ -175,6 +186,11 @@ impl<T: CpuReal> Fast<T> {
                     }
                 }
             });
+        lanes
+    }
+
+    fn sum<const MIXED: bool>(&self, factors: [&[Lanes<T>]; 2], gain: &mut [f64]) {
+        let n = self.n;
         let parts: Vec<Vec<f64>> = self
             .parts
             .par_iter()
@@ -183,9 +199,9 @@ impl<T: CpuReal> Fast<T> {
                 || Scratch::new(self),
                 |scratch, columns| {
                     scratch.gain.fill(Lanes::ZERO);
-                    on_registers(Part {
+                    on_registers(Part::<T, MIXED> {
                         plan: self,
-                        f: &lanes,
+                        factors,
                         columns,
                         scratch,
                     });
@@ -315,14 +331,15 @@ impl<T: CpuReal> Scratch<T> {
     }
 }
 
-struct Part<'a, T> {
+/// Some columns of the sum of one distribution, or `MIXED` of two.
+struct Part<'a, T, const MIXED: bool> {
     plan: &'a Fast<T>,
-    f: &'a [Lanes<T>],
+    factors: [&'a [Lanes<T>]; 2],
     columns: &'a [[usize; 2]],
     scratch: &'a mut Scratch<T>,
 }
 
-impl<T: CpuReal> RegisterJob for Part<'_, T> {
+impl<T: CpuReal, const MIXED: bool> RegisterJob for Part<'_, T, MIXED> {
     type Output = ();
 
     #[inline(always)]
@@ -345,7 +362,8 @@ impl<T: CpuReal> RegisterJob for Part<'_, T> {
             scratch.r.resize(scratch.rho_xy.len() * n, Lanes::ZERO);
 
             for parity in 0..2 {
-                let column = Column::new(self.plan, self.f, [sx, sy], parity, scratch);
+                let column =
+                    Column::<T, MIXED>::new(self.plan, self.factors, [sx, sy], parity, scratch);
                 for sz in (parity..n).step_by(2) {
                     // SAFETY: this job's own condition.
                     unsafe {
@@ -385,20 +403,20 @@ impl<T: CpuReal> RegisterJob for Part<'_, T> {
 }
 
 /// A column (s_x, s_y) and a parity of s_z.
-struct Column<'a, T> {
+struct Column<'a, T, const MIXED: bool> {
     plan: &'a Fast<T>,
     band: &'a Band<T>,
-    f: &'a [Lanes<T>],
+    factors: [&'a [Lanes<T>]; 2],
     s: [usize; 2],
     parity: usize,
 }
 
-impl<'a, T: CpuReal> Column<'a, T> {
+impl<'a, T: CpuReal, const MIXED: bool> Column<'a, T, MIXED> {
     /// Numbers the orbits and writes the lists of coefficients.
     #[inline(always)]
     fn new(
         plan: &'a Fast<T>,
-        f: &'a [Lanes<T>],
+        factors: [&'a [Lanes<T>]; 2],
         [sx, sy]: [usize; 2],
         parity: usize,
         scratch: &mut Scratch<T>,
@@ -453,17 +471,17 @@ impl<'a, T: CpuReal> Column<'a, T> {
         Self {
             plan,
             band,
-            f,
+            factors,
             s: [sx, sy],
             parity,
         }
     }
 
-    /// The cells (x, y, 0), (x, y, 1), ...
+    /// The cells (x, y, 0), (x, y, 1), ... of both factors.
     #[inline(always)]
-    fn row(&self, x: usize, y: usize) -> &'a [Lanes<T>] {
+    fn row(&self, x: usize, y: usize) -> [&'a [Lanes<T>]; 2] {
         let n = self.plan.n;
-        &self.f[(x * n + y) * n..][..n]
+        self.factors.map(|f| &f[(x * n + y) * n..][..n])
     }
 
     /// Stage 1 for one s: the products of the half-space n > 0, and half of that of n = 0.
@@ -489,16 +507,29 @@ impl<'a, T: CpuReal> Column<'a, T> {
                 let both = nx > 0 && ny > 0;
                 for (hz, &number) in numbers.iter().enumerate() {
                     let (kz, lz) = (top + hz + self.parity, top - hz);
-                    let (ak, al, bk, bl) = (&a[kz].0, &a[lz].0, &b[kz].0, &b[lz].0);
-                    let (ck, cl, dk, dl) = (&c[kz].0, &c[lz].0, &d[kz].0, &d[lz].0);
+                    let at = |row: [&'a [Lanes<T>]; 2], z: usize| row.map(|row| &row[z].0);
+                    let (ak, al, bk, bl) = (at(a, kz), at(a, lz), at(b, kz), at(b, lz));
+                    let (ck, cl, dk, dl) = (at(c, kz), at(c, lz), at(d, kz), at(d, lz));
                     let to = &mut products[number as usize].0;
                     for k in (0..LANES).step_by(T::Of::<R>::LANES) {
                         // SAFETY: registers divide the lanes evenly; the caller vouches for the vector unit.
                         unsafe {
                             let load = |from: &[T; LANES]| T::Of::<R>::load(from.as_ptr().add(k));
+                            let add = |sum, x: [&[T; LANES]; 2], y: [&[T; LANES]; 2]| {
+                                if MIXED {
+                                    let sum = load(x[1]).mul_add(load(y[0]), sum);
+                                    load(x[0]).mul_add(load(y[1]), sum)
+                                } else {
+                                    load(x[0]).mul_add(load(y[0]), sum)
+                                }
+                            };
                             let to = to.as_mut_ptr().add(k);
                             let mut sum = T::Of::<R>::load(to);
-                            let product = load(ak).mul(load(bl));
+                            let product = if MIXED {
+                                load(ak[0]).mul_add(load(bl[1]), load(ak[1]).mul(load(bl[0])))
+                            } else {
+                                load(ak[0]).mul(load(bl[0]))
+                            };
                             if axis {
                                 // n and -n differ in the sign of n_z alone; they are one where n_z = 0.
                                 let share = if kz == lz { 0.5 } else { 1.0 };
@@ -506,12 +537,12 @@ impl<'a, T: CpuReal> Column<'a, T> {
                             } else {
                                 sum = sum.add(product);
                                 if kz != lz {
-                                    sum = load(al).mul_add(load(bk), sum);
+                                    sum = add(sum, al, bk);
                                 }
                                 if both {
-                                    sum = load(ck).mul_add(load(dl), sum);
+                                    sum = add(sum, ck, dl);
                                     if kz != lz {
-                                        sum = load(cl).mul_add(load(dk), sum);
+                                        sum = add(sum, cl, dk);
                                     }
                                 }
                             }

@@ -9,7 +9,7 @@ use crate::machine::{Grid, Machine};
 /// Cells from which on several blocks share a distribution. Below, one block is done before four more kernels have started.
 const SHARED_FROM: u32 = 4096;
 /// The most blocks that share a distribution, a cell for each of their threads up to there: each sums the words of all others.
-const MOST_BLOCKS: u32 = 128;
+pub(super) const MOST_BLOCKS: u32 = 128;
 
 /// What the steps leave for each other.
 pub(super) struct Correction<M: Machine> {

@@ -17,6 +17,8 @@ const BLOCK_OVERHEAD: usize = 1024;
 
 /// The paper's sum on a machine: tables, buffers of the parts, and where the parts of each ix lie.
 pub(super) struct Direct<M: Machine, T: Real> {
+    /// Whether the sum is the bilinear one of two distributions.
+    mixed: bool,
     shape: DirectShape,
     blocks: u32,
     tasks: M::Buffer<[u32; 4]>,
@@ -56,7 +58,13 @@ fn direct_warps<T: Real>(n: u32, limits: &Limits) -> Option<u32> {
 }
 
 impl<M: Machine, T: Real> Direct<M, T> {
-    pub(super) fn new(machine: &M, n: usize, gamma: f64, order: Order) -> Result<Self> {
+    pub(super) fn new(
+        machine: &M,
+        n: usize,
+        gamma: f64,
+        order: Order,
+        mixed: bool,
+    ) -> Result<Self> {
         let limits = machine.limits()?;
         let lists = DirectLists::new(n, order);
         let tasks = DirectTasks::new(&lists);
@@ -88,6 +96,7 @@ impl<M: Machine, T: Real> Direct<M, T> {
             "use the fast method or a coarser grid",
         )?;
         Ok(Self {
+            mixed,
             shape: DirectShape {
                 warps,
                 ..lists.shape
@@ -103,12 +112,14 @@ impl<M: Machine, T: Real> Direct<M, T> {
         })
     }
 
+    /// The gain of `f`, or the bilinear sum of the two distributions that `f` holds one after the other.
     pub(super) fn gain(
         &mut self,
         machine: &M,
         f: &M::Buffer<T>,
         gain: &mut M::Buffer<T>,
     ) -> Result<()> {
+        let cells = self.shape.n.pow(3);
         machine.launch(
             Grid {
                 blocks: self.blocks,
@@ -123,11 +134,12 @@ impl<M: Machine, T: Real> Direct<M, T> {
                 speed: &self.speed,
                 buffer: &mut self.parts,
                 shape: self.shape,
+                partner: if self.mixed { cells } else { 0 },
             },
         )?;
         let n = self.shape.n;
         Ok(machine.launch(
-            Grid::per_item((n * n * n) as usize, CELL_THREADS),
+            Grid::per_item(cells as usize, CELL_THREADS),
             kernels::collect {
                 buffer: &self.parts,
                 first: &self.first,

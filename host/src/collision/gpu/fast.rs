@@ -23,6 +23,8 @@ const GATHER_PLENTY: u32 = 512;
 pub(super) struct Fast<M: Machine, T: Real> {
     plan: SpectrumPlan,
     items: u32,
+    /// Whether the sum is the bilinear one of two distributions, those of all items one after the other.
+    mixed: bool,
     /// Cells of a thread of `gather_xy`.
     run: u32,
     /// The distributions in rows of whole quads, where their own rows are not.
@@ -80,6 +82,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
         gamma: f64,
         order: Order,
         items: usize,
+        mixed: bool,
     ) -> Result<Self> {
         let limits = machine.limits()?;
         let free = limits.free_bytes;
@@ -114,7 +117,8 @@ impl<M: Machine, T: Real> Fast<M, T> {
         let padded = if plan.shape.stride() == plan.shape.n {
             None
         } else {
-            Some(zeros(items * plan.shape.padded() as usize)?)
+            let copies = if mixed { 2 } else { 1 };
+            Some(zeros(copies * items * plan.shape.padded() as usize)?)
         };
         let products = zeros(items * plan.shape.products())?;
         Ok(Self {
@@ -134,6 +138,7 @@ impl<M: Machine, T: Real> Fast<M, T> {
             places: machine.upload(&plan.places)?,
             map: machine.upload(&plan.map)?,
             items: items as u32,
+            mixed,
             run,
             plan,
         })
@@ -154,7 +159,8 @@ impl<M: Machine, T: Real> Fast<M, T> {
         let padded = match &mut self.padded {
             None => f,
             Some(padded) => {
-                let cells = (items * n * n * n) as usize;
+                let copies = if self.mixed { 2 } else { 1 };
+                let cells = (copies * items * n * n * n) as usize;
                 machine.launch(
                     Grid::per_item(cells, CELL_THREADS),
                     kernels::pad_rows {
@@ -170,24 +176,39 @@ impl<M: Machine, T: Real> Fast<M, T> {
             let groups = pass.pairs.len().div_ceil(PAIRS as usize);
             let threads = groups * self.plan.tiles.len() * 8;
             let blocks = Grid::per_item(threads, product_threads::<T>()).blocks;
-            machine.launch(
-                Grid {
-                    blocks: items * blocks,
-                    threads: product_threads::<T>(),
-                },
-                kernels::pair_products {
+            let grid = Grid {
+                blocks: items * blocks,
+                threads: product_threads::<T>(),
+            };
+            let (pairs, tiles) = (&self.pairs, &self.tiles);
+            let shape = FastShape {
+                first: pass.pairs.start,
+                blocks,
+                ..self.plan.shape
+            };
+            let count = pass.pairs.len() as u32;
+            if self.mixed {
+                let products = kernels::mixed_products {
                     padded,
-                    pairs: &self.pairs,
-                    tiles: &self.tiles,
+                    pairs,
+                    tiles,
                     products: &mut self.products,
-                    shape: FastShape {
-                        first: pass.pairs.start,
-                        blocks,
-                        ..self.plan.shape
-                    },
-                    count: pass.pairs.len() as u32,
-                },
-            )?;
+                    shape,
+                    count,
+                    partner: items * shape.padded(),
+                };
+                machine.launch(grid, products)?;
+            } else {
+                let products = kernels::pair_products {
+                    padded,
+                    pairs,
+                    tiles,
+                    products: &mut self.products,
+                    shape,
+                    count,
+                };
+                machine.launch(grid, products)?;
+            }
             let blocks = pass.spectra.len() as u32;
             machine.launch(
                 Grid {
@@ -265,7 +286,8 @@ mod tests {
             })
             .map(|f| f as f32)
             .collect();
-        let mut fast = Fast::<_, f32>::new(&machine, n, 1.0, Order::Second, items).expect("a plan");
+        let mut fast =
+            Fast::<_, f32>::new(&machine, n, 1.0, Order::Second, items, false).expect("a plan");
         fast.run = run;
         let f = machine.upload(&f).expect("memory");
         let mut gain = machine.allocate(items * n.pow(3)).expect("memory");

@@ -242,7 +242,7 @@ mod tests {
             scattering: Scattering::Vhs {
                 omega: 1.0 - gamma / 2.0,
             },
-            ..OperatorConfig::new(VelocityGrid::new(n, -1.0, 1.0).expect("a grid"))
+            ..OperatorConfig::paper(VelocityGrid::new(n, -1.0, 1.0).expect("a grid"))
         };
         let items = f.len() / n.pow(3);
         let mut frequency = Frequency::new(&machine, &config, items, way).expect("a plan");

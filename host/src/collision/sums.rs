@@ -1,0 +1,17 @@
+//! The sums over the grid that an operator on the host provides.
+
+use super::FrequencyWay;
+
+/// The sums over the grid, in lattice units.
+pub(super) trait Sums: Send + Sync {
+    /// The inverse collision integral of `f`.
+    fn gain(&self, f: &[f64], gain: &mut [f64]);
+    /// The same sum with `g_k m_l + m_k g_l` in the place of `f_k f_l`.
+    fn mixed_gain(&self, g: &[f64], m: &[f64], gain: &mut [f64]);
+    /// The collision frequency of `f`.
+    fn frequency(&self, f: &[f64], frequency: &mut [f64]);
+    /// The same by one of two ways, where there are two.
+    fn frequency_by(&self, _way: FrequencyWay, f: &[f64], frequency: &mut [f64]) {
+        self.frequency(f, frequency);
+    }
+}
