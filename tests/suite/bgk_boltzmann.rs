@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rarefy::bgk::boltzmann::{Line, LineConfig, ShockWave, cross_section};
 use rarefy::bgk::{DiscreteMaxwellian, Moments, Scheme, ShockPoint, Space, State};
-use rarefy::collision::{Order, Scattering, VelocityGrid};
+use rarefy::collision::{CorrectionMethod, Order, Scattering, VelocityGrid};
 use rarefy::{Backend, Precision};
 use serde_json::Value;
 
@@ -19,6 +19,10 @@ fn line(scheme: Scheme, order: Order, scattering: Scattering) -> LineConfig {
         drift: 0.4,
         scattering,
         order,
+        correction: match order {
+            Order::Fourth => CorrectionMethod::Balanced,
+            _ => CorrectionMethod::Paper,
+        },
         scheme,
         step: 0.08,
         precision: Precision::F64,
@@ -262,6 +266,7 @@ fn rarefy_shock_solves_the_boltzmann_equation_and_goes_on_to_the_same_bits() {
     assert!(whole["boltzmann"]["mott_smith_thickness"].as_f64().unwrap() > 6.0);
     assert_eq!(whole["parameters"]["collision"], "boltzmann");
     assert_eq!(whole["parameters"]["order"], 4);
+    assert_eq!(whole["parameters"]["correction"], "balanced");
     assert!(whole["parameters"]["dt"].as_f64().unwrap() > 0.0);
     assert!(
         whole["conservation"]["flux_spread"]["mass"]
@@ -355,6 +360,7 @@ fn bad_input_is_refused_in_one_line() {
     std::fs::write(folder.join("empty.txt"), "no table\n").unwrap();
     for (line, why) in [
         ("shock --order 4", "--collision boltzmann"),
+        ("shock --correction paper", "--collision boltzmann"),
         ("shock --collision boltzmann --order 3", "2 or 4"),
         ("shock --collision boltzmann --reduced", "leave it out"),
         ("shock --collision boltzmann --steady", "leave it out"),

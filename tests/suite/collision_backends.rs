@@ -288,6 +288,7 @@ fn a_relaxation_agrees_on_all_backends_and_repeats_to_the_bit() {
             integrator: Integrator::Ssprk3,
             step: None,
             until: Until::Steps(4),
+            limited: false,
         };
         let f = initial::TwoMaxwellians::default().sample(&grid);
         let mut run = Relaxation::new(config, f).expect("a run");

@@ -196,6 +196,7 @@ fn traces_of_negative_values_are_small_and_do_no_harm() {
         integrator: Integrator::Ssprk2,
         step: Some(0.05),
         until: Until::Steps(20),
+        limited: false,
     };
     let f = TwoMaxwellians::default().sample(&config.operator.grid);
     let mut straight = Relaxation::new(config.clone(), f).expect("a run");

@@ -317,6 +317,7 @@ fn ten_thousand_steps_conserve() {
             integrator: Integrator::Ssprk2,
             step: None,
             until: Until::Steps(10_000),
+            limited: false,
         };
         let mut run = Relaxation::new(config, f).expect("a run");
         while !run.is_done() {
@@ -349,6 +350,7 @@ fn a_grid_too_coarse_for_the_fourth_order_is_reported() {
         integrator: Integrator::Ssprk2,
         step: None,
         until: Until::Steps(1000),
+        limited: false,
     };
     let mut run = Relaxation::new(config, f).expect("a run");
     let error = run.advance(1000).expect_err("too coarse");

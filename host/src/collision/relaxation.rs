@@ -103,7 +103,7 @@ pub struct Checkpoint {
 /// use rarefy::Backend;
 /// use rarefy::collision::{Integrator, OperatorConfig, Relaxation, RelaxationConfig, Until, VelocityGrid, initial};
 ///
-/// let grid = VelocityGrid::new(8, -6.5, 6.5)?;
+/// let grid = VelocityGrid::new(12, -6.5, 6.5)?;
 /// let mut operator = OperatorConfig::new(grid);
 /// operator.backend = Backend::Cpu;
 /// let config = RelaxationConfig { integrator: Integrator::Ssprk3, ..RelaxationConfig::new(operator, Until::Time(0.5)) };
