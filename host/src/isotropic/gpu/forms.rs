@@ -47,8 +47,8 @@ impl<M: Machine, T: Real> Work<'_, M, T> {
 
     /// Launches for the first cell of each state.
     fn each_state(&self, launch: impl FnMut(u32) -> Result<()>) -> Result<()> {
-        let bases = (0..self.states).map(|state| state * self.pitch);
-        bases.into_iter().try_for_each(launch)
+        let mut bases = (0..self.states).map(|state| state * self.pitch);
+        bases.try_for_each(launch)
     }
 }
 
