@@ -653,3 +653,38 @@ fn estimates_of_small_integrals_hold_what_lies_far_out() {
     let exact = 0.000_508_681_801_550_378_3;
     assert!((found.value - exact).abs() <= found.error, "{found:?}");
 }
+
+/// Peaks between the nodes of the areas and of the head, alone and beside a slow decay: found, or not believed.
+#[test]
+fn peaks_narrower_than_the_nodes_are_apart_are_found() {
+    let peak = "exp(-((x-c)/w)^2)";
+    // The cosine integral of 1/(1+x).
+    let slow = 0.343_377_961_556_426_95;
+    let mut rows = Vec::new();
+    for c in [0.7, 1.2, 4.3, 9.71, 20.3, 61.13, 99.9, 150.3] {
+        rows.extend([0.3, 0.02, 0.01, 1e-3, 1e-5].map(|w: f64| [c, w]));
+    }
+    let values: Vec<f64> = rows.iter().flatten().copied().collect();
+    let lower = vec![0.0; rows.len()];
+    for (amplitude, rest) in [(peak.to_owned(), 0.0), (format!("1/(1+x)+{peak}"), slow)] {
+        let task = Task::oscillating(&amplitude, "cos", "1", &[]).unwrap();
+        assert_eq!(task.parameters(), ["c", "w"]);
+        let settings = Settings::default();
+        for machine in [Resolved::Cpu, Resolved::Emulator] {
+            let found = task
+                .integrate_on(&machine, &lower, &values, &settings, Precision::F64)
+                .unwrap();
+            let mut right = 0;
+            for ([c, w], found) in rows.iter().zip(&found) {
+                let area = std::f64::consts::PI.sqrt() * w * (-0.25 * w * w).exp() * c.cos();
+                let error = (found.value - rest - area).abs();
+                let what = format!("{amplitude}, {c}, {w}: {found:?}, {error:e}");
+                if found.status == Status::Ok {
+                    assert!(error <= 1e-10 * (rest + area).abs(), "{what}");
+                    right += 1;
+                }
+            }
+            assert!(right >= 30, "{amplitude}: {right} of {}", found.len());
+        }
+    }
+}

@@ -27,7 +27,7 @@ fn refused(folder: &Path, arguments: &[&str], why: &str) {
 fn results(path: &Path) -> Vec<(f64, f64, String, String, f64)> {
     let mut reader = csv::Reader::from_path(path).unwrap();
     let header = reader.headers().unwrap().clone();
-    let own: Vec<&str> = header.iter().take(6).collect();
+    let own: Vec<&str> = header.iter().take(7).collect();
     assert_eq!(
         own,
         [
@@ -36,7 +36,8 @@ fn results(path: &Path) -> Vec<(f64, f64, String, String, f64)> {
             "status",
             "accelerator",
             "condition",
-            "proof"
+            "proof",
+            "examined"
         ]
     );
     let number = |text: &str| text.parse().unwrap_or(f64::NAN);
@@ -727,7 +728,7 @@ fn names_that_the_integrand_uses_are_parameters() {
     let found = results(&dir.path().join("r.csv"));
     assert!(near(found[0].0, tail) && near(found[1].0, 0.4));
     let table = fs::read_to_string(dir.path().join("r.csv")).unwrap();
-    assert!(table.lines().next().unwrap().ends_with(",proof,lower,a"));
+    assert!(table.lines().next().unwrap().ends_with(",examined,lower,a"));
     assert!(table.lines().nth(1).unwrap().ends_with(",monotone,1.0,2.0"));
     fs::remove_file(dir.path().join("r.csv")).unwrap();
     for (more, why) in [

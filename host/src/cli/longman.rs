@@ -25,7 +25,7 @@ use crate::longman::expression::FUNCTIONS;
 use crate::longman::family::{FAMILIES, Family};
 use crate::longman::quadrature::GAUSS_POINTS;
 use crate::longman::sampled::Samples;
-use crate::longman::{AREAS, BEYOND, Boundaries, Integral, Settings, Status, Task};
+use crate::longman::{AREAS, BEYOND, Boundaries, Integral, Proof, Settings, Status, Task};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -241,15 +241,16 @@ fn long_help() -> String {
         ".
 
 Results:
-  value,error,status,accelerator,condition,proof, in the order of the rows, and then the lower limit and the parameters. error is an estimate of the absolute error; condition times the machine
+  value,error,status,accelerator,condition,proof,examined, in the order of the rows, and then the lower limit and the parameters. error is an estimate of the absolute error; condition times the machine
   epsilon is the relative error that can be attained. Status:
   OK                 the error estimate is within max(atol, rtol |value|)
   PREMISE_VIOLATED   the areas do not alternate, or do not fall to zero: no value
   NOT_CONVERGED      value and honest estimate, beyond the tolerance
   NOT_FINITE         the integrand is not finite inside the range
   INVALID_ARGUMENT   NaN, a frequency that is not positive, boundaries that do not ascend
-  The proof of an OK is `monotone` where derivatives of the amplitude, enclosed in intervals, bound all that lies beyond the areas, and `sampled`
-  where the integrand was looked at there.
+  The proof of an OK is `monotone` where derivatives of the amplitude, enclosed in intervals, bound all that lies beyond the areas or between their nodes, and
+  `sampled` where the integrand was sampled. `examined` is the x up to which it was: infinite with `monotone`. Of what lies beyond, and between samples,
+  `sampled` says nothing.
 
 ",
     );
@@ -963,13 +964,14 @@ fn integrate(
 }
 
 /// Columns of a result, before those of its parameters.
-const COLUMNS: [&str; 6] = [
+const COLUMNS: [&str; 7] = [
     "value",
     "error",
     "status",
     "accelerator",
     "condition",
     "proof",
+    "examined",
 ];
 
 /// A result in JSON, which has no NaN: a number that is not finite is null.
@@ -981,6 +983,7 @@ fn object(result: &Integral) -> serde_json::Map<String, Value> {
         json!(result.accelerator.name()),
         json!(result.condition),
         json!(result.proof.name()),
+        json!(result.examined),
     ];
     COLUMNS.map(str::to_owned).into_iter().zip(values).collect()
 }
@@ -1063,6 +1066,7 @@ impl Outcome<'_> {
                 r.accelerator.name(),
                 r.condition,
                 r.proof.name(),
+                r.examined,
             );
             (own, self.inputs_of(i).collect::<Vec<f64>>())
         });
@@ -1152,7 +1156,13 @@ impl Outcome<'_> {
             lines.push(format!("  status        {}", r.status));
             lines.push(format!("  accelerator   {}", r.accelerator));
             lines.push(format!("  condition     {:.4e}", r.condition));
-            lines.push(format!("  proof         {}", r.proof));
+            lines.push(match r.proof {
+                Proof::Sampled => format!(
+                    "  proof         sampled up to x = {}; nothing is said of what lies beyond or between the samples",
+                    text::short(r.examined)
+                ),
+                proof => format!("  proof         {proof}"),
+            });
         } else {
             if count <= SHOWN {
                 lines.push(format!(

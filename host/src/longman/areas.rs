@@ -49,10 +49,14 @@ pub(super) trait Areas {
     }
     /// The head, computed to this relative accuracy.
     fn head(&mut self, tolerance: f64) -> Area;
+    /// The head with panels between these places, the last of which is its end.
+    fn head_with(&mut self, tolerance: f64, _places: &[f64]) -> Area {
+        self.head(tolerance)
+    }
     /// An area, divided into `DIVISIONS[level]` panels.
     fn area(&mut self, k: usize, level: usize) -> Area;
-    /// An area that the most panels do not resolve to within `target`, divided where it is not smooth.
-    fn resolve(&mut self, k: usize, area: Area, target: f64) -> Area;
+    /// An area that the most panels do not resolve to within `target`, divided where it is not smooth, from panels with these ends on, as parts of its width.
+    fn resolve(&mut self, k: usize, area: Area, target: f64, ends: &[f64]) -> Area;
 }
 
 /// g(x) osc(omega x) from a on.
@@ -137,6 +141,11 @@ impl<G: Function> Areas for Oscillating<'_, G> {
     }
 
     fn head(&mut self, tolerance: f64) -> Area {
+        self.head_with(tolerance, &[])
+    }
+
+    fn head_with(&mut self, tolerance: f64, places: &[f64]) -> Area {
+        let accuracy = self.accuracy;
         let Self {
             amplitude,
             omega,
@@ -170,7 +179,39 @@ impl<G: Function> Areas for Oscillating<'_, G> {
             }
         };
         let mut f = |node: Node| amplitude.at(place(node)) * table.head(start, first, node) / omega;
-        let estimate = head_of(&mut f, width, tolerance, self.exponent, lower == 0.0);
+        // Tanh-sinh up to the first of the places.
+        let near = places.first().map_or(width, |x| (x - lower) * omega);
+        let rest = width - near;
+        let mut estimate = if rest > 0.0 {
+            let mut f = |node: Node| {
+                f(Node {
+                    above: node.above + rest,
+                    place: usize::MAX,
+                    ..node
+                })
+            };
+            head_of(&mut f, near, tolerance, self.exponent, lower == 0.0)
+        } else {
+            head_of(&mut f, width, tolerance, self.exponent, lower == 0.0)
+        };
+        if rest > 0.0 {
+            let ends: Vec<f64> = places
+                .iter()
+                .map(|x| ((x - lower) * omega - near) / rest)
+                .collect();
+            let target = tolerance * estimate.magnitude;
+            let panels = resolved(&table.kronrod, (&ends, rest), accuracy, target, |part| {
+                let below = near + part * rest;
+                f(Node {
+                    below,
+                    above: width - below,
+                    place: usize::MAX,
+                })
+            });
+            estimate.value += panels.value;
+            estimate.error += panels.error;
+            estimate.magnitude += panels.magnitude;
+        }
         let known = amplitude.knows_errors();
         let rounding = head_rounding(known, width, |node| {
             let (value, error) = amplitude.with_error(place(node));
@@ -219,7 +260,7 @@ impl<G: Function> Areas for Oscillating<'_, G> {
         }
     }
 
-    fn resolve(&mut self, k: usize, area: Area, target: f64) -> Area {
+    fn resolve(&mut self, k: usize, area: Area, target: f64, ends: &[f64]) -> Area {
         let (low, high) = match (self.zeros.get(k), self.zeros.get(k + 1)) {
             (Some(&low), Some(&high)) => (low, high),
             _ => return area,
@@ -229,13 +270,19 @@ impl<G: Function> Areas for Oscillating<'_, G> {
         let phase = table.phase((low, high));
         let (origin, width) = (low / self.omega, phase / self.omega);
         let amplitude = &mut self.amplitude;
-        let sum = resolved(&table.kronrod, width, self.accuracy, target, |part| {
-            let x = origin + part * width;
-            if x < lower {
-                return f64::NAN;
-            }
-            sign * table.at((low, high), part) * amplitude.at(x)
-        });
+        let sum = resolved(
+            &table.kronrod,
+            (ends, width),
+            self.accuracy,
+            target,
+            |part| {
+                let x = origin + part * width;
+                if x < lower {
+                    return f64::NAN;
+                }
+                sign * table.at((low, high), part) * amplitude.at(x)
+            },
+        );
         area.resolved(sum)
     }
 }
@@ -316,16 +363,22 @@ impl<F: Function> Areas for Plain<'_, F> {
         }
     }
 
-    fn resolve(&mut self, k: usize, area: Area, target: f64) -> Area {
+    fn resolve(&mut self, k: usize, area: Area, target: f64, ends: &[f64]) -> Area {
         let (low, high) = match (self.boundaries.get(k), self.boundaries.get(k + 1)) {
             (Some(&low), Some(&high)) => (low, high),
             _ => return area,
         };
         let (lower, width, integrand) = (self.lower, high - low, &mut self.integrand);
-        let sum = resolved(&self.kronrod, width, self.accuracy, target, |part| {
-            let x = low + part * width;
-            if x < lower { f64::NAN } else { integrand.at(x) }
-        });
+        let sum = resolved(
+            &self.kronrod,
+            (ends, width),
+            self.accuracy,
+            target,
+            |part| {
+                let x = low + part * width;
+                if x < lower { f64::NAN } else { integrand.at(x) }
+            },
+        );
         area.resolved(sum)
     }
 }

@@ -15,8 +15,10 @@ use super::accelerate::{
 };
 use super::areas::{Area, Areas, RESOLVED};
 use super::oscillator::DIVISIONS;
+use super::panels::EIGHTHS;
 use super::proof::Proof;
 use super::proof::tail::Tail;
+use super::proof::within::Hidden;
 
 /// An integral: its value and how far it can be believed.
 ///
@@ -42,6 +44,10 @@ pub struct Integral {
     /// Why an OK is believed.
     #[serde(default)]
     pub proof: Proof,
+    /// The x up to which the integrand of an OK was examined: infinite where its tail is proven, 0 where the status is not OK. Of what was sampled nothing is said
+    /// beyond.
+    #[serde(default, with = "crate::serial::or_infinite")]
+    pub examined: f64,
 }
 
 /// What a kernel knows by a number goes by its name.
@@ -85,6 +91,7 @@ impl Integral {
             accelerator: Accelerator::None,
             condition: f64::NAN,
             proof: Proof::None,
+            examined: 0.0,
         }
     }
 
@@ -94,16 +101,34 @@ impl Integral {
             Status::Ok => Self {
                 status: Status::NotConverged,
                 error: f64::INFINITY,
+                proof: Proof::None,
+                examined: 0.0,
                 ..self
             },
             _ => self,
         }
     }
 
-    /// With the proof of an OK.
-    pub(super) fn proven(self, proof: Proof) -> Self {
+    /// With the proof that an OK has by derivatives.
+    pub(super) fn proven(self) -> Self {
         match self.status {
-            Status::Ok => Self { proof, ..self },
+            Status::Ok => Self {
+                proof: Proof::Monotone,
+                examined: f64::INFINITY,
+                ..self
+            },
+            _ => self,
+        }
+    }
+
+    /// With the proof of an OK whose integrand was sampled up to `examined`.
+    pub(super) fn sampled(self, examined: f64) -> Self {
+        match self.status {
+            Status::Ok => Self {
+                proof: Proof::Sampled,
+                examined,
+                ..self
+            },
             _ => self,
         }
     }
@@ -257,7 +282,8 @@ impl Computed {
             }
             let area = self.areas[k];
             if unsettled(&area) && area.level < RESOLVED {
-                self.areas[k] = source.resolve(self.folded + k, area, share.max(floor));
+                let target = share.max(floor);
+                self.areas[k] = source.resolve(self.folded + k, area, target, &EIGHTHS);
             }
         }
         let rough = |area: &Area| area.level == RESOLVED || unsettled(area);
@@ -383,6 +409,47 @@ impl Computed {
         self.refine_for(source, demand, guess);
     }
 
+    /// Panels of an area.
+    pub(super) fn panels(&self, k: usize) -> usize {
+        let level = self.areas.get(k).map_or(0, |area| area.level);
+        DIVISIONS[level.min(DIVISIONS.len() - 1)]
+    }
+
+    /// Computes head and areas with the panels that show what may hide; whether one of them changed by more than its error. `target` is the error that an area may
+    /// have.
+    pub(super) fn look_closer(
+        &mut self,
+        source: &mut dyn Areas,
+        hidden: &Hidden,
+        (target, demand): (f64, &Demand),
+    ) -> bool {
+        let changed = |old: &Area, new: &Area| {
+            let change = (new.value - old.value).abs();
+            // True for NaN.
+            !(change <= (old.error() + new.error()).max(target)
+                && new.truncation <= old.error().max(target))
+        };
+        let mut any = false;
+        if let Some(places) = &hidden.head {
+            let head = source.head_with(demand.accuracy.max(1e-15), places);
+            if changed(&self.head, &head) {
+                self.head = head;
+                any = true;
+            }
+        }
+        for (k, places) in &hidden.areas {
+            let (low, high) = (places[0], places[places.len() - 1]);
+            let ends: Vec<f64> = places.iter().map(|x| (x - low) / (high - low)).collect();
+            let old = self.areas[*k];
+            let new = source.resolve(*k, old, target, &ends);
+            if changed(&old, &new) {
+                self.areas[*k] = new;
+                any = true;
+            }
+        }
+        any
+    }
+
     /// The verdict with a tail that is known: `found`, if its value is the sum of all areas and the tail, to within what that may be off by, or else that sum.
     pub(super) fn with_tail(&self, found: Integral, tail: &Tail, demand: &Demand) -> Integral {
         if !self.finite() {
@@ -398,7 +465,7 @@ impl Computed {
             let worse = whole.status != Status::Ok && whole.error >= found.error;
             let keeps = whole.status != Status::Ok && found.status == Status::PremiseViolated;
             let best = if worse || keeps { found } else { whole };
-            return best.proven(Proof::Monotone);
+            return best.proven();
         }
         let gap = (found.value - value).abs();
         // Areas and their errors are the same in both.
@@ -416,7 +483,7 @@ impl Computed {
         let better = compared.status == Status::Ok
             || whole.status != Status::Ok && compared.error <= whole.error;
         let best = if better { compared } else { whole };
-        best.proven(Proof::Monotone)
+        best.proven()
     }
 
     /// The sum of the areas themselves, all from `count` on being negligible.
@@ -480,6 +547,7 @@ impl Computed {
             accelerator: best.accelerator,
             condition: condition(best.magnitude, best.value),
             proof: Proof::None,
+            examined: 0.0,
         }
     }
 
@@ -619,6 +687,7 @@ fn summed((value, error, magnitude): (f64, f64, f64), demand: &Demand) -> Integr
         accelerator: Accelerator::Direct,
         condition: condition(magnitude, value),
         proof: Proof::None,
+        examined: 0.0,
     }
 }
 

@@ -9,3 +9,5 @@ pub mod batch;
 mod config;
 pub mod fixed;
 mod rows;
+
+pub(super) use rows::{head_steps, panels};

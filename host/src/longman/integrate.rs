@@ -10,9 +10,11 @@ use super::driver::{Computed, Demand, Integral};
 use super::head::Exponent;
 use super::integrand::{Accuracy, Function};
 use super::oscillator::Oscillator;
-use super::proof::Proof;
 use super::proof::beyond::Beyond;
+use super::proof::interval::Interval;
 use super::proof::sampled::{BEFORE, SAMPLES, last_feature};
+use super::proof::tail::Tail;
+use super::proof::within::{Look, Places, STEP};
 use super::quadrature::{GAUSS_POINTS, Kronrod};
 use crate::backend::Precision;
 use crate::error::{Error, Result};
@@ -301,6 +303,7 @@ pub(super) fn oscillating(
         demand: &demand,
         found,
         start,
+        examined: integral.sampled_to((first, last)),
     };
     Ok(integral.sampled(&mut amplitude, features, (first, last)))
 }
@@ -338,6 +341,18 @@ impl OscillatingIntegral<'_> {
         )
     }
 
+    /// Where the samples begin, and how many there are.
+    fn samples(&self, (first, last): (f64, f64)) -> (f64, usize) {
+        let begin = (last - PI * BEFORE as f64).max(first);
+        (begin, (self.settings.beyond + BEFORE) * SAMPLES)
+    }
+
+    /// Where the samples end.
+    fn sampled_to(&self, ends: (f64, f64)) -> f64 {
+        let (begin, looks) = self.samples(ends);
+        (begin + PI / SAMPLES as f64 * looks as f64) / self.omega
+    }
+
     /// The verdict by samples of the amplitude beyond the last area, each as an area.
     fn sampled(
         &self,
@@ -347,8 +362,7 @@ impl OscillatingIntegral<'_> {
     ) -> Integral {
         let (omega, settings) = (self.omega, self.settings);
         let step = PI / SAMPLES as f64;
-        let begin = (last - PI * BEFORE as f64).max(first);
-        let looks = (settings.beyond + BEFORE) * SAMPLES;
+        let (begin, looks) = self.samples((first, last));
         let envelope = |phase: f64| match self.oscillator {
             Oscillator::BesselJ(_) => (FRAC_2_PI / phase).sqrt(),
             Oscillator::Cos | Oscillator::Sin => 1.0,
@@ -408,9 +422,73 @@ impl OscillatingIntegral<'_> {
             // What the accelerator knew ends before the feature.
             found = found.unproven();
         }
-        computed.with_tail(found, &tail, demand)
+        let judged = computed.with_tail(found, &tail, demand);
+        self.examined(amplitude, computed, (judged, &tail), demand)
+    }
+
+    /// The verdict after a look at what the nodes of head and areas may miss.
+    fn examined(
+        &self,
+        amplitude: &mut impl Function,
+        mut computed: Computed,
+        (mut judged, tail): (Integral, &Tail),
+        demand: &Demand,
+    ) -> Integral {
+        let count = computed.count();
+        let most = self.settings.counts().1;
+        let zeros = self
+            .oscillator
+            .zeros_beyond(self.omega * self.lower, count + 1);
+        let places = Places {
+            lower: self.lower,
+            zeros: &zeros,
+            omega: Interval::point(self.omega),
+            gap: Kronrod::new(self.settings.gauss).gap(),
+            step: STEP,
+        };
+        // Once more, if the value that is found asks for more.
+        for _ in 0..LOOKS {
+            if judged.status != Status::Ok {
+                return judged;
+            }
+            // Of integrals all of whose samples are zero: what is next to nothing beside a peak of height 1.
+            let tolerance = match demand.tolerance(judged.value) {
+                0.0 => LEAST_HIDDEN / self.omega,
+                tolerance => tolerance,
+            };
+            let hidden = amplitude.enclosed().and_then(|mut g| {
+                Look::new(&mut g, places, tolerance).hidden(|k| computed.panels(k))
+            });
+            let Some(hidden) = hidden else {
+                return judged.unproven();
+            };
+            if hidden.is_empty() {
+                return judged;
+            }
+            let mut source = self.areas(amplitude, count);
+            let target = 0.03 * tolerance / count as f64;
+            if !computed.look_closer(&mut source, &hidden, (target, demand)) {
+                return judged;
+            }
+            let found = if count > most {
+                Integral::without_value(Status::NotConverged)
+            } else {
+                computed.judge(&mut source, demand)
+            };
+            judged = computed.with_tail(found, tail, demand);
+            if demand.tolerance(judged.value) >= tolerance {
+                return judged;
+            }
+        }
+        judged.unproven()
     }
 }
+
+/// Looks at an integral's head and areas at most.
+const LOOKS: usize = 3;
+
+/// Least that is looked for, of integrals all of whose samples are zero.
+const LEAST_HIDDEN: f64 = 1e-16;
 
 /// Whether an amplitude that is zero in all nodes of the head has a peak at the lower limit, narrower than the nodes are apart there.
 fn has_narrow_peak(amplitude: &mut impl Function, lower: f64, end: f64) -> bool {
@@ -488,11 +566,13 @@ pub(super) fn between(
     }
     let Boundaries::HalfPeriod { half_period, .. } = *boundaries else {
         // Nothing is known of the integrand's zeros further out.
+        let examined = source.boundaries.last().copied().unwrap_or(lower);
         let features = Features {
             computed: &mut computed,
             demand: &demand,
             found,
             start,
+            examined,
         };
         return Ok(features.none());
     };
@@ -516,6 +596,7 @@ pub(super) fn between(
         demand: &demand,
         found,
         start,
+        examined: edge + (settings.beyond + BEFORE) as f64 * half_period,
     };
     let phase = source.accuracy.argument * (edge / half_period + settings.beyond as f64).abs();
     let noise = (
@@ -542,6 +623,8 @@ struct Features<'a> {
     demand: &'a Demand,
     found: Integral,
     start: usize,
+    /// Where the samples end.
+    examined: f64,
 }
 
 impl Features<'_> {
@@ -568,7 +651,7 @@ impl Features<'_> {
             // A function that is zero wherever it was looked at may be anything.
             return Integral::without_value(Status::PremiseViolated);
         }
-        self.found.proven(Proof::Sampled)
+        self.found.sampled(self.examined)
     }
 
     /// The verdict with the areas before number `count` added to the head.
@@ -579,7 +662,7 @@ impl Features<'_> {
         self.computed.fold(source, count, self.demand);
         self.computed.extend(source, count + self.start);
         let found = self.computed.judge(source, self.demand);
-        found.proven(Proof::Sampled)
+        found.sampled(self.examined)
     }
 }
 

@@ -5,10 +5,12 @@ use rayon::prelude::*;
 
 use super::driver::Integral;
 use super::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Verdict};
+use super::gpu::{head_steps, panels};
 use super::integrate::Settings;
 use super::oscillator::Oscillator;
 use super::proof::Proof;
 use super::proof::shared::{self, Item};
+use super::quadrature::Kronrod;
 use super::task::{Form, Kind, LEAST_SINGLE, Quantity, Task};
 use crate::backend::{Precision, Resolved};
 use crate::emulator::{Emulator, ThreadOrder};
@@ -81,7 +83,11 @@ impl Task {
                 Precision::F64 => judge::<M, f64>(self, machine, &group, values, settings)?,
                 Precision::F32 => judge::<M, f32>(self, machine, &group, values, settings)?,
             };
-            let proven = prove(self, &group, values, &verdicts, settings);
+            let epsilon = match precision {
+                Precision::F64 => f64::EPSILON,
+                Precision::F32 => f64::from(f32::EPSILON),
+            };
+            let proven = prove(self, &group, values, (&verdicts, epsilon), settings);
             // More areas may still lead to a value, or f64.
             let more = settings.areas.is_none();
             let known = |i: usize, verdict: &Option<Verdict>| {
@@ -95,10 +101,11 @@ impl Task {
                         accelerator: verdict.accelerator,
                         condition: verdict.condition,
                         proof: Proof::None,
+                        examined: 0.0,
                     })
                     // Nothing but zeros takes a proof of the head too.
                     .filter(|found| found.status != Status::Ok || proven[i] && found.value != 0.0)
-                    .map(|found| found.proven(Proof::Monotone))
+                    .map(|found| found.proven())
             };
             if group.rows.len() == results.len() {
                 let pairs = results.par_iter_mut().zip(&verdicts).enumerate();
@@ -208,7 +215,7 @@ fn prove(
     task: &Task,
     group: &Group,
     values: &[f64],
-    verdicts: &[Option<Verdict>],
+    (verdicts, epsilon): (&[Option<Verdict>], f64),
     settings: &Settings,
 ) -> Vec<bool> {
     let mut proven = vec![false; group.rows.len()];
@@ -221,8 +228,13 @@ fn prove(
         _ => Oscillator::Cos,
     };
     let (areas, _) = settings.counts();
-    let Some(&last) = oscillator.zeros_beyond(0.0, areas + 1).last() else {
-        return proven;
+    let zeros = oscillator.zeros_beyond(0.0, areas + 1);
+    let rule = shared::Rule {
+        oscillator,
+        zeros: &zeros,
+        gap: Kronrod::new(settings.gauss).gap(),
+        step: head_steps(epsilon).0,
+        panels,
     };
     let count = task.parameters().len();
     let row = |i: usize| -> Vec<f64> {
@@ -247,7 +259,7 @@ fn prove(
             })
         })
         .collect();
-    for index in shared::prove(&amplitude.program, oscillator, last, items) {
+    for index in shared::prove(&amplitude.program, rule, items) {
         proven[index] = true;
     }
     proven

@@ -132,11 +132,14 @@ pub(super) fn kronrod_sum(
 const BISECTIONS: usize = 64;
 const VAIN: usize = 4;
 
-/// The same over a range that 8 panels do not resolve: the worst panel is bisected until the error is within `target`. So steps and kinks are found; poles are
-/// not, nor does noise become less. `f` is given the part of the range below.
+/// Ends of 8 equal panels.
+pub(super) const EIGHTHS: [f64; 9] = [0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0];
+
+/// The same over a range that equal panels do not resolve: of panels with these `ends`, as parts of the range, the worst one is bisected until the error is within
+/// `target`. So steps and kinks are found; poles are not, nor does noise become less. `f` is given the part of the range below.
 pub(super) fn resolved(
     kronrod: &Kronrod,
-    width: f64,
+    (ends, width): (&[f64], f64),
     accuracy: Accuracy,
     target: f64,
     mut f: impl FnMut(f64) -> f64,
@@ -147,8 +150,10 @@ pub(super) fn resolved(
         });
         (from, part, sum)
     };
-    let mut pieces: Vec<(f64, f64, Estimate)> =
-        (0..8).map(|i| piece(0.125 * f64::from(i), 0.125)).collect();
+    let panels = ends.windows(2);
+    let mut pieces: Vec<(f64, f64, Estimate)> = panels
+        .map(|ends| piece(ends[0], ends[1] - ends[0]))
+        .collect();
     let mut vain = 0;
     for _ in 0..BISECTIONS {
         let total: f64 = pieces.iter().map(|(.., sum)| sum.error).sum();

@@ -12,7 +12,7 @@ use crate::longman::special::bessel_j;
 use crate::longman::zeros::bessel_zeros;
 
 /// Panels of area k: an amplitude that is singular at the lower limit is felt in the first areas.
-const fn panels(k: usize) -> usize {
+pub(in crate::longman) const fn panels(k: usize) -> usize {
     if k < 2 { 2 } else { 1 }
 }
 
@@ -22,7 +22,7 @@ const COVER: f64 = 0.4;
 
 /// Step of tanh-sinh in the heads of tables, and the furthest node: the least one is 1e-275 of the width, and in single precision 1e-29, so that
 /// it stays a number when it is divided by a frequency.
-const fn head_steps(epsilon: f64) -> (f64, f64) {
+pub(in crate::longman) const fn head_steps(epsilon: f64) -> (f64, f64) {
     if epsilon < 1e-10 {
         (0.05, 6.0)
     } else {

@@ -63,6 +63,15 @@ impl<'a> Function<'a> {
         &self.slots[shape.result as usize]
     }
 
+    /// The function of x over a range of x + shift, whose powers carry the derivatives: x may be zero.
+    pub(crate) fn over_shifted(&mut self, span: &Span, shift: f64) -> &Jet {
+        let shape = self.program.shape();
+        let shift = Jet::constant(Interval::point(shift));
+        self.slots[0] = Jet::variable(span).minus(&shift, span);
+        self.run((shape.prologue, shape.length), span);
+        &self.slots[shape.result as usize]
+    }
+
     fn run(&mut self, (begin, end): (u32, u32), span: &Span) {
         let code = &self.program.code()[begin as usize..end as usize];
         for word in code {

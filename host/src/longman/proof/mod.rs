@@ -1,4 +1,4 @@
-//! Proofs that nothing hides beyond the areas of an integral.
+//! Proofs that nothing hides beyond the areas of an integral, or between their nodes.
 //!
 //! # The theorem
 //!
@@ -27,7 +27,7 @@
 //! | further out, at most [`MOST_AREAS`] areas | areas up to there are computed, and summed with the tail beyond it |
 //! | there is none | the status is NOT_CONVERGED |
 //!
-//! What is proven is the tail. Head and areas are quadratures with estimates, as before, and that g goes to zero is proven where its bound is a power below zero,
+//! What is proven is the tail. Head and areas are quadratures with estimates; [`within`] finds peaks that their nodes miss. That g goes to zero is proven where its bound is a power below zero,
 //! and else seen at ten places up to 96 decades out.
 //!
 //! Expressions with Bessel, Airy or gamma functions, whole integrands, closures and samples have no enclosures: [`sampled`] looks at them densely further out.
@@ -39,6 +39,7 @@ pub(crate) mod jet;
 pub(super) mod sampled;
 pub(super) mod shared;
 pub(crate) mod tail;
+pub(super) mod within;
 
 use std::fmt;
 
@@ -52,7 +53,7 @@ pub(super) const MOST_AREAS: usize = 2048;
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Proof {
-    /// Derivatives of the amplitude bound what lies beyond the areas.
+    /// Derivatives of the amplitude bound what lies beyond the areas and between their nodes.
     Monotone,
     /// The integrand was sampled beyond the areas.
     Sampled,

@@ -1,4 +1,4 @@
-//! One proof for many integrals of one form.
+//! One proof for many integrals of one form: of their tails, and that nothing hides between the nodes of their heads and areas.
 //!
 //! Parameters may be intervals: a bound on the remainder for all of them is one for each. Items are halved along the parameter, or the frequency, that
 //! spreads most, until a part is proven as a whole or is a single item.
@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::function::Function;
 use super::interval::Interval;
 use super::tail::Wave;
+use super::within::{Look, Places};
 use crate::longman::expression::Program;
 use crate::longman::oscillator::Oscillator;
 
@@ -38,21 +39,34 @@ impl Item {
     }
 }
 
-/// Indices of the items beyond whose areas, which end at the phase `last`, nothing hides.
-pub(in crate::longman) fn prove(
-    program: &Program,
-    oscillator: Oscillator,
-    last: f64,
-    mut items: Vec<Item>,
-) -> Vec<usize> {
-    part(program, (oscillator, last), &mut items)
+/// How kernels look at integrals.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::longman) struct Rule<'a> {
+    pub(in crate::longman) oscillator: Oscillator,
+    /// Phases of the boundaries.
+    pub(in crate::longman) zeros: &'a [f64],
+    /// Largest distance between neighbouring nodes of a panel, in units of its width.
+    pub(in crate::longman) gap: f64,
+    /// Step of tanh-sinh in the head.
+    pub(in crate::longman) step: f64,
+    /// Panels of an area.
+    pub(in crate::longman) panels: fn(usize) -> usize,
 }
 
-fn part(program: &Program, wave: (Oscillator, f64), items: &mut [Item]) -> Vec<usize> {
+/// Indices of the items of which nothing hides, beyond their areas or within.
+pub(in crate::longman) fn prove(
+    program: &Program,
+    rule: Rule<'_>,
+    mut items: Vec<Item>,
+) -> Vec<usize> {
+    part(program, rule, &mut items)
+}
+
+fn part(program: &Program, rule: Rule<'_>, items: &mut [Item]) -> Vec<usize> {
     if items.is_empty() {
         return Vec::new();
     }
-    if items.len() <= MOST && is_proven(program, wave, items) {
+    if items.len() <= MOST && is_proven(program, rule, items) {
         return items.iter().map(|item| item.index).collect();
     }
     if items.len() == 1 {
@@ -82,9 +96,9 @@ fn part(program: &Program, wave: (Oscillator, f64), items: &mut [Item]) -> Vec<u
     });
     let (low, high) = items.split_at_mut(middle);
     let halves = if low.len() > PARALLEL {
-        rayon::join(|| part(program, wave, low), || part(program, wave, high))
+        rayon::join(|| part(program, rule, low), || part(program, rule, high))
     } else {
-        (part(program, wave, low), part(program, wave, high))
+        (part(program, rule, low), part(program, rule, high))
     };
     let (mut all, more) = halves;
     all.par_extend(more);
@@ -92,7 +106,7 @@ fn part(program: &Program, wave: (Oscillator, f64), items: &mut [Item]) -> Vec<u
 }
 
 /// Whether one proof serves all items.
-fn is_proven(program: &Program, (oscillator, last): (Oscillator, f64), items: &[Item]) -> bool {
+fn is_proven(program: &Program, rule: Rule<'_>, items: &[Item]) -> bool {
     let ends = |x: &dyn Fn(&Item) -> f64| {
         let low = items.iter().map(x).fold(f64::INFINITY, f64::min);
         let high = items.iter().map(x).fold(f64::NEG_INFINITY, f64::max);
@@ -112,11 +126,24 @@ fn is_proven(program: &Program, (oscillator, last): (Oscillator, f64), items: &[
         return false;
     };
     // The range begins before the last boundary of each, and the smallest frequency has the largest remainder.
+    let Some(last) = rule.zeros.last() else {
+        return false;
+    };
     let from = last / omega.hi;
-    let wave = Wave::new(oscillator, omega.lo);
+    let wave = Wave::new(rule.oscillator, omega.lo);
     let target = SHARE * tolerance.lo;
     let reach = wave.reach(&mut g, (from, target), true);
-    reach.is_some_and(|reach| reach.from <= from)
+    if !reach.is_some_and(|reach| reach.from <= from) {
+        return false;
+    }
+    let places = Places {
+        lower: 0.0,
+        zeros: rule.zeros,
+        omega,
+        gap: rule.gap,
+        step: rule.step,
+    };
+    Look::new(&mut g, places, tolerance.lo).is_clear(rule.panels)
 }
 
 #[cfg(test)]
@@ -146,8 +173,15 @@ mod tests {
                 }
             })
             .collect();
-        let last = 32.5 * std::f64::consts::PI;
-        let mut proven = prove(&program, Oscillator::Cos, last, items);
+        let zeros = Oscillator::Cos.zeros_beyond(0.0, 33);
+        let rule = Rule {
+            oscillator: Oscillator::Cos,
+            zeros: &zeros,
+            gap: 0.11,
+            step: 0.05,
+            panels: |_| 1,
+        };
+        let mut proven = prove(&program, rule, items);
         proven.sort_unstable();
         let expected: Vec<usize> = (0..3000).filter(|i| i % 100 != 7).collect();
         assert_eq!(proven, expected);

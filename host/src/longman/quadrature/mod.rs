@@ -117,6 +117,14 @@ impl Kronrod {
         0.15 * points.max(4.0) * steps
     }
 
+    /// Largest distance between neighbouring nodes, or twice that of an end from the nearest one, in units of the range.
+    pub(crate) fn gap(&self) -> f64 {
+        let nodes = &self.rule.nodes;
+        let inner = nodes.windows(2).map(|pair| pair[1] - pair[0]);
+        let ends = nodes.last().map_or(2.0, |last| 2.0 * (1.0 - last));
+        0.5 * inner.fold(ends, f64::max)
+    }
+
     /// The rule that extends `points` Gauss points. Computed once for each number of points.
     pub fn new(points: usize) -> Arc<Self> {
         static KNOWN: OnceLock<Mutex<HashMap<usize, Arc<Kronrod>>>> = OnceLock::new();

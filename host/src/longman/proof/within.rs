@@ -1,0 +1,355 @@
+//! Whether something hides between the nodes of the head and of the areas.
+//!
+//! Where |g^(m)(x)|/m! <= B for all x of a range, g differs by at most B d^m from its Taylor polynomial of degree m - 1 at a distance d. Half the distance
+//! between neighbouring nodes, as d, bounds the height of all that the nodes do not know of. A range passes
+//!
+//! | if | since |
+//! |---|---|
+//! | that height, times the width of an area, is below the tolerance for some m | nothing higher hides |
+//! | the coefficient x^m g^(m)/m! of the highest order is at most [`POWER`] times g | a peak of width w has (x/w)^m/(m/2)! times its height there: one narrower than x/20 is below 1e-12 of g |
+//!
+//! Ranges begin with all areas and are halved. An area that does not pass is divided into pieces that pass with the nodes of a panel of their own, and so steps,
+//! kinks and narrow peaks are found. The head is divided down to [`NEAREST`] of its width: nearer to the lower limit tanh-sinh has its nodes.
+
+use super::function::Function;
+use super::interval::Interval;
+use super::jet::{Jet, Span, TERMS};
+
+/// Highest derivative that is asked for.
+const ORDER: usize = TERMS - 1;
+
+/// Largest coefficient of the highest order, in units of the function, of what changes no faster than a power.
+const POWER: f64 = 1e3;
+
+/// Ranges that are looked at for one integral.
+const BUDGET: u32 = 1024;
+
+/// Pieces of an area, or of the head, at most.
+const PIECES: usize = 256;
+
+/// Part of the tolerance of an area that each of its pieces may hide.
+const SHARE: f64 = 0.125;
+
+/// Narrowest piece in units of its place.
+const NARROWEST: f64 = 1e-14;
+
+/// Ratio of the ends of the ranges of a head that starts at 0, and the least of its width that they reach.
+const RATIO: f64 = 4.0;
+const NEAREST: f64 = 1.0 / 4096.0;
+
+/// Longest step of tanh-sinh on the CPU.
+pub(in crate::longman) const STEP: f64 = 0.125;
+
+/// The nodes of an integral, by the phases of its boundaries and the frequencies that they have.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::longman) struct Places<'a> {
+    /// The lower limit.
+    pub(in crate::longman) lower: f64,
+    /// Phases of the boundaries.
+    pub(in crate::longman) zeros: &'a [f64],
+    /// One frequency, or those of many integrals.
+    pub(in crate::longman) omega: Interval,
+    /// Largest distance between neighbouring nodes of a panel, in units of its width.
+    pub(in crate::longman) gap: f64,
+    /// Longest step of tanh-sinh in the head.
+    pub(in crate::longman) step: f64,
+}
+
+impl Places<'_> {
+    /// The range of the areas from number i to before number j.
+    fn range(&self, i: usize, j: usize) -> (f64, f64) {
+        (self.zeros[i] / self.omega.hi, self.zeros[j] / self.omega.lo)
+    }
+
+    fn width(&self, k: usize) -> f64 {
+        (self.zeros[k + 1] - self.zeros[k]) / self.omega.lo
+    }
+}
+
+/// Where the nodes may miss something: ends of pieces that would not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::longman) struct Hidden {
+    /// Of the head: it is known below the first of them.
+    pub(in crate::longman) head: Option<Vec<f64>>,
+    /// Of areas, by number.
+    pub(in crate::longman) areas: Vec<(usize, Vec<f64>)>,
+}
+
+impl Hidden {
+    pub(in crate::longman) fn is_empty(&self) -> bool {
+        self.head.is_none() && self.areas.is_empty()
+    }
+}
+
+/// A look at the amplitude of one integral, or of many.
+pub(in crate::longman) struct Look<'a, 'p> {
+    g: &'a mut Function<'p>,
+    places: Places<'a>,
+    /// Error that an area may have.
+    tolerance: f64,
+    spent: u32,
+}
+
+impl<'a, 'p> Look<'a, 'p> {
+    pub(in crate::longman) fn new(
+        g: &'a mut Function<'p>,
+        places: Places<'a>,
+        tolerance: f64,
+    ) -> Self {
+        let areas = places.zeros.len().max(2) - 1;
+        Self {
+            g,
+            places,
+            tolerance: tolerance / areas as f64,
+            spent: 0,
+        }
+    }
+
+    /// Whether nothing hides, where area k has `panels(k)` of them.
+    pub(in crate::longman) fn is_clear(&mut self, panels: impl Fn(usize) -> usize) -> bool {
+        self.suspects(panels, 1)
+            .is_some_and(|areas| areas.is_empty())
+            && self.head() == Some(None)
+    }
+
+    /// The places where something may hide; none if there is no end of them.
+    pub(in crate::longman) fn hidden(&mut self, panels: impl Fn(usize) -> usize) -> Option<Hidden> {
+        let mut hidden = Hidden {
+            head: self.head()?,
+            ..Hidden::default()
+        };
+        for k in self.suspects(panels, usize::MAX)? {
+            let range = self.places.range(k, k + 1);
+            hidden.areas.push((k, self.pieces(range, 0.0)?));
+        }
+        Some(hidden)
+    }
+
+    /// The first areas, at most `most`, of which not all is known.
+    fn suspects(&mut self, panels: impl Fn(usize) -> usize, most: usize) -> Option<Vec<usize>> {
+        let count = self.places.zeros.len() - 1;
+        let mut found = Vec::new();
+        let mut ranges = vec![(0, count)];
+        while let Some((i, j)) = ranges.pop() {
+            let half = (i..j)
+                .map(|k| 0.5 * self.places.gap * self.places.width(k) / panels(k) as f64)
+                .fold(0.0, f64::max);
+            let width = (i..j).map(|k| self.places.width(k)).fold(0.0, f64::max);
+            let (low, high) = self.places.range(i, j);
+            if low > 0.0 && self.height((low, high), half, 0.0)? * width <= self.tolerance {
+                continue;
+            }
+            if j - i == 1 {
+                found.push(i);
+                if found.len() == most {
+                    return Some(found);
+                }
+                continue;
+            }
+            let middle = (low.max(self.places.width(i)) * high).sqrt();
+            let zeros = &self.places.zeros[i + 1..j - 1];
+            let omega = self.places.omega.lo;
+            let split = i + 1 + zeros.partition_point(|zero| zero / omega < middle);
+            ranges.extend([(split, j), (i, split)]);
+        }
+        found.sort_unstable();
+        Some(found)
+    }
+
+    /// Pieces of a range that pass with nodes of their own.
+    fn pieces(&mut self, (low, high): (f64, f64), shift: f64) -> Option<Vec<f64>> {
+        let mut ends = vec![low];
+        let mut ranges = vec![(low, high)];
+        while let Some((from, to)) = ranges.pop() {
+            let width = to - from;
+            let distance = 0.5 * self.places.gap * width;
+            if self.passes((from, to), distance, shift, SHARE * self.tolerance)? {
+                ends.push(to);
+                continue;
+            }
+            if width <= NARROWEST * to || ends.len() + ranges.len() > PIECES {
+                return None;
+            }
+            let middle = 0.5 * (from + to);
+            ranges.extend([(middle, to), (from, middle)]);
+        }
+        Some(ends)
+    }
+
+    /// The pieces of the head, if something may hide there. Of many integrals it is the head of the widest.
+    fn head(&mut self) -> Option<Option<Vec<f64>>> {
+        let lower = self.places.lower;
+        let end = self.places.zeros[0] / self.places.omega.lo;
+        let width = end - lower;
+        if width <= 0.0 {
+            return Some(None);
+        }
+        // Distances between the nodes of tanh-sinh.
+        let longest = self.places.step * width;
+        let step = |x: f64| longest * tanh_sinh_speed(((x - lower) / width).clamp(1e-300, 1.0));
+        let half = |(from, to): (f64, f64)| {
+            let middle = (lower + 0.5 * width).clamp(from, to);
+            0.5 * step(middle)
+        };
+        let nearest = lower + NEAREST * width;
+        let mut to = end;
+        let mut hides = false;
+        while to > nearest {
+            if self.passes((lower, to), half((lower, to)), end, self.tolerance)? {
+                break;
+            }
+            let from = (lower + (to - lower) / RATIO).max(nearest);
+            let mut ranges = vec![(from, to)];
+            while let Some((from, to)) = ranges.pop() {
+                if self.passes((from, to), half((from, to)), end, self.tolerance)? {
+                    continue;
+                }
+                // Pieces shorter than the steps are apart are for a panel of their own.
+                if to - from < 2.0 * half((from, to)) {
+                    hides = true;
+                    break;
+                }
+                let middle = 0.5 * (from + to);
+                ranges.extend([(middle, to), (from, middle)]);
+            }
+            to = from;
+        }
+        if !hides {
+            return Some(None);
+        }
+        self.pieces((to, end), end).map(Some)
+    }
+
+    /// Whether nothing higher than `most` over the width of a range hides at this distance from nodes, by powers of x or, with a shift, of x + shift: where x is
+    /// small beside what else there is, those have the sharper enclosures.
+    fn passes(
+        &mut self,
+        (low, high): (f64, f64),
+        distance: f64,
+        shift: f64,
+        most: f64,
+    ) -> Option<bool> {
+        let most = most / (high - low);
+        let plain = low > 0.0 && self.height((low, high), distance, 0.0)? <= most;
+        Some(plain || shift > 0.0 && self.height((low, high), distance, shift)? <= most)
+    }
+
+    /// A bound on the height of what the nodes at this distance or nearer do not know of.
+    fn height(&mut self, (low, high): (f64, f64), distance: f64, shift: f64) -> Option<f64> {
+        self.spent += 1;
+        if self.spent > BUDGET {
+            return None;
+        }
+        let start = low + shift;
+        let span = Span {
+            start,
+            ratio: ((high + shift) / start).next_up().max(1.0),
+            order: ORDER,
+        };
+        let jet = match shift {
+            0.0 => self.g.over(&span),
+            shift => self.g.over_shifted(&span, shift),
+        };
+        Some(height(jet, &span, distance))
+    }
+}
+
+fn height(jet: &Jet, span: &Span, distance: f64) -> f64 {
+    if jet.is_zero() {
+        return 0.0;
+    }
+    let e = jet.exponent();
+    let largest = |k: usize| {
+        let (mid, rad) = jet.coefficient(k);
+        mid.abs() + rad
+    };
+    let (mid, rad) = jet.coefficient(0);
+    if largest(ORDER) <= POWER * (mid.abs() - rad) {
+        return 0.0;
+    }
+    let part = distance / span.start;
+    let bounds = (0..=ORDER).map(|m| {
+        // The largest t^(e - m) of the range.
+        largest(m) * span.power(e - m as f64).hi * part.powi(m as i32)
+    });
+    bounds.fold(
+        f64::INFINITY,
+        |least, bound| {
+            if bound < least { bound } else { least }
+        },
+    )
+}
+
+/// Distance between neighbouring nodes of tanh-sinh at a part d of the width, in units of the width and of the step.
+fn tanh_sinh_speed(d: f64) -> f64 {
+    let t = (((1.0 - d) / d).max(f64::MIN_POSITIVE).ln() / std::f64::consts::PI).asinh();
+    std::f64::consts::PI * t.cosh() * d * (1.0 - d)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::longman::expression::Program;
+    use crate::longman::oscillator::Oscillator;
+    use crate::longman::quadrature::Kronrod;
+
+    fn hidden(amplitude: &str, lower: f64) -> Option<Hidden> {
+        let program = Program::parse(amplitude).unwrap();
+        let mut g = Function::new(&program, &[]).unwrap();
+        let zeros = Oscillator::Cos.zeros_beyond(lower, 65);
+        let places = Places {
+            lower,
+            zeros: &zeros,
+            omega: Interval::ONE,
+            gap: Kronrod::new(7).gap(),
+            step: STEP,
+        };
+        Look::new(&mut g, places, 1e-11).hidden(|_| 1)
+    }
+
+    #[test]
+    fn smooth_amplitudes_hide_nothing() {
+        for amplitude in [
+            "1/(1+x)",
+            "exp(-x)",
+            "exp(-x/50)",
+            "x^(-0.5)",
+            "exp(-x)/sqrt(x)",
+            "x/(x^2+9)",
+            "x^(-0.9)*exp(-x/10)",
+            "ln(2+x)/(1+x)",
+            "x*exp(-sqrt(x^2+1))/sqrt(x^2+1)",
+        ] {
+            for lower in [0.0, 0.3, 40.0] {
+                let found = hidden(amplitude, lower);
+                assert_eq!(found, Some(Hidden::default()), "{amplitude} from {lower}");
+            }
+        }
+    }
+
+    #[test]
+    fn peaks_steps_and_kinks_are_in_pieces_of_their_own() {
+        for (feature, width) in [
+            ("1e-3*exp(-((x-61.3)/0.01)^2)", 0.2),
+            ("exp(-((x-61.3)/1e-5)^2)", 1e-3),
+            ("1e-4/((x-61.3)^2+1e-6)", 0.02),
+            ("sign(x-61.3)", 1e-10),
+            ("abs(x-61.3)", 1e-3),
+        ] {
+            let found = hidden(&format!("1/(1+x)+{feature}"), 0.0).unwrap();
+            let [(number, ends)] = &found.areas[..] else {
+                panic!("{feature}: {found:?}")
+            };
+            // The zeros are (k + 1/2) pi.
+            assert_eq!((*number, &found.head), (19, &None), "{feature}");
+            let piece = ends.windows(2).find(|ends| ends[1] > 61.3).unwrap();
+            assert!(piece[1] - piece[0] < width, "{feature}: {piece:?}");
+        }
+        let head = hidden("1/(1+x)+exp(-((x-0.7)/1e-3)^2)", 0.0).unwrap().head;
+        let ends = head.unwrap();
+        let piece = ends.windows(2).find(|ends| ends[1] > 0.7).unwrap();
+        assert!(piece[1] - piece[0] < 0.02, "{piece:?}");
+        // A pole ends nowhere.
+        assert_eq!(hidden("1/(x-61.3)", 0.0), None);
+    }
+}
