@@ -115,7 +115,13 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
         .flatten()
         .any(|part| part.is_infinite())
     {
-        report.warn("numbers beyond the range of f64 are shown as inf".into());
+        report.warn("numbers beyond the range of f64 are inf in spectrum.npy and in the object of --json; spectrum.csv has their digits".into());
+    }
+    if outcome.loses_digits() {
+        report.warn(
+            "numbers below 2.2e-308 are 0 or have few digits in spectrum.npy and in the object of --json; spectrum.csv has their digits"
+                .into(),
+        );
     }
     report.time("table", table);
     report.time("transforms", spent);
@@ -171,6 +177,30 @@ impl Outcome {
         let divisor = (self.y.divisor as f64).log10().ceil() as i64;
         let largest = magnitudes.max().unwrap_or(0).saturating_sub(divisor);
         digits.saturating_add(usize::try_from(-largest).unwrap_or(0))
+    }
+
+    /// Whether a number is too small for all digits of an `f64`.
+    fn loses_digits(&self) -> bool {
+        let Signal { re, im } = &self.y.scaled;
+        let parts = [re, im].into_iter().zip([0, 1]);
+        let mut pairs = parts.flat_map(|(exact, part)| {
+            let rounded = self.rounded.iter().map(move |y| y[part]);
+            exact.iter().zip(rounded)
+        });
+        pairs.any(|(exact, rounded)| !exact.is_zero() && rounded.abs() < f64::MIN_POSITIVE)
+    }
+
+    /// Real and imaginary part of a number with the digits of an `f64`, beyond its range too.
+    fn shown(&self, k: usize) -> [String; 2] {
+        let Signal { re, im } = &self.y.scaled;
+        let part = |exact: Option<&Decimal>, rounded: f64| match exact {
+            Some(exact) if !exact.is_zero() && !rounded.is_normal() => {
+                exact.quotient_text(self.y.divisor)
+            }
+            _ => format!("{rounded:e}"),
+        };
+        let [x, y] = self.rounded[k];
+        [part(re.get(k), x), part(im.get(k), y)]
     }
 
     fn table(&self, digits: usize) -> Result<Vec<u8>> {
@@ -241,8 +271,9 @@ impl Outcome {
         ];
         if self.rounded.len() <= LISTED {
             lines.push(format!("{:>4}  {:>24}  {:>24}", "k", "re", "im"));
-            for (k, [re, im]) in self.rounded.iter().enumerate() {
-                lines.push(format!("{k:>4}  {re:>24e}  {im:>24e}"));
+            for k in 0..self.rounded.len() {
+                let [re, im] = self.shown(k);
+                lines.push(format!("{k:>4}  {re:>24}  {im:>24}"));
             }
         }
         lines.join("\n")

@@ -53,6 +53,20 @@ impl Decimal {
         Self::from_limbs(self.negative, limbs, low - 1).round_f64()
     }
 
+    /// The quotient with the digits of an `f64`, whatever its exponent, as text.
+    #[cfg(feature = "cli")]
+    pub(crate) fn quotient_text(&self, divisor: u64) -> String {
+        let limbs = self.top();
+        let text = format!("{:e}", self.clone().shifted(-limbs).quotient_f64(divisor));
+        match text.split_once('e') {
+            Some((digits, exponent)) => {
+                let exponent = exponent.parse::<i64>().unwrap_or(0);
+                format!("{digits}e{}", exponent + DIGITS as i64 * limbs)
+            }
+            None => text,
+        }
+    }
+
     /// About `self / other`, of any magnitudes, as far as an `f64` reaches; infinite or NaN where `other` is zero.
     pub fn ratio(&self, other: &Self) -> f64 {
         let fraction = |number: &Self| number.clone().shifted(-number.top()).round_f64();
