@@ -10,8 +10,8 @@ use serde_json::json;
 use super::contour::contour;
 use super::failure::Failure;
 use super::flow::{
-    self, Counts, Course, DimensionalArgs, End, GasArgs, GasParameters, MarchArgs, OMEGA,
-    Parameters, SiParameters,
+    self, Counts, Course, DimensionalArgs, End, GasArgs, GasParameters, Interpolation, MarchArgs,
+    OMEGA, Parameters, SiParameters,
 };
 use super::npy;
 use super::options::Common;
@@ -28,7 +28,7 @@ use crate::backend::{Backend, Precision};
 use crate::bgk::steady::plates::LEAST_DRIVE;
 use crate::bgk::steady::{Case, Nodes};
 use crate::bgk::{
-    Axis, Cavity, CavityResults, FaceFlux, Moments, Scheme, Simulation, SimulationConfig, Units,
+    Axis, Cavity, CavityResults, FaceFlux, Moments, Simulation, SimulationConfig, Units,
 };
 use crate::error::{Error, Result};
 
@@ -112,7 +112,7 @@ struct CavityParameters {
     si: SiParameters,
     #[serde(flatten)]
     gas: GasParameters,
-    scheme: Scheme,
+    scheme: Interpolation,
     no_correction: bool,
     dt: f64,
     #[serde(flatten)]
@@ -232,7 +232,7 @@ impl CavityParameters {
             accommodation: args.accommodation,
             si,
             gas: GasParameters::of(&args.gas, sized.map_or(OMEGA, |(_, omega)| omega))?,
-            scheme: args.march.scheme,
+            scheme: args.march.interpolation(args.steady)?,
             no_correction: args.march.no_correction,
             dt: 0.0,
             end: if args.steady {
@@ -296,7 +296,7 @@ impl Parameters for CavityParameters {
 impl CavityParameters {
     fn config(&self) -> Result<SimulationConfig> {
         Ok(SimulationConfig {
-            scheme: self.scheme,
+            scheme: self.scheme.scheme(),
             relaxed: false,
             precision: self.precision,
             backend: self.backend,

@@ -19,6 +19,7 @@ use super::progress::Progress;
 use super::report::Report;
 use super::resume::{self, Pace};
 use super::values::{count, finite, named, positive};
+use crate::bgk::steady::Closure;
 use crate::bgk::{
     Boundary, Checkpoint, Gas, Looked, Model, Problem, Scheme, Simulation, SimulationConfig,
     Species, State, Units,
@@ -188,12 +189,40 @@ pub(super) fn model_name(model: Model) -> &'static str {
 /// Exponent of the viscosity, unless told otherwise: argon's as the paper takes it.
 pub(super) const OMEGA: f64 = 0.74;
 
+/// How a flow goes from cell to cell: an interpolation of the shift in time, or the closure of the cells of a steady flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Interpolation {
+    Upwind,
+    VanLeer,
+    Diamond,
+}
+
+impl Interpolation {
+    /// The scheme of a run in time.
+    pub(super) fn scheme(self) -> Scheme {
+        match self {
+            Self::Upwind => Scheme::Upwind,
+            Self::VanLeer | Self::Diamond => Scheme::VanLeer,
+        }
+    }
+
+    /// The closure of a steady run. Checkpoints of earlier versions call diamond differences vanleer.
+    pub(super) fn closure(self) -> Closure {
+        match self {
+            Self::Upwind => Closure::Upwind,
+            Self::VanLeer | Self::Diamond => Closure::Diamond,
+        }
+    }
+}
+
 /// Flags of a run in time.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct MarchArgs {
-    /// Interpolation of the shift: first-order upwind as in the paper, or second order with van Leer's slopes
-    #[arg(long, default_value = "vanleer", value_parser = named::<Scheme>(&["upwind", "vanleer"]))]
-    pub(super) scheme: Scheme,
+    /// Interpolation of the shift: first-order upwind as in the paper, or second order with van Leer's slopes; a steady flow has upwind or diamond differences
+    /// [default: vanleer, or diamond with --steady]
+    #[arg(long, value_parser = named::<Interpolation>(&["upwind", "vanleer", "diamond"]))]
+    pub(super) scheme: Option<Interpolation>,
     /// Sample Maxwellians as in the continuum, without exact moments on the velocity nodes
     #[arg(long)]
     pub(super) no_correction: bool,
@@ -215,6 +244,23 @@ pub(super) struct MarchArgs {
     /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
     #[arg(long, value_name = "FILE")]
     pub(super) resume: Option<PathBuf>,
+}
+
+impl MarchArgs {
+    /// The scheme of a run in time, or of a steady one.
+    pub(super) fn interpolation(&self, steady: bool) -> Result<Interpolation> {
+        match (self.scheme, steady) {
+            (Some(Interpolation::VanLeer), true) => Err(Error::input(
+                "--scheme vanleer interpolates the shift of steps in time; with --steady there are diamond, the default, and upwind",
+            )),
+            (Some(Interpolation::Diamond), false) => Err(Error::input(
+                "--scheme diamond needs --steady; in time there are vanleer, the default, and upwind",
+            )),
+            (Some(scheme), _) => Ok(scheme),
+            (None, true) => Ok(Interpolation::Diamond),
+            (None, false) => Ok(Interpolation::VanLeer),
+        }
+    }
 }
 
 /// Where a run ends.
@@ -637,7 +683,13 @@ pub(super) fn folder(
 ) -> std::result::Result<Option<PathBuf>, Failure> {
     let otherwise = Some(PathBuf::from("rarefy-out").join(name));
     let resume = march.resume.as_deref();
-    resume::folder(files, common, resume, march.checkpoint_every, otherwise)
+    resume::folder(
+        (files, name),
+        common,
+        resume,
+        march.checkpoint_every,
+        otherwise,
+    )
 }
 
 /// Writes a checkpoint into the folder of the run.

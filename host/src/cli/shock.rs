@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::flow::{
-    self, Counts, Course, DimensionalArgs, End, GasArgs, GasParameters, MarchArgs, OMEGA,
-    Parameters, SiParameters,
+    self, Counts, Course, DimensionalArgs, End, GasArgs, GasParameters, Interpolation, MarchArgs,
+    OMEGA, Parameters, SiParameters,
 };
 use super::operator::CORRECTIONS;
 use super::options::Common;
@@ -25,8 +25,8 @@ use crate::backend::{Backend, Precision};
 use crate::bgk::boltzmann::{self, Collisions, Line, ShockStart, ShockWave};
 use crate::bgk::steady::Case;
 use crate::bgk::{
-    FaceFlux, Mach, Model, Moments, Scheme, Shock, ShockProfile, Simulation, SimulationConfig,
-    Space, State, Units,
+    FaceFlux, Mach, Model, Moments, Shock, ShockProfile, Simulation, SimulationConfig, Space,
+    State, Units,
 };
 use crate::collision::{CorrectionMethod, Order, Scattering};
 use crate::error::{Error, Result};
@@ -119,7 +119,7 @@ struct ShockParameters {
     si: SiParameters,
     #[serde(flatten)]
     gas: GasParameters,
-    scheme: Scheme,
+    scheme: Interpolation,
     no_correction: bool,
     dt: f64,
     #[serde(flatten)]
@@ -213,7 +213,7 @@ impl ShockParameters {
             correction: None,
             si,
             gas,
-            scheme: args.march.scheme,
+            scheme: args.march.interpolation(args.steady)?,
             no_correction: args.march.no_correction,
             dt: args.march.dt.unwrap_or_else(|| (0.25 / fastest).min(0.05)),
             end: if args.steady {
@@ -286,7 +286,7 @@ impl ShockParameters {
             correction: Some(args.correction.unwrap_or(CorrectionMethod::Balanced)),
             si,
             gas,
-            scheme: args.march.scheme,
+            scheme: args.march.interpolation(args.steady)?,
             no_correction: false,
             // Not a number until the grid's collision frequencies are known.
             dt: args.march.dt.unwrap_or(0.0),
@@ -317,7 +317,7 @@ impl ShockParameters {
             },
             order: self.order.unwrap_or(Order::Fourth),
             correction: self.correction.unwrap_or(CorrectionMethod::Paper),
-            scheme: self.scheme,
+            scheme: self.scheme.scheme(),
             step: (self.dt > 0.0).then_some(self.dt),
             precision: self.precision,
             backend: self.backend,
@@ -326,7 +326,7 @@ impl ShockParameters {
 
     fn config(&self) -> Result<SimulationConfig> {
         Ok(SimulationConfig {
-            scheme: self.scheme,
+            scheme: self.scheme.scheme(),
             precision: self.precision,
             backend: self.backend,
             ..SimulationConfig::new(self.shock().problem()?, self.dt)
@@ -624,8 +624,8 @@ fn run_steady(
         passing: (
             std::array::from_fn(|k| 0.5 * (entering[k] + leaving[k])),
             match parameters.scheme {
-                Scheme::VanLeer => pointwise,
-                Scheme::Upwind => ends,
+                Interpolation::Upwind => ends,
+                _ => pointwise,
             },
         ),
         course: &course,

@@ -9,14 +9,14 @@ use clap::ArgMatches;
 use serde_json::json;
 
 use super::failure::Failure;
-use super::flow::{self, Course, End, MarchArgs, Parameters, Reopened};
+use super::flow::{self, Course, End, Interpolation, MarchArgs, Parameters, Reopened};
 use super::output::Transaction;
 use super::progress::Progress;
 use super::report::Report;
 use super::resume;
 use crate::backend::{Backend, Precision};
-use crate::bgk::steady::{Case, Checkpoint, Closure, Config, Solution, Solver, Status};
-use crate::bgk::{FaceFlux, Moments, Scheme};
+use crate::bgk::steady::{Case, Checkpoint, Config, Solution, Solver, Status};
+use crate::bgk::{FaceFlux, Moments};
 use crate::error::Result;
 
 /// Earlier iterations that a steady run mixes.
@@ -41,14 +41,15 @@ pub(super) fn end(march: &MarchArgs, precision: Precision) -> End {
     }
 }
 
-/// The configuration that the parameters of a run in time amount to: `vanleer`, of second order, stands for diamond differences,
-/// steps for iterations.
-pub(super) fn config(scheme: Scheme, end: &End, precision: Precision, backend: Backend) -> Config {
+/// The configuration that the parameters of a run in time amount to, steps counting iterations.
+pub(super) fn config(
+    scheme: Interpolation,
+    end: &End,
+    precision: Precision,
+    backend: Backend,
+) -> Config {
     Config {
-        closure: match scheme {
-            Scheme::Upwind => Closure::Upwind,
-            Scheme::VanLeer => Closure::Diamond,
-        },
+        closure: scheme.closure(),
         tolerance: end.until_residual,
         iterations: usize::try_from(end.steps.unwrap_or(MOST_ITERATIONS)).unwrap_or(usize::MAX),
         depth: DEPTH,
