@@ -141,7 +141,7 @@ fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(),
         ));
     };
     let mut files = Transaction::default();
-    files.run_folder(folder, common.overwrite)?;
+    files.run_folder(folder, "bench", common.overwrite)?;
     let parameters = serde_json::json!({ "timings": path.display().to_string() });
     let mut report = Report::new("bench", &parameters, begun);
     for (name, table) in times.tables()? {
@@ -176,7 +176,7 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
         }
     };
     let mut files = Transaction::default();
-    common.claim_folder(&mut files)?;
+    common.claim_folder(&mut files, "bench")?;
     let parameters = Parameters {
         quick: args.quick,
         backend: common.backend,

@@ -104,6 +104,24 @@ fn warn(report: &mut Report, items: Option<usize>, warnings: Vec<(usize, String)
     }
 }
 
+/// A warning of a box that an array was hardly made for. The numbers of an array say nothing of its box; density and temperature in it do.
+fn unlikely(grid: &VelocityGrid, f: &[f64]) -> Option<String> {
+    const USUAL: std::ops::RangeInclusive<f64> = 1e-4..=1e4;
+    let Moments {
+        density,
+        temperature,
+        ..
+    } = Moments::of(grid, f);
+    let odd = |x: f64| x > 0.0 && !USUAL.contains(&x);
+    (odd(density) || odd(temperature)).then(|| {
+        format!(
+            "density {density:.3e} and temperature {temperature:.3e} in the box [{}, {}] are far from 1: are --vmax and --vmin those of the array?",
+            grid.min(),
+            grid.max()
+        )
+    })
+}
+
 /// Runs the evaluation.
 pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
@@ -136,13 +154,17 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
 
     let mut files = Transaction::default();
     files.reads(input);
-    common.claim_folder(&mut files)?;
+    common.claim_folder(&mut files, "collide")?;
     let places = places(args, &mut files)?;
 
     let mut report = Report::new("collide", &parameters, begun);
     let boundary = each().enumerate();
     let boundary = boundary.flat_map(|(k, f)| grid.warnings(f).into_iter().map(move |w| (k, w)));
     warn(&mut report, items, boundary.collect());
+    let odd = each()
+        .enumerate()
+        .filter_map(|(k, f)| Some((k, unlikely(&grid, f)?)));
+    warn(&mut report, items, odd.collect());
     let started = Instant::now();
     let config = parameters.operator.config(cube.n)?;
     let (evaluations, machine) = match items {

@@ -69,7 +69,7 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     let digits = usize::try_from(args.digits).unwrap_or(usize::MAX);
     let mut files = Transaction::default();
     files.reads(&args.file);
-    common.claim_folder(&mut files)?;
+    common.claim_folder(&mut files, "dft")?;
     let backend = common.backend.resolve()?;
     let started = Instant::now();
     let transform = Transform::new(x.len(), digits)?;

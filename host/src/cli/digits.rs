@@ -86,7 +86,7 @@ pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
         (None, _) => None,
     };
     let mut files = Transaction::default();
-    common.claim_folder(&mut files)?;
+    common.claim_folder(&mut files, "digits")?;
     let backend = common.backend.resolve()?;
     let parameters = Parameters {
         digits: args.digits,

@@ -51,7 +51,7 @@ fn evaluate(
 ) -> std::result::Result<(), Failure> {
     let mut files = Transaction::default();
     args.read_by(&mut files);
-    args.common.claim_folder(&mut files)?;
+    args.common.claim_folder(&mut files, "isotropic")?;
     let begun = Instant::now();
     let (found, machine) = rates(config, f)?;
     let spent = begun.elapsed();

@@ -372,7 +372,7 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     {
         files.reads(path);
     }
-    common.claim_folder(&mut files)?;
+    common.claim_folder(&mut files, "longman")?;
     let output = args
         .output
         .clone()
@@ -441,7 +441,7 @@ fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(),
     };
     let times = figures::Times::read(path)?;
     let mut files = Transaction::default();
-    files.run_folder(folder, common.overwrite)?;
+    files.run_folder(folder, "longman", common.overwrite)?;
     let machine = common.backend.resolve()?;
     let parameters = json!({ "timings": path.display().to_string(), "backend": common.backend });
     let mut report = Report::new("longman", &parameters, begun);

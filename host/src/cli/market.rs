@@ -182,7 +182,7 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     let parameters = Parameters::new(args, cells, emax);
     let mut files = Transaction::default();
     args.input.iter().for_each(|path| files.reads(path));
-    common.claim_folder(&mut files)?;
+    common.claim_folder(&mut files, "market")?;
     let mut report = Report::new("market", &parameters, started);
     let volume = TradeVolume::new(&config)?;
     let mut run = Relaxation::new(

@@ -8,6 +8,7 @@
 //! | `streams` | standard output that may close, and standard error |
 //! | `text` | names, numbers and system errors as texts |
 //! | `output` | files that appear whole or not at all; tables |
+//! | `names` | the names of files in the folder of a command |
 //! | `resident` | the run that a folder holds, and the one that writes into it |
 //! | `report` | `run.json`, warnings, timings |
 //! | `record` | which options a `run.json` asks for |
@@ -42,6 +43,7 @@ mod fuzz;
 mod isotropic;
 mod longman;
 mod market;
+mod names;
 mod npy;
 mod numbers;
 mod operator;

@@ -21,7 +21,7 @@ pub(super) struct Common {
     /// Folder for arrays (.npy), tables (.csv), plots (.png) and run.json
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-    /// Replace the run that the folder of --out holds; without this such a folder is refused
+    /// Replace the run that the folder of --out holds, and files with the names of results; without this such a folder is refused
     #[arg(long)]
     pub(super) overwrite: bool,
     /// Print run.json's object on standard output, and nothing else there
@@ -42,9 +42,9 @@ pub(super) struct Common {
 
 impl Common {
     /// Claims the folder of the results for a new run, if there is one.
-    pub(super) fn claim_folder(&self, files: &mut Transaction) -> Result<()> {
+    pub(super) fn claim_folder(&self, files: &mut Transaction, command: &str) -> Result<()> {
         match &self.out {
-            Some(folder) => files.run_folder(folder, self.overwrite),
+            Some(folder) => files.run_folder(folder, command, self.overwrite),
             None => Ok(()),
         }
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
+use super::names;
 use super::resident::{Lock, Resident, folder_of};
 use super::text::reason;
 use crate::error::{Error, Result};
@@ -54,6 +55,8 @@ pub(super) struct Transaction {
     keep: bool,
     /// Files of the run that this one replaces.
     stale: Vec<PathBuf>,
+    /// The folder of the results, and the names that they have there.
+    names: Option<(PathBuf, &'static [&'static str])>,
     lock: Option<Lock>,
 }
 
@@ -84,30 +87,33 @@ impl Transaction {
         temporary(path).map(drop)
     }
 
-    /// Claims a folder for the results of a new run. A folder that holds a run already is refused, unless that run is to be
-    /// overwritten; so is one into which another process is writing.
-    pub(super) fn run_folder(&mut self, path: &Path, overwrite: bool) -> Result<()> {
-        self.claim(path, overwrite, |_| false)
+    /// Claims a folder for the results of a new run of a command. A folder that holds a run already, or somebody's file that has the name of a result, is refused,
+    /// unless they are to be overwritten; so is one into which another process is writing.
+    pub(super) fn run_folder(&mut self, path: &Path, command: &str, overwrite: bool) -> Result<()> {
+        self.claim(path, command, overwrite, |_| false)
     }
 
     /// Claims the folder of a checkpoint for the run that goes on from it. The results of that run may be there.
     pub(super) fn resumed_folder(
         &mut self,
         path: &Path,
-        checkpoint: &Path,
+        (command, checkpoint): (&str, &Path),
         overwrite: bool,
     ) -> Result<()> {
-        self.claim(path, overwrite, |there| there.is_of(checkpoint))
+        self.claim(path, command, overwrite, |there| there.is_of(checkpoint))
     }
 
     fn claim(
         &mut self,
         path: &Path,
+        command: &str,
         overwrite: bool,
         ours: impl Fn(&Resident) -> bool,
     ) -> Result<()> {
         self.folder(path)?;
         self.lock = Lock::take(path)?;
+        let names = names::of(command);
+        self.names = Some((path.to_path_buf(), names));
         match Resident::of(path) {
             Some(there) if ours(&there) => {}
             Some(there) if overwrite => {
@@ -118,7 +124,8 @@ impl Transaction {
                 self.stale = there.files;
             }
             Some(there) => return Err(there.refusal(path)),
-            None => {}
+            None if overwrite => {}
+            None => refuse_foreign(path, command, names)?,
         }
         Ok(())
     }
@@ -173,11 +180,28 @@ impl Transaction {
 
     /// Writes `bytes`, to be renamed to `path` by [`Transaction::commit`].
     pub(super) fn stage(&mut self, path: impl Into<PathBuf>, bytes: &[u8]) -> Result<()> {
-        let path = resolve(&path.into())?;
+        let path = path.into();
+        debug_assert!(
+            self.is_named(&path),
+            "{} is missing in names.rs",
+            path.display()
+        );
+        let path = resolve(&path)?;
         self.check_input(&path)?;
         let file = written(&path, bytes)?;
         self.staged.push((file, path));
         Ok(())
+    }
+
+    /// Whether a file of the folder has one of the names that were free when the folder was claimed, or that the user gave it.
+    fn is_named(&self, path: &Path) -> bool {
+        let Some((folder, names)) = &self.names else {
+            return true;
+        };
+        let name = path.file_name().and_then(|name| name.to_str());
+        path.parent() != Some(folder)
+            || name.is_some_and(|name| names.contains(&name))
+            || self.claimed.contains(&path.to_path_buf())
     }
 
     /// Writes a file at once: atomically, and whatever becomes of the rest.
@@ -218,6 +242,20 @@ impl Drop for Transaction {
                 let _ = fs::remove_dir(folder);
             }
         }
+    }
+}
+
+/// Refuses a folder in which a file that no run wrote has the name of a result.
+fn refuse_foreign(folder: &Path, command: &str, names: &[&str]) -> Result<()> {
+    let mut files = names.iter().map(|name| folder.join(name));
+    match files.find(|file| file.symlink_metadata().is_ok()) {
+        None => Ok(()),
+        Some(file) => Err(Error::file(
+            &file,
+            format!(
+                "no run recorded in its folder wrote this file, and 'rarefy {command}' would replace it; give another folder with --out, or --overwrite"
+            ),
+        )),
     }
 }
 

@@ -317,7 +317,7 @@ pub(super) fn run(
     )?;
     let x = case.centres(0);
     let mut files = Transaction::default();
-    common.claim_folder(&mut files)?;
+    common.claim_folder(&mut files, flow.command)?;
     let mut report = Report::new(flow.command, &parameters, started);
     let mut solver = Solver::new(case, &config)?;
     for warning in solver.case().warnings(config.closure) {

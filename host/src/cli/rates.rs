@@ -200,7 +200,7 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
         (None, _) => None,
     };
     let mut files = Transaction::default();
-    common.claim_folder(&mut files)?;
+    common.claim_folder(&mut files, "rates")?;
     let mut report = Report::new("rates", &parameters, started);
 
     let largest = sizes.last().copied().unwrap_or(VelocityGrid::MIN_N);

@@ -111,7 +111,7 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         files.reads(path);
     }
     let folder = resume::folder(
-        &mut files,
+        (&mut files, "relax"),
         common,
         args.resume.as_deref(),
         args.checkpoint_every,

@@ -125,7 +125,7 @@ pub(super) fn refuse_contradictions(
 /// Where a run's files go: `--out`, else beside its checkpoint, else `otherwise`; nowhere with `--json` alone. The folder is claimed for
 /// the run.
 pub(super) fn folder(
-    files: &mut Transaction,
+    (files, command): (&mut Transaction, &str),
     common: &Common,
     resume: Option<&Path>,
     checkpoint_every: Option<u64>,
@@ -143,8 +143,10 @@ pub(super) fn folder(
             _ => a == b,
         };
         match resume.filter(|checkpoint| same(folder_of(checkpoint), folder)) {
-            Some(checkpoint) => files.resumed_folder(folder, checkpoint, common.overwrite)?,
-            None => files.run_folder(folder, common.overwrite)?,
+            Some(checkpoint) => {
+                files.resumed_folder(folder, (command, checkpoint), common.overwrite)?
+            }
+            None => files.run_folder(folder, command, common.overwrite)?,
         }
     } else if checkpoint_every.is_some() {
         return Err(Failure::Usage(

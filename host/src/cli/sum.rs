@@ -37,7 +37,8 @@ Examples:
 ///
 /// FILE is a .npy array of float32, float64 or integers, or text with one decimal number of any length, with an optional exponent, a line. Of
 /// floating-point numbers the correctly rounded sum is printed, the same for every order, machine and number of threads; of
-/// integers and decimal numbers the exact sum. The sum of nothing is 0. NaN, infinities and -0 follow IEEE 754.
+/// integers and decimal numbers the exact sum. The sum of nothing is 0. NaN, infinities and -0 of arrays follow IEEE 754; a decimal number is exact, and its
+/// zero has no sign.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = SUM_EXAMPLES)]
 pub(super) struct SumArgs {
@@ -196,7 +197,7 @@ fn run(
     let parameters = Parameters::new(quantity, paths, result, common);
     let mut files = Transaction::default();
     paths.iter().for_each(|path| files.reads(path));
-    common.claim_folder(&mut files)?;
+    common.claim_folder(&mut files, command)?;
     let output = result.output.as_deref();
     let output = output.filter(|path| *path != Path::new("-"));
     if let Some(path) = output {

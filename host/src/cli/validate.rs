@@ -157,7 +157,7 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let begun = Instant::now();
     let mut files = Transaction::default();
-    common.claim_folder(&mut files)?;
+    common.claim_folder(&mut files, "validate")?;
     let parameters = Parameters {
         quick: args.quick,
         backend: common.backend,
