@@ -25,6 +25,7 @@ mod longman_draws;
 mod longman_gpu;
 mod longman_paper;
 mod lost_device;
+mod promises_cli;
 mod ptx;
 mod round_trips;
 mod signed_digit_decimal;
