@@ -1055,10 +1055,12 @@ fn rates_are_tabulated_and_drawn() {
     }
     let rates = fs::read_to_string(path.join("r/rates.csv")).unwrap();
     for (correction, printed) in [("paper", 1.682762), ("balanced", 1.805169)] {
-        let variant = format!(",4,{correction},");
+        let variant = format!(",{correction}");
         let row = rates
             .lines()
-            .find(|row| row.starts_with("12,") && row.contains(&variant))
+            .find(|row| {
+                row.starts_with("12,") && row.contains(",4,true,") && row.ends_with(&variant)
+            })
             .unwrap();
         let shear: f64 = row.split(',').nth(4).unwrap().parse().unwrap();
         assert!((shear - printed).abs() < 1e-6, "{row}");

@@ -309,7 +309,7 @@ impl Outcome {
             "n",
             "h",
             "order",
-            "correction",
+            "corrected",
             "shear_rate",
             "heat_rate",
             "viscosity",
@@ -317,6 +317,7 @@ impl Outcome {
             "heat_error",
             "viscosity_error",
             "viscosity_residual",
+            "correction",
         ];
         let rows = self.studies.iter().map(|s| {
             let viscosity = s.viscosity;
@@ -324,7 +325,7 @@ impl Outcome {
                 s.n,
                 2.0 * RATES_HALF_WIDTH / s.n as f64,
                 s.order,
-                s.correction,
+                s.corrected,
                 s.shear,
                 s.heat,
                 viscosity.value,
@@ -334,6 +335,7 @@ impl Outcome {
                     .viscosity
                     .map(|exact| viscosity.value / exact - 1.0),
                 viscosity.residual,
+                s.correction,
             )
         });
         output::table(&columns, rows)
@@ -344,20 +346,22 @@ impl Outcome {
             "n",
             "h",
             "order",
-            "correction",
+            "corrected",
             "bkw_error",
             "bkw_fourth_rate",
             "equilibrium_error",
+            "correction",
         ];
         let rows = self.studies.iter().map(|s| {
             (
                 s.n,
                 2.0 * ERRORS_HALF_WIDTH / s.n as f64,
                 s.order,
-                s.correction,
+                s.corrected,
                 s.bkw.relative,
                 s.bkw.fourth_rate,
                 s.equilibrium,
+                s.correction,
             )
         });
         output::table(&columns, rows)

@@ -402,7 +402,9 @@ pub struct Study {
     pub n: usize,
     /// Order of the coefficients.
     pub order: Order,
-    /// What makes the integral conservative.
+    /// Whether a correction makes the integral conservative.
+    pub corrected: bool,
+    /// Which one.
     pub correction: CorrectionMethod,
     /// Decay rate of shear stress.
     pub shear: f64,
@@ -433,6 +435,7 @@ impl Study {
         Ok(Self {
             n,
             order: config.order,
+            corrected: config.correction != CorrectionMethod::None,
             correction: config.correction,
             shear: decay_rate(&rates, Flux::Shear)?,
             heat: decay_rate(&rates, Flux::Heat)?,
