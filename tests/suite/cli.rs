@@ -592,7 +592,7 @@ fn a_relaxation_writes_tables_arrays_plots_and_run_json() {
     assert_eq!(
         lines.next(),
         Some(
-            "step,time,density,ux,uy,uz,temperature,pxx,pyy,pzz,pxy,pxz,pyz,qx,qy,qz,m4,H,min_f,activity"
+            "step,time,density,ux,uy,uz,temperature,pxx,pyy,pzz,pxy,pxz,pyz,qx,qy,qz,m4,H,min_f,activity,below_zero"
         )
     );
     assert_eq!(lines.count(), 6);
@@ -1104,7 +1104,7 @@ fn rates_are_tabulated_and_drawn() {
             .lines()
             .filter(|line| line.starts_with("    8 "))
             .count(),
-        4
+        6
     );
 }
 

@@ -146,7 +146,12 @@ fn all_backends_agree() {
         let f = mixture(&grid);
         let expected = reference::evaluate(&base, &f);
         let mut backends = vec![Backend::Cpu];
-        backends.extend(machines());
+        // The emulator is slow.
+        backends.extend(
+            machines()
+                .into_iter()
+                .filter(|backend| n < 8 || *backend == Backend::Cuda),
+        );
         for backend in backends {
             for method in [Method::Fast, Method::Direct] {
                 for (precision, most) in [(Precision::F64, 1e-12), (Precision::F32, 2e-5)] {
@@ -206,11 +211,12 @@ fn without_a_maxwellian_the_integral_is_left_alone() {
     }
 }
 
-/// A shear of 1e-6 decays in f32 over ten relaxation times with the right rate, far below the roundoff of f32.
+/// A shear of 1e-6 decays in f32 over ten relaxation times with the right rate, far below the roundoff of f32. The stress of Maxwell molecules decays as one exponential.
 #[test]
 fn f32_resolves_deviations_of_a_millionth() {
     let config = OperatorConfig {
         precision: Precision::F32,
+        scattering: Scattering::Maxwell,
         ..on(12, 5.5)
     };
     let grid = config.grid;
@@ -218,20 +224,22 @@ fn f32_resolves_deviations_of_a_millionth() {
     let phi = grid.sample(|[x, y, _]| x * y);
     let f = m.iter().zip(&phi).map(|(m, phi)| m * (1.0 + 1e-6 * phi));
     let exact = transport::exact_decay_rate(config.scattering, 1.0, Flux::Shear);
-    let end = 10.0 / exact;
     let config = RelaxationConfig {
-        step: Some(0.05),
-        ..RelaxationConfig::new(config, Until::Time(end))
+        step: Some(0.1),
+        ..RelaxationConfig::new(config, Until::Time(10.0 / exact))
     };
     let mut run = Relaxation::new(config, f.collect()).expect("a run");
     run.advance(u64::MAX).expect("steps");
-    let stress = |k: usize| run.history()[k].moments.pressure[3];
-    let (first, last) = (stress(0), stress(run.history().len() - 1));
+    let rows = run.history();
+    let first = rows[0].moments.pressure[3];
     assert!((first - 1e-6).abs() < 1e-8);
-    let rate = (first / last).ln() / end;
-    // The true decay is that of the slowest mode of the stress, 1.6% below its first approximation, which the first moments have.
-    let slowest = exact / transport::HARD_SPHERE_VISCOSITY_RATIO;
-    assert!((rate / slowest - 1.0).abs() < 0.01, "{rate} of {slowest}");
+    // From the start, and over the last tenth of the run.
+    for from in [0, rows.len() * 9 / 10] {
+        let (before, after) = (rows[from], rows[rows.len() - 1]);
+        let decay = before.moments.pressure[3] / after.moments.pressure[3];
+        let rate = decay.ln() / (after.time - before.time);
+        assert!((rate / exact - 1.0).abs() < 0.01, "{rate} of {exact}");
+    }
 }
 
 #[test]

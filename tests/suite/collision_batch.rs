@@ -179,7 +179,7 @@ fn the_command_takes_arrays_of_four_dimensions() {
 
     let config = OperatorConfig {
         backend: Backend::Cpu,
-        ..OperatorConfig::paper(grid)
+        ..OperatorConfig::new(grid)
     };
     let mut operator = CollisionOperator::new(config).expect("an operator");
     let expected = operator.evaluate_batch(&states.concat()).expect("a batch");
