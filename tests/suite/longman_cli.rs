@@ -729,7 +729,13 @@ fn names_that_the_integrand_uses_are_parameters() {
     assert!(near(found[0].0, tail) && near(found[1].0, 0.4));
     let table = fs::read_to_string(dir.path().join("r.csv")).unwrap();
     assert!(table.lines().next().unwrap().ends_with(",examined,lower,a"));
-    assert!(table.lines().nth(1).unwrap().ends_with(",monotone,1.0,2.0"));
+    assert!(
+        table
+            .lines()
+            .nth(1)
+            .unwrap()
+            .ends_with(",monotone,inf,1.0,2.0")
+    );
     fs::remove_file(dir.path().join("r.csv")).unwrap();
     for (more, why) in [
         (["--lower", "3"], "the lower limit is given twice"),

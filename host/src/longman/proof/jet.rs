@@ -56,8 +56,8 @@ impl Span {
         } else {
             self.ratio.powf(d)
         };
-        // The difference of two exponents may be rounded; no logarithm of a ratio exceeds 1500.
-        let slack = 1e-12 * (1.0 + d.abs());
+        // The difference of two exponents may be rounded; no logarithm of a ratio exceeds 1500, nor the ratio less 1.
+        let slack = 4.0 * f64::EPSILON + 1e-12 * (1.0 + d.abs()) * (self.ratio - 1.0).min(1.0);
         if d < 0.0 {
             Interval::new((end * (1.0 - slack)).max(0.0), 1.0)
         } else {

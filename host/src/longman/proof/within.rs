@@ -30,8 +30,8 @@ const PIECES: usize = 256;
 /// Part of the tolerance of an area that each of its pieces may hide.
 const SHARE: f64 = 0.125;
 
-/// Narrowest piece in units of its place.
-const NARROWEST: f64 = 1e-14;
+/// Width of a piece in units of its place that is roundoff of x: no more than a bound on the function is asked for there.
+const ROUNDOFF: f64 = 4e-15;
 
 /// Ratio of the ends of the ranges of a head that starts at 0, and the least of its width that they reach.
 const RATIO: f64 = 4.0;
@@ -163,14 +163,20 @@ impl<'a, 'p> Look<'a, 'p> {
         while let Some((from, to)) = ranges.pop() {
             let width = to - from;
             let distance = 0.5 * self.places.gap * width;
-            if self.passes((from, to), distance, shift, SHARE * self.tolerance)? {
+            let middle = 0.5 * (from + to);
+            let last = width <= ROUNDOFF * to;
+            let most = if last {
+                f64::MAX
+            } else {
+                SHARE * self.tolerance
+            };
+            if self.passes((from, to), distance, shift, most)? {
                 ends.push(to);
                 continue;
             }
-            if width <= NARROWEST * to || ends.len() + ranges.len() > PIECES {
+            if last || ends.len() + ranges.len() > PIECES {
                 return None;
             }
-            let middle = 0.5 * (from + to);
             ranges.extend([(middle, to), (from, middle)]);
         }
         Some(ends)
@@ -229,7 +235,7 @@ impl<'a, 'p> Look<'a, 'p> {
         shift: f64,
         most: f64,
     ) -> Option<bool> {
-        let most = most / (high - low);
+        let most = (most / (high - low)).min(f64::MAX);
         let plain = low > 0.0 && self.height((low, high), distance, 0.0)? <= most;
         Some(plain || shift > 0.0 && self.height((low, high), distance, shift)? <= most)
     }
