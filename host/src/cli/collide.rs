@@ -161,10 +161,6 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     let boundary = each().enumerate();
     let boundary = boundary.flat_map(|(k, f)| grid.warnings(f).into_iter().map(move |w| (k, w)));
     warn(&mut report, items, boundary.collect());
-    let odd = each()
-        .enumerate()
-        .filter_map(|(k, f)| Some((k, unlikely(&grid, f)?)));
-    warn(&mut report, items, odd.collect());
     let started = Instant::now();
     let config = parameters.operator.config(cube.n)?;
     let (evaluations, machine) = match items {
@@ -172,6 +168,10 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
         Some(_) => collide_batch(&config, &f)?,
     };
     let spent = started.elapsed();
+    let odd = each()
+        .enumerate()
+        .filter_map(|(k, f)| Some((k, unlikely(&grid, f)?)));
+    warn(&mut report, items, odd.collect());
     let singular = evaluations.iter().enumerate();
     let singular = singular
         .filter(|(_, evaluation)| evaluation.correction.status == CorrectionStatus::Singular)

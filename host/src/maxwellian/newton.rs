@@ -138,7 +138,8 @@ impl<A: Axes, const D: usize> lanes::Job for Newton<'_, A, D> {
                     steep -= along * mixed[i];
                 }
                 let size = drift / t.sqrt() + energy.abs() / t;
-                let change = (right / steep).clamp(-0.5 * c, c);
+                // Not clamp, which fails where c is no number.
+                let change = (right / steep).max(-0.5 * c).min(c);
                 let here = open[i] > 0.0;
                 // The logarithm of the product changes by this, to the first order.
                 let mut growth = 0.0;
