@@ -142,6 +142,11 @@ fn a_campaign_finds_nothing_wrong_and_believed() {
     assert!(texts.is_empty(), "{}", texts.join("\n"));
     assert_eq!(tallies.len(), 3 * KINDS.len());
     for ((form, kind), tally) in tallies {
+        if (form, kind) == (Form::Amplitude, "pole") {
+            // Intervals see every pole, whatever its residue.
+            assert_eq!(tally.ok, 0, "{tally:?}");
+            continue;
+        }
         let least = match kind {
             "smooth" => 0.85,
             "constant" | "growth" => 0.0,

