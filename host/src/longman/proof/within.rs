@@ -346,11 +346,11 @@ mod tests {
             ("abs(x-62.8)", 1e-3),
         ] {
             let found = hidden(&format!("1/(1+x)+{feature}"), 0.0).unwrap();
-            let [(number, ends)] = &found.areas[..] else {
-                panic!("{feature}: {found:?}")
-            };
-            // The zeros are (k + 1/2) pi.
-            assert_eq!((*number, &found.head), (19, &None), "{feature}");
+            // The zeros are (k + 1/2) pi; the wings of a peak reach into the neighbours.
+            let near = found.areas.iter().all(|(k, _)| (18..=20).contains(k));
+            assert!(near && found.head.is_none(), "{feature}: {found:?}");
+            let area = found.areas.iter().find(|(k, _)| *k == 19);
+            let (_, ends) = area.unwrap();
             let piece = ends.windows(2).find(|ends| ends[1] > 62.8).unwrap();
             assert!(piece[1] - piece[0] < width, "{feature}: {piece:?}");
         }
