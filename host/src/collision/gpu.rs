@@ -178,7 +178,9 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 prepare(
                     &*self.machine,
                     &mut self.conservation,
-                    (&self.f, &self.frequency, &self.scales_there),
+                    &self.f,
+                    &self.frequency,
+                    &self.scales_there,
                 )
             },
             &mut || self.gain_of.gain(&self.machine, &self.work, &mut self.gain),
@@ -490,7 +492,9 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                     prepare(
                         &*self.machine,
                         &mut self.conservation,
-                        (&self.f, &self.frequency, &self.scales_there),
+                        &self.f,
+                        &self.frequency,
+                        &self.scales_there,
                     )?;
                     self.correct()
                 }
@@ -515,7 +519,9 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
 fn prepare<M: Machine, T: Real>(
     machine: &M,
     conservation: &mut Conservation<M>,
-    (f, frequency, scales): (&M::Buffer<f64>, &M::Buffer<T>, &M::Buffer<f64>),
+    f: &M::Buffer<f64>,
+    frequency: &M::Buffer<T>,
+    scales: &M::Buffer<f64>,
 ) -> Result<()> {
     match conservation {
         Conservation::Paper(correction) => correction.prepare(machine, f, frequency, scales),
