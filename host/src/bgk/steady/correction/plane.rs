@@ -32,7 +32,7 @@ use rayon::prelude::*;
 
 use self::dissection::{Factors, Unknowns};
 use self::operators::{Local, VERTICES, edge};
-use self::walls::{AtWall, lags, return_changed};
+use self::walls::{AtWall, Lag, lags, return_changed};
 use crate::bgk::steady::plan::{Plan, Side};
 use crate::error::{Error, Result};
 
@@ -245,32 +245,47 @@ impl PlaneCorrection {
 
     /// The solution of the equations for the defects of a sweep.
     fn change(&self, plan: &Plan, x: &[f64], y: &[f64]) -> Change {
-        let (nx, cells) = (plan.nx, plan.layout.cells);
-        let faces = plan.layout.faces;
-        // Mass, momentum and energy defects about the moving gas, times the collision frequency.
-        let defects: Vec<[f64; 4]> = in_parallel(cells)
-            .map(|cell| {
-                let [n, ux, uy, t] = plan.primitive(x, cell);
-                let [cn, cx, cy, ce] =
-                    [0, 1, 2, 3].map(|k| y[k * cells + cell] - x[k * cells + cell]);
-                if plan.linear {
-                    return [cn, cx, cy, ce].map(|c| c * plan.frequency);
-                }
-                let nu = plan.frequency * n * t.powf(1.0 - plan.omega);
-                let (px, py) = (cx - ux * cn, cy - uy * cn);
-                let energy = ce - 2.0 * (ux * px + uy * py) - (ux * ux + uy * uy) * cn;
-                [cn, px, py, energy].map(|c| c * nu)
-            })
-            .collect();
-        let heat = |cell: usize, d: usize| {
-            if plan.shakhov {
-                self.heat * (y[(4 + d) * cells + cell] - x[(4 + d) * cells + cell])
-            } else {
-                0.0
-            }
+        let heat = self.heat_lags(plan, x, y);
+        let lags = lags(plan, x, y);
+        let defects = defects(plan, x, y);
+        let (mut first, mut second) = self.right_sides(plan, x, &defects, &heat);
+        self.subtract_walls(plan, &lags, &mut first, &mut second);
+        let (flow, theta) = self.solve(plan, x, first, &second);
+        let mut cells = self.change_of_cells(&flow, &theta, &heat);
+        // No mass is gained.
+        let of = |value: &dyn Fn(usize) -> f64| -> f64 {
+            let volumes = self.cells.iter().map(Local::volume);
+            let parts = volumes.enumerate();
+            parts.map(|(cell, volume)| value(cell) * volume).sum()
         };
-        let mass = self.filtered(plan, defects.iter().map(|c| c[0]).collect());
+        let constant = -of(&|cell| cells[cell][0]) / of(&|_| 1.0);
+        cells.iter_mut().for_each(|c| c[0] += constant);
+        let faces = self.change_at_walls(plan, &flow, &theta, &lags, constant);
+        Change { cells, faces }
+    }
 
+    /// Changes of the heat flux by a relaxation that Fourier's law does not contain, by cell; see [`lag`](super::laws::lag).
+    fn heat_lags(&self, plan: &Plan, x: &[f64], y: &[f64]) -> Vec<[f64; 2]> {
+        let cells = plan.layout.cells;
+        if !plan.shakhov {
+            return vec![[0.0; 2]; cells];
+        }
+        let of = |cell: usize, d: usize| {
+            self.heat * (y[(4 + d) * cells + cell] - x[(4 + d) * cells + cell])
+        };
+        (0..cells).map(|cell| [of(cell, 0), of(cell, 1)]).collect()
+    }
+
+    /// The right sides of the temperature, and of the velocity and pressure, by the defects in the cells.
+    fn right_sides(
+        &self,
+        plan: &Plan,
+        x: &[f64],
+        defects: &[[f64; 4]],
+        heat: &[[f64; 2]],
+    ) -> (Vec<f64>, Vec<f64>) {
+        let (nx, cells) = (plan.nx, plan.layout.cells);
+        let mass = self.filtered(plan, defects.iter().map(|c| c[0]).collect());
         // Heat at the vertices, and momentum, of each cell.
         let sources: Vec<([f64; 4], [f64; 2])> = in_parallel(cells)
             .map(|cell| {
@@ -286,8 +301,8 @@ impl PlaneCorrection {
                 let heats = std::array::from_fn(|vertex| {
                     volume
                         * (0.25 * (0.5 * ce - 1.25 * temperature * cn)
-                            + g[0][vertex] * heat(cell, 0)
-                            + g[1][vertex] * heat(cell, 1))
+                            + g[0][vertex] * heat[cell][0]
+                            + g[1][vertex] * heat[cell][1])
                 });
                 (heats, [0.25 * volume * cx, 0.25 * volume * cy])
             })
@@ -303,12 +318,17 @@ impl PlaneCorrection {
             }
             second[self.unknowns[1].cell(i, j)] = -self.cells[cell].volume() * mass[cell];
         }
-        let lags = lags(plan, x, y);
+        (first, second)
+    }
+
+    /// Takes the stress and the heat flux of the walls that lag behind off the right sides.
+    fn subtract_walls(&self, plan: &Plan, lags: &[Lag], first: &mut [f64], second: &mut [f64]) {
+        let faces = plan.layout.faces;
         for side in 0..4 {
             let here = lags[faces[side]..faces[side + 1]].iter().enumerate();
             for (face, lag) in here {
                 let cell = plan.boundary_cell(side, face);
-                let (i, j) = (cell % nx, cell / nx);
+                let (i, j) = (cell % plan.nx, cell / plan.nx);
                 let half = 0.5 * self.cells[cell].widths[1 - side / 2];
                 for vertex in edge(side) {
                     let [a, b] = VERTICES[vertex];
@@ -318,15 +338,18 @@ impl PlaneCorrection {
                 }
             }
         }
-        let (flow, theta) = self.solve(plan, x, first, &second);
+    }
 
-        let mut change: Vec<[f64; 6]> = in_parallel(cells)
+    /// Changes of density, velocity, temperature and heat flux by a velocity with pressure and a temperature.
+    fn change_of_cells(&self, flow: &[f64], theta: &[f64], heat: &[[f64; 2]]) -> Vec<[f64; 6]> {
+        let nx = self.unknowns[0].nx;
+        in_parallel(self.cells.len())
             .map(|cell| {
                 let (i, j) = (cell % nx, cell / nx);
                 let local = &self.cells[cell];
                 let g = local.gradient();
                 let mut mean = [0.0; 3];
-                let mut q = [heat(cell, 0), heat(cell, 1)];
+                let mut q = heat[cell];
                 for (vertex, [a, b]) in VERTICES.into_iter().enumerate() {
                     let value = theta[self.unknowns[0].vertex(i + a, j + b)];
                     let of_vertex = self.unknowns[1].vertex(i + a, j + b);
@@ -340,22 +363,25 @@ impl PlaneCorrection {
                 let density = (2.0 * p - local.density * mean[2]) / local.temperature;
                 [density, mean[0], mean[1], mean[2], q[0], q[1]]
             })
-            .collect();
-        // No mass is gained.
-        let of = |value: &dyn Fn(usize) -> f64| -> f64 {
-            (0..cells)
-                .map(|cell| value(cell) * self.cells[cell].volume())
-                .sum()
-        };
-        let constant = -of(&|cell| change[cell][0]) / of(&|_| 1.0);
-        change.iter_mut().for_each(|c| c[0] += constant);
+            .collect()
+    }
 
+    /// Changes at the walls by the same, and by a density that every cell gains.
+    fn change_at_walls(
+        &self,
+        plan: &Plan,
+        flow: &[f64],
+        theta: &[f64],
+        lags: &[Lag],
+        constant: f64,
+    ) -> Vec<AtWall> {
+        let faces = plan.layout.faces;
         let mut walls = vec![AtWall::default(); faces[4]];
         for (side, wall) in plan.sides.iter().enumerate() {
             let Some(wall) = wall else { continue };
             for face in faces[side]..faces[side + 1] {
                 let cell = plan.boundary_cell(side, face - faces[side]);
-                let (i, j) = (cell % nx, cell / nx);
+                let (i, j) = (cell % plan.nx, cell / plan.nx);
                 let local = &self.cells[cell];
                 let [mut temperature, mut velocity] = [0.0; 2];
                 for vertex in edge(side) {
@@ -384,10 +410,7 @@ impl PlaneCorrection {
                 };
             }
         }
-        Change {
-            cells: change,
-            faces: walls,
-        }
+        walls
     }
 
     /// Velocity with pressure and temperature for the right sides of the temperature (`first`) and the velocity (`second`).
@@ -488,6 +511,24 @@ impl PlaneCorrection {
             }
         }
     }
+}
+
+/// Defects of mass, momentum and energy about the moving gas, times the collision frequency, by cell.
+fn defects(plan: &Plan, x: &[f64], y: &[f64]) -> Vec<[f64; 4]> {
+    let cells = plan.layout.cells;
+    in_parallel(cells)
+        .map(|cell| {
+            let [n, ux, uy, t] = plan.primitive(x, cell);
+            let [cn, cx, cy, ce] = [0, 1, 2, 3].map(|k| y[k * cells + cell] - x[k * cells + cell]);
+            if plan.linear {
+                return [cn, cx, cy, ce].map(|c| c * plan.frequency);
+            }
+            let nu = plan.frequency * n * t.powf(1.0 - plan.omega);
+            let (px, py) = (cx - ux * cn, cy - uy * cn);
+            let energy = ce - 2.0 * (ux * px + uy * py) - (ux * ux + uy * uy) * cn;
+            [cn, px, py, energy].map(|c| c * nu)
+        })
+        .collect()
 }
 
 /// The cells, on all cores.
