@@ -190,6 +190,11 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
             report.stage(&mut files, path, &bytes)?;
         }
     }
+    // After all that may refuse the array, whose error is one line.
+    let odd = each()
+        .enumerate()
+        .filter_map(|(k, f)| Some((k, unlikely(&grid, f)?)));
+    warn(&mut report, items, odd.collect());
     let outcome = Outcome {
         grid,
         items,
