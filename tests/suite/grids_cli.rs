@@ -72,7 +72,7 @@ fn velocity_grids_that_do_not_suit_are_told_with_the_one_that_does() {
     write_cube(path, "good.npy", 12, &maxwellian(12, 5.0, 1.0));
     warned(
         path,
-        "relax --init narrow.npy --vmax 5 --steps 1",
+        "relax --init narrow.npy --vmax 5 --steps 1 --order 2 --correction paper",
         &["single cells", "36 or more"],
     );
     warned(

@@ -168,10 +168,6 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
         Some(_) => collide_batch(&config, &f)?,
     };
     let spent = started.elapsed();
-    let odd = each()
-        .enumerate()
-        .filter_map(|(k, f)| Some((k, unlikely(&grid, f)?)));
-    warn(&mut report, items, odd.collect());
     let singular = evaluations.iter().enumerate();
     let singular = singular
         .filter(|(_, evaluation)| evaluation.correction.status == CorrectionStatus::Singular)
