@@ -428,7 +428,7 @@ fn memory_that_is_not_there_is_refused_and_not_aborted_over() {
         ("cavity --n 3000 --steady", "available"),
         ("cavity --n 100000", "GiB of main memory"),
         ("shock --nx 1000000 --reduced", "available"),
-        ("shock --nx 100000 --steady", "available"),
+        ("shock --nx 1000000 --steady", "available"),
         ("isotropic --cells 8192 --storage full", "available"),
         (
             "sum x.txt",
