@@ -14,6 +14,7 @@
 //! | `correction` | the conservative correction |
 //! | `correction_steps` | its sums by several blocks |
 //! | `balanced` | the balanced correction, which keeps rates and equilibria |
+//! | `spectral` | the spectral operator: gain in Carleman's variables, by transforms |
 //! | `limit` | the limiter that keeps f >= 0 |
 //! | `relax` | time stepping and moments |
 
@@ -26,6 +27,7 @@ mod fast;
 mod limit;
 mod reduce;
 mod relax;
+mod spectral;
 
 pub use balanced::*;
 pub use convolution::*;
@@ -36,6 +38,7 @@ pub use fast::*;
 pub use limit::*;
 pub use reduce::REDUCE_THREADS;
 pub use relax::*;
+pub use spectral::*;
 
 /// The velocity grid, as kernels see it.
 #[derive(Clone, Copy, Debug, PartialEq)]

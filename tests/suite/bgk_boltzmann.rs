@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rarefy::bgk::boltzmann::{Line, LineConfig, ShockWave, cross_section};
 use rarefy::bgk::{DiscreteMaxwellian, Moments, Scheme, ShockPoint, Space, State};
-use rarefy::collision::{CorrectionMethod, Order, Scattering, VelocityGrid};
+use rarefy::collision::{CorrectionMethod, Method, Order, Scattering, Spectral, VelocityGrid};
 use rarefy::{Backend, Precision};
 use serde_json::Value;
 
@@ -18,7 +18,9 @@ fn line(scheme: Scheme, order: Order, scattering: Scattering) -> LineConfig {
         grid: VelocityGrid::new(7, -3.6, 3.6).unwrap(),
         drift: 0.4,
         scattering,
+        method: Method::Fast,
         order,
+        spectral: Spectral::default(),
         correction: match order {
             Order::Fourth => CorrectionMethod::Balanced,
             _ => CorrectionMethod::Paper,

@@ -10,6 +10,7 @@ mod collision_balanced;
 mod collision_batch;
 mod collision_order;
 mod collision_range;
+mod collision_spectral;
 mod collision_transport;
 mod command;
 mod emulator;

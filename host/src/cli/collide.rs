@@ -149,7 +149,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
         output: name(&args.output),
         gain: name(&args.gain),
         frequency: name(&args.frequency),
-        operator: Operator::new(&grid, args.model, &args.operator, common),
+        operator: Operator::new(&grid, args.model, &args.operator, common, &f)?,
     };
 
     let mut files = Transaction::default();

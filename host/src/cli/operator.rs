@@ -6,7 +6,10 @@ use super::options::Common;
 use super::text::{name_of, short};
 use super::values::{named, order, positive};
 use crate::backend::{Backend, Precision};
-use crate::collision::{CorrectionMethod, Method, OperatorConfig, Order, Scattering, VelocityGrid};
+use crate::collision::spectral::directions;
+use crate::collision::{
+    CorrectionMethod, Method, OperatorConfig, Order, Scattering, Spectral, VelocityGrid,
+};
 use crate::error::Error;
 
 /// Flags of the subcommands that evaluate the collision integral.
@@ -15,47 +18,79 @@ pub(super) struct OperatorArgs {
     /// Total cross-section sigma_T = 4 pi C at unit relative speed
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     pub(super) sigma_t: f64,
-    /// How the gain is summed; both agree to roundoff
-    #[arg(long, default_value = "fast", value_parser = named::<Method>(&["direct", "fast"]))]
+    /// How the integral is computed: by sums over the nodes, fast or term by term, or by transforms, accurate and fast where f is smooth
+    #[arg(long, default_value = "fast", value_parser = named::<Method>(&METHODS))]
     pub(super) method: Method,
-    /// Order of the gain's coefficients: 4, or 2 as in the paper, whose relaxation rates are far less accurate
-    #[arg(long, default_value = "4", value_parser = order())]
-    pub(super) order: Order,
-    /// What makes the integral conservative: balanced keeps rates and equilibria, paper damps by the error of the grid
-    #[arg(long, default_value = "balanced", value_parser = named::<CorrectionMethod>(&CORRECTIONS))]
-    correction: CorrectionMethod,
+    /// Order of the sums' coefficients: 4, or 2 as in the paper, whose relaxation rates are far less accurate [default: 4]
+    #[arg(long, value_parser = order())]
+    pub(super) order: Option<Order>,
+    /// Spectral method: degree of the rule on the sphere, 5, 7, 9, 11, 15, 17 or 21 [default: 11 to 21, by the spread of f]
+    #[arg(long, value_name = "DEGREE")]
+    pub(super) sphere: Option<u8>,
+    /// Spectral method: products of the kernel, 1 to 8 [default: 1 for hard spheres, otherwise 2 or 3]
+    #[arg(long, value_name = "K")]
+    pub(super) rank: Option<u8>,
+    /// Spectral method: nodes of the padded array along an axis [default: the least from 1.5 N1 on]
+    #[arg(long, value_name = "P")]
+    pub(super) period: Option<u32>,
+    /// What makes the integral conservative: balanced keeps rates and equilibria; paper damps by the error of the grid [default: balanced; paper for the spectral method]
+    #[arg(long, value_parser = named::<CorrectionMethod>(&CORRECTIONS))]
+    correction: Option<CorrectionMethod>,
     /// The same as --correction none
     #[arg(long, conflicts_with = "correction")]
     pub(super) no_correction: bool,
 }
 
+/// Names of the methods.
+pub(super) const METHODS: [&str; 3] = ["direct", "fast", "spectral"];
 /// Names of the corrections.
 pub(super) const CORRECTIONS: [&str; 3] = ["balanced", "paper", "none"];
 
 impl OperatorArgs {
     /// What makes the integral conservative.
     pub(super) fn correction(&self) -> CorrectionMethod {
-        if self.no_correction {
-            CorrectionMethod::None
-        } else {
-            self.correction
+        match (self.correction, self.method) {
+            _ if self.no_correction => CorrectionMethod::None,
+            (Some(correction), _) => correction,
+            (None, Method::Spectral) => CorrectionMethod::Paper,
+            (None, _) => CorrectionMethod::Balanced,
+        }
+    }
+
+    /// The order of the sums, of which the spectral method has none.
+    pub(super) fn order(&self) -> Option<Order> {
+        (self.method != Method::Spectral).then(|| self.order.unwrap_or(Order::Fourth))
+    }
+
+    /// Refuses options that the method does not have.
+    pub(super) fn validate(&self) -> Result<(), Error> {
+        let spectral = [
+            ("sphere", self.sphere.is_some()),
+            ("rank", self.rank.is_some()),
+            ("period", self.period.is_some()),
+        ];
+        let other = spectral.into_iter().find(|(_, given)| *given);
+        match (self.method, self.order, other) {
+            (Method::Spectral, Some(_), _) => Err(Error::input(
+                "--order belongs to the sums over the nodes; the spectral method has --sphere",
+            )),
+            (Method::Direct | Method::Fast, _, Some((name, _))) => Err(Error::input(format!(
+                "--{name} belongs to --method spectral; the sums over the nodes have --order"
+            ))),
+            _ => Ok(()),
         }
     }
 
     /// How far below zero a given distribution may reach, as a share of its largest value.
     pub(super) fn tolerated_negative(&self) -> f64 {
-        OperatorConfig::tolerated_by(self.order, self.correction())
+        let order = self.order().unwrap_or(Order::Fourth);
+        OperatorConfig::tolerated_by(self.method, order, self.correction())
     }
 }
 
 /// The correction of a record that does not say which: the paper's, unless there was none.
 fn recorded() -> CorrectionMethod {
     CorrectionMethod::Paper
-}
-
-/// The order of a record that does not say which.
-fn second() -> Order {
-    Order::Second
 }
 
 /// What determines the collision operator besides the number of cells, by the names of the flags.
@@ -67,8 +102,15 @@ pub(super) struct Operator {
     pub(super) model: Scattering,
     pub(super) sigma_t: f64,
     pub(super) method: Method,
-    #[serde(default = "second")]
-    pub(super) order: Order,
+    /// Records of the sums that do not say it have the second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) order: Option<Order>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sphere: Option<u8>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rank: Option<u8>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    period: Option<u32>,
     #[serde(default = "recorded")]
     correction: CorrectionMethod,
     no_correction: bool,
@@ -77,38 +119,57 @@ pub(super) struct Operator {
 }
 
 impl Operator {
-    /// What the flags say about a grid's operator.
+    /// What the flags say about a grid's operator; the degree of the sphere, where none is given, follows from the distributions `f`.
     pub(super) fn new(
         grid: &VelocityGrid,
         model: Scattering,
         args: &OperatorArgs,
         common: &Common,
-    ) -> Self {
-        Self {
+        f: &[f64],
+    ) -> Result<Self, Error> {
+        args.validate()?;
+        let given = Spectral {
+            degree: args.sphere,
+            rank: args.rank,
+            period: args.period,
+        };
+        let chosen = match args.method {
+            Method::Spectral => given.suited(grid, f).resolved(grid.n(), model),
+            _ => given,
+        };
+        Ok(Self {
             vmin: grid.min(),
             vmax: grid.max(),
             model,
             sigma_t: args.sigma_t,
             method: args.method,
-            order: args.order,
+            order: args.order(),
+            sphere: chosen.degree,
+            rank: chosen.rank,
+            period: chosen.period,
             correction: args.correction(),
             no_correction: args.correction() == CorrectionMethod::None,
             backend: common.backend,
             precision: common.precision,
-        }
+        })
     }
 
     /// The library's configuration, with this many cells along an axis.
     pub(super) fn config(&self, cells: usize) -> Result<OperatorConfig, Error> {
         Ok(OperatorConfig {
-            grid: VelocityGrid::new(cells, self.vmin, self.vmax)?,
             scattering: self.model,
             sigma_t: self.sigma_t,
             method: self.method,
-            order: self.order,
+            order: self.order.unwrap_or(Order::Second),
+            spectral: Spectral {
+                degree: self.sphere,
+                rank: self.rank,
+                period: self.period,
+            },
             precision: self.precision,
             correction: self.correction(),
             backend: self.backend,
+            ..OperatorConfig::new(VelocityGrid::new(cells, self.vmin, self.vmax)?)
         })
     }
 
@@ -120,6 +181,23 @@ impl Operator {
         }
     }
 
+    /// The way in which the integral is computed, in words.
+    fn way(&self) -> String {
+        match (self.sphere, self.rank, self.period) {
+            (Some(degree), Some(rank), Some(period)) if self.method == Method::Spectral => {
+                format!(
+                    "spectral: degree {degree}, {} directions, rank {rank}, period {period}",
+                    directions(degree)
+                )
+            }
+            _ => format!(
+                "{} sum of order {}",
+                name_of(&self.method),
+                self.order.unwrap_or(Order::Second)
+            ),
+        }
+    }
+
     /// The first lines of a summary: what was done, with what molecules, and where.
     pub(super) fn summary(&self, work: &str, cells: usize, machine: &str) -> String {
         let Self {
@@ -127,17 +205,16 @@ impl Operator {
             vmax,
             model,
             sigma_t,
-            order,
             ..
         } = self;
-        let (method, precision) = (name_of(&self.method), name_of(&self.precision));
+        let (way, precision) = (self.way(), name_of(&self.precision));
         let correction = match self.correction() {
             CorrectionMethod::None => "uncorrected".into(),
             method => format!("{method} correction"),
         };
         format!(
             "{work} on {cells}^3 velocities in [{}, {}]^3\n  \
-               molecules     {model}, sigma_T = {}; {method} sum of order {order}, {correction}\n  \
+               molecules     {model}, sigma_T = {}; {way}, {correction}\n  \
                backend       {machine}, {precision}",
             short(*vmin),
             short(*vmax),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use plotters::style::RGBColor;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::failure::Failure;
@@ -32,7 +32,8 @@ const EXAMPLES: &str = "\
 Examples:
   rarefy rates --grid 16                                both orders, all corrections
   rarefy rates --convergence 12,16,20,24 --out rates    tables and plots against the number of cells
-  rarefy rates --grid 24 --order 4 --model maxwell      one order, other molecules";
+  rarefy rates --grid 24 --order 4 --model maxwell      one order, other molecules
+  rarefy rates --convergence 12,16,20,24 --method all   the spectral method beside both orders";
 
 /// Compare relaxation rates, viscosity and errors of the discrete collision operator with exact values
 ///
@@ -57,14 +58,36 @@ pub(super) struct RatesArgs {
     /// Molecules: hard-sphere, maxwell, or vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1
     #[arg(long, default_value = "hard-sphere")]
     model: Scattering,
-    /// How the gain is summed; both agree to roundoff
-    #[arg(long, default_value = "fast", value_parser = named::<Method>(&["direct", "fast"]))]
-    method: Method,
+    /// How the integral is computed: by sums over the nodes, which agree to roundoff, by the spectral method, or by sums and spectrally side by side
+    #[arg(long, default_value = "fast", value_parser = named::<Methods>(&["direct", "fast", "spectral", "all"]))]
+    method: Methods,
     /// What the collision bench printed: draws its times against the number of cells too, timings.png in --out
     #[arg(long, value_name = "FILE")]
     timings: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
+}
+
+/// The methods that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Methods {
+    Direct,
+    Fast,
+    Spectral,
+    All,
+}
+
+impl Methods {
+    /// The method of the sums, and whether there is the spectral one.
+    fn parts(self) -> (Option<Method>, bool) {
+        match self {
+            Self::Direct => (Some(Method::Direct), false),
+            Self::Fast => (Some(Method::Fast), false),
+            Self::Spectral => (None, true),
+            Self::All => (Some(Method::Fast), true),
+        }
+    }
 }
 
 /// The corrections, in the order of the tables.
@@ -115,29 +138,35 @@ struct Parameters {
     #[serde(skip_serializing_if = "Option::is_none")]
     correction: Option<CorrectionMethod>,
     model: Scattering,
-    method: Method,
+    method: Methods,
     #[serde(skip_serializing_if = "Option::is_none")]
     timings: Option<String>,
     backend: Backend,
     precision: Precision,
 }
 
-/// Measures on grids of all sizes, with coefficients of one order or of both, and one correction or all.
+/// Measures on grids of all sizes, with coefficients of one order or of both, the spectral method, and one correction or all.
 fn studies(
     base: &OperatorConfig,
     sizes: &[usize],
+    methods: Methods,
     (order, correction): (Option<Order>, Option<CorrectionMethod>),
     quiet: bool,
     report: &mut Report,
 ) -> Result<Vec<Study>> {
     let corrections = correction.map_or(VARIANTS.to_vec(), |correction| vec![correction]);
     let orders = order.map_or(vec![Order::Second, Order::Fourth], |order| vec![order]);
-    let variants: Vec<(Order, CorrectionMethod)> = orders
+    let (nodal, spectral) = methods.parts();
+    let sums = nodal.map(|method| orders.into_iter().map(move |order| (method, order)));
+    let transforms = spectral.then_some((Method::Spectral, Order::Fourth));
+    let variants: Vec<(Method, Order, CorrectionMethod)> = sums
         .into_iter()
-        .flat_map(|order| {
+        .flatten()
+        .chain(transforms)
+        .flat_map(|(method, order)| {
             corrections
                 .iter()
-                .map(move |&correction| (order, correction))
+                .map(move |&correction| (method, order, correction))
         })
         .collect();
 
@@ -147,17 +176,22 @@ fn studies(
     let mut progress = Progress::new("rates", quiet);
     let mut done = 0.0;
     let mut studies = Vec::new();
-    for &(order, correction) in &variants {
+    for &(method, order, correction) in &variants {
+        let name = match method {
+            Method::Spectral => "spectral".into(),
+            _ => format!("order {order}"),
+        };
         for &n in sizes {
-            progress.update(done / total, || format!("{n}^3 velocities, order {order}"));
+            progress.update(done / total, || format!("{n}^3 velocities, {name}"));
             let config = OperatorConfig {
+                method,
                 order,
                 correction,
                 ..base.clone()
             };
             let study = Study::of(&config, n)?;
             // One line a grid, whatever is measured on it.
-            if (order, correction) == variants[0]
+            if (method, order, correction) == variants[0]
                 && let Some(warning) = study.warning()
             {
                 report.warn(warning);
@@ -199,6 +233,11 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
         }
         (None, _) => None,
     };
+    if args.order.is_some() && args.method == Methods::Spectral {
+        return Err(Failure::Usage(
+            "--order belongs to the sums over the nodes; the spectral method has none".into(),
+        ));
+    }
     let mut files = Transaction::default();
     common.claim_folder(&mut files, "rates")?;
     let mut report = Report::new("rates", &parameters, started);
@@ -206,7 +245,7 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
     let largest = sizes.last().copied().unwrap_or(VelocityGrid::MIN_N);
     let base = OperatorConfig {
         scattering: args.model,
-        method: args.method,
+        method: args.method.parts().0.unwrap_or(Method::Spectral),
         precision: common.precision,
         backend: common.backend,
         ..OperatorConfig::paper(VelocityGrid::new(
@@ -219,6 +258,7 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
     let studies = studies(
         &base,
         &sizes,
+        args.method,
         (args.order, args.correction),
         common.quiet,
         &mut report,
@@ -271,6 +311,14 @@ struct Outcome {
     convergence: bool,
 }
 
+/// The order of a study's sums, or the other method.
+fn kind(study: &Study) -> String {
+    match study.order {
+        Some(order) => order.to_string(),
+        None => "spectral".into(),
+    }
+}
+
 /// A measure of a study, and where it is exactly known the value there.
 type Measure = fn(&Study) -> f64;
 
@@ -318,6 +366,7 @@ impl Outcome {
             "viscosity_error",
             "viscosity_residual",
             "correction",
+            "method",
         ];
         let rows = self.studies.iter().map(|s| {
             let viscosity = s.viscosity;
@@ -336,6 +385,7 @@ impl Outcome {
                     .map(|exact| viscosity.value / exact - 1.0),
                 viscosity.residual,
                 s.correction,
+                s.method,
             )
         });
         output::table(&columns, rows)
@@ -351,6 +401,7 @@ impl Outcome {
             "bkw_fourth_rate",
             "equilibrium_error",
             "correction",
+            "method",
         ];
         let rows = self.studies.iter().map(|s| {
             (
@@ -362,6 +413,7 @@ impl Outcome {
                 s.bkw.fourth_rate,
                 s.equilibrium,
                 s.correction,
+                s.method,
             )
         });
         output::table(&columns, rows)
@@ -369,7 +421,8 @@ impl Outcome {
 
     /// The study of the same operator on the next coarser grid.
     fn coarser(&self, of: &Study) -> Option<&Study> {
-        let same = |s: &&Study| (s.order, s.correction) == (of.order, of.correction) && s.n < of.n;
+        let kind = |s: &Study| (s.method, s.order, s.correction);
+        let same = |s: &&Study| kind(s) == kind(of) && s.n < of.n;
         self.studies.iter().rev().find(same)
     }
 
@@ -378,16 +431,19 @@ impl Outcome {
         let mut curves: Vec<Curve> = Vec::new();
         for study in &self.studies {
             let label = match study.correction {
-                CorrectionMethod::None => format!("{}, uncorrected", study.order),
-                correction => format!("{}, {correction}", study.order),
+                CorrectionMethod::None => format!("{}, uncorrected", kind(study)),
+                correction => format!("{}, {correction}", kind(study)),
             };
             let colour = match (study.order, study.correction) {
-                (Order::Second, CorrectionMethod::Paper) => COLOURS[0],
-                (Order::Second, CorrectionMethod::None) => COLOURS[5],
-                (Order::Second, CorrectionMethod::Balanced) => COLOURS[2],
-                (Order::Fourth, CorrectionMethod::Paper) => COLOURS[1],
-                (Order::Fourth, CorrectionMethod::None) => COLOURS[4],
-                (Order::Fourth, CorrectionMethod::Balanced) => COLOURS[3],
+                (Some(Order::Second), CorrectionMethod::Paper) => COLOURS[0],
+                (Some(Order::Second), CorrectionMethod::None) => COLOURS[5],
+                (Some(Order::Second), CorrectionMethod::Balanced) => COLOURS[2],
+                (Some(Order::Fourth), CorrectionMethod::Paper) => COLOURS[1],
+                (Some(Order::Fourth), CorrectionMethod::None) => COLOURS[4],
+                (Some(Order::Fourth), CorrectionMethod::Balanced) => COLOURS[3],
+                (None, CorrectionMethod::Paper) => RGBColor(20, 20, 20),
+                (None, CorrectionMethod::None) => RGBColor(140, 140, 140),
+                (None, CorrectionMethod::Balanced) => RGBColor(200, 60, 140),
             };
             if curves.last().is_none_or(|curve| curve.label != label) {
                 curves.push(Curve::new(label, Vec::new(), colour).stroke(Stroke::Dotted));
@@ -500,7 +556,7 @@ impl Outcome {
         let head = |s: &Study, half_width: f64| {
             let correction = s.correction.to_string();
             let h = 2.0 * half_width / s.n as f64;
-            format!("  {:>3}  {h:.4}  {:>5}  {correction:>10}", s.n, s.order)
+            format!("  {:>3}  {h:.4}  {:>8}  {correction:>10}", s.n, kind(s))
         };
         let mut lines = vec![
             format!(
@@ -510,7 +566,7 @@ impl Outcome {
             format!("  backend       {}, {}", self.machine, name_of(&self.precision)),
             String::new(),
             format!("Decay rates and viscosity in [-{RATES_HALF_WIDTH}, {RATES_HALF_WIDTH}]^3"),
-            "    N       h  order  correction     shear     error      heat     error  viscosity     error".into(),
+            "    N       h     order  correction     shear     error      heat     error  viscosity     error".into(),
         ];
         for s in &self.studies {
             let viscosity = s.viscosity.value;
@@ -527,7 +583,7 @@ impl Outcome {
             ));
         }
         lines.push(format!(
-            "  exact                        {:>8.6}            {:>8.6}            {:>9}",
+            "  exact                           {:>8.6}            {:>8.6}            {:>9}",
             exact.shear,
             exact.heat,
             exact
@@ -539,7 +595,7 @@ impl Outcome {
             format!(
                 "Errors in [-{ERRORS_HALF_WIDTH}, {ERRORS_HALF_WIDTH}]^3: exact solution (pseudo-Maxwell, K = {BKW_K}) and Maxwellian"
             ),
-            "    N       h  order  correction  exact sol.  observed   M4 rate  Maxwellian  observed".into(),
+            "    N       h     order  correction  exact sol.  observed   M4 rate  Maxwellian  observed".into(),
         ]);
         for s in &self.studies {
             let observed = |measure: Measure| match self.coarser(s) {
@@ -561,7 +617,7 @@ impl Outcome {
         }
         lines.extend([
             format!(
-                "  exact                                 0            {:>8.6}           0",
+                "  exact                                    0            {:>8.6}           0",
                 exact.fourth_rate
             ),
             String::new(),

@@ -50,7 +50,7 @@ pub(super) fn options(parameters: &Map<String, Value>) -> Map<String, Value> {
     if integral && parameters.contains_key("correction") {
         remove(&["no-correction"]);
     }
-    if integral && !parameters.contains_key("order") {
+    if integral && !parameters.contains_key("order") && text("method") != Some("spectral") {
         added.push(("order", json!(2)));
     }
     if (integral && !on("no-correction") || text("collision") == Some("boltzmann"))
@@ -126,6 +126,8 @@ mod tests {
             of(json!({"sigma-t": 1.0, "no-correction": false})),
             json!({"sigma-t": 1.0, "no-correction": false, "order": 2, "correction": "paper"})
         );
+        let spectral = json!({"sigma-t": 1.0, "method": "spectral", "correction": "paper"});
+        assert_eq!(of(spectral.clone()), spectral);
         let without = json!({"sigma-t": 1.0, "no-correction": true, "order": 4});
         assert_eq!(of(without.clone()), without);
         assert_eq!(

@@ -12,7 +12,7 @@ use super::flow::{
     self, Counts, Course, DimensionalArgs, End, GasArgs, GasParameters, Interpolation, MarchArgs,
     OMEGA, Parameters, SiParameters,
 };
-use super::operator::CORRECTIONS;
+use super::operator::{CORRECTIONS, METHODS};
 use super::options::Common;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel};
@@ -28,7 +28,7 @@ use crate::bgk::{
     FaceFlux, Mach, Model, Moments, Shock, ShockProfile, Simulation, SimulationConfig, Space,
     State, Units,
 };
-use crate::collision::{CorrectionMethod, Order, Scattering};
+use crate::collision::{CorrectionMethod, Method, Order, Scattering, Spectral};
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
@@ -59,10 +59,16 @@ pub(super) struct ShockArgs {
     /// What molecules do to each other: relax as --model says, or collide
     #[arg(long, default_value = "model", value_parser = named::<Collisions>(&["model", "boltzmann"]))]
     collision: Collisions,
+    /// With --collision boltzmann: sums over the nodes, or the spectral method [default: fast]
+    #[arg(long, value_parser = named::<Method>(&METHODS))]
+    method: Option<Method>,
+    /// With --method spectral: degree of the rule on the sphere, 5, 7, 9, 11, 15, 17 or 21 [default: 11 to 21, by the Mach number]
+    #[arg(long, value_name = "DEGREE")]
+    sphere: Option<u8>,
     /// With --collision boltzmann: order of the coefficients of the collision integral, 2 as published or 4 [default: 4]
     #[arg(long, value_name = "ORDER")]
     order: Option<Order>,
-    /// With --collision boltzmann: what makes the collision integral conservative [default: balanced]
+    /// With --collision boltzmann: what makes the collision integral conservative [default: balanced; paper for the spectral method]
     #[arg(long, value_parser = named::<CorrectionMethod>(&CORRECTIONS))]
     correction: Option<CorrectionMethod>,
     /// Length of the domain in l0 [default: 60, or 24 with --collision boltzmann, or --size in m]
@@ -111,6 +117,10 @@ struct ShockParameters {
     steady: bool,
     #[serde(default)]
     collision: Collisions,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    method: Option<Method>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sphere: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<Order>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,6 +160,16 @@ impl ShockParameters {
             return Err(Error::input(
                 "--order belongs to --collision boltzmann; the models have no coefficients",
             ));
+        }
+        for (flag, given) in [
+            ("method", args.method.is_some()),
+            ("sphere", args.sphere.is_some()),
+        ] {
+            if given {
+                return Err(Error::input(format!(
+                    "--{flag} belongs to --collision boltzmann; the models relax"
+                )));
+            }
         }
         if args.correction.is_some() {
             return Err(Error::input(
@@ -209,6 +229,8 @@ impl ShockParameters {
             reduced,
             steady: args.steady,
             collision: args.collision,
+            method: None,
+            sphere: None,
             order: None,
             correction: None,
             si,
@@ -248,6 +270,22 @@ impl ShockParameters {
         if args.gas.prandtl.is_some() {
             return refuse("--prandtl");
         }
+        let spectral = args.method == Some(Method::Spectral);
+        if spectral && args.order.is_some() {
+            return Err(Error::input(
+                "--order belongs to the sums over the nodes; the spectral method has --sphere",
+            ));
+        }
+        if !spectral && args.sphere.is_some() {
+            return Err(Error::input(
+                "--sphere belongs to --method spectral; the sums over the nodes have --order",
+            ));
+        }
+        let usual = if spectral {
+            CorrectionMethod::Paper
+        } else {
+            CorrectionMethod::Balanced
+        };
         let mach = Mach::new(args.mach)?;
         let cut = args.cut.unwrap_or(ShockWave::CUT);
         let si = SiParameters::of(&args.si)?;
@@ -282,8 +320,10 @@ impl ShockParameters {
             reduced: false,
             steady: false,
             collision: args.collision,
-            order: Some(args.order.unwrap_or(Order::Fourth)),
-            correction: Some(args.correction.unwrap_or(CorrectionMethod::Balanced)),
+            method: args.method,
+            sphere: args.sphere,
+            order: (!spectral).then(|| args.order.unwrap_or(Order::Fourth)),
+            correction: Some(args.correction.unwrap_or(usual)),
             si,
             gas,
             scheme: args.march.interpolation(args.steady)?,
@@ -315,7 +355,12 @@ impl ShockParameters {
                 1.0 => Scattering::Maxwell,
                 omega => Scattering::Vhs { omega },
             },
+            method: self.method.unwrap_or_default(),
             order: self.order.unwrap_or(Order::Fourth),
+            spectral: Spectral {
+                degree: self.sphere,
+                ..Spectral::default()
+            },
             correction: self.correction.unwrap_or(CorrectionMethod::Paper),
             scheme: self.scheme.scheme(),
             step: (self.dt > 0.0).then_some(self.dt),

@@ -119,9 +119,8 @@ impl Balance {
         for values in [&mut self.gain, &mut *of_deviation, &mut *of_mean] {
             values.resize(cells, 0.0);
         }
-        sums.mixed_gain(&self.deviation, &self.mean, &mut self.gain);
-        sums.frequency(&self.deviation, of_deviation);
-        sums.frequency(&self.mean, of_mean);
+        let pair = [&self.deviation[..], &self.mean];
+        sums.mixed(pair, &mut self.gain, [&mut *of_deviation, &mut *of_mean]);
         let factor = config.lattice_factor();
         let all = self.gain.iter_mut().chain(of_deviation).chain(of_mean);
         all.for_each(|value| *value *= factor);

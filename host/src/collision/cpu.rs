@@ -48,14 +48,15 @@ enum Gain<T> {
 }
 
 impl<T: CpuReal> CpuOperator<T> {
-    /// Prepares tables for a grid of n^3 cells, the exponent `gamma` of the relative speed, and coefficients of the given order.
+    /// Prepares tables for a grid of n^3 cells, the exponent `gamma` of the relative speed, and coefficients of the given order. The sums over the nodes are meant: a spectral
+    /// method counts as the fast one.
     pub fn new(n: usize, gamma: f64, method: Method, order: Order) -> Self {
         let operator = Self {
             n,
             gamma,
             gain: match method {
                 Method::Direct => Gain::Direct(Box::new(Direct::new(n, gamma, order))),
-                Method::Fast => Gain::Fast(Box::new(Fast::new(n, gamma, order))),
+                Method::Fast | Method::Spectral => Gain::Fast(Box::new(Fast::new(n, gamma, order))),
             },
             way: way(n, method),
             sum: OnceLock::new(),

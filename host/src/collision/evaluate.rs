@@ -17,8 +17,7 @@ pub(super) fn evaluate(
         balance.split(&config.grid, f);
         balance.sum(config, sums);
     } else {
-        sums.gain(f, &mut into.gain);
-        sums.frequency(f, &mut into.frequency);
+        sums.gain_and_frequency(f, &mut into.gain, &mut into.frequency);
         let factor = config.lattice_factor();
         let all = into.gain.iter_mut().chain(&mut into.frequency);
         all.for_each(|value| *value *= factor);

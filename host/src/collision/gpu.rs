@@ -6,6 +6,7 @@ mod correction;
 mod direct;
 mod fast;
 mod frequency;
+mod spectral;
 mod values;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub use cells::CellCollisions;
 use direct::Direct;
 use fast::Fast;
 use frequency::{Frequency, way};
+use spectral::Spectral;
 use values::CELL_THREADS;
 
 /// Most distributions that are evaluated together: enough to fill any GPU with the smallest grid.
@@ -37,7 +39,32 @@ const TIMES_OF_A_GRAPH: u32 = 8;
 /// Time steps between two visits of the host.
 const ROWS: usize = 64;
 
-/// The gain by either method.
+/// The sums over the nodes, or the transforms.
+enum Sums<M: Machine, T: Real> {
+    Nodal {
+        gain: Gain<M, T>,
+        frequency: Frequency<M, T>,
+    },
+    Spectral(Box<Spectral<M, T>>),
+}
+
+impl<M: Machine, T: Real> Sums<M, T> {
+    fn new(machine: &M, config: &OperatorConfig, items: usize) -> Result<Self> {
+        if config.method == Method::Spectral {
+            let mixed = config.correction == CorrectionMethod::Balanced;
+            let spectral = Spectral::new(machine, config, items, mixed)?;
+            return Ok(Self::Spectral(Box::new(spectral)));
+        }
+        let copies = copies(config) * items;
+        let way = way(config, &machine.limits()?);
+        Ok(Self::Nodal {
+            gain: Gain::new(machine, config, items)?,
+            frequency: Frequency::new(machine, config, copies, way)?,
+        })
+    }
+}
+
+/// The gain by either sum.
 enum Gain<M: Machine, T: Real> {
     Direct(Direct<M, T>),
     Fast(Box<Fast<M, T>>),
@@ -49,7 +76,7 @@ impl<M: Machine, T: Real> Gain<M, T> {
         let mixed = config.correction == CorrectionMethod::Balanced;
         Ok(match config.method {
             Method::Direct => Self::Direct(Direct::new(machine, n, gamma, order, mixed)?),
-            Method::Fast => {
+            Method::Fast | Method::Spectral => {
                 Self::Fast(Box::new(Fast::new(machine, n, gamma, order, items, mixed)?))
             }
         })
@@ -90,8 +117,7 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     /// Powers of two by which the working copies differ from the distributions.
     scales: Vec<f64>,
     scales_there: M::Buffer<f64>,
-    gain_of: Gain<M, T>,
-    frequency_of: Frequency<M, T>,
+    sums: Sums<M, T>,
     conservation: Conservation<M>,
     f: M::Buffer<f64>,
     start: M::Buffer<f64>,
@@ -128,7 +154,11 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         } else {
             let corrected = config.correction == CorrectionMethod::Paper;
             Conservation::Paper(correction::Correction::new(
-                &*machine, shape, items, factor, corrected,
+                &*machine,
+                shape,
+                items,
+                factor,
+                (corrected, config.method == Method::Spectral),
             )?)
         };
         let copies = copies(config) * items;
@@ -139,13 +169,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             conservation,
             scales: vec![1.0; items],
             scales_there: machine.allocate(items)?,
-            gain_of: Gain::new(&*machine, config, items)?,
-            frequency_of: Frequency::new(
-                &*machine,
-                config,
-                copies,
-                way(config, &machine.limits()?),
-            )?,
+            sums: Sums::new(&*machine, config, items)?,
             f: machine.allocate(items * cells)?,
             start: machine.allocate(items * cells)?,
             work: machine.allocate(copies * cells)?,
@@ -170,22 +194,38 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     /// The rate at the state whose working copy is in `work`.
     fn evaluate(&mut self) -> Result<()> {
         self.split()?;
-        // What does not need the gain hides behind it: small kernels, whose latency is what they cost.
-        self.machine.alongside(
-            &mut || {
-                self.frequency_of
-                    .frequency(&self.machine, &self.work, &mut self.frequency)?;
-                prepare(
-                    &*self.machine,
-                    &mut self.conservation,
-                    &self.f,
-                    &self.frequency,
-                    &self.scales_there,
-                )
-            },
-            &mut || self.gain_of.gain(&self.machine, &self.work, &mut self.gain),
-        )?;
+        let machine = self.machine.clone();
+        let mut prepare = |frequency: &M::Buffer<T>| {
+            let (f, scales) = (&self.f, &self.scales_there);
+            prepare(&*machine, &mut self.conservation, f, frequency, scales)
+        };
+        match &mut self.sums {
+            // What does not need the gain hides behind it: small kernels, whose latency is what they cost.
+            Sums::Nodal { gain, frequency } => self.machine.alongside(
+                &mut || {
+                    frequency.frequency(&self.machine, &self.work, &mut self.frequency)?;
+                    prepare(&self.frequency)
+                },
+                &mut || gain.gain(&self.machine, &self.work, &mut self.gain),
+            )?,
+            Sums::Spectral(spectral) => {
+                let (gain, frequency) = (&mut self.gain, &mut self.frequency);
+                spectral.gain_and_frequency(&self.machine, &self.work, gain, frequency)?;
+                prepare(&self.frequency)?;
+            }
+        }
         self.correct()
+    }
+
+    /// The gain alone, or the spectral method's transforms, which have both.
+    fn gain(&mut self) -> Result<()> {
+        let (work, gain) = (&self.work, &mut self.gain);
+        match &mut self.sums {
+            Sums::Nodal { gain: sum, .. } => sum.gain(&self.machine, work, gain),
+            Sums::Spectral(spectral) => {
+                spectral.gain_and_frequency(&self.machine, work, gain, &mut self.frequency)
+            }
+        }
     }
 
     /// What the balanced correction needs before the sums: deviations and means in the place of the working copy.
@@ -482,11 +522,17 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         let mut issue = |times: u32| {
             (0..times).try_for_each(|_| match part {
                 Part::All => self.evaluate(),
-                Part::Gain => self.gain_of.gain(&self.machine, &self.work, &mut self.gain),
-                Part::Frequency | Part::FrequencyBy(_) => other
-                    .as_mut()
-                    .unwrap_or(&mut self.frequency_of)
-                    .frequency(&self.machine, &self.work, &mut self.frequency),
+                Part::Gain => self.gain(),
+                Part::Frequency | Part::FrequencyBy(_) => {
+                    let (work, out) = (&self.work, &mut self.frequency);
+                    match (&mut other, &mut self.sums) {
+                        (Some(sum), _) | (None, Sums::Nodal { frequency: sum, .. }) => {
+                            sum.frequency(&self.machine, work, out)
+                        }
+                        // Part of the gain.
+                        (None, Sums::Spectral(_)) => Ok(()),
+                    }
+                }
                 Part::Correction => {
                     self.split()?;
                     prepare(
@@ -539,6 +585,12 @@ fn together<M: Machine, T: Real>(
     let together = match config.method {
         // The blocks of one distribution fill a GPU.
         Method::Direct => 1,
+        Method::Spectral => {
+            let free = machine.limits()?.free_bytes;
+            let each = spectral::bytes_per_item::<T>(config)
+                + config.grid.cells() as u64 * (copies(config) as u64 * 3 + 4) * 8;
+            (free / 2 / each).clamp(1, MOST_TOGETHER) as usize
+        }
         Method::Fast => {
             let cells = config.grid.cells() as u64;
             let copies = copies(config) as u64;

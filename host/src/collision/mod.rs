@@ -63,6 +63,7 @@ mod operator;
 pub mod reference;
 mod relaxation;
 mod scattering;
+pub mod spectral;
 mod spectrum_plan;
 mod sums;
 pub mod transport;
@@ -85,6 +86,7 @@ pub use relaxation::{
     collide_batch,
 };
 pub use scattering::Scattering;
+pub use spectral::Spectral;
 #[doc(hidden)]
 pub use waves::FrequencyWay;
 
@@ -96,6 +98,8 @@ use engine::Engine;
 use gpu::MachineEngine;
 use host::HostEngine;
 use reference::ReferenceSums;
+use spectral::{SpectralReference, SpectralSums};
+use sums::Sums;
 
 /// The engine that a configuration asks for.
 fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
@@ -107,12 +111,18 @@ fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
     engine_of! {
         resolved, config.precision;
         reference => {
-            let sums = ReferenceSums::new(config);
-            Ok(Box::new(HostEngine::new(name, config, Arc::new(sums))))
+            let sums: Arc<dyn Sums> = match config.method {
+                Method::Spectral => Arc::new(SpectralReference::new(config)),
+                _ => Arc::new(ReferenceSums::new(config)),
+            };
+            Ok(Box::new(HostEngine::new(name, config, sums)))
         },
         cpu<T> => {
-            let operator = CpuOperator::<T>::new(n, gamma, config.method, config.order);
-            Ok(Box::new(HostEngine::new(name, config, Arc::new(operator))))
+            let sums: Arc<dyn Sums> = match config.method {
+                Method::Spectral => Arc::new(SpectralSums::<T>::new(config)),
+                method => Arc::new(CpuOperator::<T>::new(n, gamma, method, config.order)),
+            };
+            Ok(Box::new(HostEngine::new(name, config, sums)))
         },
         kernels<T>(machine) => {
             let machine = Arc::new(machine);

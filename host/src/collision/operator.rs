@@ -5,11 +5,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Moments, Scattering, VelocityGrid};
+use super::{Moments, Scattering, Spectral, VelocityGrid};
 use crate::backend::{Backend, Precision};
 use crate::error::{Error, Result};
 
-/// How the inverse collision integral is summed. Both give the same result to roundoff.
+/// How the collision integral is computed. Both sums over the nodes agree to roundoff; the spectral method has an error of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -19,6 +19,8 @@ pub enum Method {
     /// The same sum restructured by centre of mass and relative speed.
     #[default]
     Fast,
+    /// By transforms (see [`Spectral`]): spectrally accurate where f is smooth, and faster; gain and f may be slightly negative.
+    Spectral,
 }
 
 /// Order, in the width of the cells, of the error of the coefficients of the gain.
@@ -116,8 +118,10 @@ pub struct OperatorConfig {
     pub sigma_t: f64,
     /// How the sum is done.
     pub method: Method,
-    /// Order of the coefficients of the gain.
+    /// Order of the coefficients of the gain; the spectral method has none.
     pub order: Order,
+    /// Directions, products and period of the spectral method.
+    pub spectral: Spectral,
     /// Arithmetic of the gain and of the collision frequency; everything after them is f64.
     pub precision: Precision,
     /// What makes the integral conservative.
@@ -134,6 +138,8 @@ struct Stored {
     sigma_t: f64,
     method: Method,
     order: Option<Order>,
+    #[serde(default)]
+    spectral: Spectral,
     precision: Precision,
     correction: Option<CorrectionMethod>,
     corrected: Option<bool>,
@@ -152,6 +158,7 @@ impl From<Stored> for OperatorConfig {
             sigma_t: stored.sigma_t,
             method: stored.method,
             order: stored.order.unwrap_or(Order::Second),
+            spectral: stored.spectral,
             precision: stored.precision,
             correction: stored.correction.unwrap_or(of_old),
             backend: stored.backend,
@@ -168,6 +175,7 @@ impl OperatorConfig {
             sigma_t: 1.0,
             method: Method::default(),
             order: Order::Fourth,
+            spectral: Spectral::default(),
             precision: Precision::default(),
             correction: CorrectionMethod::Balanced,
             backend: Backend::default(),
@@ -183,20 +191,37 @@ impl OperatorConfig {
         }
     }
 
+    /// The spectral method with the paper's correction, which conserves to roundoff; the balanced one takes twice as many transforms.
+    pub fn spectral(grid: VelocityGrid) -> Self {
+        Self {
+            method: Method::Spectral,
+            correction: CorrectionMethod::Paper,
+            ..Self::new(grid)
+        }
+    }
+
+    /// The same with the degree of the spectral method that these distributions need, one after the other, unless one is given (see [`Spectral::suited`]).
+    pub(super) fn suited(mut self, f: &[f64]) -> Self {
+        if self.method == Method::Spectral {
+            self.spectral = self.spectral.suited(&self.grid, f);
+        }
+        self
+    }
+
     /// How far below zero a given distribution may reach, as a share of its largest value.
     ///
     /// The paper's second order keeps f >= 0 and takes no other. Runs of the others leave traces of negative values in the tails, 10^-8 of the largest
     /// value on good grids and more on coarse ones; their results must do as input again. A thousandth tells them from a mistake.
     pub fn tolerated_negative(&self) -> f64 {
-        Self::tolerated_by(self.order, self.correction)
+        Self::tolerated_by(self.method, self.order, self.correction)
     }
 
-    /// The same of an operator with this order and correction.
-    pub(crate) fn tolerated_by(order: Order, correction: CorrectionMethod) -> f64 {
-        match (order, correction) {
-            (Order::Second, CorrectionMethod::Paper | CorrectionMethod::None) => 0.0,
-            _ => 1e-3,
-        }
+    /// The same of an operator with this method, order and correction.
+    pub(crate) fn tolerated_by(method: Method, order: Order, correction: CorrectionMethod) -> f64 {
+        let positive = method != Method::Spectral
+            && order == Order::Second
+            && correction != CorrectionMethod::Balanced;
+        if positive { 0.0 } else { 1e-3 }
     }
 
     /// What turns the lattice operator into the physical one: C h^(3+gamma) with C = sigma_T / (4 pi).
@@ -208,7 +233,8 @@ impl OperatorConfig {
     /// Checks what the types alone do not.
     ///
     /// # Errors
-    /// A cross-section that is not positive and finite, or an exponent of the viscosity outside of 1/2 to 1; a product of cross-section and cells that
+    /// A cross-section that is not positive and finite, or an exponent of the scattering law out of its range; variable soft spheres without the spectral method, or a degree,
+    /// rank or period that it does not have; a product of cross-section and cells that
     /// leaves the range of f64.
     pub fn validate(&self) -> Result<()> {
         if !(self.sigma_t.is_finite() && self.sigma_t > 0.0) {
@@ -224,9 +250,11 @@ impl OperatorConfig {
                 self.grid.spacing()
             )));
         }
-        match self.scattering {
-            Scattering::Vhs { omega } if !(0.5..=1.0).contains(&omega) => Err(Error::input(
-                format!("the viscosity exponent omega lies between 0.5 and 1; {omega} was given"),
+        self.scattering.validate()?;
+        match (self.method, self.scattering) {
+            (Method::Spectral, law) => self.spectral.validate(self.grid.n(), law),
+            (_, Scattering::Vss { .. }) => Err(Error::input(
+                "the sums over the nodes take isotropic scattering alone; variable soft spheres need the spectral method",
             )),
             _ => Ok(()),
         }

@@ -150,9 +150,12 @@ impl Relaxation {
     /// # Errors
     /// A distribution of the wrong length, with negative or non-finite values or without mass; a time step
     /// beyond stability; a backend that is not there; too little memory.
-    pub fn new(config: RelaxationConfig, f: Vec<f64>) -> Result<Self> {
+    pub fn new(mut config: RelaxationConfig, f: Vec<f64>) -> Result<Self> {
+        config.operator.validate()?;
+        let share = config.operator.tolerated_negative();
+        config.operator.validate_distribution(&f, share)?;
+        config.operator = config.operator.suited(&f);
         let operator = &config.operator;
-        operator.validate_distribution(&f, operator.tolerated_negative())?;
         let warnings = operator.grid.warnings(&f);
         // Below the normal numbers nothing would be left of the integral, and the run would seem to be at rest.
         let largest = normalising(&f).0;
@@ -608,7 +611,7 @@ impl CollisionOperator {
 /// As [`CollisionOperator`].
 pub fn collide(config: &OperatorConfig, f: &[f64]) -> Result<(Evaluation, String)> {
     config.validate_distribution(f, config.tolerated_negative())?;
-    let mut operator = CollisionOperator::new(config.clone())?;
+    let mut operator = CollisionOperator::new(config.clone().suited(f))?;
     Ok((operator.evaluate(f)?, operator.machine()))
 }
 
@@ -617,6 +620,6 @@ pub fn collide(config: &OperatorConfig, f: &[f64]) -> Result<(Evaluation, String
 /// # Errors
 /// As [`CollisionOperator::evaluate_batch`].
 pub fn collide_batch(config: &OperatorConfig, f: &[f64]) -> Result<(Vec<Evaluation>, String)> {
-    let mut operator = CollisionOperator::new(config.clone())?;
+    let mut operator = CollisionOperator::new(config.clone().suited(f))?;
     Ok((operator.evaluate_batch(f)?, operator.machine()))
 }

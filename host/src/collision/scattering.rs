@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Isotropic scattering with the differential cross-section `g b db de = C g^gamma dOmega`.
+/// The differential cross-section `g b db de = C g^gamma B(chi) dOmega` of a collision that turns the relative velocity by chi; the scattering is isotropic, B = 1, but for
+/// variable soft spheres.
 ///
 /// C = sigma_T / (4 pi), where sigma_T is the total cross-section at unit relative speed (for hard spheres of diameter d it is pi d^2 at
 /// any speed).
@@ -25,6 +26,14 @@ pub enum Scattering {
         /// Exponent of the temperature in the viscosity.
         omega: f64,
     },
+    /// Variable soft spheres (Koura and Matsumoto 1991): `B = alpha cos^(2 (alpha-1)) (chi/2)`, whose mean over the sphere is 1, and gamma = 2 (1 - omega). Only the
+    /// spectral method takes them.
+    Vss {
+        /// Exponent of the temperature in the viscosity.
+        omega: f64,
+        /// Exponent of the scattering, from 1, which is isotropic, to 2.
+        alpha: f64,
+    },
 }
 
 impl Scattering {
@@ -33,8 +42,36 @@ impl Scattering {
         match self {
             Self::HardSphere => 1.0,
             Self::Maxwell => 0.0,
-            Self::Vhs { omega } => 2.0 * (1.0 - omega),
+            Self::Vhs { omega } | Self::Vss { omega, .. } => 2.0 * (1.0 - omega),
         }
+    }
+
+    /// The exponent alpha of the scattering: 1 where it is isotropic.
+    pub fn alpha(self) -> f64 {
+        match self {
+            Self::Vss { alpha, .. } => alpha,
+            _ => 1.0,
+        }
+    }
+
+    /// Checks the exponents.
+    pub(super) fn validate(self) -> Result<()> {
+        let omega = match self {
+            Self::Vhs { omega } | Self::Vss { omega, .. } => omega,
+            _ => 0.5,
+        };
+        if !(0.5..=1.0).contains(&omega) {
+            return Err(Error::input(format!(
+                "the viscosity exponent omega lies between 0.5 and 1; {omega} was given"
+            )));
+        }
+        let alpha = self.alpha();
+        if !(1.0..=2.0).contains(&alpha) {
+            return Err(Error::input(format!(
+                "the scattering exponent alpha lies between 1 and 2; {alpha} was given"
+            )));
+        }
+        Ok(())
     }
 }
 
@@ -44,6 +81,7 @@ impl fmt::Display for Scattering {
             Self::HardSphere => f.write_str("hard-sphere"),
             Self::Maxwell => f.write_str("maxwell"),
             Self::Vhs { omega } => write!(f, "vhs:{omega}"),
+            Self::Vss { omega, alpha } => write!(f, "vss:{omega},{alpha}"),
         }
     }
 }
@@ -57,15 +95,29 @@ impl FromStr for Scattering {
             "maxwell" => return Ok(Self::Maxwell),
             _ => {}
         }
-        match text
-            .strip_prefix("vhs:")
-            .and_then(|omega| omega.parse().ok())
+        let unknown = || {
+            Error::input(format!(
+                "unknown scattering law '{text}'; use hard-sphere, maxwell, vhs:OMEGA, or vss:OMEGA,ALPHA with OMEGA from 0.5 to 1 and ALPHA from 1 to 2"
+            ))
+        };
+        let number = |text: &str| text.parse::<f64>().map_err(|_| unknown());
+        let law = if let Some(omega) = text.strip_prefix("vhs:") {
+            Self::Vhs {
+                omega: number(omega)?,
+            }
+        } else if let Some((omega, alpha)) = text
+            .strip_prefix("vss:")
+            .and_then(|both| both.split_once(','))
         {
-            Some(omega) if (0.5..=1.0).contains(&omega) => Ok(Self::Vhs { omega }),
-            _ => Err(Error::input(format!(
-                "unknown scattering law '{text}'; use hard-sphere, maxwell, or vhs:OMEGA with OMEGA from 0.5 to 1"
-            ))),
-        }
+            Self::Vss {
+                omega: number(omega)?,
+                alpha: number(alpha)?,
+            }
+        } else {
+            return Err(unknown());
+        };
+        law.validate().map_err(|_| unknown())?;
+        Ok(law)
     }
 }
 

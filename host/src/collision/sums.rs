@@ -14,4 +14,15 @@ pub(super) trait Sums: Send + Sync {
     fn frequency_by(&self, _way: FrequencyWay, f: &[f64], frequency: &mut [f64]) {
         self.frequency(f, frequency);
     }
+    /// Gain and frequency of `f`, where they have work in common.
+    fn gain_and_frequency(&self, f: &[f64], gain: &mut [f64], frequency: &mut [f64]) {
+        self.gain(f, gain);
+        self.frequency(f, frequency);
+    }
+    /// The bilinear gain and both frequencies, where they have work in common.
+    fn mixed(&self, [g, m]: [&[f64]; 2], gain: &mut [f64], [of_g, of_m]: [&mut [f64]; 2]) {
+        self.mixed_gain(g, m, gain);
+        self.frequency(g, of_g);
+        self.frequency(m, of_m);
+    }
 }

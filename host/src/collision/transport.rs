@@ -38,7 +38,8 @@ use super::correction::Tangent;
 use super::gmres::gmres;
 use super::initial::{Bkw, maxwellian};
 use super::{
-    CollisionOperator, CorrectionMethod, Moments, OperatorConfig, Order, Scattering, VelocityGrid,
+    CollisionOperator, CorrectionMethod, Method, Moments, OperatorConfig, Order, Scattering,
+    VelocityGrid,
 };
 use crate::backend::Precision;
 use crate::error::{Error, Result};
@@ -94,11 +95,14 @@ impl Flux {
 ///
 /// With relative velocity g of two molecules at temperature 1,
 /// `lambda = sigma_T <g^(gamma + 4)> / 120` for shear stress, `<g^p> = 2^p Gamma((p + 3)/2) / Gamma(3/2)`, and two thirds of it for
-/// heat flux: 1/2 and 1/3 for pseudo-Maxwell molecules, 16/(5 sqrt pi) and two thirds of it for hard spheres.
+/// heat flux: 1/2 and 1/3 for pseudo-Maxwell molecules, 16/(5 sqrt pi) and two thirds of it for hard spheres. Variable soft spheres have
+/// `6 alpha / ((alpha + 1)(alpha + 2))` times that, the mean of sin^2 chi over its isotropic value.
 pub fn exact_decay_rate(scattering: Scattering, sigma_t: f64, flux: Flux) -> f64 {
     let p = scattering.gamma() + 4.0;
     let moment = 2f64.powf(p) * libm::tgamma(0.5 * (p + 3.0)) / (0.5 * PI.sqrt());
-    let shear = sigma_t * moment / 120.0;
+    let alpha = scattering.alpha();
+    let softness = 6.0 * alpha / ((alpha + 1.0) * (alpha + 2.0));
+    let shear = softness * sigma_t * moment / 120.0;
     match flux {
         Flux::Shear => shear,
         Flux::Heat => shear * 2.0 / 3.0,
@@ -111,7 +115,9 @@ pub fn exact_viscosity(scattering: Scattering, sigma_t: f64) -> Option<f64> {
     let first = exact_decay_rate(scattering, sigma_t, Flux::Shear).recip();
     // The limits of the variable hard spheres are these two laws, whatever their names.
     let gamma = scattering.gamma();
-    if gamma == 0.0 {
+    if scattering.alpha() != 1.0 {
+        None
+    } else if gamma == 0.0 {
         Some(first)
     } else if gamma == 1.0 {
         Some(HARD_SPHERE_VISCOSITY_RATIO * first)
@@ -400,8 +406,10 @@ pub fn equilibrium_error(config: &OperatorConfig) -> Result<f64> {
 pub struct Study {
     /// Cells along an axis.
     pub n: usize,
-    /// Order of the coefficients.
-    pub order: Order,
+    /// How the integral is computed.
+    pub method: Method,
+    /// Order of the coefficients; the spectral method has none.
+    pub order: Option<Order>,
     /// Whether a correction makes the integral conservative.
     pub corrected: bool,
     /// Which one.
@@ -434,7 +442,8 @@ impl Study {
         let (rates, errors) = (on(RATES_HALF_WIDTH)?, on(ERRORS_HALF_WIDTH)?);
         Ok(Self {
             n,
-            order: config.order,
+            method: config.method,
+            order: (config.method != Method::Spectral).then_some(config.order),
             corrected: config.correction != CorrectionMethod::None,
             correction: config.correction,
             shear: decay_rate(&rates, Flux::Shear)?,

@@ -42,7 +42,7 @@ pub(super) struct Basis {
     pub(super) inverse_root_theta: f64,
 }
 
-const INVERSE_ROOT_6: f64 = 0.408_248_290_463_863;
+pub(super) const INVERSE_ROOT_6: f64 = 0.408_248_290_463_863;
 
 impl Basis {
     #[inline(always)]
@@ -404,6 +404,20 @@ impl<T: Real> Cells<'_, T> {
             (loss + gain_share * gain, gain - loss)
         };
         weighted_moments(shape, pair, u, share)
+    }
+
+    /// The sum of the losses, and their moments about u with those of gain - loss.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn moments_and_weight<S: Simt>(
+        &self,
+        t: &S,
+        shape: &GridShape,
+        u: [f64; 3],
+        share: Share,
+    ) -> (f64, [f64; MOMENTS]) {
+        let total = first_moments(shape, |cell| self.losses.at(t, cell), share)[0];
+        (total, self.moments(t, shape, 0.0, u, share))
     }
 
     /// What the integral that is corrected with `delta` still fails to conserve.

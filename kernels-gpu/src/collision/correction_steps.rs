@@ -1,12 +1,12 @@
 //! The conservative correction by several blocks a distribution, for grids over which one block would take long.
 //!
-//! Four steps, each a launch, as a sum over the grid must be complete before the next one begins. Each leaves a few words a block,
+//! Four steps, or two where the defects are small, each a launch, as a sum over the grid must be complete before the next one begins. Each leaves a few words a block,
 //! which the next one adds up in a fixed order, so the bits do not depend on when a block runs.
 
 use super::GridShape;
 use super::correction::{
-    Basis, Cells, Losses, MOMENTS, STATE_SYSTEM, SYSTEM_WORDS, Share, System, centre,
-    first_moments, spreads, sum_parts, theta,
+    Basis, Cells, INVERSE_ROOT_6, Losses, MOMENTS, PIVOT_RATIO, STATE_SYSTEM, SYSTEM_WORDS, Share,
+    System, centre, first_moments, spreads, sum_parts, theta,
 };
 use super::correction::{END_WORDS, MOMENT_WORDS, RESIDUAL_WORDS, STATE_WORDS, WEIGHT_WORDS};
 use super::reduce::{block_combine, block_sum, scratch_words};
@@ -165,5 +165,176 @@ kernel! {
             }
             leave(t, sums, parts, END_WORDS, scratch);
         }
+    }
+}
+
+/// Words that a block leaves for [`solve_and_apply()`]: the weight, and the moments about the middle of the box.
+pub const INVARIANT_WORDS: u32 = 1 + MOMENT_WORDS;
+
+/// The solution of the system of [`System::set_up`], and whether it is regular: L D L^T in registers, for each thread that calls it.
+#[inline(always)]
+fn solve_system(total: f64, m: &[f64; MOMENTS]) -> ([f64; 5], bool) {
+    let r = INVERSE_ROOT_6;
+    let s = 1.0 / Real::sqrt(theta(total, m));
+    let (s2, c2) = (s * s, m[3] + m[4] + m[5]);
+    let fifth = [
+        c2 * s2 - 3.0 * total,
+        m[9] * s2 * s,
+        m[10] * s2 * s,
+        m[11] * s2 * s,
+    ];
+    let last = m[12] * s2 * s2 - 6.0 * c2 * s2 + 9.0 * total;
+    // First moments about the centre vanish.
+    let [a11, a22, a33] = [m[3] * s2, m[4] * s2, m[5] * s2];
+    let [a21, a31, a32] = [m[6] * s2, m[7] * s2, m[8] * s2];
+    let [a40, a41, a42, a43] = [fifth[0] * r, fifth[1] * r, fifth[2] * r, fifth[3] * r];
+    let a44 = last * r * r;
+    // Pivots d and rows l of the unit triangle; the first column has one entry, l40.
+    let l40 = a40 / total;
+    let (l21, l31, l41) = (a21 / a11, a31 / a11, a41 / a11);
+    let d2 = a22 - l21 * a21;
+    let b32 = a32 - l31 * a21;
+    let b42 = a42 - l41 * a21;
+    let (l32, l42) = (b32 / d2, b42 / d2);
+    let d3 = a33 - l31 * a31 - l32 * b32;
+    let b43 = a43 - l41 * a31 - l42 * b32;
+    let l43 = b43 / d3;
+    let d4 = a44 - l40 * a40 - l41 * a41 - l42 * b42 - l43 * b43;
+    let pivots = [total, a11, d2, d3, d4];
+    let least = pivots[0]
+        .min(pivots[1])
+        .min(pivots[2])
+        .min(pivots[3])
+        .min(pivots[4]);
+    let most = pivots[0]
+        .max(pivots[1])
+        .max(pivots[2])
+        .max(pivots[3])
+        .max(pivots[4]);
+    let y0 = m[13];
+    let y1 = m[14] * s;
+    let y2 = m[15] * s - l21 * y1;
+    let y3 = m[16] * s - l31 * y1 - l32 * y2;
+    let y4 = (m[17] * s2 - 3.0 * m[13]) * r - l40 * y0 - l41 * y1 - l42 * y2 - l43 * y3;
+    let x4 = y4 / d4;
+    let x3 = y3 / d3 - l43 * x4;
+    let x2 = y2 / d2 - l32 * x3 - l42 * x4;
+    let x1 = y1 / a11 - l21 * x2 - l31 * x3 - l41 * x4;
+    let x0 = y0 / total - l40 * x4;
+    (
+        [x0, x1, x2, x3, x4],
+        least > 0.0 && least >= PIVOT_RATIO * most,
+    )
+}
+
+/// Moments about the middle of the box, brought to the centre d of the weights, of which `total` is the sum.
+#[inline(always)]
+fn centred(total: f64, s: &[f64; MOMENTS]) -> ([f64; 3], [f64; MOMENTS]) {
+    let d = [s[0] / total, s[1] / total, s[2] / total];
+    let d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    let trace = s[3] + s[4] + s[5];
+    // The second moments times d.
+    let along = [
+        s[3] * d[0] + s[6] * d[1] + s[7] * d[2],
+        s[6] * d[0] + s[4] * d[1] + s[8] * d[2],
+        s[7] * d[0] + s[8] * d[1] + s[5] * d[2],
+    ];
+    let dot = |a: [f64; 3]| a[0] * d[0] + a[1] * d[1] + a[2] * d[2];
+    let third = |k: usize| s[9 + k] - d[k] * trace - 2.0 * along[k] + 2.0 * d[k] * d2 * total;
+    let fourth = s[12] - 4.0 * dot([s[9], s[10], s[11]]) + 4.0 * dot(along) + 2.0 * d2 * trace
+        - 3.0 * d2 * d2 * total;
+    let moments = [
+        0.0,
+        0.0,
+        0.0,
+        s[3] - d[0] * d[0] * total,
+        s[4] - d[1] * d[1] * total,
+        s[5] - d[2] * d[2] * total,
+        s[6] - d[0] * d[1] * total,
+        s[7] - d[0] * d[2] * total,
+        s[8] - d[1] * d[2] * total,
+        third(0),
+        third(1),
+        third(2),
+        fourth,
+        s[13],
+        s[14] - d[0] * s[13],
+        s[15] - d[1] * s[13],
+        s[16] - d[2] * s[13],
+        s[17] - 2.0 * dot([s[14], s[15], s[16]]) + d2 * s[13],
+    ];
+    (d, moments)
+}
+
+kernel! {
+    /// First of two steps where the defects of conservation are so small that one solution without refinement is right to roundoff, as those of the spectral method are:
+    /// all sums about the middle of the box. Blocks as in [`sum_weights()`].
+    pub fn sum_invariants<T: Real>(
+        t, f: In<f64>, gain: In<T>, frequency: In<T>, scales: In<f64>, parts: Out<f64>; shape: GridShape, blocks: u32,
+    ) for f32, f64
+    shared { scratch: [f64; scratch_words(INVARIANT_WORDS)] } {
+        let item = quotient(t.block_idx(), blocks);
+        let share = Share::of_blocks(t, t.block_idx() - item * blocks, blocks);
+        let cells = Cells::of(t, item, &shape, f, gain, frequency, scales);
+        let middle = shape.middle();
+        let (total, s) = cells.moments_and_weight(t, &shape, [middle; 3], share);
+        let sums = [
+            total, s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12], s[13], s[14], s[15], s[16], s[17],
+        ];
+        leave(t, sums, parts, INVARIANT_WORDS, scratch);
+    }
+}
+
+kernel! {
+    /// Second step: solves the system, and writes the corrected integral, `factor` times the lattice operator. Where the system is singular it leaves all to
+    /// [`conserve()`](super::conserve()). The first warp of every block solves it in registers.
+    pub fn solve_and_apply<T: Real>(
+        t, f: In<f64>, gain: In<T>, frequency: In<T>, scales: In<f64>, invariants: In<f64>, rate: Out<f64>, state: Out<f64>, deltas: Out<f64>,
+        parts: Out<f64>; shape: GridShape, factor: f64, blocks: u32,
+    ) for f32, f64
+    shared { scratch: [f64; scratch_words(INVARIANT_WORDS)], solution: [f64; 6] } {
+        let item = quotient(t.block_idx(), blocks);
+        let block = t.block_idx() - item * blocks;
+        let share = Share::of_blocks(t, block, blocks);
+        let cells = Cells::of(t, item, &shape, f, gain, frequency, scales);
+        let all: [f64; INVARIANT_WORDS as usize] = sum_parts(t, invariants, (item, blocks, INVARIANT_WORDS), scratch);
+        let total = all[0];
+        let sums = [
+            all[1], all[2], all[3], all[4], all[5], all[6], all[7], all[8], all[9], all[10], all[11], all[12], all[13], all[14], all[15], all[16], all[17],
+            all[18],
+        ];
+        let (d, moments) = centred(total, &sums);
+        let theta = theta(total, &moments);
+        let middle = shape.middle();
+        let basis = Basis { u: [middle + d[0], middle + d[1], middle + d[2]], inverse_root_theta: 1.0 / Real::sqrt(theta) };
+        if t.warp() == 0 {
+            let (delta, regular) = solve_system(total, &moments);
+            if t.lane() == 0 {
+                solution.set(t, 0, delta[0]);
+                solution.set(t, 1, delta[1]);
+                solution.set(t, 2, delta[2]);
+                solution.set(t, 3, delta[3]);
+                solution.set(t, 4, delta[4]);
+                solution.set(t, 5, if regular { 1.0 } else { 0.0 });
+            }
+        }
+        t.sync_threads();
+        let of = |k: u32| solution.get(t, k);
+        let delta = [of(0), of(1), of(2), of(3), of(4)];
+        let regular = spreads(total, theta, &shape) && of(5) == 1.0;
+        if block == 0 && t.thread_idx() == 0 {
+            state.set(t, (item * STATE_WORDS) as usize, if regular { 1.0 } else { 0.0 });
+            let mut k = 0;
+            while k < 5 {
+                deltas.set(t, 5 * item as usize + k, delta[k]);
+                k += 1;
+            }
+        }
+        let (sums, outflow) = cells.apply(t, &shape, 0.0, (basis, delta), (rate, factor), share);
+        let [outflow] = block_combine(t, [outflow], scratch, |a, b| if a > b { a } else { b });
+        if t.thread_idx() == 0 {
+            parts.set(t, (t.block_idx() * END_WORDS) as usize + 11, outflow);
+        }
+        leave(t, sums, parts, END_WORDS, scratch);
     }
 }

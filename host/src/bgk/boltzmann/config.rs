@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Backend, Precision};
 use crate::bgk::{Axis, Courant, Scheme, Space, VelocitySpace};
 use crate::collision::transport::{Flux, exact_decay_rate};
-use crate::collision::{CorrectionMethod, OperatorConfig, Order, Scattering, VelocityGrid};
+use crate::collision::{
+    CorrectionMethod, Method, OperatorConfig, Order, Scattering, Spectral, VelocityGrid,
+};
 use crate::error::{Error, Result};
 
 /// Index of a distribution's side: what comes in from the left, and from the right.
@@ -40,8 +42,14 @@ pub struct LineConfig {
     pub drift: f64,
     /// The scattering law; [`cross_section`] says how often molecules collide.
     pub scattering: Scattering,
+    /// How the collision integral is computed.
+    #[serde(default)]
+    pub method: Method,
     /// Order of the coefficients of the collision integral.
     pub order: Order,
+    /// Directions, products and period of the spectral method.
+    #[serde(default)]
+    pub spectral: Spectral,
     /// What makes the collision integral conservative.
     #[serde(default = "paper")]
     pub correction: CorrectionMethod,
@@ -78,7 +86,7 @@ impl LineConfig {
         operator(
             &self.grid,
             self.scattering,
-            (self.order, self.correction),
+            (self.method, self.order, self.spectral, self.correction),
             self.precision,
             self.backend,
         )
@@ -161,14 +169,16 @@ pub(super) fn velocity_space(grid: &VelocityGrid, drift: f64) -> Result<Velocity
 pub(super) fn operator(
     grid: &VelocityGrid,
     scattering: Scattering,
-    (order, correction): (Order, CorrectionMethod),
+    (method, order, spectral, correction): (Method, Order, Spectral, CorrectionMethod),
     precision: Precision,
     backend: Backend,
 ) -> OperatorConfig {
     OperatorConfig {
         scattering,
         sigma_t: cross_section(scattering),
+        method,
         order,
+        spectral,
         correction,
         precision,
         backend,

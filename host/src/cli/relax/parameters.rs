@@ -183,7 +183,7 @@ impl Parameters {
         });
         let parameters = Self {
             grid: grid.n(),
-            operator: Operator::new(&grid, model, &args.operator, &args.common),
+            operator: Operator::new(&grid, model, &args.operator, &args.common, &f)?,
             init: init.to_string(),
             limiter: args.limiter,
             integrator: args.integrator,
@@ -228,6 +228,9 @@ impl Parameters {
             "sigma-t": operator.sigma_t,
             "method": operator.method,
             "order": operator.order,
+            "sphere": operator.sphere,
+            "rank": operator.rank,
+            "period": operator.period,
             "no-correction": operator.no_correction,
             "correction": operator.correction(),
             "limiter": args.limiter,

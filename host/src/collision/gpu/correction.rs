@@ -11,6 +11,9 @@ const SHARED_FROM: u32 = 4096;
 /// The most blocks that share a distribution, a cell for each of their threads up to there: each sums the words of all others.
 pub(super) const MOST_BLOCKS: u32 = 128;
 
+/// Cells of a thread in the two steps of one solution: a block's sums over its threads take longer than those of a thread.
+const CELLS_AT_ONCE: u32 = 4;
+
 /// What the steps leave for each other.
 pub(super) struct Correction<M: Machine> {
     shape: GridShape,
@@ -19,6 +22,8 @@ pub(super) struct Correction<M: Machine> {
     blocks: u32,
     factor: f64,
     corrected: bool,
+    /// Whether defects are so small that one solution is right to roundoff.
+    at_once: bool,
     weights: M::Buffer<f64>,
     moments: M::Buffer<f64>,
     residuals: M::Buffer<f64>,
@@ -38,17 +43,18 @@ pub(super) struct Sums<'a, M: Machine, T: Real> {
 }
 
 impl<M: Machine> Correction<M> {
-    /// For `items` distributions; the rate is `factor` times the lattice operator.
+    /// For `items` distributions; the rate is `factor` times the lattice operator. One solution does `at_once` where the defects of conservation are small.
     pub(super) fn new(
         machine: &M,
         shape: GridShape,
         items: usize,
         factor: f64,
-        corrected: bool,
+        (corrected, at_once): (bool, bool),
     ) -> Result<Self> {
-        let blocks = if corrected && shape.cells >= SHARED_FROM {
+        let blocks = if corrected && (at_once || shape.cells >= SHARED_FROM) {
             // However many distributions there are: the bits depend on it.
-            shape.cells.div_ceil(SHARE_THREADS).min(MOST_BLOCKS)
+            let each = if at_once { CELLS_AT_ONCE } else { 1 };
+            shape.cells.div_ceil(each * SHARE_THREADS).min(MOST_BLOCKS)
         } else {
             0
         };
@@ -59,7 +65,12 @@ impl<M: Machine> Correction<M> {
             blocks,
             factor,
             corrected,
-            weights: parts(kernels::WEIGHT_WORDS)?,
+            at_once,
+            weights: parts(if at_once {
+                kernels::INVARIANT_WORDS
+            } else {
+                kernels::WEIGHT_WORDS
+            })?,
             moments: parts(kernels::MOMENT_WORDS)?,
             residuals: parts(kernels::RESIDUAL_WORDS)?,
             ends: parts(kernels::END_WORDS)?,
@@ -84,7 +95,7 @@ impl<M: Machine> Correction<M> {
         frequency: &M::Buffer<T>,
         scales: &M::Buffer<f64>,
     ) -> Result<()> {
-        let Some(grid) = self.shared_grid() else {
+        let Some(grid) = self.shared_grid().filter(|_| !self.at_once) else {
             return Ok(());
         };
         let weights = kernels::sum_weights {
@@ -109,7 +120,33 @@ impl<M: Machine> Correction<M> {
             summary,
         } = sums;
         let (shape, blocks, factor) = (self.shape, self.blocks, self.factor);
-        if let Some(grid) = self.shared_grid() {
+        if let (Some(grid), true) = (self.shared_grid(), self.at_once) {
+            let sum = kernels::sum_invariants {
+                f,
+                gain,
+                frequency,
+                scales,
+                parts: &mut self.weights,
+                shape,
+                blocks,
+            };
+            machine.launch(grid, sum)?;
+            let solve = kernels::solve_and_apply {
+                f,
+                gain,
+                frequency,
+                scales,
+                invariants: &self.weights,
+                rate: &mut *rate,
+                state: &mut self.state,
+                deltas: &mut self.deltas,
+                parts: &mut self.ends,
+                shape,
+                factor,
+                blocks,
+            };
+            machine.launch(grid, solve)?;
+        } else if let Some(grid) = self.shared_grid() {
             let moments = kernels::sum_moments {
                 f,
                 gain,
@@ -185,7 +222,7 @@ mod tests {
     /// Rate and summary of two distributions, with so many blocks for each.
     fn run(
         order: ThreadOrder,
-        blocks: u32,
+        (blocks, at_once): (u32, bool),
         grid: &VelocityGrid,
         [f, gain, frequency]: [&[f64]; 3],
     ) -> (Vec<f64>, Vec<f64>) {
@@ -203,7 +240,7 @@ mod tests {
             ..shape
         };
         let mut correction =
-            Correction::new(&machine, many, items, 0.25, true).expect("a correction");
+            Correction::new(&machine, many, items, 0.25, (true, at_once)).expect("a correction");
         assert!(blocks <= correction.blocks);
         (correction.shape, correction.blocks) = (shape, blocks);
         let upload = |values: &[f64]| machine.upload(values).expect("memory");
@@ -246,10 +283,12 @@ mod tests {
             .collect();
         let frequency: Vec<f64> = (0..3 * cells).map(wave(0.3)).collect();
         let sums = [&f[..], &gain, &frequency];
-        let one = run(ThreadOrder::Ascending, 0, &grid, sums);
-        let several = run(ThreadOrder::Ascending, 3, &grid, sums);
+        let one = run(ThreadOrder::Ascending, (0, false), &grid, sums);
+        let several = run(ThreadOrder::Ascending, (3, false), &grid, sums);
+        let at_once = run(ThreadOrder::Ascending, (3, true), &grid, sums);
         for order in [ThreadOrder::Descending, ThreadOrder::Random(5)] {
-            assert!(run(order, 3, &grid, sums) == several, "{order:?}");
+            assert!(run(order, (3, false), &grid, sums) == several, "{order:?}");
+            assert!(run(order, (3, true), &grid, sums) == at_once, "{order:?}");
         }
         for (item, status) in [
             CorrectionStatus::Loss,
@@ -270,7 +309,11 @@ mod tests {
             );
             assert_eq!(host.status, status);
             let largest = expected.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
-            for (name, (rate, summary)) in [("one block", &one), ("three blocks", &several)] {
+            for (name, (rate, summary)) in [
+                ("one block", &one),
+                ("three blocks", &several),
+                ("three blocks at once", &at_once),
+            ] {
                 let summary = &summary[item * summary::LEN..][..summary::LEN];
                 assert_eq!(summary[summary::STATUS], item as f64, "{name}");
                 for (value, expected) in rate[range.clone()].iter().zip(&expected) {

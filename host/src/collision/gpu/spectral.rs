@@ -1,0 +1,240 @@
+//! The spectral operator: `spectral_transform`, `spectral_planes`, and `spectral_columns` or `mixed_columns`.
+
+use std::f64::consts::TAU;
+
+use rarefy_kernels::Real;
+use rarefy_kernels::collision::{self as kernels, SPECTRAL_COLUMNS, SpectralShape};
+
+use super::values::convert;
+use crate::collision::OperatorConfig;
+use crate::collision::spectral::{Plan, radices};
+use crate::error::{Error, Result};
+use crate::machine::{Grid, Machine};
+use crate::memory_plan::{Memory, check_memory};
+
+/// Bytes of the planes of the distributions that are taken up together: they stay in the cache that all blocks share.
+const PLANES_BYTES: u64 = 32 << 20;
+/// Shared memory of a block of the columns: some blocks share a multiprocessor.
+const COLUMN_BYTES: u32 = 48 << 10;
+/// Lines along the first axis that a block takes up together: one for each lane of a warp.
+const LINES: u32 = 32;
+
+/// Threads of a block, for each of the three kernels.
+struct Threads {
+    transform: u32,
+    planes: u32,
+    columns: u32,
+}
+
+/// The spectral operator on a machine.
+pub(super) struct Spectral<M: Machine, T: Real> {
+    shape: SpectralShape,
+    threads: Threads,
+    /// Distributions whose integral is wanted.
+    items: u32,
+    /// Whether the gain is the bilinear one of two distributions, those of all items one after the other.
+    mixed: bool,
+    /// Items that are taken up together.
+    together: u32,
+    roots: M::Buffer<T>,
+    weights: M::Buffer<T>,
+    factors: M::Buffer<T>,
+    spectrum: M::Buffer<T>,
+    planes: M::Buffer<T>,
+}
+
+impl<M: Machine, T: Real> Spectral<M, T> {
+    pub(super) fn new(
+        machine: &M,
+        config: &OperatorConfig,
+        items: usize,
+        mixed: bool,
+    ) -> Result<Self> {
+        let limits = machine.limits()?;
+        let plan = Plan::new(config);
+        let most = limits.shared_bytes_per_block;
+        let shape = shape::<T>(&plan, mixed, most)?;
+        let copies = if mixed { 2 } else { 1 };
+        let bytes = |numbers: u32| u64::from(numbers) * 2 * size_of::<T>() as u64;
+        let each = copies * bytes(shape.planes());
+        let together = (PLANES_BYTES / each).clamp(1, items as u64) as u32;
+        let tables = bytes(shape.spectrum()) * u64::from(shape.products + 1);
+        check_memory(
+            &format!(
+                "the spectral method on a grid of {}^3 in {}",
+                plan.n,
+                T::NAME
+            ),
+            Memory::Device,
+            tables + u64::from(together) * each + bytes_per_item::<T>(config) * items as u64,
+            limits.free_bytes,
+            "use a coarser grid, a lower degree or f32",
+        )?;
+        let period = plan.period;
+        let roots = (0..period).flat_map(|k| {
+            let (sin, cos) = (TAU * k as f64 / period as f64).sin_cos();
+            [cos, sin]
+        });
+        let roots: Vec<f64> = roots.collect();
+        let mut factors = plan.factors();
+        // The frequency has its own in its multiplier.
+        factors.push(1.0);
+        let pairs = |numbers: u32| 2 * numbers as usize;
+        Ok(Self {
+            threads: threads::<T>(&shape, items),
+            items: items as u32,
+            mixed,
+            together,
+            roots: machine.upload(&convert::<T>(&roots))?,
+            weights: machine.upload(&plan.weights::<T>())?,
+            factors: machine.upload(&convert::<T>(&factors))?,
+            spectrum: machine.allocate(copies as usize * items * pairs(shape.spectrum()))?,
+            planes: machine
+                .allocate(copies as usize * together as usize * pairs(shape.planes()))?,
+            shape,
+        })
+    }
+
+    /// The gain and the frequency of `f`, or of the pairs of distributions in it.
+    pub(super) fn gain_and_frequency(
+        &mut self,
+        machine: &M,
+        f: &M::Buffer<T>,
+        gain: &mut M::Buffer<T>,
+        frequency: &mut M::Buffer<T>,
+    ) -> Result<()> {
+        let (shape, items) = (self.shape, self.items);
+        let copies = if self.mixed { 2 } else { 1 };
+        let half = shape.period / 2;
+        machine.launch(
+            Grid {
+                blocks: copies * items * half,
+                threads: self.threads.transform,
+            },
+            kernels::spectral_transform {
+                f,
+                roots: &self.roots,
+                spectrum: &mut self.spectrum,
+                shape,
+            },
+        )?;
+        let mut first = 0;
+        while first < items {
+            let count = self.together.min(items - first);
+            machine.launch(
+                Grid {
+                    blocks: copies * count * (shape.products + 1) * half,
+                    threads: self.threads.planes,
+                },
+                kernels::spectral_planes {
+                    spectrum: &self.spectrum,
+                    weights: &self.weights,
+                    roots: &self.roots,
+                    planes: &mut self.planes,
+                    shape,
+                    first,
+                    count,
+                    partner: items,
+                },
+            )?;
+            let grid = Grid {
+                blocks: count * (shape.n * shape.n).div_ceil(SPECTRAL_COLUMNS),
+                threads: self.threads.columns,
+            };
+            if self.mixed {
+                let columns = kernels::mixed_columns {
+                    planes: &self.planes,
+                    factors: &self.factors,
+                    roots: &self.roots,
+                    gain: &mut *gain,
+                    frequency: &mut *frequency,
+                    shape,
+                    first,
+                    count,
+                    partner: items,
+                };
+                machine.launch(grid, columns)?;
+            } else {
+                let columns = kernels::spectral_columns {
+                    planes: &self.planes,
+                    factors: &self.factors,
+                    roots: &self.roots,
+                    gain: &mut *gain,
+                    frequency: &mut *frequency,
+                    shape,
+                    first,
+                };
+                machine.launch(grid, columns)?;
+            }
+            first += count;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of spectra that one distribution more takes.
+pub(super) fn bytes_per_item<T: Real>(config: &OperatorConfig) -> u64 {
+    let chosen = config.spectral.resolved(config.grid.n(), config.scattering);
+    let period = u64::from(chosen.period.unwrap_or(0));
+    super::copies(config) as u64 * period.pow(3) * size_of::<T>() as u64
+}
+
+/// The shape of a plan's kernels that fits into the shared memory of a block.
+fn shape<T: Real>(plan: &Plan, mixed: bool, most: usize) -> Result<SpectralShape> {
+    let [first, second] = radices(plan.period as u32).unwrap_or([1, 1]);
+    let size = size_of::<T>() as u32;
+    let mut shape = SpectralShape {
+        n: plan.n as u32,
+        period: plan.period as u32,
+        first,
+        second,
+        products: plan.products() as u32,
+        lines: LINES.min(plan.period as u32),
+        together: 1,
+    };
+    let roots = 2 * shape.period;
+    let of_planes =
+        |shape: &SpectralShape| (roots + shape.line_words() + shape.plane_words()) * size;
+    let of_transform = |shape: &SpectralShape| {
+        (roots + 2 * (shape.lines + shape.period) * shape.line_stride()) * size
+    };
+    let fits = |shape: &SpectralShape| of_planes(shape).max(of_transform(shape)) as usize <= most;
+    while !fits(&shape) && shape.lines > 4 {
+        shape.lines /= 2;
+    }
+    let copies = if mixed { 2 } else { 1 };
+    let each = (copies * 2 * shape.column_stride() + shape.n * SPECTRAL_COLUMNS) * size;
+    shape.together = (COLUMN_BYTES / each).clamp(1, shape.products + 1);
+    if fits(&shape) {
+        return Ok(shape);
+    }
+    Err(Error::input(format!(
+        "the spectral method on a grid of {}^3 in {} needs {} KiB of shared memory a block and {} KiB are there; use a coarser grid or f32",
+        shape.n,
+        T::NAME,
+        of_planes(&shape).max(of_transform(&shape)).div_ceil(1024),
+        most / 1024
+    )))
+}
+
+/// A thread for each short transform of a pass, within what a block may have.
+fn threads<T: Real>(shape: &SpectralShape, items: usize) -> Threads {
+    // A single grid has few blocks of columns; those of many grids hide each other's barriers.
+    let most = if size_of::<T>() == 4 && items == 1 {
+        512
+    } else {
+        256
+    };
+    let threads = |tasks: u32, most: u32| tasks.next_multiple_of(32).clamp(64, most);
+    let radix = shape.first.max(shape.second);
+    Threads {
+        transform: threads(shape.lines.min(shape.n) * shape.n, 512),
+        // Few blocks of large planes share a multiprocessor.
+        planes: if shape.n > 32 {
+            512
+        } else {
+            threads(shape.lines * radix, 256)
+        },
+        columns: threads(shape.together * radix * SPECTRAL_COLUMNS, most),
+    }
+}
