@@ -361,12 +361,6 @@ fn sources() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Circles between a device file and those in its folder. No other is allowed.
-const KNOWN: [&str; 2] = [
-    "kernels-gpu/src: bgk::equilibrium, bgk::equilibrium::heat, bgk::equilibrium::sums",
-    "kernels-gpu/src: bgk::sweep_2d, bgk::sweep_2d::arrival, bgk::sweep_2d::group",
-];
-
 #[test]
 fn no_files_use_each_other_in_a_circle() {
     let mut found = Vec::new();
@@ -378,7 +372,7 @@ fn no_files_use_each_other_in_a_circle() {
             found.push(format!("{}: {}", folder.display(), names.join(", ")));
         }
     }
-    assert_eq!(found, KNOWN);
+    assert!(found.is_empty(), "{found:#?}");
 }
 
 #[test]

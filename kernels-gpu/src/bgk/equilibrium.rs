@@ -137,7 +137,8 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
     let mut sums = [0.0; 9];
     if rule.chunks > 0 {
         if inside {
-            add_chunks::<_, _, SHAKHOV>(t, partial, axes, shape, rule, place, &mut sums);
+            let chunks = [rule.chunks, rule.parts];
+            add_chunks::<_, _, SHAKHOV>(t, partial, axes, shape, chunks, place, &mut sums);
         }
         if SHAKHOV {
             sums = combine(t, scratch, sums);

@@ -15,146 +15,17 @@ mod arrival;
 mod column;
 mod departure;
 mod group;
+mod pass;
 
-use super::layout::{FlowShape, PASS_SUMS_BGK, PASS_SUMS_SHAKHOV, axis, split};
+use super::layout::{FlowShape, axis, split};
 use super::sweep::block;
 use crate::kernel;
 use crate::math::{Real, quotient};
-use crate::memory::{In, Out, Shared};
-use crate::simt::{Simt, WARP};
+use crate::simt::Simt;
 use arrival::Ahead;
-use column::{Column, folded_tiles};
-
-/// Most threads of a block.
-pub const MARCH_THREADS: u32 = 160;
-
-/// Most threads of a block of these kernels, as [`MARCH_THREADS`] or fewer.
-///
-/// Three blocks of four warps have 168 registers a thread, three of five have 128. Where the second spill much, the first are faster: by 8%
-/// for both kernels that take them.
-#[inline(always)]
-pub const fn march_threads(bytes: usize, sloped: bool, shakhov: bool) -> u32 {
-    if bytes == 8 && sloped == shakhov {
-        128
-    } else {
-        MARCH_THREADS
-    }
-}
-
-/// Nodes of the innermost axis that a thread takes along: g and h, or two.
-const INNER: usize = 2;
-
-/// Neighbouring nodes of v_y that it takes along, in first order: there are registers enough.
-const PAIR: usize = 2;
-
-/// Most cells of a thread in a row: what 16 bytes hold.
-#[inline(always)]
-pub const fn plane_width(bytes: usize) -> u32 {
-    if bytes == 4 { 4 } else { 2 }
-}
-
-/// How blocks share the work of a pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct March {
-    /// Rows of cells of a strip: an even number, and no more than there are.
-    pub rows: u32,
-    /// Warps of a block; each takes up one group of nodes at a time.
-    pub warps: u32,
-    /// Times that a block takes up as many groups as it has warps.
-    pub batches: u32,
-    /// Nodes of v_y that do not fly up; they come first.
-    pub down: u32,
-    /// Tiles that blocks take up side by side with the same nodes, so that these share the L2 cache with their tables.
-    pub band: u32,
-    /// 1 where a thread takes one cell and one v_y: rows are no whole accesses, or molecules fly further than a cell.
-    pub narrow: u32,
-}
-
-impl March {
-    /// Cells of a thread in a row.
-    #[inline(always)]
-    pub const fn width(&self, bytes: usize) -> u32 {
-        if self.narrow != 0 {
-            1
-        } else {
-            plane_width(bytes)
-        }
-    }
-    /// Nodes of v_y that a thread takes along.
-    #[inline(always)]
-    const fn pair(&self, sloped: bool) -> u32 {
-        if sloped || self.narrow != 0 {
-            1
-        } else {
-            PAIR as u32
-        }
-    }
-    /// Tiles of a plane of cells.
-    #[inline(always)]
-    pub const fn tiles(&self, shape: &FlowShape, bytes: usize, sloped: bool) -> u32 {
-        let strips = quotient(shape.ny + self.rows - 1, self.rows);
-        folded_tiles(shape.nx, strips, self.width(bytes), sloped)
-    }
-    /// Groups of nodes of one v_x that fly down, and that fly up.
-    #[inline(always)]
-    pub const fn groups(&self, shape: &FlowShape, sloped: bool) -> [u32; 2] {
-        let pair = self.pair(sloped);
-        let inner = quotient(shape.count_m + INNER as u32 - 1, INNER as u32);
-        [
-            quotient(self.down + pair - 1, pair) * inner,
-            quotient(shape.count_y - self.down + pair - 1, pair) * inner,
-        ]
-    }
-    /// Batches of those: molecules of a batch fly the same way.
-    #[inline(always)]
-    pub const fn batches_of(&self, shape: &FlowShape, sloped: bool) -> [u32; 2] {
-        let [down, up] = self.groups(shape, sloped);
-        [
-            quotient(down + self.warps - 1, self.warps),
-            quotient(up + self.warps - 1, self.warps),
-        ]
-    }
-    /// Blocks that share the nodes of one v_x.
-    #[inline(always)]
-    pub const fn parts(&self, shape: &FlowShape, sloped: bool) -> u32 {
-        let [down, up] = self.batches_of(shape, sloped);
-        quotient(down + up + self.batches - 1, self.batches)
-    }
-    /// Words of shared memory for the sums of a row that the warps give to each other: of the row that is added up and of the next.
-    #[inline(always)]
-    pub const fn exchange(&self, shape: &FlowShape, bytes: usize) -> u32 {
-        2 * shape.pass_sums() * self.warps * WARP * self.width(bytes)
-    }
-    /// Words for the sums of the batches before.
-    #[inline(always)]
-    pub const fn kept(&self, shape: &FlowShape, bytes: usize) -> u32 {
-        if self.batches > 1 {
-            shape.pass_sums() * self.rows * WARP * self.width(bytes)
-        } else {
-            0
-        }
-    }
-    /// Words for the populations on their way.
-    #[inline(always)]
-    pub const fn staged(&self, bytes: usize, sloped: bool) -> u32 {
-        if sloped {
-            0
-        } else {
-            let nodes = INNER as u32 * self.pair(sloped);
-            STAGES * nodes * self.warps * WARP * self.width(bytes)
-        }
-    }
-    /// Bytes of shared memory of a block.
-    #[inline(always)]
-    pub const fn shared_bytes(&self, shape: &FlowShape, bytes: usize, sloped: bool) -> usize {
-        let sums = self.exchange(shape, bytes) + self.kept(shape, bytes);
-        (sums + self.staged(bytes, sloped)) as usize * bytes
-    }
-}
-
-/// Rows of populations of a warp in shared memory in first order: the one that is worked on and those on their way.
-const STAGES: u32 = 3;
+use column::Column;
+use pass::{Batch, Given, INNER, Memory, PAIR, Pass};
+pub use pass::{MARCH_THREADS, March, march_threads, plane_width};
 
 kernel! {
     /// One time step of first order: relaxation, streaming along x and y, and partial sums of all populations on a rectangle.
@@ -273,50 +144,6 @@ fn tile_and_chunk<S: Simt>(t: &S, turned: bool, chunks: u32, band: u32) -> [u32;
     [first + tile, chunk]
 }
 
-/// What a launch reads and writes.
-#[derive(Clone, Copy)]
-struct Memory<'a, T: Real> {
-    f: In<'a, T>,
-    tables: In<'a, T>,
-    axes: In<'a, T>,
-    next: Out<'a, T>,
-    partial: Out<'a, T>,
-    exchange: Shared<'a, T>,
-    kept: Shared<'a, T>,
-    stages: Shared<'a, T>,
-}
-
-struct Pass<'a, S, T: Real> {
-    t: &'a S,
-    memory: Memory<'a, T>,
-    shape: &'a FlowShape,
-    march: &'a March,
-    /// The number of the warp, from its first lane: so the compiler knows that the lanes have it in common.
-    warp: u32,
-}
-
-/// A batch of groups, one a warp.
-#[derive(Clone, Copy)]
-struct Batch {
-    /// Groups, perhaps fewer than warps.
-    groups: u32,
-    up: bool,
-    /// Whether a batch came before, and whether one follows.
-    later: bool,
-    more: bool,
-}
-
-/// A row of a strip that a march gives out.
-#[derive(Clone, Copy)]
-struct Given {
-    /// Its number in the order of the march.
-    r: u32,
-    /// The half of the exchange that its sums lie in.
-    half: u32,
-    /// Counted from the face where the molecules come in.
-    row: i32,
-}
-
 impl<S: Simt, T: Real> Pass<'_, S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
@@ -356,22 +183,6 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         let (jx, part) = split(chunk, parts);
         let forward = self.of_x(jx, axis::VELOCITY) > T::ZERO;
         ([tile, jx, part, chunk], forward)
-    }
-
-    /// Whether the terms of the Shakhov model count: known when compiled, but for single cells, whose code serves both models.
-    #[inline(always)]
-    fn shakhov<const SHAKHOV: bool, const W: usize>(&self) -> bool {
-        SHAKHOV && (W > 1 || self.shape.shakhov != 0)
-    }
-
-    /// Sums that a pass leaves in a cell.
-    #[inline(always)]
-    fn sums<const SHAKHOV: bool, const W: usize>(&self) -> u32 {
-        if self.shakhov::<SHAKHOV, W>() {
-            PASS_SUMS_SHAKHOV
-        } else {
-            PASS_SUMS_BGK
-        }
     }
 
     #[inline(always)]

@@ -2,7 +2,6 @@
 
 use super::super::exponential::{exponential, power_of_two};
 use super::super::layout::{FlowShape, PASS_SUMS_BGK, PASS_SUMS_SHAKHOV, split};
-use super::Relaxing;
 use crate::math::Real;
 use crate::memory::{In, Shared};
 use crate::simt::{Simt, WARP};
@@ -90,7 +89,7 @@ pub(super) fn combine<S: Simt, const K: usize>(
 /// Chunks whose partial sums are under way at once.
 const AHEAD: usize = 4;
 
-/// Adds the partial sums of the chunks that fall to this warp.
+/// Adds the partial sums of those of all `chunks` that fall to this warp; `per_vx` of them share a v_x.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
 pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
@@ -98,7 +97,7 @@ pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
     partial: In<'_, T>,
     axes: In<'_, f64>,
     shape: &FlowShape,
-    rule: &Relaxing,
+    [chunks, per_vx]: [u32; 2],
     place: u32,
     sums: &mut [f64; 9],
 ) {
@@ -120,7 +119,7 @@ pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
         parts
     };
     let mut add = |chunk: u32, parts: [T; PASS_SUMS_SHAKHOV as usize]| {
-        let (jx, _) = split(chunk, rule.parts);
+        let (jx, _) = split(chunk, per_vx);
         let (vx, _) = node(t, axes, jx);
         let (mass, along_y, rest) = (parts[0].to_f64(), parts[1].to_f64(), parts[2].to_f64());
         let energy = vx * vx * mass + rest;
@@ -137,7 +136,7 @@ pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
         }
     };
     let mut chunk = t.warp();
-    while chunk + (AHEAD as u32 - 1) * t.warps() < rule.chunks {
+    while chunk + (AHEAD as u32 - 1) * t.warps() < chunks {
         let mut parts = [[T::ZERO; PASS_SUMS_SHAKHOV as usize]; AHEAD];
         let mut i = 0;
         while i < AHEAD {
@@ -151,7 +150,7 @@ pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
         }
         chunk += AHEAD as u32 * t.warps();
     }
-    while chunk < rule.chunks {
+    while chunk < chunks {
         add(chunk, load(chunk));
         chunk += t.warps();
     }

@@ -5,7 +5,7 @@ use super::super::exponential::power_of_two;
 use super::super::layout::row;
 use super::column::Column;
 use super::group::Group;
-use super::{INNER, Pass, STAGES};
+use super::pass::{INNER, Pass, STAGES};
 use crate::math::Real;
 use crate::simt::{Simt, WARP};
 

@@ -4,7 +4,7 @@ use super::super::layout::PASS_SUMS_SHAKHOV;
 use super::super::sweep::{limited, shift};
 use super::column::Column;
 use super::group::Group;
-use super::{Batch, Given, INNER, MARCH_THREADS, Memory, Pass};
+use super::pass::{Batch, Given, INNER, MARCH_THREADS, Memory, Pass};
 use crate::math::Real;
 use crate::simt::{Simt, WARP};
 

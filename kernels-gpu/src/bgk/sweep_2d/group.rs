@@ -2,7 +2,7 @@
 
 use super::super::layout::{FlowShape, axis, ceiling, face, split};
 use super::column::{Column, around};
-use super::{INNER, Pass};
+use super::pass::{INNER, Pass};
 use crate::math::Real;
 use crate::simt::{Simt, WARP};
 
