@@ -25,7 +25,7 @@ pub mod equilibrium;
 pub(crate) mod exponential;
 pub mod layout;
 pub mod steady;
-mod sweep;
+pub(crate) mod sweep;
 pub mod sweep_1d;
 pub mod sweep_2d;
 pub mod two_kernel;

@@ -3,6 +3,7 @@
 //! Distributions lie `[cell][ix][iy][iz]`, `iz` fastest, as the collision kernels take them, in f64. The scheme is that of the BGK wing (A. Frezzotti,
 //! G. P. Ghiroldi and L. Gibelli, 2009, arXiv:0903.4044, eqs. 12 and 15): a shift by `k` whole cells, and the fraction `a` of a cell with or without van Leer's slopes.
 
+use crate::bgk::sweep::limited;
 use crate::kernel;
 use crate::math::{Real, quotient};
 
@@ -30,17 +31,6 @@ pub mod courant {
     pub const FRACTION: usize = 2;
     /// Entries.
     pub const LEN: usize = 3;
-}
-
-/// Van Leer's slope: the harmonic mean of the differences to the neighbours, 0 at an extremum.
-#[inline(always)]
-fn van_leer(upstream: f64, downstream: f64) -> f64 {
-    let product = upstream * downstream;
-    if product > 0.0 {
-        2.0 * product / (upstream + downstream)
-    } else {
-        0.0
-    }
 }
 
 kernel! {
@@ -79,8 +69,8 @@ kernel! {
         if shape.sloped != 0 {
             let (first, after) = (load(p - 2), load(p + 1));
             let middle = here - before;
-            let slopes = van_leer(middle, after - here) - van_leer(before - first, middle);
-            value = Real::mul_add(-0.5 * a * (1.0 - a), slopes, value);
+            let halves = limited(middle, after - here) - limited(before - first, middle);
+            value = Real::mul_add(-a * (1.0 - a), halves, value);
         }
         out.set(t, item as usize, value);
     }
