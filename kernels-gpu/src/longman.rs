@@ -9,6 +9,7 @@
 //! | file | content |
 //! |---|---|
 //! | `status` | what is said of an integral besides its value |
+//! | `classify` | whether areas alternate and fall, and whether an error is within the tolerance: the tests that the CPU shares |
 //! | `functions` | the functions that integrands may use |
 //! | `program` | integrands as bytecode, and the interpreter that the CPU and the kernels share |
 //! | `elementary` | exp and the sine of a phase, in fast software and by the hardware's special function unit |
@@ -19,6 +20,7 @@
 
 mod amplitude;
 mod batch;
+pub mod classify;
 pub mod decide;
 mod differences;
 pub mod elementary;

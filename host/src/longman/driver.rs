@@ -7,6 +7,9 @@
 //! 4. Euler's transformation and that of Cohen, Rodriguez Villegas and Zagier are applied after leaving out more and fewer areas; the
 //!    result with the smallest estimate is taken, if no other one that believes itself as good contradicts it.
 
+use rarefy_kernels::longman::classify::{
+    NEGLIGIBLE, Seen, condition, contradicted, status, sum_roundoff, tolerance,
+};
 use rarefy_kernels::longman::{Accelerator, Status};
 use serde::{Deserialize, Serialize};
 
@@ -147,15 +150,16 @@ pub(super) struct Demand {
 
 impl Demand {
     pub(super) fn tolerance(&self, value: f64) -> f64 {
-        self.absolute.max(self.relative * value.abs())
+        tolerance(self.absolute, self.relative, value)
+    }
+
+    fn status(&self, value: f64, error: f64) -> Status {
+        status(value, error, self.tolerance(value))
     }
 }
 
 /// Fewest areas that must alternate and fall.
 const LEAST: usize = 8;
-
-/// Areas below this part of the largest are nothing.
-const NEGLIGIBLE: f64 = 1e-18;
 
 /// Head and areas that were computed.
 pub(super) struct Computed {
@@ -209,26 +213,33 @@ impl Computed {
         if !self.finite() {
             return Integral::without_value(Status::NotFinite);
         }
-        let total = self.scale();
-        let v: Vec<f64> = self.areas.iter().map(|a| a.value.abs()).collect();
-        let negligible = v.iter().rev().take_while(|v| **v <= NEGLIGIBLE * total);
-        let negligible = negligible.count();
-        if negligible >= 2 {
+        let mut seen = Seen::new(self.head.value);
+        let mut before = 0.0;
+        for area in &self.areas {
+            seen.look(area.value, area.error().max(before));
+            before = area.error();
+        }
+        if seen.ends() {
             // What has died away may still come back.
             return match source.vanishes(self.nothing(source)) {
                 Some(false) => Integral::without_value(Status::PremiseViolated),
-                _ => self.direct(v.len() - negligible, demand),
+                _ => self.direct(seen.counts as usize, demand),
             };
         }
         // Values with an absolute error have nothing to say below it.
+        let v: Vec<f64> = self.areas.iter().map(|a| a.value.abs()).collect();
         let drowned = |k: &usize| v[*k] <= 4.0 * self.areas[*k].floor;
         let drowned = (0..v.len()).rev().take_while(drowned).count();
         if drowned >= 2 {
             return self.direct(v.len() - drowned, demand);
         }
-        match self.premise(&v) {
-            Some(p) if self.vanishes(source, &v, p) => self.accelerated(p, rough, &v, demand),
-            _ => Integral::without_value(Status::PremiseViolated),
+        let p = seen.start as usize;
+        let noise = self.areas.get(p).map_or(0.0, Area::error).max(before);
+        let least = LEAST.max(v.len() / 4);
+        if seen.premise(least as u32, noise) && self.vanishes(source, &v, p) {
+            self.accelerated(p, rough, &v, demand)
+        } else {
+            Integral::without_value(Status::PremiseViolated)
         }
     }
 
@@ -245,7 +256,7 @@ impl Computed {
 
     fn roundoff(&self) -> f64 {
         let largest = self.areas.iter().map(|a| a.value.abs());
-        2.0 * f64::EPSILON * (self.head.value.abs() + 2.0 * largest.fold(0.0, f64::max))
+        sum_roundoff(self.head.value, largest.fold(0.0, f64::max))
     }
 
     /// Divides the areas whose quadrature error is above their noise, above roundoff, and above their share of the tolerance. Returns the number of areas up to
@@ -288,29 +299,6 @@ impl Computed {
         }
         let rough = |area: &Area| area.level == RESOLVED || unsettled(area);
         self.areas.iter().rposition(rough).map_or(0, |k| k + 1)
-    }
-
-    /// The first area from which the premise holds.
-    fn premise(&self, v: &[f64]) -> Option<usize> {
-        let count = v.len();
-        let noise = |k: usize| self.areas.get(k).map_or(0.0, Area::error);
-        let falls = |k: usize| {
-            let (here, next) = (&self.areas[k], &self.areas[k + 1]);
-            here.value * next.value.signum() < 0.0
-                && v[k + 1] < v[k] + 4.0 * noise(k).max(noise(k + 1))
-        };
-        let p = (0..count.saturating_sub(1))
-            .rev()
-            .take_while(|k| falls(*k))
-            .last()?;
-        if count - p < LEAST.max(count / 4) {
-            return None;
-        }
-        let last = count - 1;
-        if v[p] - v[last] <= 8.0 * noise(p).max(noise(last)) {
-            return None;
-        }
-        Some(p)
     }
 
     /// Whether the areas fall to zero: seen far out where the amplitude is known there, else guessed from the areas.
@@ -477,7 +465,7 @@ impl Computed {
         };
         let compared = Integral {
             error,
-            status: status(error, found.value, demand),
+            status: demand.status(found.value, error),
             ..found
         };
         let better = compared.status == Status::Ok
@@ -493,7 +481,7 @@ impl Computed {
         let error = self.head.error()
             + self.areas.iter().map(Area::error).sum::<f64>()
             + self.roundoff()
-            + NEGLIGIBLE * self.scale()
+            + NEGLIGIBLE * f64::EPSILON * self.scale()
             + self.areas.get(count).map_or(0.0, |a| a.value.abs());
         let magnitude = self.head.value.abs() + areas.iter().map(|a| a.value.abs()).sum::<f64>();
         summed((value, error, magnitude), demand)
@@ -533,17 +521,17 @@ impl Computed {
         let Some(best) = best else {
             return Integral::without_value(Status::NotFinite);
         };
-        // Of two that exclude each other one is wrong, and it may be this one. Those made of fewer areas have less to
-        // say, and the nonlinear ones may believe too much of themselves.
+        // Candidates made of fewer areas have less to say, and the nonlinear ones may believe too much of themselves.
         let error = candidates
             .iter()
             .filter(|other| other.areas == count && is_linear(other.accelerator))
-            .map(|other| (best.value - other.value).abs() - other.claim)
-            .fold(best.error, f64::max);
+            .fold(best.error, |error, other| {
+                contradicted((best.value, error), other.value, other.claim)
+            });
         Integral {
             value: best.value,
             error,
-            status: status(error, best.value, demand),
+            status: demand.status(best.value, error),
             accelerator: best.accelerator,
             condition: condition(best.magnitude, best.value),
             proof: Proof::None,
@@ -683,28 +671,10 @@ fn summed((value, error, magnitude): (f64, f64, f64), demand: &Demand) -> Integr
     Integral {
         value,
         error,
-        status: status(error, value, demand),
+        status: demand.status(value, error),
         accelerator: Accelerator::Direct,
         condition: condition(magnitude, value),
         proof: Proof::None,
         examined: 0.0,
-    }
-}
-
-fn status(error: f64, value: f64, demand: &Demand) -> Status {
-    if !value.is_finite() {
-        Status::NotFinite
-    } else if error <= demand.tolerance(value) {
-        Status::Ok
-    } else {
-        Status::NotConverged
-    }
-}
-
-fn condition(magnitude: f64, value: f64) -> f64 {
-    if magnitude == 0.0 {
-        1.0
-    } else {
-        magnitude / value.abs()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::amplitude::Amplitude;
 use super::batch::{BatchRule, CANDIDATES, PANEL_NODES, ROW_QUADS, Table, UNDECIDED, Verdict};
+use super::classify::{Seen, condition, contradicted, status, sum_roundoff, tolerance};
 use super::head::Head;
 use super::probe::probe;
 use super::status::{Accelerator, Status};
@@ -41,10 +42,8 @@ pub fn judge<T: Real, S: Simt, A: Amplitude<T>>(
     let mut beyond = [T::ZERO; 4];
     let mut direct = T::ZERO;
     let mut magnitudes = magnitude;
-    let mut largest = T::ZERO;
-    // The first area from which on they alternate and decrease, and its magnitude; the last one that counts in a plain sum.
-    let (mut start, mut start_size, mut counts) = (0, T::ZERO, 0);
-    let (mut previous, mut noise) = (T::ZERO, T::ZERO);
+    let mut seen = Seen::new(fine);
+    let mut noise = T::ZERO;
     let mut at = 0;
     let mut k = 0;
     while k < rule.areas {
@@ -124,24 +123,11 @@ pub fn judge<T: Real, S: Simt, A: Amplitude<T>>(
         floor += rounded;
         error += quadrature;
         magnitudes = in_condition.mul_add(size, magnitudes);
-        let alternates = (kronrod > T::ZERO) != (previous > T::ZERO);
-        let decreases = size < previous.abs() + noise * number(4.0);
-        if k == 0 || !(alternates && decreases) {
-            start = k;
-            start_size = size;
-        }
-        if size > largest {
-            largest = size;
-        }
-        let negligible = size <= number(1e-2) * T::EPSILON * (fine.abs() + largest);
-        if !negligible {
-            counts = k + 1;
-        }
-        previous = kronrod;
+        seen.look(kronrod, noise);
         k += 1;
     }
 
-    floor += number(2.0) * T::EPSILON * (fine.abs() + number(2.0) * largest);
+    floor += sum_roundoff(fine, seen.largest);
     // An exponential function multiplies the roundoff of its argument by that: by the logarithm of what it gives.
     if magnitude > T::ZERO {
         floor += T::EPSILON * magnitude.ln().abs() * magnitudes;
@@ -153,14 +139,12 @@ pub fn judge<T: Real, S: Simt, A: Amplitude<T>>(
     let mut allowed = false;
     // The candidate that is taken; beyond all of them where the areas are summed as they are.
     let mut chosen = CANDIDATES as u32;
-    if counts + 2 <= rule.areas {
+    if seen.ends() {
         tail = direct;
         least = T::ZERO;
         accelerator = Accelerator::Direct;
         allowed = true;
-    } else if start + rule.premise <= rule.areas
-        && start_size - previous.abs() > number(8.0) * noise
-    {
+    } else if seen.premise(rule.premise, noise) {
         let mut estimates = [infinity; CANDIDATES];
         let mut c = 0;
         while c < CANDIDATES {
@@ -171,7 +155,7 @@ pub fn judge<T: Real, S: Simt, A: Amplitude<T>>(
             } else {
                 number(rule.remainders[c / 2]) * beyond[c / 2]
             };
-            if start <= rule.skips[c / 2] {
+            if seen.start <= rule.skips[c / 2] {
                 estimates[c] = if change > bound { change } else { bound };
             }
             if estimates[c] < least {
@@ -187,14 +171,10 @@ pub fn judge<T: Real, S: Simt, A: Amplitude<T>>(
             }
             c += 1;
         }
-        // Of two that exclude each other one is wrong, and it may be this one.
         let common = error + floor;
         let mut c = 0;
         while c < CANDIDATES {
-            let contradiction = (value[c] - tail).abs() - estimates[c] - common;
-            if contradiction > least {
-                least = contradiction;
-            }
+            least = contradicted((tail, least), value[c], estimates[c] + common);
             c += 1;
         }
     }
@@ -211,34 +191,27 @@ pub fn judge<T: Real, S: Simt, A: Amplitude<T>>(
 
     let sum = fine + tail;
     let total = least + error + floor;
-    let tolerance = {
-        let relative = number(rule.relative) * sum.abs() * scale;
-        let absolute = number(rule.absolute);
-        if relative > absolute {
-            relative
-        } else {
-            absolute
-        }
-    };
+    let value = sum * scale;
+    let tolerance = tolerance(number(rule.absolute), number(rule.relative), value);
     let finite = magnitudes < infinity && total < infinity;
-    let status = if !(allowed && finite) {
-        UNDECIDED
-    } else if total * scale <= tolerance {
-        Status::Ok.code()
-    } else if floor * scale > tolerance * number(4.0) && least + error <= floor {
-        // Roundoff alone exceeds the tolerance, by more than what its bound may be too large by, and is most of the estimate.
-        Status::NotConverged.code()
-    } else {
-        UNDECIDED
-    };
+    // Roundoff alone exceeds the tolerance, by more than what its bound may be too large by, and is most of the estimate.
+    let hopeless = floor * scale > tolerance * number(4.0) && least + error <= floor;
+    let status = status(value, total * scale, tolerance);
+    let decided = allowed
+        && finite
+        && match status {
+            Status::Ok => true,
+            Status::NotConverged => hopeless,
+            _ => false,
+        };
     Verdict {
-        value: sum * scale,
+        value,
         error: total * scale,
-        condition: magnitudes / sum.abs(),
-        code: if status == UNDECIDED {
-            UNDECIDED
+        condition: condition(magnitudes, sum),
+        code: if decided {
+            status.code() | accelerator.code() << 8
         } else {
-            status | accelerator.code() << 8
+            UNDECIDED
         },
     }
 }
