@@ -654,7 +654,8 @@ kernel! {
             let outflow = sum_ends(t, ends, (t.block_idx(), blocks), scratch);
             let at = |k: usize| deltas.get(t, 5 * item + k);
             let delta = [at(0), at(1), at(2), at(3), at(4)];
-            summarise(t, summary, (item, 0.0, factor), &delta, outflow, scratch);
+            let status = if corrected == 0 { 3.0 } else { 0.0 };
+            summarise(t, summary, (item, status, factor), &delta, outflow, scratch);
         } else {
             let cells = Cells::of(t, t.block_idx(), &shape, f, gain, frequency, scales);
             let share = Share::of_block(t);

@@ -70,10 +70,11 @@ kernel! {
 kernel! {
     /// Third step: solves the system, and sums what the integral so corrected fails to conserve; blocks as in [`sum_weights()`].
     ///
-    /// Every block solves it for itself, in one thread; the first block of a distribution leaves the solution in `state`.
+    /// Every block solves it for itself, in one thread; the first block of a distribution leaves the solution in `state`. With `corrected` 0 the solution
+    /// is zero, and so is what is left for its refinement.
     pub fn sum_residuals<T: Real>(
         t, f: In<f64>, gain: In<T>, frequency: In<T>, scales: In<f64>, weights: In<f64>, moments: In<f64>,
-        state: Out<f64>, parts: Out<f64>; shape: GridShape, blocks: u32,
+        state: Out<f64>, parts: Out<f64>; shape: GridShape, corrected: u32, blocks: u32,
     ) for f32, f64
     shared { scratch: [f64; scratch_words(MOMENT_WORDS)], words: [f64; SYSTEM_WORDS] } {
         let item = quotient(t.block_idx(), blocks);
@@ -91,7 +92,7 @@ kernel! {
             system.set_up(t, weights[0], &moments);
         }
         t.sync_threads();
-        let delta = system.solution(t);
+        let delta = if corrected == 0 { [0.0; 5] } else { system.solution(t) };
         if block == 0 {
             let line = (item * STATE_WORDS) as usize;
             if t.thread_idx() == 0 {
@@ -116,7 +117,8 @@ kernel! {
                 state.set(t, line + (STATE_SYSTEM + k) as usize, words.get(t, k));
             }
         }
-        leave(t, cells.residuals(t, &shape, 0.0, (basis, delta), share), parts, RESIDUAL_WORDS, scratch);
+        let left = if corrected == 0 { [0.0; 5] } else { cells.residuals(t, &shape, 0.0, (basis, delta), share) };
+        leave(t, left, parts, RESIDUAL_WORDS, scratch);
     }
 }
 

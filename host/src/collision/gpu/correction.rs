@@ -51,7 +51,8 @@ impl<M: Machine> Correction<M> {
         factor: f64,
         (corrected, at_once): (bool, bool),
     ) -> Result<Self> {
-        let blocks = if corrected && (at_once || shape.cells >= SHARED_FROM) {
+        let at_once = at_once && corrected;
+        let blocks = if at_once || shape.cells >= SHARED_FROM {
             // However many distributions there are: the bits depend on it.
             let each = if at_once { CELLS_AT_ONCE } else { 1 };
             shape.cells.div_ceil(each * SHARE_THREADS).min(MOST_BLOCKS)
@@ -168,6 +169,7 @@ impl<M: Machine> Correction<M> {
                 state: &mut self.state,
                 parts: &mut self.residuals,
                 shape,
+                corrected: u32::from(self.corrected),
                 blocks,
             };
             machine.launch(grid, residuals)?;
@@ -219,10 +221,10 @@ mod tests {
     use crate::collision::{CorrectionStatus, VelocityGrid};
     use crate::emulator::{Emulator, ThreadOrder};
 
-    /// Rate and summary of two distributions, with so many blocks for each.
+    /// Rate and summary of some distributions, with so many blocks for each.
     fn run(
         order: ThreadOrder,
-        (blocks, at_once): (u32, bool),
+        (blocks, corrected, at_once): (u32, bool, bool),
         grid: &VelocityGrid,
         [f, gain, frequency]: [&[f64]; 3],
     ) -> (Vec<f64>, Vec<f64>) {
@@ -239,8 +241,8 @@ mod tests {
             cells: SHARED_FROM,
             ..shape
         };
-        let mut correction =
-            Correction::new(&machine, many, items, 0.25, (true, at_once)).expect("a correction");
+        let mut correction = Correction::new(&machine, many, items, 0.25, (corrected, at_once))
+            .expect("a correction");
         assert!(blocks <= correction.blocks);
         (correction.shape, correction.blocks) = (shape, blocks);
         let upload = |values: &[f64]| machine.upload(values).expect("memory");
@@ -283,12 +285,30 @@ mod tests {
             .collect();
         let frequency: Vec<f64> = (0..3 * cells).map(wave(0.3)).collect();
         let sums = [&f[..], &gain, &frequency];
-        let one = run(ThreadOrder::Ascending, (0, false), &grid, sums);
-        let several = run(ThreadOrder::Ascending, (3, false), &grid, sums);
-        let at_once = run(ThreadOrder::Ascending, (3, true), &grid, sums);
+        let one = run(ThreadOrder::Ascending, (0, true, false), &grid, sums);
+        let several = run(ThreadOrder::Ascending, (3, true, false), &grid, sums);
+        let at_once = run(ThreadOrder::Ascending, (3, true, true), &grid, sums);
         for order in [ThreadOrder::Descending, ThreadOrder::Random(5)] {
-            assert!(run(order, (3, false), &grid, sums) == several, "{order:?}");
-            assert!(run(order, (3, true), &grid, sums) == at_once, "{order:?}");
+            assert!(
+                run(order, (3, true, false), &grid, sums) == several,
+                "{order:?}"
+            );
+            assert!(
+                run(order, (3, true, true), &grid, sums) == at_once,
+                "{order:?}"
+            );
+        }
+        let [alone, shared] = [0, 3].map(|blocks| {
+            let order = ThreadOrder::Random(6);
+            run(order, (blocks, false, false), &grid, sums)
+        });
+        assert!(alone.0 == shared.0, "uncorrected rates");
+        for (a, b) in alone.1.iter().zip(&shared.1) {
+            assert!((a - b).abs() <= 1e-13 * a.abs(), "uncorrected: {a} and {b}");
+        }
+        for summary in alone.1.chunks(summary::LEN) {
+            assert_eq!(summary[summary::STATUS], 3.0);
+            assert_eq!(summary[summary::DELTA..][..5], [0.0; 5]);
         }
         for (item, status) in [
             CorrectionStatus::Loss,
