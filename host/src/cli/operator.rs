@@ -18,9 +18,9 @@ pub(super) struct OperatorArgs {
     /// Total cross-section sigma_T = 4 pi C at unit relative speed
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     pub(super) sigma_t: f64,
-    /// How the integral is computed: by sums over the nodes, fast or term by term, or by transforms, accurate and fast where f is smooth
-    #[arg(long, default_value = "fast", value_parser = named::<Method>(&METHODS))]
-    pub(super) method: Method,
+    /// How the integral is computed: by sums over the nodes, fast or term by term; by transforms, accurate and fast where f is smooth; or as suits f
+    #[arg(long, default_value = "fast", value_parser = named::<Choice>(&["direct", "fast", "spectral", "auto"]))]
+    pub(super) method: Choice,
     /// Order of the sums' coefficients: 4, or 2 as in the paper, whose relaxation rates are far less accurate [default: 4]
     #[arg(long, value_parser = order())]
     pub(super) order: Option<Order>,
@@ -41,15 +41,43 @@ pub(super) struct OperatorArgs {
     pub(super) no_correction: bool,
 }
 
-/// Names of the methods.
+/// The value of `--method`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Choice {
+    Direct,
+    Fast,
+    Spectral,
+    Auto,
+}
+
+impl Choice {
+    /// The method for distributions `f` on a grid.
+    fn method(self, grid: &VelocityGrid, model: Scattering, f: &[f64]) -> Method {
+        match self {
+            Self::Direct => Method::Direct,
+            Self::Fast => Method::Fast,
+            Self::Spectral => Method::Spectral,
+            Self::Auto if Spectral::suits(grid, model, f) => Method::Spectral,
+            Self::Auto => Method::Fast,
+        }
+    }
+
+    /// Whether it may be the spectral method.
+    fn may_be_spectral(self) -> bool {
+        matches!(self, Self::Spectral | Self::Auto)
+    }
+}
+
+/// Names of the methods of a wave.
 pub(super) const METHODS: [&str; 3] = ["direct", "fast", "spectral"];
 /// Names of the corrections.
 pub(super) const CORRECTIONS: [&str; 3] = ["balanced", "paper", "none"];
 
 impl OperatorArgs {
     /// What makes the integral conservative.
-    pub(super) fn correction(&self) -> CorrectionMethod {
-        match (self.correction, self.method) {
+    fn correction(&self, method: Method) -> CorrectionMethod {
+        match (self.correction, method) {
             _ if self.no_correction => CorrectionMethod::None,
             (Some(correction), _) => correction,
             (None, Method::Spectral) => CorrectionMethod::Paper,
@@ -57,9 +85,10 @@ impl OperatorArgs {
         }
     }
 
-    /// The order of the sums, of which the spectral method has none.
-    pub(super) fn order(&self) -> Option<Order> {
-        (self.method != Method::Spectral).then(|| self.order.unwrap_or(Order::Fourth))
+    /// The correction as far as the flags alone say it.
+    pub(super) fn given_correction(&self) -> Option<CorrectionMethod> {
+        let none = self.no_correction.then_some(CorrectionMethod::None);
+        none.or(self.correction)
     }
 
     /// Refuses options that the method does not have.
@@ -71,10 +100,10 @@ impl OperatorArgs {
         ];
         let other = spectral.into_iter().find(|(_, given)| *given);
         match (self.method, self.order, other) {
-            (Method::Spectral, Some(_), _) => Err(Error::input(
+            (Choice::Spectral, Some(_), _) => Err(Error::input(
                 "--order belongs to the sums over the nodes; the spectral method has --sphere",
             )),
-            (Method::Direct | Method::Fast, _, Some((name, _))) => Err(Error::input(format!(
+            (Choice::Direct | Choice::Fast, _, Some((name, _))) => Err(Error::input(format!(
                 "--{name} belongs to --method spectral; the sums over the nodes have --order"
             ))),
             _ => Ok(()),
@@ -83,8 +112,13 @@ impl OperatorArgs {
 
     /// How far below zero a given distribution may reach, as a share of its largest value.
     pub(super) fn tolerated_negative(&self) -> f64 {
-        let order = self.order().unwrap_or(Order::Fourth);
-        OperatorConfig::tolerated_by(self.method, order, self.correction())
+        let method = if self.method.may_be_spectral() {
+            Method::Spectral
+        } else {
+            Method::Fast
+        };
+        let order = self.order.unwrap_or(Order::Fourth);
+        OperatorConfig::tolerated_by(method, order, self.correction(method))
     }
 }
 
@@ -133,22 +167,24 @@ impl Operator {
             rank: args.rank,
             period: args.period,
         };
-        let chosen = match args.method {
+        let method = args.method.method(grid, model, f);
+        let chosen = match method {
             Method::Spectral => given.suited(grid, f).resolved(grid.n(), model),
-            _ => given,
+            _ => Spectral::default(),
         };
+        let correction = args.correction(method);
         Ok(Self {
             vmin: grid.min(),
             vmax: grid.max(),
             model,
             sigma_t: args.sigma_t,
-            method: args.method,
-            order: args.order(),
+            method,
+            order: (method != Method::Spectral).then(|| args.order.unwrap_or(Order::Fourth)),
             sphere: chosen.degree,
             rank: chosen.rank,
             period: chosen.period,
-            correction: args.correction(),
-            no_correction: args.correction() == CorrectionMethod::None,
+            correction,
+            no_correction: correction == CorrectionMethod::None,
             backend: common.backend,
             precision: common.precision,
         })

@@ -232,7 +232,7 @@ impl Parameters {
             "rank": operator.rank,
             "period": operator.period,
             "no-correction": operator.no_correction,
-            "correction": operator.correction(),
+            "correction": operator.given_correction(),
             "limiter": args.limiter,
             "init": args.init.to_string(),
             "integrator": args.integrator,

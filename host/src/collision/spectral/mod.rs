@@ -128,6 +128,26 @@ impl Spectral {
         Self { degree, ..self }
     }
 
+    /// Whether the spectral method suits distributions on a grid, one after the other: their boxes hold them, and they are so smooth that less than 0.3% of their molecules
+    /// alternate from cell to cell. Jumps and cells wider than about 0.9 thermal speeds have more. Variable soft spheres have no other method.
+    pub fn suits(grid: &VelocityGrid, scattering: Scattering, f: &[f64]) -> bool {
+        const ALTERNATING: f64 = 3e-3;
+        let n = grid.n();
+        let alternating = |f: &[f64]| {
+            let mut sums = [0.0; 3];
+            for (k, f) in f.iter().enumerate() {
+                for (sum, i) in sums.iter_mut().zip([k / (n * n), k / n % n, k % n]) {
+                    *sum += if i % 2 == 0 { *f } else { -f };
+                }
+            }
+            sums.iter().fold(0.0, |most: f64, sum| most.max(sum.abs()))
+        };
+        let smooth = |f: &[f64]| {
+            alternating(f) <= ALTERNATING * f.iter().sum::<f64>() && grid.warnings(f).is_empty()
+        };
+        matches!(scattering, Scattering::Vss { .. }) || f.chunks_exact(grid.cells()).all(smooth)
+    }
+
     /// Checks what was given.
     pub(super) fn validate(self, n: usize, scattering: Scattering) -> Result<()> {
         let Self {
