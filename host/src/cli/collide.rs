@@ -42,7 +42,7 @@ pub(super) struct CollideArgs {
     /// Lower bound of the velocity box [default: minus the upper]
     #[arg(long, value_name = "V", value_parser = finite)]
     vmin: Option<f64>,
-    /// Molecules: hard-sphere, maxwell, or vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1
+    /// Molecules: hard-sphere, maxwell, vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1, or vss:OMEGA,ALPHA for the spectral method
     #[arg(long, default_value = "hard-sphere")]
     model: Scattering,
     #[command(flatten)]

@@ -55,7 +55,7 @@ pub(super) struct RatesArgs {
     /// What makes the integral conservative [default: all three]
     #[arg(long, value_parser = named::<CorrectionMethod>(&CORRECTIONS))]
     correction: Option<CorrectionMethod>,
-    /// Molecules: hard-sphere, maxwell, or vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1
+    /// Molecules: hard-sphere, maxwell, vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1, or vss:OMEGA,ALPHA for the spectral method
     #[arg(long, default_value = "hard-sphere")]
     model: Scattering,
     /// How the integral is computed: by sums over the nodes, which agree to roundoff, by the spectral method, or by sums and spectrally side by side

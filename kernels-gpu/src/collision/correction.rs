@@ -348,7 +348,7 @@ pub(super) fn first_moments(
     sums
 }
 
-/// Sums of a weight times products of the components of c = xi - u up to order 4, and of a difference times those up to order 2: `pair` has both of a cell.
+/// The sum of a weight, and its sums times products of the components of c = xi - u up to order 4, and of a difference times those up to order 2: `pair` has both of a cell.
 #[inline(always)]
 #[track_caller]
 pub(super) fn weighted_moments(
@@ -356,7 +356,8 @@ pub(super) fn weighted_moments(
     pair: impl Fn(u32) -> (f64, f64),
     u: [f64; 3],
     share: Share,
-) -> [f64; MOMENTS] {
+) -> (f64, [f64; MOMENTS]) {
+    let mut total = 0.0;
     let mut sums = [0.0; MOMENTS];
     let mut cell = share.from;
     while cell < shape.cells {
@@ -364,6 +365,7 @@ pub(super) fn weighted_moments(
         let xi = shape.velocity(cell);
         let c = [xi[0] - u[0], xi[1] - u[1], xi[2] - u[2]];
         let c2 = square(c);
+        total += weight;
         sums[0] += weight * c[0];
         sums[1] += weight * c[1];
         sums[2] += weight * c[2];
@@ -384,7 +386,7 @@ pub(super) fn weighted_moments(
         sums[17] += difference * c2;
         cell += share.step;
     }
-    sums
+    (total, sums)
 }
 
 impl<T: Real> Cells<'_, T> {
@@ -399,25 +401,25 @@ impl<T: Real> Cells<'_, T> {
         u: [f64; 3],
         share: Share,
     ) -> [f64; MOMENTS] {
-        let pair = |cell: u32| {
-            let (gain, loss) = self.at(t, cell);
-            (loss + gain_share * gain, gain - loss)
-        };
-        weighted_moments(shape, pair, u, share)
+        self.moments_and_weight(t, shape, gain_share, u, share).1
     }
 
-    /// The sum of the losses, and their moments about u with those of gain - loss.
+    /// The sum of the weights, and the moments about u.
     #[inline(always)]
     #[track_caller]
     pub(super) fn moments_and_weight<S: Simt>(
         &self,
         t: &S,
         shape: &GridShape,
+        gain_share: f64,
         u: [f64; 3],
         share: Share,
     ) -> (f64, [f64; MOMENTS]) {
-        let total = first_moments(shape, |cell| self.losses.at(t, cell), share)[0];
-        (total, self.moments(t, shape, 0.0, u, share))
+        let pair = |cell: u32| {
+            let (gain, loss) = self.at(t, cell);
+            (loss + gain_share * gain, gain - loss)
+        };
+        weighted_moments(shape, pair, u, share)
     }
 
     /// What the integral that is corrected with `delta` still fails to conserve.

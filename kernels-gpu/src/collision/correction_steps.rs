@@ -279,7 +279,7 @@ kernel! {
         let share = Share::of_blocks(t, t.block_idx() - item * blocks, blocks);
         let cells = Cells::of(t, item, &shape, f, gain, frequency, scales);
         let middle = shape.middle();
-        let (total, s) = cells.moments_and_weight(t, &shape, [middle; 3], share);
+        let (total, s) = cells.moments_and_weight(t, &shape, 0.0, [middle; 3], share);
         let sums = [
             total, s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12], s[13], s[14], s[15], s[16], s[17],
         ];

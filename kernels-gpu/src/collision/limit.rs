@@ -41,7 +41,7 @@ kernel! {
                     let value = f.get(t, first + cell as usize);
                     (value.max(0.0), value.min(0.0))
                 };
-                let moments = block_sum(t, weighted_moments(&shape, pair, u, share), scratch);
+                let moments = block_sum(t, weighted_moments(&shape, pair, u, share).1, scratch);
                 let theta = theta(mass[0], &moments);
                 if t.thread_idx() == 0 {
                     system.set_up(t, mass[0], &moments);

@@ -40,7 +40,7 @@ pub(in crate::cli) struct RelaxArgs {
     /// Lower bound of the velocity box [default: minus the upper]
     #[arg(long, value_name = "V", value_parser = finite)]
     pub(super) vmin: Option<f64>,
-    /// Molecules: hard-sphere, maxwell, or vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1 [default: hard-sphere; maxwell for bkw]
+    /// Molecules: hard-sphere, maxwell, vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1, or vss:OMEGA,ALPHA for the spectral method [default: hard-sphere; maxwell for bkw]
     #[arg(long)]
     pub(super) model: Option<Scattering>,
     #[command(flatten)]

@@ -12,7 +12,7 @@ const SHARED_FROM: u32 = 4096;
 pub(super) const MOST_BLOCKS: u32 = 128;
 
 /// Cells of a thread in the two steps of one solution: a block's sums over its threads take longer than those of a thread.
-const CELLS_AT_ONCE: u32 = 4;
+const CELLS_AT_ONCE: u32 = 2;
 
 /// What the steps leave for each other.
 pub(super) struct Correction<M: Machine> {
