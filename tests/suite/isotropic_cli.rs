@@ -569,7 +569,7 @@ fn a_resumed_run_ends_on_the_same_bits() {
             "cannot be used with",
         ),
         ("--resume half/moments.csv --steps 200", "not a checkpoint"),
-        ("--steps 9 --checkpoint-every 3", "--out"),
+        ("--steps 9 --checkpoint-every 3 --json", "--out"),
     ] {
         let arguments: Vec<&str> = line.split_whitespace().collect();
         refused(dir.path(), &[&["isotropic"], &arguments[..]].concat(), why);

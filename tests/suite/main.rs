@@ -17,6 +17,7 @@ mod emulator;
 mod flow_cli;
 mod gpu;
 mod grids_cli;
+mod interface_cli;
 mod isotropic;
 mod isotropic_cli;
 mod longman;

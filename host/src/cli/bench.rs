@@ -12,7 +12,7 @@ use super::failure::Failure;
 use super::options::{Common, without_effect};
 use super::output::{self, Transaction};
 use super::progress::Progress;
-use super::report::Report;
+use super::report::{Report, written_to};
 use super::text::name_of;
 use crate::backend::{Backend, Precision, Resolved};
 use crate::bgk::{Scheme, Shock, Simulation, SimulationConfig};
@@ -176,7 +176,7 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
         }
     };
     let mut files = Transaction::default();
-    common.claim_folder(&mut files, "bench")?;
+    let folder = common.results_folder(&mut files, "bench")?;
     let parameters = Parameters {
         quick: args.quick,
         backend: common.backend,
@@ -229,7 +229,7 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
     let machines: Vec<String> = machines.into_iter().flatten().collect();
     report.set("machines", &machines);
     report.set("rows", &rows);
-    if let Some(folder) = &common.out {
+    if let Some(folder) = &folder {
         report.stage(
             &mut files,
             &folder.join("bench.csv"),
@@ -246,8 +246,8 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
             )?,
         )?;
     }
-    report.finish(files, common.out.as_deref(), common, |total, _| {
-        summary(&rows, &machines, common.precision, total)
+    report.finish(files, folder.as_deref(), common, |total, folder| {
+        summary(&rows, &machines, common.precision, total) + &written_to(folder)
     })
 }
 

@@ -12,7 +12,7 @@ use super::npy;
 use super::options::Common;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
-use super::report::Report;
+use super::report::{Report, written_to};
 use super::text::name_of;
 use super::values::count;
 use crate::backend::{Backend, Precision};
@@ -69,7 +69,7 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     let digits = usize::try_from(args.digits).unwrap_or(usize::MAX);
     let mut files = Transaction::default();
     files.reads(&args.file);
-    common.claim_folder(&mut files, "dft")?;
+    let folder = common.results_folder(&mut files, "dft")?;
     let backend = common.backend.resolve()?;
     let started = Instant::now();
     let transform = Transform::new(x.len(), digits)?;
@@ -138,11 +138,17 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     );
     report.set("round_trip_error_percent", outcome.percent);
     report.set("elapsed_s", begun.elapsed().as_secs_f64());
-    if let Some(folder) = &common.out {
+    if let Some(folder) = &folder {
         let columns: Vec<f64> = outcome.rounded.iter().flatten().copied().collect();
-        npy::check_range("spectrum.npy", &columns, common.precision)?;
-        let array = npy::encode(&[outcome.rounded.len(), 2], &columns, common.precision);
-        report.stage(&mut files, &folder.join("spectrum.npy"), &array)?;
+        match npy::check_range("spectrum.npy", &columns, common.precision) {
+            Ok(()) => {
+                let array = npy::encode(&[outcome.rounded.len(), 2], &columns, common.precision);
+                report.stage(&mut files, &folder.join("spectrum.npy"), &array)?;
+            }
+            Err(error) if common.out.is_some() => return Err(error.into()),
+            // Nobody asked for the file.
+            Err(_) => report.warn("there is no spectrum.npy: numbers are beyond its range".into()),
+        }
         report.stage(
             &mut files,
             &folder.join("spectrum.csv"),
@@ -154,8 +160,8 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
             &outcome.plot(args.inverse).png()?,
         )?;
     }
-    report.finish(files, common.out.as_deref(), common, |total, _| {
-        outcome.summary(&parameters, total)
+    report.finish(files, folder.as_deref(), common, |total, folder| {
+        outcome.summary(&parameters, total) + &written_to(folder)
     })
 }
 

@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::options::{Common, without_effect};
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
-use super::report::Report;
+use super::report::{Report, written_to};
 use super::values::count;
 use crate::backend::{Backend, Precision, Resolved};
 use crate::error::Result;
@@ -86,7 +86,7 @@ pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
         (None, _) => None,
     };
     let mut files = Transaction::default();
-    common.claim_folder(&mut files, "digits")?;
+    let folder = common.results_folder(&mut files, "digits")?;
     let backend = common.backend.resolve()?;
     let parameters = Parameters {
         digits: args.digits,
@@ -101,7 +101,7 @@ pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
     report.set("machine", backend.describe());
     report.set("dot_products", &dots);
     report.set("transforms", &transforms);
-    if let Some(folder) = &common.out {
+    if let Some(folder) = &folder {
         let mut stage =
             |name: &str, bytes: Vec<u8>| report.stage(&mut files, &folder.join(name), &bytes);
         stage("figure_2.csv", table("beta", &dots)?)?;
@@ -115,8 +115,8 @@ pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
             }
         }
     }
-    report.finish(files, common.out.as_deref(), common, |total, _| {
-        summary(&dots, &transforms, digits, &backend.describe(), total)
+    report.finish(files, folder.as_deref(), common, |total, folder| {
+        summary(&dots, &transforms, digits, &backend.describe(), total) + &written_to(folder)
     })
 }
 

@@ -681,15 +681,8 @@ pub(super) fn folder(
     march: &MarchArgs,
     name: &str,
 ) -> std::result::Result<Option<PathBuf>, Failure> {
-    let otherwise = Some(PathBuf::from("rarefy-out").join(name));
     let resume = march.resume.as_deref();
-    resume::folder(
-        (files, name),
-        common,
-        resume,
-        march.checkpoint_every,
-        otherwise,
-    )
+    resume::folder((files, name), common, resume, march.checkpoint_every, true)
 }
 
 /// Writes a checkpoint into the folder of the run.

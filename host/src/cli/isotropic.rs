@@ -13,7 +13,7 @@ use serde_json::json;
 use super::failure::Failure;
 use super::npy;
 use super::output::Transaction;
-use super::report::Report;
+use super::report::{Report, written_to};
 use crate::isotropic::{OperatorConfig, rates};
 use parameters::Parameters;
 pub(super) use parameters::{IsotropicArgs, cells};
@@ -51,7 +51,7 @@ fn evaluate(
 ) -> std::result::Result<(), Failure> {
     let mut files = Transaction::default();
     args.read_by(&mut files);
-    args.common.claim_folder(&mut files, "isotropic")?;
+    let folder = args.common.results_folder(&mut files, "isotropic")?;
     let begun = Instant::now();
     let (found, machine) = rates(config, f)?;
     let spent = begun.elapsed();
@@ -69,7 +69,7 @@ fn evaluate(
         }),
     );
     report.set("conservation", drift);
-    if let Some(folder) = &args.common.out {
+    if let Some(folder) = &folder {
         let cells = config.grid.cells();
         for (name, values) in [
             ("gain.npy", &found.gain),
@@ -85,27 +85,23 @@ fn evaluate(
         let plot = results::rates_plot(config, f, &found).png()?;
         report.stage(&mut files, &folder.join("rates.png"), &plot)?;
     }
-    report.finish(
-        files,
-        args.common.out.as_deref(),
-        &args.common,
-        |total, _| {
-            [
-                parameters.heading(&format!("Rates of {}", parameters.init), config, &machine),
-                format!("  number        {:.10}", moments.number),
-                format!("  energy        {:.10}", moments.energy),
-                format!(
-                    "  residuals     number {:.1e}, energy {:.1e} of the gross rates",
-                    drift.number, drift.energy
-                ),
-                format!("  largest step  {:.6}", found.largest_step()),
-                format!(
-                    "  wall time     {:.3} s, of which the evaluation {:.3} s",
-                    total.as_secs_f64(),
-                    spent.as_secs_f64()
-                ),
-            ]
-            .join("\n")
-        },
-    )
+    report.finish(files, folder.as_deref(), &args.common, |total, folder| {
+        [
+            parameters.heading(&format!("Rates of {}", parameters.init), config, &machine),
+            format!("  number        {:.10}", moments.number),
+            format!("  energy        {:.10}", moments.energy),
+            format!(
+                "  residuals     number {:.1e}, energy {:.1e} of the gross rates",
+                drift.number, drift.energy
+            ),
+            format!("  largest step  {:.6}", found.largest_step()),
+            format!(
+                "  wall time     {:.3} s, of which the evaluation {:.3} s",
+                total.as_secs_f64(),
+                spent.as_secs_f64()
+            ),
+        ]
+        .join("\n")
+            + &written_to(folder)
+    })
 }

@@ -16,7 +16,7 @@ use super::options::{Common, without_effect};
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::progress::Progress;
-use super::report::Report;
+use super::report::{Report, written_to};
 use super::text::{self, name_of};
 use super::values::{finite, whole};
 use crate::backend::{Precision, Resolved};
@@ -372,12 +372,19 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     {
         files.reads(path);
     }
-    common.claim_folder(&mut files, "longman")?;
+    // Whoever names the table's file wants that one.
+    let folder = match &args.output {
+        None => common.results_folder(&mut files, "longman")?,
+        Some(_) => {
+            common.claim_folder(&mut files, "longman")?;
+            common.out.clone()
+        }
+    };
     let output = args
         .output
         .clone()
         .filter(|_| !printed)
-        .or_else(|| common.out.as_ref().map(|folder| folder.join("results.csv")));
+        .or_else(|| folder.as_ref().map(|folder| folder.join("results.csv")));
     if let Some(path) = &output {
         files.file(path)?;
     }
@@ -404,7 +411,7 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     if let Some(path) = &output {
         report.stage(&mut files, path, &outcome.table()?)?;
     }
-    if let Some(folder) = &common.out {
+    if let Some(folder) = &folder {
         report.stage(
             &mut files,
             &folder.join("errors.png"),
@@ -422,11 +429,11 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     };
     report.finish(
         files,
-        common.out.as_deref(),
+        folder.as_deref(),
         &shown,
-        |total, _| match table {
+        |total, folder| match table {
             Some(table) => String::from_utf8_lossy(&table).into_owned(),
-            None => outcome.summary(&title(args), spent, total),
+            None => outcome.summary(&title(args), spent, total) + &written_to(folder),
         },
     )?;
     outcome.valid()

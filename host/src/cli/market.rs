@@ -182,7 +182,7 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     let parameters = Parameters::new(args, cells, emax);
     let mut files = Transaction::default();
     args.input.iter().for_each(|path| files.reads(path));
-    common.claim_folder(&mut files, "market")?;
+    let folder = common.results_folder(&mut files, "market")?;
     let mut report = Report::new("market", &parameters, started);
     let volume = TradeVolume::new(&config)?;
     let mut run = Relaxation::new(
@@ -217,10 +217,10 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
         shift,
     };
     outcome.report(&mut report);
-    if let Some(folder) = &common.out {
+    if let Some(folder) = &folder {
         outcome.stage(&mut report, &mut files, folder)?;
     }
-    report.finish(files, common.out.as_deref(), common, |total, folder| {
+    report.finish(files, folder.as_deref(), common, |total, folder| {
         outcome.summary(folder, spent, total)
     })
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::failure::Failure;
 use super::output::Transaction;
+use super::streams;
 use super::values::named;
 use crate::backend::{Backend, Precision};
 use crate::error::Result;
@@ -18,7 +19,7 @@ pub(super) struct Common {
     /// Arithmetic of the bulk of the work, and type of the arrays written
     #[arg(long, default_value = "f64", value_parser = named::<Precision>(&["f32", "f64"]))]
     pub(super) precision: Precision,
-    /// Folder for arrays (.npy), tables (.csv), plots (.png) and run.json
+    /// Folder for arrays (.npy), tables (.csv), plots (.png) and run.json [default: rarefy-out/COMMAND, with a number where that holds a run]
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
     /// Replace the run that the folder of --out holds, and files with the names of results; without this such a folder is refused
@@ -41,7 +42,29 @@ pub(super) struct Common {
 }
 
 impl Common {
-    /// Claims the folder of the results for a new run, if there is one.
+    /// The folder of the results, claimed for a new run: `--out`, else that of the command. There is none with `--json` alone, nor where only the
+    /// default folder cannot be written to: the results are then printed, and a warning says why.
+    pub(super) fn results_folder(
+        &self,
+        files: &mut Transaction,
+        command: &str,
+    ) -> Result<Option<PathBuf>> {
+        if self.out.is_some() || self.json {
+            self.claim_folder(files, command)?;
+            return Ok(self.out.clone());
+        }
+        match files.default_folder(command, self.overwrite) {
+            Ok(folder) => Ok(Some(folder)),
+            Err(error) => {
+                streams::say(&format!(
+                    "rarefy: warning: no files are written: {error}; give a folder with --out"
+                ));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Claims the folder of `--out` for a new run, if it is given.
     pub(super) fn claim_folder(&self, files: &mut Transaction, command: &str) -> Result<()> {
         match &self.out {
             Some(folder) => files.run_folder(folder, command, self.overwrite),

@@ -42,6 +42,12 @@ fn csv_file(
         .map_err(|e| failed(e.into_error().into()))
 }
 
+/// Folder of the results that are given no other.
+const DEFAULT_FOLDER: &str = "rarefy-out";
+
+/// Runs of a command that are kept beside each other.
+const MOST_FOLDERS: u32 = 100_000;
+
 /// The files of one run. Each is written to a temporary file beside its place; [`Transaction::commit`] renames
 /// them all. Each is there whole or not at all, whatever becomes of the others. Dropped without a commit, it leaves nothing behind, not
 /// even a folder that it made.
@@ -91,6 +97,26 @@ impl Transaction {
     /// unless they are to be overwritten; so is one into which another process is writing.
     pub(super) fn run_folder(&mut self, path: &Path, command: &str, overwrite: bool) -> Result<()> {
         self.claim(path, command, overwrite, |_| false)
+    }
+
+    /// Claims the folder that a command writes to unless it is given one: `rarefy-out/COMMAND`. An earlier run there stays, and the results go to
+    /// `rarefy-out/COMMAND-2`, and so on; with `overwrite` they replace it.
+    pub(super) fn default_folder(&mut self, command: &str, overwrite: bool) -> Result<PathBuf> {
+        let mut number = 1;
+        loop {
+            let name = match number {
+                1 => command.to_owned(),
+                _ => format!("{command}-{number}"),
+            };
+            let path = Path::new(DEFAULT_FOLDER).join(name);
+            // A folder that cannot be written to ends the search; one that is taken does not.
+            self.folder(&path)?;
+            match self.run_folder(&path, command, overwrite) {
+                Ok(()) => return Ok(path),
+                Err(error) if overwrite || number >= MOST_FOLDERS => return Err(error),
+                Err(_) => number += 1,
+            }
+        }
     }
 
     /// Claims the folder of a checkpoint for the run that goes on from it. The results of that run may be there.

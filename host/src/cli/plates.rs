@@ -14,7 +14,7 @@ use super::flow;
 use super::options::Common;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
-use super::report::Report;
+use super::report::{Report, written_to};
 use super::steady;
 use super::text::{name_of, short};
 use super::values::{count, finite, named, positive, whole};
@@ -317,7 +317,7 @@ pub(super) fn run(
     )?;
     let x = case.centres(0);
     let mut files = Transaction::default();
-    common.claim_folder(&mut files, flow.command)?;
+    let folder = common.results_folder(&mut files, flow.command)?;
     let mut report = Report::new(flow.command, &parameters, started);
     let mut solver = Solver::new(case, &config)?;
     for warning in solver.case().warnings(config.closure) {
@@ -341,11 +341,11 @@ pub(super) fn run(
         x,
     };
     outcome.report(&mut report);
-    if let Some(folder) = &common.out {
+    if let Some(folder) = &folder {
         outcome.stage(&mut report, &mut files, folder)?;
     }
-    report.finish(files, common.out.as_deref(), common, |total, _| {
-        outcome.summary(total)
+    report.finish(files, folder.as_deref(), common, |total, folder| {
+        outcome.summary(total) + &written_to(folder)
     })
 }
 

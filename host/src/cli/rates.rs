@@ -15,7 +15,7 @@ use super::options::Common;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::progress::Progress;
-use super::report::Report;
+use super::report::{Report, written_to};
 use super::text::name_of;
 use super::timings::Timings;
 use super::values::{cells, named, order};
@@ -239,7 +239,7 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
         ));
     }
     let mut files = Transaction::default();
-    common.claim_folder(&mut files, "rates")?;
+    let folder = common.results_folder(&mut files, "rates")?;
     let mut report = Report::new("rates", &parameters, started);
 
     let largest = sizes.last().copied().unwrap_or(VelocityGrid::MIN_N);
@@ -279,15 +279,15 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
         convergence: sizes.len() > 1,
     };
     outcome.report(&mut report);
-    if let Some(folder) = &common.out {
+    if let Some(folder) = &folder {
         outcome.stage(&mut report, &mut files, folder)?;
         if let Some(timings) = &timings {
             let plot = timings.plot().png()?;
             report.stage(&mut files, &folder.join("timings.png"), &plot)?;
         }
     }
-    report.finish(files, common.out.as_deref(), common, |total, _| {
-        outcome.summary(total)
+    report.finish(files, folder.as_deref(), common, |total, folder| {
+        outcome.summary(total) + &written_to(folder)
     })
 }
 

@@ -115,7 +115,7 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         common,
         args.resume.as_deref(),
         args.checkpoint_every,
-        Some(PathBuf::from("rarefy-out/relax")),
+        true,
     )?;
 
     let (relaxation, state, warnings) = start.begin(&args.init, config)?;

@@ -199,6 +199,16 @@ impl Report {
     }
 }
 
+/// The last line of a summary: the folder of the results, if they are in one.
+pub(super) fn written_to(folder: Option<&Path>) -> String {
+    folder.map_or_else(String::new, |folder| {
+        format!(
+            "\n  written to    {}: run.json, tables, arrays, plots",
+            folder.display()
+        )
+    })
+}
+
 /// The error of a run of whose files some could not be written: the first of them and how many more, whether others are, and the command
 /// that goes on from the last checkpoint.
 fn incomplete(unwritten: Vec<Error>, written: usize, again: Option<&str>) -> Option<Error> {

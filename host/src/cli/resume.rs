@@ -122,33 +122,35 @@ pub(super) fn refuse_contradictions(
     Ok(())
 }
 
-/// Where a run's files go: `--out`, else beside its checkpoint, else `otherwise`; nowhere with `--json` alone. The folder is claimed for
-/// the run.
+/// Where a run's files go: `--out`, else beside its checkpoint, else the folder of the command; nowhere with `--json` alone. The folder is
+/// claimed for the run. With `needed`, a command whose own folder cannot be written to fails; without, it goes on and prints its results.
 pub(super) fn folder(
     (files, command): (&mut Transaction, &str),
     common: &Common,
     resume: Option<&Path>,
     checkpoint_every: Option<u64>,
-    otherwise: Option<PathBuf>,
+    needed: bool,
 ) -> std::result::Result<Option<PathBuf>, Failure> {
-    let folder = match (&common.out, resume) {
-        (Some(out), _) => Some(out.clone()),
-        (None, _) if common.json => None,
-        (None, Some(checkpoint)) => Some(folder_of(checkpoint).to_path_buf()),
-        (None, None) => otherwise,
+    let beside = resume.filter(|_| common.out.is_none() && !common.json);
+    let given = common.out.as_deref().or(beside.map(folder_of));
+    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => a == b,
     };
-    if let Some(folder) = &folder {
-        let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
-            (Ok(a), Ok(b)) => a == b,
-            _ => a == b,
-        };
-        match resume.filter(|checkpoint| same(folder_of(checkpoint), folder)) {
-            Some(checkpoint) => {
-                files.resumed_folder(folder, (command, checkpoint), common.overwrite)?
+    let folder = match given {
+        None if needed && !common.json => Some(files.default_folder(command, common.overwrite)?),
+        None => common.results_folder(files, command)?,
+        Some(folder) => {
+            match resume.filter(|checkpoint| same(folder_of(checkpoint), folder)) {
+                Some(checkpoint) => {
+                    files.resumed_folder(folder, (command, checkpoint), common.overwrite)?
+                }
+                None => files.run_folder(folder, command, common.overwrite)?,
             }
-            None => files.run_folder(folder, command, common.overwrite)?,
+            Some(folder.to_path_buf())
         }
-    } else if checkpoint_every.is_some() {
+    };
+    if folder.is_none() && checkpoint_every.is_some() {
         return Err(Failure::Usage(
             "--checkpoint-every needs a folder for the checkpoint; give --out DIR".into(),
         ));

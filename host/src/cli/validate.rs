@@ -13,7 +13,7 @@ use super::output::{self, Transaction};
 use super::plates::{Flow, TABLE};
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::progress::Progress;
-use super::report::Report;
+use super::report::{Report, written_to};
 use super::steady;
 use super::text::name_of;
 use crate::bgk::steady::plates::{Drive, Resolution, plates};
@@ -157,7 +157,7 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let begun = Instant::now();
     let mut files = Transaction::default();
-    common.claim_folder(&mut files, "validate")?;
+    let folder = common.results_folder(&mut files, "validate")?;
     let parameters = Parameters {
         quick: args.quick,
         backend: common.backend,
@@ -204,7 +204,7 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     report.set("centre_lines", &results.centre_lines);
     report.set("shocks", &results.shocks);
     report.set("rarefaction", &results.rarefaction);
-    if let Some(folder) = &common.out {
+    if let Some(folder) = &folder {
         let mut stage =
             |name: &str, bytes: Vec<u8>| report.stage(&mut files, &folder.join(name), &bytes);
         stage("plates.csv", output::records(&results.plates)?)?;
@@ -216,8 +216,8 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
         stage("centre_lines.png", results.lines_figure().png()?)?;
         stage("shocks.png", results.shocks_figure().png()?)?;
     }
-    report.finish(files, common.out.as_deref(), common, |total, _| {
-        results.summary(&machine, total)
+    report.finish(files, folder.as_deref(), common, |total, folder| {
+        results.summary(&machine, total) + &written_to(folder)
     })
 }
 

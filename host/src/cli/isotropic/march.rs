@@ -54,7 +54,7 @@ pub(super) fn start(
     let mut files = Transaction::default();
     args.read_by(&mut files);
     let every = parameters.checkpoint_every;
-    let folder = resume::folder((&mut files, "isotropic"), common, None, every, None)?;
+    let folder = resume::folder((&mut files, "isotropic"), common, None, every, false)?;
     let (step, steps) = match (parameters.until, parameters.dt) {
         (Some(until), dt) => {
             let dt = match dt {
@@ -114,7 +114,7 @@ pub(super) fn go_on(
     let common = &args.common;
     let mut files = Transaction::default();
     let every = parameters.checkpoint_every;
-    let folder = resume::folder((&mut files, "isotropic"), common, Some(path), every, None)?;
+    let folder = resume::folder((&mut files, "isotropic"), common, Some(path), every, false)?;
     let mut report = Report::new("isotropic", &parameters, started);
     let run = Relaxation::resume(checkpoint)?;
     if let Some(warning) = resume::elsewhere(&version, &machine, &run.machine()) {

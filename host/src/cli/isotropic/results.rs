@@ -11,7 +11,7 @@ use super::state::Snapshot;
 use crate::cli::npy;
 use crate::cli::output::{self, Transaction};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
-use crate::cli::report::Report;
+use crate::cli::report::{Report, written_to};
 use crate::cli::text::name_of;
 use crate::error::Result;
 use crate::isotropic::{Moments, OperatorConfig, Rates, Record, Relaxation, initial};
@@ -387,12 +387,6 @@ impl Outcome<'_> {
             total.as_secs_f64(),
             stepping.as_secs_f64()
         ));
-        if let Some(folder) = folder {
-            lines.push(format!(
-                "  written to    {}: f_final.npy, tables (.csv), plots (.png), run.json",
-                folder.display()
-            ));
-        }
-        lines.join("\n")
+        lines.join("\n") + &written_to(folder)
     }
 }

@@ -10,7 +10,7 @@ use super::parameters::{Clock, Parameters, Scenario};
 use crate::cli::npy;
 use crate::cli::output::{self, Transaction};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
-use crate::cli::report::Report;
+use crate::cli::report::{Report, written_to};
 use crate::error::Result;
 use crate::isotropic::market::{gini, lorenz, total_variation};
 use crate::isotropic::{Law, OperatorConfig, Relaxation, initial::Equilibrium};
@@ -455,12 +455,6 @@ impl Outcome<'_> {
             total.as_secs_f64(),
             stepping.as_secs_f64()
         ));
-        if let Some(folder) = folder {
-            lines.push(format!(
-                "  written to    {}: tables (.csv), arrays (.npy), plots (.png), run.json",
-                folder.display()
-            ));
-        }
-        lines.join("\n")
+        lines.join("\n") + &written_to(folder)
     }
 }
