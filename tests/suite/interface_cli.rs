@@ -56,16 +56,12 @@ fn results_go_to_the_folder_of_the_command_and_each_run_is_kept() {
                 assert!(at.join(file.as_str().unwrap()).is_file(), "{line}: {file}");
             }
         }
-        let count = listing(at).len();
-        done(at, &words(&format!("{line} --overwrite")));
-        let more = format!("{line} --json");
-        assert_eq!(record(&home.join(name))["command"], name);
-        done(at, &words(&more));
-        // The two modes of `isotropic` write different files.
-        if !line.contains("--rates-only") {
-            assert_eq!(listing(at).len(), count, "{line}");
-        }
     }
+    let line = format!("{} --backend cpu", LINES[3]);
+    let count = listing(at).len();
+    done(at, &words(&format!("{line} --overwrite")));
+    done(at, &words(&format!("{line} --json")));
+    assert_eq!(listing(at).len(), count);
     // A table that has a name of its own is all that is wanted.
     let before = listing(at).len();
     let longman = "longman --amplitude exp(-x) --oscillator cos --frequency 1 --backend cpu";
@@ -94,4 +90,189 @@ fn a_run_that_cannot_keep_its_files_prints_its_result() {
         &words("relax --grid 8 --steps 1 --backend cpu"),
         "a file is in the place of this folder",
     );
+}
+
+/// The parameters of a run that only prints its record.
+fn parameters(folder: &Path, line: &str) -> Value {
+    let output = done(folder, &words(&format!("{line} --backend cpu --json")));
+    let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+    record["parameters"].clone()
+}
+
+const CAVITY: &str = "cavity --steady --linear --velocities 4x4";
+const SHOCK: &str = "shock --mach 1.5 --reduced --velocities 12 --steps 2";
+
+#[test]
+fn old_spellings_are_the_same_options() {
+    let dir = folder();
+    let at = dir.path();
+    for (now, before) in [
+        (
+            "couette --delta 1 --linear --cells 20".to_owned(),
+            "couette --delta 1 --linear --nx 20".to_owned(),
+        ),
+        (
+            "fourier --delta 1 --molecules maxwell --cells 20".to_owned(),
+            "fourier --delta 1 --omega 1 --nx 20".to_owned(),
+        ),
+        (format!("{CAVITY} --cells 4"), format!("{CAVITY} --n 4")),
+        (
+            format!("{SHOCK} --cells 40 --vmax 5 --molecules vhs:0.8"),
+            format!("{SHOCK} --nx 40 --cut 5 --omega 0.8"),
+        ),
+        (
+            "relax --grid 8 --steps 1 --molecules maxwell".to_owned(),
+            "relax --grid 8 --steps 1 --model maxwell".to_owned(),
+        ),
+        (
+            "rates --grid 6 --molecules vhs:0.7".to_owned(),
+            "rates --grid 6 --model vhs:0.7".to_owned(),
+        ),
+        (
+            "isotropic --cells 128 --steps 1 --molecules hard-sphere".to_owned(),
+            "isotropic --cells 128 --steps 1 --vhs 1".to_owned(),
+        ),
+        (
+            "isotropic --cells 128 --steps 1 --no-correction".to_owned(),
+            "isotropic --cells 128 --steps 1 --uncorrected".to_owned(),
+        ),
+    ] {
+        let of = parameters(at, &now);
+        assert_eq!(of, parameters(at, &before), "{now}");
+        // Both spellings are keys of a configuration, and records have the first one.
+        let command = now.split(' ').next().unwrap();
+        let record = serde_json::json!({ "command": command, "parameters": of });
+        fs::write(at.join("run.json"), record.to_string()).unwrap();
+        let again = format!("{command} --config run.json");
+        assert_eq!(parameters(at, &again), of, "{now}");
+    }
+    for key in ["cells", "nx"] {
+        fs::write(at.join("run.toml"), format!("[couette]\n{key} = 20\n")).unwrap();
+        let of = parameters(at, "couette --delta 1 --linear --config run.toml");
+        assert_eq!(of["nx"], 20);
+        let set = format!("couette --delta 1 --linear -s couette.{key}=24");
+        assert_eq!(parameters(at, &set)["nx"], 24);
+    }
+    refused(
+        at,
+        &words("couette --delta 1 --nx 20 --cells 20"),
+        "cannot be used multiple times",
+    );
+    let help = done(at, &words("couette --help"));
+    let help = text(&help.stdout);
+    assert!(help.contains("--cells") && help.contains("--molecules"));
+    assert!(!help.contains("--nx") && !help.contains("--omega"));
+}
+
+#[test]
+fn threads_are_as_many_as_asked_for() {
+    let dir = folder();
+    let at = dir.path();
+    let line = "couette --delta 1 --linear --cells 20 --backend cpu --json";
+    let machine = |more: &str| {
+        let output = done(at, &words(&format!("{line} {more}")));
+        let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(record["parameters"].get("threads").is_none());
+        (record["machine"].clone(), record["Pi"].clone())
+    };
+    let (three, of_three) = machine("--threads 3");
+    assert_eq!(three, "CPU, 3 threads");
+    let (one, of_one) = machine("--threads 1");
+    assert!(one.as_str().unwrap().starts_with("CPU") && one != three);
+    assert_eq!(of_one, of_three);
+    for (threads, why) in [
+        ("0", "a whole number from 1 to 1024"),
+        ("4096", "a whole number from 1 to 1024"),
+        ("many", "a whole number from 1 to 1024"),
+    ] {
+        refused(at, &words(&format!("{line} --threads {threads}")), why);
+    }
+}
+
+#[test]
+fn plates_in_si_units_are_those_of_their_rarefaction() {
+    let dir = folder();
+    let at = dir.path();
+    let si = "--gas argon --pressure 10 --temperature 300 --size 1e-3";
+    let line = "fourier --temperature-difference 0.5 --cells 20";
+    done(
+        at,
+        &words(&format!("{line} {si} --backend cpu --quiet --out si")),
+    );
+    let run = record(&at.join("si"));
+    let (units, p) = (&run["units"], &run["parameters"]);
+    let delta = 1e-3 / units["length_m"].as_f64().unwrap();
+    assert!((p["delta"].as_f64().unwrap() / delta - 1.0).abs() < 1e-12);
+    assert_eq!(p["omega"], 0.81);
+    let plain = format!("{line} --delta {delta} --molecules vhs:0.81 --backend cpu --json");
+    let output = done(at, &words(&plain));
+    let plain: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let q = run["Q"].as_f64().unwrap();
+    assert!((plain["Q"].as_f64().unwrap() / q - 1.0).abs() < 1e-9);
+    // Q is in units of p0 v0 dT/T0.
+    let v0 = units["velocity_m_s"].as_f64().unwrap();
+    let flux = run["heat_flux_w_m2"].as_f64().unwrap();
+    assert!((flux / (q * 10.0 * v0 * 0.5) - 1.0).abs() < 1e-12);
+    let table = fs::read_to_string(at.join("si/profile.csv")).unwrap();
+    assert!(
+        table
+            .lines()
+            .next()
+            .unwrap()
+            .ends_with("pxy_pa,heat_flux_w_m2")
+    );
+    let again = parameters(at, "fourier --config si/run.json");
+    assert_eq!(&again, p);
+    for (more, why) in [
+        ("--gas argon --pressure 10", "are missing"),
+        (&format!("{si} --delta 1"), "cannot be used with"),
+        (&format!("{si} --linear --molecules maxwell"), "no effect"),
+    ] {
+        refused(at, &words(&format!("couette {more}")), why);
+    }
+}
+
+#[test]
+fn records_have_one_shape() {
+    let dir = folder();
+    let at = dir.path();
+    fs::write(at.join("x.txt"), "1\n2\n").unwrap();
+    let more = ["sum x.txt", "dot x.txt x.txt", "digits"];
+    let flows = [
+        &format!("{CAVITY} --cells 4"),
+        &format!("{SHOCK} --cells 40"),
+    ];
+    let relax = ["relax --grid 8 --steps 1"];
+    let lines = LINES.iter().chain(&more).chain(&relax).copied();
+    for line in lines.chain(flows.map(String::as_str)) {
+        let output = done(at, &words(&format!("{line} --backend cpu --json")));
+        let record: Value = serde_json::from_slice(&output.stdout).unwrap();
+        for key in ["parameters", "result", "timings"] {
+            let entry = record[key].as_object();
+            assert!(
+                entry.is_some_and(|entry| !entry.is_empty()),
+                "{line}: {key}"
+            );
+        }
+        for key in ["command", "status", "machine"] {
+            assert!(record[key].is_string(), "{line}: {key}");
+        }
+        assert!(record.get("units").is_some_and(Value::is_null), "{line}");
+    }
+}
+
+#[test]
+fn the_page_of_flags_names_all_that_changed() {
+    let page = include_str!("../../docs/flags.md");
+    for old in [
+        "--nx",
+        "--n ",
+        "--cut",
+        "--omega",
+        "--vhs",
+        "--uncorrected",
+        "--model",
+    ] {
+        assert!(page.contains(&format!("`{}", old.trim())), "{old}");
+    }
 }

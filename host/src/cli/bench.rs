@@ -41,7 +41,7 @@ More rows, and other libraries beside: cargo bench, in a checkout.";
 ///
 /// A table with a row or two for each of the five methods, and what the papers reported for their GPUs. Times are without copies
 /// between host and device, the least of several. The CPU runs the same algorithm, in vector registers.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Serialize, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct BenchArgs {
     /// Smaller problems, which are over in less than a minute
@@ -49,17 +49,11 @@ pub(super) struct BenchArgs {
     quick: bool,
     /// Measure nothing, but draw in --out what `cargo bench --bench bgk` printed: the figures of the paper on the BGK equation
     #[arg(long, value_name = "FILE", conflicts_with = "quick")]
+    #[serde(skip)]
     timings: Option<PathBuf>,
     #[command(flatten)]
+    #[serde(flatten)]
     common: Common,
-}
-
-/// What the flags of a command without a problem of its own say.
-#[derive(Debug, Serialize)]
-pub(super) struct Parameters {
-    pub(super) quick: bool,
-    pub(super) backend: Backend,
-    pub(super) precision: Precision,
 }
 
 /// A row of the table: seconds for some work, where it was measured.
@@ -177,11 +171,6 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
     };
     let mut files = Transaction::default();
     let folder = common.results_folder(&mut files, "bench")?;
-    let parameters = Parameters {
-        quick: args.quick,
-        backend: common.backend,
-        precision: common.precision,
-    };
     let plan = Plan {
         quick: args.quick,
         precision: common.precision,
@@ -191,7 +180,7 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
         .num_threads(1)
         .build()
         .map_err(|error| Error::Numerical(format!("no thread for one core: {error}")))?;
-    let mut report = Report::new("bench", &parameters, begun);
+    let mut report = Report::new("bench", args, begun);
     let mut progress = Progress::new("bench", common.quiet);
     let works: [Work; 7] = [
         collision_direct,
@@ -227,6 +216,7 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
         device.map(|device| Resolved::Cuda(device).describe()),
     ];
     let machines: Vec<String> = machines.into_iter().flatten().collect();
+    report.set("machine", machines.join("; "));
     report.set("machines", &machines);
     report.set("rows", &rows);
     if let Some(folder) = &folder {

@@ -34,9 +34,9 @@ use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
 Examples:
-  rarefy cavity --delta 1 --n 40 --reduced                the reduced velocity space: a minute on a CPU
-  rarefy cavity --delta 10 --n 160 --velocities 20x20x20 --scheme upwind --precision f32 --out cavity10
-  rarefy cavity --delta 1 --n 160 --steady --linear       the steady flow directly, without steps in time
+  rarefy cavity --delta 1 --cells 40 --reduced                the reduced velocity space: a minute on a CPU
+  rarefy cavity --delta 10 --cells 160 --velocities 20x20x20 --scheme upwind --precision f32 --out cavity10
+  rarefy cavity --delta 1 --cells 160 --steady --linear       the steady flow directly, without steps in time
   rarefy cavity --resume cavity10/checkpoint.rarefy       go on where --checkpoint-every or Ctrl-C left it";
 
 /// Compute the flow in a square cavity whose lid moves
@@ -158,9 +158,9 @@ impl CavityParameters {
 
     fn of(args: &CavityArgs) -> Result<Self> {
         let reduced = args.reduced || args.steady;
-        if args.steady && args.linear && args.gas.omega.is_some() {
+        if args.steady && args.linear && args.gas.exponent().is_some() {
             return Err(Error::input(
-                "--omega has no effect with --linear, whose gas is at its reference temperature everywhere; leave it out",
+                "--molecules has no effect with --linear, whose gas is at its reference temperature everywhere; leave it out",
             ));
         }
         let quadrature = args

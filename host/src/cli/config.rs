@@ -315,7 +315,11 @@ fn known_option<'a>(
             .filter(|arg| !matches!(arg.get_id().as_str(), "config" | "help"))
     };
     let long = |arg: &'a Arg| arg.get_long().unwrap_or(arg.get_id().as_str());
-    options().find(|arg| long(arg) == key).ok_or_else(|| {
+    let is = |arg: &&'a Arg| {
+        let aliases = arg.get_all_aliases().unwrap_or_default();
+        long(arg) == key || aliases.contains(&key)
+    };
+    options().find(is).ok_or_else(|| {
         let hint = similar(key, options().map(long)).unwrap_or_else(|| {
             format!(
                 "; the keys are the options of 'rarefy {} --help'",
@@ -418,8 +422,6 @@ fn as_argument(
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     /// Whatever an option is given, what it says of it is not Rust's.
@@ -433,7 +435,7 @@ mod tests {
             "from empty string",
             "was not `true` or `false`",
         ];
-        let command = super::super::Cli::command();
+        let command = super::super::command();
         let mut seen = 0;
         for sub in command.get_subcommands() {
             let options = sub

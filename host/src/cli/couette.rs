@@ -9,7 +9,8 @@ const EXAMPLES: &str = "\
 Examples:
   rarefy couette --delta 1 --linear                the linearised equation, as in tables
   rarefy couette --delta 1 --u 2 --model shakhov   plates that slide fast; the gas warms up
-  rarefy couette --delta 10 --out run              with profile, plots and run.json";
+  rarefy couette --kn 0.1 --cells 400 --out run    with profile, plots and run.json
+  rarefy couette --gas argon --pressure 10 --temperature 300 --size 1e-3    in SI units";
 
 /// Steady Couette flow: plates that slide with -U/2 and U/2 along y
 ///

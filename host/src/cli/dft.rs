@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use serde_json::json;
 
 use super::failure::Failure;
 use super::npy;
@@ -13,9 +14,8 @@ use super::options::Common;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::report::{Report, written_to};
-use super::text::name_of;
+use super::text::{name_of, shown};
 use super::values::count;
-use crate::backend::{Backend, Precision};
 use crate::error::Result;
 use crate::signed_digit::decimal::Decimal;
 use crate::signed_digit::dft::{Signal, Spectrum, Transform};
@@ -35,11 +35,12 @@ const LISTED: usize = 32;
 /// Transform a sequence with exact sums and cosines of any precision
 ///
 /// The error is that of the cosines, about 10^-DIGITS of the largest number, however far apart the numbers are.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Serialize, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DftArgs {
     /// The sequence: .npy or text; - is standard input
     #[arg(value_name = "FILE")]
+    #[serde(serialize_with = "shown")]
     file: PathBuf,
     /// Digits after the point of the cosines and sines, and of the numbers written; where all of those are small, digits of the largest
     #[arg(long, value_name = "P", default_value = "30", value_parser = count)]
@@ -48,17 +49,8 @@ pub(super) struct DftArgs {
     #[arg(long)]
     inverse: bool,
     #[command(flatten)]
+    #[serde(flatten)]
     common: Common,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct Parameters {
-    file: String,
-    digits: u64,
-    inverse: bool,
-    backend: Backend,
-    precision: Precision,
 }
 
 /// Runs the transform.
@@ -101,14 +93,7 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
         spent,
     };
 
-    let parameters = Parameters {
-        file: outcome.file.clone(),
-        digits: args.digits,
-        inverse: args.inverse,
-        backend: common.backend,
-        precision: common.precision,
-    };
-    let mut report = Report::new("dft", &parameters, begun);
+    let mut report = Report::new("dft", args, begun);
     if outcome
         .rounded
         .iter()
@@ -137,6 +122,11 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
         outcome.rounded.iter().map(|y| y[1]).collect::<Vec<_>>(),
     );
     report.set("round_trip_error_percent", outcome.percent);
+    // The spectrum itself is beside it, and in a file.
+    report.set(
+        "result",
+        json!({ "count": n, "round_trip_error_percent": outcome.percent }),
+    );
     report.set("elapsed_s", begun.elapsed().as_secs_f64());
     if let Some(folder) = &folder {
         let columns: Vec<f64> = outcome.rounded.iter().flatten().copied().collect();
@@ -161,7 +151,7 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
         )?;
     }
     report.finish(files, folder.as_deref(), common, |total, folder| {
-        outcome.summary(&parameters, total) + &written_to(folder)
+        outcome.summary(args, total) + &written_to(folder)
     })
 }
 
@@ -251,7 +241,7 @@ impl Outcome {
         }
     }
 
-    fn summary(&self, p: &Parameters, total: Duration) -> String {
+    fn summary(&self, p: &DftArgs, total: Duration) -> String {
         let what = if p.inverse {
             "Inverse discrete Fourier transform"
         } else {
@@ -263,7 +253,7 @@ impl Outcome {
             format!(
                 "  backend       {}, arrays in {}",
                 self.machine,
-                name_of(&p.precision)
+                name_of(&p.common.precision)
             ),
             format!(
                 "  there, back   largest relative error {:.3e} %",

@@ -12,8 +12,9 @@ use super::options::{Common, without_effect};
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::report::{Report, written_to};
+use super::text::shown_if;
 use super::values::count;
-use crate::backend::{Backend, Precision, Resolved};
+use crate::backend::{Precision, Resolved};
 use crate::error::Result;
 use crate::signed_digit::decimal;
 use crate::signed_digit::dft::Transform;
@@ -37,7 +38,7 @@ const MOST_ALPHA: i32 = 20;
 ///
 /// A dot product of six terms, of which four cancel, for numbers of growing size (figure 2); and a Fourier transform and its inverse,
 /// which should give back what went in, with a growing number added to every second value (figure 3). Errors are in percent.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Serialize, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DigitsArgs {
     /// Digits of the cosines and sines in the exact transform
@@ -45,18 +46,11 @@ pub(super) struct DigitsArgs {
     digits: u64,
     /// What the signed_digit bench printed: draws its times too, figures 5 to 7 in --out
     #[arg(long, value_name = "FILE")]
+    #[serde(serialize_with = "shown_if", skip_serializing_if = "Option::is_none")]
     timings: Option<PathBuf>,
     #[command(flatten)]
+    #[serde(flatten)]
     common: Common,
-}
-
-#[derive(Debug, Serialize)]
-struct Parameters {
-    digits: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timings: Option<String>,
-    backend: Backend,
-    precision: Precision,
 }
 
 /// Errors in percent of `f32`, of `f64` and of exact digits, for an exponent of ten.
@@ -88,13 +82,7 @@ pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
     let mut files = Transaction::default();
     let folder = common.results_folder(&mut files, "digits")?;
     let backend = common.backend.resolve()?;
-    let parameters = Parameters {
-        digits: args.digits,
-        timings: args.timings.as_ref().map(|path| path.display().to_string()),
-        backend: common.backend,
-        precision: common.precision,
-    };
-    let mut report = Report::new("digits", &parameters, begun);
+    let mut report = Report::new("digits", args, begun);
     let dots = dot_products(&backend)?;
     let digits = usize::try_from(args.digits).unwrap_or(usize::MAX);
     let transforms = transforms(digits, &backend)?;

@@ -1,4 +1,35 @@
-//! Advice of the library in terms of the command's flags: the library knows settings, and only the command knows how they are given.
+//! Names of options: those that changed, and those that advice of the library is given with, for the library knows settings and no flags.
+
+/// Options that have another name than at first: command, first name, name. The first name stays, hidden, and records use it as a key.
+pub(super) const RENAMED: [(&str, &str, &str); 9] = [
+    ("couette", "nx", "cells"),
+    ("fourier", "nx", "cells"),
+    ("cavity", "n", "cells"),
+    ("shock", "nx", "cells"),
+    ("shock", "cut", "vmax"),
+    ("isotropic", "uncorrected", "no-correction"),
+    ("relax", "model", "molecules"),
+    ("collide", "model", "molecules"),
+    ("rates", "model", "molecules"),
+];
+
+/// The command with the names of today, and the first ones as hidden aliases.
+pub(super) fn renamed(command: clap::Command) -> clap::Command {
+    RENAMED
+        .iter()
+        .fold(command, |command, &(sub, first, name)| {
+            command.mut_subcommand(sub, |sub| {
+                sub.mut_arg(first, |arg| arg.long(name).alias(first))
+            })
+        })
+}
+
+/// The name of an option that records call `first`.
+pub(super) fn name_now(first: &str) -> &str {
+    // An option `model` is one of the gas elsewhere, and keeps that name there.
+    let of = |row: &&(&str, &'static str, &'static str)| row.1 == first && first != "model";
+    RENAMED.iter().find(of).map_or(first, |row| row.2)
+}
 
 /// Words of the library, and the flags that follow them.
 const FLAGS: [(&str, &str); 5] = [

@@ -18,12 +18,13 @@ use super::output::{self, Transaction};
 use super::progress::Progress;
 use super::report::Report;
 use super::resume::{self, Pace};
-use super::values::{count, finite, named, positive};
+use super::values::{count, exponent, finite, molecules, named, positive};
 use crate::bgk::steady::Closure;
 use crate::bgk::{
     Boundary, Checkpoint, Gas, Looked, Model, Problem, Scheme, Simulation, SimulationConfig,
     Species, State, Units,
 };
+use crate::collision::Scattering;
 use crate::error::{Error, Result};
 
 /// Steps between two looks at the residual.
@@ -33,54 +34,62 @@ const RESIDUAL: f64 = 1e-6;
 /// Steps after which a run to a residual that does not come gives up.
 const MOST_STEPS: u64 = 1_000_000;
 
-/// Flags of the gas.
-#[derive(Clone, Debug, clap::Args)]
+/// The gas, by flags and in records.
+#[derive(Clone, Debug, Serialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
 pub(super) struct GasArgs {
     /// Relaxation model
     #[arg(long, default_value = "bgk", value_parser = named::<Model>(&["bgk", "shakhov"]))]
     pub(super) model: Model,
     /// Prandtl number of the Shakhov model [default: 2/3]
     #[arg(long, value_name = "PR", value_parser = positive)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) prandtl: Option<f64>,
-    /// Exponent of the viscosity, mu ~ T^OMEGA [default: 0.74, or that of --gas]
-    #[arg(long, value_parser = finite)]
+    /// Molecules: hard-sphere, maxwell, or vhs:OMEGA; the viscosity grows as T^0.5, T^1 or T^OMEGA [default: vhs:0.74, or those of --gas]
+    #[arg(long, value_name = "MOLECULES", value_parser = molecules, conflicts_with = "omega")]
+    #[serde(skip)]
+    molecules: Option<Scattering>,
+    /// Exponent of the viscosity, mu ~ T^OMEGA
+    #[arg(long, hide = true, value_parser = finite)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) omega: Option<f64>,
 }
 
-/// Flags of a case in SI units.
-#[derive(Clone, Debug, clap::Args)]
+impl GasArgs {
+    /// The exponent of the viscosity, if the flags say one.
+    pub(super) fn exponent(&self) -> Option<f64> {
+        self.omega.or(self.molecules.map(exponent))
+    }
+}
+
+/// A case in SI units, by flags and in records; all of it is there, or nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
+#[serde(rename_all = "kebab-case", default)]
 pub(super) struct DimensionalArgs {
-    /// Gas, for a case in SI units; its viscosity also sets --omega
+    /// Gas, for a case in SI units; it also sets the exponent of the viscosity
     #[arg(long, value_parser = named::<Species>(&["helium", "neon", "argon", "krypton", "xenon"]))]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) gas: Option<Species>,
     /// With --gas: pressure in Pa
     #[arg(long, value_name = "PA", value_parser = positive)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) pressure: Option<f64>,
     /// With --gas: temperature in K
     #[arg(long, value_name = "K", value_parser = positive)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) temperature: Option<f64>,
     /// With --gas: size of the domain in m
     #[arg(long, value_name = "M", value_parser = positive)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) size: Option<f64>,
 }
 
-/// A case in SI units by the names of the flags; all of it is there, or nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) struct SiParameters {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    gas: Option<Species>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pressure: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    temperature: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    size: Option<f64>,
-}
+/// The same in a record.
+pub(super) type SiParameters = DimensionalArgs;
 
-impl SiParameters {
+impl DimensionalArgs {
     /// What the flags say: all four, or none of them.
-    pub(super) fn of(args: &DimensionalArgs) -> Result<Self> {
+    pub(super) fn of(args: &Self) -> Result<Self> {
         let given = [
             ("--gas", args.gas.is_some()),
             ("--pressure", args.pressure.is_some()),
@@ -101,12 +110,7 @@ impl SiParameters {
                 }
             )));
         }
-        Ok(Self {
-            gas: args.gas,
-            pressure: args.pressure,
-            temperature: args.temperature,
-            size: args.size,
-        })
+        Ok(*args)
     }
 
     /// The units, if the case is in SI units.
@@ -151,7 +155,7 @@ impl GasParameters {
         let parameters = Self {
             model: args.model,
             prandtl: args.prandtl,
-            omega: args.omega.unwrap_or(omega),
+            omega: args.exponent().unwrap_or(omega),
         };
         parameters.gas().validate()?;
         Ok(parameters)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{FromArgMatches, Parser};
 use serde_json::{Value, json};
 
 use super::checkpoint::Content;
@@ -14,7 +14,9 @@ use super::digits::times::Times;
 use super::numbers::{Element, Kind, Numbers};
 use super::relax::state::Saved;
 use super::timings::Timings;
-use super::{Cli, Command, bgk_times, config, dft, isotropic, longman, market, npy, shock};
+use super::{
+    Cli, Command, bgk_times, command, config, dft, isotropic, longman, market, npy, shock,
+};
 use crate::backend::{Precision, Resolved};
 use crate::longman::expression::Expression;
 use crate::longman::sampled::Samples;
@@ -210,14 +212,14 @@ fn configurations() {
                 "--config".into(),
                 path.into(),
             ];
-            let _ = config::parse(Cli::command(), Vec::<OsString>::from(arguments));
+            let _ = config::parse(command(), Vec::<OsString>::from(arguments));
         });
     }
     let mut random = Random(5);
     for _ in 0..CASES {
         let text = String::from_utf8_lossy(&random.file(b"relax.grid=24")).into_owned();
         let arguments = ["rarefy", "relax", "-s", &text].map(OsString::from);
-        let _ = config::parse(Cli::command(), arguments.into());
+        let _ = config::parse(command(), arguments.into());
     }
 }
 
@@ -274,7 +276,7 @@ fn checkpoints_of_flows() {
         // A later end than that of the run.
         let arguments = ["rarefy", "shock", "--steps", "2", "--resume"].map(OsString::from);
         let arguments = arguments.into_iter().chain([path.into()]).collect();
-        let matches = config::parse(Cli::command(), arguments).expect("arguments");
+        let matches = config::parse(command(), arguments).expect("arguments");
         let cli = Cli::from_arg_matches(&matches).expect("arguments");
         let (Some(Command::Shock(args)), Some((_, given))) = (cli.command, matches.subcommand())
         else {

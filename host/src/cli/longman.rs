@@ -1023,6 +1023,9 @@ impl Outcome<'_> {
         report.set("integrals_per_second", rate);
         if let [result] = self.results {
             report.set("result", object(result));
+        } else {
+            // Those of each integral are in the table.
+            report.set("result", json!({ "integrals": self.results.len() }));
         }
     }
 

@@ -16,8 +16,8 @@ use crate::isotropic::market::{Histogram, TradeVolume, grid_around_one, suitable
 use crate::isotropic::{
     EnergyGrid, Law, OperatorConfig, Relaxation, RelaxationConfig, Weights, initial,
 };
+use parameters::Clock;
 pub(super) use parameters::MarketArgs;
-use parameters::{Clock, Parameters};
 use results::{Outcome, Sample, Shift, Step};
 
 /// Days that are shown if none are asked for.
@@ -179,7 +179,11 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
         (None, None, Some(_)) => (Clock::Days, &DAYS[..]),
         (None, None, None) => (Clock::Encounters, &TIMES[..]),
     };
-    let parameters = Parameters::new(args, cells, emax);
+    let parameters = MarketArgs {
+        cells: Some(cells),
+        emax: Some(emax),
+        ..args.clone()
+    };
     let mut files = Transaction::default();
     args.input.iter().for_each(|path| files.reads(path));
     let folder = common.results_folder(&mut files, "market")?;

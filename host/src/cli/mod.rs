@@ -108,9 +108,13 @@ enum Command {
     Man(shell::ManArgs),
 }
 
+/// The command with all its options.
+fn command() -> clap::Command {
+    flags::renamed(Cli::command())
+}
+
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
-    limit_threads();
     match run(std::env::args_os().collect()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => exit(failure),
@@ -120,18 +124,28 @@ pub fn main() -> ExitCode {
 /// Addresses that a thread reserves: its stack, and the arena of its allocations.
 const RESERVED_BY_THREAD: u64 = 128 << 20;
 
-/// Starts fewer threads than cores where memory has no room for them: the pool would panic.
-fn limit_threads() {
+/// Builds the pool of all parallel work: of `--threads`, else of all cores. There are fewer where memory has no room for them, as the pool would panic.
+fn build_pool(wanted: Option<usize>) -> Result<(), Failure> {
+    let available = crate::memory_plan::host_memory().available;
+    let room = available.map_or(u64::MAX, |bytes| (bytes / 2 / RESERVED_BY_THREAD).max(1));
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let Some(available) = crate::memory_plan::host_memory().available else {
-        return;
+    let threads = match wanted {
+        Some(threads) if threads as u64 > room => {
+            return Err(Failure::Usage(format!(
+                "--threads {threads}: memory has room for {room} threads"
+            )));
+        }
+        Some(threads) => threads,
+        None if room < cores as u64 && std::env::var_os("RAYON_NUM_THREADS").is_none() => {
+            room as usize
+        }
+        None => return Ok(()),
     };
-    let room = (available / 2 / RESERVED_BY_THREAD).max(1);
-    if room < cores as u64 && std::env::var_os("RAYON_NUM_THREADS").is_none() {
-        // A pool that is there already keeps its threads.
-        let _ = rayon::ThreadPoolBuilder::new()
-            .num_threads(room as usize)
-            .build_global();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    match (pool.build_global(), wanted) {
+        // Without a wish, a pool that is there already keeps its threads.
+        (Ok(()), _) | (Err(_), None) => Ok(()),
+        (Err(error), Some(_)) => Err(Failure::Usage(format!("--threads {threads}: {error}"))),
     }
 }
 
@@ -151,9 +165,11 @@ fn exit(failure: Failure) -> ExitCode {
 }
 
 fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
-    let matches = config::parse(Cli::command(), arguments)?;
+    let matches = config::parse(command(), arguments)?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| Failure::usage(&error))?;
     let sub: Option<&ArgMatches> = matches.subcommand().map(|(_, sub)| sub);
+    let threads = sub.and_then(|sub| sub.try_get_one("threads").ok().flatten());
+    build_pool(threads.copied())?;
     match (cli.command, sub) {
         (Some(Command::Relax(args)), Some(sub)) => relax::run(&args, sub),
         (Some(Command::Collide(args)), _) => collide::run(&args),
@@ -172,8 +188,8 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         (Some(Command::Validate(args)), _) => validate::run(&args),
         (Some(Command::Bench(args)), _) => bench::run(&args),
         (Some(Command::Doctor(args)), _) => doctor::run(&args),
-        (Some(Command::Completions(args)), _) => shell::completions(&args, Cli::command()),
-        (Some(Command::Man(args)), _) => shell::man(&args, Cli::command()),
-        _ => streams::print(&Cli::command().render_long_help().to_string()),
+        (Some(Command::Completions(args)), _) => shell::completions(&args, command()),
+        (Some(Command::Man(args)), _) => shell::man(&args, command()),
+        _ => streams::print(&command().render_long_help().to_string()),
     }
 }

@@ -2,15 +2,17 @@
 
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 use super::failure::Failure;
 use super::output::Transaction;
 use super::streams;
-use super::values::named;
+use super::values::{named, whole};
 use crate::backend::{Backend, Precision};
 use crate::error::Result;
 
-/// Flags of every computing subcommand.
-#[derive(Clone, Debug, clap::Args)]
+/// Flags of every computing subcommand. A record has those that results depend on.
+#[derive(Clone, Debug, Serialize, clap::Args)]
 #[command(next_help_heading = "Common options")]
 pub(super) struct Common {
     /// Where to compute; auto takes the GPU if there is one, else the CPU
@@ -19,25 +21,35 @@ pub(super) struct Common {
     /// Arithmetic of the bulk of the work, and type of the arrays written
     #[arg(long, default_value = "f64", value_parser = named::<Precision>(&["f32", "f64"]))]
     pub(super) precision: Precision,
+    /// Threads of the work on the CPU, 1 to 1024 [default: as many as cores]
+    #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, 1..=1024))]
+    #[serde(skip)]
+    pub(super) threads: Option<usize>,
     /// Folder for arrays (.npy), tables (.csv), plots (.png) and run.json [default: rarefy-out/COMMAND, with a number where that holds a run]
     #[arg(long, value_name = "DIR")]
+    #[serde(skip)]
     pub(super) out: Option<PathBuf>,
     /// Replace the run that the folder of --out holds, and files with the names of results; without this such a folder is refused
     #[arg(long)]
+    #[serde(skip)]
     pub(super) overwrite: bool,
     /// Print run.json's object on standard output, and nothing else there
     #[arg(long)]
+    #[serde(skip)]
     pub(super) json: bool,
     /// No progress and no summary; warnings and errors remain
     #[arg(long)]
+    #[serde(skip)]
     pub(super) quiet: bool,
     /// Take options from a TOML file ([common] and a section for each command), or from an earlier run's run.json;
     /// options on the command line override it
     #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
     pub(super) config: Option<PathBuf>,
     /// Set an option by its name in such a file, as -s relax.grid=24; it goes before the file, and after the options of the command
     /// line
     #[arg(short = 's', value_name = "SECTION.KEY=VALUE")]
+    #[serde(skip)]
     pub(super) set: Vec<String>,
 }
 

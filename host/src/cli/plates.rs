@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::failure::Failure;
-use super::flow;
+use super::flow::{self, DimensionalArgs, GasArgs, GasParameters};
 use super::options::Common;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
@@ -18,36 +18,34 @@ use super::report::{Report, written_to};
 use super::steady;
 use super::text::{name_of, short};
 use super::values::{count, finite, named, positive, whole};
-use crate::backend::{Backend, Precision};
 use crate::bgk::steady::plates::{Drive, Resolution, free_molecular, plates};
 use crate::bgk::steady::{Closure, Config, Solution, Solver};
-use crate::bgk::{Gas, Model};
+use crate::bgk::{Gas, Units};
 use crate::error::{Error, Result};
 
-/// Flags of both commands.
-#[derive(Clone, Debug, clap::Args)]
+/// Flags of both commands, and in full what a record says of the run.
+#[derive(Clone, Debug, Serialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
 pub(super) struct PlatesArgs {
     /// Distance of the plates in units of l0 = mu0 v0 / p0: the rarefaction parameter
-    #[arg(long, value_name = "D", value_parser = positive)]
+    #[arg(long, value_name = "D", value_parser = positive, conflicts_with = "size")]
     delta: Option<f64>,
     /// Knudsen number; it sets --delta to (sqrt(pi)/2)/KN
-    #[arg(long, value_name = "KN", value_parser = positive, conflicts_with = "delta")]
+    #[arg(long, value_name = "KN", value_parser = positive, conflicts_with_all = ["delta", "size"])]
+    #[serde(skip)]
     kn: Option<f64>,
     /// Cells between the plates; they crowd towards them
     #[arg(long, value_name = "N", default_value = "200", value_parser = cells)]
     nx: usize,
-    /// Velocities normal to the plates of either sign, and along them: a graded half-range Gauss rule and a Gauss rule [default: 20x8]
-    #[arg(long, value_name = "N[xM]")]
-    velocities: Option<Velocities>,
-    /// Relaxation model
-    #[arg(long, default_value = "bgk", value_parser = named::<Model>(&["bgk", "shakhov"]))]
-    model: Model,
-    /// Prandtl number of the Shakhov model [default: 2/3]
-    #[arg(long, value_name = "PR", value_parser = positive)]
-    prandtl: Option<f64>,
-    /// Exponent of the viscosity [default: 0.74]
-    #[arg(long, value_parser = finite)]
-    omega: Option<f64>,
+    /// Velocities normal to the plates of either sign, and along them: a graded half-range Gauss rule and a Gauss rule
+    #[arg(long, value_name = "N[xM]", default_value = "20x8")]
+    velocities: Velocities,
+    #[command(flatten)]
+    #[serde(flatten)]
+    si: DimensionalArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    gas: GasArgs,
     /// Accommodation coefficient of both plates, 0 to 1
     #[arg(long, value_name = "A", default_value_t = 1.0, value_parser = finite)]
     accommodation: f64,
@@ -64,7 +62,8 @@ pub(super) struct PlatesArgs {
     #[arg(long, value_name = "N", default_value = "1000", value_parser = count)]
     iterations: u64,
     #[command(flatten)]
-    pub(super) common: Common,
+    #[serde(flatten)]
+    common: Common,
 }
 
 /// A number of cells between plates.
@@ -119,26 +118,15 @@ impl From<Velocities> for String {
 }
 
 /// The run in full, by the names of the flags.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct Parameters {
-    delta: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     u: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature_difference: Option<f64>,
-    nx: usize,
-    velocities: Velocities,
-    model: Model,
-    prandtl: f64,
-    omega: f64,
-    accommodation: f64,
-    linear: bool,
-    scheme: Closure,
-    until_residual: f64,
-    iterations: u64,
-    backend: Backend,
-    precision: Precision,
+    #[serde(flatten)]
+    plates: PlatesArgs,
 }
 
 /// Which of the two flows, with what it is called and compared with.
@@ -166,19 +154,17 @@ pub(super) const SLIP: f64 = 1.016_19;
 pub(super) const JUMP: f64 = 1.302_72;
 
 impl PlatesArgs {
-    /// Refuses flags without effect, and gives the rarefaction parameter and the gas. `drive` is the flag of what drives the flow, if it was
-    /// given.
-    fn case(&self, drive: Option<&str>) -> Result<(f64, Gas)> {
+    /// Refuses flags without effect, and returns them with the values of what they leave out, the rarefaction parameter and the gas. `drive` is the
+    /// flag of what drives the flow, if it was given.
+    fn resolved(&self, drive: Option<&str>) -> Result<(Self, f64, Gas)> {
+        let si = DimensionalArgs::of(&self.si)?;
+        let sized = si.resolve()?;
         let delta = self.delta.or(self.kn.map(flow::rarefaction));
+        let delta = delta.or(sized.map(|(size, _)| size));
         let delta = delta.ok_or_else(|| Error::input("--delta or --kn is needed"))?;
-        if self.prandtl.is_some() && self.model == Model::Bgk {
+        if self.linear && self.gas.exponent().is_some() {
             return Err(Error::input(
-                "--prandtl belongs to --model shakhov; the Prandtl number of BGK is 1",
-            ));
-        }
-        if self.linear && self.omega.is_some() {
-            return Err(Error::input(
-                "--omega has no effect with --linear, whose gas is at its reference temperature everywhere; leave it out",
+                "--molecules has no effect with --linear, whose gas is at its reference temperature everywhere; leave it out",
             ));
         }
         if let (true, Some(drive)) = (self.linear, drive) {
@@ -186,13 +172,26 @@ impl PlatesArgs {
                 "{drive} has no effect with --linear, whose results are per unit of it; leave it out"
             )));
         }
-        let gas = Gas {
-            model: self.model,
-            prandtl: self.prandtl.unwrap_or(2.0 / 3.0),
-            omega: self.omega.unwrap_or(flow::OMEGA),
-            ..Gas::default()
-        };
-        Ok((delta, gas))
+        let omega = sized.map_or(flow::OMEGA, |(_, omega)| omega);
+        let gas = GasParameters::of(&self.gas, omega)?.gas();
+        let mut full = self.clone();
+        full.delta = Some(delta);
+        full.gas.prandtl = Some(gas.prandtl);
+        full.gas.omega = Some(gas.omega);
+        full.until_residual = Some(self.config().tolerance());
+        Ok((full, delta, gas))
+    }
+
+    /// The library's configuration.
+    fn config(&self) -> Config {
+        Config {
+            closure: self.scheme,
+            tolerance: self.until_residual,
+            iterations: usize::try_from(self.iterations).unwrap_or(usize::MAX),
+            depth: steady::DEPTH,
+            precision: self.common.precision,
+            backend: self.common.backend,
+        }
     }
 }
 
@@ -266,36 +265,9 @@ pub(super) fn run(
 ) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let started = Instant::now();
-    let velocities = args.velocities.unwrap_or(Velocities {
-        normal: 20,
-        tangential: 8,
-    });
-    let (delta, gas) = args.case(drive)?;
-    let config = Config {
-        closure: args.scheme,
-        tolerance: args.until_residual,
-        iterations: usize::try_from(args.iterations).unwrap_or(usize::MAX),
-        depth: steady::DEPTH,
-        precision: common.precision,
-        backend: common.backend,
-    };
-    let parameters = Parameters {
-        delta,
-        u: flow.is_couette().then_some(flow.strength()),
-        temperature_difference: (!flow.is_couette()).then_some(flow.strength()),
-        nx: args.nx,
-        velocities,
-        model: args.model,
-        prandtl: gas.prandtl,
-        omega: gas.omega,
-        accommodation: args.accommodation,
-        linear: args.linear,
-        scheme: args.scheme,
-        until_residual: config.tolerance(),
-        iterations: args.iterations,
-        backend: common.backend,
-        precision: common.precision,
-    };
+    let (full, delta, gas) = args.resolved(drive)?;
+    let config = args.config();
+    let units = full.si.units()?;
     // The linear equation's solution is that per unit of the drive.
     let strength = if args.linear { 1.0 } else { flow.strength() };
     let drive = match flow.drive {
@@ -304,8 +276,8 @@ pub(super) fn run(
     };
     let resolution = Resolution {
         cells: args.nx,
-        normal: velocities.normal,
-        tangential: velocities.tangential,
+        normal: args.velocities.normal,
+        tangential: args.velocities.tangential,
     };
     let case = plates(
         delta,
@@ -318,7 +290,15 @@ pub(super) fn run(
     let x = case.centres(0);
     let mut files = Transaction::default();
     let folder = common.results_folder(&mut files, flow.command)?;
+    let parameters = Parameters {
+        u: flow.is_couette().then_some(flow.strength()),
+        temperature_difference: (!flow.is_couette()).then_some(flow.strength()),
+        plates: full,
+    };
     let mut report = Report::new(flow.command, &parameters, started);
+    if let Some(units) = &units {
+        report.set("units", units);
+    }
     let mut solver = Solver::new(case, &config)?;
     for warning in solver.case().warnings(config.closure) {
         report.warn(warning);
@@ -333,7 +313,9 @@ pub(super) fn run(
     };
     let outcome = Outcome {
         flow,
-        parameters,
+        args: parameters.plates,
+        delta,
+        units,
         machine: solution.machine.clone(),
         found,
         reference: flow.reference(delta, &gas, args.accommodation),
@@ -362,7 +344,11 @@ fn seven(value: f64) -> String {
 
 struct Outcome<'a> {
     flow: &'a Flow,
-    parameters: Parameters,
+    /// In full.
+    args: PlatesArgs,
+    delta: f64,
+    /// Of a case in SI units.
+    units: Option<Units>,
     machine: String,
     found: Measured,
     reference: Map<String, Value>,
@@ -378,6 +364,9 @@ impl Outcome<'_> {
         report.set("machine", &self.machine);
         report.set(flux, self.found.flux);
         report.set(wall, self.found.wall);
+        if let Some((name, value)) = self.flux_si() {
+            report.set(name, value);
+        }
         report.set("reference", &self.reference);
         report.set("iteration_count", solution.residuals.len());
         report.set("residual", last);
@@ -389,9 +378,22 @@ impl Outcome<'_> {
         steady::judge(
             report,
             solution,
-            self.parameters.until_residual,
+            self.args.config().tolerance(),
             "--iterations",
         );
+    }
+
+    /// The stress in Pa or the heat flux in W/m^2 of a case in SI units.
+    fn flux_si(&self) -> Option<(&'static str, f64)> {
+        // The result of the linearised equation is that of no drive in particular.
+        let units = self.units.as_ref().filter(|_| !self.args.linear)?;
+        // The table's units have p0, and those of the moments rho0 v0^2 = 2 p0.
+        let flux = 0.5 * self.found.flux * self.flow.strength();
+        Some(if self.flow.is_couette() {
+            ("stress_pa", flux * units.pressure_pa)
+        } else {
+            ("heat_flux_w_m2", flux * units.heat_flux_w_m2)
+        })
     }
 
     /// What the plates exchange but should not, and how far what passes through the gas varies.
@@ -425,8 +427,19 @@ impl Outcome<'_> {
             "pxy",
             "heat_flux",
         ];
-        if !self.parameters.linear {
+        if !self.args.linear {
             columns.extend(["work", "energy_flux"]);
+        }
+        let units = self.units.as_ref().filter(|_| !self.args.linear);
+        if units.is_some() {
+            columns.extend([
+                "x_m",
+                "density_kg_m3",
+                "velocity_m_s",
+                "temperature_k",
+                "pxy_pa",
+                "heat_flux_w_m2",
+            ]);
         }
         let rows = self.x.iter().zip(&self.solution.cells).map(|(x, m)| {
             let mut row = vec![
@@ -438,9 +451,19 @@ impl Outcome<'_> {
                 m.pressure[2],
                 m.heat_flux[0],
             ];
-            if !self.parameters.linear {
+            if !self.args.linear {
                 let work = m.velocity[1] * m.pressure[2];
                 row.extend([work, m.heat_flux[0] + work]);
+            }
+            if let Some(units) = units {
+                row.extend([
+                    x * units.length_m,
+                    m.density * units.density_kg_m3,
+                    m.velocity[1] * units.velocity_m_s,
+                    m.temperature * units.temperature_k,
+                    m.pressure[2] * units.pressure_pa,
+                    m.heat_flux[0] * units.heat_flux_w_m2,
+                ]);
             }
             row
         });
@@ -466,7 +489,7 @@ impl Outcome<'_> {
     }
 
     fn profile_plot(&self) -> Figure {
-        let p = &self.parameters;
+        let p = &self.args;
         let linear = p.linear;
         let curve = |label: &str, k: usize, value: &dyn Fn(&crate::bgk::Moments) -> f64| {
             Curve::new(
@@ -477,7 +500,7 @@ impl Outcome<'_> {
         };
         let panel = |y: &str, curves: Vec<Curve>| {
             Panel::new("distance from the middle x / l_0", y, curves)
-                .reach((-0.5 * p.delta, 0.5 * p.delta))
+                .reach((-0.5 * self.delta, 0.5 * self.delta))
         };
         let slope = self.reference_slope();
         let per = if self.flow.is_couette() { "U" } else { "dT" };
@@ -517,8 +540,8 @@ impl Outcome<'_> {
                 } else {
                     "Heat conduction"
                 },
-                short(p.delta),
-                flow::model_name(p.model)
+                short(self.delta),
+                flow::model_name(p.gas.model)
             ),
             panels,
         }
@@ -526,7 +549,7 @@ impl Outcome<'_> {
 
     /// The straight line from plate to plate, which holds without slip or jump.
     fn reference_slope(&self) -> Option<Curve> {
-        let p = &self.parameters;
+        let p = &self.args;
         let strength = if p.linear { 1.0 } else { self.flow.strength() };
         let middle = if p.linear || self.flow.is_couette() {
             0.0
@@ -542,8 +565,8 @@ impl Outcome<'_> {
                     "no jump"
                 },
                 vec![
-                    (-0.5 * p.delta, middle - end),
-                    (0.5 * p.delta, middle + end),
+                    (-0.5 * self.delta, middle - end),
+                    (0.5 * self.delta, middle + end),
                 ],
                 RGBColor(120, 120, 120),
             )
@@ -554,7 +577,7 @@ impl Outcome<'_> {
     fn residual_plot(&self) -> Figure {
         let residuals = self.solution.residuals.iter().enumerate();
         Figure {
-            title: format!("Convergence at delta = {}", short(self.parameters.delta)),
+            title: format!("Convergence at delta = {}", short(self.delta)),
             panels: vec![
                 Panel::new(
                     "iteration",
@@ -574,7 +597,7 @@ impl Outcome<'_> {
     }
 
     fn summary(&self, total: Duration) -> String {
-        let p = &self.parameters;
+        let p = &self.args;
         let solution = &self.solution;
         let (flow, flux, wall) = if self.flow.is_couette() {
             ("Couette flow", "Pi", "u_wall / U")
@@ -585,8 +608,8 @@ impl Outcome<'_> {
         let mut lines = vec![
             format!(
                 "{flow} at delta = {}: {kind}{} model",
-                short(p.delta),
-                name_of(&p.model)
+                short(self.delta),
+                name_of(&p.gas.model)
             ),
             format!(
                 "  resolution    {} cells, {} velocities (half-range Gauss x Gauss), {} closure",
@@ -597,7 +620,7 @@ impl Outcome<'_> {
             format!(
                 "  backend       {}, {}",
                 self.machine,
-                name_of(&p.precision)
+                name_of(&p.common.precision)
             ),
             format!(
                 "  iterations    {}, residual {:.1e} ({})",
@@ -608,6 +631,9 @@ impl Outcome<'_> {
             format!("  {flux:<14}{}", seven(self.found.flux)),
             format!("  {wall:<14}{:.6}", self.found.wall),
         ];
+        if let Some((name, value)) = self.flux_si() {
+            lines.push(format!("  {name:<14}{value:.6e}"));
+        }
         let [flux_key, wall_key] = self.flow.names();
         if let Some(table) = self.reference.get("table") {
             lines.push(format!(

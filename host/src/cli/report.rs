@@ -14,7 +14,21 @@ use super::output::Transaction;
 use super::resident::RECORD;
 use super::resume;
 use super::streams;
+use crate::backend::Resolved;
 use crate::error::{Error, Result};
+
+/// Entries of the record that are about the run and not its results.
+const FRAME: [&str; 9] = [
+    "command",
+    "version",
+    "parameters",
+    "machine",
+    "status",
+    "units",
+    "conservation",
+    "grid",
+    "elapsed_s",
+];
 
 /// The object that `run.json` holds and `--json` prints.
 pub(super) struct Report {
@@ -148,6 +162,30 @@ impl Report {
         Ok(())
     }
 
+    /// Adds the entries that every record has to those that the command has set. A command without an object `result` found all that is
+    /// not about the run itself.
+    fn complete(&mut self) {
+        let found = self
+            .object
+            .iter()
+            .filter(|(key, _)| !FRAME.contains(&key.as_str()));
+        let found: Map<String, Value> = found.map(|(k, v)| (k.clone(), v.clone())).collect();
+        let status = if self.unconverged.is_some() {
+            "unfinished"
+        } else {
+            "done"
+        };
+        for (key, entry) in [
+            ("result", json!(found)),
+            ("status", json!(status)),
+            // Those of the command's chapter; a case in SI units has others.
+            ("units", Value::Null),
+            ("machine", json!(Resolved::Cpu.describe())),
+        ] {
+            self.object.entry(key).or_insert(entry);
+        }
+    }
+
     /// Ends the run: writes `run.json` into the folder if there is one, makes all files appear, and prints the object or the
     /// summary, which is given the folder if all files are there.
     ///
@@ -164,6 +202,7 @@ impl Report {
         let run = folder.map(|folder| folder.join(RECORD));
         self.files
             .extend(run.iter().map(|p| p.display().to_string()));
+        self.complete();
         let again = self.again();
         let listed = self.files.len();
         self.object.insert("timings".into(), self.timings.into());

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::failure::Failure;
+use super::flags;
 use super::options::Common;
 use super::output::Transaction;
 use super::resident::folder_of;
@@ -98,8 +99,11 @@ pub(super) fn refuse_contradictions(
     let wanted = serde_json::to_value(wanted).expect("parameters are plain data");
     for id in given.ids() {
         // A rarefaction is kept as delta, however it was given.
+        // Molecules are kept as what they determine.
         let flag = match id.as_str() {
             "kn" => "delta".into(),
+            "molecules" if wanted.get("omega").is_some() => "omega".into(),
+            "molecules" => "vhs".into(),
             id => id.replace('_', "-"),
         };
         if given.value_source(id.as_str()) != Some(ValueSource::CommandLine)
@@ -113,7 +117,8 @@ pub(super) fn refuse_contradictions(
         if Some(wanted) != kept {
             let plain = |value: &Value| value.to_string().replace('"', "");
             return Err(Error::input(format!(
-                "--{flag} {} contradicts the checkpoint, whose run has {}; leave it out, or start a new run",
+                "--{} {} contradicts the checkpoint, whose run has {}; leave it out, or start a new run",
+                flags::name_now(&flag),
                 plain(wanted),
                 kept.map_or_else(|| "none".into(), plain)
             )));

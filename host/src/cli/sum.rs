@@ -140,7 +140,7 @@ impl Parameters {
         let files = names.iter().zip(paths);
         Self {
             files: files
-                .map(|(name, path)| ((*name).to_owned(), json!(path)))
+                .map(|(name, path)| ((*name).to_owned(), json!(path.display().to_string())))
                 .collect(),
             abs: quantity == Quantity::Abs,
             squares: quantity == Quantity::Squares,
@@ -240,7 +240,11 @@ fn run(
     report.set("bits", &answer.bits);
     report.set("count", outcome.count);
     report.set("elapsed_s", spent.as_secs_f64());
-    report.set("input", paths);
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    report.set("input", names);
     report.set(
         "elements",
         inputs.iter().map(Numbers::describe).collect::<Vec<_>>(),

@@ -1,8 +1,9 @@
 //! Names, numbers and system errors as texts.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 /// The name under which `value` is serialised.
@@ -32,6 +33,22 @@ pub(super) fn short(number: f64) -> String {
         format!("{rounded}")
     } else {
         format!("{rounded:e}")
+    }
+}
+
+/// The name of a file in a record, whatever its bytes.
+pub(super) fn shown<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
+}
+
+/// The same of a file that may not be given.
+pub(super) fn shown_if<S: Serializer>(
+    path: &Option<PathBuf>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match path {
+        Some(path) => shown(path, serializer),
+        None => serializer.serialize_none(),
     }
 }
 

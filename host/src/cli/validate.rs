@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use super::bench::Parameters;
 use super::failure::Failure;
 use super::options::Common;
 use super::output::{self, Transaction};
@@ -31,13 +30,14 @@ Examples:
 /// Couette and Fourier flow between plates, lid-driven cavities and shock waves, by the steady mode, at every rarefaction. The known values are converged ones: Richardson
 /// extrapolation of conservative finite volumes for shocks, the linearised equation with polar quadratures for cavities, and integral equations for
 /// plates.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Serialize, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ValidateArgs {
     /// Coarser grids
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
+    #[serde(flatten)]
     common: Common,
 }
 
@@ -158,12 +158,7 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
     let mut files = Transaction::default();
     let folder = common.results_folder(&mut files, "validate")?;
-    let parameters = Parameters {
-        quick: args.quick,
-        backend: common.backend,
-        precision: common.precision,
-    };
-    let mut report = Report::new("validate", &parameters, begun);
+    let mut report = Report::new("validate", args, begun);
     let mut progress = Progress::new("validate", common.quiet);
     let mut results = Results::default();
     let count = (TABLE.len() + CAVITIES.len() + SHOCKS.len() + 2) as f64;

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::value::{Error as ValueError, StringDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer};
 
-use crate::collision::{Order, VelocityGrid};
+use crate::collision::{Order, Scattering, VelocityGrid};
 
 /// A parser of the names under which `T` is serialised.
 pub(super) fn named<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
@@ -22,6 +22,19 @@ where
 /// A parser of the orders of the coefficients.
 pub(super) fn order() -> impl TypedValueParser<Value = Order> {
     PossibleValuesParser::new(["2", "4"]).try_map(|text| text.parse::<Order>())
+}
+
+/// Molecules that scatter isotropically: all that is asked of them is an exponent.
+pub(super) fn molecules(text: &str) -> Result<Scattering, String> {
+    match text.parse::<Scattering>() {
+        Ok(molecules) if molecules.alpha() == 1.0 => Ok(molecules),
+        _ => Err("use hard-sphere, maxwell, or vhs:OMEGA with OMEGA from 0.5 to 1".into()),
+    }
+}
+
+/// The exponent of the viscosity of molecules, mu ~ T^omega.
+pub(super) fn exponent(molecules: Scattering) -> f64 {
+    1.0 - 0.5 * molecules.gamma()
 }
 
 /// A finite number.

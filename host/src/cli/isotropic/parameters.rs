@@ -12,8 +12,9 @@ use crate::cli::failure::Failure;
 use crate::cli::options::{Common, without_effect};
 use crate::cli::output::Transaction;
 use crate::cli::text::{name_of, short};
-use crate::cli::values::{count, finite, named, positive, whole};
+use crate::cli::values::{count, exponent, finite, named, positive, whole};
 use crate::cli::{npy, resume};
+use crate::collision::Scattering;
 use crate::error::{Error, Result};
 use crate::isotropic::{
     EnergyGrid, Integrator, Law, OperatorConfig, Sampled, Storage, Weights, initial,
@@ -43,8 +44,11 @@ pub(in crate::cli) struct IsotropicArgs {
     /// Exponent of the collision rate |g n|^theta: 0 for a constant collision frequency, 1 for hard spheres [default: 0]
     #[arg(long, value_name = "T", value_parser = finite)]
     pub(super) theta: Option<f64>,
-    /// Isotropic scattering instead, with a collision rate that grows as g^GAMMA
-    #[arg(long, value_name = "GAMMA", value_parser = finite, conflicts_with = "theta")]
+    /// Isotropic scattering instead: hard-sphere, maxwell, or vhs:OMEGA, whose collision rate grows with the relative speed as g^(2 - 2 OMEGA)
+    #[arg(long, value_name = "MOLECULES", conflicts_with_all = ["theta", "vhs"])]
+    pub(super) molecules: Option<Scattering>,
+    /// The same by the exponent of the collision rate, g^GAMMA
+    #[arg(long, hide = true, value_name = "GAMMA", value_parser = finite, conflicts_with = "theta")]
     pub(super) vhs: Option<f64>,
     /// Initial state: bkw:K0 with 0.6 <= K0 < 1, delta:E, two-temperature:T1,T2[,SHARE], or a .npy file of M values of f
     #[arg(long, default_value = "bkw:0.6")]
@@ -90,6 +94,13 @@ pub(in crate::cli) struct IsotropicArgs {
 }
 
 impl IsotropicArgs {
+    /// The exponent of the collision rate of isotropic scattering.
+    fn gamma(&self) -> Option<f64> {
+        self.vhs.or(self
+            .molecules
+            .map(|molecules| 2.0 - 2.0 * exponent(molecules)))
+    }
+
     /// The file of the initial state must not be written over.
     pub(super) fn read_by(&self, files: &mut Transaction) {
         if let Init::File(path) = &self.init {
@@ -111,9 +122,14 @@ impl IsotropicArgs {
                 ],
             )?;
         }
-        if self.vhs.is_some() {
+        if self.gamma().is_some() {
+            let flag = if self.vhs.is_some() {
+                "vhs"
+            } else {
+                "molecules"
+            };
             without_effect(
-                "--vhs, whose coefficients are kept in one way",
+                &format!("--{flag}, whose coefficients are kept in one way"),
                 &[("storage", self.storage != Storage::default())],
             )?;
         }
@@ -275,11 +291,11 @@ impl Parameters {
         Self {
             cells,
             emax,
-            theta: match args.vhs {
+            theta: match args.gamma() {
                 Some(_) => None,
                 None => Some(args.theta.unwrap_or(0.0)),
             },
-            vhs: args.vhs,
+            vhs: args.gamma(),
             init: args.init.to_string(),
             integrator: args.integrator,
             dt: args.dt,

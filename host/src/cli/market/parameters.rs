@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Precision};
 use crate::cli::isotropic::cells;
 use crate::cli::options::Common;
+use crate::cli::text::shown_if;
 use crate::cli::values::{finite, named, positive};
 use crate::error::{Error, Result};
 use crate::isotropic::{Integrator, Law};
@@ -27,29 +27,36 @@ const VOUCHERS_A_DAY: f64 = 250_000.0;
 ///
 /// Two scenarios: --scenario voucher starts with one voucher for each agent and runs on the clock of the known turnover, in days; --input
 /// starts from a histogram. f is the distribution over velocities of the gas, P the density of agents; they are never the same curve.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Serialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct MarketArgs {
     /// A known market: voucher
     #[arg(long, value_name = "NAME", value_parser = named::<Scenario>(&["voucher"]), conflicts_with = "input")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) scenario: Option<Scenario>,
     /// A histogram as a CSV file with the columns x_lo, x_hi, share; it is normalised and divided by its mean
     #[arg(long, value_name = "FILE")]
+    #[serde(serialize_with = "shown_if", skip_serializing_if = "Option::is_none")]
     pub(super) input: Option<PathBuf>,
     /// How two agents share: gas, money, gamma:ALPHA, or saving:LAMBDA
     #[arg(long, default_value = "gas")]
     pub(super) mode: Mode,
     /// Cells of wealth [default: 512, or up to 2048 where the mode needs them]
     #[arg(long, value_name = "M", value_parser = cells)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cells: Option<usize>,
     /// Largest wealth in units of the mean, about [default: 16, or as the mode needs]
     #[arg(long, value_name = "E", value_parser = positive)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) emax: Option<f64>,
     /// Days to show, in rising order, separated by commas; the run ends with the last [default: 100,250,500,1000,2000]
     #[arg(long, value_name = "LIST", conflicts_with = "times")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) days: Option<List>,
     /// Times to show, in encounters of an agent, instead of days [default with --input: 0.5,1,2,5,20]
     #[arg(long, value_name = "LIST")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) times: Option<List>,
     /// Time step, in encounters of an agent
     #[arg(long, value_name = "D", default_value_t = 0.02, value_parser = positive)]
@@ -58,6 +65,7 @@ pub(in crate::cli) struct MarketArgs {
     #[arg(long, default_value = "rk4", value_parser = named::<Integrator>(&["euler", "ssprk3", "rk4"]))]
     pub(super) integrator: Integrator,
     #[command(flatten)]
+    #[serde(flatten)]
     pub(super) common: Common,
 }
 
@@ -70,7 +78,8 @@ pub(super) enum Scenario {
 }
 
 /// The value of `--mode`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(into = "String")]
 pub(super) struct Mode(pub(super) Law);
 
 impl FromStr for Mode {
@@ -113,8 +122,21 @@ impl fmt::Display for Mode {
     }
 }
 
+impl From<Mode> for String {
+    fn from(mode: Mode) -> Self {
+        mode.to_string()
+    }
+}
+
+impl From<List> for String {
+    fn from(list: List) -> Self {
+        list.to_string()
+    }
+}
+
 /// Rising positive numbers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "String")]
 pub(super) struct List(pub(super) Vec<f64>);
 
 impl FromStr for List {
@@ -136,46 +158,6 @@ impl fmt::Display for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let texts: Vec<_> = self.0.iter().map(f64::to_string).collect();
         f.write_str(&texts.join(","))
-    }
-}
-
-/// The run in full, by the names of the flags: as `--config`, `run.json` runs it again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) struct Parameters {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) scenario: Option<Scenario>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) input: Option<String>,
-    pub(super) mode: String,
-    pub(super) cells: usize,
-    pub(super) emax: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) days: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) times: Option<String>,
-    pub(super) dt: f64,
-    pub(super) integrator: Integrator,
-    pub(super) backend: Backend,
-    pub(super) precision: Precision,
-}
-
-impl Parameters {
-    /// The flags, with cells and largest wealth where they say nothing.
-    pub(super) fn new(args: &MarketArgs, cells: usize, emax: f64) -> Self {
-        Self {
-            scenario: args.scenario,
-            input: args.input.as_ref().map(|path| path.display().to_string()),
-            mode: args.mode.to_string(),
-            cells,
-            emax,
-            days: args.days.as_ref().map(List::to_string),
-            times: args.times.as_ref().map(List::to_string),
-            dt: args.dt,
-            integrator: args.integrator,
-            backend: args.common.backend,
-            precision: args.common.precision,
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 
-use super::parameters::{Clock, Parameters, Scenario};
+use super::parameters::{Clock, MarketArgs, Scenario};
 use crate::cli::npy;
 use crate::cli::output::{self, Transaction};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
@@ -94,7 +94,7 @@ pub(super) type Shift = (f64, f64);
 
 /// A finished run.
 pub(super) struct Outcome<'a> {
-    pub(super) parameters: &'a Parameters,
+    pub(super) parameters: &'a MarketArgs,
     pub(super) config: &'a OperatorConfig,
     pub(super) clock: Clock,
     pub(super) run: &'a Relaxation,
@@ -192,15 +192,15 @@ impl Outcome<'_> {
             .map(|i| self.over_velocities(&measure, i, last[i]))
             .collect();
         let p_final = agents(self.config, last);
-        npy::check_range("f_final.npy", &f_final, self.parameters.precision)?;
+        npy::check_range("f_final.npy", &f_final, self.parameters.common.precision)?;
         let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
         put(
             "f_final.npy",
-            &npy::encode(&[cells], &f_final, self.parameters.precision),
+            &npy::encode(&[cells], &f_final, self.parameters.common.precision),
         )?;
         put(
             "p_final.npy",
-            &npy::encode(&[cells], &p_final, self.parameters.precision),
+            &npy::encode(&[cells], &p_final, self.parameters.common.precision),
         )?;
         put("market.csv", &self.market_table()?)?;
         put("inequality.csv", &self.inequality_table()?)?;
@@ -278,7 +278,7 @@ impl Outcome<'_> {
         match (self.parameters.scenario, &self.parameters.input) {
             (Some(Scenario::Voucher), _) => "one voucher for each agent".into(),
             // An underscore would lower what follows it.
-            (None, Some(input)) => input.replace('_', " "),
+            (None, Some(input)) => input.display().to_string().replace('_', " "),
             (None, None) => String::new(),
         }
     }
@@ -411,7 +411,7 @@ impl Outcome<'_> {
             grid.emax(),
             self.config.law,
             self.run.machine(),
-            self.parameters.precision
+            self.parameters.common.precision
         )];
         if let Some((mean, shift)) = self.shift {
             lines.push(format!(
