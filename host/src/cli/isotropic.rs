@@ -15,7 +15,6 @@ use super::npy;
 use super::output::Transaction;
 use super::report::{Report, written_to};
 use crate::isotropic::{OperatorConfig, rates};
-use parameters::Parameters;
 pub(super) use parameters::{IsotropicArgs, cells};
 
 /// Runs the command.
@@ -25,7 +24,7 @@ pub(super) fn run(args: &IsotropicArgs, given: &ArgMatches) -> std::result::Resu
         return march::go_on(args, path, given, started);
     }
     args.refuse_options_without_effect()?;
-    let (parameters, config, f) = Parameters::of(args)?;
+    let (parameters, config, f) = args.resolved()?;
     let mut report = Report::new("isotropic", &parameters, started);
     let warnings = match args.init.exact() {
         Some(exact) => config.warnings_of(&f, &exact)?,
@@ -44,7 +43,7 @@ pub(super) fn run(args: &IsotropicArgs, given: &ArgMatches) -> std::result::Resu
 /// One evaluation.
 fn evaluate(
     args: &IsotropicArgs,
-    parameters: &Parameters,
+    parameters: &IsotropicArgs,
     config: &OperatorConfig,
     f: &[f64],
     mut report: Report,
@@ -76,8 +75,8 @@ fn evaluate(
             ("frequency.npy", &found.frequency),
             ("rate.npy", &found.rate),
         ] {
-            npy::check_range(name, values, parameters.precision)?;
-            let bytes = npy::encode(&[cells], values, parameters.precision);
+            npy::check_range(name, values, parameters.common.precision)?;
+            let bytes = npy::encode(&[cells], values, parameters.common.precision);
             report.stage(&mut files, &folder.join(name), &bytes)?;
         }
         let table = results::rates_table(config, f, &found)?;

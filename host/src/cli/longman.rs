@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::failure::Failure;
@@ -17,7 +17,7 @@ use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::progress::Progress;
 use super::report::{Report, written_to};
-use super::text::{self, name_of};
+use super::text::{self, name_of, shown_if};
 use super::values::{finite, whole};
 use crate::backend::{Precision, Resolved};
 use crate::error::{Error, Result};
@@ -46,11 +46,13 @@ const SHOWN: usize = 20;
 ///
 /// The integrand is amplitude * oscillator(frequency * x), a named family, or a whole integrand with its zeros or its half-period. With --input, one
 /// integral for each row of a CSV file with a header: the columns are the parameters, and `lower` is the lower limit.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Serialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
 #[command(after_help = EXAMPLES, after_long_help = long_help())]
 pub(super) struct LongmanArgs {
     /// A named family of integrands; they are listed below
     #[arg(long, value_name = "NAME", help_heading = "Integrand")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     family: Option<String>,
     /// Amplitude, an expression in x and parameters; of some families, the function f
     #[arg(
@@ -59,9 +61,11 @@ pub(super) struct LongmanArgs {
         allow_hyphen_values = true,
         help_heading = "Integrand"
     )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     amplitude: Option<String>,
     /// The amplitude as samples: a text file of two columns, x ascending and g, in place of --amplitude
     #[arg(long, value_name = "FILE", help_heading = "Integrand", conflicts_with_all = ["family", "amplitude", "integrand"])]
+    #[serde(serialize_with = "shown_if", skip_serializing_if = "Option::is_none")]
     samples: Option<PathBuf>,
     /// How the amplitude goes between its samples
     #[arg(
@@ -74,6 +78,7 @@ pub(super) struct LongmanArgs {
     interpolation: Interpolation,
     /// What the amplitude is multiplied by: cos, sin or bessel:NU; NU is a number or a parameter
     #[arg(long, value_name = "OSC", help_heading = "Integrand")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     oscillator: Option<String>,
     /// Frequency in the oscillator's argument: a number or a parameter
     #[arg(
@@ -82,24 +87,31 @@ pub(super) struct LongmanArgs {
         allow_hyphen_values = true,
         help_heading = "Integrand"
     )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     frequency: Option<String>,
     /// The whole integrand, an expression in x and parameters
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true, help_heading = "Integrand", conflicts_with_all = ["family", "amplitude", "oscillator", "frequency"])]
+    #[serde(skip_serializing_if = "Option::is_none")]
     integrand: Option<String>,
     /// Zeros of the integrand, ascending numbers in a text file; any points between which the integrals alternate in sign will do
     #[arg(long, value_name = "FILE", help_heading = "Integrand", requires = "integrand", conflicts_with_all = ["half_period", "first_zero"])]
+    #[serde(serialize_with = "shown_if", skip_serializing_if = "Option::is_none")]
     zeros_file: Option<PathBuf>,
     /// Distance between two zeros of the integrand
     #[arg(long, value_name = "H", value_parser = finite, help_heading = "Integrand", requires = "integrand")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     half_period: Option<f64>,
     /// First zero [default: the lower limit plus the half-period]
     #[arg(long, value_name = "Z", value_parser = finite, help_heading = "Integrand", requires = "half_period")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     first_zero: Option<f64>,
     /// CSV file of parameters, one integral a row; - is standard input
     #[arg(long, value_name = "FILE", help_heading = "Integrals")]
+    #[serde(serialize_with = "shown_if", skip_serializing_if = "Option::is_none")]
     input: Option<PathBuf>,
     /// Lower limit, where the input has no column `lower` [default: 0]
     #[arg(long, value_name = "A", value_parser = number, help_heading = "Integrals")]
+    #[serde(serialize_with = "any_number", skip_serializing_if = "Option::is_none")]
     lower: Option<f64>,
     /// Value of a parameter that the input has no column for, as NAME=VALUE; may be repeated with other names, or separated by commas
     #[arg(
@@ -109,40 +121,50 @@ pub(super) struct LongmanArgs {
         allow_hyphen_values = true,
         help_heading = "Integrals"
     )]
+    #[serde(serialize_with = "joined", skip_serializing_if = "Vec::is_empty")]
     param: Vec<String>,
     #[command(flatten)]
+    #[serde(flatten)]
     named: NamedParameters,
     /// Areas (half cycles) that are used, 8 to 64 [default: 32, and 64 where those do not suffice]
     #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, AREAS), help_heading = "Method")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     areas: Option<usize>,
     /// Gauss points of an area, 2 to 64; their Kronrod extension estimates the error. Kernels have 7, and the CPU computes with other numbers
     #[arg(long, value_name = "G", default_value_t = 7, value_parser = |text: &str| whole(text, GAUSS_POINTS), help_heading = "Method")]
     gauss: usize,
     /// Relative tolerance [default: 1e-10; 1e-5 in f32]
     #[arg(long, value_name = "R", value_parser = finite, help_heading = "Method")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     rtol: Option<f64>,
     /// Absolute tolerance
     #[arg(long, value_name = "R", default_value_t = 0.0, value_parser = finite, help_heading = "Method")]
     atol: f64,
     /// Relative accuracy of the integrand [default: 4 units of roundoff, 16 with Bessel functions]
     #[arg(long, value_name = "EPS", value_parser = finite, help_heading = "Method")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     accuracy: Option<f64>,
     /// P if the integrand is like (x-a)^-P at the lower limit; found by itself where that is 0
     #[arg(long, value_name = "P", value_parser = finite, help_heading = "Method")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     head_exponent: Option<f64>,
     /// Try Levin's u transformation and Wynn's epsilon algorithm too
     #[arg(long, help_heading = "Method")]
     nonlinear: bool,
     /// Half periods beyond the areas that are sampled where the amplitude cannot be enclosed in intervals, up to 65536 [default: 512]
     #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, BEYOND), help_heading = "Method")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     beyond: Option<usize>,
     /// What `cargo bench --bench longman` printed: instead of integrals, draws the paper's figures of errors and times into --out
     #[arg(long, value_name = "FILE", conflicts_with_all = ["family", "amplitude", "samples", "integrand", "input", "output"])]
+    #[serde(skip)]
     timings: Option<PathBuf>,
     /// Where to write the table of results; - is standard output [default: results.csv in --out]
     #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
     output: Option<PathBuf>,
     #[command(flatten)]
+    #[serde(flatten)]
     common: Common,
 }
 
@@ -258,50 +280,26 @@ Results:
     text
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct Parameters {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    family: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    amplitude: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    samples: Option<String>,
-    interpolation: Interpolation,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    oscillator: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    frequency: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    integrand: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    zeros_file: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    half_period: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_zero: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    input: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lower: Option<Value>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    param: String,
-    #[serde(flatten)]
-    named: BTreeMap<&'static str, Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    areas: Option<usize>,
-    gauss: usize,
-    rtol: f64,
-    atol: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    accuracy: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    head_exponent: Option<f64>,
-    nonlinear: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    beyond: Option<usize>,
-    backend: crate::Backend,
-    precision: Precision,
+/// A number as a flag takes it: JSON has no NaN and no infinities, which are texts.
+fn value_of(number: f64) -> Value {
+    match number.is_finite() {
+        true => json!(number),
+        false => json!(number.to_string()),
+    }
+}
+
+fn any_number<S: Serializer>(number: &Option<f64>, to: S) -> std::result::Result<S::Ok, S::Error> {
+    number.map(value_of).serialize(to)
+}
+
+fn joined<S: Serializer>(parts: &[String], to: S) -> std::result::Result<S::Ok, S::Error> {
+    parts.join(",").serialize(to)
+}
+
+impl Serialize for NamedParameters {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.collect_map(self.given().map(|(name, value)| (name, value_of(value))))
+    }
 }
 
 /// Rows of parameters.
@@ -388,7 +386,11 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
     if let Some(path) = &output {
         files.file(path)?;
     }
-    let parameters = parameters(args, &settings, &rows);
+    let parameters = LongmanArgs {
+        lower: (!rows.limited).then(|| args.lower.unwrap_or(0.0)),
+        rtol: Some(settings.rtol),
+        ..args.clone()
+    };
     let mut report = Report::new("longman", &parameters, begun);
     rows.warn(&mut report);
     let machine = common.backend.resolve()?;
@@ -508,43 +510,6 @@ fn title(args: &LongmanArgs) -> String {
 
 fn path_of(path: &Option<PathBuf>) -> Option<String> {
     path.as_ref().map(|p| p.display().to_string())
-}
-
-fn parameters(args: &LongmanArgs, settings: &Settings, rows: &Rows) -> Parameters {
-    let path = path_of;
-    // JSON has no NaN and no infinities: as texts the flags take them.
-    let text = |value: f64| match value.is_finite() {
-        true => json!(value),
-        false => json!(value.to_string()),
-    };
-    let lower = (!rows.limited).then(|| args.lower.unwrap_or(0.0));
-    let named = args.named.given();
-    Parameters {
-        family: args.family.clone(),
-        amplitude: args.amplitude.clone(),
-        samples: path(&args.samples),
-        interpolation: args.interpolation,
-        oscillator: args.oscillator.clone(),
-        frequency: args.frequency.clone(),
-        integrand: args.integrand.clone(),
-        zeros_file: path(&args.zeros_file),
-        half_period: args.half_period,
-        first_zero: args.first_zero,
-        input: path(&args.input),
-        lower: lower.map(text),
-        param: args.param.join(","),
-        named: named.map(|(name, value)| (name, text(value))).collect(),
-        areas: settings.areas,
-        gauss: settings.gauss,
-        rtol: settings.rtol,
-        atol: settings.atol,
-        accuracy: settings.accuracy,
-        head_exponent: settings.head_exponent,
-        nonlinear: settings.nonlinear,
-        beyond: args.beyond,
-        backend: args.common.backend,
-        precision: args.common.precision,
-    }
 }
 
 /// Parameters from flags.

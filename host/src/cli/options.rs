@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::failure::Failure;
 use super::output::Transaction;
@@ -12,7 +12,7 @@ use crate::backend::{Backend, Precision};
 use crate::error::Result;
 
 /// Flags of every computing subcommand. A record has those that results depend on.
-#[derive(Clone, Debug, Serialize, clap::Args)]
+#[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
 #[command(next_help_heading = "Common options")]
 pub(super) struct Common {
     /// Where to compute; auto takes the GPU if there is one, else the CPU

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::ArgMatches;
 
-use super::parameters::{Init, IsotropicArgs, Parameters};
+use super::parameters::IsotropicArgs;
 use super::results::Outcome;
 use super::state::{self, Saved, Snapshot};
 use crate::cli::checkpoint;
@@ -44,7 +44,7 @@ fn steps_to(until: f64, step: f64) -> Result<u64> {
 /// Runs from an initial state.
 pub(super) fn start(
     args: &IsotropicArgs,
-    parameters: &Parameters,
+    parameters: &IsotropicArgs,
     config: OperatorConfig,
     f: Vec<f64>,
     mut report: Report,
@@ -134,7 +134,7 @@ pub(super) fn go_on(
 
 /// A run on its way.
 struct March<'a> {
-    parameters: &'a Parameters,
+    parameters: &'a IsotropicArgs,
     files: Transaction,
     folder: Option<PathBuf>,
     run: Relaxation,
@@ -248,7 +248,7 @@ impl March<'_> {
         };
         let outcome = Outcome {
             parameters: self.parameters,
-            init: &Init::of(&self.parameters.init),
+            init: &self.parameters.init,
             config: &config,
             run: &self.run,
             snapshots: &self.snapshots,

@@ -7,12 +7,11 @@ use std::str::FromStr;
 use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Precision};
 use crate::cli::failure::Failure;
 use crate::cli::options::{Common, without_effect};
 use crate::cli::output::Transaction;
 use crate::cli::text::{name_of, short};
-use crate::cli::values::{count, exponent, finite, named, positive, whole};
+use crate::cli::values::{count, exponent, finite, molecules, named, positive, whole};
 use crate::cli::{npy, resume};
 use crate::collision::Scattering;
 use crate::error::{Error, Result};
@@ -32,41 +31,51 @@ Examples:
 ///
 /// Each step takes O(M^2) operations for M cells of energy. The distribution is over velocities in three dimensions; n = integral of
 /// 2^(5/2) pi sqrt(E) f dE. a^2 c_s = 1/(2 pi) and c_s = 1: at theta = 0 and n = 1 each particle collides once in a unit of time.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct IsotropicArgs {
     /// Cells M of energy [default: 256, or as the file of --init]
     #[arg(long, value_name = "M", value_parser = cells)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cells: Option<usize>,
     /// Largest energy [default: 20; needed where --init is a file]
     #[arg(long, value_name = "E", value_parser = positive)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) emax: Option<f64>,
     /// Exponent of the collision rate |g n|^theta: 0 for a constant collision frequency, 1 for hard spheres [default: 0]
     #[arg(long, value_name = "T", value_parser = finite)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) theta: Option<f64>,
     /// Isotropic scattering instead: hard-sphere, maxwell, or vhs:OMEGA, whose collision rate grows with the relative speed as g^(2 - 2 OMEGA)
-    #[arg(long, value_name = "MOLECULES", conflicts_with_all = ["theta", "vhs"])]
+    #[arg(long, value_name = "MOLECULES", value_parser = molecules, conflicts_with_all = ["theta", "vhs"])]
+    #[serde(skip)]
     pub(super) molecules: Option<Scattering>,
     /// The same by the exponent of the collision rate, g^GAMMA
     #[arg(long, hide = true, value_name = "GAMMA", value_parser = finite, conflicts_with = "theta")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) vhs: Option<f64>,
     /// Initial state: bkw:K0 with 0.6 <= K0 < 1, delta:E, two-temperature:T1,T2[,SHARE], or a .npy file of M values of f
-    #[arg(long, default_value = "bkw:0.6")]
+    #[arg(long, default_value = "bkw:0.6", value_parser = str::parse::<Init>)]
     pub(super) init: Init,
     /// Time integrator
     #[arg(long, default_value = "ssprk3", value_parser = named::<Integrator>(&["euler", "ssprk3", "rk4"]))]
     pub(super) integrator: Integrator,
     /// Time step [default: half of the largest one that keeps f >= 0]
     #[arg(long, value_name = "D", value_parser = positive)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) dt: Option<f64>,
     /// Time steps [default: 100]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "until")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) steps: Option<u64>,
     /// Stop at this time; the step is shortened so that it is met (a resumed run keeps its step and stops right after)
     #[arg(long, value_name = "TIME", value_parser = positive)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) until: Option<f64>,
     /// Steps between two rows of moments.csv [default: 1 up to 1000 steps, else so many that there are about 1000 rows]
     #[arg(long, value_name = "N", value_parser = count)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) every: Option<u64>,
     /// How coefficients are kept and summed; all agree to roundoff
     #[arg(long, default_value = "pairs", value_parser = named::<Storage>(&["full", "compact", "pairs"]))]
@@ -82,14 +91,18 @@ pub(in crate::cli) struct IsotropicArgs {
     pub(super) rates_only: bool,
     /// Also compute so many of the slowest decay rates of small departures from equilibrium
     #[arg(long, value_name = "COUNT", value_parser = count)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) spectrum: Option<u64>,
     /// Write checkpoint.rarefy every N steps and at the end
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "rates_only")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) checkpoint_every: Option<u64>,
     /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
     #[arg(long, value_name = "FILE", conflicts_with = "rates_only")]
+    #[serde(skip)]
     pub(super) resume: Option<PathBuf>,
     #[command(flatten)]
+    #[serde(flatten)]
     pub(super) common: Common,
 }
 
@@ -143,7 +156,8 @@ pub(in crate::cli) fn cells(text: &str) -> std::result::Result<usize, String> {
 }
 
 /// The initial state.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub(super) enum Init {
     /// The exact solution.
     Bkw(f64),
@@ -208,13 +222,21 @@ impl fmt::Display for Init {
     }
 }
 
-impl Init {
-    /// The initial state of a run that was checked before; the file of one may be gone by now.
-    pub(super) fn of(text: &str) -> Self {
+impl From<Init> for String {
+    fn from(init: Init) -> Self {
+        init.to_string()
+    }
+}
+
+/// The initial state of a run that was checked before; the file of one may be gone by now.
+impl From<String> for Init {
+    fn from(text: String) -> Self {
         text.parse()
             .unwrap_or_else(|_| Self::File(PathBuf::from(text)))
     }
+}
 
+impl Init {
     /// The integrals of the distribution that is sampled, and its temperatures, if they are known.
     pub(super) fn exact(&self) -> Option<Sampled> {
         let of = |energy: f64, coldest: f64, hottest: f64| {
@@ -253,73 +275,26 @@ impl Init {
     }
 }
 
-/// The run in full, by the names of the flags: as `--config`, `run.json` runs it again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) struct Parameters {
-    pub(super) cells: usize,
-    pub(super) emax: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) theta: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) vhs: Option<f64>,
-    pub(super) init: String,
-    pub(super) integrator: Integrator,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) dt: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) steps: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) until: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) every: Option<u64>,
-    pub(super) storage: Storage,
-    pub(super) weights: Weights,
-    pub(super) uncorrected: bool,
-    pub(super) rates_only: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) spectrum: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) checkpoint_every: Option<u64>,
-    pub(super) backend: Backend,
-    pub(super) precision: Precision,
-}
-
-impl Parameters {
-    /// What the flags say of a grid, whatever the initial state.
-    fn said(args: &IsotropicArgs, cells: usize, emax: f64) -> Self {
+impl IsotropicArgs {
+    /// The run in full on a grid, whatever the initial state.
+    fn on(&self, cells: Option<usize>, emax: Option<f64>) -> Self {
+        let vhs = self.gamma();
         Self {
             cells,
             emax,
-            theta: match args.gamma() {
+            theta: match vhs {
                 Some(_) => None,
-                None => Some(args.theta.unwrap_or(0.0)),
+                None => Some(self.theta.unwrap_or(0.0)),
             },
-            vhs: args.gamma(),
-            init: args.init.to_string(),
-            integrator: args.integrator,
-            dt: args.dt,
-            steps: args.steps,
-            until: args.until,
-            every: args.every,
-            storage: args.storage,
-            weights: args.weights,
-            uncorrected: args.uncorrected,
-            rates_only: args.rates_only,
-            spectrum: args.spectrum,
-            checkpoint_every: args.checkpoint_every,
-            backend: args.common.backend,
-            precision: args.common.precision,
+            vhs,
+            molecules: None,
+            ..self.clone()
         }
     }
 
     /// Takes over what the flags of a resumed run say anew, and refuses what contradicts the checkpoint.
-    pub(super) fn go_on(&mut self, args: &IsotropicArgs, given: &ArgMatches) -> Result<()> {
-        let wanted = Self::said(
-            args,
-            args.cells.unwrap_or_default(),
-            args.emax.unwrap_or_default(),
-        );
+    pub(super) fn go_on(&mut self, args: &Self, given: &ArgMatches) -> Result<()> {
+        let wanted = args.on(args.cells, args.emax);
         let free = ["steps", "until", "spectrum", "checkpoint-every"];
         resume::refuse_contradictions(self, &wanted, &free, given)?;
         if args.steps.is_some() || args.until.is_some() {
@@ -341,22 +316,22 @@ impl Parameters {
 
     /// The library's operator.
     pub(super) fn operator(&self) -> Result<OperatorConfig> {
-        let grid = EnergyGrid::new(self.cells, self.emax)?;
+        let grid = EnergyGrid::new(self.cells.unwrap_or(0), self.emax.unwrap_or(0.0))?;
         Ok(OperatorConfig {
             storage: self.storage,
             weights: self.weights,
             corrected: !self.uncorrected,
-            precision: self.precision,
-            backend: self.backend,
+            precision: self.common.precision,
+            backend: self.common.backend,
             ..OperatorConfig::new(grid, self.law())
         })
     }
 
-    /// What the flags say, the operator, and the initial distribution.
-    pub(super) fn of(args: &IsotropicArgs) -> Result<(Self, OperatorConfig, Vec<f64>)> {
-        let file = match &args.init {
+    /// The run in full, its operator, and the initial distribution.
+    pub(super) fn resolved(&self) -> Result<(Self, OperatorConfig, Vec<f64>)> {
+        let file = match &self.init {
             Init::File(path) => {
-                let lengths = match args.cells {
+                let lengths = match self.cells {
                     Some(cells) => cells..=cells,
                     None => EnergyGrid::MIN_CELLS..=EnergyGrid::MAX_CELLS,
                 };
@@ -364,7 +339,7 @@ impl Parameters {
             }
             _ => None,
         };
-        let emax = match (&args.init, args.emax) {
+        let emax = match (&self.init, self.emax) {
             (_, Some(emax)) => emax,
             (Init::File(path), None) => {
                 return Err(Error::input(format!(
@@ -376,21 +351,21 @@ impl Parameters {
         };
         let cells = file
             .as_ref()
-            .map_or(args.cells.unwrap_or(256), |values| values.len());
-        let parameters = Self::said(args, cells, emax);
+            .map_or(self.cells.unwrap_or(256), |values| values.len());
+        let parameters = self.on(Some(cells), Some(emax));
         let config = parameters.operator()?;
-        let f = args.init.sample(&config, file)?;
+        let f = self.init.sample(&config, file)?;
         config
             .validate_distribution(&f)
-            .map_err(|error| match (error, args.init.exact()) {
+            .map_err(|error| match (error, self.init.exact()) {
                 // Sampled far outside of the grid, or between its cells.
                 (Error::Input(_), Some(exact)) if f.iter().all(|&f| f == 0.0) => {
                     match config.warnings_of(&f, &exact) {
                         Err(error) => error,
-                        Ok(_) => Error::input(format!("{}: the grid holds none of it", args.init)),
+                        Ok(_) => Error::input(format!("{}: the grid holds none of it", self.init)),
                     }
                 }
-                (Error::Input(text), _) => Error::input(format!("{}: {text}", args.init)),
+                (Error::Input(text), _) => Error::input(format!("{}: {text}", self.init)),
                 (other, _) => other,
             })?;
         Ok((parameters, config, f))
@@ -411,11 +386,11 @@ impl Parameters {
             "{work} on {} cells of energy up to {}\n  \
                law           {}{kept}{correction}, {} weights\n  \
                backend       {machine}, {}",
-            self.cells,
-            short(self.emax),
+            config.grid.cells(),
+            short(config.grid.emax()),
             config.law,
             name_of(&self.weights),
-            name_of(&self.precision)
+            name_of(&self.common.precision)
         )
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::json;
 
-use super::parameters::{Init, Parameters};
+use super::parameters::{Init, IsotropicArgs};
 use super::state::Snapshot;
 use crate::cli::npy;
 use crate::cli::output::{self, Transaction};
@@ -95,7 +95,7 @@ pub(super) fn rates_plot(config: &OperatorConfig, f: &[f64], rates: &Rates) -> F
 
 /// A finished run.
 pub(super) struct Outcome<'a> {
-    pub(super) parameters: &'a Parameters,
+    pub(super) parameters: &'a IsotropicArgs,
     pub(super) init: &'a Init,
     pub(super) config: &'a OperatorConfig,
     pub(super) run: &'a Relaxation,
@@ -218,7 +218,7 @@ impl Outcome<'_> {
         folder: &Path,
     ) -> Result<()> {
         let cells = self.config.grid.cells();
-        let precision = self.parameters.precision;
+        let precision = self.parameters.common.precision;
         npy::check_range("f_final.npy", self.end(), precision)?;
         let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
         put("f_final.npy", &npy::encode(&[cells], self.end(), precision))?;

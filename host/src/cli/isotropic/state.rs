@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::parameters::Parameters;
+use super::parameters::IsotropicArgs;
 use crate::cli::checkpoint::Content;
 use crate::error::{Error, Result};
 use crate::isotropic::{Checkpoint, Moments, Record, Relaxation, RelaxationConfig};
@@ -53,7 +53,7 @@ fn record_of(row: &[f64]) -> Record {
 /// Header of the checkpoint.
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
-    parameters: Parameters,
+    parameters: IsotropicArgs,
     config: RelaxationConfig,
     machine: String,
     time_step: f64,
@@ -64,7 +64,7 @@ struct Header {
 
 /// The bytes of a checkpoint file.
 pub(super) fn encode(
-    parameters: &Parameters,
+    parameters: &IsotropicArgs,
     run: &mut Relaxation,
     snapshots: &[Snapshot],
 ) -> Result<Vec<u8>> {
@@ -99,7 +99,7 @@ pub(super) fn encode(
 
 /// A checkpoint file, read and checked.
 pub(in crate::cli) struct Saved {
-    pub(super) parameters: Parameters,
+    pub(super) parameters: IsotropicArgs,
     pub(super) version: String,
     pub(super) machine: String,
     pub(super) checkpoint: Checkpoint,
@@ -156,7 +156,7 @@ impl Saved {
 /// The checkpoint of a small run.
 #[cfg(test)]
 pub(in crate::cli) fn example() -> Vec<u8> {
-    let parameters: Parameters = serde_json::from_value(serde_json::json!({
+    let parameters: IsotropicArgs = serde_json::from_value(serde_json::json!({
         "cells": 8, "emax": 8.0, "theta": 0.0, "init": "bkw:0.6", "integrator": "euler", "steps": 2, "storage": "pairs",
         "weights": "center", "uncorrected": false, "rates-only": false, "backend": "reference", "precision": "f64",
     }))
