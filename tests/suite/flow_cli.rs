@@ -110,7 +110,8 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let files = files.iter().map(Path::new);
     files
         .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path))
-        .filter(|(name, _)| name != "run.json")
+        // Both have times.
+        .filter(|(name, _)| name != "run.json" && name != "report.html")
         .map(|(name, path)| (name, fs::read(path).unwrap()))
         .collect()
 }

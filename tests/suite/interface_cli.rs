@@ -276,3 +276,49 @@ fn the_page_of_flags_names_all_that_changed() {
         assert!(page.contains(&format!("`{}", old.trim())), "{old}");
     }
 }
+
+#[test]
+fn a_run_has_a_page_and_its_plots_as_vectors() {
+    let dir = folder();
+    let at = dir.path();
+    let cavity = format!("{CAVITY} --cells 8");
+    let relax = "relax --grid 8 --steps 2";
+    for line in LINES.iter().copied().chain([cavity.as_str(), relax]) {
+        if line.starts_with("dft") {
+            fs::write(at.join("x.txt"), "1\n2\n").unwrap();
+        }
+        let quiet = format!("{line} --backend cpu --quiet --out o --overwrite");
+        done(at, &words(&quiet));
+        let page = fs::read_to_string(at.join("o/report.html")).unwrap();
+        let command = line.split(' ').next().unwrap();
+        assert!(
+            page.contains(&format!("<h1>rarefy {command}</h1>")),
+            "{line}"
+        );
+        // Nothing is loaded from elsewhere.
+        for outside in ["src=", "href=", "url(", "NaN"] {
+            assert!(!page.contains(outside), "{line}: {outside}");
+        }
+        let files = record(&at.join("o"));
+        let files = files["files"].as_array().unwrap();
+        let names = files.iter().map(|name| name.as_str().unwrap());
+        let (mut plots, mut tables) = (0, 0);
+        for name in names {
+            if let Some(stem) = name.strip_suffix(".png") {
+                let svg = fs::read_to_string(at.join(format!("{stem}.svg"))).unwrap();
+                assert!(page.contains(&svg), "{name}");
+                plots += 1;
+            }
+            if name.ends_with(".csv") {
+                let name = name.strip_prefix("o/").unwrap();
+                assert!(page.contains(&format!("<h2>{name}</h2>")), "{line}: {name}");
+                tables += 1;
+            }
+        }
+        assert_eq!(page.matches("<svg ").count(), plots, "{line}");
+        assert!(tables > 0, "{line}");
+    }
+    // A number without a plot or a table has no page.
+    done(at, &words("sum x.txt --out o --overwrite"));
+    assert!(!at.join("o/report.html").exists() && at.join("o/run.json").is_file());
+}

@@ -16,9 +16,11 @@ use super::flow::{
 use super::npy;
 use super::options::Common;
 use super::output::{self, Transaction};
-use super::plot::{COLOURS, Curve, Figure, Panel, sequence};
+use plotters::style::RGBColor;
+
+use super::plot::{COLOURS, Curve, Figure, Map, Panel, Stroke, round_levels};
 use super::record::OF_TIME;
-use super::report::Report;
+use super::report::{Artefact, Report};
 use super::steady;
 use super::text::name_of;
 use super::text::short;
@@ -488,7 +490,8 @@ impl Outcome<'_> {
     fn stage(&self, report: &mut Report, files: &mut Transaction, folder: &Path) -> Result<()> {
         let n = self.cavity.cells;
         let precision = self.parameters.precision;
-        let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
+        let mut put =
+            |name: &str, bytes: &dyn Artefact| report.stage(files, &folder.join(name), bytes);
         let fields = self.fields(None);
         for (name, values) in &fields.scalars {
             put(
@@ -659,90 +662,102 @@ impl Outcome<'_> {
         }
     }
 
-    fn lines(
-        &self,
-        what: &str,
-        legend: &str,
-        values: &[f64],
-        levels: &[f64],
-        label: impl Fn(f64) -> String,
-    ) -> Figure {
-        let n = self.cavity.cells;
+    /// A map of a field with streamlines on it.
+    fn map(&self, what: &str, legend: &str, map: Map) -> Figure {
         let (long, axis) = match self.scales() {
             Some((side, _)) => (side, "in m"),
             None => (1.0, "/ δ"),
         };
-        let place = |i: usize| long * (i as f64 + 0.5) / n as f64;
-        let s: Vec<f64> = (0..n).map(place).collect();
+        let stream = self.stream();
         let mut curves = Vec::new();
-        for (k, &level) in levels.iter().enumerate() {
-            for (part, points) in contour(values, &s, &s, level).into_iter().enumerate() {
-                curves.push(Curve::new(
-                    if part == 0 {
-                        label(level)
-                    } else {
-                        String::new()
-                    },
-                    points,
-                    sequence(k, levels.len()),
-                ));
-            }
+        for (level, _) in &stream.levels {
+            let lines = contour(&stream.values, &self.centres(), &self.centres(), *level);
+            curves.extend(lines.into_iter().map(|points| {
+                Curve::new(&stream.label, points, RGBColor(20, 20, 20)).stroke(Stroke::Thin)
+            }));
         }
+        // One curve names all of them.
+        curves
+            .iter_mut()
+            .skip(1)
+            .for_each(|curve| curve.label.clear());
         Figure {
             title: self.title(what),
             panels: vec![
                 Panel::new(format!("x {axis}"), format!("y {axis}"), curves)
-                    .reach((0.0, long))
+                    .over(map, (0.0, long))
                     .legend(legend),
             ],
         }
     }
 
-    /// Lines of equal stream function: the mass that flows between the bottom and a point.
-    fn streamline_plot(&self) -> Figure {
+    /// Centres of the cells along a side, in shares of it or in metres.
+    fn centres(&self) -> Vec<f64> {
         let n = self.cavity.cells;
-        let h = 1.0 / n as f64;
-        let mut stream = vec![0.0; n * n];
+        let long = self.scales().map_or(1.0, |(side, _)| side);
+        let place = |i: usize| long * (i as f64 + 0.5) / n as f64;
+        (0..n).map(place).collect()
+    }
+
+    /// The stream function, the mass that flows between the bottom and a point, and round levels of it.
+    fn stream(&self) -> Stream {
+        let n = self.cavity.cells;
+        let (mass, unit) = match (&self.units, self.scales()) {
+            (Some(units), Some((side, lid))) => (units.density_kg_m3 * lid * side, " kg/(m s)"),
+            _ => (1.0, " n_0 U δ"),
+        };
+        let h = mass / n as f64;
+        let mut values = vec![0.0; n * n];
         for ix in 0..n {
             let mut below = 0.0;
             for iy in 0..n {
                 let m = &self.moments[iy * n + ix];
                 let flux = h * m.density * m.velocity[0] / self.cavity.lid;
-                stream[iy * n + ix] = below + 0.5 * flux;
+                values[iy * n + ix] = below + 0.5 * flux;
                 below += flux;
             }
         }
-        let levels = streamline_levels(&stream);
-        match (&self.units, self.scales()) {
-            (Some(units), Some((side, lid))) => {
-                let mass = units.density_kg_m3 * lid * side;
-                let label = |level: f64| format!("{:.3e}", mass * level);
-                self.lines("Streamlines", "ψ in kg/(m s)", &stream, &levels, label)
-            }
-            _ => {
-                let label = |level: f64| format!("{level:.4}");
-                self.lines("Streamlines", "ψ / (n_0 U δ)", &stream, &levels, label)
-            }
+        let levels = streamline_levels(&values);
+        let label = match &levels[..] {
+            [(_, first), (_, second), ..] => format!("ψ = {first}, {second}, …{unit}"),
+            [(_, only)] => format!("ψ = {only}{unit}"),
+            [] => String::new(),
+        };
+        Stream {
+            values,
+            levels,
+            label,
         }
+    }
+
+    /// The speed of the gas, with streamlines.
+    fn streamline_plot(&self) -> Figure {
+        let (scale, legend) = match &self.units {
+            Some(units) => (units.velocity_m_s, "speed |u| in m/s"),
+            None => (1.0 / self.cavity.lid.abs(), "speed |u| / U"),
+        };
+        let speeds = self
+            .moments
+            .iter()
+            .map(|m| scale * m.velocity[0].hypot(m.velocity[1]));
+        let map = Map::new(&self.centres(), speeds.collect(), 10.0);
+        self.map("Speed and streamlines", legend, map)
     }
 
     fn temperature_plot(&self) -> Figure {
         let (scale, legend) = match &self.units {
-            Some(units) => (units.temperature_k, "T - T_0 in K"),
-            None => (1.0 / self.cavity.lid.abs(), "(T/T_0 - 1) v_0/U"),
+            Some(units) => (units.temperature_k, "T \u{2212} T_0 in K"),
+            None => (1.0 / self.cavity.lid.abs(), "(T/T_0 \u{2212} 1) v_0/U"),
         };
         let departures = self.moments.iter().map(|m| scale * (m.temperature - 1.0));
         let values: Vec<f64> = departures.collect();
         let mut sorted = values.clone();
         sorted.sort_by(f64::total_cmp);
-        // Between the values that a twentieth of the cells is below or above: the corners are far out.
-        let (low, high) = (sorted[sorted.len() / 20], sorted[sorted.len() * 19 / 20]);
-        let levels: Vec<f64> = (0..7)
-            .map(|k| low + (high - low) * f64::from(k) / 6.0)
-            .collect();
-        self.lines("Temperature", legend, &values, &levels, |level| {
-            format!("{level:.2e}")
-        })
+        // Levels lie between the values that a hundredth of the cells is below or above: the corners are far out.
+        let ends = [sorted[sorted.len() / 100], sorted[sorted.len() * 99 / 100]];
+        let levels = round_levels(ends.into_iter(), 9.0);
+        let map = Map::with_levels(&self.centres(), values, levels).signed();
+        self.map("Temperature and streamlines", legend, map)
     }
 
     fn summary(&self, folder: Option<&Path>, total: Duration) -> String {
@@ -793,9 +808,16 @@ impl Outcome<'_> {
     }
 }
 
-/// Levels of the stream function between 0 and its extreme: the least value of a vortex below the lid, and of a flow that has just begun, which does not
-/// return yet, the largest.
-fn streamline_levels(stream: &[f64]) -> [f64; 7] {
+/// A stream function on the cells, with its levels and their name in a legend.
+struct Stream {
+    values: Vec<f64>,
+    levels: Vec<(f64, String)>,
+    label: String,
+}
+
+/// Round levels of the stream function between 0 and its extreme: the least value of a vortex below the lid, and of a flow that has just begun, which does
+/// not return yet, the largest.
+fn streamline_levels(stream: &[f64]) -> Vec<(f64, String)> {
     let further = |extreme: f64, &value: &f64| {
         if value.abs() > extreme.abs() {
             value
@@ -804,7 +826,10 @@ fn streamline_levels(stream: &[f64]) -> [f64; 7] {
         }
     };
     let extreme = stream.iter().fold(0.0, further);
-    [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95].map(|share| share * extreme)
+    let mut levels = round_levels([0.0, extreme].into_iter(), 8.0);
+    // From the walls inwards.
+    levels.sort_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
+    levels
 }
 
 #[cfg(test)]
@@ -815,9 +840,17 @@ mod tests {
     fn streamlines_lie_within_the_flow_whichever_way_it_turns() {
         for (stream, extreme) in [([-0.1, -0.02, 0.003], -0.1), ([-1e-6, 0.01, 0.04], 0.04)] {
             let levels = streamline_levels(&stream);
-            assert_eq!(levels[3], 0.5 * extreme);
-            let inside = |level: &f64| level.signum() == f64::signum(extreme);
-            assert!(levels.iter().all(inside));
+            assert!(levels.len() > 3);
+            for (level, _) in levels {
+                assert_eq!(level.signum(), f64::signum(extreme));
+                assert!(level.abs() < f64::abs(extreme));
+                assert!((200.0 * level - (200.0 * level).round()).abs() < 1e-9);
+            }
         }
+        assert!(
+            streamline_levels(&[0.0; 4])
+                .iter()
+                .all(|(level, _)| level.is_finite())
+        );
     }
 }

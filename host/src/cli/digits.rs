@@ -11,7 +11,7 @@ use super::failure::Failure;
 use super::options::{Common, without_effect};
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
-use super::report::{Report, written_to};
+use super::report::{Artefact, Report, written_to};
 use super::text::shown_if;
 use super::values::count;
 use crate::backend::{Precision, Resolved};
@@ -91,15 +91,15 @@ pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
     report.set("transforms", &transforms);
     if let Some(folder) = &folder {
         let mut stage =
-            |name: &str, bytes: Vec<u8>| report.stage(&mut files, &folder.join(name), &bytes);
-        stage("figure_2.csv", table("beta", &dots)?)?;
-        stage("figure_2.png", figure_2(&dots).png()?)?;
-        stage("figure_3.csv", table("lg_alpha", &transforms)?)?;
-        stage("figure_3.png", figure_3(&transforms, digits).png()?)?;
+            |name: &str, bytes: &dyn Artefact| report.stage(&mut files, &folder.join(name), bytes);
+        stage("figure_2.csv", &table("beta", &dots)?)?;
+        stage("figure_2.png", &figure_2(&dots).png()?)?;
+        stage("figure_3.csv", &table("lg_alpha", &transforms)?)?;
+        stage("figure_3.png", &figure_3(&transforms, digits).png()?)?;
         if let Some(times) = &times {
-            stage("times.csv", times.table()?)?;
+            stage("times.csv", &times.table()?)?;
             for (name, figure) in times.figures() {
-                stage(name, figure.png()?)?;
+                stage(name, &figure.png()?)?;
             }
         }
     }

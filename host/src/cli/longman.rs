@@ -16,7 +16,7 @@ use super::options::{Common, without_effect};
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::progress::Progress;
-use super::report::{Report, written_to};
+use super::report::{Artefact, Report, written_to};
 use super::text::{self, name_of, shown_if};
 use super::values::{finite, whole};
 use crate::backend::{Precision, Resolved};
@@ -433,8 +433,8 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
         files,
         folder.as_deref(),
         &shown,
-        |total, folder| match table {
-            Some(table) => String::from_utf8_lossy(&table).into_owned(),
+        |total, folder| match &table {
+            Some(table) => String::from_utf8_lossy(table).into_owned(),
             None => outcome.summary(&title(args), spent, total) + &written_to(folder),
         },
     )?;
@@ -457,15 +457,15 @@ fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(),
     report.set("machine", machine.describe());
     let errors = figures::Precisions::new(&machine)?;
     let mut names = Vec::new();
-    let mut stage = |name: &str, bytes: Vec<u8>| {
+    let mut stage = |name: &str, bytes: &dyn Artefact| {
         names.push(name.to_owned());
-        report.stage(&mut files, &folder.join(name), &bytes)
+        report.stage(&mut files, &folder.join(name), bytes)
     };
-    stage("times.csv", times.table()?)?;
-    stage("figure_11.csv", errors.table()?)?;
-    stage("figure_11.png", errors.figure().png()?)?;
+    stage("times.csv", &times.table()?)?;
+    stage("figure_11.csv", &errors.table()?)?;
+    stage("figure_11.png", &errors.figure().png()?)?;
     for (name, figure) in times.figures() {
-        stage(name, figure.png()?)?;
+        stage(name, &figure.png()?)?;
     }
     report.finish(files, Some(folder), common, |total, _| {
         format!("{} ({:.2} s)", names.join(", "), total.as_secs_f64())

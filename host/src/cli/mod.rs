@@ -10,11 +10,11 @@
 //! | `output` | files that appear whole or not at all; tables |
 //! | `names` | the names of files in the folder of a command |
 //! | `resident` | the run that a folder holds, and the one that writes into it |
-//! | `report` | `run.json`, warnings, timings |
+//! | `report`, `report_page` | `run.json`, warnings, timings; the page of a run |
 //! | `record` | which options a `run.json` asks for |
 //! | `npy`, `checkpoint` | the two binary formats |
 //! | `numbers` | vectors of numbers, from .npy files or text |
-//! | `plot`, `contour` | figures as PNG, lines of equal value |
+//! | `plot`, `contour` | figures as PNG and SVG, lines of equal value |
 //! | `vti` | fields for VTK |
 //! | `flow` | flags and the loop of the solvers in time |
 //! | `bench_table` | the tables that benches print |
@@ -56,6 +56,7 @@ mod rates;
 mod record;
 mod relax;
 mod report;
+mod report_page;
 mod resident;
 mod resume;
 mod shell;

@@ -1,6 +1,7 @@
 //! Names of the files that commands write into a folder, so that a folder is refused before anything is computed that has another's file of such a name.
 
 use super::checkpoint;
+use super::report_page::PAGE;
 use super::resident::RECORD;
 
 /// Fields of a cavity, in the units of the solver and in SI units.
@@ -32,7 +33,19 @@ const CAVITY: [&str; 24] = [
 ];
 
 /// All names that a command gives to files of its folder.
-pub(super) fn of(command: &str) -> &'static [&'static str] {
+pub(super) fn of(command: &str) -> Vec<String> {
+    let listed = listed(command);
+    let pictures = listed.iter().filter_map(|name| name.strip_suffix(".png"));
+    let mut names: Vec<String> = pictures.map(|name| format!("{name}.svg")).collect();
+    // A record alone has no page.
+    if listed.len() > 1 {
+        names.push(PAGE.to_owned());
+    }
+    names.extend(listed.iter().map(|name| (*name).to_owned()));
+    names
+}
+
+fn listed(command: &str) -> &'static [&'static str] {
     match command {
         "bench" => &[
             "bench.csv",

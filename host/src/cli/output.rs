@@ -62,7 +62,7 @@ pub(super) struct Transaction {
     /// Files of the run that this one replaces.
     stale: Vec<PathBuf>,
     /// The folder of the results, and the names that they have there.
-    names: Option<(PathBuf, &'static [&'static str])>,
+    names: Option<(PathBuf, Vec<String>)>,
     lock: Option<Lock>,
 }
 
@@ -139,7 +139,6 @@ impl Transaction {
         self.folder(path)?;
         self.lock = Lock::take(path)?;
         let names = names::of(command);
-        self.names = Some((path.to_path_buf(), names));
         match Resident::of(path) {
             Some(there) if ours(&there) => {}
             Some(there) if overwrite => {
@@ -151,8 +150,9 @@ impl Transaction {
             }
             Some(there) => return Err(there.refusal(path)),
             None if overwrite => {}
-            None => refuse_foreign(path, command, names)?,
+            None => refuse_foreign(path, command, &names)?,
         }
+        self.names = Some((path.to_path_buf(), names));
         Ok(())
     }
 
@@ -226,7 +226,7 @@ impl Transaction {
         };
         let name = path.file_name().and_then(|name| name.to_str());
         path.parent() != Some(folder)
-            || name.is_some_and(|name| names.contains(&name))
+            || name.is_some_and(|name| names.iter().any(|other| other == name))
             || self.claimed.contains(&path.to_path_buf())
     }
 
@@ -272,7 +272,7 @@ impl Drop for Transaction {
 }
 
 /// Refuses a folder in which a file that no run wrote has the name of a result.
-fn refuse_foreign(folder: &Path, command: &str, names: &[&str]) -> Result<()> {
+fn refuse_foreign(folder: &Path, command: &str, names: &[String]) -> Result<()> {
     let mut files = names.iter().map(|name| folder.join(name));
     match files.find(|file| file.symlink_metadata().is_ok()) {
         None => Ok(()),

@@ -11,6 +11,8 @@ use super::failure::Failure;
 use super::flags;
 use super::options::Common;
 use super::output::Transaction;
+use super::plot::Picture;
+use super::report_page::{PAGE, Page, Table};
 use super::resident::RECORD;
 use super::resume;
 use super::streams;
@@ -30,12 +32,47 @@ const FRAME: [&str; 9] = [
     "elapsed_s",
 ];
 
+/// A file of a run.
+pub(super) trait Artefact {
+    /// The file.
+    fn bytes(&self) -> &[u8];
+
+    /// The same figure as SVG, which is a file beside it.
+    fn svg(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Artefact for [u8] {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Artefact for Vec<u8> {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Artefact for Picture {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+
+    fn svg(&self) -> Option<&str> {
+        Some(&self.svg)
+    }
+}
+
 /// The object that `run.json` holds and `--json` prints.
 pub(super) struct Report {
     object: Map<String, Value>,
     warnings: Vec<String>,
     timings: Map<String, Value>,
     files: Vec<String>,
+    /// What the page of the run shows.
+    page: Page,
     /// Why files could not be written.
     unwritten: Vec<Error>,
     /// The last checkpoint.
@@ -60,6 +97,7 @@ impl Report {
             warnings: Vec::new(),
             timings: Map::new(),
             files: Vec::new(),
+            page: Page::default(),
             unwritten: Vec::new(),
             checkpoint: None,
             missed: false,
@@ -97,8 +135,22 @@ impl Report {
         &mut self,
         files: &mut Transaction,
         path: &Path,
-        bytes: &[u8],
+        artefact: &(impl Artefact + ?Sized),
     ) -> Result<()> {
+        self.stage_bytes(files, path, artefact.bytes())?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if let Some(svg) = artefact.svg() {
+            self.page.plots.push((name.into_owned(), svg.to_owned()));
+            return self.stage_bytes(files, &path.with_extension("svg"), svg.as_bytes());
+        }
+        if path.extension().is_some_and(|extension| extension == "csv") {
+            let table = Table::of(artefact.bytes());
+            self.page.tables.push((name.into_owned(), table));
+        }
+        Ok(())
+    }
+
+    fn stage_bytes(&mut self, files: &mut Transaction, path: &Path, bytes: &[u8]) -> Result<()> {
         match files.stage(path, bytes) {
             Ok(()) => self.files.push(path.display().to_string()),
             Err(error) => self.note_unwritten(error)?,
@@ -195,14 +247,21 @@ impl Report {
         mut files: Transaction,
         folder: Option<&Path>,
         common: &Common,
-        summary: impl FnOnce(Duration, Option<&Path>) -> String,
+        summary: impl Fn(Duration, Option<&Path>) -> String,
     ) -> std::result::Result<(), Failure> {
         let total = self.started.elapsed();
         self.time("total", total);
+        self.complete();
+        if let Some(folder) = folder.filter(|_| !self.page.is_empty()) {
+            let mut object = self.object.clone();
+            object.insert("timings".into(), json!(self.timings));
+            object.insert("warnings".into(), json!(self.warnings));
+            let page = self.page.html(&object, &summary(total, None));
+            self.stage_bytes(&mut files, &folder.join(PAGE), page.as_bytes())?;
+        }
         let run = folder.map(|folder| folder.join(RECORD));
         self.files
             .extend(run.iter().map(|p| p.display().to_string()));
-        self.complete();
         let again = self.again();
         let listed = self.files.len();
         self.object.insert("timings".into(), self.timings.into());
@@ -242,7 +301,7 @@ impl Report {
 pub(super) fn written_to(folder: Option<&Path>) -> String {
     folder.map_or_else(String::new, |folder| {
         format!(
-            "\n  written to    {}: run.json, tables, arrays, plots",
+            "\n  written to    {}: report.html, run.json, plots, tables, arrays",
             folder.display()
         )
     })

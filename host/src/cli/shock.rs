@@ -17,7 +17,7 @@ use super::options::Common;
 use super::output::{self, Transaction};
 use super::plot::{COLOURS, Curve, Figure, Panel};
 use super::record::OF_TIME;
-use super::report::Report;
+use super::report::{Artefact, Report};
 use super::steady;
 use super::text::short;
 use super::values::{count, finite, named, positive};
@@ -740,7 +740,8 @@ impl Outcome<'_> {
     }
 
     fn stage(&self, report: &mut Report, files: &mut Transaction, folder: &Path) -> Result<()> {
-        let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
+        let mut put =
+            |name: &str, bytes: &dyn Artefact| report.stage(files, &folder.join(name), bytes);
         put("profile.csv", &self.profile_table()?)?;
         put(
             "history.csv",

@@ -262,7 +262,7 @@ fn run(
         quiet: output.is_some(),
         ..common.clone()
     };
-    report.finish(files, common.out.as_deref(), &common, |_, _| text)
+    report.finish(files, common.out.as_deref(), &common, |_, _| text.clone())
 }
 
 /// An exact result.

@@ -12,7 +12,7 @@ use super::output::{self, Transaction};
 use super::plates::{Flow, TABLE};
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::progress::Progress;
-use super::report::{Report, written_to};
+use super::report::{Artefact, Report, written_to};
 use super::steady;
 use super::text::name_of;
 use crate::bgk::steady::plates::{Drive, Resolution, plates};
@@ -201,15 +201,15 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     report.set("rarefaction", &results.rarefaction);
     if let Some(folder) = &folder {
         let mut stage =
-            |name: &str, bytes: Vec<u8>| report.stage(&mut files, &folder.join(name), &bytes);
-        stage("plates.csv", output::records(&results.plates)?)?;
-        stage("cavities.csv", output::records(&results.cavities)?)?;
-        stage("centre_lines.csv", output::records(&results.centre_lines)?)?;
-        stage("shocks.csv", output::records(&results.shocks)?)?;
-        stage("profiles.csv", output::records(&results.profiles)?)?;
-        stage("rarefaction.csv", output::records(&results.rarefaction)?)?;
-        stage("centre_lines.png", results.lines_figure().png()?)?;
-        stage("shocks.png", results.shocks_figure().png()?)?;
+            |name: &str, bytes: &dyn Artefact| report.stage(&mut files, &folder.join(name), bytes);
+        stage("plates.csv", &output::records(&results.plates)?)?;
+        stage("cavities.csv", &output::records(&results.cavities)?)?;
+        stage("centre_lines.csv", &output::records(&results.centre_lines)?)?;
+        stage("shocks.csv", &output::records(&results.shocks)?)?;
+        stage("profiles.csv", &output::records(&results.profiles)?)?;
+        stage("rarefaction.csv", &output::records(&results.rarefaction)?)?;
+        stage("centre_lines.png", &results.lines_figure().png()?)?;
+        stage("shocks.png", &results.shocks_figure().png()?)?;
     }
     report.finish(files, folder.as_deref(), common, |total, folder| {
         results.summary(&machine, total) + &written_to(folder)

@@ -11,7 +11,7 @@ use super::state::Snapshot;
 use crate::cli::npy;
 use crate::cli::output::{self, Transaction};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
-use crate::cli::report::{Report, written_to};
+use crate::cli::report::{Artefact, Report, written_to};
 use crate::cli::text::name_of;
 use crate::error::Result;
 use crate::isotropic::{Moments, OperatorConfig, Rates, Record, Relaxation, initial};
@@ -220,7 +220,8 @@ impl Outcome<'_> {
         let cells = self.config.grid.cells();
         let precision = self.parameters.common.precision;
         npy::check_range("f_final.npy", self.end(), precision)?;
-        let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
+        let mut put =
+            |name: &str, bytes: &dyn Artefact| report.stage(files, &folder.join(name), bytes);
         put("f_final.npy", &npy::encode(&[cells], self.end(), precision))?;
         put(
             "f_initial.npy",

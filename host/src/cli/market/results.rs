@@ -10,7 +10,7 @@ use super::parameters::{Clock, MarketArgs, Scenario};
 use crate::cli::npy;
 use crate::cli::output::{self, Transaction};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
-use crate::cli::report::{Report, written_to};
+use crate::cli::report::{Artefact, Report, written_to};
 use crate::error::Result;
 use crate::isotropic::market::{gini, lorenz, total_variation};
 use crate::isotropic::{Law, OperatorConfig, Relaxation, initial::Equilibrium};
@@ -193,7 +193,8 @@ impl Outcome<'_> {
             .collect();
         let p_final = agents(self.config, last);
         npy::check_range("f_final.npy", &f_final, self.parameters.common.precision)?;
-        let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
+        let mut put =
+            |name: &str, bytes: &dyn Artefact| report.stage(files, &folder.join(name), bytes);
         put(
             "f_final.npy",
             &npy::encode(&[cells], &f_final, self.parameters.common.precision),

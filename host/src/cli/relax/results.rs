@@ -11,7 +11,7 @@ use super::state::{COLUMNS, Sample, State, row_of};
 use crate::cli::distribution::{Init, equilibrium_entropy};
 use crate::cli::output::{self, Transaction};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
-use crate::cli::report::Report;
+use crate::cli::report::{Artefact, Report};
 use crate::cli::text::name_of;
 use crate::cli::{distribution, npy};
 use crate::collision::{Correction, Moments, Record, Scattering, VelocityGrid};
@@ -183,7 +183,8 @@ impl Outcome<'_> {
             })
             .collect();
 
-        let mut put = |name: &str, bytes: &[u8]| report.stage(files, &folder.join(name), bytes);
+        let mut put =
+            |name: &str, bytes: &dyn Artefact| report.stage(files, &folder.join(name), bytes);
         let cube = |f: &[f64]| npy::encode(&[n, n, n], f, precision);
         npy::check_range("f_initial.npy", &self.state.initial, precision)?;
         put("history.csv", &self.history_table()?)?;
