@@ -322,3 +322,39 @@ fn a_run_has_a_page_and_its_plots_as_vectors() {
     done(at, &words("sum x.txt --out o --overwrite"));
     assert!(!at.join("o/report.html").exists() && at.join("o/run.json").is_file());
 }
+
+macro_rules! files {
+    ($($name:literal)*) => {
+        [$(($name, include_bytes!(concat!("../../examples/data/", $name)))),*]
+    };
+}
+
+/// Files that commands of the README read.
+const README_FILES: [(&str, &[u8]); 6] =
+    files!("f.npy" "params.csv" "measurements.npy" "x.npy" "y.npy" "ledger.txt");
+
+/// The commands of the README that read a file run as written, from a clone.
+#[test]
+fn commands_of_the_readme_find_their_files() {
+    let dir = folder();
+    let data = dir.path().join("examples/data");
+    fs::create_dir_all(&data).unwrap();
+    for (name, bytes) in README_FILES {
+        fs::write(data.join(name), bytes).unwrap();
+    }
+    let readme = include_str!("../../README.md");
+    let lines = readme.lines().filter(|line| line.starts_with("rarefy "));
+    let mut count = 0;
+    for line in lines {
+        let line = line.split(" #").next().unwrap();
+        // The economies take longer, and read a file that other tests read too.
+        let named = ["--input", ".npy", ".txt", ".csv"];
+        if !named.iter().any(|name| line.contains(name)) || line.contains("market") {
+            continue;
+        }
+        let line = line.replace('\'', "");
+        done(dir.path(), &words(line.strip_prefix("rarefy ").unwrap()));
+        count += 1;
+    }
+    assert!(count >= 5, "{count} commands were run");
+}
