@@ -43,7 +43,7 @@ fn csv_file(
 }
 
 /// Folder of the results that are given no other.
-const DEFAULT_FOLDER: &str = "rarefy-out";
+pub(super) const DEFAULT_FOLDER: &str = "rarefy-out";
 
 /// Runs of a command that are kept beside each other.
 const MOST_FOLDERS: u32 = 100_000;

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::failure::Failure;
 use super::flags;
 use super::options::Common;
-use super::output::Transaction;
+use super::output::{DEFAULT_FOLDER, Transaction};
 use super::resident::folder_of;
 use crate::error::{Error, Result};
 
@@ -143,7 +143,12 @@ pub(super) fn folder(
         _ => a == b,
     };
     let folder = match given {
-        None if needed && !common.json => Some(files.default_folder(command, common.overwrite)?),
+        // A run that can be resumed is found where scripts expect it: nothing else takes its place, and it takes no other.
+        None if needed && !common.json => {
+            let folder = Path::new(DEFAULT_FOLDER).join(command);
+            files.run_folder(&folder, command, common.overwrite)?;
+            Some(folder)
+        }
         None => common.results_folder(files, command)?,
         Some(folder) => {
             match resume.filter(|checkpoint| same(folder_of(checkpoint), folder)) {
