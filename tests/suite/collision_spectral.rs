@@ -59,6 +59,7 @@ fn noise(cells: usize, seed: u64) -> Vec<f64> {
 
 /// n, P, degree, rank, gamma, alpha, seed; gain at (0,0,0) and (1,2,3), sums of gain and loss, I at (1,2,3). Computed independently, in NumPy.
 type Row = (usize, u32, u8, u8, f64, f64, u64, [f64; 5]);
+#[allow(clippy::excessive_precision, reason = "digits as computed")]
 const TABLE: [Row; 11] = [
     (
         4,

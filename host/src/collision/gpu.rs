@@ -30,7 +30,7 @@ use direct::Direct;
 use fast::Fast;
 use frequency::{Frequency, way};
 use spectral::Spectral;
-use values::CELL_THREADS;
+use values::{CELL_THREADS, copies};
 
 /// Most distributions that are evaluated together: enough to fill any GPU with the smallest grid.
 const MOST_TOGETHER: u64 = 1024;
@@ -94,15 +94,6 @@ impl<M: Machine, T: Real> Gain<M, T> {
 enum Conservation<M: Machine> {
     Paper(correction::Correction<M>),
     Balanced(Box<Balance<M>>),
-}
-
-/// Distributions that the sums of one evaluation take: f, or the deviation from its Maxwellian and the mean with it.
-fn copies(config: &OperatorConfig) -> usize {
-    if config.correction == CorrectionMethod::Balanced {
-        2
-    } else {
-        1
-    }
 }
 
 /// The state, its rate and everything between them, in the memory of a machine; or some distributions, evaluated together.

@@ -200,14 +200,6 @@ impl OperatorConfig {
         }
     }
 
-    /// The same with the degree of the spectral method that these distributions need, one after the other, unless one is given (see [`Spectral::suited`]).
-    pub(super) fn suited(mut self, f: &[f64]) -> Self {
-        if self.method == Method::Spectral {
-            self.spectral = self.spectral.suited(&self.grid, f);
-        }
-        self
-    }
-
     /// How far below zero a given distribution may reach, as a share of its largest value.
     ///
     /// The paper's second order keeps f >= 0 and takes no other. Runs of the others leave traces of negative values in the tails, 10^-8 of the largest

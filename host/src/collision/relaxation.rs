@@ -10,7 +10,7 @@ use rarefy_kernels::collision::StepRule;
 use super::engine::{BatchEngine, Engine, Part, Row, Stepping};
 use super::operator::{normalising, scale};
 use super::{
-    Correction, CorrectionStatus, Evaluation, Integrator, Moments, OperatorConfig, engine,
+    Correction, CorrectionStatus, Evaluation, Integrator, Method, Moments, OperatorConfig, engine,
 };
 use crate::error::{Error, Result};
 
@@ -154,7 +154,7 @@ impl Relaxation {
         config.operator.validate()?;
         let share = config.operator.tolerated_negative();
         config.operator.validate_distribution(&f, share)?;
-        config.operator = config.operator.suited(&f);
+        config.operator = suited(config.operator, &f);
         let operator = &config.operator;
         let warnings = operator.grid.warnings(&f);
         // Below the normal numbers nothing would be left of the integral, and the run would seem to be at rest.
@@ -605,13 +605,21 @@ impl CollisionOperator {
     }
 }
 
+/// The configuration with the degree of the spectral method that these distributions need, one after the other, unless one is given.
+fn suited(mut config: OperatorConfig, f: &[f64]) -> OperatorConfig {
+    if config.method == Method::Spectral {
+        config.spectral = config.spectral.suited(&config.grid, f);
+    }
+    config
+}
+
 /// Evaluates the collision integral of `f` once; returns also the machine in words.
 ///
 /// # Errors
 /// As [`CollisionOperator`].
 pub fn collide(config: &OperatorConfig, f: &[f64]) -> Result<(Evaluation, String)> {
     config.validate_distribution(f, config.tolerated_negative())?;
-    let mut operator = CollisionOperator::new(config.clone().suited(f))?;
+    let mut operator = CollisionOperator::new(suited(config.clone(), f))?;
     Ok((operator.evaluate(f)?, operator.machine()))
 }
 
@@ -620,6 +628,6 @@ pub fn collide(config: &OperatorConfig, f: &[f64]) -> Result<(Evaluation, String
 /// # Errors
 /// As [`CollisionOperator::evaluate_batch`].
 pub fn collide_batch(config: &OperatorConfig, f: &[f64]) -> Result<(Vec<Evaluation>, String)> {
-    let mut operator = CollisionOperator::new(config.clone().suited(f))?;
+    let mut operator = CollisionOperator::new(suited(config.clone(), f))?;
     Ok((operator.evaluate_batch(f)?, operator.machine()))
 }

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use rarefy_kernels::Real;
 use rarefy_kernels::collision::{self as kernels, SPECTRAL_COLUMNS, SpectralShape};
 
-use super::values::convert;
+use super::values::{convert, copies};
 use crate::collision::OperatorConfig;
 use crate::collision::spectral::{Plan, radices};
 use crate::error::{Error, Result};
@@ -176,7 +176,7 @@ impl<M: Machine, T: Real> Spectral<M, T> {
 pub(super) fn bytes_per_item<T: Real>(config: &OperatorConfig) -> u64 {
     let chosen = config.spectral.resolved(config.grid.n(), config.scattering);
     let period = u64::from(chosen.period.unwrap_or(0));
-    super::copies(config) as u64 * period.pow(3) * size_of::<T>() as u64
+    copies(config) as u64 * period.pow(3) * size_of::<T>() as u64
 }
 
 /// The shape of a plan's kernels that fits into the shared memory of a block.

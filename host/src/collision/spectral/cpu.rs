@@ -10,7 +10,7 @@ use rarefy_kernels::Real;
 use rayon::prelude::*;
 use rustfft::{Fft, FftNum, FftPlanner};
 
-use super::Plan;
+use super::plan::Plan;
 use crate::collision::OperatorConfig;
 use crate::collision::sums::Sums;
 use crate::simd::CpuReal;

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use num_complex::Complex64;
 
-use super::Plan;
+use super::plan::Plan;
 use crate::collision::OperatorConfig;
 use crate::collision::sums::Sums;
 

@@ -26,6 +26,7 @@ const LEVEL: [f64; 3] = [0.0, 0.0, 1.0];
 const EDGE: [f64; 3] = [0.0, 1.0, 1.0];
 const CORNER: [f64; 3] = [1.0, 1.0, 1.0];
 
+#[allow(clippy::excessive_precision, reason = "digits as published")]
 fn orbits(degree: u8) -> &'static [Orbit] {
     match degree {
         5 => &[(LEVEL, 1.0 / 15.0), (CORNER, 3.0 / 40.0)],
@@ -140,6 +141,11 @@ pub fn half_sphere(degree: u8) -> Vec<Direction> {
         }
     }
     directions
+}
+
+/// Directions of the half rule of a degree.
+pub fn directions(degree: u8) -> usize {
+    half_sphere(degree).len()
 }
 
 /// All permutations and signs of a triple, each once.

@@ -1,0 +1,137 @@
+//! Directions, products of the kernel and period: what can be given, and what is taken otherwise.
+
+use serde::{Deserialize, Serialize};
+
+use super::sphere;
+use crate::collision::{Scattering, VelocityGrid};
+use crate::error::{Error, Result};
+
+/// Lengths of transforms, as products of two short ones: the periods that there are.
+const PERIODS: [[u32; 2]; 18] = [
+    [2, 3],
+    [2, 4],
+    [2, 5],
+    [3, 4],
+    [4, 4],
+    [3, 6],
+    [4, 5],
+    [4, 6],
+    [5, 6],
+    [4, 8],
+    [6, 6],
+    [5, 8],
+    [6, 8],
+    [6, 10],
+    [8, 8],
+    [8, 9],
+    [8, 10],
+    [8, 12],
+];
+
+/// Degree of the rule on the sphere where none is given and f is not known.
+pub(super) const USUAL_DEGREE: u8 = 11;
+/// The most products of the kernel: further ones are below roundoff of f32.
+const MOST_PRODUCTS: u8 = 8;
+
+/// What the spectral method can be given; anything else is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spectral {
+    /// Degree of Lebedev's rule on the sphere: 5, 7, 9, 11, 15, 17 or 21, with 7, 13, 19, 25, 43, 55 or 85 directions. Otherwise 11.
+    pub degree: Option<u8>,
+    /// Products of the kernel, 1 to 8. Otherwise 1 for hard spheres, which is exact; 2 for variable hard spheres with gamma >= 0.3; 3.
+    pub rank: Option<u8>,
+    /// Nodes of the padded array along an axis. Otherwise the least P >= 1.5 N of those that there are: 6, 8, 10, 12, 16, 18, 20, 24, 30, 32, 36, 40, 48, 60, 64, 72, 80, 96.
+    pub period: Option<u32>,
+}
+
+impl Spectral {
+    /// The same with everything chosen for a grid of n^3 cells and a law of molecules.
+    pub fn resolved(self, n: usize, scattering: Scattering) -> Self {
+        let gamma = scattering.gamma();
+        let rank = match scattering {
+            Scattering::Vss { .. } => 3,
+            _ if gamma == 1.0 => 1,
+            _ if gamma >= 0.3 => 2,
+            _ => 3,
+        };
+        let fits = |period: &u32| 2 * *period as usize >= 3 * n;
+        let period = PERIODS.map(|[first, second]| first * second);
+        let period = period.into_iter().find(fits);
+        Self {
+            degree: Some(self.degree.unwrap_or(USUAL_DEGREE)),
+            rank: Some(self.rank.unwrap_or(rank)),
+            period: self.period.or(period),
+        }
+    }
+
+    /// Whether the spectral method suits distributions on a grid, one after the other: their boxes hold them, and they are so smooth that less than 0.3% of their molecules
+    /// alternate from cell to cell. Jumps and cells wider than about 0.9 thermal speeds have more. Variable soft spheres have no other method.
+    pub fn suits(grid: &VelocityGrid, scattering: Scattering, f: &[f64]) -> bool {
+        const ALTERNATING: f64 = 3e-3;
+        let n = grid.n();
+        let alternating = |f: &[f64]| {
+            let mut sums = [0.0; 3];
+            for (k, f) in f.iter().enumerate() {
+                for (sum, i) in sums.iter_mut().zip([k / (n * n), k / n % n, k % n]) {
+                    *sum += if i % 2 == 0 { *f } else { -f };
+                }
+            }
+            sums.iter().fold(0.0, |most: f64, sum| most.max(sum.abs()))
+        };
+        let smooth = |f: &[f64]| {
+            alternating(f) <= ALTERNATING * f.iter().sum::<f64>() && grid.warnings(f).is_empty()
+        };
+        matches!(scattering, Scattering::Vss { .. }) || f.chunks_exact(grid.cells()).all(smooth)
+    }
+
+    /// Checks what was given.
+    pub(in crate::collision) fn validate(self, n: usize, scattering: Scattering) -> Result<()> {
+        let Self {
+            degree,
+            rank,
+            period,
+        } = self.resolved(n, scattering);
+        sphere::check(degree.unwrap_or(USUAL_DEGREE))?;
+        let rank = rank.unwrap_or(1);
+        if !(1..=MOST_PRODUCTS).contains(&rank) {
+            return Err(Error::input(format!(
+                "the kernel is a sum of 1 to {MOST_PRODUCTS} products; {rank} was given"
+            )));
+        }
+        if rank > 1 && scattering.gamma() == 1.0 && scattering.alpha() == 1.0 {
+            return Err(Error::input(format!(
+                "the kernel of hard spheres is a single product; {rank} was given"
+            )));
+        }
+        if rank == 1 && scattering.alpha() != 1.0 {
+            return Err(Error::input(
+                "the kernel of variable soft spheres needs 2 products or more; 1 was given",
+            ));
+        }
+        let names = || {
+            let known = PERIODS.map(|[first, second]| (first * second) as usize);
+            let fits = known.into_iter().filter(|&period| 5 * period >= 6 * n);
+            fits.map(|period| period.to_string())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        match period {
+            Some(period) if radices(period).is_some() && 5 * period as usize >= 6 * n => Ok(()),
+            Some(period) => Err(Error::input(format!(
+                "the period of {n} cells is one of {}; {period} was given",
+                names()
+            ))),
+            None => Err(Error::input(format!(
+                "the spectral method takes grids of up to 64 cells along an axis; {n} was given"
+            ))),
+        }
+    }
+}
+
+/// The two short transforms of a length.
+pub(in crate::collision) fn radices(period: u32) -> Option<[u32; 2]> {
+    PERIODS
+        .into_iter()
+        .find(|[first, second]| first * second == period)
+}
