@@ -456,13 +456,13 @@ fn results_that_can_be_written_are_kept() {
         "4",
     ];
     done(path, &with(&run, &["--out", "whole", "--quiet"]));
-    // Plots are larger than this, arrays and tables are not.
+    // Plots and the page that holds them are larger than this, arrays and tables are not.
     let output = with_small_files(path, 12 << 10, &with(&run, &["--out", "part"]));
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
     assert!(
-        stderr.starts_with("rarefy: error: part/cross_section_x.png: file too large; nor could 3"),
+        stderr.starts_with("rarefy: error: part/cross_section_x.png: file too large; nor could 4"),
         "{stderr}"
     );
     assert!(stderr.contains("the other results are written"), "{stderr}");

@@ -365,8 +365,8 @@ impl Outcome {
             "heat_error",
             "viscosity_error",
             "viscosity_residual",
-            "correction",
             "method",
+            "correction",
         ];
         let rows = self.studies.iter().map(|s| {
             let viscosity = s.viscosity;
@@ -384,8 +384,8 @@ impl Outcome {
                     .viscosity
                     .map(|exact| viscosity.value / exact - 1.0),
                 viscosity.residual,
-                s.correction,
                 s.method,
+                s.correction,
             )
         });
         output::table(&columns, rows)
@@ -400,8 +400,8 @@ impl Outcome {
             "bkw_error",
             "bkw_fourth_rate",
             "equilibrium_error",
-            "correction",
             "method",
+            "correction",
         ];
         let rows = self.studies.iter().map(|s| {
             (
@@ -412,8 +412,8 @@ impl Outcome {
                 s.bkw.relative,
                 s.bkw.fourth_rate,
                 s.equilibrium,
-                s.correction,
                 s.method,
+                s.correction,
             )
         });
         output::table(&columns, rows)
