@@ -443,7 +443,7 @@ impl Outcome {
                 (Some(Order::Fourth), CorrectionMethod::Balanced) => COLOURS[3],
                 (None, CorrectionMethod::Paper) => RGBColor(20, 20, 20),
                 (None, CorrectionMethod::None) => RGBColor(140, 140, 140),
-                (None, CorrectionMethod::Balanced) => RGBColor(200, 60, 140),
+                (None, CorrectionMethod::Balanced) => RGBColor(110, 50, 170),
             };
             if curves.last().is_none_or(|curve| curve.label != label) {
                 curves.push(Curve::new(label, Vec::new(), colour).stroke(Stroke::Dotted));
@@ -459,7 +459,12 @@ impl Outcome {
     fn errors_panel(&self, y: &str, measure: impl Fn(&Study) -> f64) -> Panel {
         let mut curves = self.curves(measure);
         let mut guides = Vec::new();
+        // Beside the spectral method there is no room for their names.
+        let spectral = self.studies.iter().any(|study| study.order.is_none());
         for (order, grey) in [(Order::Second, 120), (Order::Fourth, 170)] {
+            if spectral {
+                break;
+            }
             // Above the largest of the curves of this order.
             let slope = i32::from(u8::from(order));
             let name = order.to_string();
