@@ -657,6 +657,30 @@ fn the_balanced_form_rests_at_maxwellians_and_resolves_small_deviations() {
 }
 
 #[test]
+fn sums_that_hardly_conserve_are_warned_of() {
+    for (n, half_width, period, warned) in [
+        (16, 6.5, None, false),
+        (16, 6.5, Some(20), true),
+        (10, 6.5, None, true),
+    ] {
+        let grid = grid(n, half_width);
+        let mut config = on(Backend::Cpu, grid, Scattering::HardSphere);
+        config.spectral.period = period;
+        let mut operator = CollisionOperator::new(config).expect("an operator");
+        let result = operator.evaluate(&beams(&grid)).expect("an evaluation");
+        let found = result
+            .warnings
+            .iter()
+            .any(|w| w.contains("miss conservation"));
+        assert_eq!(
+            found, warned,
+            "{n} {period:?}: {:?} {:?}",
+            result.warnings, result.correction
+        );
+    }
+}
+
+#[test]
 fn wrong_choices_are_refused_with_the_right_ones() {
     let refused = |change: &dyn Fn(&mut OperatorConfig), part: &str| {
         let mut config = on(Backend::Cpu, grid(8, 5.0), Scattering::HardSphere);

@@ -168,6 +168,14 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
         Some(_) => collide_batch(&config, &f)?,
     };
     let spent = started.elapsed();
+    // Those of the grid have been said.
+    let defects = evaluations.iter().zip(each()).enumerate();
+    let defects = defects.flat_map(|(k, (evaluation, f))| {
+        let said = grid.warnings(f).len();
+        let rest = evaluation.warnings.iter().skip(said).cloned();
+        rest.map(move |warning| (k, warning)).collect::<Vec<_>>()
+    });
+    warn(&mut report, items, defects.collect());
     let singular = evaluations.iter().enumerate();
     let singular = singular
         .filter(|(_, evaluation)| evaluation.correction.status == CorrectionStatus::Singular)

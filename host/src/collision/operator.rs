@@ -252,6 +252,21 @@ impl OperatorConfig {
         }
     }
 
+    /// A warning of spectral sums that miss conservation by much before their correction: they are wrong elsewhere too.
+    pub(super) fn defect(&self, correction: &Correction) -> Option<String> {
+        const LARGE: f64 = 1e-3;
+        let most = correction
+            .delta
+            .iter()
+            .fold(0.0_f64, |most, delta| most.max(delta.abs()));
+        let corrected = correction.status == CorrectionStatus::Loss;
+        (self.method == Method::Spectral && corrected && most > LARGE).then(|| {
+            format!(
+                "the spectral sums miss conservation by {most:.1e} of the loss before their correction: the cells are too wide, or box or period too small"
+            )
+        })
+    }
+
     /// Checks that `f` is a distribution on the grid: of its size, finite, with some mass, and nowhere below `-share` times its
     /// largest value.
     pub(super) fn validate_distribution(&self, f: &[f64], share: f64) -> Result<()> {

@@ -170,6 +170,8 @@ impl Relaxation {
             f,
         })?;
         run.warnings = warnings;
+        let defect = run.config.operator.defect(&run.last.correction);
+        run.warnings.extend(defect);
         Ok(run)
     }
 
@@ -491,8 +493,15 @@ impl CollisionOperator {
         self.config
             .validate_distribution(f, self.config.tolerated_negative())?;
         let mut evaluation = self.evaluate_any(f)?;
-        evaluation.warnings = self.config.grid.warnings(f);
+        evaluation.warnings = self.warnings(f, &evaluation.correction);
         Ok(evaluation)
+    }
+
+    /// Whether grid and method suit a distribution.
+    fn warnings(&self, f: &[f64], correction: &Correction) -> Vec<String> {
+        let mut warnings = self.config.grid.warnings(f);
+        warnings.extend(self.config.defect(correction));
+        warnings
     }
 
     /// Evaluates the collision integral of any finite values, whatever their signs: the sums are quadratic forms. A correction may not
@@ -570,7 +579,7 @@ impl CollisionOperator {
                 let mut evaluation = evaluation.scaled(-exponent, largest).map_err(|error| {
                     Error::input(format!("distribution {item} of the batch: {error}"))
                 })?;
-                evaluation.warnings = self.config.grid.warnings(f);
+                evaluation.warnings = self.warnings(f, &evaluation.correction);
                 Ok(evaluation)
             })
             .collect()
