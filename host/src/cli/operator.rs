@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::options::Common;
 use super::text::{name_of, short};
-use super::values::{named, order, positive};
+use super::values::{degree, named, order, period, positive, rank};
 use crate::backend::{Backend, Precision};
 use crate::collision::spectral::directions;
 use crate::collision::{
@@ -25,13 +25,13 @@ pub(super) struct OperatorArgs {
     #[arg(long, value_parser = order())]
     pub(super) order: Option<Order>,
     /// Spectral method: degree of the rule on the sphere, 5, 7, 9, 11, 15, 17 or 21 [default: 11 to 21, by the spread of f]
-    #[arg(long, value_name = "DEGREE")]
+    #[arg(long, value_name = "DEGREE", value_parser = degree())]
     pub(super) sphere: Option<u8>,
     /// Spectral method: products of the kernel, 1 to 8 [default: 1 for hard spheres, otherwise 2 or 3]
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = rank())]
     pub(super) rank: Option<u8>,
     /// Spectral method: nodes of the padded array along an axis [default: the least from 1.5 N1 on]
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", value_parser = period())]
     pub(super) period: Option<u32>,
     /// What makes the integral conservative: balanced keeps rates and equilibria; paper damps by the error of the grid [default: balanced; paper for the spectral method]
     #[arg(long, value_parser = named::<CorrectionMethod>(&CORRECTIONS))]

@@ -20,7 +20,7 @@ use super::record::OF_TIME;
 use super::report::{Artefact, Report};
 use super::steady;
 use super::text::short;
-use super::values::{count, finite, named, positive};
+use super::values::{count, degree, finite, named, positive};
 use crate::backend::{Backend, Precision};
 use crate::bgk::boltzmann::{self, Collisions, Line, ShockStart, ShockWave};
 use crate::bgk::steady::Case;
@@ -63,7 +63,7 @@ pub(super) struct ShockArgs {
     #[arg(long, value_parser = named::<Method>(&METHODS))]
     method: Option<Method>,
     /// With --method spectral: degree of the rule on the sphere, 5, 7, 9, 11, 15, 17 or 21 [default: 11 to 21, by the Mach number]
-    #[arg(long, value_name = "DEGREE")]
+    #[arg(long, value_name = "DEGREE", value_parser = degree())]
     sphere: Option<u8>,
     /// With --collision boltzmann: order of the coefficients of the collision integral, 2 as published or 4 [default: 4]
     #[arg(long, value_name = "ORDER")]

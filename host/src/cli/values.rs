@@ -37,6 +37,27 @@ pub(super) fn exponent(molecules: Scattering) -> f64 {
     1.0 - 0.5 * molecules.gamma()
 }
 
+/// A parser of the degrees of the rules on the sphere.
+pub(super) fn degree() -> impl TypedValueParser<Value = u8> {
+    PossibleValuesParser::new(["5", "7", "9", "11", "15", "17", "21"])
+        .try_map(|text| text.parse::<u8>())
+}
+
+/// A parser of the number of products of the kernel.
+pub(super) fn rank() -> impl TypedValueParser<Value = u8> {
+    PossibleValuesParser::new(["1", "2", "3", "4", "5", "6", "7", "8"])
+        .try_map(|text| text.parse::<u8>())
+}
+
+/// A parser of the periods of the spectral method.
+pub(super) fn period() -> impl TypedValueParser<Value = u32> {
+    const PERIODS: [&str; 18] = [
+        "6", "8", "10", "12", "16", "18", "20", "24", "30", "32", "36", "40", "48", "60", "64",
+        "72", "80", "96",
+    ];
+    PossibleValuesParser::new(PERIODS).try_map(|text| text.parse::<u32>())
+}
+
 /// A finite number.
 pub(super) fn finite(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
