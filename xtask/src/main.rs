@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-mod book;
 mod bundle;
 mod ci;
 #[cfg(test)]
@@ -48,11 +47,6 @@ enum Chore {
         #[arg(default_value = "")]
         only: String,
     },
-    /// Formulas of the book for MathJax; mdBook calls this
-    Math {
-        /// `supports` and a renderer: a question, to which the answer is yes
-        question: Vec<String>,
-    },
     /// Pack all crates and test the packages outside of the workspace
     Packages,
     /// Everything that .ci/run checks, in its order
@@ -64,8 +58,6 @@ fn main() -> ExitCode {
         Chore::Ptx(chore) => ptx::run(&chore),
         Chore::Bundle { out, pack } => bundle::run(&out, pack),
         Chore::Evidence { only } => evidence::regenerate(&only),
-        Chore::Math { question } if question.is_empty() => book::math(),
-        Chore::Math { .. } => Ok(()),
         Chore::Packages => packages::test(),
         Chore::Ci => ci::run(),
     };

@@ -1,0 +1,19 @@
+# The pages of docs/ as a book: `scripts/check-documents.sh` builds it into target/book.
+import sphinxcontrib.katex as katex
+
+project = "rarefy"
+html_title = "rarefy"
+html_theme = "furo"
+extensions = ["myst_parser", "sphinx_external_toc", "sphinxcontrib.katex"]
+external_toc_path = "_toc.yml"
+exclude_patterns = ["history"]
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+# `rust,no_run` and the like are for rustdoc.
+suppress_warnings = ["misc.highlighting_failure"]
+
+# Formulas become MathML while the book is built: a page needs no script, and a formula that KaTeX cannot read ends the build.
+katex_prerender = True
+katex_css_path = "katex-math.css"
+katex.KATEX_DEFAULT_OPTIONS.update(output="mathml", throwOnError=True)

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Checks README, chapters and changelog: prose (docs/STYLE.md), links, formulas. Builds the book into target/book.
+# Needs python3 with venv, and npm. Each check must also refuse scripts/book/faulty.md.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD
+tools=$root/target/book-tools
+pages=(README.md CHANGELOG.md ARCHITECTURE.md docs/*.md examples/README.md simt/README.md)
+
+if ! cmp -s scripts/book/requirements.txt "$tools/requirements.txt"; then
+  python3 -m venv --clear "$tools/python"
+  "$tools/python/bin/pip" install --quiet --disable-pip-version-check -r scripts/book/requirements.txt
+  cp scripts/book/requirements.txt "$tools"
+fi
+if ! cmp -s scripts/book/package.json "$tools/npm/package.json"; then
+  rm -rf "$tools/npm"
+  mkdir -p "$tools/npm"
+  cp scripts/book/package.json "$tools/npm"
+  npm install --silent --no-audit --no-fund --prefix "$tools/npm"
+fi
+cp scripts/book/textlint.json "$tools/npm/.textlintrc.json"
+cp scripts/book/words.yml "$tools/npm"
+
+prose() {
+  (cd "$tools/npm" && node_modules/.bin/textlint --no-color --format unix "${@/#/$root/}")
+}
+links() {
+  "$tools/python/bin/lychee" --offline --include-fragments --no-progress --quiet "$@"
+}
+book() {
+  "$tools/python/bin/sphinx-build" -q -n -W --keep-going -c scripts/book "$@"
+}
+
+echo "== self-test: the faults of scripts/book/faulty.md are found"
+rm -rf "$tools/faulty"
+mkdir -p "$tools/faulty"
+cp scripts/book/faulty.md "$tools/faulty/README.md"
+echo "root: README" > "$tools/faulty/_toc.yml"
+found=$(
+  ! prose target/book-tools/faulty/README.md
+  ! links "$tools/faulty/README.md"
+  ! book "$tools/faulty" "$tools/faulty/html" 2>&1
+)
+for fault in "What =>" "told =>" "stands =>" "lends =>" "gives =>" "looks =>" "in place of =>" "maximum word count" \
+  "nowhere.md (at 9:27) | File not found" "nowhere.md' \[myst.xref_missing" "KaTeX parse error"; do
+  grep -q "$fault" <<< "$found" || { echo "error: not found: $fault"; exit 1; }
+done
+
+echo "== prose"
+prose "${pages[@]}"
+echo "== links"
+links "${pages[@]}"
+echo "== book"
+book docs target/book
+echo "== documents: passed"
