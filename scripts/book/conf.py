@@ -6,7 +6,6 @@ html_title = "rarefy"
 html_theme = "furo"
 extensions = ["myst_parser", "sphinx_external_toc", "sphinxcontrib.katex"]
 external_toc_path = "_toc.yml"
-exclude_patterns = ["history"]
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
