@@ -15,7 +15,7 @@ use rarefy::bgk::{
     Axis, Boundary, Cavity, Model, Problem, Scheme, Shock, Simulation, SimulationConfig, Wall,
 };
 use rarefy::gpu::{self, Device};
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 
 use support::passes_filter;
 
@@ -120,9 +120,8 @@ const KINDS: [(&str, usize, Precision); 2] =
 fn config(case: &Case, scheme: Scheme, precision: Precision, backend: Backend) -> SimulationConfig {
     SimulationConfig {
         scheme,
-        precision,
+        compute: Compute::new(backend).with_precision(precision),
         fold: false,
-        backend,
         ..SimulationConfig::new(case.problem.clone(), case.dt)
     }
 }

@@ -11,7 +11,7 @@ use criterion::{BenchmarkId, Criterion};
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
 use rarefy::bgk::steady::{Case, Config, Nodes, Solver};
 use rarefy::bgk::{Cavity, Gas, Shock};
-use rarefy::{Backend, Precision, Result};
+use rarefy::{Backend, Compute, Precision, Result};
 
 /// A case to time: name, case, residual to go to in f64.
 type Subject = (&'static str, Case, f64);
@@ -122,8 +122,7 @@ fn main() {
                     } else {
                         1e-5
                     }),
-                    precision,
-                    backend,
+                    compute: Compute::new(backend).with_precision(precision),
                     ..Config::default()
                 };
                 let cores = match (backend, threads) {

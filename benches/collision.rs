@@ -16,7 +16,7 @@ use rarefy::collision::{
     OperatorConfig, Order, Part, Relaxation, RelaxationConfig, Until, VelocityGrid, initial,
     reference,
 };
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 
 use support::passes_filter;
 
@@ -46,9 +46,8 @@ fn operator(
 ) -> rarefy::Result<(CollisionOperator, Vec<f64>)> {
     let grid = VelocityGrid::new(n, -6.5, 6.5)?;
     let config = OperatorConfig {
-        backend,
+        compute: Compute::new(backend).with_precision(precision),
         method,
-        precision,
         ..OperatorConfig::paper(grid)
     };
     let f = initial::TwoMaxwellians::default().sample(&grid);
@@ -360,8 +359,7 @@ fn corrected(
     correction: CorrectionMethod,
 ) -> rarefy::Result<CollisionOperator> {
     let config = OperatorConfig {
-        backend: Backend::Cuda,
-        precision,
+        compute: Compute::new(Backend::Cuda).with_precision(precision),
         correction,
         ..OperatorConfig::new(VelocityGrid::new(n, -6.5, 6.5)?)
     };
@@ -371,8 +369,7 @@ fn corrected(
 /// An operator that has evaluated a batch of different pairs of Maxwellians.
 fn batch(n: usize, backend: Backend, precision: Precision) -> rarefy::Result<CollisionOperator> {
     let config = OperatorConfig {
-        backend,
-        precision,
+        compute: Compute::new(backend).with_precision(precision),
         ..OperatorConfig::paper(VelocityGrid::new(n, -6.5, 6.5)?)
     };
     evaluated(config, BATCH)
@@ -399,8 +396,7 @@ fn relaxation(n: usize, precision: Precision) -> rarefy::Result<Duration> {
     let start = Instant::now();
     let grid = VelocityGrid::new(n, -6.5, 6.5)?;
     let operator = OperatorConfig {
-        backend: Backend::Cuda,
-        precision,
+        compute: Compute::new(Backend::Cuda).with_precision(precision),
         ..OperatorConfig::paper(grid)
     };
     let config = RelaxationConfig {

@@ -13,7 +13,7 @@ use rarefy::collision::{
     CollisionOperator, CorrectionMethod, OperatorConfig, Part, Scattering, Spectral, VelocityGrid,
     initial,
 };
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 
 const SIZES: [usize; 7] = [12, 16, 20, 24, 32, 48, 64];
 const BATCH: usize = 64;
@@ -105,8 +105,7 @@ fn operator(
 ) -> rarefy::Result<CollisionOperator> {
     let grid = VelocityGrid::new(n, -6.5, 6.5)?;
     let config = OperatorConfig {
-        backend,
-        precision,
+        compute: Compute::new(backend).with_precision(precision),
         ..(row.config)(grid)
     };
     let beams = |k: usize| initial::TwoMaxwellians {

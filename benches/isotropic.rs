@@ -15,7 +15,7 @@ use rarefy::isotropic::coefficients::Counts;
 use rarefy::isotropic::{
     EnergyGrid, Integrator, Law, OperatorConfig, Relaxation, RelaxationConfig, Storage, initial,
 };
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 
 use support::passes_filter;
 
@@ -61,9 +61,8 @@ fn run(
 ) -> rarefy::Result<Relaxation> {
     let grid = EnergyGrid::new(cells, 20.0)?;
     let operator = OperatorConfig {
-        backend,
+        compute: Compute::new(backend).with_precision(precision),
         storage,
-        precision,
         ..OperatorConfig::new(grid, Law::Power { theta })
     };
     let states: Vec<Vec<f64>> = (0..states)
@@ -87,7 +86,7 @@ fn euler(operator: OperatorConfig, states: &[Vec<f64>]) -> rarefy::Result<Relaxa
 fn economy(cells: usize, law: Law, backend: Backend, states: usize) -> rarefy::Result<Relaxation> {
     let grid = EnergyGrid::new(cells, 16.0)?;
     let operator = OperatorConfig {
-        backend,
+        compute: backend.into(),
         ..OperatorConfig::new(grid, law)
     };
     let states: Vec<Vec<f64>> = (0..states)

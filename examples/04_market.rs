@@ -13,7 +13,7 @@ fn main() -> rarefy::Result<()> {
     let agents = incomes()?.in_units_of_the_mean().rebin(&grid)?;
     for law in [Law::Money, Law::Saving { lambda: 0.5 }] {
         let mut operator = OperatorConfig::new(grid, law);
-        operator.backend = Backend::Cpu;
+        operator.compute.backend = Backend::Cpu;
         let config = RelaxationConfig {
             step: Some(0.1), // encounters of an agent
             every: 10,

@@ -9,7 +9,7 @@ use rarefy::bgk::steady::{Config, solve};
 
 fn main() -> rarefy::Result<()> {
     let config = Config {
-        backend: Backend::Auto,
+        compute: Backend::Auto.into(),
         ..Config::default()
     };
     let resolution = Resolution {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
-use rarefy::backend::Resolved;
+use rarefy::compute::Resolved;
 use rarefy::gpu::{self, Device};
 use rarefy::signed_digit::decimal;
 use rarefy::signed_digit::integer::{Integers, Resident, ResidentPair};

@@ -11,7 +11,7 @@
 //!
 //! let grid = VelocityGrid::new(10, -5.0, 5.0)?;
 //! let mut config = OperatorConfig::new(grid); // hard spheres, balanced, f64, on the GPU if there is one
-//! config.backend = Backend::Cpu;
+//! config.compute.backend = Backend::Cpu;
 //!
 //! let f = initial::maxwellian(&grid, 1.0, [0.3, 0.0, 0.0], 1.0);
 //! let (integral, machine) = collide(&config, &f)?;
@@ -27,7 +27,7 @@
 //! | [`isotropic`] | the isotropic equation in energy space in O(M^2), and economies as gases |
 //! | [`bgk`] | the BGK and Shakhov models on phase-space grids |
 //! | [`longman`] | infinite integrals of oscillating functions |
-//! | [`backend`] | where to compute and in which precision |
+//! | [`compute`] | where to compute, in which precision, on how many threads |
 //! | [`machine`] | what the host asks of a machine that runs kernels: memory, copies, launches |
 //! | [`gpu`] | that machine on a CUDA device; what is there and what is missing |
 //! | [`emulator`] | that machine on the CPU, watching every access |
@@ -64,9 +64,9 @@
 
 #![warn(missing_debug_implementations)]
 
-pub mod backend;
 pub mod bgk;
 pub mod collision;
+pub mod compute;
 mod error;
 pub mod gpu;
 pub mod isotropic;
@@ -82,7 +82,7 @@ mod views;
 #[doc(hidden)]
 pub mod cli;
 
-pub use backend::{Backend, Precision};
+pub use compute::{Backend, Compute, Precision};
 pub use error::{Error, Result};
 pub use rarefy_simt::Error as MachineError;
 pub use rarefy_simt::{emulator, machine, memory_plan};

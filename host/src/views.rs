@@ -112,7 +112,7 @@ mod arrays {
         /// let velocity = VelocitySpace::new(vec![Axis::uniform(16, -4.0, 4.0)?], 1)?;
         /// let boundaries = Boundaries::line(Boundary::Periodic, Boundary::Periodic);
         /// let problem = Problem::uniform(space, velocity, Gas::default(), boundaries, State::REST)?;
-        /// let config = SimulationConfig { backend: Backend::Cpu, ..SimulationConfig::new(problem.clone(), 0.01) };
+        /// let config = SimulationConfig { compute: Backend::Cpu.into(), ..SimulationConfig::new(problem.clone(), 0.01) };
         /// let populations = Simulation::new(config)?.populations()?;
         /// let view = problem.view(&populations)?;
         /// assert_eq!(view.shape(), [16, 1, 2, 1, 10]);

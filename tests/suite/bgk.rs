@@ -11,7 +11,7 @@ use rarefy::bgk::{
 use rarefy::emulator::Emulator;
 
 use rarefy::machine::Machine;
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 use rarefy_kernels::Real;
 use serde_json::Value;
 
@@ -115,8 +115,7 @@ fn the_schemes_shocks_are_reproduced() {
             for (precision, tolerance) in precisions(backend) {
                 let config = SimulationConfig {
                     scheme: scheme(case),
-                    precision,
-                    backend,
+                    compute: Compute::new(backend).with_precision(precision),
                     ..SimulationConfig::new(shock.problem().unwrap(), number(case, "dt"))
                 };
                 let mut simulation = Simulation::new(config).unwrap();
@@ -159,8 +158,7 @@ fn the_schemes_cavity_is_reproduced() {
             let config = SimulationConfig {
                 scheme: scheme(case),
                 relaxed: false,
-                precision,
-                backend,
+                compute: Compute::new(backend).with_precision(precision),
                 ..SimulationConfig::new(cavity.problem().unwrap(), dt)
             };
             let mut simulation = Simulation::new(config).unwrap();
@@ -434,8 +432,7 @@ fn every_kind_of_problem_goes_on_to_the_same_bits_from_a_checkpoint_and_when_loo
                 let begin = || {
                     let config = SimulationConfig {
                         scheme,
-                        precision,
-                        backend,
+                        compute: Compute::new(backend).with_precision(precision),
                         relaxed: false,
                         ..SimulationConfig::new(problem.clone(), dt)
                     };
@@ -473,9 +470,8 @@ fn all_backends_agree_on_every_kind_of_problem() {
             let run = |backend, precision| {
                 let config = SimulationConfig {
                     scheme,
-                    precision,
+                    compute: Compute::new(backend).with_precision(precision),
                     fold,
-                    backend,
                     relaxed: false,
                     ..SimulationConfig::new(problem.clone(), dt)
                 };
@@ -548,7 +544,7 @@ fn populations_that_are_not_even_are_all_kept() {
     let (dt, steps, cells) = (0.1, 4, problem.space.cells());
     for backend in backends() {
         let config = SimulationConfig {
-            backend,
+            compute: backend.into(),
             relaxed: false,
             ..SimulationConfig::new(problem.clone(), dt)
         };
@@ -602,7 +598,7 @@ fn closed_vessels_keep_their_mass_at_any_courant_number() {
                 for backend in backends() {
                     let config = SimulationConfig {
                         scheme,
-                        backend,
+                        compute: backend.into(),
                         ..SimulationConfig::new(problem.clone(), factor * dt)
                     };
                     let mut simulation = Simulation::new(config).unwrap();
@@ -643,7 +639,7 @@ fn the_papers_kernels_take_the_same_steps() {
         let problem = shock.problem().unwrap();
         let config = SimulationConfig {
             scheme: Scheme::Upwind,
-            backend: Backend::Cpu,
+            compute: Backend::Cpu.into(),
             ..SimulationConfig::new(problem.clone(), dt)
         };
         let mut simulation = Simulation::new(config).unwrap();
@@ -908,7 +904,7 @@ fn shock_profiles_are_the_converged_ones() {
             shock.gas.model = Model::Shakhov;
         }
         let config = SimulationConfig {
-            backend: Backend::Cpu,
+            compute: Backend::Cpu.into(),
             ..SimulationConfig::new(shock.problem().unwrap(), 0.05)
         };
         let mut simulation = Simulation::new(config).unwrap();
@@ -1008,7 +1004,7 @@ fn equilibrium_stays_and_free_flight_is_exact() {
         .unwrap();
         for backend in backends() {
             let config = SimulationConfig {
-                backend,
+                compute: backend.into(),
                 ..SimulationConfig::new(problem.clone(), dt)
             };
             let mut simulation = Simulation::new(config).unwrap();
@@ -1037,7 +1033,7 @@ fn equilibrium_stays_and_free_flight_is_exact() {
     )
     .unwrap();
     let mut simulation = Simulation::new(SimulationConfig {
-        backend: Backend::Cpu,
+        compute: Backend::Cpu.into(),
         ..SimulationConfig::new(problem, 0.05)
     })
     .unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 use rarefy::bgk::boltzmann::{Line, LineConfig, ShockWave, cross_section};
 use rarefy::bgk::{DiscreteMaxwellian, Moments, Scheme, ShockPoint, Space, State};
 use rarefy::collision::{CorrectionMethod, Method, Order, Scattering, Spectral, VelocityGrid};
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 use serde_json::Value;
 
 use crate::command::{done, object, refused, unconverged};
@@ -27,8 +27,7 @@ fn line(scheme: Scheme, order: Order, scattering: Scattering) -> LineConfig {
         },
         scheme,
         step: 0.08,
-        precision: Precision::F64,
-        backend: Backend::Reference,
+        compute: Backend::Reference.into(),
         ends: [Vec::new(), Vec::new()],
         initial: Vec::new(),
     };
@@ -75,8 +74,7 @@ fn every_backend_takes_the_same_steps() {
             let largest = expected.iter().copied().fold(0.0, f64::max);
             for (precision, tolerance) in [(Precision::F64, 1e-13), (Precision::F32, 1e-6)] {
                 let config = LineConfig {
-                    backend,
-                    precision,
+                    compute: Compute::new(backend).with_precision(precision),
                     ..config.clone()
                 };
                 let found = after(&config, steps);
@@ -104,7 +102,7 @@ fn every_backend_takes_the_same_steps() {
 #[test]
 fn a_run_goes_on_from_its_checkpoint_to_the_same_bits() {
     let mut config = line(Scheme::VanLeer, Order::Fourth, Scattering::HardSphere);
-    config.backend = Backend::Cpu;
+    config.compute.backend = Backend::Cpu;
     let mut whole = Line::new(config).unwrap();
     whole.advance(2).unwrap();
     let text = serde_json::to_string(&whole.checkpoint().unwrap()).unwrap();
@@ -127,7 +125,7 @@ fn a_run_goes_on_from_its_checkpoint_to_the_same_bits() {
 #[test]
 fn mass_momentum_and_energy_are_kept_to_roundoff() {
     let mut config = line(Scheme::VanLeer, Order::Second, Scattering::HardSphere);
-    config.backend = Backend::Cpu;
+    config.compute.backend = Backend::Cpu;
     config.space = Space::line(6, [0.0, 6.0]).unwrap();
     let nodes = config.grid.cells();
     let middle = config.initial[nodes..3 * nodes].to_vec();
@@ -162,7 +160,7 @@ fn a_wave_stands_between_streams_of_equal_fluxes() {
     let wave = ShockWave {
         cells: 12,
         velocities: 14,
-        backend: Backend::Cpu,
+        compute: Backend::Cpu.into(),
         ..ShockWave::new(1.4).unwrap()
     };
     let (config, start) = wave.line().unwrap();
@@ -206,7 +204,7 @@ fn the_units_are_those_of_the_models() {
     assert!((path - 8.0 / (5.0 * std::f64::consts::PI.sqrt())).abs() < 1e-14);
     // Maxwell molecules: the rate of stress is 1 whatever the distribution, but for the error of the grid.
     let mut config = line(Scheme::Upwind, Order::Fourth, Scattering::Maxwell);
-    config.backend = Backend::Cpu;
+    config.compute.backend = Backend::Cpu;
     config.grid = VelocityGrid::new(18, -4.5, 4.5).unwrap();
     config.space = Space::line(3, [0.0, 3.0]).unwrap();
     config.step = 0.02;

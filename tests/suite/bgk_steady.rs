@@ -6,7 +6,7 @@ use rarefy::bgk::{
     Axis, Boundaries, Boundary, Gas, Model, Problem, Shock, ShockProfile, Space, State,
     VelocitySpace, Wall,
 };
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 
 use crate::command::{done, folder, refused, unconverged};
 use crate::support;
@@ -22,7 +22,7 @@ fn machines() -> Vec<Backend> {
 
 fn on_cpu() -> Config {
     Config {
-        backend: Backend::Cpu,
+        compute: Backend::Cpu.into(),
         ..Config::default()
     }
 }
@@ -72,8 +72,7 @@ fn agree(what: &str, case: &Case, closure: Closure) {
             closure,
             iterations: 4,
             tolerance: Some(1e-14),
-            precision,
-            backend,
+            compute: Compute::new(backend).with_precision(precision),
             ..Config::default()
         };
         solve(case, &config).unwrap_or_else(|error| panic!("{what}, {backend}: {error}"))
@@ -533,7 +532,7 @@ fn dense_gas_between_plates_is_the_same_on_machines() {
         let expected = driven(&solve(&case, &on_cpu()).unwrap(), drive, 1.0);
         for backend in machines() {
             let config = Config {
-                backend,
+                compute: backend.into(),
                 ..Config::default()
             };
             let found = solve(&case, &config).unwrap();

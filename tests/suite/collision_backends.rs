@@ -4,7 +4,7 @@ use rarefy::collision::{
     Evaluation, Integrator, Method, OperatorConfig, Order, Relaxation, RelaxationConfig,
     Scattering, Until, VelocityGrid, collide, initial,
 };
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 
 use crate::support;
 
@@ -33,8 +33,7 @@ fn config(
         },
         sigma_t: 1.0,
         method,
-        precision,
-        backend,
+        compute: Compute::new(backend).with_precision(precision),
         ..OperatorConfig::paper(grid)
     }
 }
@@ -69,7 +68,7 @@ fn worst_of_largest(a: &[f64], b: &[f64]) -> f64 {
 
 fn check(config: &OperatorConfig, f: &[f64], expected: &Evaluation) {
     let (found, machine) = collide(config, f).unwrap_or_else(|error| panic!("{config:?}: {error}"));
-    let tolerance = if config.precision == Precision::F64 {
+    let tolerance = if config.compute.precision == Precision::F64 {
         1e-12
     } else {
         1e-5
@@ -77,7 +76,7 @@ fn check(config: &OperatorConfig, f: &[f64], expected: &Evaluation) {
     let what = format!(
         "{machine}, {:?}, {:?}, {}^3",
         config.method,
-        config.precision,
+        config.compute.precision,
         config.grid.n()
     );
     // The terms of the second order are positive; in the fourth they may cancel.
@@ -278,8 +277,7 @@ fn a_relaxation_agrees_on_all_backends_and_repeats_to_the_bit() {
     let run = |backend, precision, method| {
         let grid = VelocityGrid::new(6, -6.5, 6.5).expect("a grid");
         let operator = OperatorConfig {
-            backend,
-            precision,
+            compute: Compute::new(backend).with_precision(precision),
             method,
             ..OperatorConfig::paper(grid)
         };

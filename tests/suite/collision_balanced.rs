@@ -7,14 +7,14 @@ use rarefy::collision::{
     Order, Relaxation, RelaxationConfig, Scattering, Until, VelocityGrid, collide, collide_batch,
     discrete_maxwellian, reference,
 };
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 
 use crate::collision::{assert_printed, norm};
 use crate::support;
 
 fn on(n: usize, half_width: f64) -> OperatorConfig {
     OperatorConfig {
-        backend: Backend::Cpu,
+        compute: Backend::Cpu.into(),
         ..OperatorConfig::new(VelocityGrid::new(n, -half_width, half_width).expect("a grid"))
     }
 }
@@ -90,7 +90,7 @@ fn every_discrete_maxwellian_is_at_rest() {
                 let config = OperatorConfig {
                     scattering,
                     order,
-                    precision,
+                    compute: Compute::new(Backend::Cpu).with_precision(precision),
                     ..on(n, 5.0)
                 };
                 let mut operator = CollisionOperator::new(config.clone()).expect("an operator");
@@ -118,7 +118,7 @@ fn mass_momentum_and_energy_are_conserved_to_roundoff() {
         for precision in [Precision::F64, Precision::F32] {
             let config = OperatorConfig {
                 order,
-                precision,
+                compute: Compute::new(Backend::Cpu).with_precision(precision),
                 ..on(12, 6.0)
             };
             let (evaluation, _) = collide(&config, &mixture(&config.grid)).expect("an evaluation");
@@ -156,9 +156,8 @@ fn all_backends_agree() {
             for method in [Method::Fast, Method::Direct] {
                 for (precision, most) in [(Precision::F64, 1e-12), (Precision::F32, 2e-5)] {
                     let config = OperatorConfig {
-                        backend,
+                        compute: Compute::new(backend).with_precision(precision),
                         method,
-                        precision,
                         ..base.clone()
                     };
                     let what = format!("{n}^3 {backend} {method:?} {precision}");
@@ -192,7 +191,7 @@ fn without_a_maxwellian_the_integral_is_left_alone() {
     backends.extend(machines());
     for backend in backends {
         let config = OperatorConfig {
-            backend,
+            compute: backend.into(),
             ..on(6, 4.0)
         };
         let mut f = vec![0.0; config.grid.cells()];
@@ -215,7 +214,7 @@ fn without_a_maxwellian_the_integral_is_left_alone() {
 #[test]
 fn f32_resolves_deviations_of_a_millionth() {
     let config = OperatorConfig {
-        precision: Precision::F32,
+        compute: Compute::new(Backend::Cpu).with_precision(Precision::F32),
         scattering: Scattering::Maxwell,
         ..on(12, 5.5)
     };
@@ -253,7 +252,7 @@ fn limited_runs_stay_above_zero_and_conserve() {
     let f = beams.sample(&grid);
     let run = |backend: Backend, limited: bool| {
         let operator = OperatorConfig {
-            backend,
+            compute: backend.into(),
             order: Order::Fourth,
             ..OperatorConfig::new(grid)
         };

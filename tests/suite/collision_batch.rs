@@ -6,7 +6,7 @@ use rarefy::collision::{
     CollisionOperator, CorrectionStatus, Evaluation, Method, OperatorConfig, VelocityGrid,
     collide_batch, initial,
 };
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 
 use crate::command::{doubles, npy, rarefy};
 use crate::support;
@@ -44,8 +44,7 @@ fn a_batch_gives_the_bits_of_one_after_the_other() {
             for precision in [Precision::F32, Precision::F64] {
                 let config = OperatorConfig {
                     method,
-                    backend,
-                    precision,
+                    compute: Compute::new(backend).with_precision(precision),
                     ..OperatorConfig::paper(grid)
                 };
                 let mut operator = CollisionOperator::new(config).expect("an operator");
@@ -87,8 +86,7 @@ fn many_small_grids_go_together_on_a_gpu() {
         .collect();
     for precision in [Precision::F32, Precision::F64] {
         let config = OperatorConfig {
-            backend: Backend::Cuda,
-            precision,
+            compute: Compute::new(Backend::Cuda).with_precision(precision),
             ..OperatorConfig::paper(grid)
         };
         let mut operator = CollisionOperator::new(config).expect("an operator");
@@ -106,7 +104,7 @@ fn many_small_grids_go_together_on_a_gpu() {
 fn a_wrong_batch_is_refused_with_the_place() {
     let grid = VelocityGrid::new(4, -4.0, 5.0).expect("a grid");
     let config = OperatorConfig {
-        backend: Backend::Cpu,
+        compute: Backend::Cpu.into(),
         ..OperatorConfig::paper(grid)
     };
     let refusal = |f: &[f64]| match collide_batch(&config, f) {
@@ -178,7 +176,7 @@ fn the_command_takes_arrays_of_four_dimensions() {
     assert!(warnings.contains("the first is number 2"), "{warnings}");
 
     let config = OperatorConfig {
-        backend: Backend::Cpu,
+        compute: Backend::Cpu.into(),
         ..OperatorConfig::new(grid)
     };
     let mut operator = CollisionOperator::new(config).expect("an operator");

@@ -8,7 +8,7 @@ use rarefy::collision::{
     CollisionOperator, CpuOperator, CpuReal, Integrator, Method, Moments, OperatorConfig, Order,
     Relaxation, RelaxationConfig, Scattering, Until, VelocityGrid, reference,
 };
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 
 use crate::collision::{assert_relative, number, rows, splitmix};
 
@@ -21,7 +21,7 @@ fn gain<T: CpuReal>(n: usize, gamma: f64, method: Method, f: &[f64]) -> Vec<f64>
 fn config(n: usize, half_width: f64) -> OperatorConfig {
     OperatorConfig {
         order: Order::Fourth,
-        backend: Backend::Cpu,
+        compute: Backend::Cpu.into(),
         ..OperatorConfig::paper(
             VelocityGrid::new(n, -half_width, half_width).expect("a valid grid"),
         )
@@ -134,9 +134,8 @@ fn values_of_an_independent_implementation() {
                         scattering,
                         sigma_t: 4.0 * PI,
                         method,
-                        precision,
+                        compute: Compute::new(Backend::Emulator).with_precision(precision),
                         order: Order::Fourth,
-                        backend: Backend::Emulator,
                         ..OperatorConfig::paper(grid)
                     })
                     .expect("the emulator runs everywhere");

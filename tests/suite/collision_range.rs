@@ -4,14 +4,14 @@ use rarefy::collision::{
     CorrectionMethod, Evaluation, OperatorConfig, Relaxation, RelaxationConfig, Scattering, Until,
     VelocityGrid, collide, collide_batch, initial,
 };
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 
 const BACKENDS: [Backend; 3] = [Backend::Cpu, Backend::Reference, Backend::Emulator];
 
-fn config(n: usize, half_width: f64, backend: Backend) -> OperatorConfig {
+fn config(n: usize, half_width: f64, compute: impl Into<Compute>) -> OperatorConfig {
     let grid = VelocityGrid::new(n, -half_width, half_width).expect("a grid");
     OperatorConfig {
-        backend,
+        compute: compute.into(),
         ..OperatorConfig::paper(grid)
     }
 }
@@ -39,10 +39,8 @@ fn all_finite(e: &Evaluation) -> bool {
 fn everywhere(check: impl Fn(&OperatorConfig, &[f64])) {
     for backend in BACKENDS {
         for precision in [Precision::F32, Precision::F64] {
-            let config = OperatorConfig {
-                precision,
-                ..config(4, 2.5, backend)
-            };
+            let compute = Compute::new(backend).with_precision(precision);
+            let config = config(4, 2.5, compute);
             check(&config, &sample(&config.grid));
         }
     }
@@ -56,7 +54,7 @@ fn the_integral_is_quadratic_over_the_whole_range() {
         for power in [-500, -300, -130, 130, 300, 500] {
             let c = 2f64.powi(power);
             let (scaled, machine) = collide(config, &times(f, c)).expect("an integral");
-            let what = format!("{machine}, {}, 2^{power}", config.precision);
+            let what = format!("{machine}, {}, 2^{power}", config.compute.precision);
             assert!(scaled.rate == times(&times(&one.rate, c), c), "{what}");
             assert!(scaled.gain == times(&times(&one.gain, c), c), "{what}");
             assert!(scaled.frequency == times(&one.frequency, c), "{what}");
@@ -72,7 +70,10 @@ fn what_leaves_the_range_of_numbers_is_refused() {
     everywhere(|config, f| {
         for size in [1e300, 1.7e308, 1e200, 1e-200, 1e-300, 1e-310, 5e-324] {
             let wild = times(f, size);
-            let what = format!("{}, {}, {size:e}", config.backend, config.precision);
+            let what = format!(
+                "{}, {}, {size:e}",
+                config.compute.backend, config.compute.precision
+            );
             let error = collide(config, &wild).expect_err(&what);
             assert!(error.is_input(), "{what}: {error}");
             assert!(

@@ -6,7 +6,7 @@ use rarefy::collision::{
     CollisionOperator, CorrectionMethod, CorrectionStatus, Evaluation, OperatorConfig, Scattering,
     Spectral, VelocityGrid, collide_batch,
 };
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 
 use crate::collision::norm;
 use crate::support;
@@ -24,9 +24,9 @@ fn given(degree: u8, rank: u8, period: u32) -> Spectral {
     }
 }
 
-fn on(backend: Backend, grid: VelocityGrid, law: Scattering) -> OperatorConfig {
+fn on(compute: impl Into<Compute>, grid: VelocityGrid, law: Scattering) -> OperatorConfig {
     OperatorConfig {
-        backend,
+        compute: compute.into(),
         scattering: law,
         ..OperatorConfig::spectral(grid)
     }
@@ -249,8 +249,11 @@ fn check_row(backend: Backend, precision: Precision, row: &Row) {
     };
     let config = OperatorConfig {
         spectral: given(degree, rank, period),
-        precision,
-        ..on(backend, grid(n, 5.0), law)
+        ..on(
+            Compute::new(backend).with_precision(precision),
+            grid(n, 5.0),
+            law,
+        )
     };
     let f = noise(n.pow(3), seed);
     let result = evaluate(config, &f);
@@ -554,8 +557,7 @@ fn every_size_agrees_between_backends() {
                 for (precision, tolerance) in [(Precision::F64, 1e-12), (Precision::F32, 1e-5)] {
                     let result = evaluate(
                         OperatorConfig {
-                            backend,
-                            precision,
+                            compute: Compute::new(backend).with_precision(precision),
                             ..config.clone()
                         },
                         &f,
@@ -620,8 +622,11 @@ fn the_balanced_form_rests_at_maxwellians_and_resolves_small_deviations() {
     for precision in [Precision::F64, Precision::F32] {
         let config = OperatorConfig {
             correction: CorrectionMethod::Balanced,
-            precision,
-            ..on(Backend::Cpu, grid, Scattering::HardSphere)
+            ..on(
+                Compute::new(Backend::Cpu).with_precision(precision),
+                grid,
+                Scattering::HardSphere,
+            )
         };
         let result = evaluate(config.clone(), &still);
         assert_eq!(result.correction.status, CorrectionStatus::Balanced);
@@ -705,7 +710,7 @@ fn wrong_choices_are_refused_with_the_right_ones() {
     );
     let nodal = OperatorConfig {
         scattering: soft,
-        backend: Backend::Cpu,
+        compute: Backend::Cpu.into(),
         ..OperatorConfig::new(grid(8, 5.0))
     };
     let error = CollisionOperator::new(nodal)

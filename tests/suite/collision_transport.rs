@@ -14,7 +14,7 @@ fn config(n: usize, half_width: f64, scattering: Scattering, order: Order) -> Op
     OperatorConfig {
         scattering,
         order,
-        backend: Backend::Cpu,
+        compute: Backend::Cpu.into(),
         ..OperatorConfig::paper(
             VelocityGrid::new(n, -half_width, half_width).expect("a valid grid"),
         )

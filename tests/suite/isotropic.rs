@@ -9,7 +9,7 @@ use rarefy::isotropic::{
     Storage, Weights, rates, spectrum,
 };
 use rarefy::machine::{Grid, Machine};
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 use rarefy_kernels::isotropic::{SavingShape, saving_shares};
 use serde_json::Value;
 
@@ -45,9 +45,9 @@ fn grid(cells: usize, emax: f64) -> EnergyGrid {
     EnergyGrid::new(cells, emax).expect("a grid")
 }
 
-fn config(grid: EnergyGrid, law: Law, backend: Backend) -> OperatorConfig {
+fn config(grid: EnergyGrid, law: Law, compute: impl Into<Compute>) -> OperatorConfig {
     OperatorConfig {
-        backend,
+        compute: compute.into(),
         ..OperatorConfig::new(grid, law)
     }
 }
@@ -411,9 +411,8 @@ fn every_law_and_storage_agrees_with_the_definition() {
                 let of = |backend, storage, precision, weights| OperatorConfig {
                     storage,
                     corrected,
-                    precision,
                     weights,
-                    ..config(grid, law, backend)
+                    ..config(grid, law, Compute::new(backend).with_precision(precision))
                 };
                 for weights in [Weights::Center, Weights::Cell] {
                     let reference = of(Backend::Reference, Storage::Pairs, Precision::F64, weights);
@@ -874,10 +873,11 @@ fn many_states_relax_as_on_the_cpu() {
         })
         .collect();
     let relaxed = |backend: Backend, theta: f64, precision: Precision| {
-        let operator = OperatorConfig {
-            precision,
-            ..config(grid, Law::Power { theta }, backend)
-        };
+        let operator = config(
+            grid,
+            Law::Power { theta },
+            Compute::new(backend).with_precision(precision),
+        );
         let config = RelaxationConfig {
             operator,
             integrator: Integrator::Euler,
@@ -929,8 +929,11 @@ fn two_runs_give_the_same_bits() {
             for storage in [Storage::Pairs, Storage::Compact, Storage::Full] {
                 let operator = OperatorConfig {
                     storage,
-                    precision,
-                    ..config(grid, Law::Power { theta: 0.0 }, backend)
+                    ..config(
+                        grid,
+                        Law::Power { theta: 0.0 },
+                        Compute::new(backend).with_precision(precision),
+                    )
                 };
                 let once = run(operator.clone(), Integrator::Ssprk3, 0.2, 40, &f);
                 assert!(
@@ -948,10 +951,11 @@ fn a_resumed_relaxation_gives_the_same_bits() {
     let states = [bkw(&grid, 0.7), bkw(&grid, 0.9)];
     for backend in machines() {
         for precision in [Precision::F32, Precision::F64] {
-            let operator = OperatorConfig {
-                precision,
-                ..config(grid, Law::Power { theta: 1.0 }, backend)
-            };
+            let operator = config(
+                grid,
+                Law::Power { theta: 1.0 },
+                Compute::new(backend).with_precision(precision),
+            );
             let config = RelaxationConfig {
                 operator,
                 integrator: Integrator::Rk4,
@@ -989,10 +993,11 @@ fn a_relaxation_in_parts_gives_the_same_records_and_bits() {
     };
     for backend in machines() {
         for precision in [Precision::F32, Precision::F64] {
-            let operator = OperatorConfig {
-                precision,
-                ..config(grid, Law::Power { theta: 1.0 }, backend)
-            };
+            let operator = config(
+                grid,
+                Law::Power { theta: 1.0 },
+                Compute::new(backend).with_precision(precision),
+            );
             let config = RelaxationConfig {
                 every: 4,
                 ..RelaxationConfig::new(operator)
@@ -1035,10 +1040,7 @@ fn a_large_single_state_runs_on_the_machines() {
     backends.retain(|b| *b == Backend::Cuda);
     for backend in backends {
         for precision in [Precision::F64, Precision::F32] {
-            let config = OperatorConfig {
-                precision,
-                ..config(grid, law, backend)
-            };
+            let config = config(grid, law, Compute::new(backend).with_precision(precision));
             let (found, machine) = rates(&config, &f).expect("rates");
             let tolerance = if precision == Precision::F64 {
                 1e-13
@@ -1198,10 +1200,11 @@ fn single_precision_conserves_number_to_roundoff() {
     let f = initial::two_temperature(&grid, 0.4, 1.6, 0.5);
     for backend in machines() {
         for (theta, dt) in [(0.0, 0.25), (1.0, 0.1)] {
-            let operator = OperatorConfig {
-                precision: Precision::F32,
-                ..config(grid, Law::Power { theta }, backend)
-            };
+            let operator = config(
+                grid,
+                Law::Power { theta },
+                Compute::new(backend).with_precision(Precision::F32),
+            );
             let start = Moments::of(&operator, &f);
             let (_, end) = run(operator, Integrator::Euler, dt, 40, &f);
             let number = (end.number / start.number - 1.0).abs();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rarefy::Precision;
-use rarefy::backend::Resolved;
+use rarefy::compute::Resolved;
 use rarefy::longman::expression::{Evaluator, Program};
 use rarefy::longman::special::{airy_ai, bessel_k};
 use rarefy::longman::{

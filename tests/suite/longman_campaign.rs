@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use rarefy::Precision;
-use rarefy::backend::Resolved;
+use rarefy::compute::Resolved;
 use rarefy::longman::{Boundaries, Integral, Settings, Status, Task};
 use rayon::prelude::*;
 

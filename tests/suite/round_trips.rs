@@ -76,7 +76,7 @@ fn the_collision_wing_comes_back() {
     let grid = VelocityGrid::new(6, -5.0, 5.0).unwrap();
     let operator = collision::OperatorConfig {
         scattering: Scattering::Vhs { omega: 0.74 },
-        backend: Backend::Cpu,
+        compute: Backend::Cpu.into(),
         ..collision::OperatorConfig::paper(grid)
     };
     let f = collision::initial::TwoMaxwellians::default().sample(&grid);
@@ -136,7 +136,7 @@ fn the_isotropic_wing_comes_back() {
         Law::Saving { lambda: 0.25 },
     ] {
         let mut operator = isotropic::OperatorConfig::new(grid, law);
-        operator.backend = Backend::Cpu;
+        operator.compute.backend = Backend::Cpu;
         let f = isotropic::initial::maxwellian(&grid, 1.0);
         comes_back(&isotropic::rates(&operator, &f).unwrap().0);
         let config = isotropic::RelaxationConfig::new(operator);
@@ -173,7 +173,7 @@ fn plates() -> Problem {
 fn the_bgk_wing_comes_back() {
     let problem = plates();
     let config = SimulationConfig {
-        backend: Backend::Cpu,
+        compute: Backend::Cpu.into(),
         ..SimulationConfig::new(problem.clone(), 0.01)
     };
     comes_back(&config);
@@ -201,7 +201,7 @@ fn the_bgk_wing_comes_back() {
 fn steady_flows_come_back() {
     let case = steady::Case::from(&plates());
     let config = steady::Config {
-        backend: Backend::Cpu,
+        compute: Backend::Cpu.into(),
         iterations: 12,
         ..steady::Config::default()
     };

@@ -1,7 +1,7 @@
 //! Decimal numbers and big integers against the public cases, on every backend.
 
 use rarefy::Backend;
-use rarefy::backend::Resolved;
+use rarefy::compute::Resolved;
 use rarefy::signed_digit::decimal::{self, Decimal};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! The Fourier transform with exact sums: the paper's example and its errors, and the same digits on every backend.
 
 use rarefy::Backend;
-use rarefy::backend::Resolved;
+use rarefy::compute::Resolved;
 use rarefy::signed_digit::decimal::Decimal;
 use rarefy::signed_digit::dft::{Signal, Spectrum, Transform};
 use rarefy::signed_digit::introduction::{sequence, transform_error};

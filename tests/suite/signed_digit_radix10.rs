@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rarefy::Backend;
-use rarefy::backend::Resolved;
+use rarefy::compute::Resolved;
 use rarefy::emulator::{Emulator, ThreadOrder};
 use rarefy::machine::{Grid, Machine};
 use rarefy::signed_digit::decimal::{self, Decimal};

@@ -6,7 +6,7 @@ use rarefy::gpu::{self, Device};
 use rarefy::machine::{Grid, Limits, Machine};
 use rarefy::memory_plan;
 use rarefy::signed_digit::{decimal, dft, float, integer, radix10};
-use rarefy::{Backend, Error, Precision, backend, collision, isotropic, longman};
+use rarefy::{Backend, Error, Precision, collision, compute, isotropic, longman};
 
 fn send<T: Send>() {}
 fn shared<T: Send + Sync>() {}
@@ -18,7 +18,7 @@ macro_rules! each {
 #[test]
 fn public_types_go_to_other_threads() {
     each! { shared:
-        Backend, Precision, Error, backend::Resolved, Grid, Limits, memory_plan::Memory, memory_plan::HostMemory,
+        Backend, Precision, Error, compute::Resolved, Grid, Limits, memory_plan::Memory, memory_plan::HostMemory,
         Device, gpu::Event, gpu::Graph, gpu::DeviceBuffer<f64>, gpu::CudaVersion, gpu::doctor::DoctorReport, gpu::ptx::PtxModule,
         Emulator, ThreadOrder, emulator::Statistics, emulator::Fault,
     }
@@ -95,7 +95,7 @@ fn a_run_goes_on_in_another_thread() {
     for backend in [Backend::Cpu, Backend::Emulator] {
         let grid = collision::VelocityGrid::new(6, -4.0, 4.0).unwrap();
         let config = collision::OperatorConfig {
-            backend,
+            compute: backend.into(),
             ..collision::OperatorConfig::paper(grid)
         };
         let mut here = collision::CollisionOperator::new(config.clone()).unwrap();

@@ -14,11 +14,11 @@ use super::output::{self, Transaction};
 use super::progress::Progress;
 use super::report::{Report, written_to};
 use super::text::name_of;
-use crate::backend::{Backend, Precision, Resolved};
 use crate::bgk::{Scheme, Shock, Simulation, SimulationConfig};
 use crate::collision::{
     CollisionOperator, Method, OperatorConfig, Part, VelocityGrid, initial::TwoMaxwellians,
 };
+use crate::compute::{Backend, Compute, Precision, Resolved};
 use crate::error::{Error, Result};
 use crate::gpu::Device;
 use crate::isotropic::{self, EnergyGrid, Law, Relaxation, RelaxationConfig, Storage};
@@ -309,8 +309,7 @@ fn collision(plan: &Plan, place: &Place<'_>, n: usize, method: Method) -> Result
     place.run(|| {
         let grid = VelocityGrid::new(n, -6.5, 6.5)?;
         let mut operator = CollisionOperator::new(OperatorConfig {
-            backend: place.backend(),
-            precision: plan.precision,
+            compute: Compute::new(place.backend()).with_precision(plan.precision),
             method,
             ..OperatorConfig::paper(grid)
         })?;
@@ -342,9 +341,8 @@ fn isotropic_step(plan: &Plan, place: Option<Place<'_>>) -> Result<Told> {
         place.run(|| {
             let grid = EnergyGrid::new(cells, 20.0)?;
             let operator = isotropic::OperatorConfig {
-                backend: place.backend(),
+                compute: Compute::new(place.backend()).with_precision(plan.precision),
                 storage: Storage::Pairs,
-                precision: plan.precision,
                 ..isotropic::OperatorConfig::new(grid, Law::Power { theta: 0.0 })
             };
             let config = RelaxationConfig {
@@ -372,8 +370,7 @@ fn flow_step(plan: &Plan, place: Option<Place<'_>>) -> Result<Told> {
             };
             let mut simulation = Simulation::new(SimulationConfig {
                 scheme: Scheme::Upwind,
-                precision: plan.precision,
-                backend: place.backend(),
+                compute: Compute::new(place.backend()).with_precision(plan.precision),
                 ..SimulationConfig::new(shock.problem()?, 0.01)
             })?;
             plan.least(|times| simulation.time_steps(times))

@@ -26,12 +26,12 @@ use super::text::name_of;
 use super::text::short;
 use super::values::{count, finite, named, positive};
 use super::vti::Image;
-use crate::backend::{Backend, Precision};
 use crate::bgk::steady::plates::LEAST_DRIVE;
 use crate::bgk::steady::{Case, Nodes};
 use crate::bgk::{
     Axis, Cavity, CavityResults, FaceFlux, Moments, Simulation, SimulationConfig, Units,
 };
+use crate::compute::{Backend, Compute, Precision};
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
@@ -300,8 +300,7 @@ impl CavityParameters {
         Ok(SimulationConfig {
             scheme: self.scheme.scheme(),
             relaxed: false,
-            precision: self.precision,
-            backend: self.backend,
+            compute: Compute::new(self.backend).with_precision(self.precision),
             ..SimulationConfig::new(self.cavity()?.problem()?, self.dt)
         })
     }

@@ -14,7 +14,7 @@ use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::report::{Artefact, Report, written_to};
 use super::text::shown_if;
 use super::values::count;
-use crate::backend::{Precision, Resolved};
+use crate::compute::{Precision, Resolved};
 use crate::error::Result;
 use crate::signed_digit::decimal;
 use crate::signed_digit::dft::Transform;

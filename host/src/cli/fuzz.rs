@@ -17,7 +17,7 @@ use super::timings::Timings;
 use super::{
     Cli, Command, bgk_times, command, config, dft, isotropic, longman, market, npy, shock,
 };
-use crate::backend::{Precision, Resolved};
+use crate::compute::{Precision, Resolved};
 use crate::longman::expression::Expression;
 use crate::longman::sampled::Samples;
 use crate::signed_digit::decimal::{self, Decimal};

@@ -19,7 +19,7 @@ use super::progress::Progress;
 use super::report::{Artefact, Report, written_to};
 use super::text::{self, name_of, shown_if};
 use super::values::{finite, whole};
-use crate::backend::{Precision, Resolved};
+use crate::compute::{Precision, Resolved};
 use crate::error::{Error, Result};
 use crate::longman::expression::FUNCTIONS;
 use crate::longman::family::{FAMILIES, Family};

@@ -11,6 +11,7 @@ use super::output::Transaction;
 use super::progress::Progress;
 use super::report::Report;
 use super::text::reason;
+use crate::compute::Compute;
 use crate::error::{Error, Result};
 use crate::isotropic::market::{Histogram, TradeVolume, grid_around_one, suitable_grid};
 use crate::isotropic::{
@@ -75,8 +76,7 @@ fn operator(
         Some(_) => EnergyGrid::new(cells, emax)?,
     };
     let config = OperatorConfig {
-        precision: args.common.precision,
-        backend: args.common.backend,
+        compute: Compute::new(args.common.backend).with_precision(args.common.precision),
         weights,
         ..OperatorConfig::new(grid, law)
     };

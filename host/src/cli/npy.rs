@@ -12,7 +12,7 @@ use ndarray_npy::npy::header::{Header, ParseHeaderError, ReadHeaderError};
 use ndarray_npy::{ReadDataError, ReadableElement, WriteNpyExt};
 
 use super::text::reason;
-use crate::backend::Precision;
+use crate::compute::Precision;
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 

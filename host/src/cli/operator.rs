@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::options::Common;
 use super::text::{name_of, short};
 use super::values::{degree, named, order, period, positive, rank};
-use crate::backend::{Backend, Precision};
 use crate::collision::spectral::directions;
 use crate::collision::{
     CorrectionMethod, Method, OperatorConfig, Order, Scattering, Spectral, VelocityGrid,
 };
+use crate::compute::{Backend, Compute, Precision};
 use crate::error::Error;
 
 /// Flags of the subcommands that evaluate the collision integral.
@@ -202,9 +202,8 @@ impl Operator {
                 rank: self.rank,
                 period: self.period,
             },
-            precision: self.precision,
+            compute: Compute::new(self.backend).with_precision(self.precision),
             correction: self.correction(),
-            backend: self.backend,
             ..OperatorConfig::new(VelocityGrid::new(cells, self.vmin, self.vmax)?)
         })
     }

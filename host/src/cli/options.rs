@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::output::Transaction;
 use super::streams;
 use super::values::{named, whole};
-use crate::backend::{Backend, Precision};
+use crate::compute::{Backend, Precision};
 use crate::error::Result;
 
 /// Flags of every computing subcommand. A record has those that results depend on.

@@ -21,6 +21,7 @@ use super::values::{count, finite, named, positive, whole};
 use crate::bgk::steady::plates::{Drive, Resolution, free_molecular, plates};
 use crate::bgk::steady::{Closure, Config, Solution, Solver};
 use crate::bgk::{Gas, Units};
+use crate::compute::Compute;
 use crate::error::{Error, Result};
 
 /// Flags of both commands, and in full what a record says of the run.
@@ -189,8 +190,7 @@ impl PlatesArgs {
             tolerance: self.until_residual,
             iterations: usize::try_from(self.iterations).unwrap_or(usize::MAX),
             depth: steady::DEPTH,
-            precision: self.common.precision,
-            backend: self.common.backend,
+            compute: Compute::new(self.common.backend).with_precision(self.common.precision),
         }
     }
 }

@@ -19,13 +19,13 @@ use super::report::{Report, written_to};
 use super::text::name_of;
 use super::timings::Timings;
 use super::values::{cells, named, order};
-use crate::backend::{Backend, Precision};
 use crate::collision::transport::{
     self, BKW_K, ERRORS_HALF_WIDTH, Flux, RATES_HALF_WIDTH, Study, observed_order,
 };
 use crate::collision::{
     CollisionOperator, CorrectionMethod, Method, OperatorConfig, Order, Scattering, VelocityGrid,
 };
+use crate::compute::{Backend, Compute, Precision};
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
@@ -246,8 +246,7 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
     let base = OperatorConfig {
         scattering: args.model,
         method: args.method.parts().0.unwrap_or(Method::Spectral),
-        precision: common.precision,
-        backend: common.backend,
+        compute: Compute::new(common.backend).with_precision(common.precision),
         ..OperatorConfig::paper(VelocityGrid::new(
             largest,
             -RATES_HALF_WIDTH,

@@ -16,7 +16,7 @@ use super::report_page::{PAGE, Page, Table};
 use super::resident::RECORD;
 use super::resume;
 use super::streams;
-use crate::backend::Resolved;
+use crate::compute::Resolved;
 use crate::error::{Error, Result};
 
 /// Entries of the record that are about the run and not its results.

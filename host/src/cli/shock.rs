@@ -21,7 +21,6 @@ use super::report::{Artefact, Report};
 use super::steady;
 use super::text::short;
 use super::values::{count, degree, finite, named, positive};
-use crate::backend::{Backend, Precision};
 use crate::bgk::boltzmann::{self, Collisions, Line, ShockStart, ShockWave};
 use crate::bgk::steady::Case;
 use crate::bgk::{
@@ -29,6 +28,7 @@ use crate::bgk::{
     State, Units,
 };
 use crate::collision::{CorrectionMethod, Method, Order, Scattering, Spectral};
+use crate::compute::{Backend, Compute, Precision};
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
@@ -364,16 +364,14 @@ impl ShockParameters {
             correction: self.correction.unwrap_or(CorrectionMethod::Paper),
             scheme: self.scheme.scheme(),
             step: (self.dt > 0.0).then_some(self.dt),
-            precision: self.precision,
-            backend: self.backend,
+            compute: Compute::new(self.backend).with_precision(self.precision),
         }
     }
 
     fn config(&self) -> Result<SimulationConfig> {
         Ok(SimulationConfig {
             scheme: self.scheme.scheme(),
-            precision: self.precision,
-            backend: self.backend,
+            compute: Compute::new(self.backend).with_precision(self.precision),
             ..SimulationConfig::new(self.shock().problem()?, self.dt)
         })
     }

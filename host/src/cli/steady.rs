@@ -14,9 +14,9 @@ use super::output::Transaction;
 use super::progress::Progress;
 use super::report::Report;
 use super::resume;
-use crate::backend::{Backend, Precision};
 use crate::bgk::steady::{Case, Checkpoint, Config, Solution, Solver, Status};
 use crate::bgk::{FaceFlux, Moments};
+use crate::compute::{Backend, Compute, Precision};
 use crate::error::Result;
 
 /// Earlier iterations that a steady run mixes.
@@ -53,8 +53,7 @@ pub(super) fn config(
         tolerance: end.until_residual,
         iterations: usize::try_from(end.steps.unwrap_or(MOST_ITERATIONS)).unwrap_or(usize::MAX),
         depth: DEPTH,
-        precision,
-        backend,
+        compute: Compute::new(backend).with_precision(precision),
     }
 }
 

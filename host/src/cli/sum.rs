@@ -14,7 +14,7 @@ use super::output::Transaction;
 use super::report::Report;
 use super::text;
 use super::values::named;
-use crate::backend::{Backend, Precision, Resolved};
+use crate::compute::{Backend, Precision, Resolved};
 use crate::error::{Error, Result};
 use crate::memory_plan::check_host;
 use crate::signed_digit::decimal::{self, Decimal};

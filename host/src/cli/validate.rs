@@ -18,6 +18,7 @@ use super::text::name_of;
 use crate::bgk::steady::plates::{Drive, Resolution, plates};
 use crate::bgk::steady::{Case, Closure, Config, Nodes, Solution, solve};
 use crate::bgk::{Cavity, Gas, Mach, Model, Shock, ShockProfile};
+use crate::compute::Compute;
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
@@ -233,8 +234,7 @@ fn config(args: &ValidateArgs) -> Config {
     Config {
         closure: Closure::Diamond,
         depth: steady::DEPTH,
-        precision: args.common.precision,
-        backend: args.common.backend,
+        compute: Compute::new(args.common.backend).with_precision(args.common.precision),
         ..Config::default()
     }
 }

@@ -94,7 +94,7 @@ pub use waves::FrequencyWay;
 
 use std::sync::Arc;
 
-use crate::backend::engine_of;
+use crate::compute::engine_of;
 use crate::error::Result;
 use engine::Engine;
 use gpu::MachineEngine;
@@ -106,12 +106,12 @@ use sums::Sums;
 /// The engine that a configuration asks for.
 fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
     config.validate()?;
-    let resolved = config.backend.resolve()?;
+    let resolved = config.compute.backend.resolve()?;
     let name = resolved.describe();
     let n = config.grid.n();
     let gamma = config.scattering.gamma();
     engine_of! {
-        resolved, config.precision;
+        resolved, config.compute.precision;
         reference => {
             let sums: Arc<dyn Sums> = match config.method {
                 Method::Spectral => Arc::new(SpectralReference::new(config)),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{Moments, Scattering, Spectral, VelocityGrid};
-use crate::backend::{Backend, Precision};
+use crate::compute::Compute;
 use crate::error::{Error, Result};
 
 /// How the collision integral is computed. Both sums over the nodes agree to roundoff; the spectral method has an error of its own.
@@ -122,12 +122,11 @@ pub struct OperatorConfig {
     pub order: Order,
     /// Directions, products and period of the spectral method.
     pub spectral: Spectral,
-    /// Arithmetic of the gain and of the collision frequency; everything after them is f64.
-    pub precision: Precision,
     /// What makes the integral conservative.
     pub correction: CorrectionMethod,
-    /// Where to compute.
-    pub backend: Backend,
+    /// Where to compute, and in which arithmetic gain and collision frequency; everything after them is f64.
+    #[serde(flatten)]
+    pub compute: Compute,
 }
 
 /// A configuration as a file may have it. Older ones have no order, which was the second, and say whether the paper's correction was applied.
@@ -140,10 +139,10 @@ struct Stored {
     order: Option<Order>,
     #[serde(default)]
     spectral: Spectral,
-    precision: Precision,
     correction: Option<CorrectionMethod>,
     corrected: Option<bool>,
-    backend: Backend,
+    #[serde(flatten)]
+    compute: Compute,
 }
 
 impl From<Stored> for OperatorConfig {
@@ -159,9 +158,8 @@ impl From<Stored> for OperatorConfig {
             method: stored.method,
             order: stored.order.unwrap_or(Order::Second),
             spectral: stored.spectral,
-            precision: stored.precision,
             correction: stored.correction.unwrap_or(of_old),
-            backend: stored.backend,
+            compute: stored.compute,
         }
     }
 }
@@ -176,9 +174,8 @@ impl OperatorConfig {
             method: Method::default(),
             order: Order::Fourth,
             spectral: Spectral::default(),
-            precision: Precision::default(),
             correction: CorrectionMethod::Balanced,
-            backend: Backend::default(),
+            compute: Compute::default(),
         }
     }
 

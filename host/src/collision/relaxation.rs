@@ -12,6 +12,7 @@ use super::operator::{normalising, scale};
 use super::{
     Correction, CorrectionStatus, Evaluation, Integrator, Method, Moments, OperatorConfig, engine,
 };
+use crate::compute::Pooled;
 use crate::error::{Error, Result};
 
 /// When a relaxation is done.
@@ -105,7 +106,7 @@ pub struct Checkpoint {
 ///
 /// let grid = VelocityGrid::new(12, -6.5, 6.5)?;
 /// let mut operator = OperatorConfig::new(grid);
-/// operator.backend = Backend::Cpu;
+/// operator.compute.backend = Backend::Cpu;
 /// let config = RelaxationConfig { integrator: Integrator::Ssprk3, ..RelaxationConfig::new(operator, Until::Time(0.5)) };
 /// let mut run = Relaxation::new(config, initial::TwoMaxwellians::default().sample(&grid))?;
 /// while !run.is_done() {
@@ -116,7 +117,7 @@ pub struct Checkpoint {
 /// # Ok::<(), rarefy::Error>(())
 /// ```
 pub struct Relaxation {
-    engine: Box<dyn Engine>,
+    engine: Pooled<dyn Engine>,
     config: RelaxationConfig,
     rule: StepRule,
     step: u64,
@@ -223,8 +224,8 @@ impl Relaxation {
                 "the time step must be positive and finite; {dt} was given"
             )));
         }
-        let mut engine = engine(&config.operator)?;
-        let last = engine.set_state(&f, time)?;
+        let mut engine = Pooled::new(&config.operator.compute, || engine(&config.operator))?;
+        let last = engine.run(|engine| engine.set_state(&f, time))?;
         let bound = last.correction.largest_step;
         if let Some(dt) = config.step.filter(|&dt| dt > bound) {
             return Err(Error::input(format!(
@@ -298,7 +299,9 @@ impl Relaxation {
     /// grid so coarse (cells wider than the thermal speed) that f turns negative in earnest.
     pub fn step(&mut self) -> Result<Record> {
         self.check_step()?;
-        let rows = self.engine.advance(self.config.stepping(), &self.rule, 1)?;
+        let rows = self
+            .engine
+            .run(|engine| engine.advance(self.config.stepping(), &self.rule, 1))?;
         self.take_up(rows[0])
     }
 
@@ -320,10 +323,10 @@ impl Relaxation {
                 Until::Equilibrium(_) => 1,
             };
             let batch = batch.min(BATCH).min(steps - taken) as usize;
-            for row in self
+            let rows = self
                 .engine
-                .advance(self.config.stepping(), &self.rule, batch)?
-            {
+                .run(|engine| engine.advance(self.config.stepping(), &self.rule, batch))?;
+            for row in rows {
                 if self.is_done() {
                     break;
                 }
@@ -424,7 +427,7 @@ impl Relaxation {
     /// # Errors
     /// A fault of the device.
     pub fn distribution(&mut self) -> Result<Vec<f64>> {
-        self.engine.state()
+        self.engine.run(|engine| engine.state())
     }
 
     /// Whether the grid is too narrow or too coarse for the initial distribution, and the one that would do; nothing after
@@ -443,7 +446,7 @@ impl Relaxation {
             step: self.step,
             time: self.time,
             history: self.history.clone(),
-            f: self.engine.state()?,
+            f: self.engine.run(|engine| engine.state())?,
         })
     }
 }
@@ -456,7 +459,7 @@ fn out_of_range(size: f64) -> Error {
 
 /// A collision operator with its tables, ready for one distribution after the other.
 pub struct CollisionOperator {
-    engine: Box<dyn Engine>,
+    engine: Pooled<dyn Engine>,
     config: OperatorConfig,
     /// What evaluates many distributions, and for how many it was made.
     batch: Option<(usize, Box<dyn BatchEngine>)>,
@@ -478,7 +481,7 @@ impl CollisionOperator {
     /// A backend that is not there, or too little memory.
     pub fn new(config: OperatorConfig) -> Result<Self> {
         Ok(Self {
-            engine: engine(&config)?,
+            engine: Pooled::new(&config.compute, || engine(&config))?,
             config,
             batch: None,
         })
@@ -513,8 +516,11 @@ impl CollisionOperator {
         self.config.validate_values(f)?;
         let (largest, exponent) = normalising(f);
         let scaled: Vec<f64> = f.iter().map(|&f| scale(f, exponent)).collect();
-        self.engine.set_state(&scaled, 0.0)?;
-        self.engine.evaluation()?.scaled(-exponent, largest)
+        let evaluation = self.engine.run(|engine| {
+            engine.set_state(&scaled, 0.0)?;
+            engine.evaluation()
+        })?;
+        evaluation.scaled(-exponent, largest)
     }
 
     /// Evaluates the collision integrals of many distributions, stored one after the other, `[item][ix][iy][iz]`; each is as for
@@ -528,7 +534,7 @@ impl CollisionOperator {
     /// use rarefy::collision::{CollisionOperator, OperatorConfig, VelocityGrid, initial};
     ///
     /// let grid = VelocityGrid::new(8, -5.0, 5.0)?;
-    /// let config = OperatorConfig { backend: Backend::Cpu, ..OperatorConfig::new(grid) };
+    /// let config = OperatorConfig { compute: Backend::Cpu.into(), ..OperatorConfig::new(grid) };
     /// let mut operator = CollisionOperator::new(config)?;
     /// let cells = [0.6, 0.7, 0.8].map(|k| initial::Bkw::new(k).map(|state| state.sample(&grid)));
     /// let f = cells.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
@@ -559,7 +565,7 @@ impl CollisionOperator {
         let mut batch = match self.batch.take() {
             Some((made_for, batch)) if made_for == items => batch,
             // Dropped before the next one is made, which may need its memory.
-            _ => self.engine.batch(items)?,
+            _ => self.engine.run(|engine| engine.batch(items))?,
         };
         // Each is brought to the order of 1, so that none leaves the range on the way.
         let sizes: Vec<(f64, i32)> = f.chunks_exact(cells).map(normalising).collect();
@@ -568,7 +574,7 @@ impl CollisionOperator {
             .zip(&sizes)
             .flat_map(|(f, (_, exponent))| f.iter().map(|&f| scale(f, *exponent)))
             .collect();
-        let evaluations = batch.evaluate_all(&scaled);
+        let evaluations = self.engine.run(|_| batch.evaluate_all(&scaled));
         self.batch = Some((items, batch));
         let each = evaluations?
             .into_iter()
@@ -610,7 +616,8 @@ impl CollisionOperator {
     /// How long the machine takes for a part of the evaluation at the last distribution, so many times over, without copies.
     #[doc(hidden)]
     pub fn time_evaluations(&mut self, part: Part, repetitions: u32) -> Result<Duration> {
-        self.engine.time_evaluations(part, repetitions)
+        self.engine
+            .run(|engine| engine.time_evaluations(part, repetitions))
     }
 }
 

@@ -19,7 +19,7 @@
 //!
 //! let grid = VelocityGrid::new(12, -5.5, 5.5)?;
 //! let rate = |config: OperatorConfig| {
-//!     let config = OperatorConfig { backend: Backend::Cpu, ..config };
+//!     let config = OperatorConfig { compute: Backend::Cpu.into(), ..config };
 //!     transport::decay_rate(&config, Flux::Shear)
 //! };
 //! let exact = transport::exact_decay_rate(Scattering::HardSphere, 1.0, Flux::Shear);
@@ -41,7 +41,7 @@ use super::{
     CollisionOperator, CorrectionMethod, Method, Moments, OperatorConfig, Order, Scattering,
     VelocityGrid,
 };
-use crate::backend::Precision;
+use crate::compute::Precision;
 use crate::error::{Error, Result};
 
 /// Half width of the velocity box in which [`Study`] measures rates and viscosity.
@@ -338,7 +338,7 @@ pub fn viscosity(config: &OperatorConfig) -> Result<Viscosity> {
             .map(|(image, root)| image / root)
             .collect())
     };
-    let tolerance = match config.precision {
+    let tolerance = match config.compute.precision {
         Precision::F64 => 1e-9,
         Precision::F32 => 1e-5,
     };

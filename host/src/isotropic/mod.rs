@@ -61,7 +61,7 @@ pub use moments::Moments;
 pub use operator::{Integrator, Law, OperatorConfig, Rates, Storage};
 pub use relaxation::{Checkpoint, Record, Relaxation, RelaxationConfig, rates};
 
-use crate::backend::{Precision, engine_of};
+use crate::compute::{Precision, engine_of};
 use crate::error::Result;
 use engine::Engine;
 use gpu::MachineEngine;
@@ -71,11 +71,11 @@ use host::HostEngine;
 fn engine(config: &OperatorConfig, states: usize) -> Result<Box<dyn Engine>> {
     config.validate()?;
     check_memory(config)?;
-    let resolved = config.backend.resolve()?;
+    let resolved = config.compute.backend.resolve()?;
     let name = resolved.describe();
     let host = |operator| Box::new(HostEngine::new(name.clone(), config, operator, states));
     engine_of! {
-        resolved, config.precision;
+        resolved, config.compute.precision;
         reference => Ok(host(Box::new(cpu::Reference(config.clone())))),
         cpu<T> => Ok(host(cpu::operator::<T>(config))),
         kernels<T>(machine) => {
@@ -95,7 +95,7 @@ fn check_memory(config: &OperatorConfig) -> Result<()> {
         ),
         _ => (2 * counts.pair, "use fewer cells"),
     };
-    let bytes = match config.precision {
+    let bytes = match config.compute.precision {
         Precision::F32 => 4,
         Precision::F64 => 8,
     };

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{EnergyGrid, Weights};
-use crate::backend::{Backend, Precision};
+use crate::compute::{Compute, Precision};
 use crate::error::{Error, Result};
 
 /// How two particles, or two agents, share what they have.
@@ -154,10 +154,9 @@ pub struct OperatorConfig {
     pub weights: Weights,
     /// Whether forward and backward collisions are made equally frequent, which conserves number and energy exactly.
     pub corrected: bool,
-    /// Arithmetic and coefficients.
-    pub precision: Precision,
-    /// Where to compute.
-    pub backend: Backend,
+    /// Where to compute, and in which arithmetic with which coefficients.
+    #[serde(flatten)]
+    pub compute: Compute,
 }
 
 impl OperatorConfig {
@@ -169,8 +168,7 @@ impl OperatorConfig {
             storage: Storage::default(),
             weights: Weights::default(),
             corrected: true,
-            precision: Precision::default(),
-            backend: Backend::default(),
+            compute: Compute::default(),
         }
     }
 
@@ -203,7 +201,7 @@ impl OperatorConfig {
         self.law.validate()?;
         if let Law::Power { theta } = self.law {
             // The fastest collision is of two particles of the highest energy, with (2 sqrt(M))^theta in cell units.
-            let largest = match self.precision {
+            let largest = match self.compute.precision {
                 Precision::F32 => f64::from(f32::MAX),
                 Precision::F64 => f64::MAX,
             };
@@ -212,7 +210,7 @@ impl OperatorConfig {
             if theta > limit {
                 return Err(Error::input(format!(
                     "theta = {theta} leaves the range of {}: the rates of {} cells are finite up to theta = {limit:.1}",
-                    self.precision,
+                    self.compute.precision,
                     self.grid.cells()
                 )));
             }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::engine::{Engine, Row};
 use super::{Integrator, Moments, OperatorConfig, Rates, engine};
+use crate::compute::Pooled;
 use crate::error::{Error, Result};
 
 /// What a [`Relaxation`] does.
@@ -59,7 +60,7 @@ pub struct Record {
 ///
 /// let grid = EnergyGrid::new(64, 16.0)?;
 /// let mut operator = OperatorConfig::new(grid, Law::Power { theta: 0.0 });
-/// operator.backend = Backend::Cpu;
+/// operator.compute.backend = Backend::Cpu;
 /// let config = RelaxationConfig { step: Some(0.1), every: 10, ..RelaxationConfig::new(operator) };
 /// let mut run = Relaxation::new(config, &[initial::bkw(&grid, 0.7)])?;
 /// run.advance(50)?;
@@ -69,7 +70,7 @@ pub struct Record {
 /// # Ok::<(), rarefy::Error>(())
 /// ```
 pub struct Relaxation {
-    engine: Box<dyn Engine>,
+    engine: Pooled<dyn Engine>,
     config: RelaxationConfig,
     step: u64,
     dt: f64,
@@ -132,9 +133,11 @@ impl Relaxation {
                 "the time step must be positive and finite; {dt} was given"
             )));
         }
-        let mut engine = engine(&config.operator, states.len())?;
-        engine.set_states(&states.concat())?;
-        let rows = engine.rows()?;
+        let mut engine = pooled(&config.operator, states.len())?;
+        let rows = engine.run(|engine| {
+            engine.set_states(&states.concat())?;
+            engine.rows()
+        })?;
         let largest = rows
             .iter()
             .map(|row| row.largest_frequency)
@@ -206,8 +209,8 @@ impl Relaxation {
                 "the checkpoint needs a positive time step and states of {cells} finite values"
             )));
         }
-        let mut engine = engine(&config.operator, states.len())?;
-        engine.set_states(&states.concat())?;
+        let mut engine = pooled(&config.operator, states.len())?;
+        engine.run(|engine| engine.set_states(&states.concat()))?;
         Ok(Self {
             engine,
             config,
@@ -273,7 +276,7 @@ impl Relaxation {
         let now = self.step;
         let recorded = |history: &Vec<Record>| history.last().is_some_and(|row| row.step == now);
         if !self.histories.iter().all(recorded) {
-            let rows = self.engine.rows()?;
+            let rows = self.engine.run(|engine| engine.rows())?;
             self.record(rows)?;
         }
         Ok(())
@@ -295,17 +298,22 @@ impl Relaxation {
             let (past, left) = (self.step % every, end - self.step);
             if past == 0 && left >= every {
                 let records = (left / every).min(BATCH);
-                for rows in self.engine.advance(integrator, self.dt, records, every)? {
+                let dt = self.dt;
+                for rows in self
+                    .engine
+                    .run(|engine| engine.advance(integrator, dt, records, every))?
+                {
                     self.step += every;
                     self.record(rows)?;
                 }
                 continue;
             }
             let steps = left.min(every - past);
-            self.engine.take(integrator, self.dt, steps)?;
+            self.engine
+                .run(|engine| engine.take(integrator, self.dt, steps))?;
             self.step += steps;
             if self.step.is_multiple_of(every) {
-                let rows = self.engine.rows()?;
+                let rows = self.engine.run(|engine| engine.rows())?;
                 self.record(rows)?;
             }
         }
@@ -343,7 +351,7 @@ impl Relaxation {
     /// A fault of the device.
     pub fn distributions(&mut self) -> Result<Vec<Vec<f64>>> {
         let cells = self.config.operator.grid.cells();
-        let states = self.engine.states()?;
+        let states = self.engine.run(|engine| engine.states())?;
         Ok(states.chunks_exact(cells).map(<[f64]>::to_vec).collect())
     }
 
@@ -365,9 +373,15 @@ impl Relaxation {
     /// How long the machine takes for so many steps, without records and copies.
     #[doc(hidden)]
     pub fn time_steps(&mut self, steps: u64) -> Result<Duration> {
+        let (integrator, dt) = (self.config.integrator, self.dt);
         self.engine
-            .time_steps(self.config.integrator, self.dt, steps)
+            .run(|engine| engine.time_steps(integrator, dt, steps))
     }
+}
+
+/// The engine that a configuration asks for, on its threads.
+fn pooled(config: &OperatorConfig, states: usize) -> Result<Pooled<dyn Engine>> {
+    Pooled::new(&config.compute, || engine(config, states))
 }
 
 /// Gain, frequency and rate of one distribution; returns also the machine in words.
@@ -376,13 +390,15 @@ impl Relaxation {
 /// As [`Relaxation::new`]; rates beyond the range of f64.
 pub fn rates(config: &OperatorConfig, f: &[f64]) -> Result<(Rates, String)> {
     config.validate_distribution(f)?;
-    let mut engine = engine(config, 1)?;
+    let mut engine = pooled(config, 1)?;
     // Rates are quadratic in f: a power of two that brings its largest value to about 1 changes no bit of what is in range.
     let largest = f.iter().copied().fold(0.0, f64::max);
     let exponent = -(largest.log2().floor() as i32);
     let scaled: Vec<f64> = f.iter().map(|&f| scale(f, exponent)).collect();
-    engine.set_states(&scaled)?;
-    let mut rates = engine.rates()?;
+    let mut rates = engine.run(|engine| {
+        engine.set_states(&scaled)?;
+        engine.rates()
+    })?;
     rates.warnings = config.warnings(f);
     let most = rates.gain.iter().copied().fold(0.0, f64::max);
     let back = |value: &mut f64| *value = scale(*value, -exponent);

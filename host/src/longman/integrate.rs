@@ -16,7 +16,7 @@ use super::proof::sampled::{BEFORE, SAMPLES, last_feature};
 use super::proof::tail::Tail;
 use super::proof::within::{Look, Places, STEP};
 use super::quadrature::{GAUSS_POINTS, Kronrod};
-use crate::backend::Precision;
+use crate::compute::Precision;
 use crate::error::{Error, Result};
 
 /// Largest phase of a lower limit: beyond, neighbouring numbers are further apart than a hundredth of a half period.

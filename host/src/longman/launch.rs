@@ -12,7 +12,7 @@ use super::proof::Proof;
 use super::proof::shared::{self, Item};
 use super::quadrature::Kronrod;
 use super::task::{Form, Kind, LEAST_SINGLE, Quantity, Task};
-use crate::backend::{Precision, Resolved};
+use crate::compute::{Precision, Resolved};
 use crate::emulator::{Emulator, ThreadOrder};
 use crate::error::Result;
 use crate::machine::Machine;

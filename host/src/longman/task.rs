@@ -20,7 +20,7 @@ use super::integrate::{
 use super::oscillator::Oscillator;
 use super::proof::function::encloses;
 use super::sampled::Samples;
-use crate::backend::Precision;
+use crate::compute::Precision;
 use crate::error::{Error, Result};
 
 /// A number that an integral brings: an expression in its parameters.

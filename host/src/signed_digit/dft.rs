@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use super::decimal::{Columns, Decimal};
 use super::integer::Integers;
-use crate::backend::Resolved;
+use crate::compute::Resolved;
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};

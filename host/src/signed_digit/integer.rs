@@ -33,7 +33,7 @@ use rayon::prelude::*;
 use super::decimal::{Columns, Decimal};
 use super::limb::same_length;
 use super::radix10;
-use crate::backend::Resolved;
+use crate::compute::Resolved;
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
 pub(crate) use gpu::joined;

@@ -40,7 +40,7 @@ pub use rows::{Method, Rows};
 use rows::{partial_products, rows_of, width};
 
 use super::limb::same_length;
-use crate::backend::Resolved;
+use crate::compute::Resolved;
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
 

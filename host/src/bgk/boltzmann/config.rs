@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Backend, Precision};
 use crate::bgk::{Axis, Courant, Scheme, Space, VelocitySpace};
 use crate::collision::transport::{Flux, exact_decay_rate};
 use crate::collision::{
     CorrectionMethod, Method, OperatorConfig, Order, Scattering, Spectral, VelocityGrid,
 };
+use crate::compute::Compute;
 use crate::error::{Error, Result};
 
 /// Index of a distribution's side: what comes in from the left, and from the right.
@@ -57,10 +57,9 @@ pub struct LineConfig {
     pub scheme: Scheme,
     /// Time step dt.
     pub step: f64,
-    /// Arithmetic of the gain and the collision frequency; distributions and all else are f64.
-    pub precision: Precision,
-    /// Where to compute.
-    pub backend: Backend,
+    /// Where to compute, and in which arithmetic gain and collision frequency; distributions and all else are f64.
+    #[serde(flatten)]
+    pub compute: Compute,
     /// The distributions that come in at the left and at the right end, `[ix][iy][iz]`, in units of n0/v0^3.
     pub ends: [Vec<f64>; SIDES],
     /// The distribution of each cell at the start, `[cell][ix][iy][iz]`.
@@ -87,8 +86,7 @@ impl LineConfig {
             &self.grid,
             self.scattering,
             (self.method, self.order, self.spectral, self.correction),
-            self.precision,
-            self.backend,
+            self.compute,
         )
     }
 
@@ -170,8 +168,7 @@ pub(super) fn operator(
     grid: &VelocityGrid,
     scattering: Scattering,
     (method, order, spectral, correction): (Method, Order, Spectral, CorrectionMethod),
-    precision: Precision,
-    backend: Backend,
+    compute: Compute,
 ) -> OperatorConfig {
     OperatorConfig {
         scattering,
@@ -180,8 +177,7 @@ pub(super) fn operator(
         order,
         spectral,
         correction,
-        precision,
-        backend,
+        compute,
         ..OperatorConfig::new(*grid)
     }
 }

@@ -12,6 +12,7 @@ use crate::bgk::transient::{Change, Node, nodes};
 use crate::bgk::{
     Boundaries, Boundary, FaceFlux, Gas, Looked, Moments, Problem, State, VelocitySpace,
 };
+use crate::compute::Pooled;
 use crate::error::{Error, Result};
 
 /// Everything that a run on a line needs to go on to the same bits.
@@ -43,7 +44,7 @@ pub struct Look {
 
 /// A solution of the Boltzmann equation on a line under way.
 pub struct Line {
-    engine: Box<dyn Flow>,
+    engine: Pooled<dyn Flow>,
     config: LineConfig,
     velocity: VelocitySpace,
     nodes: Vec<Node>,
@@ -78,7 +79,7 @@ impl Line {
             initial: Vec::new(),
         };
         Ok(Self {
-            engine: super::engine(&config)?,
+            engine: Pooled::new(&config.compute, || super::engine(&config))?,
             nodes: nodes(&same_nodes),
             config,
             velocity,
@@ -109,7 +110,7 @@ impl Line {
         let mut line = Self::new(config)?;
         (line.step, line.change) = (step, change);
         line.check(&distributions)?;
-        line.engine.restore(&distributions)?;
+        line.engine.run(|engine| engine.restore(&distributions))?;
         Ok(line)
     }
 
@@ -121,7 +122,7 @@ impl Line {
         Ok(Checkpoint {
             config: self.config.clone(),
             step: self.step,
-            distributions: self.engine.distributions()?,
+            distributions: self.engine.run(|engine| engine.distributions())?,
             looked: self.change.looked().cloned(),
         })
     }
@@ -131,7 +132,7 @@ impl Line {
     /// # Errors
     /// A fault of the device; distributions that are none any more.
     pub fn advance(&mut self, steps: u64) -> Result<()> {
-        self.engine.advance(steps)?;
+        self.engine.run(|engine| engine.advance(steps))?;
         self.step += steps;
         Ok(())
     }
@@ -141,7 +142,7 @@ impl Line {
     /// # Errors
     /// A fault of the device.
     pub fn distributions(&mut self) -> Result<Vec<f64>> {
-        self.engine.distributions()
+        self.engine.run(|engine| engine.distributions())
     }
 
     /// How fast the fields change, as [`Simulation::residual`](crate::bgk::Simulation::residual).
@@ -149,7 +150,7 @@ impl Line {
     /// # Errors
     /// A fault of the device; distributions that have become negative.
     pub fn residual(&mut self) -> Result<f64> {
-        let f = self.engine.distributions()?;
+        let f = self.engine.run(|engine| engine.distributions())?;
         self.check(&f)?;
         let states: Vec<State> = self.moments_of(&f).iter().map(Moments::state).collect();
         let field = |of: fn(&State) -> f64| states.iter().map(of).collect();
@@ -167,14 +168,14 @@ impl Line {
     /// # Errors
     /// A fault of the device.
     pub fn look(&mut self) -> Result<Look> {
-        let before = self.engine.distributions()?;
+        let before = self.engine.run(|engine| engine.distributions())?;
         let shifts = shifts(&self.config)?;
         let mut streamed = vec![0.0; before.len()];
         stream(&self.config, &shifts, &before, &mut streamed);
         let left = left_exchange(&self.config, &shifts, &self.nodes, &before);
-        self.engine.advance(1)?;
-        let after = self.engine.distributions()?;
-        self.engine.restore(&before)?;
+        self.engine.run(|engine| engine.advance(1))?;
+        let after = self.engine.run(|engine| engine.distributions())?;
+        self.engine.run(|engine| engine.restore(&before))?;
         let mut moments = self.moments_of(&streamed);
         for (moments, after) in moments.iter_mut().zip(self.moments_of(&after)) {
             let mean = |a: &mut f64, b: f64| *a = 0.5 * (*a + b);

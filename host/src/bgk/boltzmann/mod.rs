@@ -35,7 +35,7 @@ use gpu::MachineFlow;
 use host::HostFlow;
 pub use shock::{ShockStart, ShockWave};
 
-use crate::backend::engine_of;
+use crate::compute::engine_of;
 use crate::error::Result;
 
 /// What stands on the right of the kinetic equation.
@@ -52,10 +52,10 @@ pub enum Collisions {
 
 /// The engine that a configuration asks for.
 fn engine(config: &LineConfig) -> Result<Box<dyn Flow>> {
-    let resolved = config.backend.resolve()?;
+    let resolved = config.compute.backend.resolve()?;
     let name = resolved.describe();
     engine_of! {
-        resolved, config.precision;
+        resolved, config.compute.precision;
         reference => Ok(Box::new(HostFlow::new(config)?)),
         cpu<T> => Ok(Box::new(HostFlow::new(config)?)),
         kernels<T>(machine) => Ok(Box::new(MachineFlow::<_, T>::new(machine, name, config)?)),

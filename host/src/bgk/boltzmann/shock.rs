@@ -4,7 +4,6 @@ use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 
 use super::config::{LineConfig, operator, velocity_space};
-use crate::backend::{Backend, Precision};
 use crate::bgk::steady::Anderson;
 use crate::bgk::transient::{Node, nodes};
 use crate::bgk::{
@@ -15,6 +14,7 @@ use crate::collision::{
     CollisionOperator, CorrectionMethod, Evaluation, Method, Order, Scattering, Spectral,
     VelocityGrid,
 };
+use crate::compute::{Backend, Compute, Precision};
 use crate::error::{Error, Result};
 
 /// Iterations in which a state settles down; some thirty are needed.
@@ -60,10 +60,9 @@ pub struct ShockWave {
     pub scheme: Scheme,
     /// Time step; `None` for the longest with which no molecule passes more than a cell and f stays positive.
     pub step: Option<f64>,
-    /// Arithmetic of the gain and the collision frequency.
-    pub precision: Precision,
-    /// Where to compute.
-    pub backend: Backend,
+    /// Where to compute, and in which arithmetic gain and collision frequency.
+    #[serde(flatten)]
+    pub compute: Compute,
 }
 
 /// What was found while a wave was prepared.
@@ -99,8 +98,7 @@ impl ShockWave {
             correction: CorrectionMethod::Balanced,
             scheme: Scheme::VanLeer,
             step: None,
-            precision: Precision::F64,
-            backend: Backend::Auto,
+            compute: Compute::default(),
         })
     }
 
@@ -262,8 +260,7 @@ impl ShockWave {
             correction: self.correction,
             scheme: self.scheme,
             step,
-            precision: self.precision,
-            backend: self.backend,
+            compute: self.compute,
             ends: [upstream, downstream],
             initial,
         };
@@ -293,8 +290,10 @@ impl Discrete {
             &grid,
             wave.scattering,
             (wave.method, wave.order, wave.chosen(), wave.correction),
-            Precision::F64,
-            Backend::Cpu,
+            Compute {
+                backend: Backend::Cpu,
+                ..wave.compute.with_precision(Precision::F64)
+            },
         );
         let problem = Problem {
             space: Space::line(1, [0.0, 1.0])?,

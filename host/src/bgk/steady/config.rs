@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::case::Closure;
-use crate::backend::{Backend, Precision};
+use crate::compute::{Compute, Precision};
 use crate::error::{Error, Result};
 
 /// How to solve.
@@ -19,10 +19,9 @@ pub struct Config {
     pub iterations: usize,
     /// How many earlier iterations are mixed with the newest; 0 for plain source iteration.
     pub depth: usize,
-    /// Arithmetic of the sweeps; the unknowns are f64 in either.
-    pub precision: Precision,
-    /// Where to compute.
-    pub backend: Backend,
+    /// Where to compute, and in which arithmetic the sweeps; the unknowns are f64 in either.
+    #[serde(flatten)]
+    pub compute: Compute,
 }
 
 impl Default for Config {
@@ -32,8 +31,7 @@ impl Default for Config {
             tolerance: None,
             iterations: 1000,
             depth: 10,
-            precision: Precision::F64,
-            backend: Backend::Auto,
+            compute: Compute::default(),
         }
     }
 }
@@ -41,7 +39,7 @@ impl Default for Config {
 impl Config {
     /// The tolerance that holds.
     pub fn tolerance(&self) -> f64 {
-        self.tolerance.unwrap_or(match self.precision {
+        self.tolerance.unwrap_or(match self.compute.precision {
             Precision::F64 => 1e-9,
             Precision::F32 => 1e-5,
         })

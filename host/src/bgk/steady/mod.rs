@@ -62,7 +62,7 @@ use self::reference::ReferenceSweeps;
 pub use self::solution::{Exchange, Solution, Status};
 pub use self::solver::{Checkpoint, Solver, solve};
 pub use super::cases::plates;
-use crate::backend::{Precision, Resolved, engine_of};
+use crate::compute::{Precision, Resolved, engine_of};
 use crate::error::Result;
 
 /// The machine that sweeps.

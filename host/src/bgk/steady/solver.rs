@@ -14,7 +14,7 @@ use super::memory;
 use super::plan::Plan;
 use super::solution::{Solution, Status};
 use super::sums::Swept;
-use crate::backend::Resolved;
+use crate::compute::{Pool, Resolved};
 use crate::error::{Error, Result};
 
 /// Everything that an iteration needs to go on to the same bits.
@@ -63,6 +63,7 @@ pub struct Solver {
     plan: Plan,
     sweeps: Box<dyn Sweeps>,
     correction: Option<Correction>,
+    pool: Pool,
     machine: String,
     mixing: Anderson,
     x: Vec<f64>,
@@ -92,7 +93,12 @@ impl Solver {
     /// A case or configuration that is not acceptable, or a device that is not there.
     pub fn new(case: Case, config: &Config) -> Result<Self> {
         config.validate()?;
-        let resolved = config.backend.resolve()?;
+        let pool = config.compute.pool()?;
+        pool.run(|| Self::prepare(case, config, pool.clone()))
+    }
+
+    fn prepare(case: Case, config: &Config, pool: Pool) -> Result<Self> {
+        let resolved = config.compute.backend.resolve()?;
         memory::check(&case, config, matches!(resolved, Resolved::Cpu))?;
         let plan = Plan::new(&case, config.closure)?;
         if plan.thickness() > THICKEST {
@@ -102,7 +108,7 @@ impl Solver {
             )));
         }
         let machine = resolved.describe();
-        let sweeps = super::engine(&plan, config.precision, resolved)?;
+        let sweeps = super::engine(&plan, config.compute.precision, resolved)?;
         let x = plan.start(&case);
         Ok(Self {
             correction: Correction::new(&plan)?,
@@ -113,6 +119,7 @@ impl Solver {
             case,
             plan,
             sweeps,
+            pool,
             machine,
             residuals: Vec::new(),
             spreads: Vec::new(),
@@ -166,6 +173,11 @@ impl Solver {
     /// # Errors
     /// A state without a positive density or temperature, or a fault of the device.
     pub fn step(&mut self) -> Result<f64> {
+        let pool = self.pool.clone();
+        pool.run(|| self.iterate())
+    }
+
+    fn iterate(&mut self) -> Result<f64> {
         let started = Instant::now();
         let swept = self.sweeps.iterate(&self.x, &mut self.y)?;
         self.plan.update(&self.x, &swept, &mut self.y);
@@ -360,7 +372,8 @@ impl Solver {
     /// # Errors
     /// A fault of the device.
     pub fn solution(&mut self) -> Result<Solution> {
-        let sums = self.sweeps.output(&self.x)?;
+        let pool = self.pool.clone();
+        let sums = pool.run(|| self.sweeps.output(&self.x))?;
         Ok(Solution {
             cells: self.plan.moments(&self.x, &sums),
             exchange: [0, 1, 2, 3].map(|side| self.plan.exchange(&self.x, &sums, side)),

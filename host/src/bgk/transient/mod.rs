@@ -22,7 +22,7 @@ use self::reference::Reference;
 pub(super) use self::shift::van_leer;
 pub use self::shift::{Courant, Scheme};
 use super::{Moments, Problem, State};
-use crate::backend::{Backend, Precision, Resolved, engine_of};
+use crate::compute::{Compute, Pooled, Resolved, engine_of};
 use crate::error::{Error, Result};
 
 /// What a [`Simulation`] does, and where.
@@ -37,14 +37,14 @@ pub struct SimulationConfig {
     /// Whether the initial state counts as relaxed, so that the first step streams at once. It makes a difference for Maxwellians that are not
     /// conservative: the first relaxation would turn them into those of their own moments.
     pub relaxed: bool,
-    /// Arithmetic and storage of the populations: 4 bytes in `f32`, 8 in `f64`; densities, velocities and temperatures are computed in f64 either way.
-    pub precision: Precision,
     /// Whether populations that are mirror images of each other are kept once: along velocities along which nothing flows, f is even. It saves half of the time
     /// and memory in two dimensions of space with all velocities, three quarters in one. Populations that are not even, and the scalar reference, keep all.
     #[serde(default = "folds", skip_serializing_if = "is_folded")]
     pub fold: bool,
-    /// Where to compute.
-    pub backend: Backend,
+    /// Where to compute. The precision is arithmetic and storage of the populations: 4 bytes in `f32`, 8 in `f64`; densities, velocities and temperatures are
+    /// computed in f64 either way.
+    #[serde(flatten)]
+    pub compute: Compute,
 }
 
 /// Fewest cells along a direction: molecules must not cross all of them but two in a step.
@@ -67,9 +67,8 @@ impl SimulationConfig {
             scheme: Scheme::default(),
             step,
             relaxed: true,
-            precision: Precision::default(),
             fold: folds(),
-            backend: Backend::default(),
+            compute: Compute::default(),
         }
     }
 
@@ -251,7 +250,7 @@ impl Change {
 ///     |x, _| if x < 0.0 { left } else { right },
 /// )?;
 /// let mut config = SimulationConfig::new(problem, 0.05);
-/// config.backend = Backend::Cpu;
+/// config.compute.backend = Backend::Cpu;
 /// let mut simulation = Simulation::new(config)?;
 /// simulation.advance(40)?;
 /// let moments = simulation.moments()?;
@@ -259,7 +258,7 @@ impl Change {
 /// # Ok::<(), rarefy::Error>(())
 /// ```
 pub struct Simulation {
-    engine: Box<dyn Engine>,
+    engine: Pooled<dyn Engine>,
     config: SimulationConfig,
     step: u64,
     change: Change,
@@ -283,7 +282,7 @@ impl Simulation {
     pub fn new(config: SimulationConfig) -> Result<Self> {
         config.validate()?;
         Ok(Self {
-            engine: engine(&config)?,
+            engine: Pooled::new(&config.compute, || engine(&config))?,
             config,
             step: 0,
             change: Change::default(),
@@ -326,11 +325,12 @@ impl Simulation {
         let change = Change::resume(looked, step, config.problem.space.cells())?;
         let mut simulation = Self::new(config)?;
         simulation.change = change;
-        simulation.engine.restore(&Saved {
+        let saved = Saved {
             step,
             populations,
             extra,
-        })?;
+        };
+        simulation.engine.run(|engine| engine.restore(&saved))?;
         simulation.step = step;
         Ok(simulation)
     }
@@ -340,7 +340,7 @@ impl Simulation {
     /// # Errors
     /// A fault of the device; a state that is no longer one.
     pub fn advance(&mut self, steps: u64) -> Result<()> {
-        self.engine.advance(steps)?;
+        self.engine.run(|engine| engine.advance(steps))?;
         self.step += steps;
         Ok(())
     }
@@ -351,7 +351,7 @@ impl Simulation {
     /// # Errors
     /// A fault of the device; fields that are no longer finite.
     pub fn residual(&mut self) -> Result<f64> {
-        let fields = self.engine.fields()?;
+        let fields = self.engine.run(|engine| engine.fields())?;
         self.change.residual(fields, self.step, self.config.step)
     }
 
@@ -360,7 +360,7 @@ impl Simulation {
     /// # Errors
     /// A fault of the device.
     pub fn states(&mut self) -> Result<Vec<State>> {
-        let [n, ux, uy, t] = self.engine.fields()?;
+        let [n, ux, uy, t] = self.engine.run(|engine| engine.fields())?;
         Ok((0..n.len())
             .map(|i| State {
                 density: n[i],
@@ -376,7 +376,7 @@ impl Simulation {
     /// # Errors
     /// A fault of the device.
     pub fn moments(&mut self) -> Result<Vec<Moments>> {
-        let mut all = self.engine.moments()?;
+        let mut all = self.engine.run(|engine| engine.moments())?;
         let gas = self.config.problem.gas;
         for moments in &mut all {
             let State {
@@ -402,7 +402,7 @@ impl Simulation {
     /// # Errors
     /// A fault of the device.
     pub fn streamed_moments(&mut self) -> Result<Vec<Moments>> {
-        self.engine.moments()
+        self.engine.run(|engine| engine.moments())
     }
 
     /// What the gas received through the faces (left, right, bottom, top) in the last step.
@@ -410,7 +410,7 @@ impl Simulation {
     /// # Errors
     /// A fault of the device.
     pub fn face_fluxes(&mut self) -> Result<[FaceFlux; 4]> {
-        self.engine.fluxes()
+        self.engine.run(|engine| engine.fluxes())
     }
 
     /// Populations of all nodes and cells, quadrature weights included, `[jx][jy][m][iy][ix]`.
@@ -418,7 +418,7 @@ impl Simulation {
     /// # Errors
     /// A fault of the device.
     pub fn populations(&mut self) -> Result<Vec<f64>> {
-        Ok(self.engine.save()?.populations)
+        Ok(self.engine.run(|engine| engine.save())?.populations)
     }
 
     /// Everything that is needed to go on later to the same bits.
@@ -426,7 +426,7 @@ impl Simulation {
     /// # Errors
     /// A fault of the device.
     pub fn checkpoint(&mut self) -> Result<Checkpoint> {
-        let saved = self.engine.save()?;
+        let saved = self.engine.run(|engine| engine.save())?;
         Ok(Checkpoint {
             config: self.config.clone(),
             step: self.step,
@@ -455,7 +455,7 @@ impl Simulation {
     /// How long the machine takes for so many steps, without copies.
     #[doc(hidden)]
     pub fn time_steps(&mut self, steps: u32) -> Result<std::time::Duration> {
-        let time = self.engine.time_steps(steps)?;
+        let time = self.engine.run(|engine| engine.time_steps(steps))?;
         self.step += u64::from(steps);
         Ok(time)
     }
@@ -463,7 +463,7 @@ impl Simulation {
 
 /// The engine that a configuration asks for.
 fn engine(config: &SimulationConfig) -> Result<Box<dyn Engine>> {
-    let resolved = config.backend.resolve()?;
+    let resolved = config.compute.backend.resolve()?;
     let folds = config.fold && !matches!(resolved, Resolved::Reference);
     match Fold::of(&config.problem).filter(|_| folds) {
         Some((fold, problem)) => {
@@ -483,7 +483,7 @@ fn engine_of(
     let name = resolved.describe();
     let plan = config.plan();
     engine_of! {
-        resolved, config.precision;
+        resolved, config.compute.precision;
         reference => Ok(Box::new(Reference::new(problem, plan)?)),
         cpu<T> => Ok(Box::new(CpuEngine::<T>::new(name, problem, plan)?)),
         kernels<T>(machine) => {

@@ -14,6 +14,7 @@ use crate::cli::text::{name_of, short};
 use crate::cli::values::{count, exponent, finite, molecules, named, positive, whole};
 use crate::cli::{npy, resume};
 use crate::collision::Scattering;
+use crate::compute::Compute;
 use crate::error::{Error, Result};
 use crate::isotropic::{
     EnergyGrid, Integrator, Law, OperatorConfig, Sampled, Storage, Weights, initial,
@@ -321,8 +322,7 @@ impl IsotropicArgs {
             storage: self.storage,
             weights: self.weights,
             corrected: !self.uncorrected,
-            precision: self.common.precision,
-            backend: self.common.backend,
+            compute: Compute::new(self.common.backend).with_precision(self.common.precision),
             ..OperatorConfig::new(grid, self.law())
         })
     }

@@ -7,7 +7,7 @@ use rarefy_kernels::Real;
 use super::super::bench_table::{self, cells};
 use super::super::output;
 use super::super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
-use crate::backend::Resolved;
+use crate::compute::Resolved;
 use crate::emulator::Emulator;
 use crate::error::Result;
 use crate::longman::gpu::fixed::{FixedBatch, Form, Functions};

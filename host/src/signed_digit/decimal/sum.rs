@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::text::{Refusal, numbers, parse};
 use super::{Columns, Decimal};
-use crate::backend::Resolved;
+use crate::compute::Resolved;
 use crate::emulator::Emulator;
 use crate::error::{Error, Result};
 use crate::machine::Machine;

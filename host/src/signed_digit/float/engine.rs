@@ -4,7 +4,7 @@ use super::accumulator::ExactAccumulator;
 use super::format::Float;
 use super::machine::MachineAccumulator;
 use super::reference;
-use crate::backend::{Backend, Resolved};
+use crate::compute::{Compute, Pool, Resolved};
 use crate::emulator::Emulator;
 use crate::error::Result;
 use crate::gpu::Device;
@@ -28,6 +28,7 @@ use crate::signed_digit::limb::same_length;
 /// ```
 pub struct ExactEngine {
     place: Place,
+    pool: Pool,
     name: String,
     piece_bytes: u64,
 }
@@ -58,14 +59,17 @@ enum Operation<'a, T> {
 }
 
 impl ExactEngine {
-    /// Opens the machine that the backend names.
+    /// Opens a machine. The numbers have a type of their own: the precision has no effect.
     ///
     /// # Errors
-    /// A backend that is not there.
-    pub fn new(backend: Backend) -> Result<Self> {
-        let resolved = backend.resolve()?;
+    /// A backend or a number of threads that is not there.
+    pub fn new(compute: impl Into<Compute>) -> Result<Self> {
+        let compute = compute.into();
+        let resolved = compute.backend.resolve()?;
+        let pool = compute.pool()?;
         Ok(Self {
-            name: resolved.describe(),
+            name: pool.run(|| resolved.describe()),
+            pool,
             place: match resolved {
                 Resolved::Cuda(device) => Place::Cuda(device),
                 Resolved::Emulator => Place::Emulator(Emulator::default()),
@@ -125,7 +129,7 @@ impl ExactEngine {
         match &self.place {
             Place::Cuda(device) => self.on_machine(device, x, operation),
             Place::Emulator(emulator) => self.on_machine(emulator, x, operation),
-            Place::Cpu => {
+            Place::Cpu => self.pool.run(|| {
                 let mut sum = ExactAccumulator::new();
                 match operation {
                     Operation::Sum => sum.add_slice(x),
@@ -134,7 +138,7 @@ impl ExactEngine {
                     Operation::Products(y) => sum.add_products(x, y)?,
                 }
                 Ok(sum)
-            }
+            }),
             Place::Reference => match operation {
                 Operation::Sum => Ok(reference::sum(x)),
                 Operation::Magnitudes => Ok(reference::magnitude_sum(x)),

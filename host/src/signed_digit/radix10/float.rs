@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digits::{decimal_of, ordinary_digits};
 use super::{DigitSet, Method, Rows, SignedDigits, sum};
-use crate::backend::Resolved;
+use crate::compute::Resolved;
 use crate::error::{Error, Result};
 use crate::signed_digit::decimal::{Decimal, MAX_EXPONENT};
 use crate::signed_digit::limb::check_budget;

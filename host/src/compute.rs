@@ -1,18 +1,24 @@
-//! Where a computation runs and in which precision: chosen once, passed down.
+//! Where a computation runs, in which precision and on how many threads: chosen once, passed down.
 //!
 //! ```
-//! use rarefy::{Backend, Precision};
+//! use rarefy::signed_digit::decimal::{self, Decimal};
+//! use rarefy::{Backend, Compute, Precision};
 //!
-//! let backend: Backend = "cpu".parse()?;
-//! println!("computing on {}", backend.resolve()?.describe());
-//! assert_eq!("f32".parse::<Precision>()?, Precision::F32);
+//! let compute = Compute::new("cpu".parse::<Backend>()?).with_precision(Precision::F32).with_threads(2);
+//! let numbers: Vec<Decimal> = vec!["0.1".parse()?, "0.2".parse()?];
+//! let (sum, device) = compute.run(|device| Ok((decimal::sum(&numbers, device)?, device.describe())))?;
+//! assert_eq!((sum.to_string().as_str(), device.as_str()), ("0.3", "CPU, 2 threads"));
 //! # Ok::<(), rarefy::Error>(())
 //! ```
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rarefy_simt::Error as MachineError;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -137,6 +143,147 @@ macro_rules! by_name {
 by_name!(Backend, "backend", "auto, cuda, cpu, emulator or reference");
 by_name!(Precision, "precision", "f32 or f64");
 
+/// Where a solver computes, in which precision, and on how many threads: the field `compute` of every configuration.
+///
+/// Configurations hold it flattened when serde writes them: the keys are `backend`, `precision` and, where it is set, `threads`.
+///
+/// ```
+/// use rarefy::{Backend, Compute, Precision};
+///
+/// let compute = Compute { precision: Precision::F32, ..Compute::new(Backend::Cpu) };
+/// assert_eq!(compute, Compute::new(Backend::Cpu).with_precision(Precision::F32));
+/// assert_eq!(Compute::default().backend, Backend::Auto);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Compute {
+    /// Where to compute.
+    pub backend: Backend,
+    /// Arithmetic of the bulk of the work.
+    pub precision: Precision,
+    /// Threads of the work on the CPU, 1 to [`Compute::MOST_THREADS`]; `None` takes those of rayon's global pool, as many as there are cores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<usize>,
+}
+
+impl From<Backend> for Compute {
+    fn from(backend: Backend) -> Self {
+        Self::new(backend)
+    }
+}
+
+impl Compute {
+    /// Most threads of a pool.
+    pub const MOST_THREADS: usize = 1024;
+
+    /// A backend in f64, on all cores where that is the CPU.
+    pub fn new(backend: Backend) -> Self {
+        Self {
+            backend,
+            ..Self::default()
+        }
+    }
+
+    /// The same in another precision.
+    #[must_use]
+    pub fn with_precision(self, precision: Precision) -> Self {
+        Self { precision, ..self }
+    }
+
+    /// The same on so many threads of the CPU.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self {
+            threads: Some(threads),
+            ..self
+        }
+    }
+
+    /// Opens the machine, and runs `work` with it on the threads that this asks for.
+    ///
+    /// # Errors
+    /// Those of [`Backend::resolve`], of [`Compute::pool`], and of the work.
+    pub fn run<R: Send>(&self, work: impl FnOnce(&Resolved) -> Result<R> + Send) -> Result<R> {
+        let resolved = self.backend.resolve()?;
+        self.pool()?.run(|| work(&resolved))
+    }
+
+    /// The threads that this asks for. Pools of one size are one pool, kept until the program ends.
+    ///
+    /// # Errors
+    /// A number of threads that is 0 or above [`Compute::MOST_THREADS`], or that the system refuses.
+    pub fn pool(&self) -> Result<Pool> {
+        static POOLS: Mutex<BTreeMap<usize, Arc<ThreadPool>>> = Mutex::new(BTreeMap::new());
+        let Some(threads) = self.threads else {
+            return Ok(Pool(None));
+        };
+        if !(1..=Self::MOST_THREADS).contains(&threads) {
+            return Err(Error::input(format!(
+                "the number of threads lies between 1 and {}; {threads} was given",
+                Self::MOST_THREADS
+            )));
+        }
+        let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pools.get(&threads) {
+            return Ok(Pool(Some(Arc::clone(pool))));
+        }
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = Arc::new(pool.map_err(|error| {
+            Error::input(format!(
+                "the system has no room for {threads} threads: {error}"
+            ))
+        })?);
+        pools.insert(threads, Arc::clone(&pool));
+        Ok(Pool(Some(pool)))
+    }
+}
+
+/// Threads of the CPU: a pool of a given size, or rayon's current one.
+#[derive(Clone, Debug, Default)]
+pub struct Pool(Option<Arc<ThreadPool>>);
+
+impl Pool {
+    /// Runs `work`, whose parallel parts take these threads.
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.0 {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+}
+
+/// A solver's engine, and the threads on which it works.
+pub(crate) struct Pooled<T: ?Sized> {
+    pool: Pool,
+    engine: Box<T>,
+}
+
+impl<T: Send + ?Sized> Pooled<T> {
+    /// Makes an engine on the threads that a configuration asks for.
+    pub(crate) fn new(
+        compute: &Compute,
+        make: impl FnOnce() -> Result<Box<T>> + Send,
+    ) -> Result<Self> {
+        let pool = compute.pool()?;
+        let engine = pool.run(make)?;
+        Ok(Self { pool, engine })
+    }
+
+    /// Works with the engine on its threads.
+    pub(crate) fn run<R: Send>(&mut self, work: impl FnOnce(&mut T) -> R + Send) -> R {
+        let Self { pool, engine } = self;
+        pool.run(|| work(engine))
+    }
+}
+
+/// What takes no threads.
+impl<T: ?Sized> Deref for Pooled<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.engine
+    }
+}
+
 /// Where a computation runs, decided, with the device open.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -190,7 +337,7 @@ macro_rules! engine_of {
         cpu<$real:ident> => $cpu:expr,
         kernels<$element:ident>($machine:ident) => $kernels:expr $(,)?
     ) => {{
-        use $crate::backend::{Precision, Resolved};
+        use $crate::compute::{Precision, Resolved};
         macro_rules! in_arithmetic {
             ($name:ident, $value:expr) => {
                 match $precision {
@@ -266,6 +413,40 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "`f16` is no precision; choose f32 or f64"
+        );
+    }
+
+    #[test]
+    fn work_runs_on_as_many_threads_as_asked_for() {
+        for threads in [1, 3] {
+            let compute = Compute::new(Backend::Cpu).with_threads(threads);
+            let found = compute.run(|device| Ok((rayon::current_num_threads(), device.describe())));
+            let (found, name) = found.unwrap();
+            assert_eq!(found, threads);
+            assert!(
+                name.starts_with(&format!("CPU, {threads} thread")),
+                "{name}"
+            );
+        }
+        for threads in [0, Compute::MOST_THREADS + 1] {
+            let error = Compute::default().with_threads(threads).pool().unwrap_err();
+            let expected =
+                format!("the number of threads lies between 1 and 1024; {threads} was given");
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn threads_are_written_where_they_are_given() {
+        let all = serde_json::to_string(&Compute::default()).unwrap();
+        assert_eq!(all, r#"{"backend":"auto","precision":"f64"}"#);
+        let two = Compute::default().with_threads(2);
+        let json = serde_json::to_string(&two).unwrap();
+        assert_eq!(json, r#"{"backend":"auto","precision":"f64","threads":2}"#);
+        assert_eq!(serde_json::from_str::<Compute>(&json).unwrap(), two);
+        assert_eq!(
+            serde_json::from_str::<Compute>(&all).unwrap(),
+            Compute::default()
         );
     }
 
