@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
+use crate::python;
 use crate::workspace::{self, cargo, root, target_dir};
 
 /// One call of cargo.
@@ -142,6 +143,11 @@ pub(crate) fn run() -> Result<()> {
         command.envs(QUICK_BUILD);
         run_stage(&format!("example {example}: {chore}"), &mut command)?;
     }
+    println!("\n== Python");
+    let start = Instant::now();
+    python::check().context("stage `Python`")?;
+    let seconds = start.elapsed().as_secs_f64();
+    println!("== Python: passed in {seconds:.0} s");
     if installed("m4") && installed("make") {
         let mut command = cargo();
         command.args([

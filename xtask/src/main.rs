@@ -14,6 +14,7 @@ mod evidence;
 mod layers;
 mod packages;
 mod ptx;
+mod python;
 mod workspace;
 
 #[derive(Parser)]
@@ -49,6 +50,8 @@ enum Chore {
     },
     /// Pack all crates and test the packages outside of the workspace
     Packages,
+    /// Build the wheel of the Python package and test it in a virtual environment
+    Python,
     /// Everything that .ci/run checks, in its order
     Ci,
 }
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Chore::Bundle { out, pack } => bundle::run(&out, pack),
         Chore::Evidence { only } => evidence::regenerate(&only),
         Chore::Packages => packages::test(),
+        Chore::Python => python::check(),
         Chore::Ci => ci::run(),
     };
     match result {

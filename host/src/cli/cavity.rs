@@ -423,7 +423,7 @@ fn run_steady(
         steady::total(&mut cells);
         steady::total(&mut moments);
     }
-    let fluxes = steady::received(&solution);
+    let fluxes = solution.received();
     let outcome = Outcome {
         parameters,
         units,

@@ -654,7 +654,7 @@ fn run_steady(
     let case = Case::from(&problem);
     let (solution, course) = steady::solve(run, &case, &config, &mut report)?;
     let profile = ShockProfile::new(shock.mach, &problem.space, &solution.cells)?;
-    let [left, right, ..] = steady::received(&solution);
+    let [left, right, ..] = solution.received();
     let entering = [left.mass, left.momentum[0], left.energy];
     let leaving = [-right.mass, -right.momentum[0], -right.energy];
     let (_, pointwise) = profile.fluxes();

@@ -14,8 +14,8 @@ use super::output::Transaction;
 use super::progress::Progress;
 use super::report::Report;
 use super::resume;
+use crate::bgk::Moments;
 use crate::bgk::steady::{Case, Checkpoint, Config, Solution, Solver, Status};
-use crate::bgk::{FaceFlux, Moments};
 use crate::compute::{Backend, Compute, Precision};
 use crate::error::Result;
 
@@ -279,27 +279,4 @@ pub(super) fn solve<P: Parameters>(
         spent: (spent, count),
     };
     Ok((solution, course))
-}
-
-/// What the gas receives through the left, right, bottom and top side, the mean over the faces of equal size.
-pub(super) fn received(solution: &Solution) -> [FaceFlux; 4] {
-    [0, 1, 2, 3].map(|side: usize| {
-        let faces = &solution.exchange[side];
-        let mut mean = FaceFlux::default();
-        let share = 1.0 / faces.len().max(1) as f64;
-        for e in faces {
-            // The pressure pushes the gas inwards.
-            let inwards = if side.is_multiple_of(2) {
-                e.pressure
-            } else {
-                -e.pressure
-            };
-            let normal = side / 2;
-            mean.mass -= share * e.mass;
-            mean.momentum[normal] += share * inwards;
-            mean.momentum[1 - normal] -= share * e.shear;
-            mean.energy -= share * e.heat;
-        }
-        mean
-    })
 }

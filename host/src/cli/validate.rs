@@ -310,7 +310,7 @@ impl Results {
         let what = format!("the cavity at delta = {delta}");
         let mut solution = checked(&case, &config(args), &what, report)?;
         steady::total(&mut solution.cells);
-        let found = cavity.results(&solution.cells, &steady::received(&solution)[3]);
+        let found = cavity.results(&solution.cells, &solution.received()[3]);
         self.cavities.push(CavityRow {
             delta,
             drag: found.drag_wall,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bgk::Moments;
+use crate::bgk::{FaceFlux, Moments};
 
 /// What a boundary and the gas exchange at a face, and the gas there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -74,4 +74,29 @@ pub struct Solution {
     pub seconds: f64,
     /// Where it was computed.
     pub machine: String,
+}
+
+impl Solution {
+    /// What the gas receives through the left, right, bottom and top side, the mean over the faces of equal size.
+    pub fn received(&self) -> [FaceFlux; 4] {
+        [0, 1, 2, 3].map(|side: usize| {
+            let faces = &self.exchange[side];
+            let mut mean = FaceFlux::default();
+            let share = 1.0 / faces.len().max(1) as f64;
+            for e in faces {
+                // The pressure pushes the gas inwards.
+                let inwards = if side.is_multiple_of(2) {
+                    e.pressure
+                } else {
+                    -e.pressure
+                };
+                let normal = side / 2;
+                mean.mass -= share * e.mass;
+                mean.momentum[normal] += share * inwards;
+                mean.momentum[1 - normal] -= share * e.shear;
+                mean.energy -= share * e.heat;
+            }
+            mean
+        })
+    }
 }

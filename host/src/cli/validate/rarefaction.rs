@@ -123,7 +123,7 @@ pub(super) fn rows(quick: bool, config: &Config) -> Result<Vec<RarefactionRow>> 
             case.linear = true;
             let mut solution = solve(&case, config)?;
             steady::total(&mut solution.cells);
-            let found = cavity.results(&solution.cells, &steady::received(&solution)[3]);
+            let found = cavity.results(&solution.cells, &solution.received()[3]);
             let mut row = RarefactionRow::of("cavity", model, *delta, &solution, found.drag_wall);
             row.second = Some(found.flow);
             rows.push(row);

@@ -1,0 +1,99 @@
+"""Times of rarefy beside those of other libraries, in one run: `python bench.py`.
+
+Each time is the least of several runs. Needs SciPy and mpmath for the integrals; what is not installed is left out.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import rarefy
+
+
+def least(work: Callable[[], object], repeat: int = 5, most: float = 2.0) -> float:
+    """The least time of a call in seconds; short ones are called many times."""
+    start = time.perf_counter()
+    work()
+    once = time.perf_counter() - start
+    number = max(1, min(20_000, int(0.02 / max(once, 1e-9))))
+    times = []
+    begin = time.perf_counter()
+    for _ in range(repeat):
+        start = time.perf_counter()
+        for _ in range(number):
+            work()
+        times.append((time.perf_counter() - start) / number)
+        if time.perf_counter() - begin > most:
+            break
+    return min(times)
+
+
+def row(what: str, seconds: float, note: str = "") -> None:
+    unit, factor = ("us", 1e6) if seconds < 1e-3 else ("ms", 1e3) if seconds < 1.0 else ("s", 1.0)
+    print(f"  {what:44} {seconds * factor:10.3f} {unit:3} {note}")
+
+
+def sums() -> None:
+    rng = np.random.default_rng(1)
+    for n in (1_000, 1_000_000, 10_000_000):
+        x = rng.standard_normal(n) * 10.0 ** rng.uniform(-8, 8, n)
+        print(f"sum of {n} float64")
+        right = math.fsum(x)
+        for name, work in (
+            ("numpy.sum", lambda x=x: np.sum(x)),
+            ("math.fsum", lambda x=x: math.fsum(x)),
+            ("rarefy.sum", lambda x=x: rarefy.sum(x)),
+        ):
+            off = abs(float(work()) - right) / np.spacing(abs(right))  # type: ignore[no-untyped-call]
+            row(name, least(work), f"{off:.0f} ulp off")  # type: ignore[arg-type]
+
+
+def integrals() -> None:
+    print("integral of exp(-x/2) cos(w x), 100 frequencies")
+    w = np.linspace(0.5, 20.0, 100)
+    exact = 0.5 / (0.25 + w**2)
+
+    def report(name: str, work: Callable[[], object]) -> None:
+        row(name, least(work, 3), f"largest relative error {np.max(np.abs(np.asarray(work()) / exact - 1)):.0e}")
+
+    report("rarefy.longman, expression", lambda: rarefy.longman("exp(-x/2)", "cos", "w", parameters={"w": w}, backend="cpu").value)
+    try:
+        from scipy.integrate import quad
+    except ImportError:
+        print("  scipy is not installed")
+    else:
+        report("scipy.integrate.quad(weight='cos')", lambda: [quad(lambda x: math.exp(-x / 2), 0, np.inf, weight="cos", wvar=v)[0] for v in w])
+    try:
+        import mpmath
+    except ImportError:
+        print("  mpmath is not installed")
+    else:
+        few = w[:3]
+        seconds = least(lambda: [mpmath.quadosc(lambda x, v=v: mpmath.exp(-x / 2) * mpmath.cos(v * x), [0, mpmath.inf], omega=v) for v in few], 1)
+        row("mpmath.quadosc", seconds / len(few) * len(w), "from 3 frequencies")
+
+
+def overhead() -> None:
+    print("overhead of a call")
+    x = np.ones(4)
+    total = rarefy.ExactAccumulator()
+    row("rarefy.sum of 4 numbers", least(lambda: rarefy.sum(x)))
+    row("numpy.sum of 4 numbers", least(lambda: np.sum(x)))
+    row("ExactAccumulator.add of a float", least(lambda: total.add(1.0)))
+    row("rarefy.dot of 4 numbers", least(lambda: rarefy.dot(x, x)))
+
+
+def main() -> None:
+    print(f"rarefy {rarefy.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, {platform.processor() or platform.machine()}")
+    overhead()
+    sums()
+    integrals()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""Deterministic numerical methods on the GPU and the CPU: kinetic theory, oscillatory integrals, exact sums.
+
+=====================  ====================================================================================
+exact sums             `sum`, `mean`, `norm`, `dot`, `ExactAccumulator`, `decimal_sum`, `decimal_dot`, `dft`
+oscillatory integrals  `longman`, `longman_between`
+collision integral     `collide`, `Relaxation`, `rates`
+energy space           `Isotropic`, `isotropic_rates`, `Market`
+flows                  `shock`, `cavity`, `couette`, `fourier`, `Simulation`, `units`
+files and devices      `load`, `doctor`
+=====================  ====================================================================================
+
+Computations take ``backend``: ``"auto"`` is the GPU if there is one, else the CPU; ``"cuda"``, ``"cpu"``, ``"emulator"`` and
+``"reference"`` are the others. Sums are computed on the CPU by default, where their data are.
+
+Errors are `ValueError` and `TypeError` for input, `MemoryError` for too little memory, `DeviceError` for a GPU that is not there or fails, and
+`NumericalError` for a state that became unusable. Warnings are of the class `RarefyWarning`. Ctrl-C raises `Interrupted`, whose attribute ``run``
+holds the state.
+"""
+
+from . import _rarefy
+from ._files import Run, load
+from ._rarefy import DeviceError, NumericalError, __version__
+from ._results import Result
+from ._run import Interrupted, RarefyWarning
+from .collision import (
+    Evaluation,
+    Rates,
+    Relaxation,
+    RelaxationResult,
+    bkw,
+    collide,
+    maxwellian,
+    rates,
+    two_maxwellians,
+    velocities,
+    velocity_moments,
+)
+from .flows import (
+    CavityResult,
+    FlowResult,
+    PlatesResult,
+    ShockResult,
+    Simulation,
+    Units,
+    cavity,
+    couette,
+    fourier,
+    inflow,
+    shock,
+    units,
+    wall,
+)
+from .integrals import Integrals, longman, longman_between
+from .isotropic import (
+    Isotropic,
+    IsotropicRates,
+    IsotropicResult,
+    Market,
+    MarketResult,
+    isotropic_initial,
+    isotropic_rates,
+    lorenz,
+)
+from .sums import ExactAccumulator, Spectrum, decimal_dot, decimal_sum, dft, dot, exact_value, mean, norm, sum
+
+__all__ = [
+    "CavityResult",
+    "DeviceError",
+    "Doctor",
+    "Evaluation",
+    "ExactAccumulator",
+    "FlowResult",
+    "Integrals",
+    "Interrupted",
+    "Isotropic",
+    "IsotropicRates",
+    "IsotropicResult",
+    "Market",
+    "MarketResult",
+    "NumericalError",
+    "PlatesResult",
+    "RarefyWarning",
+    "Rates",
+    "Relaxation",
+    "RelaxationResult",
+    "Result",
+    "Run",
+    "ShockResult",
+    "Simulation",
+    "Spectrum",
+    "Units",
+    "__version__",
+    "bkw",
+    "cavity",
+    "collide",
+    "couette",
+    "decimal_dot",
+    "decimal_sum",
+    "dft",
+    "doctor",
+    "dot",
+    "exact_value",
+    "fourier",
+    "inflow",
+    "isotropic_initial",
+    "isotropic_rates",
+    "load",
+    "longman",
+    "longman_between",
+    "lorenz",
+    "maxwellian",
+    "mean",
+    "norm",
+    "rates",
+    "shock",
+    "sum",
+    "two_maxwellians",
+    "units",
+    "velocities",
+    "velocity_moments",
+    "wall",
+]
+
+
+class Doctor(dict[str, object]):
+    """The findings of `doctor` as a dictionary; printed, they are the report for people."""
+
+    def __init__(self, text: str, data: dict[str, object]) -> None:
+        super().__init__(data)
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+    __repr__ = __str__
+
+
+def doctor() -> Doctor:
+    """Look for devices, driver and kernels: what there is, what is missing, and how to get it.
+
+    Examples
+    --------
+    >>> import rarefy
+    >>> "host" in rarefy.doctor()
+    True
+    """
+    return Doctor(*_rarefy.doctor())

@@ -1,0 +1,126 @@
+"""Runs: progress, interruption, and the compute options that all functions share."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, Protocol
+
+from . import _rarefy
+
+Backend = Literal["auto", "cuda", "cpu", "emulator", "reference"]
+Precision = Literal["f32", "f64"]
+
+# Seconds after which Python should see Ctrl-C.
+_PATIENCE = 0.1
+
+
+class RarefyWarning(UserWarning):
+    """A grid, box or step that is allowed and costs accuracy; the text names a better one."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run between two steps.
+
+    Attributes
+    ----------
+    run
+        The run as it is: it can be read, saved by its ``checkpoint``, and goes on with ``run()``.
+    """
+
+    def __init__(self, run: Any) -> None:
+        super().__init__("the run was interrupted; the attribute `run` holds it, and `run.run()` goes on")
+        self.run = run
+
+
+class Steps(Protocol):
+    """What can be advanced."""
+
+    def advance(self, steps: int, /) -> int: ...
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """The options that are not None, as plain numbers, texts and lists."""
+    return {name: plain(value) for name, value in options.items() if value is not None}
+
+
+def plain(value: Any) -> Any:
+    """A value without NumPy's types."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return value
+
+
+def compute(backend: str, precision: str | None = None, threads: int | None = None) -> dict[str, Any]:
+    """The options that say where and how precisely to compute, checked."""
+    _rarefy.enter(backend)
+    return given(backend=backend, precision=precision, threads=threads)
+
+
+def warn(texts: Iterable[str]) -> None:
+    """Warnings of the library as warnings of Python."""
+    for text in texts:
+        warnings.warn(text, RarefyWarning, stacklevel=4)
+
+
+class _Bar:
+    """A bar of tqdm, or nothing."""
+
+    def __init__(self, progress: bool, what: str) -> None:
+        self._bar = None
+        if progress:
+            try:
+                from tqdm.auto import tqdm
+            except ImportError as error:
+                raise ImportError("progress=True needs tqdm: pip install tqdm") from error
+            self._bar = tqdm(total=100, desc=what, unit="%", bar_format="{l_bar}{bar}| {elapsed}<{remaining}")
+
+    def show(self, share: float) -> None:
+        if self._bar is not None:
+            self._bar.update(max(0.0, 100.0 * share - self._bar.n))
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def drive(
+    run: Steps,
+    state: Any,
+    share: Callable[[], tuple[bool, float]],
+    *,
+    limit: Callable[[], int | None] = lambda: None,
+    progress: bool = False,
+    what: str = "rarefy",
+) -> None:
+    """Advance a run to its end.
+
+    ``share`` tells whether the end is reached and how much of the way is done, ``limit`` how many steps may be taken before it is asked
+    again. Between calls Python sees Ctrl-C, which raises :class:`Interrupted` with ``state``.
+    """
+    bar = _Bar(progress, what)
+    steps = 1
+    try:
+        while True:
+            done, part = share()
+            bar.show(1.0 if done else part)
+            if done:
+                return
+            most = limit()
+            take = steps if most is None else max(1, min(steps, most))
+            start = time.perf_counter()
+            run.advance(take)
+            spent = time.perf_counter() - start
+            if spent < 0.5 * _PATIENCE and take == steps:
+                steps = min(2 * steps, 1 << 20)
+            elif spent > 2.0 * _PATIENCE:
+                steps = max(1, steps // 2)
+    except KeyboardInterrupt:
+        raise Interrupted(state) from None
+    finally:
+        bar.close()

@@ -1,0 +1,327 @@
+//! The collision integral, relaxation in velocity space, and transport rates.
+
+use numpy::PyArrayDyn;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use rarefy::collision::initial::{Bkw, TwoMaxwellians, maxwellian};
+use rarefy::collision::transport::{self, Flux, Study};
+use rarefy::collision::{
+    Checkpoint, Evaluation, Moments, OperatorConfig, Record, Relaxation, RelaxationConfig, Until,
+    VelocityGrid, collide_batch,
+};
+
+use crate::arrays::{columns, doubles, in_order, shaped};
+use crate::config::{from_python, texts, to_python, with_given};
+use crate::errors::raise;
+use crate::work::{Run, compute};
+
+fn grid((n, min, max): (usize, f64, f64)) -> PyResult<VelocityGrid> {
+    VelocityGrid::new(n, min, max).map_err(raise)
+}
+
+/// The operator on a grid, with what was given.
+fn operator(grid: VelocityGrid, given: &Bound<'_, PyDict>) -> PyResult<OperatorConfig> {
+    let method = given.get_item("method")?;
+    let spectral = method.is_some_and(|m| m.extract::<String>().is_ok_and(|m| m == "spectral"));
+    // Each method has its own usual correction.
+    let base = if spectral {
+        OperatorConfig::spectral(grid)
+    } else {
+        OperatorConfig::new(grid)
+    };
+    with_given(&base, given)
+}
+
+/// Collision integrals of distributions `f[item, ix, iy, iz]`.
+#[pyfunction]
+fn collide<'py>(
+    py: Python<'py>,
+    f: &Bound<'py, PyAny>,
+    n: usize,
+    bounds: (f64, f64),
+    given: &Bound<'py, PyDict>,
+) -> PyResult<(Bound<'py, PyList>, String)> {
+    let config = operator(grid((n, bounds.0, bounds.1))?, given)?;
+    let f = doubles("f", f)?;
+    let f = in_order("f", &f)?;
+    let (all, machine) = compute(py, || collide_batch(&config, f))?;
+    let all = all.into_iter().map(|one| evaluation(py, n, one));
+    Ok((
+        PyList::new(py, all.collect::<PyResult<Vec<_>>>()?)?,
+        machine,
+    ))
+}
+
+fn evaluation(py: Python<'_>, n: usize, found: Evaluation) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    let shape = [n; 3];
+    dict.set_item("correction", to_python(py, &found.correction)?)?;
+    dict.set_item("warnings", texts(py, &found.warnings)?)?;
+    dict.set_item("gain", shaped(py, found.gain, &shape)?)?;
+    dict.set_item("frequency", shaped(py, found.frequency, &shape)?)?;
+    dict.set_item("rate", shaped(py, found.rate, &shape)?)?;
+    Ok(dict)
+}
+
+#[pyfunction]
+fn velocity_moments<'py>(
+    py: Python<'py>,
+    f: &Bound<'py, PyAny>,
+    n: usize,
+    bounds: (f64, f64),
+) -> PyResult<Bound<'py, PyAny>> {
+    let grid = grid((n, bounds.0, bounds.1))?;
+    let f = doubles("f", f)?;
+    let f = in_order("f", &f)?;
+    if f.len() != grid.cells() {
+        return Err(PyValueError::new_err(format!(
+            "f has {} values where a grid of {n}^3 has {}",
+            f.len(),
+            grid.cells()
+        )));
+    }
+    to_python(py, &Moments::of(&grid, f))
+}
+
+/// Distributions to start from.
+#[pyfunction]
+#[pyo3(signature = (name, n, bounds, **given))]
+fn initial<'py>(
+    py: Python<'py>,
+    name: &str,
+    n: usize,
+    bounds: (f64, f64),
+    given: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+    let grid = grid((n, bounds.0, bounds.1))?;
+    let number = |key: &str, usual: f64| -> PyResult<f64> {
+        match given.map(|g| g.get_item(key)).transpose()?.flatten() {
+            Some(value) => value.extract(),
+            None => Ok(usual),
+        }
+    };
+    let f = match name {
+        "maxwellian" => {
+            let velocity = match given.map(|g| g.get_item("velocity")).transpose()?.flatten() {
+                Some(value) => value.extract()?,
+                None => [0.0; 3],
+            };
+            maxwellian(
+                &grid,
+                number("density", 1.0)?,
+                velocity,
+                number("temperature", 1.0)?,
+            )
+        }
+        "two-maxwellians" => TwoMaxwellians {
+            density: number("density", 1.0)?,
+            speed: number("speed", 1.5)?,
+            temperature: number("temperature", 1.0)?,
+        }
+        .sample(&grid),
+        _ => Bkw::new(number("k", 0.65)?).map_err(raise)?.sample(&grid),
+    };
+    shaped(py, f, &[n; 3])
+}
+
+/// When a run ends, by the name of a variant and its number.
+fn until(name: &str, end: f64) -> PyResult<Until> {
+    Ok(match name {
+        "time" => Until::Time(end),
+        "equilibrium" => Until::Equilibrium(end),
+        _ if end >= 0.0 && end.fract() == 0.0 => Until::Steps(end as u64),
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "steps is a whole number, at least 0; {end} was given"
+            )));
+        }
+    })
+}
+
+#[pyclass(name = "Relaxation", module = "rarefy._rarefy", frozen)]
+struct PyRelaxation {
+    run: Run<Relaxation>,
+    n: usize,
+}
+
+#[pymethods]
+impl PyRelaxation {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        f: &Bound<'_, PyAny>,
+        n: usize,
+        bounds: (f64, f64),
+        end: (String, f64),
+        operator: &Bound<'_, PyDict>,
+        run: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let operator = self::operator(grid((n, bounds.0, bounds.1))?, operator)?;
+        let config = with_given(&RelaxationConfig::new(operator, until(&end.0, end.1)?), run)?;
+        let f = doubles("f", f)?;
+        let f = in_order("f", &f)?.to_vec();
+        let run = Run::new(compute(py, || Relaxation::new(config, f))?);
+        Ok(Self { run, n })
+    }
+
+    /// Goes on from a checkpoint, to another end where one is given.
+    #[staticmethod]
+    fn resume(
+        py: Python<'_>,
+        checkpoint: &Bound<'_, PyAny>,
+        end: Option<(String, f64)>,
+    ) -> PyResult<Self> {
+        let mut checkpoint: Checkpoint = from_python(checkpoint)?;
+        if let Some((name, number)) = end {
+            checkpoint.config.until = until(&name, number)?;
+        }
+        let n = checkpoint.config.operator.grid.n();
+        let run = Run::new(compute(py, || Relaxation::resume(checkpoint))?);
+        Ok(Self { run, n })
+    }
+
+    fn advance(&self, py: Python<'_>, steps: u64) -> PyResult<u64> {
+        self.run.with(py, |run| run.advance(steps))
+    }
+
+    /// Whether the end is reached, and the share of the way.
+    fn progress(&self, py: Python<'_>) -> PyResult<(bool, f64)> {
+        self.run.with(py, |run| Ok((run.is_done(), run.progress())))
+    }
+
+    #[getter]
+    fn steps(&self, py: Python<'_>) -> PyResult<u64> {
+        self.run.with(py, |run| Ok(run.steps_taken()))
+    }
+
+    #[getter]
+    fn time(&self, py: Python<'_>) -> PyResult<f64> {
+        self.run.with(py, |run| Ok(run.time()))
+    }
+
+    #[getter]
+    fn device(&self, py: Python<'_>) -> PyResult<String> {
+        self.run.with(py, |run| Ok(run.machine()))
+    }
+
+    #[getter]
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.run.with(py, |run| Ok(run.warnings().to_vec()))
+    }
+
+    fn config<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let config = self.run.with(py, |run| Ok(run.config().clone()))?;
+        to_python(py, &config)
+    }
+
+    fn correction<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let correction = self.run.with(py, |run| Ok(run.correction()))?;
+        to_python(py, &correction)
+    }
+
+    fn distribution<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let f = self.run.with(py, Relaxation::distribution)?;
+        shaped(py, f, &[self.n; 3])
+    }
+
+    fn history<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let history = self.run.with(py, |run| Ok(run.history().to_vec()))?;
+        records(py, &history)
+    }
+
+    fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let checkpoint = self.run.with(py, Relaxation::checkpoint)?;
+        to_python(py, &checkpoint)
+    }
+}
+
+/// A history as columns, named as in the command's `history.csv`.
+fn records<'py>(py: Python<'py>, history: &[Record]) -> PyResult<Bound<'py, PyDict>> {
+    let names = [
+        "step",
+        "time",
+        "density",
+        "ux",
+        "uy",
+        "uz",
+        "temperature",
+        "pxx",
+        "pyy",
+        "pzz",
+        "pxy",
+        "pxz",
+        "pyz",
+        "qx",
+        "qy",
+        "qz",
+        "m4",
+        "H",
+        "min_f",
+        "activity",
+        "below_zero",
+    ];
+    columns(
+        py,
+        names,
+        history.iter().map(|row| {
+            let m = &row.moments;
+            let ([ux, uy, uz], [qx, qy, qz]) = (m.velocity, m.heat_flux);
+            let [xx, yy, zz, xy, xz, yz] = m.pressure;
+            [
+                row.step as f64,
+                row.time,
+                m.density,
+                ux,
+                uy,
+                uz,
+                m.temperature,
+                xx,
+                yy,
+                zz,
+                xy,
+                xz,
+                yz,
+                qx,
+                qy,
+                qz,
+                m.fourth,
+                m.entropy,
+                m.minimum,
+                row.activity,
+                m.below_zero,
+            ]
+        }),
+    )
+}
+
+/// What the discrete operator does to physics that is known exactly, on n^3 cells.
+#[pyfunction]
+fn rates<'py>(
+    py: Python<'py>,
+    n: usize,
+    given: &Bound<'py, PyDict>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>, Option<String>)> {
+    let config = operator(
+        grid((n, -transport::RATES_HALF_WIDTH, transport::RATES_HALF_WIDTH))?,
+        given,
+    )?;
+    let study = compute(py, || Study::of(&config, n))?;
+    let exact = PyDict::new(py);
+    let (law, sigma) = (config.scattering, config.sigma_t);
+    exact.set_item(
+        "shear",
+        transport::exact_decay_rate(law, sigma, Flux::Shear),
+    )?;
+    exact.set_item("heat", transport::exact_decay_rate(law, sigma, Flux::Heat))?;
+    exact.set_item("viscosity", transport::exact_viscosity(law, sigma))?;
+    Ok((to_python(py, &study)?, exact, study.warning()))
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<PyRelaxation>()?;
+    m.add_function(wrap_pyfunction!(collide, m)?)?;
+    m.add_function(wrap_pyfunction!(velocity_moments, m)?)?;
+    m.add_function(wrap_pyfunction!(initial, m)?)?;
+    m.add_function(wrap_pyfunction!(rates, m)?)
+}

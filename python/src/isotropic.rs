@@ -1,0 +1,267 @@
+//! The isotropic equation in energy space, and economies.
+
+use numpy::{PyArray1, PyArrayDyn, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rarefy::isotropic::market::{Histogram, TradeVolume, gini, lorenz};
+use rarefy::isotropic::{
+    Checkpoint, EnergyGrid, Law, OperatorConfig, Record, Relaxation, RelaxationConfig, initial,
+};
+
+use crate::arrays::{array, columns, doubles, in_order, shaped};
+use crate::config::{from_python, to_python, with_given};
+use crate::errors::raise;
+use crate::work::{Run, compute};
+
+fn operator(
+    cells: usize,
+    emax: f64,
+    law: &Bound<'_, PyAny>,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<OperatorConfig> {
+    let law: Law = from_python(law)?;
+    let grid = EnergyGrid::new(cells, emax).map_err(raise)?;
+    with_given(&OperatorConfig::new(grid, law), given)
+}
+
+#[pyclass(name = "Isotropic", module = "rarefy._rarefy", frozen)]
+struct PyIsotropic(Run<Relaxation>);
+
+#[pymethods]
+impl PyIsotropic {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        f: &Bound<'_, PyAny>,
+        emax: f64,
+        law: &Bound<'_, PyAny>,
+        operator: &Bound<'_, PyDict>,
+        run: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let f = doubles("f", f)?;
+        let &[states, cells] = f.shape() else {
+            return Err(PyValueError::new_err("f has the shape (states, cells)"));
+        };
+        let config = with_given(
+            &RelaxationConfig::new(self::operator(cells, emax, law, operator)?),
+            run,
+        )?;
+        let f = in_order("f", &f)?;
+        let rows: Vec<Vec<f64>> = (0..states)
+            .map(|i| f[i * cells..][..cells].to_vec())
+            .collect();
+        Ok(Self(Run::new(compute(py, || {
+            Relaxation::new(config, &rows)
+        })?)))
+    }
+
+    #[staticmethod]
+    fn resume(py: Python<'_>, checkpoint: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let checkpoint: Checkpoint = from_python(checkpoint)?;
+        Ok(Self(Run::new(compute(py, || {
+            Relaxation::resume(checkpoint)
+        })?)))
+    }
+
+    fn advance(&self, py: Python<'_>, steps: u64) -> PyResult<u64> {
+        self.0.with(py, |run| run.advance_part(steps))?;
+        Ok(steps)
+    }
+
+    #[getter]
+    fn steps(&self, py: Python<'_>) -> PyResult<u64> {
+        self.0.with(py, |run| Ok(run.steps_taken()))
+    }
+
+    #[getter]
+    fn time(&self, py: Python<'_>) -> PyResult<f64> {
+        self.0.with(py, |run| Ok(run.time()))
+    }
+
+    #[getter]
+    fn dt(&self, py: Python<'_>) -> PyResult<f64> {
+        self.0.with(py, |run| Ok(run.time_step()))
+    }
+
+    #[getter]
+    fn device(&self, py: Python<'_>) -> PyResult<String> {
+        self.0.with(py, |run| Ok(run.machine()))
+    }
+
+    #[getter]
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.0.with(py, |run| Ok(run.warnings().to_vec()))
+    }
+
+    fn config<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let config = self.0.with(py, |run| Ok(run.config().clone()))?;
+        to_python(py, &config)
+    }
+
+    fn distributions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let all = self.0.with(py, Relaxation::distributions)?;
+        let shape = [all.len(), all.first().map_or(0, Vec::len)];
+        shaped(py, all.concat(), &shape)
+    }
+
+    fn history<'py>(&self, py: Python<'py>, state: usize) -> PyResult<Bound<'py, PyDict>> {
+        let history = self.0.with(py, |run| Ok(run.history(state).to_vec()))?;
+        let names = [
+            "step",
+            "time",
+            "number",
+            "energy",
+            "second",
+            "third",
+            "H",
+            "min_f",
+            "largest_frequency",
+        ];
+        let row = |row: &Record| {
+            let m = &row.moments;
+            [
+                row.step as f64,
+                row.time,
+                m.number,
+                m.energy,
+                m.second,
+                m.third,
+                m.entropy,
+                m.minimum,
+                row.largest_frequency,
+            ]
+        };
+        columns(py, names, history.iter().map(row))
+    }
+
+    fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let checkpoint = self.0.with(py, Relaxation::checkpoint)?;
+        to_python(py, &checkpoint)
+    }
+}
+
+/// Gain, frequency and rate of a distribution.
+#[pyfunction]
+fn isotropic_rates<'py>(
+    py: Python<'py>,
+    f: &Bound<'py, PyAny>,
+    emax: f64,
+    law: &Bound<'py, PyAny>,
+    given: &Bound<'py, PyDict>,
+) -> PyResult<(Bound<'py, PyDict>, String)> {
+    let f = doubles("f", f)?;
+    let f = in_order("f", &f)?;
+    let config = operator(f.len(), emax, law, given)?;
+    let (found, machine) = compute(py, || rarefy::isotropic::rates(&config, f))?;
+    let dict = PyDict::new(py);
+    dict.set_item("largest_frequency", found.largest_frequency)?;
+    dict.set_item("warnings", &found.warnings)?;
+    dict.set_item("gain", array(py, found.gain))?;
+    dict.set_item("frequency", array(py, found.frequency))?;
+    dict.set_item("rate", array(py, found.rate))?;
+    Ok((dict, machine))
+}
+
+/// Energies of the cells, and the number of particles that f = 1 has in each.
+#[pyfunction]
+fn energy_grid<'py>(
+    py: Python<'py>,
+    cells: usize,
+    emax: f64,
+    law: &Bound<'py, PyAny>,
+) -> PyResult<[Bound<'py, PyArray1<f64>>; 2]> {
+    let config = operator(cells, emax, law, &PyDict::new(py))?;
+    Ok([
+        array(py, config.grid.energies()),
+        array(py, config.measure()),
+    ])
+}
+
+/// The grid's end for which mean wealth is the centre of a cell.
+#[pyfunction]
+fn wealth_end(cells: usize, emax: f64) -> PyResult<f64> {
+    let grid = rarefy::isotropic::market::grid_around_one(cells, emax).map_err(raise)?;
+    Ok(grid.emax())
+}
+
+/// Distributions to start from.
+#[pyfunction]
+fn isotropic_initial<'py>(
+    py: Python<'py>,
+    name: &str,
+    cells: usize,
+    emax: f64,
+    law: &Bound<'py, PyAny>,
+    numbers: (f64, f64, f64),
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let config = operator(cells, emax, law, &PyDict::new(py))?;
+    let grid = config.grid;
+    let (first, second, third) = numbers;
+    Ok(array(
+        py,
+        match name {
+            "maxwellian" => initial::maxwellian(&grid, first),
+            "bkw" => initial::bkw(&grid, first),
+            "two-temperature" => initial::two_temperature(&grid, first, second, third),
+            _ => initial::delta(&config, first).map_err(raise)?,
+        },
+    ))
+}
+
+/// The share of agents in each cell, from rows of lower end, upper end and share of the bins of a histogram.
+#[pyfunction]
+fn rebin<'py>(
+    py: Python<'py>,
+    rows: Vec<[f64; 3]>,
+    cells: usize,
+    emax: f64,
+) -> PyResult<(Bound<'py, PyArray1<f64>>, f64)> {
+    let histogram = Histogram::new(&rows).map_err(raise)?;
+    let grid = EnergyGrid::new(cells, emax).map_err(raise)?;
+    let shares = histogram
+        .in_units_of_the_mean()
+        .rebin(&grid)
+        .map_err(raise)?;
+    Ok((array(py, shares), histogram.mean()))
+}
+
+/// The Gini coefficient of agents, and their Lorenz curve.
+#[pyfunction]
+fn inequality<'py>(
+    py: Python<'py>,
+    p: &Bound<'py, PyAny>,
+    emax: f64,
+) -> PyResult<(f64, Bound<'py, PyDict>)> {
+    let p = doubles("p", p)?;
+    let p = in_order("p", &p)?;
+    let grid = EnergyGrid::new(p.len(), emax).map_err(raise)?;
+    let curve = lorenz(&grid, p);
+    let curve = columns(py, ["agents", "wealth"], curve.iter().map(|&(n, e)| [n, e]))?;
+    Ok((gini(&grid, p), curve))
+}
+
+/// Value that an agent trades in a unit of time, on average.
+#[pyfunction]
+fn trade_volume(
+    py: Python<'_>,
+    p: &Bound<'_, PyAny>,
+    emax: f64,
+    law: &Bound<'_, PyAny>,
+) -> PyResult<f64> {
+    let p = doubles("p", p)?;
+    let p = in_order("p", &p)?;
+    let config = operator(p.len(), emax, law, &PyDict::new(py))?;
+    compute(py, || Ok(TradeVolume::new(&config)?.rate(p)))
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<PyIsotropic>()?;
+    m.add_function(wrap_pyfunction!(isotropic_rates, m)?)?;
+    m.add_function(wrap_pyfunction!(energy_grid, m)?)?;
+    m.add_function(wrap_pyfunction!(wealth_end, m)?)?;
+    m.add_function(wrap_pyfunction!(isotropic_initial, m)?)?;
+    m.add_function(wrap_pyfunction!(rebin, m)?)?;
+    m.add_function(wrap_pyfunction!(inequality, m)?)?;
+    m.add_function(wrap_pyfunction!(trade_volume, m)?)
+}

@@ -1,0 +1,498 @@
+//! Exact sums and dot products of floats.
+
+use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyFloat, PyInt, PyType};
+use rarefy::Backend;
+use rarefy::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
+
+use crate::arrays::{Reals, reals};
+use crate::errors::raise;
+use crate::work::{Run, compute, enter};
+
+/// What is added.
+#[derive(Clone, Copy)]
+enum Terms {
+    Values,
+    Magnitudes,
+    Squares,
+}
+
+/// An array of NumPy, made of a sequence of numbers where it is none.
+fn floats<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if x.cast::<numpy::PyUntypedArray>().is_ok() {
+        return Ok(x.clone());
+    }
+    let numpy = x.py().import("numpy")?;
+    let array = numpy.call_method1("asarray", (x,))?;
+    // What is no sequence of floats would be converted in silence.
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    let size: usize = array.getattr("size")?.extract()?;
+    if kind == "f" {
+        Ok(array)
+    } else if size == 0 {
+        array.call_method1("astype", ("float64",))
+    } else {
+        Err(PyTypeError::new_err(format!(
+            "a sequence of floats is needed; numpy.asarray makes an array of dtype {} of it: rarefy.decimal_sum adds integers, Decimals and texts",
+            array.getattr("dtype")?
+        )))
+    }
+}
+
+/// The memory of an array whose order does not matter.
+enum Memory<'a, T> {
+    Whole(&'a [T]),
+    Scattered(numpy::ndarray::ArrayViewD<'a, T>),
+}
+
+fn memory<'a, T: numpy::Element>(x: &'a PyReadonlyArrayDyn<'_, T>) -> Memory<'a, T> {
+    match x.as_slice() {
+        Ok(all) => Memory::Whole(all),
+        Err(_) => Memory::Scattered(x.as_array()),
+    }
+}
+
+/// The terms of an array, added on the CPU or where the backend says.
+fn add_array<T: Float + numpy::Element>(
+    py: Python<'_>,
+    x: &PyReadonlyArrayDyn<'_, T>,
+    terms: Terms,
+    backend: Backend,
+) -> PyResult<ExactAccumulator> {
+    let x = memory(x);
+    compute(py, || {
+        let copy;
+        let all = match &x {
+            Memory::Whole(all) => *all,
+            Memory::Scattered(view)
+                if backend == Backend::Cpu && matches!(terms, Terms::Values) =>
+            {
+                let mut sum = ExactAccumulator::new();
+                sum.add_array(view);
+                return Ok(sum);
+            }
+            Memory::Scattered(view) => {
+                copy = view.iter().copied().collect::<Vec<T>>();
+                copy.as_slice()
+            }
+        };
+        if backend == Backend::Cpu {
+            let mut sum = ExactAccumulator::new();
+            match terms {
+                Terms::Values => sum.add_slice(all),
+                Terms::Magnitudes => sum.add_magnitudes(all),
+                Terms::Squares => sum.add_squares(all),
+            }
+            return Ok(sum);
+        }
+        let engine = ExactEngine::new(backend)?;
+        match terms {
+            Terms::Values => engine.sum(all),
+            Terms::Magnitudes => engine.magnitude_sum(all),
+            Terms::Squares => engine.sum_of_squares(all),
+        }
+    })
+}
+
+/// The backend of this name, by default the CPU, where the array lies.
+fn backend_of(name: Option<&str>) -> PyResult<Backend> {
+    let name = name.unwrap_or("cpu");
+    enter(name)?;
+    name.parse().map_err(raise)
+}
+
+/// An exact sum, and whether its terms are in single precision.
+type Added = (ExactAccumulator, bool);
+
+fn added(name: &str, x: &Bound<'_, PyAny>, terms: Terms, backend: Option<&str>) -> PyResult<Added> {
+    let py = x.py();
+    let backend = backend_of(backend)?;
+    let x = floats(x)?;
+    Ok(match reals(name, &x)? {
+        Reals::F32(x) => (add_array(py, &x, terms, backend)?, true),
+        Reals::F64(x) => (add_array(py, &x, terms, backend)?, false),
+    })
+}
+
+fn multiplied(
+    x: &Bound<'_, PyAny>,
+    y: &Bound<'_, PyAny>,
+    backend: Option<&str>,
+) -> PyResult<Added> {
+    fn of<T: Float + numpy::Element>(
+        py: Python<'_>,
+        x: &PyReadonlyArrayDyn<'_, T>,
+        y: &PyReadonlyArrayDyn<'_, T>,
+        backend: Backend,
+    ) -> PyResult<ExactAccumulator> {
+        if let (Ok(x), Ok(y), true) = (
+            x.as_slice(),
+            y.as_slice(),
+            x.is_c_contiguous() == y.is_c_contiguous(),
+        ) {
+            return compute(py, || match backend {
+                Backend::Cpu => ExactAccumulator::dot(x, y),
+                _ => ExactEngine::new(backend)?.dot(x, y),
+            });
+        }
+        let (x, y) = (x.as_array(), y.as_array());
+        compute(py, || match backend {
+            Backend::Cpu => {
+                let mut sum = ExactAccumulator::new();
+                sum.add_array_products(&x, &y)?;
+                Ok(sum)
+            }
+            _ => {
+                let [x, y] = [x, y].map(|view| view.iter().copied().collect::<Vec<T>>());
+                ExactEngine::new(backend)?.dot(&x, &y)
+            }
+        })
+    }
+    let py = x.py();
+    let backend = backend_of(backend)?;
+    let (x, y) = (floats(x)?, floats(y)?);
+    let (x, y) = (reals("x", &x)?, reals("y", &y)?);
+    same_shape(x.shape(), y.shape())?;
+    match (&x, &y) {
+        (Reals::F32(x), Reals::F32(y)) => Ok((of(py, x, y, backend)?, true)),
+        (Reals::F64(x), Reals::F64(y)) => Ok((of(py, x, y, backend)?, false)),
+        _ => Err(PyTypeError::new_err(format!(
+            "x has dtype {} and y has {}; both need one dtype: x.astype(y.dtype) converts it",
+            x.dtype(),
+            y.dtype()
+        ))),
+    }
+}
+
+fn same_shape(x: &[usize], y: &[usize]) -> PyResult<()> {
+    if x == y {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!(
+        "x has shape {x:?} and y has {y:?}; both need one shape"
+    )))
+}
+
+/// A sum rounded once to the type of its addends.
+fn rounded((sum, single): Added) -> f64 {
+    if single {
+        sum.round::<f32>().into()
+    } else {
+        sum.round()
+    }
+}
+
+/// The exact sum of an array, rounded once to the type of its elements.
+///
+/// Parameters
+/// ----------
+/// x : array of float32 or float64, or sequence of floats
+///     Any shape and layout; it is not copied.
+/// backend : str, optional
+///     ``"cpu"``, ``"cuda"``, ``"auto"``, ``"emulator"`` or ``"reference"``; by default where the array lies.
+///
+/// Returns
+/// -------
+/// float
+///     Independent of order, threads and machine.
+///
+/// Raises
+/// ------
+/// TypeError
+///     A dtype that is neither; the text names the conversion.
+///
+/// Examples
+/// --------
+/// >>> import rarefy
+/// >>> rarefy.sum([1e100, 1.0, -1e100])
+/// 1.0
+#[pyfunction]
+#[pyo3(signature = (x, *, backend = None))]
+fn sum(x: &Bound<'_, PyAny>, backend: Option<&str>) -> PyResult<f64> {
+    added("x", x, Terms::Values, backend).map(rounded)
+}
+
+/// The exact sum divided by the count, rounded once; NaN of nothing. Parameters are those of `sum`.
+///
+/// Examples
+/// --------
+/// >>> import rarefy
+/// >>> rarefy.mean([1e308, 1e308])
+/// 1e+308
+#[pyfunction]
+#[pyo3(signature = (x, *, backend = None))]
+fn mean(x: &Bound<'_, PyAny>, backend: Option<&str>) -> PyResult<f64> {
+    let (sum, single) = added("x", x, Terms::Values, backend)?;
+    Ok(if single {
+        sum.mean::<f32>().into()
+    } else {
+        sum.mean()
+    })
+}
+
+/// The Euclidean norm: the root of the exact sum of squares, rounded once. Parameters are those of `sum`.
+///
+/// Examples
+/// --------
+/// >>> import rarefy
+/// >>> rarefy.norm([3e-200, 4e-200])
+/// 5e-200
+#[pyfunction]
+#[pyo3(signature = (x, *, backend = None))]
+fn norm(x: &Bound<'_, PyAny>, backend: Option<&str>) -> PyResult<f64> {
+    let (sum, single) = added("x", x, Terms::Squares, backend)?;
+    Ok(root(&sum, single))
+}
+
+fn root(sum: &ExactAccumulator, single: bool) -> f64 {
+    if single {
+        sum.value().sqrt::<f32>().into()
+    } else {
+        sum.value().sqrt()
+    }
+}
+
+/// The exact dot product of two arrays of one shape and dtype, rounded once. Parameters are those of `sum`.
+///
+/// Examples
+/// --------
+/// >>> import rarefy
+/// >>> rarefy.dot([1e200, 1.0, 1e200], [1e-50, 0.25, -1e-50])
+/// 0.25
+#[pyfunction]
+#[pyo3(signature = (x, y, *, backend = None))]
+fn dot(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>, backend: Option<&str>) -> PyResult<f64> {
+    multiplied(x, y, backend).map(rounded)
+}
+
+/// A sum of floats and of products of them, kept without any error.
+///
+/// Arrays, numbers, products and other accumulators can be added in any order and grouping; the accumulator holds the same bits afterwards. It can be pickled,
+/// and continued elsewhere.
+///
+/// Parameters
+/// ----------
+/// x : array, optional
+///     Addends to begin with, as for `sum`.
+/// backend : str, optional
+///     As for `sum`.
+///
+/// Examples
+/// --------
+/// >>> import rarefy
+/// >>> total = rarefy.ExactAccumulator([1e300, 1.5])
+/// >>> total += -1e300
+/// >>> total.add_products(0.5, 3.0)
+/// >>> total.round(), total.count
+/// (3.0, 4)
+#[pyclass(name = "ExactAccumulator", module = "rarefy", frozen)]
+struct PyAccumulator(Run<ExactAccumulator>);
+
+impl PyAccumulator {
+    fn get<R: Send>(
+        &self,
+        py: Python<'_>,
+        read: impl FnOnce(&ExactAccumulator) -> R + Send,
+    ) -> PyResult<R> {
+        self.0.with(py, |sum| Ok(read(sum)))
+    }
+
+    fn merge_with(&self, py: Python<'_>, other: ExactAccumulator) -> PyResult<()> {
+        self.0.with(py, |sum| {
+            sum.merge(&other);
+            Ok(())
+        })
+    }
+}
+
+#[pymethods]
+impl PyAccumulator {
+    #[new]
+    #[pyo3(signature = (x = None, *, backend = None))]
+    fn new(x: Option<&Bound<'_, PyAny>>, backend: Option<&str>) -> PyResult<Self> {
+        let sum = match x {
+            Some(x) => added("x", x, Terms::Values, backend)?.0,
+            None => ExactAccumulator::new(),
+        };
+        Ok(Self(Run::new(sum)))
+    }
+
+    /// Adds a number, an array, or another accumulator.
+    #[pyo3(signature = (x, *, backend = None))]
+    fn add(&self, x: &Bound<'_, PyAny>, backend: Option<&str>) -> PyResult<()> {
+        let py = x.py();
+        if let Ok(number) = x.cast::<PyFloat>() {
+            let number = number.extract::<f64>()?;
+            return self.0.with(py, |sum| {
+                sum.add(number);
+                Ok(())
+            });
+        }
+        if let Ok(other) = x.cast::<Self>() {
+            let other = other.get().get(py, Clone::clone)?;
+            return self.merge_with(py, other);
+        }
+        if let Ok(number) = x.cast::<PyInt>() {
+            // Larger ones are no float.
+            let number = number
+                .extract::<i64>()
+                .ok()
+                .filter(|n| n.unsigned_abs() <= 1 << 53);
+            let number = number.ok_or_else(|| PyValueError::new_err("an integer beyond 2^53 is no float; rarefy.decimal_sum adds integers of any size"))?;
+            return self.0.with(py, |sum| {
+                sum.add(number as f64);
+                Ok(())
+            });
+        }
+        let (more, _) = added("x", x, Terms::Values, backend)?;
+        self.merge_with(py, more)
+    }
+
+    /// Adds the magnitudes of the numbers of an array.
+    #[pyo3(signature = (x, *, backend = None))]
+    fn add_magnitudes(&self, x: &Bound<'_, PyAny>, backend: Option<&str>) -> PyResult<()> {
+        let (more, _) = added("x", x, Terms::Magnitudes, backend)?;
+        self.merge_with(x.py(), more)
+    }
+
+    /// Adds the squares of the numbers of an array.
+    #[pyo3(signature = (x, *, backend = None))]
+    fn add_squares(&self, x: &Bound<'_, PyAny>, backend: Option<&str>) -> PyResult<()> {
+        let (more, _) = added("x", x, Terms::Squares, backend)?;
+        self.merge_with(x.py(), more)
+    }
+
+    /// Adds the product of two numbers, or the products at equal places of two arrays.
+    #[pyo3(signature = (x, y, *, backend = None))]
+    fn add_products(
+        &self,
+        x: &Bound<'_, PyAny>,
+        y: &Bound<'_, PyAny>,
+        backend: Option<&str>,
+    ) -> PyResult<()> {
+        if let (Ok(a), Ok(b)) = (x.cast::<PyFloat>(), y.cast::<PyFloat>()) {
+            let (a, b) = (a.extract::<f64>()?, b.extract::<f64>()?);
+            return self.0.with(x.py(), |sum| {
+                sum.add_product(a, b);
+                Ok(())
+            });
+        }
+        let (more, _) = multiplied(x, y, backend)?;
+        self.merge_with(x.py(), more)
+    }
+
+    /// How many numbers or products were added.
+    #[getter]
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        self.get(py, ExactAccumulator::count)
+    }
+
+    /// The sum, rounded once to "float64" or "float32".
+    #[pyo3(signature = (dtype = "float64"))]
+    fn round(&self, py: Python<'_>, dtype: &str) -> PyResult<f64> {
+        let single = is_single(dtype)?;
+        self.get(py, |sum| rounded((sum.clone(), single)))
+    }
+
+    /// The sum divided by the count, rounded once.
+    #[pyo3(signature = (dtype = "float64"))]
+    fn mean(&self, py: Python<'_>, dtype: &str) -> PyResult<f64> {
+        let single = is_single(dtype)?;
+        self.get(py, |sum| {
+            if single {
+                sum.mean::<f32>().into()
+            } else {
+                sum.mean()
+            }
+        })
+    }
+
+    /// The square root of the sum, rounded once.
+    #[pyo3(signature = (dtype = "float64"))]
+    fn sqrt(&self, py: Python<'_>, dtype: &str) -> PyResult<f64> {
+        let single = is_single(dtype)?;
+        self.get(py, |sum| root(sum, single))
+    }
+
+    /// Every digit.
+    fn digits(&self, py: Python<'_>) -> PyResult<String> {
+        self.get(py, |sum| sum.value().to_string())
+    }
+
+    /// The accumulator as bytes: the same on every computer, for every order of the same addends.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.get(py, ExactAccumulator::to_bytes)?))
+    }
+
+    /// The accumulator that `to_bytes` saved.
+    #[classmethod]
+    fn from_bytes(_class: &Bound<'_, PyType>, data: &[u8]) -> PyResult<Self> {
+        let sum = ExactAccumulator::from_bytes(data).map_err(raise)?;
+        Ok(Self(Run::new(sum)))
+    }
+
+    /// An accumulator of its own that holds the same.
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        Ok(Self(Run::new(self.get(py, Clone::clone)?)))
+    }
+
+    fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
+        self.round(py, "float64")
+    }
+
+    fn __iadd__(&self, x: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.add(x, None)
+    }
+
+    fn __add__(&self, x: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let sum = self.copy(x.py())?;
+        sum.add(x, None)?;
+        Ok(sum)
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(other) = other.cast::<Self>() else {
+            return Ok(false);
+        };
+        let other = other.get().get(py, Clone::clone)?;
+        self.get(py, |sum| *sum == other)
+    }
+
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let py = slf.py();
+        let make = slf.get_type().getattr("from_bytes")?;
+        Ok((make, (slf.get().to_bytes(py)?,)))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        self.get(py, |sum| {
+            format!(
+                "ExactAccumulator(sum={:?}, count={})",
+                sum.round::<f64>(),
+                sum.count()
+            )
+        })
+    }
+}
+
+fn is_single(dtype: &str) -> PyResult<bool> {
+    match dtype {
+        "float64" | "f64" => Ok(false),
+        "float32" | "f32" => Ok(true),
+        _ => Err(PyValueError::new_err(format!(
+            "dtype '{dtype}' is none that sums are rounded to; use 'float32' or 'float64'"
+        ))),
+    }
+}
+
+pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<PyAccumulator>()?;
+    m.add_function(wrap_pyfunction!(sum, m)?)?;
+    m.add_function(wrap_pyfunction!(mean, m)?)?;
+    m.add_function(wrap_pyfunction!(norm, m)?)?;
+    m.add_function(wrap_pyfunction!(dot, m)?)
+}

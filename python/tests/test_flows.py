@@ -1,0 +1,132 @@
+"""Flows against converged values."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rarefy
+
+
+def test_a_steady_shock() -> None:
+    wave = rarefy.shock(2.0, cells=300, sides=(40.0, 20.0), backend="cpu")
+    assert wave.status == "converged"
+    assert wave.density[0] == pytest.approx(1.0, abs=1e-3)
+    assert wave.density[-1] == pytest.approx(16 / 7, abs=1e-3)
+    assert np.abs(wave.flux_spread).max() < 1e-6
+    assert wave.normalised("density")[[0, -1]] == pytest.approx([0.0, 1.0], abs=2e-3)
+    assert len(wave.plot().lines) == 3
+    assert wave.to_pandas().attrs["mach"] == 2.0
+    assert 0.1 < wave.inverse_thickness < 0.3
+
+
+def test_a_shock_in_time_comes_to_the_steady_one() -> None:
+    options = {"cells": 120, "sides": (25.0, 15.0), "backend": "cpu"}
+    steady = rarefy.shock(1.8, **options)  # type: ignore[arg-type]
+    run = rarefy.shock(1.8, time=60.0, **options)  # type: ignore[arg-type]
+    assert run.status == "time"
+    assert run.thickness == pytest.approx(steady.thickness, rel=0.05)
+
+
+def test_a_shock_with_the_collision_integral() -> None:
+    wave = rarefy.shock(1.4, collisions="boltzmann", cells=16, sides=(8.0, 8.0), velocities=8, time=1.0, method="fast", backend="cpu")
+    assert wave.status == "time"
+    assert 4.0 < wave.thickness < 12.0
+    with pytest.raises(TypeError, match="boltzmann"):
+        rarefy.shock(1.4, scattering="maxwell")
+
+
+@pytest.mark.parametrize(("delta", "stress", "slip"), [(0.1, 0.522325, 0.07292), (1.0, 0.338925, 0.25186)])
+def test_couette_flow_as_in_the_tables(delta: float, stress: float, slip: float) -> None:
+    flow = rarefy.couette(delta, linear=True, backend="cpu")
+    assert flow.flux == pytest.approx(stress, abs=2e-5)
+    assert flow.at_wall == pytest.approx(slip, abs=2e-4)
+    assert flow.plot().get_ylabel() == "uy"
+
+
+def test_heat_conduction_as_in_the_tables() -> None:
+    flow = rarefy.fourier(1.0, linear=True, backend="cpu")
+    assert flow.flux == pytest.approx(0.361563, abs=2e-5)
+    assert flow.at_wall == pytest.approx(0.23978, abs=2e-4)
+    thin = rarefy.fourier(kn=np.sqrt(np.pi) / 2, linear=True, backend="cpu")
+    assert thin.flux == pytest.approx(flow.flux)
+    with pytest.raises(TypeError, match="delta or kn"):
+        rarefy.fourier()
+
+
+def test_a_cavity_steady_and_in_time() -> None:
+    steady = rarefy.cavity(1.0, cells=20, velocities=(16, 8), backend="cpu")
+    assert steady.status == "converged"
+    assert steady.ux.shape == (20, 20)
+    assert steady.ux[-1, 10] > 0
+    run = rarefy.cavity(1.0, cells=20, velocities=(12, 12), time=20.0, backend="cpu")
+    assert run.flow == pytest.approx(steady.flow, rel=0.1)
+    assert run.drag_wall == pytest.approx(steady.drag_wall, rel=0.1)
+    assert steady.to_xarray()["ux"].dims == ("y", "x")
+    assert len(steady.to_pandas()) == 400
+    assert steady.plot().get_ylabel() == "$y/l_0$"
+
+
+def tube(**options: object) -> rarefy.Simulation:
+    return rarefy.Simulation(
+        (60, -6.0, 6.0),
+        velocities=[("uniform", 20, -5.0, 5.0)],
+        left=rarefy.inflow(1.0),
+        right=rarefy.inflow(0.125, temperature=0.8),
+        density=lambda x: np.where(x < 0, 1.0, 0.125),
+        temperature=lambda x: np.where(x < 0, 1.0, 0.8),
+        backend="cpu",
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def test_a_problem_of_ones_own(tmp_path: Path) -> None:
+    run = tube(dt=0.05)
+    assert run.advance(10) == 10
+    run.checkpoint(tmp_path / "c")
+    rest = rarefy.Simulation.resume(tmp_path / "c")
+    assert np.array_equal(rest.run(steps=5).density, run.run(steps=5).density)
+    assert rest.time == pytest.approx(0.75)
+    assert run.populations.shape == (20, 1, 2, 1, 60)
+    assert run.result().plot("ux").get_ylabel() == "ux"
+    # At rest a gas comes in and goes out, and pushes with p = n T/2.
+    assert run.face_fluxes()[0]["momentum"][0] == pytest.approx(0.5, abs=0.01)
+    assert run.residual() == np.inf
+
+
+def test_a_plane_with_walls() -> None:
+    hot = rarefy.wall(1.2)
+    still = rarefy.wall(1.0)
+    run = rarefy.Simulation(
+        (8, 0.0, 1.0),
+        (6, 0.0, 1.0),
+        velocities=[("half-range", 8, 0, 0)] * 2,
+        left=hot,
+        right=still,
+        bottom=still,
+        top=still,
+        backend="cpu",
+    )
+    result = run.run(time=1.0)
+    assert result.temperature.shape == (6, 8)
+    assert result.temperature[3, 0] > result.temperature[3, -1]
+    total = result.density.mean()
+    assert total == pytest.approx(1.0, rel=1e-9)
+
+
+def test_bad_problems_are_refused() -> None:
+    with pytest.raises(ValueError, match="Mach number above 1"):
+        rarefy.shock(0.5)
+    with pytest.raises(ValueError, match=r"density has the shape \(3,\)"):
+        rarefy.Simulation((10, 0.0, 1.0), velocities=[("uniform", 8, -4, 4)], density=np.ones(3))
+    with pytest.raises(ValueError, match="periodic"):
+        rarefy.Simulation((10, 0.0, 1.0), velocities=[("uniform", 8, -4, 4)], left=rarefy.wall())
+    with pytest.raises(ValueError, match="choose uniform, half-range or hermite"):
+        rarefy.Simulation((10, 0.0, 1.0), velocities=[("gauss", 8, -4, 4)])
+
+
+def test_units() -> None:
+    argon = rarefy.units("argon", 101325.0, 273.0)
+    assert argon.velocity_m_s == pytest.approx(337.2, abs=0.2)
+    with pytest.raises(ValueError, match="positive"):
+        rarefy.units("argon", -1.0, 273.0)

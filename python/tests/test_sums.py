@@ -1,0 +1,170 @@
+"""Exact sums against fractions."""
+
+import math
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+import rarefy
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+lists = st.lists(finite, max_size=60)
+
+
+def exact(values: list[float]) -> float:
+    """The exact sum, rounded once; a fraction beyond the floats is infinite."""
+    total = sum(map(Fraction, values), Fraction(0))
+    try:
+        return float(total)
+    except OverflowError:
+        return math.copysign(math.inf, total)
+
+
+@given(lists)
+def test_sums_are_rounded_once(values: list[float]) -> None:
+    assert rarefy.sum(values) == exact(values)
+    assert rarefy.sum(np.asarray(values, dtype=float)) == exact(values)
+
+
+@given(npst.arrays(np.float32, st.integers(0, 50), elements=st.floats(width=32, allow_nan=False, allow_infinity=False)))
+def test_single_precision_is_rounded_to_itself(x: np.ndarray) -> None:
+    total = sum(map(Fraction, x.tolist()), Fraction(0))
+    with np.errstate(over="ignore"):
+        near = np.float32(float(total)) if abs(total) < 2**127 else None
+    found = rarefy.sum(x)
+    assert found == np.float32(found)
+    # float() rounds to double first, which may be a tie: then both neighbours are near.
+    if near is not None:
+        assert abs(found - float(near)) <= np.spacing(np.abs(near))
+
+
+@given(st.lists(st.tuples(st.floats(-1e100, 1e100), st.floats(-1e100, 1e100)), max_size=40))
+def test_dot_products(pairs: list[tuple[float, float]]) -> None:
+    x, y = [p[0] for p in pairs], [p[1] for p in pairs]
+    assert rarefy.dot(x, y) == float(sum((Fraction(a) * Fraction(b) for a, b in pairs), Fraction(0)))
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=40))
+def test_mean_and_norm(values: list[float]) -> None:
+    assert rarefy.mean(values) == float(sum(map(Fraction, values), Fraction(0)) / len(values))
+    square = sum((Fraction(v) ** 2 for v in values), Fraction(0))
+    norm = Fraction(rarefy.norm(values))
+    assert abs(norm * norm - square) <= square * Fraction(1, 2**51) + Fraction(5e-324) * norm
+
+
+@given(lists, st.randoms())
+def test_order_and_grouping_do_not_matter(values: list[float], random: object) -> None:
+    shuffled = list(values)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    one, two = rarefy.ExactAccumulator(values), rarefy.ExactAccumulator()
+    for value in shuffled:
+        two += value
+    assert one == two
+    assert one.to_bytes() == two.to_bytes()
+    assert pickle.loads(pickle.dumps(one)) == one
+    assert rarefy.ExactAccumulator.from_bytes(one.to_bytes()).count == len(values)
+
+
+def test_layouts_are_read_where_they_are() -> None:
+    x = np.random.default_rng(1).standard_normal((30, 40)) * 1e10
+    want = math.fsum(x.ravel())
+    assert rarefy.sum(x) == want
+    assert rarefy.sum(np.asfortranarray(x)) == want
+    assert rarefy.sum(x[:, ::-1]) == want
+    assert rarefy.sum(x[::3, 1::2]) == math.fsum(x[::3, 1::2].ravel())
+    assert rarefy.dot(x, np.asfortranarray(x)) == rarefy.dot(x, x)
+
+
+def test_special_values() -> None:
+    assert math.isnan(rarefy.sum([1.0, math.nan]))
+    assert rarefy.sum([1.0, math.inf]) == math.inf
+    assert math.isnan(rarefy.sum([math.inf, -math.inf]))
+    assert rarefy.sum([]) == 0.0
+    assert math.isnan(rarefy.mean([]))
+    assert rarefy.sum(np.float64(2.5) * np.ones(())) == 2.5
+
+
+@pytest.mark.parametrize(
+    ("x", "error", "text"),
+    [
+        (np.arange(3), TypeError, "x has dtype int64; float32 or float64 is needed: x.astype(float)"),
+        (np.ones(3, dtype=">f8"), TypeError, "byte order"),
+        (np.ones(3, dtype=complex), TypeError, "complex128"),
+        ([1, 2], TypeError, "decimal_sum"),
+        (["1"], TypeError, "decimal_sum"),
+    ],
+)
+def test_wrong_arrays_are_refused(x: object, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text.replace("(", r"\(").replace(")", r"\)")):
+        rarefy.sum(x)  # type: ignore[arg-type]
+
+
+def test_both_vectors_have_one_shape_and_dtype() -> None:
+    with pytest.raises(ValueError, match="one shape"):
+        rarefy.dot(np.ones(3), np.ones(4))
+    with pytest.raises(TypeError, match="one dtype"):
+        rarefy.dot(np.ones(3), np.ones(3, dtype=np.float32))
+    with pytest.raises(ValueError, match="choose auto, cuda, cpu"):
+        rarefy.sum(np.ones(3), backend="gpu")
+
+
+@pytest.mark.parametrize("backend", ["cpu", "emulator", "reference"])
+def test_backends_agree_to_the_bit(backend: str) -> None:
+    x = np.random.default_rng(2).standard_normal(300) * np.logspace(-200, 200, 300)
+    assert rarefy.sum(x, backend=backend) == math.fsum(x)
+    assert rarefy.dot(x[:50], x[:50], backend=backend) == rarefy.dot(x[:50], x[:50])
+
+
+@given(st.lists(st.integers(-(10**60), 10**60), max_size=20))
+def test_integers_of_any_size(values: list[int]) -> None:
+    assert rarefy.decimal_sum(values) == sum(values)
+    assert rarefy.decimal_dot(values, values) == sum(v * v for v in values)
+
+
+@given(st.lists(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20, places=12), min_size=1, max_size=20))
+def test_decimals(values: list[Decimal]) -> None:
+    found = rarefy.decimal_sum(values)
+    assert Fraction(found) == sum(map(Fraction, values), Fraction(0))
+    text = "\n".join(map(str, values))
+    assert Fraction(rarefy.decimal_sum(text)) == Fraction(found)
+    assert Fraction(rarefy.decimal_sum(text.encode())) == Fraction(found)
+
+
+def test_huge_integers_and_exponents() -> None:
+    assert rarefy.decimal_sum([10**5000, 1, -(10**5000)]) == 1
+    with pytest.raises(ValueError, match="line 2"):
+        rarefy.decimal_sum("1\nx\n")
+    with pytest.raises(TypeError):
+        rarefy.decimal_sum([1j])  # type: ignore[list-item]
+
+
+def test_every_digit() -> None:
+    assert rarefy.exact_value(rarefy.ExactAccumulator([0.1])) == Decimal(0.1)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12))
+def test_transforms_go_there_and_back(values: list[float]) -> None:
+    spectrum = rarefy.dft(values)
+    scale = max(map(abs, values), default=0.0)
+    assert np.allclose(spectrum.to_numpy(), np.fft.fft(values) / len(values), rtol=0, atol=1e-12 * scale + 1e-300)
+    back = spectrum.inverse()
+    assert np.allclose(back.to_numpy().real, values, rtol=1e-15, atol=1e-30 * scale)
+    if min(map(abs, values)) > 1e-3 * scale:
+        assert back.relative_error(values) < 1e-30
+    with pytest.raises(ValueError, match="inverse"):
+        back.inverse()
+
+
+def test_complex_transforms() -> None:
+    x = np.exp(1j * np.arange(6))
+    assert np.allclose(rarefy.dft(x).to_numpy(), np.fft.fft(x) / 6)
+    assert np.allclose(rarefy.dft(x, inverse=True).to_numpy(), np.fft.ifft(x) * 6)
+    re, im = rarefy.dft(["0.5", "0.25"], digits=30).decimals(20)
+    assert re == [Decimal("0.375"), Decimal("0.125")]
+    assert im == [0, 0]
