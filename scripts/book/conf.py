@@ -16,3 +16,6 @@ suppress_warnings = ["misc.highlighting_failure"]
 katex_prerender = True
 katex_css_path = "katex-math.css"
 katex.KATEX_DEFAULT_OPTIONS.update(output="mathml", throwOnError=True)
+
+html_static_path = ["static"]
+html_css_files = ["book.css"]
