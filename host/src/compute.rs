@@ -66,7 +66,7 @@ impl Backend {
         Self::Reference,
     ];
 
-    /// The word that stands for it on the command line and in files.
+    /// Its name on the command line and in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -91,7 +91,7 @@ impl Backend {
                 Err(Error::Machine(MachineError::NoDevice(_) | MachineError::Driver { .. })) => {
                     Ok(Resolved::Cpu)
                 }
-                // Such as a RAREFY_DEVICE that is no number: the user means a GPU and must be told.
+                // Such as a RAREFY_DEVICE that is no number: the user means a GPU, so this is an error.
                 Err(error) => Err(error),
             },
             Self::Cuda => gpu::open().map(Resolved::Cuda),
@@ -106,7 +106,7 @@ impl Precision {
     /// All precisions, in the order in which help lists them.
     pub const ALL: [Self; 2] = [Self::F32, Self::F64];
 
-    /// The word that stands for it on the command line and in files.
+    /// Its name on the command line and in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -309,7 +309,7 @@ impl Resolved {
         }
     }
 
-    /// What messages call it, such as `NVIDIA H200 (CUDA 13.0, compute capability 9.0)` or `CPU, 16 threads`.
+    /// Its name in messages, such as `NVIDIA H200 (CUDA 13.0, compute capability 9.0)` or `CPU, 16 threads`.
     pub fn describe(&self) -> String {
         match self {
             Self::Cuda(device) => format!(

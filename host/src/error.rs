@@ -7,7 +7,7 @@ use rarefy_simt::Error as MachineError;
 /// A result whose error is rarefy's own.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, and what to do about it, in one line.
+/// The fault and its remedy, in one line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,7 +19,7 @@ pub enum Error {
     File {
         /// The file or folder.
         path: PathBuf,
-        /// What the system or the file's format objects to, and the remedy where there is one.
+        /// The objection of the system or of the file's format, and the remedy where there is one.
         reason: String,
     },
     /// The machine that runs kernels refused or failed: too little memory, no device, an error of the driver, a fault of a kernel.

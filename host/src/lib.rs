@@ -1,9 +1,9 @@
 //! Deterministic numerical methods of kinetic theory on the GPU, with kernels written in Rust.
 //!
 //! Five of them: [`collision`], [`isotropic`], [`bgk`], [`longman`], [`signed_digit`]. It runs on an NVIDIA
-//! GPU, on all cores of the CPU, in a checking [`emulator`] of the GPU, or as a scalar reference; a [`Backend`] says where, a
-//! [`Precision`] in which arithmetic. The same call gives the same result on each of them within the tolerance that its documentation states,
-//! and on one backend two runs give the same bits.
+//! GPU, on all cores of the CPU, in a checking [`emulator`] of the GPU, or as a scalar reference. A [`Backend`] selects the machine, a
+//! [`Precision`] the arithmetic. The same call returns the same result on each of them within the documented tolerance;
+//! on one backend two runs return the same bits.
 //!
 //! ```
 //! use rarefy::Backend;
@@ -28,9 +28,9 @@
 //! | [`bgk`] | the BGK and Shakhov models on phase-space grids |
 //! | [`longman`] | infinite integrals of oscillating functions |
 //! | [`compute`] | where to compute, in which precision, on how many threads |
-//! | [`machine`] | what the host asks of a machine that runs kernels: memory, copies, launches |
-//! | [`gpu`] | that machine on a CUDA device; what is there and what is missing |
-//! | [`emulator`] | that machine on the CPU, watching every access |
+//! | [`machine`] | the host's interface of a machine that runs kernels: memory, copies, launches |
+//! | [`gpu`] | that machine on a CUDA device; a report on driver and devices |
+//! | [`emulator`] | that machine on the CPU, with every access checked |
 //! | [`memory_plan`] | checking memory before anything is allocated |
 //!
 //! Kernels are in the crate [`rarefy_kernels`]; the machines that run them, and the macro [`kernel!`](rarefy_simt::kernel!) that declares kernels of your
@@ -47,17 +47,17 @@
 //!
 //! A program that only links the library does without the default: `rarefy = { version = "0.1", default-features = false }`.
 //!
-//! No CUDA is needed to build this crate or to run it on the CPU: the PTX of the kernels is embedded, and the driver is looked for
+//! No CUDA is needed to build this crate or to run it on the CPU. The PTX of the kernels is embedded, and the driver is loaded
 //! at run time. Errors are one type, [`Error`], with a [`MachineError`] inside where the machine refuses; bad input, a missing GPU or too little memory is an error, never a panic.
 //!
 //! # Conventions
 //!
-//! **Configurations**, which callers make, have public fields and a constructor with what has no default; the rest is assigned, or taken over with
-//! `..Config::new(...)`, which goes on to compile when a field is added. They are checked where a solver is made of them. **Results and
-//! checkpoints**, which callers read, are `#[non_exhaustive]`, and so are enums but for those that are closed by their meaning, such as [`Precision`].
+//! **Configurations**, which callers make, have public fields and a constructor with the fields that have no default. The rest is assigned, or taken from
+//! `..Config::new(...)`, which compiles after a field is added. The constructor of a solver checks them. **Results and
+//! checkpoints**, which callers read, are `#[non_exhaustive]`, and so are enums except those that are closed by their meaning, such as [`Precision`].
 //!
 //! **Serde.** Configurations, results, checkpoints and exact numbers implement `Serialize` and `Deserialize`, without a
-//! feature. What is read is checked as what is constructed; numbers and names are those of the command's `run.json`.
+//! feature. Values that are read pass the checks of the constructors; numbers and names are those of the command's `run.json`.
 //!
 //! **Threads.** Configurations, results, tables and devices are `Send` and `Sync`. A solver with a state of its own is `Send` and computes through
 //! `&mut self`: one thread at a time. A [`Machine`](machine::Machine) may be shared.

@@ -1,6 +1,6 @@
-//! Numbers of results that JSON does not have: nothing stands for them.
+//! Numbers of results that JSON lacks are null.
 
-/// Puts a module for `#[serde(with)]` around the number that `None` stands for.
+/// Declares a module for `#[serde(with)]`; `None` is this number.
 macro_rules! nothing_for {
     ($(#[$doc:meta])* $name:ident: $number:expr) => {
         $(#[$doc])*

@@ -1,13 +1,13 @@
 //! The BGK and Shakhov kinetic models on phase-space grids: shock waves, driven cavities, and flows of your own.
 //!
-//! In place of the collision integral stands relaxation to a local equilibrium,
+//! Relaxation to a local equilibrium replaces the collision integral,
 //!
 //! ```text
 //! df/dt + v.grad f = nu (M[f] - f),     M = n (pi T)^(-3/2) exp(-|v-u|^2/T),     nu = n T^(1-omega),
 //! n = sum f,     n u = sum v f,     (3/2) n T = sum |c|^2 f,     c = v - u
 //! ```
 //!
-//! (eqs. 6-9), or with the Shakhov model `M [1 + (1-Pr) (8/5) q.c/(n T^2) (|c|^2/T - 5/2)]` in place of M.
+//! (eqs. 6-9), or with the Shakhov model `M [1 + (1-Pr) (8/5) q.c/(n T^2) (|c|^2/T - 5/2)]` instead of M.
 //!
 //! **Source.** A. Frezzotti, G. P. Ghiroldi and L. Gibelli, "Solving Kinetic Equations on GPUs I: Model Kinetic Equations" (2009),
 //! arXiv:0903.4044; equations are numbered as there. The Shakhov model: E. M. Shakhov, Fluid Dyn. 3 (1968) 95. Reduced velocity spaces:
@@ -27,8 +27,8 @@
 //! | P_ij, q | pressure tensor, heat flux | [`Moments`] |
 //! | M | Maxwellian with exact moments on the nodes | [`DiscreteMaxwellian`] |
 //!
-//! **Where to begin.** A [`Problem`] holds a case: space, velocities, gas, boundaries, initial state; a [`Simulation`] solves it in time, [`steady`] without
-//! steps in time, and [`boltzmann`] the same on a line with the full collision integral. [`Shock`] and [`Cavity`] make the problems of the paper, and read its results off the fields. [`Units`] are for pascals and metres.
+//! **Where to begin.** A [`Problem`] holds a case: space, velocities, gas, boundaries, initial state. A [`Simulation`] solves it in time, [`steady`] without
+//! steps in time, and [`boltzmann`] on a line with the full collision integral. [`Shock`] and [`Cavity`] make the problems of the paper, and read its results off the fields. [`Units`] are for pascals and metres.
 //!
 //! **The step.** Relaxation is exact, streaming a shift by whole cells and an interpolated fraction (eqs. 11-15), stable for every time step. Density,
 //! velocity and temperature are of second order in the time step.

@@ -64,7 +64,7 @@ struct Row {
     all_cores_s: Option<f64>,
     gpu_s: Option<f64>,
     gpu_over_one_core: Option<f64>,
-    /// What the paper found its GPU to be worth.
+    /// The speedup of the paper's GPU.
     paper: &'static str,
 }
 
@@ -92,7 +92,7 @@ impl Place<'_> {
     }
 }
 
-/// What is measured, and how long.
+/// The measured work and its duration.
 struct Plan {
     quick: bool,
     precision: Precision,

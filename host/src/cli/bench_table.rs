@@ -1,4 +1,4 @@
-//! What a bench prints: lines of text, and tables as Markdown has them.
+//! Output of a bench: lines of text, and tables in Markdown.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::text::reason;
 use crate::error::{Error, Result};
 
-/// What `parse` makes of a file; where that is nothing, the error says that the file holds no `missing`.
+/// The result of `parse` on a file; if there is none, the error is that the file holds no `missing`.
 pub(super) fn read<T>(
     path: &Path,
     missing: &str,

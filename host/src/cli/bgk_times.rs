@@ -18,7 +18,7 @@ const COLUMNS: [(&str, &str); 6] = [
     ("fused", "fused_ns"),
 ];
 
-/// What the bench measured on a line, for one velocity grid and one number of cells.
+/// Measurements of the bench on a line, for one velocity grid and one number of cells.
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
     velocities: String,

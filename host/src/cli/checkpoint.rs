@@ -41,7 +41,7 @@ pub(super) struct Content<H> {
     pub(super) version: String,
     /// The subcommand.
     pub(super) command: String,
-    /// What the subcommand keeps besides arrays.
+    /// Further state of the subcommand besides arrays.
     pub(super) state: H,
     /// Lengths of the arrays, in the order of their names.
     lengths: BTreeMap<String, usize>,

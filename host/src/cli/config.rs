@@ -21,7 +21,7 @@ pub(super) fn parse(
     command: clap::Command,
     mut arguments: Vec<OsString>,
 ) -> Result<ArgMatches, Failure> {
-    // What begins with a minus after an option that takes a value may be a number: the option says which numbers are right.
+    // A value that begins with a minus may be a number: the option reports its valid range.
     let command = command
         .color(clap::ColorChoice::Auto)
         .mut_subcommands(|sub| {
@@ -30,7 +30,7 @@ pub(super) fn parse(
                 _ => arg,
             })
         });
-    // What is required may stand in the file: the first passes require nothing.
+    // Required options may be in the file: the first passes require nothing.
     let lenient = command.clone().mut_subcommands(|sub| {
         sub.mut_args(|arg| {
             let arg = arg.required(false);
@@ -86,7 +86,7 @@ fn help_as_flag(arguments: &mut Vec<OsString>) {
     }
 }
 
-/// What clap refused, and in which file or layer.
+/// The refusal of clap, with its file or layer.
 fn refused(
     error: &clap::Error,
     origin: Option<&Path>,
@@ -106,7 +106,7 @@ fn refused(
     }
 }
 
-/// What is said of an option that the subcommand does not have: clap's own suggestions are far-fetched.
+/// The message on an option that the subcommand lacks: clap's own suggestions are far-fetched.
 fn unknown_option(
     error: &clap::Error,
     command: &clap::Command,
@@ -166,7 +166,7 @@ fn settings(command: &clap::Command, _: &str, given: &ArgMatches) -> Result<Laye
     Ok((!sections.is_empty()).then(|| (SETTINGS.into(), sections)))
 }
 
-/// What messages call the settings of `-s`.
+/// Name of the settings of `-s` in messages.
 const SETTINGS: &str = "-s";
 
 /// The sections of the file named by `--config`.
@@ -335,7 +335,7 @@ fn similar<'a>(word: &str, words: impl Iterator<Item = &'a str>) -> Option<Strin
     nearest(word, words).map(|other| format!("; did you mean '{other}'?"))
 }
 
-/// What people call options that have other names here. Of several the command has at most one.
+/// Other names for options. The command has at most one of several.
 const SYNONYMS: [(&[&str], &[&str]); 14] = [
     (&["knudsen", "knudsen-number"], &["kn"]),
     (&["rarefaction"], &["delta"]),

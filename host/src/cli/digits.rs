@@ -44,7 +44,7 @@ pub(super) struct DigitsArgs {
     /// Digits of the cosines and sines in the exact transform
     #[arg(long, value_name = "P", default_value = "30", value_parser = count)]
     digits: u64,
-    /// What the signed_digit bench printed: draws its times too, figures 5 to 7 in --out
+    /// Output of the signed_digit bench: draws its times too, figures 5 to 7 in --out
     #[arg(long, value_name = "FILE")]
     #[serde(serialize_with = "shown_if", skip_serializing_if = "Option::is_none")]
     timings: Option<PathBuf>,

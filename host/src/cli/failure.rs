@@ -26,7 +26,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// What clap refused, in one line.
+    /// The refusal of clap, in one line.
     pub(super) fn usage(error: &clap::Error) -> Self {
         if matches!(
             error.kind(),

@@ -1,4 +1,4 @@
-//! What the subcommands that solve the BGK equation in time share: flags, the loop over the steps, checkpoints.
+//! Shared by the subcommands that solve the BGK equation in time: flags, the loop over the steps, checkpoints.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,11 +27,11 @@ use crate::bgk::{
 use crate::collision::Scattering;
 use crate::error::{Error, Result};
 
-/// Steps between two looks at the residual.
+/// Steps between two evaluations of the residual.
 const LOOK: u64 = 50;
-/// Residual to which a run goes that is told no end.
+/// Default residual at which a run ends.
 const RESIDUAL: f64 = 1e-6;
-/// Steps after which a run to a residual that does not come gives up.
+/// Steps after which a run ends whose residual does not reach the goal.
 const MOST_STEPS: u64 = 1_000_000;
 
 /// The gas, by flags and in records.
@@ -88,7 +88,7 @@ pub(super) struct DimensionalArgs {
 pub(super) type SiParameters = DimensionalArgs;
 
 impl DimensionalArgs {
-    /// What the flags say: all four, or none of them.
+    /// The case of the flags: all four, or none of them.
     pub(super) fn of(args: &Self) -> Result<Self> {
         let given = [
             ("--gas", args.gas.is_some()),
@@ -145,7 +145,7 @@ pub(super) struct GasParameters {
 }
 
 impl GasParameters {
-    /// What the flags say; `omega` is the exponent where they do not.
+    /// The gas of the flags; `omega` is the default exponent.
     pub(super) fn of(args: &GasArgs, omega: f64) -> Result<Self> {
         if args.prandtl.is_some() && args.model == Model::Bgk {
             return Err(Error::input(
@@ -161,7 +161,7 @@ impl GasParameters {
         Ok(parameters)
     }
 
-    /// What titles call the model.
+    /// Name of the model in titles.
     pub(super) fn name(&self) -> &'static str {
         model_name(self.model)
     }
@@ -182,7 +182,7 @@ pub(super) fn rarefaction(knudsen: f64) -> f64 {
     0.5 * std::f64::consts::PI.sqrt() / knudsen
 }
 
-/// What titles call a model.
+/// Name of a model in titles.
 pub(super) fn model_name(model: Model) -> &'static str {
     match model {
         Model::Bgk => "BGK",
@@ -190,7 +190,7 @@ pub(super) fn model_name(model: Model) -> &'static str {
     }
 }
 
-/// Exponent of the viscosity, unless told otherwise: argon's as the paper takes it.
+/// Default exponent of the viscosity: argon's, as in the paper.
 pub(super) const OMEGA: f64 = 0.74;
 
 /// How a flow goes from cell to cell: an interpolation of the shift in time, or the closure of the cells of a steady flow.
@@ -346,7 +346,7 @@ impl From<Counts> for String {
     }
 }
 
-/// What a subcommand's checkpoint keeps besides the populations.
+/// Contents of a subcommand's checkpoint besides the populations.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Kept<P> {
     parameters: P,
@@ -370,7 +370,7 @@ pub(super) trait Run: Sized {
     fn patience(&self) -> Option<u64> {
         None
     }
-    /// What a later start to the same bits needs.
+    /// State for a continuation to the same bits.
     fn save(&mut self) -> Result<Saved>;
 }
 
@@ -406,7 +406,7 @@ impl Run for Simulation {
 
 /// Halvings of the slowest healthy residual without one of which a run has come as far as it can.
 const HALVINGS: f64 = 5.0;
-/// Fewest steps of patience: the first looks say little.
+/// Fewest steps of patience: the first residuals vary.
 const LEAST_PATIENCE: u64 = 2000;
 
 /// Steps within which the residual of a healthy run halves, many times over; none where nothing bounds them.
@@ -456,7 +456,7 @@ fn patience(problem: &Problem, step: f64) -> Option<u64> {
     (steps < 1e15).then(|| (steps as u64).max(LEAST_PATIENCE))
 }
 
-/// What a checkpoint keeps of a run.
+/// The part of a run in a checkpoint.
 pub(super) struct Saved {
     pub(super) step: u64,
     pub(super) populations: Vec<f64>,
@@ -470,7 +470,7 @@ pub(super) type History = Vec<(u64, f64, f64)>;
 /// A run that is about to begin or go on.
 pub(super) struct Start<R> {
     pub(super) simulation: R,
-    /// What it went through before.
+    /// Its history.
     pub(super) history: History,
     pub(super) warning: Option<String>,
 }
@@ -479,7 +479,7 @@ pub(super) struct Start<R> {
 pub(super) trait Parameters: Clone + Serialize + DeserializeOwned {
     /// Name of the subcommand.
     const COMMAND: &'static str;
-    /// What solves the case.
+    /// The solver of the case.
     type Run: Run;
     /// The end of the run.
     fn end(&mut self) -> &mut End;
@@ -887,7 +887,7 @@ pub(super) fn drive<P: Parameters>(
         advanced.map_err(|error| report.broken_off(error))?;
         pace.learn(part, advancing.elapsed());
         let now = march.simulation.step();
-        // A run that goes on from an end between two looks does not look there, as one without that end does not.
+        // A run resumed between two evaluations does not evaluate there, so it equals an uninterrupted one.
         let (between, last) = (!now.is_multiple_of(LOOK), now == march.last_step);
         if between && last && end.checkpoint_every.is_some() {
             report.saved_at_the_end(march.save())?;
@@ -940,7 +940,7 @@ mod tests {
             assert_eq!(fall.steps_without_half(step, residual), step - 250);
         }
         assert_eq!(fall.steps_without_half(500, 0.25), 0);
-        // What is no number is no fall.
+        // NaN is no fall.
         assert_eq!(fall.steps_without_half(550, f64::NAN), 50);
     }
 

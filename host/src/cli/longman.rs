@@ -63,7 +63,7 @@ pub(super) struct LongmanArgs {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     amplitude: Option<String>,
-    /// The amplitude as samples: a text file of two columns, x ascending and g, in place of --amplitude
+    /// The amplitude as samples: a text file of two columns, x ascending and g, instead of --amplitude
     #[arg(long, value_name = "FILE", help_heading = "Integrand", conflicts_with_all = ["family", "amplitude", "integrand"])]
     #[serde(serialize_with = "shown_if", skip_serializing_if = "Option::is_none")]
     samples: Option<PathBuf>,
@@ -76,7 +76,7 @@ pub(super) struct LongmanArgs {
         help_heading = "Integrand"
     )]
     interpolation: Interpolation,
-    /// What the amplitude is multiplied by: cos, sin or bessel:NU; NU is a number or a parameter
+    /// Factor of the amplitude: cos, sin or bessel:NU; NU is a number or a parameter
     #[arg(long, value_name = "OSC", help_heading = "Integrand")]
     #[serde(skip_serializing_if = "Option::is_none")]
     oscillator: Option<String>,
@@ -155,7 +155,7 @@ pub(super) struct LongmanArgs {
     #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, BEYOND), help_heading = "Method")]
     #[serde(skip_serializing_if = "Option::is_none")]
     beyond: Option<usize>,
-    /// What `cargo bench --bench longman` printed: instead of integrals, draws the paper's figures of errors and times into --out
+    /// Output of `cargo bench --bench longman`: instead of integrals, draws the paper's figures of errors and times into --out
     #[arg(long, value_name = "FILE", conflicts_with_all = ["family", "amplitude", "samples", "integrand", "input", "output"])]
     #[serde(skip)]
     timings: Option<PathBuf>,

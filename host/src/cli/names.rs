@@ -1,4 +1,4 @@
-//! Names of the files that commands write into a folder, so that a folder is refused before anything is computed that has another's file of such a name.
+//! Names of the files that commands write into a folder. A folder with a foreign file of such a name is refused before anything is computed.
 
 use super::checkpoint;
 use super::report_page::PAGE;
@@ -32,7 +32,7 @@ const CAVITY: [&str; 24] = [
     RECORD,
 ];
 
-/// All names that a command gives to files of its folder.
+/// All names of files that a command writes into its folder.
 pub(super) fn of(command: &str) -> Vec<String> {
     let listed = listed(command);
     let pictures = listed.iter().filter_map(|name| name.strip_suffix(".png"));

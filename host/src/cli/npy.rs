@@ -98,7 +98,7 @@ pub(super) fn read_vector(
     Ok(read(path, fits, &needed, |_, _, _, _| Ok(()))?.1)
 }
 
-/// What is said of an array of another shape than `needed`, which says in words what is right.
+/// The message on an array of another shape than `needed`, the valid shape in words.
 pub(super) fn refused_shape(shape: &[usize], needed: &str) -> String {
     let comma = if shape.len() == 1 { "," } else { "" };
     let shape: Vec<_> = shape.iter().map(usize::to_string).collect();

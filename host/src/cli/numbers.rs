@@ -103,7 +103,7 @@ impl Element {
         matches!(self, Self::F32 | Self::F64)
     }
 
-    /// What reports call it.
+    /// Its name in reports.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::F32 => "float32",
@@ -237,7 +237,7 @@ impl Numbers {
             }
             // Pipes cannot be mapped, nor can empty files.
             if metadata.is_file() && metadata.len() > 0 {
-                // SAFETY: the map is only read. A file that another program changes meanwhile gives a wrong sum, as it would when read.
+                // SAFETY: the map is only read. A file that another program changes meanwhile has a wrong sum, as if it were read.
                 Bytes::Mapped(unsafe { Mmap::map(&file) }.map_err(failed)?)
             } else {
                 let mut bytes = Vec::new();
@@ -264,7 +264,7 @@ impl Numbers {
         &self.kind
     }
 
-    /// What reports call the file's contents.
+    /// Name of the file's contents in reports.
     pub(super) fn describe(&self) -> &'static str {
         match &self.kind {
             Kind::Text => "decimal text",

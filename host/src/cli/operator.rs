@@ -33,7 +33,7 @@ pub(super) struct OperatorArgs {
     /// Spectral method: nodes of the padded array along an axis [default: the least from 1.5 N1 on]
     #[arg(long, value_name = "P", value_parser = period())]
     pub(super) period: Option<u32>,
-    /// What makes the integral conservative: balanced keeps rates and equilibria; paper damps by the error of the grid [default: balanced; paper for the spectral method]
+    /// Conservative correction: balanced keeps rates and equilibria; paper damps by the error of the grid [default: balanced; paper for the spectral method]
     #[arg(long, value_parser = named::<CorrectionMethod>(&CORRECTIONS))]
     correction: Option<CorrectionMethod>,
     /// The same as --correction none
@@ -75,7 +75,7 @@ pub(super) const METHODS: [&str; 3] = ["direct", "fast", "spectral"];
 pub(super) const CORRECTIONS: [&str; 3] = ["balanced", "paper", "none"];
 
 impl OperatorArgs {
-    /// What makes the integral conservative.
+    /// The conservative correction.
     fn correction(&self, method: Method) -> CorrectionMethod {
         match (self.correction, method) {
             _ if self.no_correction => CorrectionMethod::None,
@@ -127,7 +127,7 @@ fn recorded() -> CorrectionMethod {
     CorrectionMethod::Paper
 }
 
-/// What determines the collision operator besides the number of cells, by the names of the flags.
+/// Parameters of the collision operator besides the number of cells, by the names of the flags.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct Operator {
@@ -153,7 +153,7 @@ pub(super) struct Operator {
 }
 
 impl Operator {
-    /// What the flags say about a grid's operator; the degree of the sphere, where none is given, follows from the distributions `f`.
+    /// The operator of the flags on a grid; the default degree of the sphere follows from the distributions `f`.
     pub(super) fn new(
         grid: &VelocityGrid,
         model: Scattering,

@@ -136,7 +136,7 @@ pub(super) struct Flow {
     pub(super) drive: Drive,
 }
 
-/// What passes between the plates and what the gas does at them, in the units of the tables: per p0 U/v0 or p0 v0 dT/T0, and per U or dT.
+/// The fluxes between the plates and the gas at them, in the units of the tables: per p0 U/v0 or p0 v0 dT/T0, and per U or dT.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Measured {
     pub(super) flux: f64,
@@ -396,7 +396,7 @@ impl Outcome<'_> {
         })
     }
 
-    /// What the plates exchange but should not, and how far what passes through the gas varies.
+    /// The exchange of the plates that must vanish, and the variation of the fluxes through the gas.
     fn conservation(&self) -> Value {
         let solution = &self.solution;
         let flux = |m: &crate::bgk::Moments| {

@@ -90,7 +90,7 @@ pub(super) struct Panel {
     pub(super) y: String,
     /// Range that the horizontal axis covers at least.
     reach: Option<(f64, f64)>,
-    /// What the labels in the legend are, for example `time`; may be empty.
+    /// The quantity of the labels in the legend, for example `time`; may be empty.
     legend: String,
     /// Scale of both axes.
     scale: Scale,

@@ -10,11 +10,11 @@ use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
 use super::streams;
 
-/// Time between two lines where there is no terminal.
+/// Time between two updates on a terminal.
 const PAUSE: Duration = Duration::from_secs(10);
-/// Time between two looks at the clock on a terminal.
+/// Time between two updates on a terminal.
 const TICK: Duration = Duration::from_millis(250);
-/// Time between two messages that are made.
+/// Time between two updates on a terminal.
 const FRESH: Duration = Duration::from_millis(100);
 /// Time, and share of the work, from which on the time left is known well enough to be shown.
 const KNOWN: (Duration, f64) = (Duration::from_secs(3), 0.005);
@@ -28,7 +28,7 @@ pub(super) struct Progress {
     made: Option<Instant>,
 }
 
-/// What the thread of the lines sees.
+/// State of the thread that prints lines.
 struct Shared {
     work: &'static str,
     state: Mutex<State>,

@@ -45,7 +45,7 @@ pub(super) fn options(parameters: &Map<String, Value>) -> Map<String, Value> {
     if text("quadrature").is_some_and(|rule| rule != "midpoint") {
         remove(&["vmax"]);
     }
-    // Records of the collision integral did not say what correction they had before there was more than the paper's, nor what order before there were two.
+    // Early records of the collision integral have no correction, since only the paper's existed, and no order.
     let integral = parameters.contains_key("sigma-t");
     if integral && parameters.contains_key("correction") {
         remove(&["no-correction"]);

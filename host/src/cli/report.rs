@@ -1,4 +1,4 @@
-//! What a run leaves in words: `run.json`, and warnings.
+//! The record of a run: `run.json`, and warnings.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -71,7 +71,7 @@ pub(super) struct Report {
     warnings: Vec<String>,
     timings: Map<String, Value>,
     files: Vec<String>,
-    /// What the page of the run shows.
+    /// Contents of the page of the run.
     page: Page,
     /// Why files could not be written.
     unwritten: Vec<Error>,
@@ -130,7 +130,7 @@ impl Report {
         self.unconverged = Some(why);
     }
 
-    /// Stages a file, and lists it. One that cannot be written is told by [`Report::finish`], for the others are results too.
+    /// Stages a file, and lists it. [`Report::finish`] reports a failed one, since the others are results too.
     pub(super) fn stage(
         &mut self,
         files: &mut Transaction,
@@ -167,8 +167,8 @@ impl Report {
         Ok(())
     }
 
-    /// Notes a checkpoint of a run that goes on. One that could not be written is a warning, for the next one may be; of several in a row
-    /// the first one is told.
+    /// Notes a checkpoint of a continuing run. A failed one is a warning, since the next one may succeed; of several in a row
+    /// the first one is reported.
     pub(super) fn saved(&mut self, saved: Result<Option<PathBuf>>) -> Result<()> {
         let missed = match saved {
             Ok(path) => {
@@ -329,7 +329,7 @@ fn incomplete(unwritten: Vec<Error>, written: usize, again: Option<&str>) -> Opt
     }
 }
 
-/// What an error adds of the command that goes on.
+/// Addition to an error: the command that continues.
 fn from_the_last(again: &str) -> String {
     format!("; from the last checkpoint goes on: {again}")
 }
@@ -367,7 +367,7 @@ mod tests {
         // Of a checkpoint that fails itself, the one before is named.
         let error = report.saved(Err(lost())).unwrap_err();
         assert!(error.to_string().ends_with(again), "{error}");
-        // What breaks again is not gone on with.
+        // A file that fails again is not tried further.
         let broken = Error::Numerical("the temperature is negative".into());
         assert_eq!(
             report.broken_off(broken).to_string(),

@@ -97,7 +97,7 @@ fn short(text: &str) -> String {
     }
 }
 
-/// What the page shows of the files of a run.
+/// The files of a run on the page.
 #[derive(Default)]
 pub(super) struct Page {
     /// Names, and figures as SVG.

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// Name of the record in a run's folder.
 pub(super) const RECORD: &str = "run.json";
 
-/// What an earlier run left in a folder.
+/// The run that a folder holds.
 #[derive(Debug)]
 pub(super) struct Resident {
     /// The command of its record; none if that is not of rarefy.

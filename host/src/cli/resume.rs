@@ -1,4 +1,4 @@
-//! What the commands share that can be interrupted and gone on with.
+//! Shared by the commands that can be interrupted and resumed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) fn interruption() -> Arc<AtomicBool> {
     interrupted
 }
 
-/// How many steps a run takes before it looks again whether Ctrl-C was pressed, and shows its progress: a second's worth.
+/// Steps of a run between two checks for Ctrl-C and updates of its progress: a second's worth.
 pub(super) struct Pace(f64);
 
 impl Pace {
@@ -54,7 +54,7 @@ impl Pace {
     }
 }
 
-/// What an interrupted run says of how to go on; `saved` is its checkpoint, if there is a folder for one.
+/// The message of an interrupted run on its continuation; `saved` is its checkpoint, if there is a folder for one.
 pub(super) fn stopped(command: &str, after: &str, saved: Result<Option<PathBuf>>) -> Failure {
     let rest = match saved {
         Ok(Some(path)) => format!("go on with: {}", again(command, &path)),

@@ -1,4 +1,4 @@
-//! What the subcommands share that solve for a steady flow without steps in time.
+//! Shared by the subcommands that solve for a steady flow without steps in time.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(super) const DEPTH: usize = 10;
 /// Error of the stream behind a shock wave that passes without a warning.
 const MOST_CUT: f64 = 1e-3;
 
-/// Iterations after which a run to a residual that does not come gives up.
+/// Iterations after which a run ends whose residual does not reach the goal.
 const MOST_ITERATIONS: u64 = 5000;
 
 /// The end of a steady run: the residual to reach, and the most iterations.

@@ -52,7 +52,7 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints a line on standard error; where that is closed, nobody is there to be told.
+/// Prints a line on standard error; if that is closed, no reader is left.
 pub(super) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

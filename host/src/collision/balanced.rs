@@ -5,8 +5,8 @@
 //! ```
 //!
 //! with the uncorrected sum Q, the discrete Maxwellian M that has the five moments of f, and the c for which those of B vanish. The paper's correction has a part
-//! `delta` of the order of the grid's error at a Maxwellian too, and the term `M nu (delta . phi)` damps every perturbation that is no invariant. Here M does not change with such a
-//! perturbation, so the linearised B has the rates of Q.
+//! `delta` of the order of the grid's error at a Maxwellian too, and its term `M nu (delta . phi)` damps every perturbation that is no invariant. Here M does not
+//! change with such a perturbation, so the linearised B has the rates of Q.
 //!
 //! The difference is one bilinear sum, without cancellation: with the deviation `g = f - M` and the mean `m = (f + M) / 2`
 //!
@@ -178,7 +178,7 @@ impl Balance {
     }
 }
 
-/// What the derivative of the balanced integral needs besides those of the sums.
+/// Data of the derivative of the balanced integral besides those of the sums.
 pub(super) struct Tangent {
     grid: VelocityGrid,
     maxwellian: Vec<f64>,

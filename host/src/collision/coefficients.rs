@@ -1,9 +1,9 @@
 //! The coefficients of the collision sum: solid angles, tables of them, and the lists that the direct method walks.
 //!
 //! A pair of cells i, j collides with the relative displacement m = i - j (in cells) and the doubled centre of mass
-//! s = i + j. Isotropic scattering puts the relative velocity anywhere on the sphere of radius |m|; with
+//! s = i + j. Isotropic scattering distributes the relative velocity over the sphere of radius |m|. With
 //! piecewise constant f the post-collision pair lies in the cells k = (s + n)/2, l = (s - n)/2 exactly if
-//! |m| u is in n + [-1, 1]^3, u being the unit vector of scattering. So the coefficients of eqs. (6)-(10) of Aristov et al. (2011) are
+//! |m| u is in n + [-1, 1]^3; u is the unit vector of scattering. So the coefficients of eqs. (6)-(10) of Aristov et al. (2011) are
 //!
 //! ```text
 //! A(m, n) = C h^(3+gamma) |m|^gamma omega(|m|^2, n),       B(m) = C h^(3+gamma) |m|^gamma 4 pi,
@@ -38,9 +38,9 @@ use rayon::prelude::*;
 ///
 /// The cube is folded into the positive octant: an axis with n_a = 0 contributes the interval [0, 1] twice.
 /// Inclusion and exclusion over the eight corners then leaves areas of the kind { u_x > p, u_y > q, u_z > r }, which the
-/// Gauss-Bonnet theorem gives in closed form: such a piece is a triangle bounded by three small circles. Whether
-/// a corner lies outside the sphere, and whether the sphere meets the cube at all, is decided in
-/// integers, so zeros are exact. Absolute error about 1e-14.
+/// Gauss-Bonnet theorem computes in closed form: such a piece is a triangle bounded by three small circles. Integer tests decide whether
+/// a corner lies outside the sphere and whether the sphere meets the cube at all,
+/// so zeros are exact. Absolute error about 1e-14.
 pub fn omega(rho: u32, n: [i32; 3]) -> f64 {
     if rho == 0 {
         return if n == [0; 3] { 4.0 * PI } else { 0.0 };
@@ -130,7 +130,7 @@ fn octant_area(rho: u32, [p, q, r]: [u32; 3]) -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Orbit {
-    /// |n|, the component whose parity stands alone first, the others descending.
+    /// |n|, first the component with a parity of its own, the others descending.
     pub n: [u32; 3],
     /// First radius index of the band of coefficients.
     pub first: u32,
@@ -315,7 +315,7 @@ impl OrbitClass {
     }
     /// Index of the orbit of n, given `|n_a| / 2` on the axes x, y, z and the parity pattern of n (bit 2 for x, 1 for y, 0 for z).
     pub fn orbit_of(&self, pattern: u32, [x, y, z]: [usize; 3]) -> usize {
-        // The axis whose parity stands alone goes first; in classes 0 and 3 there is none and any order will do.
+        // The axis with a parity of its own goes first; classes 0 and 3 have none, and any order will do.
         let roles = match pattern {
             0b010 | 0b101 => [y, x, z],
             0b001 | 0b110 => [z, x, y],
@@ -411,7 +411,7 @@ pub fn frequency_coefficients(n: usize, gamma: f64) -> Vec<f64> {
 
 /// The nonzero coefficients, listed as the direct method walks them; [`DirectShape`] says where each list lies.
 ///
-/// The half-space n_x >= 0 with both signs of n_y and n_z stands for all n: (n, k, l) and (-n, l, k) are the same pair.
+/// The half-space n_x >= 0 with both signs of n_y and n_z represents all n: (n, k, l) and (-n, l, k) are the same pair.
 /// The weights account for it, and for zero components, whose two signs coincide:
 /// omega times 2 for n_x > 0, times 1/2 for each zero among n_y and n_z. For n = 0 this is omega/4 on four equal products.
 #[derive(Clone, Debug)]

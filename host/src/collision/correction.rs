@@ -79,9 +79,9 @@ pub(super) fn complete(
     }
 }
 
-/// Sets `rate` to the corrected collision integral and says what was done.
+/// Sets `rate` to the corrected collision integral and returns the correction.
 ///
-/// All in f64, sums in a fixed order: the same input gives the same bits.
+/// All in f64, sums in a fixed order: the same input yields the same bits.
 ///
 /// **Largest step.** With the loss corrected, f + dt I >= f (1 - dt nu (1 + delta.phi)) where the gain is not negative (always in second order), so
 /// dt <= 1 / max(nu (1 + delta.phi)) keeps f >= 0. With loss and gain corrected,

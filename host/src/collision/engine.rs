@@ -1,4 +1,4 @@
-//! What a backend does for the collision operator, whichever it is.
+//! The interface of a backend for the collision operator.
 
 use std::time::Duration;
 

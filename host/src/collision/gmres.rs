@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 
-/// What [`gmres`] found.
+/// Result of [`gmres`].
 pub(super) struct Solution {
     /// The approximate solution of A x = b.
     pub(super) x: Vec<f64>,
@@ -14,7 +14,7 @@ pub(super) struct Solution {
 
 /// Minimises |b - A x| over the Krylov spaces of A and b, until it is at most `tolerance * |b|` or `most` vectors are in use.
 ///
-/// Sums run in a fixed order, so the same input gives the same bits.
+/// Sums run in a fixed order, so the same input yields the same bits.
 pub(super) fn gmres(
     mut apply: impl FnMut(&[f64]) -> Result<Vec<f64>>,
     b: &[f64],

@@ -191,7 +191,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             prepare(&*machine, &mut self.conservation, f, frequency, scales)
         };
         match &mut self.sums {
-            // What does not need the gain hides behind it: small kernels, whose latency is what they cost.
+            // Kernels that do not need the gain run beside it: they are small, and latency is their cost.
             Sums::Nodal { gain, frequency } => self.machine.alongside(
                 &mut || {
                     frequency.frequency(&self.machine, &self.work, &mut self.frequency)?;
@@ -219,7 +219,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         }
     }
 
-    /// What the balanced correction needs before the sums: deviations and means in the place of the working copy.
+    /// Input of the balanced correction: deviations and means instead of the working copy.
     fn split(&mut self) -> Result<()> {
         match &mut self.conservation {
             Conservation::Paper(_) => Ok(()),
@@ -377,7 +377,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         self.evaluate()
     }
 
-    /// What the last evaluation of each distribution gave, in physical units.
+    /// Results of the last evaluation of each distribution, in physical units.
     fn evaluations(&self) -> Result<Vec<Evaluation>> {
         let cells = self.shape.cells as usize;
         let gain = self.fetch(&self.gain, self.items * cells)?;
@@ -552,7 +552,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
     }
 }
 
-/// What the paper's correction can sum before the gain is there.
+/// Sums of the paper's correction that do not need the gain.
 fn prepare<M: Machine, T: Real>(
     machine: &M,
     conservation: &mut Conservation<M>,
@@ -598,7 +598,7 @@ fn together<M: Machine, T: Real>(
     Ok(items.div_ceil(groups).max(1))
 }
 
-/// What a recorded row says; sums over cells become integrals with the cells' volume.
+/// Values of a recorded row; sums over cells become integrals with the cells' volume.
 fn row(row: &[f64], volume: f64) -> Row {
     let mass = row[row::DENSITY];
     let at = |k: usize| row[k] * volume;

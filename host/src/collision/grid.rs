@@ -36,7 +36,7 @@ impl TryFrom<Unchecked> for VelocityGrid {
 }
 
 impl VelocityGrid {
-    /// Fewest cells along an axis: with two, all centres lie on one sphere and energy cannot be told from mass.
+    /// Fewest cells along an axis: with two, all centres lie on one sphere and energy is proportional to mass.
     pub const MIN_N: usize = 3;
     /// Most cells along an axis.
     pub const MAX_N: usize = 64;

@@ -83,7 +83,7 @@ impl FromStr for Order {
     }
 }
 
-/// What makes the integral conserve mass, momentum and energy, which the sums alone do to the order of the grid.
+/// The conservative correction; the sums alone conserve to the order of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -106,7 +106,7 @@ impl fmt::Display for CorrectionMethod {
     }
 }
 
-/// What a [`CollisionOperator`](super::CollisionOperator) computes, and where.
+/// The configuration of a [`CollisionOperator`](super::CollisionOperator).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored")]
 pub struct OperatorConfig {
@@ -122,7 +122,7 @@ pub struct OperatorConfig {
     pub order: Order,
     /// Directions, products and period of the spectral method.
     pub spectral: Spectral,
-    /// What makes the integral conservative.
+    /// The conservative correction.
     pub correction: CorrectionMethod,
     /// Where to compute, and in which arithmetic gain and collision frequency; everything after them is f64.
     #[serde(flatten)]
@@ -213,7 +213,7 @@ impl OperatorConfig {
         if positive { 0.0 } else { 1e-3 }
     }
 
-    /// What turns the lattice operator into the physical one: C h^(3+gamma) with C = sigma_T / (4 pi).
+    /// Factor from the lattice operator to the physical one: C h^(3+gamma) with C = sigma_T / (4 pi).
     pub fn lattice_factor(&self) -> f64 {
         let h = self.grid.spacing();
         self.sigma_t / (4.0 * std::f64::consts::PI) * h.powi(3) * h.powf(self.scattering.gamma())

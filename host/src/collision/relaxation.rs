@@ -28,7 +28,7 @@ pub enum Until {
     Equilibrium(f64),
 }
 
-/// What a [`Relaxation`] does.
+/// The configuration of a [`Relaxation`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RelaxationConfig {
     /// The collision operator.
@@ -141,7 +141,7 @@ impl fmt::Debug for Relaxation {
 /// Fraction of the largest stable step that a run takes when no step is given.
 const SAFETY: f64 = 0.5;
 
-/// Steps that a machine takes before the host looks at them.
+/// Steps of a machine between two reads by the host.
 const BATCH: u64 = 64;
 
 impl Relaxation {
@@ -318,7 +318,7 @@ impl Relaxation {
             self.check_step()?;
             let batch = match self.config.until {
                 Until::Steps(end) => end - self.step,
-                // An estimate: past the end the clock stands still and so does the state.
+                // An estimate: past the end clock and state do not change.
                 Until::Time(end) => ((end - self.time) / self.time_step()).ceil().max(1.0) as u64,
                 Until::Equilibrium(_) => 1,
             };
@@ -390,7 +390,7 @@ impl Relaxation {
         self.engine.describe()
     }
 
-    /// What the run does.
+    /// The configuration of the run.
     pub fn config(&self) -> &RelaxationConfig {
         &self.config
     }
@@ -461,7 +461,7 @@ fn out_of_range(size: f64) -> Error {
 pub struct CollisionOperator {
     engine: Pooled<dyn Engine>,
     config: OperatorConfig,
-    /// What evaluates many distributions, and for how many it was made.
+    /// Evaluator of many distributions, and their number.
     batch: Option<(usize, Box<dyn BatchEngine>)>,
 }
 
@@ -591,7 +591,7 @@ impl CollisionOperator {
             .collect()
     }
 
-    /// What the operator computes, and where.
+    /// The configuration of the operator.
     pub fn config(&self) -> &OperatorConfig {
         &self.config
     }

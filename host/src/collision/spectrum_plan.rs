@@ -1,6 +1,6 @@
 //! Tables and launches of the restructured sum on a GPU.
 //!
-//! What the kernels `pair_products`, `speed_spectrum`, `gather_z` and `gather_xy` read, in the layouts that they document.
+//! Input of the kernels `pair_products`, `speed_spectrum`, `gather_z` and `gather_xy`, in the layouts that they document.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -68,7 +68,7 @@ pub(super) struct BandTiles {
     pub(super) coefficients: Vec<f64>,
 }
 
-/// What the blocks of the spectrum multiply.
+/// Operands of the blocks of the spectrum.
 pub(super) struct EntryLists {
     /// [`BLOCK_WORDS`] for each block, as `speed_spectrum` documents them.
     pub(super) blocks: Vec<u32>,
@@ -111,7 +111,7 @@ impl BandTiles {
                 };
                 let offset = coefficients.len();
                 coefficients.resize(offset + (count * TILE) as usize, 0.0);
-                // A product stands for n and -n; the kernel counts it once for each sign of a component that is zero.
+                // A product serves n and -n; the kernel counts it once for each sign of a component that is zero.
                 let zeros = orbit.n.iter().filter(|&&n| n == 0).count() as i32;
                 let weight = 2.0 / 2f64.powi(zeros);
                 let at = offset + (orbit.first - first * TILE) as usize;

@@ -1,4 +1,4 @@
-//! What the discrete operator does to physics that is known exactly: relaxation rates, viscosity, an exact solution, equilibrium.
+//! Effect of the discrete operator on exactly known physics: relaxation rates, viscosity, an exact solution, equilibrium.
 //!
 //! A scheme may conserve to roundoff, keep f positive and be of second order, and still relax too fast. These functions
 //! measure that. All are for density 1, temperature 1, molecules of mass 1, and Boltzmann's constant 1; `L` is the
@@ -177,7 +177,7 @@ pub struct Linearised {
     tangent: Derivative,
 }
 
-/// What the correction adds to the derivative of the sums.
+/// Contribution of the correction to the derivative of the sums.
 enum Derivative {
     None,
     Paper(Box<Tangent>),
@@ -304,7 +304,7 @@ pub struct Viscosity {
     pub iterations: usize,
 }
 
-/// The viscosity that the discrete operator gives a gas, on the grid of the configuration: `mu = int xi_x xi_y g`, `L g = -M xi_x xi_y`
+/// The viscosity of a gas under the discrete operator, on the grid of the configuration: `mu = int xi_x xi_y g`, `L g = -M xi_x xi_y`
 /// (the full linear equation of Chapman and Enskog, not its first approximation).
 ///
 /// Solved by GMRES in the norm weighted by 1/M, in which L is nearly symmetric, with 1/nu as preconditioner, to a residual of 1e-9 (f64) or 1e-5 (f32).

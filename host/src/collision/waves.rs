@@ -67,7 +67,7 @@ impl Waves {
     }
 }
 
-/// Twice what stands for both signs of an index, once what stands for none.
+/// Twice the value of an index with both signs, once the value of an index without.
 fn images(index: usize) -> f64 {
     if index == 0 { 1.0 } else { 2.0 }
 }

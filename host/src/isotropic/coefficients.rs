@@ -283,7 +283,7 @@ fn graded(function: impl Fn(f64) -> f64, delta: f64) -> f64 {
         };
         half * GAUSS_8.iter().map(pair).sum::<f64>()
     };
-    // Offsets from the lower end. What is left is smooth as soon as it is short beside its distance from the branch point.
+    // Offsets from the lower end. The rest is smooth once it is short beside its distance from the branch point.
     let (mut sum, mut high) = (0.0, 2.0 * delta);
     while high > gap && high > 1e-16 {
         sum += panel(high / 2.0, high);
@@ -336,7 +336,7 @@ impl Counts {
     }
 }
 
-/// What the lattice sums are multiplied by: F dE^(3/2) (sqrt(2 dE) / c_s)^theta, or its counterpart for isotropic scattering.
+/// Factor of the lattice sums: F dE^(3/2) (sqrt(2 dE) / c_s)^theta, or its counterpart for isotropic scattering.
 ///
 /// With a^2 c_s = 1 / (2 pi), c_s = 1.
 pub(super) fn rate_scale(grid: &EnergyGrid, law: Law) -> f64 {

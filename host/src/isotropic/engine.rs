@@ -1,4 +1,4 @@
-//! What a backend does for the operator, whichever it is.
+//! The interface of a backend for the operator.
 
 use std::time::Duration;
 

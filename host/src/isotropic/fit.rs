@@ -157,7 +157,7 @@ fn sums(config: &OperatorConfig, f: &[f64]) -> [f64; 2] {
     sums
 }
 
-/// What the equilibrium of this mean energy lacks on the grid.
+/// The deficit on the grid of the equilibrium of this mean energy.
 fn equilibrium_warnings(config: &OperatorConfig, mean: f64) -> Vec<String> {
     let (grid, law) = (&config.grid, config.law);
     let a = shape(law);
@@ -212,7 +212,7 @@ fn equilibrium_warnings(config: &OperatorConfig, mean: f64) -> Vec<String> {
     warnings
 }
 
-/// What the state itself lacks at the end of the grid.
+/// The deficit of the state itself at the end of the grid.
 fn end_warning(config: &OperatorConfig, f: &[f64], number: f64) -> Option<String> {
     let cells = f.len();
     let measure = config.measure();

@@ -44,9 +44,9 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     work: M::Buffer<T>,
     above: M::Buffer<T>,
     measure: M::Buffer<f64>,
-    /// What turns sums of flows into `dt df/dt`.
+    /// Factor from sums of flows to `dt df/dt`.
     divisors: M::Buffer<f64>,
-    /// What turns sums of frequencies into physical ones.
+    /// Factor from sums of frequencies to physical ones.
     frequency_scale: M::Buffer<f64>,
     frequency: M::Buffer<f64>,
     rows: M::Buffer<f64>,

@@ -87,7 +87,7 @@ impl EnergyGrid {
         self.width() * self.width().sqrt()
     }
 
-    /// What turns w_i f_i into the number of particles of cell i: 2^(5/2) pi dE^(3/2).
+    /// Factor from w_i f_i to the number of particles of cell i: 2^(5/2) pi dE^(3/2).
     pub fn number_scale(&self) -> f64 {
         32f64.sqrt() * PI * self.scale()
     }

@@ -115,7 +115,7 @@ pub fn equilibrium(config: &OperatorConfig, number: f64, energy: f64) -> Result<
     let cells = grid.cells();
     let measure = config.measure();
     let mean = energy / number / grid.width();
-    // What multiplies exp(-E/T) in f, as a logarithm: the shapes of agents who save almost all are in the hundreds. The peak is near the mean.
+    // The factor of exp(-E/T) in f, as a logarithm: the shapes of agents who save almost all are in the hundreds. The peak is near the mean.
     let peak = (law_shape(config.law) - 1.0) * mean.ln();
     let shape: Vec<f64> = (0..cells)
         .map(|i| match config.law {

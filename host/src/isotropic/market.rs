@@ -1,6 +1,6 @@
 //! Economies as gases of agents: trade volume, clocks, inequality, histograms.
 //!
-//! Wealth takes the place of energy. Of a [`Law::Power`] or [`Law::Isotropic`] gas two distributions must not be mixed: f(E), which relaxes to
+//! Wealth replaces energy. A [`Law::Power`] or [`Law::Isotropic`] gas has two distributions that must not be mixed: f(E), which relaxes to
 //! exp(-E/T), and the density of agents P(E) = 2^(5/2) pi sqrt(E) f(E), which relaxes to a gamma distribution of shape 3/2 with P(0) = 0. The
 //! area under f is not conserved; that under P is. For the other laws the state is the number of agents itself.
 
@@ -194,7 +194,7 @@ pub fn grid_around_one(cells: usize, emax: f64) -> Result<EnergyGrid> {
 }
 
 /// A grid for agents of mean wealth 1 under a law, as its number of cells and its upper end: 512 cells up to 16 where the equilibrium is right on
-/// them, else a wider or finer one, of up to 2048 cells, that ends at `least` or above. What is not given is chosen.
+/// them, else a wider or finer one, of up to 2048 cells, that ends at `least` or above. A missing value is chosen.
 ///
 /// # Errors
 /// As [`EnergyGrid::new`].
@@ -297,7 +297,7 @@ impl Histogram {
                 "the histogram has no mass: the shares add up to nothing",
             ));
         }
-        // What was normalised before comes back as it was.
+        // A normalised distribution is returned unchanged.
         if (mass - 1.0).abs() > shares.len() as f64 * f64::EPSILON {
             shares.iter_mut().for_each(|share| *share /= mass);
         }

@@ -1,4 +1,4 @@
-//! What an operator computes, and where.
+//! The configuration of an operator.
 
 use std::fmt;
 use std::str::FromStr;
@@ -141,7 +141,7 @@ impl FromStr for Integrator {
     }
 }
 
-/// What an operator computes, and where.
+/// The configuration of an operator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OperatorConfig {
     /// The energy grid.

@@ -105,7 +105,7 @@ pub fn weighted_probability(
     }
 }
 
-/// What an agent of cell `i` can end with after meeting one of cell `j` when both save the share lambda, in cell widths: uniform
+/// The range in which an agent of cell `i` ends after meeting one of cell `j` when both save the share lambda, in cell widths: uniform
 /// between these, cut so that both stay on the grid.
 pub(super) fn saving_range(lambda: f64, cells: usize, i: usize, j: usize) -> (f64, f64) {
     let (own, both) = (i as f64 + 0.5, (i + j) as f64 + 1.0);

@@ -10,7 +10,7 @@ use super::{Integrator, Moments, OperatorConfig, Rates, engine};
 use crate::compute::Pooled;
 use crate::error::{Error, Result};
 
-/// What a [`Relaxation`] does.
+/// The configuration of a [`Relaxation`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RelaxationConfig {
     /// The operator.
@@ -93,7 +93,7 @@ impl fmt::Debug for Relaxation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Checkpoint {
-    /// What the run does.
+    /// The configuration of the run.
     pub config: RelaxationConfig,
     /// The time step that it takes.
     pub time_step: f64,
@@ -108,7 +108,7 @@ pub struct Checkpoint {
 /// Fraction of the largest step that keeps f >= 0 which a run takes when no step is given.
 const SAFETY: f64 = 0.5;
 
-/// Records that a machine makes before the host looks at them.
+/// Records of a machine between two reads by the host.
 const BATCH: u64 = 64;
 
 impl Relaxation {
@@ -221,7 +221,7 @@ impl Relaxation {
         })
     }
 
-    /// What [`Relaxation::resume`] goes on from.
+    /// The state from which [`Relaxation::resume`] continues.
     ///
     /// # Errors
     /// A fault of the device.
@@ -320,7 +320,7 @@ impl Relaxation {
         Ok(())
     }
 
-    /// What the run does.
+    /// The configuration of the run.
     pub fn config(&self) -> &RelaxationConfig {
         &self.config
     }

@@ -55,7 +55,7 @@ pub(super) trait Areas {
     }
     /// An area, divided into `DIVISIONS[level]` panels.
     fn area(&mut self, k: usize, level: usize) -> Area;
-    /// An area that the most panels do not resolve to within `target`, divided where it is not smooth, from panels with these ends on, as parts of its width.
+    /// An area that the largest number of panels does not resolve to within `target`. It is divided where it is not smooth, from panels with these ends on, as parts of its width.
     fn resolve(&mut self, k: usize, area: Area, target: f64, ends: &[f64]) -> Area;
 }
 
@@ -390,9 +390,9 @@ fn distance(boundaries: &[f64], k: usize) -> f64 {
     }
 }
 
-/// The error that the integrand's error makes; `cycles` is the number of half cycles up to the area.
+/// The error due to the integrand's error; `cycles` is the number of half cycles up to the area.
 ///
-/// An exponential function multiplies the roundoff of its argument by that argument: by the logarithm of what it gives.
+/// An exponential function multiplies the roundoff of its argument by that argument, the logarithm of its value.
 fn noisy(sum: Estimate, width: f64, accuracy: Accuracy, cycles: f64) -> Area {
     let logarithm = (sum.magnitude / width).ln().abs();
     let exponential = if logarithm.is_finite() {
@@ -429,5 +429,5 @@ impl Area {
     }
 }
 
-/// Largest error that is told: of values of which nothing is known.
+/// Largest reported error: of values of which nothing is known.
 const UNBOUNDED: f64 = 1e300;

@@ -35,10 +35,10 @@ pub struct Integral {
     /// Estimate of the absolute error.
     #[serde(with = "crate::serial::or_infinite")]
     pub error: f64,
-    /// What became of the integral.
+    /// The status of the integral.
     #[serde(with = "named_status")]
     pub status: Status,
-    /// What summed the areas.
+    /// The accelerator of the areas.
     #[serde(with = "named_accelerator")]
     pub accelerator: Accelerator,
     /// (|head| + sum c_k V_k)/|value|: the relative error that can be attained is this times the machine epsilon.
@@ -53,7 +53,7 @@ pub struct Integral {
     pub examined: f64,
 }
 
-/// What a kernel knows by a number goes by its name.
+/// Names of the accelerators, by the numbers of the kernels.
 macro_rules! named {
     ($module:ident: $type:ident) => {
         mod $module {
@@ -137,7 +137,7 @@ impl Integral {
     }
 }
 
-/// What is asked of a value.
+/// The tolerance of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Demand {
     pub(super) relative: f64,
@@ -220,7 +220,7 @@ impl Computed {
             before = area.error();
         }
         if seen.ends() {
-            // What has died away may still come back.
+            // An integrand that has died away may return.
             return match source.vanishes(self.nothing(source)) {
                 Some(false) => Integral::without_value(Status::PremiseViolated),
                 _ => self.direct(seen.counts as usize, demand),
@@ -301,7 +301,7 @@ impl Computed {
         self.areas.iter().rposition(rough).map_or(0, |k| k + 1)
     }
 
-    /// Whether the areas fall to zero: seen far out where the amplitude is known there, else guessed from the areas.
+    /// Whether the areas fall to a constant above zero; the integral then diverges although they fall. They no longer fall in the second half, or
     fn vanishes(&self, source: &mut dyn Areas, v: &[f64], p: usize) -> bool {
         source
             .vanishes(self.nothing(source))
@@ -313,9 +313,9 @@ impl Computed {
         1e-3 * source.roundoff() * self.scale()
     }
 
-    /// Whether the areas fall to a constant above zero, where the integral diverges though they fall: they no longer fall in the second half, or
-    /// their limit is found and is not zero, or the exponent of their decay goes to zero or below. A limit is believed if it is sharp compared with the fall that was seen, so that exponentials
-    /// too slow to be told from a straight line pass.
+    /// Whether the areas fall to a constant above zero; the integral then diverges although they fall. They no longer fall in the second half, or
+    /// their limit is found and is not zero, or the exponent of their decay goes to zero or below. A limit counts if it is sharp compared with the observed fall. So
+    /// exponentials too slow to differ from a straight line pass.
     fn levels_off(&self, source: &dyn Areas, v: &[f64], p: usize) -> bool {
         let last = v.len() - 1;
         let noise = self.areas[last].error();
@@ -351,7 +351,7 @@ impl Computed {
         self.folded + self.areas.len()
     }
 
-    /// What head and areas together may be off by.
+    /// The error of head and areas together.
     pub(super) fn error(&self) -> f64 {
         self.head.error() + self.areas.iter().map(Area::error).sum::<f64>()
     }
@@ -566,7 +566,7 @@ impl Computed {
                 let weights = weights(n);
                 let errors = weights.iter().zip(areas).map(|(c, a)| c * a.error());
                 let errors = errors.sum::<f64>();
-                // What is left of a geometric sequence of changes, but no less than the part of the last one that the theory promises. Changes
+                // The remainder of a geometric sequence of changes, at least the part of the last change that the theory promises. Changes
                 // within the areas' errors are none.
                 let rate = change / before;
                 let left = if rate < 0.9 {
@@ -612,7 +612,7 @@ impl Computed {
         let (tail, areas) = (&v[skip..], &self.areas[skip..]);
         let (value, error, magnitude) = self.beginning(skip);
         let sign = areas.first().map_or(1.0, |a| a.value.signum());
-        // What these transformations make of errors of the areas is not known; the sum of all is taken.
+        // The effect of these transformations on errors of the areas is not known; the sum of all is taken.
         let errors: f64 = areas.iter().map(Area::error).sum();
         [
             (Accelerator::Levin, levin_u(tail)),

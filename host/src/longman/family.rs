@@ -8,9 +8,9 @@ pub struct Family {
     pub name: &'static str,
     /// Its integrand as people write it.
     pub formula: &'static str,
-    /// The amplitude, an expression; none where the user gives a function f, as for transforms.
+    /// The amplitude, an expression; none where the user supplies a function f, as for transforms.
     pub amplitude: Option<&'static str>,
-    /// What the user's function is wrapped in: `f` stands for it.
+    /// The expression around the user's function `f`.
     pub wrapped: Option<&'static str>,
     /// `cos`, `sin` or `bessel:ORDER`.
     pub oscillator: &'static str,

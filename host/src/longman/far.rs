@@ -134,7 +134,7 @@ pub(super) fn integrand_vanishes(
         if looks.len() >= 4 {
             return (grows(&looks, nothing) || levels(&looks, nothing)).then_some(false);
         }
-        // What is no number any more a few decades out may grow without bound.
+        // An amplitude that is no number a few decades out may grow without bound.
         step *= 0.25;
     }
     None
@@ -153,8 +153,8 @@ fn grows(looks: &[Size], nothing: f64) -> bool {
 
 /// Whether there is a constant under the sizes, which are those at distances in geometric progression.
 ///
-/// Of a constant c and a power, s_j = A r^-jp + c, Aitken's process gives c exactly. A sum of powers has such a c too, but one that falls like the
-/// slower of them from one look to the next.
+/// Of a constant c and a power, s_j = A r^-jp + c, Aitken's process yields c exactly. A sum of powers has such a c too, but it falls like the
+/// slower of them from one sample to the next.
 fn levels(looks: &[Size], nothing: f64) -> bool {
     let level = |pair: &[Size]| {
         let noise = 4.0 * (pair[0].error + pair[1].error);
@@ -176,7 +176,7 @@ fn levels(looks: &[Size], nothing: f64) -> bool {
     let constants: Vec<Size> = looks.windows(3).map(constant).collect();
     constants.windows(2).any(|pair| {
         let sharp = |c: &Size| c.value.abs() > nothing.max(8.0 * c.error);
-        // What falls no more, or grows.
+        // Sizes that no longer fall, or grow.
         let noise = pair.iter().map(|c| c.error / c.value.abs()).sum::<f64>();
         pair.iter().all(sharp) && pair[1].value / pair[0].value > 0.97 - noise
     })

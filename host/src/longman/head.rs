@@ -11,10 +11,10 @@ pub(super) enum Exponent {
     Given(f64),
 }
 
-/// The roundoff of an integrand's values in a head, whose `f` gives magnitudes and, if it knows them, `errors`: by the trapezoidal rule after the substitution of tanh-sinh.
+/// The roundoff of an integrand's values in a head, by the trapezoidal rule after the substitution of tanh-sinh. `f` returns magnitudes and, if it knows them, `errors`.
 ///
-/// Towards the lower end, where cancellation may leave nothing but roundoff, f is between 0 and four times what a power of the distance, -0.9 or what it was
-/// before, makes of its last value with digits.
+/// Towards the lower end cancellation may leave nothing but roundoff. There f is between 0 and four times a power of the distance, -0.9 or the previous one,
+/// through its last value with digits.
 pub(super) fn head_rounding(
     errors: bool,
     width: f64,
@@ -41,7 +41,7 @@ pub(super) fn head_rounding(
             place: usize::MAX,
         });
         if size.is_nan() || size == f64::INFINITY {
-            // What the quadrature leaves out it accounts for.
+            // The quadrature accounts for the part that it leaves out.
             continue;
         }
         if error <= 0.1 * size {

@@ -218,9 +218,9 @@ impl Boundaries {
 
 /// Integral of g(x) osc(omega x) from `lower` >= 0 to infinity.
 ///
-/// Never a wrong value with [`Status::Ok`]: where the integral does not have the form that the method needs, the status says so.
-/// `Err` is for settings out of range; an argument that is not a number or a frequency that is not positive gives
-/// [`Status::InvalidArgument`], as one row of many may have it.
+/// Never a wrong value with [`Status::Ok`]: the status reports an integral without the form that the method needs.
+/// `Err` is for settings out of range. An argument that is not a number or a frequency that is not positive has the status
+/// [`Status::InvalidArgument`], since one row of many may have it.
 ///
 /// ```
 /// use rarefy::longman::{Oscillator, Settings, Status, integrate_oscillating};
@@ -419,7 +419,7 @@ impl OscillatingIntegral<'_> {
         if count > computed.count() {
             let mut source = self.areas(amplitude, count);
             computed.extend_to(&mut source, count, (&tail, demand));
-            // What the accelerator knew ends before the feature.
+            // The data of the accelerator end before the feature.
             found = found.unproven();
         }
         let judged = computed.with_tail(found, &tail, demand);
@@ -492,7 +492,7 @@ const LEAST_HIDDEN: f64 = 1e-16;
 
 /// Whether an amplitude that is zero in all nodes of the head has a peak at the lower limit, narrower than the nodes are apart there.
 fn has_narrow_peak(amplitude: &mut impl Function, lower: f64, end: f64) -> bool {
-    // Four looks a decade, down to the least number with all digits.
+    // Four samples a decade, down to the least number with all digits.
     let distances = (0..1220).map(|k| (end - lower) * 10f64.powf(-0.25 * f64::from(k)));
     let mut areas = distances.map(|d| d * amplitude.at(lower + d).abs());
     areas.any(|area| area.is_nan() || area > f64::MIN_POSITIVE)
@@ -674,7 +674,7 @@ fn worth_more(status: Status) -> bool {
     matches!(status, Status::PremiseViolated | Status::NotConverged)
 }
 
-/// The verdict with more areas, unless it is not finite or has a larger error than the one with fewer, which is then told as it is.
+/// The outcome with more areas. If it is not finite or has a larger error than the one with fewer areas, that one is returned unchanged.
 fn better(fewer: Integral, more: Integral) -> Integral {
     match (fewer.status, more.status) {
         (Status::NotConverged, Status::NotConverged | Status::NotFinite)

@@ -8,15 +8,15 @@
 //! sum_k (-1)^k V_k = sum_r (-1)^r 2^-(r+1) Delta^r V_0 = sum_(k<N) (-1)^k c_k V_k + R_N,   Delta^(r+1) V_k = Delta^r V_(k+1) - Delta^r V_k,
 //! ```
 //!
-//! which needs a few dozen areas where the plain sum needs millions (eqs. 8-13, with the signs that make them right for any first area). Euler's
-//! c_k serve slowly decaying exponentials, those of Cohen, Rodriguez Villegas and Zagier powers; both are tried, and chosen by their error
-//! estimates. A status other than [`Status::Ok`] says why there is no value to rely on: the method would give divergent integrals the value of
-//! their analytic continuation, so the premise of alternating areas that fall to zero is tested.
+//! which needs a few dozen areas where the plain sum needs millions (eqs. 8-13, with the signs for any first area). Euler's
+//! c_k serve slowly decaying exponentials, those of Cohen, Rodriguez Villegas and Zagier powers. Both are computed, and the error estimates
+//! decide. A status other than [`Status::Ok`] names the reason why no value is reliable. The method would assign divergent integrals the value of
+//! their analytic continuation, so the driver tests that areas alternate and fall to zero.
 //!
 //! **Source.** E. Mesquita, J. Labaki and L. O. S. Ferreira, "An Implementation of the Longman's Integration Method on Graphics Hardware"
 //! (2009); equations are numbered as there. The method is I. M. Longman's, Proc. Cambridge Phil. Soc. 52 (1956) 764.
 //!
-//! **Units.** Whatever the integrand has; phases are in radians.
+//! **Units.** Those of the integrand; phases are in radians.
 //!
 //! ```
 //! use rarefy::longman::{Settings, Status, Task};

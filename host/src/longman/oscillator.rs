@@ -212,7 +212,7 @@ impl PhaseTable {
                 let kronrod = &kronrod;
                 kronrod.rule.nodes.iter().map(move |&t| {
                     let theta = PI * (panel as f64 + 0.5 * (1.0 + t)) / panels as f64;
-                    // The nearer of both ends gives the more accurate sine.
+                    // The sine from the nearer end is more accurate.
                     if theta > FRAC_PI_2 {
                         let rest = PI * ((panels - 1 - panel) as f64 + 0.5 * (1.0 - t));
                         (rest / panels as f64).sin()
@@ -349,7 +349,7 @@ impl PhaseTable {
 pub(super) struct Start {
     /// omega a, rounded.
     pub(super) phase: f64,
-    /// What was rounded off.
+    /// The rounding error.
     lost: f64,
     /// Phase since the last zero of a cosine or sine at or before it.
     since: f64,

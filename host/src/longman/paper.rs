@@ -16,7 +16,7 @@
 //! | $2^{-N} \|\Delta^N V_0\|$, eq. (10) | [`AreaTable::remainder_bound`] |
 //!
 //! The bound sees neither the error of the quadrature nor roundoff, and holds for totally monotone areas only: it is no error estimate. The driver of
-//! this module's parent gives one.
+//! the parent module has one.
 
 use std::f64::consts::PI;
 

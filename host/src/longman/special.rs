@@ -221,7 +221,7 @@ pub fn airy_ai(x: f64) -> f64 {
         }
         .times(Double::from(-2.0 * x));
         let phase = cube.over(Double::from(3.0));
-        // What rounding the phase left off is made up by the derivative.
+        // The derivative corrects the rounding of the phase.
         let at =
             |nu: f64| bessel_j(nu, phase.high) + phase.low * bessel_j_derivative(nu, phase.high);
         return root / 3.0 * (at(1.0 / 3.0) + at(-1.0 / 3.0));

@@ -68,7 +68,7 @@ pub(super) enum Form {
 /// Below, integrands in `f32` may have lost digits to the least number, or all of them; they are computed in `f64`.
 pub(super) const LEAST_SINGLE: f64 = 1e-30;
 
-/// What a task was made of.
+/// The description of a task.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case", untagged)]
 enum Source {
@@ -143,7 +143,7 @@ impl Names<'_> {
         Ok(Quantity { program, places })
     }
 
-    /// An oscillator as text. What no row can mend is refused at once.
+    /// An oscillator as text. An error that no row can mend is refused at once.
     fn kind(&mut self, text: &str) -> Result<Kind> {
         Ok(match (text, text.strip_prefix("bessel:")) {
             ("cos", _) => Kind::Cos,
@@ -369,8 +369,8 @@ impl Task {
         }
     }
 
-    /// One integral, from `lower` on, with these values of the parameters. The integrand is evaluated in the given precision, sums are in `f64` always. What
-    /// is not OK with an integrand in `f32`, because that cancels or has no room for its numbers, is computed in `f64`.
+    /// One integral, from `lower` on, with these values of the parameters. The integrand is evaluated in the given precision, sums are in `f64` always. If
+    /// an integrand in `f32` is not OK since it cancels or leaves the range, the integral is computed in `f64`.
     ///
     /// # Errors
     /// As [`Settings::check`]; another number of values than of parameters.

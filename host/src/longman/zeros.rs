@@ -115,7 +115,7 @@ fn polished(nu: f64, start: f64) -> f64 {
     halley(nu, start, 0.0, f64::INFINITY)
 }
 
-/// Halley's method on J_nu, whose second derivative Bessel's equation gives; bisection where a step leaves the bracket.
+/// Halley's method on J_nu, with the second derivative from Bessel's equation; bisection where a step leaves the bracket.
 fn halley(nu: f64, start: f64, mut low: f64, mut high: f64) -> f64 {
     let mut x = start.clamp(low, high);
     let at_low = if high.is_finite() {

@@ -215,7 +215,7 @@ impl Decimal {
         for limb in self.limbs[dropped..].iter().rev() {
             text.push_str(&format!("{limb:09}"));
         }
-        // No zero limb stands at the lower end, so what was dropped is not zero.
+        // The lowest limb is not zero, so the dropped part is not zero.
         let mut scale = self.scale.saturating_add(dropped as i64);
         if dropped > 0 {
             text.push_str("000000001");

@@ -87,7 +87,7 @@ impl Signal {
     }
 }
 
-/// What a transform gives, exactly: a sequence over a whole number.
+/// Exact result of a transform: a sequence over a whole number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Spectrum {
     /// The sequence times the divisor.

@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 /// Index of a distribution's side: what comes in from the left, and from the right.
 pub(super) const SIDES: usize = 2;
 
-/// The total cross-section, at unit relative speed, in the units of [`bgk`](crate::bgk): the one for which the shear stress of the gas at n0 and T0 decays with the rate
-/// nu0 = 1 in the first approximation of Chapman and Enskog, so that its viscosity is `p0/nu0`.
+/// The total cross-section at unit relative speed, in the units of [`bgk`](crate::bgk). The shear stress of the gas at n0 and T0 then decays with the rate
+/// nu0 = 1 in the first approximation of Chapman and Enskog, so its viscosity is `p0/nu0`.
 ///
 /// ```
 /// use rarefy::bgk::boltzmann::cross_section;
@@ -50,7 +50,7 @@ pub struct LineConfig {
     /// Directions, products and period of the spectral method.
     #[serde(default)]
     pub spectral: Spectral,
-    /// What makes the collision integral conservative.
+    /// The conservative correction of the collision integral.
     #[serde(default = "paper")]
     pub correction: CorrectionMethod,
     /// Interpolation of the shift.

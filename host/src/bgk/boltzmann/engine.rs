@@ -16,7 +16,7 @@ pub(super) trait Flow: Send {
     fn restore(&mut self, f: &[f64]) -> Result<()>;
 }
 
-/// What streaming needs to know of the molecules of one v_x.
+/// Data for streaming the molecules of one v_x.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shift {
     pub(super) forward: bool,

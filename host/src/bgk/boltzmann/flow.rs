@@ -38,7 +38,7 @@ pub struct Look {
     pub moments: Vec<Moments>,
     /// Density, velocity and temperature before that streaming.
     pub before: Vec<State>,
-    /// What the gas received through the left end in that streaming.
+    /// Flux received through the left end in that streaming.
     pub left: FaceFlux,
 }
 
@@ -226,7 +226,7 @@ impl Line {
     pub fn time(&self) -> f64 {
         self.step as f64 * self.config.step
     }
-    /// What the run does.
+    /// The configuration of the run.
     pub fn config(&self) -> &LineConfig {
         &self.config
     }

@@ -125,7 +125,7 @@ pub(super) fn stream(config: &LineConfig, shifts: &[Shift], from: &[f64], to: &m
         });
 }
 
-/// What passes the left end when `f` streams, per unit of time.
+/// Flux through the left end while `f` streams, per unit of time.
 pub(super) fn left_exchange(
     config: &LineConfig,
     shifts: &[Shift],

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 const MOST_SETTLING: usize = 400;
 /// The collision integral of a settled state, relative to the loss.
 const SETTLED: f64 = 1e-12;
-/// What is accepted where no smaller one comes.
+/// Accepted misfit where no smaller one is reached.
 const NEARLY: f64 = 1e-6;
 /// Growth of the collision integral over its least at which mixing has gone astray.
 const LEAP: f64 = 3.0;
@@ -53,7 +53,7 @@ pub struct ShockWave {
     /// Directions, products and period of the spectral method; the degree that is not given follows from the Mach number.
     #[serde(default)]
     pub spectral: Spectral,
-    /// What makes the collision integral conservative.
+    /// The conservative correction of the collision integral.
     #[serde(default = "super::config::paper")]
     pub correction: CorrectionMethod,
     /// Interpolation of the shift.
@@ -65,7 +65,7 @@ pub struct ShockWave {
     pub compute: Compute,
 }
 
-/// What was found while a wave was prepared.
+/// Results of the preparation of a wave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ShockStart {
@@ -128,7 +128,7 @@ impl ShockWave {
         }
     }
 
-    /// What is allowed but will cost accuracy, in words.
+    /// Warnings: choices that cost accuracy.
     pub fn warnings(&self, start: &ShockStart) -> Vec<String> {
         let mut warnings = Vec::new();
         // There 1% of the jump is left in the profile of Mott-Smith.

@@ -112,8 +112,8 @@ impl Cavity {
 
     /// Whether the flow rate suffers from the ray effect on the nodes of the axes, and how many would do.
     ///
-    /// Molecules that walls mirror and that rarely collide keep their direction over many crossings, and where directions are few the flow shows each of
-    /// them. What ends a ray is diffuse reflection, at every second wall or so, and collisions on the way: `k = 2 a + delta` with the accommodation a. On
+    /// Mirrored molecules that rarely collide keep their direction over many crossings. If directions are few the flow shows each of
+    /// them. Diffuse reflection at the walls and collisions on the way end a ray: `k = 2 a + delta` with the accommodation a. On
     /// n nodes along each axis the flow rate of the linear flow is too large by about `5 exp(-0.77 n^0.7 k)`, half-range rules and midpoints alike
     /// (measured for a from 0.1 to 1, delta from 0.03 to 10, n from 20 to 64; table in docs/bgk.md). One per cent is tolerated.
     pub fn ray_warning(&self) -> Option<String> {

@@ -30,7 +30,7 @@ impl Default for Resolution {
     }
 }
 
-/// What drives the flow.
+/// The drive of the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -104,7 +104,7 @@ pub fn plates(
     let axes = match drive {
         Drive::Fourier(_) => vec![normal],
         Drive::Couette(u) if !linear && u.abs() > GENTLE => {
-            // What comes from the plates no longer overlaps, and the gas between them warms up.
+            // Molecules of both plates no longer overlap, and the gas between them warms up.
             let reach = 0.5 * u.abs() + 4.8 * hottest(u).sqrt();
             let least = (2.0 * reach / 0.55).ceil() as usize;
             vec![

@@ -164,7 +164,7 @@ impl Shock {
         4.0 * mach + 5.0 / (mach - 1.0)
     }
 
-    /// What is allowed but will cost accuracy, in words.
+    /// Warnings: choices that cost accuracy.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let tail = self.tail();

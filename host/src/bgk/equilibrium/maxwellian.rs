@@ -331,8 +331,8 @@ impl HeatTerm {
     }
 }
 
-/// What stands for the sum of the squares of the velocities other than v_x and v_y: v_z^2, or its mean over the axes that are integrated out, for g
-/// `<S> = K/(2c)` and for h `<S^2>/<S> = (K/2 + 1)/c`, with the steepness c of the Maxwellian.
+/// Stand-in for the sum of the squares of the velocities other than v_x and v_y. It is v_z^2, or its mean over the axes that are integrated out: for g
+/// `<S> = K/(2c)` and for h `<S^2>/<S> = (K/2 + 1)/c`, with the inverse temperature c of the Maxwellian.
 pub(in crate::bgk) fn unresolved(space: &VelocitySpace, inner: Inner, steepness: f64) -> f64 {
     let half = 0.5 * space.integrated() as f64;
     match (space.is_reduced(), inner.mass > 0.0) {

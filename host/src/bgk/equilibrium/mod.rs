@@ -17,7 +17,7 @@ use super::State;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DiscreteMaxwellian {
-    /// The state that it stands for.
+    /// The state of this equilibrium.
     pub state: State,
     /// A.
     pub amplitude: f64,

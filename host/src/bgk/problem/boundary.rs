@@ -1,4 +1,4 @@
-//! What happens at the ends of space.
+//! The conditions at the ends of space.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub enum Boundary {
     Wall(Wall),
     /// A plane of symmetry, or a perfectly smooth wall: all molecules are mirrored.
     Specular,
-    /// What leaves here comes in at the opposite face, which must be periodic too.
+    /// The outflow enters at the opposite face, which must be periodic too.
     Periodic,
 }
 

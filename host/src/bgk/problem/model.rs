@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// The model in place of the collision integral.
+/// The model of the collision integral.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -23,7 +23,7 @@ pub enum Model {
 pub struct Gas {
     /// The relaxation model.
     pub model: Model,
-    /// Prandtl number of the Shakhov model; the BGK model's is 1 whatever stands here.
+    /// Prandtl number of the Shakhov model; the BGK model has 1 for any value here.
     pub prandtl: f64,
     /// Exponent of the viscosity.
     pub omega: f64,

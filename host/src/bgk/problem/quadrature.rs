@@ -6,8 +6,8 @@
 //! result. Unlike moments, these sums lose no digits. Nodes and weights are the eigenvalues and the first components of the
 //! eigenvectors of the Jacobi matrix (G. H. Golub and J. H. Welsch, 1969).
 //!
-//! Enclosures need rules of a *half* axis: what a wall emits and what it receives are different functions of the normal velocity,
-//! and a rule of the whole axis sees the jump between them.
+//! Enclosures need rules of a *half* axis. A wall emits and receives different functions of the normal velocity, and a rule of the whole axis
+//! meets the jump between them.
 
 use nalgebra::{DMatrix, SymmetricEigen};
 

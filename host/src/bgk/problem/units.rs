@@ -45,7 +45,7 @@ impl Species {
     }
 }
 
-/// What the units of this module are in SI units, for a gas at a pressure and a temperature.
+/// The units of this module in SI units, for a gas at a pressure and a temperature.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Units {

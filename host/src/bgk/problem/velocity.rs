@@ -167,8 +167,8 @@ impl TryFrom<UncheckedSpace> for VelocitySpace {
     }
 }
 
-/// What the innermost index of the layout means for a moment: the population of m adds `mass` times itself to the sums over the
-/// resolved velocities, and `energy` times itself to the sum of the squares of the others.
+/// Weights of the innermost index of the layout. The population of m adds `mass` times itself to the sums over the resolved velocities,
+/// and `energy` times itself to the sum of the squares of the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Inner {

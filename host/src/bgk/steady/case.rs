@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Closure {
-    /// What leaves is the mean of the cell: first order, positive.
+    /// The outflow is the mean of the cell: first order, positive.
     Upwind,
     /// The mean of the cell is that of what enters and what leaves: second order; may ring where a cell is many mean free paths of a slow
     /// molecule thick and the equilibrium is rough.
@@ -34,7 +34,7 @@ pub struct Case {
     pub gas: Gas,
     /// Conditions at the faces of space.
     pub boundaries: Boundaries,
-    /// What the iteration starts from, `[iy][ix]`; its mass counts where the boundaries leave the mass open.
+    /// Start of the iteration, `[iy][ix]`; its mass counts where the boundaries leave the mass open.
     pub initial: Vec<State>,
     /// Whether the equation is linearised about rest at density and temperature 1.
     pub linear: bool,

@@ -42,7 +42,7 @@ pub(super) struct CpuSweeps<T> {
     inverse: [Vec<T>; 2],
 }
 
-/// What one task found.
+/// Results of one task.
 struct Found {
     sums: Vec<f64>,
     faces: Vec<f64>,

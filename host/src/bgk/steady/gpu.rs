@@ -64,7 +64,7 @@ enum Recording<G> {
     Done(Option<G>),
 }
 
-/// What depends on the dimensions of space.
+/// Kernels and buffers by dimensions of space.
 enum Space<M: Machine, T: Real> {
     Line(Line<M, T>),
     Plane(Box<Plane<M, T>>),
@@ -435,7 +435,7 @@ fn nodes_per_block(plan: &Plan, wanted: usize) -> usize {
     (1..=a).rev().find(fits).unwrap_or(1)
 }
 
-/// What flows into a line at each node, `[function][node]`.
+/// Inflow of a line at each node, `[function][node]`.
 fn entering_line(plan: &Plan, x: &[f64]) -> Vec<f64> {
     let count = plan.nodes.len();
     let mut values = vec![0.0; 2 * count];
@@ -528,7 +528,7 @@ fn blocks(plan: &Plan, wanted: usize) -> (Vec<u32>, [u32; 5]) {
     (blocks, first)
 }
 
-/// What the sides emit, `[side][a_1, a_2, b_1, b_2][node]`.
+/// Emission of the sides, `[side][a_1, a_2, b_1, b_2][node]`.
 fn emitted<T: Real>(plan: &Plan) -> Vec<T> {
     let count = plan.nodes.len();
     let mut table = vec![T::ZERO; 16 * count];

@@ -1,4 +1,4 @@
-//! What a steady flow takes of main memory, before any of it is allocated.
+//! Main memory of a steady flow, before any of it is allocated.
 
 use super::case::Case;
 use super::config::Config;
@@ -97,7 +97,7 @@ mod tests {
         assert!(of(20, 256, 100, false) > of(8, 256, 100, false));
         // Sums of 64 tasks come to what a machine keeps of the unknowns and the mixing.
         assert!(of(8, 256, 100, true) > 3 * of(8, 256, 100, false));
-        // What has no bound does not wrap around.
+        // Saturate: an unbounded size must not wrap around.
         assert_eq!(of(8, 256, u64::MAX / 2, true), u64::MAX);
     }
 }

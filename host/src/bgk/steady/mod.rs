@@ -8,16 +8,16 @@
 //!                                                          diamond: b_i = 2 |v_i|/dx_i, f_out,i = 2 f_P - f_in,i
 //! ```
 //!
-//! and only its moments are kept, which give the next fields. Fields, wall densities and, at mirroring boundaries, what returns are
-//! one vector of unknowns and one iteration a map of it; Anderson mixing finds the fixed point.
+//! and only its moments are kept, the next fields. Fields, wall densities and the flux that mirrors return form one vector of unknowns. One
+//! iteration is a map of it; Anderson mixing finds the fixed point.
 //!
 //! **Conservation.** The unknowns `W` parametrise the local equilibrium, and an iteration adds to them the moments of `f - S`, summed over
-//! the nodes. At the fixed point these vanish, so that S has exactly the discrete moments of f and mass, momentum and energy fluxes
-//! through all faces balance to roundoff whatever the quadrature: the conservative discrete Maxwellian without a Newton iteration of its
+//! the nodes. At the fixed point these vanish, so S has exactly the discrete moments of f. Mass, momentum and energy fluxes
+//! through all faces balance to roundoff for any quadrature. This is the conservative discrete Maxwellian, without a Newton iteration of its
 //! own.
 //!
-//! **What is left open.** Where no mass passes any boundary the total mass is that of the start. A wave between two parallel streams may stand
-//! anywhere: it is kept where the mass of the start puts it.
+//! **Conditions beside the boundaries.** Where no mass passes any boundary the total mass is that of the start. A wave between two parallel streams has
+//! no position of its own; the mass of the start determines it.
 //!
 //! **Linearised.** With `f = M0 (1 + h)`, M0 the Maxwellian at rest with density and temperature 1, and all second-order terms dropped:
 //!
@@ -25,7 +25,7 @@
 //! S = rho + 2 u.v + tau (|v|^2 - 3/2) + (1-Pr) (8/5) q.v (|v|^2 - 5/2)
 //! ```
 //!
-//! Boundaries and results are then perturbations per unit of whatever drives the flow: a wall at temperature `1 + tau` stands for `tau`.
+//! Boundaries and results are then perturbations per unit of the drive: a wall at temperature `1 + tau` has the value `tau`.
 //!
 //! **Source.** In neutron transport this is source iteration with diamond differences: E. E. Lewis and W. F. Miller, *Computational Methods
 //! of Neutron Transport* (1984), chapters 2 and 3. For kinetic models on GPUs without a stored distribution: L. Zhu and others, Comput. Phys.

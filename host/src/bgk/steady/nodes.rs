@@ -1,4 +1,4 @@
-//! Discrete velocities: a list of nodes with the volume that each stands for.
+//! Discrete velocities: a list of nodes with their volumes.
 
 use std::f64::consts::PI;
 
@@ -8,7 +8,7 @@ use crate::bgk::VelocitySpace;
 use crate::bgk::quadrature::Rule;
 use crate::error::{Error, Result};
 
-/// Discrete velocities in one, two or three dimensions.
+/// Discrete velocities: a list of nodes with their volumes.
 ///
 /// Components that the nodes do not have are integrated out (C. K. Chu 1965): beside the distribution itself, the second moment
 /// over the missing components is kept.

@@ -35,7 +35,7 @@ pub(super) struct Side {
     pub(super) free: bool,
     /// Factors of `rho` for both functions, by node.
     pub(super) a: [Vec<f64>; 2],
-    /// What comes in whatever `rho`, by node.
+    /// Inflow that does not depend on `rho`, by node.
     pub(super) b: [Vec<f64>; 2],
     /// Mass that comes in per unit `rho`, and with `rho = 0`.
     pub(super) rate: [f64; 2],
@@ -67,7 +67,7 @@ impl Layout {
     }
 }
 
-/// What is held fixed where the boundaries leave something open.
+/// Quantity held fixed where the boundaries leave it open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Hold {
     /// The boundaries determine everything.
@@ -186,7 +186,7 @@ impl Plan {
         }
     }
 
-    /// What the start of the case and its boundaries ask to hold.
+    /// Fixed quantity for the start and the boundaries of the case.
     fn held(&self, case: &Case) -> Hold {
         let faces = || (0..self.dimensions).flat_map(|direction| case.boundaries.along(direction));
         let start = self.start(case);
@@ -346,7 +346,7 @@ impl Plan {
         self.groups[group ^ (1 << (side / 2))] + node - self.groups[group]
     }
 
-    /// What comes in at a node of a side: both functions.
+    /// Inflow at a node of a side: both functions.
     pub(super) fn incoming(&self, x: &[f64], side: usize, face: usize, node: usize) -> [f64; 2] {
         let Some(s) = &self.sides[side] else {
             return [0.0; 2];

@@ -11,10 +11,10 @@ impl Solution {
     /// Moments of each cell without the alternating errors of diamond differences.
     ///
     /// Behind a jump, as at the corners of a sliding lid, a diamond cell's mean alternates from cell to cell along a molecule's way. In each direction the
-    /// reconstruction subtracts `D'D w / 16` from every density w, D its second differences. It takes away what alternates, changes
-    /// smooth fields by terms of fourth order (at walls of second), and leaves their sums and first moments over each row and column as they are.
+    /// reconstruction subtracts `D'D w / 16` from every density w, D its second differences. That removes the alternation, changes
+    /// smooth fields by terms of fourth order (second at walls), and keeps their sums and first moments over each row and column.
     ///
-    /// On a line, and with upwind differences, nothing alternates and the cells are returned as they are; so are they where the
+    /// On a line and with upwind differences nothing alternates, and the cells are returned unchanged. So are they where the
     /// reconstruction would have no positive density or temperature.
     pub fn reconstructed(&self, case: &Case, closure: Closure) -> Vec<Moments> {
         if case.dimensions != 2 || closure != Closure::Diamond {

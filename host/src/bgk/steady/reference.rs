@@ -11,8 +11,8 @@ pub(super) struct ReferenceSweeps {
 }
 
 impl ReferenceSweeps {
-    /// Visits every cell with both functions and the local equilibrium, every boundary face with what leaves there, and every face along x
-    /// with what passes it.
+    /// Visits every cell with both functions and the local equilibrium, every boundary face with its outflow, and every face along x
+    /// with its flux.
     fn sweep(
         &self,
         x: &[f64],

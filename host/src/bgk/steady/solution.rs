@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bgk::{FaceFlux, Moments};
 
-/// What a boundary and the gas exchange at a face, and the gas there.
+/// Exchange of a boundary with the gas at a face, and the gas there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Exchange {

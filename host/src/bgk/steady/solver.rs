@@ -29,7 +29,7 @@ pub struct Checkpoint {
     pub unknowns: Vec<f64>,
     /// Residual of each iteration.
     pub residuals: Vec<f64>,
-    /// What the earlier iterations that are mixed gave, newest first, one after the other.
+    /// Results of the mixed iterations, newest first, one after the other.
     pub values: Vec<f64>,
     /// By how much each of them had changed.
     pub mixed: Vec<f64>,
@@ -257,7 +257,7 @@ impl Solver {
         }
     }
 
-    /// The relative error to expect, the largest of three: the change over 1 less the rate at which changes fall, the spread of the fluxes, and the
+    /// The expected relative error, the largest of three: the change over 1 less its rate of decrease, the spread of the fluxes, and the
     /// arithmetic's unit times the mean free paths from wall to wall.
     fn error_estimate(&self) -> f64 {
         let Some(&last) = self.residuals.last() else {
@@ -367,7 +367,7 @@ impl Solver {
         Ok(solver)
     }
 
-    /// The flow as it stands.
+    /// The present flow.
     ///
     /// # Errors
     /// A fault of the device.

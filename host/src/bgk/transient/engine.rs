@@ -1,4 +1,4 @@
-//! What a backend does for the time-dependent solver, whichever it is.
+//! The interface of a backend for the time-dependent solver.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use super::shift::Scheme;
 use crate::bgk::{DiscreteMaxwellian, Moments, Problem, State};
 use crate::error::Result;
 
-/// What the gas receives through a face of space, the mean over the face and over the last time step, per unit of area and time; not
-/// counted at planes of symmetry and periodic faces.
+/// Flux received by the gas through a face of space, per unit of area and time: the mean over the face and over the last time step. Planes of
+/// symmetry and periodic faces do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FaceFlux {
@@ -30,7 +30,7 @@ impl std::ops::AddAssign for FaceFlux {
     }
 }
 
-/// What a step does, apart from the problem.
+/// Parameters of a step, apart from the problem.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct StepPlan {
     /// Time step.
@@ -53,7 +53,7 @@ pub(super) trait Engine: Send {
     fn fields(&mut self) -> Result<[Vec<f64>; 4]>;
     /// All moments of each cell, of the populations as they are.
     fn moments(&mut self) -> Result<Vec<Moments>>;
-    /// What came through the four faces (left, right, bottom, top) in the last step.
+    /// Flux through the four faces (left, right, bottom, top) in the last step.
     fn fluxes(&mut self) -> Result<[FaceFlux; 4]>;
     /// Everything that a later start to the same bits needs.
     fn save(&mut self) -> Result<Saved>;
@@ -70,7 +70,7 @@ pub(super) struct Saved {
     pub(super) step: u64,
     /// Populations, weights included, `[jx][jy][m][iy][ix]`.
     pub(super) populations: Vec<f64>,
-    /// What the engine keeps besides, of its own kind.
+    /// State of the engine's own kind.
     pub(super) extra: Vec<f64>,
 }
 
@@ -128,7 +128,7 @@ pub(in crate::bgk) fn nodes(problem: &Problem) -> Vec<Node> {
 }
 
 impl Node {
-    /// What a population `f` of this node carries.
+    /// Moments of a population `f` of this node.
     pub(in crate::bgk) fn carries(&self, f: f64) -> FaceFlux {
         let [vx, vy] = self.v;
         FaceFlux {

@@ -1,8 +1,8 @@
 //! Populations that are mirror images of each other, kept once.
 //!
-//! Nothing flows along v_z, on a line mostly not along v_y either: states and boundaries are even in these velocities, and so is f at all times. The scheme
-//! takes of such a velocity its square alone, so one half of the axis with twice the weights gives the same sums: half of the populations in two dimensions of
-//! space, a quarter in one, in as much less time and memory. From outside all seem to be there.
+//! Nothing flows along v_z, and on a line mostly not along v_y. States and boundaries are even in these velocities, and so is f at all times. The scheme
+//! uses only the square of such a velocity, so one half of the axis with twice the weights has the same sums. That is half of the populations in two
+//! dimensions of space and a quarter in one, in as much less time and memory. The public interface has all populations.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::memory_plan::{bytes_of, check_host};
 /// Which populations are kept of those that a problem has.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fold {
-    /// For each node of all, in the order of the layout, the number of the kept one that stands for it, and its share in that one's population.
+    /// For each node, in the order of the layout, the number of the kept node that represents it, and its share in that node's population.
     kept: Vec<(usize, f64)>,
     /// Number of the nodes that are kept.
     nodes: usize,
@@ -73,7 +73,7 @@ impl Fold {
             .all(|(&(node, _), f)| *seen[node].get_or_insert(f) == f)
     }
 
-    /// What is kept of all populations.
+    /// The kept part of all populations.
     fn join(&self, populations: &[f64]) -> Vec<f64> {
         let mut kept = vec![0.0; self.nodes * self.cells];
         for (&(node, share), f) in self.kept.iter().zip(populations.chunks_exact(self.cells)) {
@@ -120,7 +120,7 @@ impl Engine for Folded {
         let mut all = self.engine.moments()?;
         if self.fold.along_y {
             for moments in &mut all {
-                // What is odd in v_y.
+                // The part that is odd in v_y.
                 moments.pressure[2] = 0.0;
                 moments.heat_flux[1] = 0.0;
             }

@@ -25,7 +25,7 @@ use super::{Moments, Problem, State};
 use crate::compute::{Compute, Pooled, Resolved, engine_of};
 use crate::error::{Error, Result};
 
-/// What a [`Simulation`] does, and where.
+/// The configuration of a [`Simulation`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimulationConfig {
     /// The case.
@@ -144,7 +144,7 @@ pub struct Checkpoint {
     pub step: u64,
     /// Populations, weights included, `[jx][jy][m][iy][ix]`.
     pub populations: Vec<f64>,
-    /// What the backend keeps besides.
+    /// Further state of the backend.
     pub extra: Vec<f64>,
     /// The last look at the residual; without one the residual of the next look is infinite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -161,7 +161,7 @@ pub struct Looked {
     pub fields: [Vec<f64>; 4],
 }
 
-/// How fast the fields of a run change between looks at them.
+/// How fast the fields of a run change between samples.
 #[derive(Debug, Default)]
 pub(super) struct Change {
     known: Option<Looked>,
@@ -345,8 +345,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// How fast the fields change: the largest, over density, velocity and temperature, of the norm of the change since the last call over the norm
-    /// of the field and the time that has passed. Infinite at the first call.
+    /// How fast the fields change. For density, velocity and temperature it is the norm of the change since the last call over the norm
+    /// of the field and the elapsed time; the largest counts. Infinite at the first call.
     ///
     /// # Errors
     /// A fault of the device; fields that are no longer finite.
@@ -405,7 +405,7 @@ impl Simulation {
         self.engine.run(|engine| engine.moments())
     }
 
-    /// What the gas received through the faces (left, right, bottom, top) in the last step.
+    /// Flux received through the faces (left, right, bottom, top) in the last step.
     ///
     /// # Errors
     /// A fault of the device.
@@ -444,7 +444,7 @@ impl Simulation {
     pub fn time(&self) -> f64 {
         self.step as f64 * self.config.step
     }
-    /// What the run does.
+    /// The configuration of the run.
     pub fn config(&self) -> &SimulationConfig {
         &self.config
     }

@@ -8,8 +8,8 @@
 //! with k + a = |v| dt/dx and van Leer's slopes S, which are left out in first order.
 //!
 //! **Ends of a row.** Cells beyond the end where molecules come in hold the incoming value: the Maxwellian of an inflow; at a wall `(1-alpha)` times the
-//! mirror image plus `alpha rho_w M_w`, with rho_w such that as much comes in as goes out by the scheme's own sums, whatever k is; the
-//! mirror image at a plane of symmetry. Where molecules leave, the last cell is repeated (its slope is then 0), but mirrored at a plane of symmetry.
+//! mirror image plus `alpha rho_w M_w`; the mirror image at a plane of symmetry. rho_w makes inflow and outflow equal by the scheme's own sums, for every k.
+//! Where molecules leave, the last cell is repeated, so its slope is 0; at a plane of symmetry it is mirrored.
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, initial_populations, nodes};
 use super::shift::{Courant, Scheme, van_leer};
@@ -191,7 +191,7 @@ impl Reference {
                         van_leer(2.0, cells[p] - cells[p - 1], cells[p + 1] - cells[p])
                     }
                 };
-                // What passes the face upstream of cell p in the fraction of a cell.
+                // Flux through the face upstream of cell p in the fraction of a cell.
                 let passes =
                     |p: usize| fraction * cells[p] + 0.5 * fraction * (1.0 - fraction) * slope(p);
                 for i in 0..length {
@@ -200,7 +200,7 @@ impl Reference {
                     let i = if forward { i } else { length - 1 - i };
                     self.f[index * all + at(row, i)] = value;
                 }
-                // What crossed the ends, in cells of population.
+                // Outflow through the ends, in cells of population.
                 let come: f64 = passes(depth - 1 - whole)
                     + (0..whole).map(|m| cells[depth - 1 - m]).sum::<f64>();
                 let last = depth + length - 1;

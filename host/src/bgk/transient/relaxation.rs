@@ -91,7 +91,7 @@ pub(super) fn fields(problem: &Problem, sums: &[f64]) -> [Vec<f64>; 4] {
     fields
 }
 
-/// What the relaxation of [`TOGETHER`] cells needs, or of as many as are left.
+/// Factors of relaxation of [`TOGETHER`] cells, or of as many as are left.
 #[derive(Clone, Debug)]
 pub(super) struct Relaxations {
     /// The Maxwellians.

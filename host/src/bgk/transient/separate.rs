@@ -1,5 +1,5 @@
-//! The paper's two kernels on a machine that runs kernels: streaming and collision apart, of first order on a line. What the fused pass is measured
-//! against.
+//! The paper's two kernels on a machine that runs kernels: streaming and collision apart, of first order on a line. They are the baseline of the
+//! fused pass.
 
 use std::time::Duration;
 
@@ -338,7 +338,7 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
         let mut f = vec![0.0; velocity.nodes() * shape.pitch as usize];
         for (node, row) in rows.chunks_exact(nx as usize).enumerate() {
             let (pair, m) = (node as u32 / count_m, node as u32 % count_m);
-            // What pads a row is relaxed with it: a gas like the last cell's.
+            // The padding of a row is relaxed with it: a gas like the last cell's.
             for ix in 0..shape.pitch {
                 let value = row[ix.min(nx - 1) as usize];
                 f[order.place(&shape, [pair, m], ix) as usize] = value;

@@ -20,7 +20,7 @@ use crate::cli::text::short;
 use crate::error::{Error, Result};
 use crate::isotropic::{OperatorConfig, Relaxation, RelaxationConfig, rates, spectrum};
 
-/// Steps of a run that is told no end.
+/// Default number of steps.
 const STEPS: u64 = 100;
 
 /// Steps between two records, if none are asked for: about 1000 records.
@@ -161,7 +161,7 @@ impl March<'_> {
         Ok(())
     }
 
-    /// Steps to take at once: to the next state that is shown or saved, to the end, or until the host looks again.
+    /// Steps to take at once: to the next state that is shown or saved, to the end, or until the next read by the host.
     fn part(&self, shown: &[u64], pace: &Pace) -> u64 {
         let done = self.run.steps_taken();
         let shown = shown.iter().copied().find(|&at| at > done);

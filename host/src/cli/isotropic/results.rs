@@ -1,4 +1,4 @@
-//! What a run in energy space leaves: its part of `run.json`, tables, arrays, plots, and the summary.
+//! Results of a run in energy space: its part of `run.json`, tables, arrays, plots, and the summary.
 
 use std::path::Path;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(super) struct Drift {
     pub(super) energy: f64,
 }
 
-/// What an evaluation fails to conserve, as a share of the gross rates.
+/// The conservation error of an evaluation, as a share of the gross rates.
 pub(super) fn drift_of(config: &OperatorConfig, rates: &Rates) -> Drift {
     let measure = config.measure();
     let share = |weight: &dyn Fn(usize) -> f64| {

@@ -161,7 +161,7 @@ impl fmt::Display for List {
     }
 }
 
-/// What the run counts to the points that it shows.
+/// The count of the run up to the shown points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Clock {
     /// Days of the known turnover.

@@ -1,4 +1,4 @@
-//! What a market leaves: its part of `run.json`, tables, arrays, plots, and the summary.
+//! Results of a market: its part of `run.json`, tables, arrays, plots, and the summary.
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const WEALTH: &str = "wealth E (units of the mean)";
 /// A state at a point of the clock.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
-    /// What the clock shows.
+    /// The reading of the clock.
     pub(super) reading: f64,
     pub(super) time: f64,
     /// Value that an agent has traded.
@@ -73,7 +73,7 @@ fn agents(config: &OperatorConfig, f: &[f64]) -> Vec<f64> {
     config.measure().iter().zip(f).map(|(m, f)| m * f).collect()
 }
 
-/// What is known of a shown state.
+/// Properties of a shown state.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]

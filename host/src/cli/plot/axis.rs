@@ -9,7 +9,7 @@ pub(in crate::cli) enum Scale {
 }
 
 impl Scale {
-    /// Where a value stands; not finite if it has no place.
+    /// The place of a value; not finite if it has none.
     pub(super) fn of(self, value: f64) -> f64 {
         match self {
             Self::Linear => value,

@@ -1,4 +1,4 @@
-//! What a figure is made of.
+//! The marks of a figure.
 
 use plotters::prelude::RGBColor;
 

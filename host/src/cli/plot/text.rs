@@ -11,7 +11,7 @@ pub(super) struct Text {
     pub(super) x: f64,
     /// Of the baseline.
     pub(super) y: f64,
-    /// What part of the text stands left of `x`.
+    /// The part of the text left of `x`.
     pub(super) anchor: f64,
     /// Whether `_` is a character like any other.
     verbatim: bool,

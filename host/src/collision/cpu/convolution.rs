@@ -246,7 +246,7 @@ struct Product<'a, F> {
     width: usize,
 }
 
-/// What the rows of a [`Product`] are multiplied by.
+/// Multipliers of the rows of a [`Product`].
 trait Factors {
     /// Whether there are factors for so many rows of the result, `inner` rows each, of this width.
     fn reach(&self, count: usize, inner: usize, width: usize) -> bool;

@@ -137,7 +137,7 @@ impl<T: CpuReal> RegisterJob for Task<'_, T> {
                 terms.extend(range.map(|e| {
                     let entry = self.plan.lists.entries[e];
                     let (ny, nz) = ((entry & 0xffff) as usize, (entry >> 16) as usize);
-                    // Cell p of the window stands for s = 2 p + |m|, so k = p + (|m| + n)/2 and l = p + (|m| - n)/2.
+                    // Cell p of the window has s = 2 p + |m|, so k = p + (|m| + n)/2 and l = p + (|m| - n)/2.
                     // Both parities agree, and n - |m| <= N - 1 makes (n - |m|)/2 <= margin: no difference is negative.
                     Term {
                         above_y: (margin + (my + ny) / 2) * stride,
@@ -187,7 +187,7 @@ struct Term<T> {
     weight: T,
 }
 
-/// What the sums for one displacement have in common.
+/// Data shared by the sums for one displacement.
 struct Window<'a, T> {
     first: &'a [T],
     second: &'a [T],

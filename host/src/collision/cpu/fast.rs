@@ -54,7 +54,7 @@ struct Band<T> {
     /// rho of radius r is `class + (r << shift)`.
     class: usize,
     shift: usize,
-    /// 2 rho^(gamma/2) by radius, padded to whole tiles. The 2 stands for n and -n, of which the products visit one.
+    /// 2 rho^(gamma/2) by radius, padded to whole tiles. The 2 counts n and -n, of which the products visit one.
     speeds: Vec<f64>,
     /// Orbit by orbit: index of its first tile, and where its tiles' coefficients are.
     orbits: Vec<OrbitTiles>,
@@ -281,7 +281,7 @@ impl<T: CpuReal> Lanes<T> {
     }
 }
 
-/// What a thread needs while it sums a part.
+/// Work space of a thread while it sums a part.
 struct Scratch<T> {
     /// The gain, in lanes.
     gain: Vec<Lanes<f64>>,

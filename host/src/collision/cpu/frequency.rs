@@ -1,4 +1,4 @@
-//! The collision frequency: a convolution of f with 4 pi |m|^gamma, summed as it stands. The direct method and small grids take it.
+//! The collision frequency: a convolution of f with 4 pi |m|^gamma, summed directly. The direct method and small grids take it.
 
 use rayon::prelude::*;
 

@@ -12,7 +12,7 @@ use crate::machine::{Grid, Machine};
 /// Threads of the block that adds up a distribution's sums: some warps for the twelve of them.
 const SUMMARY_THREADS: u32 = 128;
 
-/// What the steps leave for each other.
+/// Intermediate results of the steps.
 pub(super) struct Balance<M: Machine> {
     shape: GridShape,
     items: u32,

@@ -76,7 +76,7 @@ impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {
         let grid = Grid::per_item(count as usize, CELL_THREADS);
         let mut first = 0;
         while first < self.cells {
-            // The last group overlaps the one before it, and gives the cells that both have the same values.
+            // The last group overlaps the one before it, and computes the same values in the shared cells.
             let from = first.min(self.cells - items) * nodes;
             engine.machine.launch(
                 grid,

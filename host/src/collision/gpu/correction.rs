@@ -14,7 +14,7 @@ pub(super) const MOST_BLOCKS: u32 = 128;
 /// Cells of a thread in the two steps of one solution: a block's sums over its threads take longer than those of a thread.
 const CELLS_AT_ONCE: u32 = 2;
 
-/// What the steps leave for each other.
+/// Intermediate results of the steps.
 pub(super) struct Correction<M: Machine> {
     shape: GridShape,
     items: u32,
@@ -32,7 +32,7 @@ pub(super) struct Correction<M: Machine> {
     ends: M::Buffer<f64>,
 }
 
-/// What the correction reads and writes, for all distributions.
+/// Input and output of the correction, for all distributions.
 pub(super) struct Sums<'a, M: Machine, T: Real> {
     pub(super) f: &'a M::Buffer<f64>,
     pub(super) gain: &'a M::Buffer<T>,
@@ -88,7 +88,7 @@ impl<M: Machine> Correction<M> {
         })
     }
 
-    /// What can be summed before the gain is there.
+    /// Sums that do not need the gain.
     pub(super) fn prepare<T: Real>(
         &mut self,
         machine: &M,

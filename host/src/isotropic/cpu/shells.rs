@@ -104,7 +104,7 @@ impl<T: Real> Operator for Shells<T> {
 
     fn rates(&self, f: &[f64]) -> Rates {
         let mut rates = finish(&self.sums(f, true), f, &self.divisors, None);
-        // What stays or exchanges: b = a.
+        // Collisions that keep or exchange energies: b = a.
         for s in 0..2 * self.cells - 1 {
             let (first, count) = folded(s, self.cells);
             for (a, h) in (first..first + count).zip(&self.values[self.starts[s]..]) {

@@ -184,7 +184,7 @@ impl<T: Real> Operator for Compact<T> {
     }
 
     fn rates(&self, f: &[f64]) -> Rates {
-        // What stays or exchanges is on the diagonals that are not stored.
+        // Collisions that keep or exchange energies are on the diagonals that are not stored.
         let unmoved = Unmoved::new(self.cells, self.theta, true);
         finish(&self.sums(f, true), f, &self.divisors, Some(&unmoved))
     }

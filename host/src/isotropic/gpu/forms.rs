@@ -413,7 +413,7 @@ impl<M: Machine> Splitting<M> {
 /// Agents who save a part of their money.
 pub(super) struct Saving<M: Machine> {
     shape: SavingShape,
-    /// What each set of agents brings to each cell.
+    /// Contribution of each set of agents to each cell.
     shares: M::Buffer<f64>,
 }
 

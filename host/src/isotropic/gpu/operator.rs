@@ -34,7 +34,7 @@ enum Form<M: Machine, T: Real> {
     Saving(Saving<M>),
 }
 
-/// What form the kernels take for a configuration: without reciprocity nothing can be folded.
+/// Form of the kernels for a configuration: without reciprocity no folding is possible.
 fn storage(config: &OperatorConfig) -> Storage {
     if config.corrected {
         config.storage
@@ -143,7 +143,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
         }
     }
 
-    /// What the stages read.
+    /// Input of the stages.
     pub(super) fn sums(&self) -> (&M::Buffer<f64>, &M::Buffer<f64>) {
         match &self.form {
             Form::Pairs(Pairs {

@@ -166,7 +166,7 @@ impl Program {
     }
 }
 
-/// What a special function adds to the error of a value, in units of the machine epsilon.
+/// Contribution of a special function to the error of a value, in units of the machine epsilon.
 fn accuracy(operation: Operation) -> f64 {
     match operation {
         Operation::BesselJ | Operation::AiryAi => BESSEL_EPSILONS,

@@ -34,7 +34,7 @@ pub struct Function {
     pub name: &'static str,
     /// Its arguments.
     pub arguments: &'static [&'static str],
-    /// What it is, where the name does not say it.
+    /// Its meaning, where the name does not show it.
     pub meaning: &'static str,
     operation: Operation,
 }
@@ -114,7 +114,7 @@ enum Key {
     Apply(Operation, u32, u32),
 }
 
-/// A parsed expression: nodes in an order in which each stands after those it needs.
+/// A parsed expression: nodes in an order in which each follows its operands.
 #[derive(Clone, Debug)]
 pub struct Expression {
     nodes: Vec<Node>,

@@ -1,9 +1,9 @@
-//! Verdicts on many integrals: one launch of one table, value, error estimate, status, accelerator and condition of each.
+//! Outcomes of many integrals: one launch of one table, with value, error estimate, status, accelerator and condition of each.
 //!
-//! The kernels judge as the driver of the CPU does, by fixed means: areas by the Kronrod rule of 15 nodes, a head by tanh-sinh of one step, the
+//! The kernels classify as the driver of the CPU does, by fixed means: areas by the Kronrod rule of 15 nodes, a head by tanh-sinh of one step, the
 //! accelerators of Euler and of Cohen, Rodriguez Villegas and Zagier after skipping 0, N/4, N/3 or N/2 areas. They report OK where the estimate is within
-//! the tolerance, and NOT_CONVERGED where roundoff alone exceeds it. Whatever else they meet (areas that do not alternate, a head or an area that
-//! needs refinement, numbers that are not finite) they leave undecided, and [`Batch::integrate`] returns `None` for it.
+//! the tolerance, and NOT_CONVERGED where roundoff alone exceeds it. All other cases stay undecided, and [`Batch::integrate`] returns `None`: areas that do not alternate, a head or an area that
+//! needs refinement, numbers that are not finite.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -49,7 +49,7 @@ impl Amplitude<'_> {
     }
 }
 
-/// What a machine says of an integral.
+/// Outcome of an integral on a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
@@ -59,7 +59,7 @@ pub struct Verdict {
     pub error: f64,
     /// OK or NOT_CONVERGED.
     pub status: Status,
-    /// What summed the tail.
+    /// The accelerator of the tail.
     pub accelerator: Accelerator,
     /// Sum of the magnitudes over the magnitude of the sum.
     pub condition: f64,

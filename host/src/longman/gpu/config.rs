@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::longman::zeros::MAX_BESSEL_ORDER;
 
-/// What an amplitude g(x) is multiplied by.
+/// The oscillator of an amplitude g(x).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -55,7 +55,7 @@ impl Oscillation {
     }
 }
 
-/// What is asked of all integrals alike.
+/// Settings shared by all integrals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchConfig {
     /// The oscillation.

@@ -30,7 +30,7 @@ pub(in crate::longman) const fn head_steps(epsilon: f64) -> (f64, f64) {
     }
 }
 
-/// What a launch of the driver needs besides the integrals.
+/// Arguments of a launch of the driver besides the integrals.
 pub(super) struct Tables {
     pub(super) head: Vec<Quad<f64>>,
     pub(super) nodes: Vec<Quad<f64>>,

@@ -15,7 +15,7 @@ const SHARE: f64 = 0.1;
 /// The least remainder that is asked for, of integrals all of whose samples are zero.
 const LEAST: f64 = 1e-280;
 
-/// What is known of an integral when its areas have been judged.
+/// Knowledge of an integral after the classification of its areas.
 pub(in crate::longman) struct Beyond {
     /// The first boundary and the last one, in phase.
     pub(in crate::longman) first: f64,

@@ -23,14 +23,14 @@
 //!
 //! | that place | then |
 //! |---|---|
-//! | X | the tail by its derivatives is compared with what the accelerator makes of it; they agree within their errors, or the estimate is enlarged, or the areas are summed as they are and the tail added |
+//! | X | the tail by its derivatives is compared with the accelerated value; they agree within their errors, or the estimate is enlarged, or the areas are summed directly and the tail added |
 //! | further out, at most [`MOST_AREAS`] areas | areas up to there are computed, and summed with the tail beyond it |
 //! | there is none | the status is NOT_CONVERGED |
 //!
-//! What is proven is the tail. Head and areas are quadratures with estimates; [`within`] finds peaks that their nodes miss. That g goes to zero is proven where its bound is a power below zero,
-//! and else seen at ten places up to 96 decades out.
+//! The tail is proven. Head and areas are quadratures with estimates; [`within`] finds peaks that their nodes miss. That g goes to zero is proven where its bound is a power below zero,
+//! and otherwise sampled at ten places up to 96 decades out.
 //!
-//! Expressions with Bessel, Airy or gamma functions, whole integrands, closures and samples have no enclosures: [`sampled`] looks at them densely further out.
+//! Expressions with Bessel, Airy or gamma functions, whole integrands, closures and samples have no enclosures: [`sampled`] samples them densely further out.
 
 pub(super) mod beyond;
 pub(crate) mod function;

@@ -1,13 +1,13 @@
-//! Integrands that cannot be enclosed, looked at beyond their areas.
+//! Integrands without an enclosure, sampled beyond their areas.
 //!
 //! A smooth function is locally a polynomial: eighth differences of its samples, divided by the largest binomial coefficient, 70, fall with the distance like
-//! (step/x)^8. A bump, a step, a kink or a peak that a sample meets makes them grow. What lies between two samples stays unseen: of a feature of width w
-//! half periods, with two samples in a half period, all are seen from w = 1/2 on, and the part 2 w of those that are narrower.
+//! (step/x)^8. A bump, a step, a kink or a peak that a sample meets makes them grow. A feature between two samples stays undetected. With two samples in a half period all features of width w >= 1/2
+//! half periods are detected, and the fraction 2 w of narrower ones.
 
 /// Samples in a half period.
 pub(in crate::longman) const SAMPLES: usize = 2;
 
-/// Half periods before the last boundary at which the looks begin, where the areas have been sampled.
+/// Half periods before the last boundary at which sampling begins, where the areas have been sampled.
 pub(in crate::longman) const BEFORE: usize = 8;
 
 /// Binomial coefficients of the eighth difference, with their signs, over the largest.

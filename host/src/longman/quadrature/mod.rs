@@ -22,7 +22,7 @@ pub struct Rule {
     pub weights: Vec<f64>,
 }
 
-/// The rule of Gauss with `points` nodes: Newton's method on the Legendre polynomial, which its recurrence gives to roundoff.
+/// The rule of Gauss with `points` nodes: Newton's method on the Legendre polynomial, whose recurrence is accurate to roundoff.
 pub fn gauss(points: usize) -> Rule {
     let mut rule = Rule {
         nodes: vec![0.0; points],
@@ -73,7 +73,7 @@ pub struct Kronrod {
     pub rule: Rule,
     /// The weights of Gauss at the same nodes; 0 at the added ones.
     pub gauss: Vec<f64>,
-    /// What the value at each node adds to that of the polynomial through all of them at the mirror image of the last node in the upper end.
+    /// Weight of the value at each node in the polynomial through all nodes, at the mirror image of the last node in the upper end.
     beyond: Vec<f64>,
 }
 
@@ -90,7 +90,7 @@ impl Kronrod {
         terms.map(|(weight, value)| weight * value).sum()
     }
 
-    /// What the value at each node adds to [`beyond`](Self::beyond) and [`before`](Self::before) in sum.
+    /// Weight of the value at each node in the sum of [`beyond`](Self::beyond) and [`before`](Self::before).
     pub fn differences(&self) -> impl Iterator<Item = f64> {
         let weights = self.beyond.iter().zip(self.beyond.iter().rev());
         weights.map(|(above, below)| above + below)
@@ -106,8 +106,8 @@ impl Kronrod {
         self.beyond.iter().map(|weight| weight.abs()).sum()
     }
 
-    /// The error for a range of width 2 where the values next to its ends differ by as much as `steps` in sum from what the polynomial through those inside makes
-    /// of them.
+    /// The error for a range of width 2. `steps` is the sum of the differences, next to both ends, between the values and the polynomial through the inner
+    /// values.
     ///
     /// Where an integrand has a step, the polynomial through the nodes shows it beyond both ends: the error is at most 0.34 of the sum, wherever the step
     /// lies, between the last node and the end too. For a kink it is up to 0.42, 0.68, 0.96, 1.4 with 4, 7, 10, 15 Gauss points. Of a smooth integrand the sum is

@@ -123,7 +123,7 @@ impl Cosets {
         real.hypot(imaginary)
     }
 
-    /// What the sum misses; `magnitude` is the sum of the terms' magnitudes.
+    /// The part that the sum misses; `magnitude` is the sum of the terms' magnitudes.
     fn missed(&self, magnitude: f64) -> f64 {
         let size = [3, 4, 5, 6, 7, 8].map(|m| self.frequency(m));
         let rate = |a: f64, b: f64| if a < b { a / b } else { 1.0 };
@@ -140,7 +140,7 @@ impl Cosets {
             .max(single * single);
         // From 7.5 to 16 are four pairs and more.
         let continued = 16.0 * seven * fall.powi(3);
-        // What falls no faster than a power is that of a step, which misses up to 1.02 of the largest, or a kink, up to 0.28. A kink below what
+        // A spectrum that falls no faster than a power is that of a step, which misses up to 1.02 of the largest term, or a kink, up to 0.28. A kink below
         // else there is may be as large as that.
         continued.max(if fall > 0.2 {
             1.5 * five.max(seven)
@@ -153,7 +153,7 @@ impl Cosets {
 /// Integral of `f` over a range of this width by tanh-sinh, the step halved until the value settles to `tolerance` of its magnitude.
 ///
 /// Values that are not finite are dropped at
-/// the last nodes of either end, as an endpoint may be singular; elsewhere they make the value not finite. What is cut off
+/// the last nodes of either end, as an endpoint may be singular; elsewhere they make the value not finite. The cut-off part
 /// is added to the error.
 pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) -> Estimate {
     let table = TanhSinh::get();
@@ -241,7 +241,7 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
     estimate
 }
 
-/// What lies between the ends and the last nodes, if f behaves as a power there: the integral of d^-p up to d is d f(d)/(1-p), and without bound from p = 1 on.
+/// The part between the ends and the last nodes, if f behaves as a power there: the integral of d^-p up to d is d f(d)/(1-p), and without bound from p = 1 on.
 fn ends(f: &mut impl FnMut(Node) -> f64, width: f64, nearest: &[f64; 2]) -> f64 {
     let mut missing = 0.0;
     for (side, &near) in nearest.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Column sums of radix 10^9, and the one carry pass at their end.
 //!
-//! A column takes 128 bits. What is added to it is below 10^9 (a limb of a number), below 10^18 (a product of two limbs) or below
-//! 2^96 (a column sum of another accumulator), so at least 2^31 terms fit, and 1.7e20 terms of the first two kinds.
+//! A column takes 128 bits. Its terms are below 10^9 (a limb of a number), below 10^18 (a product of two limbs) or below
+//! 2^96 (a column sum of another accumulator). At least 2^31 terms fit, and 1.7e20 terms of the first two kinds.
 
 use std::ops::Mul;
 

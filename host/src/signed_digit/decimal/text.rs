@@ -16,7 +16,7 @@ pub const MAX_EXPONENT: i64 = 1_000_000_000_000_000;
 /// Zeros that are written out before a number is given with an exponent instead.
 const MOST_ZEROS: u64 = 4096;
 
-/// What is wrong with a text, without the text.
+/// The fault of a text, without the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     NoNumber,
@@ -116,7 +116,7 @@ fn sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// The value of an exponent; beyond 10^17 it stands for too much.
+/// The value of an exponent, limited to 10^17.
 fn exponent(text: &[u8]) -> std::result::Result<i64, Fault> {
     let (negative, digits) = sign(text);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {

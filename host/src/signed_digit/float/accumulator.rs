@@ -14,7 +14,7 @@ pub(super) const WORDS: usize = 138;
 /// Exponent of the lowest bit of an exact value. The smallest product of two `f64` is 2^-2148.
 pub(super) const UNIT: i32 = -2176;
 
-/// What an iterator of numbers collects into: an [`ExactAccumulator`].
+/// Target of `collect` for an iterator of numbers: an [`ExactAccumulator`].
 ///
 /// ```
 /// use rarefy::signed_digit::float::ExactSum;
@@ -56,7 +56,7 @@ pub struct ExactAccumulator {
     special: Special,
 }
 
-/// What digits cannot hold.
+/// Special values that digits cannot hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Special {
     pub(super) nan: bool,
@@ -221,7 +221,7 @@ impl ExactAccumulator {
     /// Brings all digits but the last to `-2^31 <= d < 2^31`. That form is unique.
     fn carry(&mut self) {
         if self.special.any() {
-            // What is finite no longer matters, nor do signs: that of a NaN differs between processors.
+            // Finite addends no longer matter, nor do signs: the sign of a NaN differs between processors.
             self.digits.fill(0);
             self.special.not_negative = true;
         }

@@ -14,7 +14,7 @@ use crate::signed_digit::limb::same_length;
 
 /// Exact sums and dot products of data in the host's memory, or mapped into it, on the backend of choice.
 ///
-/// On a GPU, data that do not fit into its memory are streamed through it in pieces. Every backend gives the same accumulator, to the bit.
+/// On a GPU, data that do not fit into its memory are streamed through it in pieces. Every backend returns the same accumulator, to the bit.
 ///
 /// ```
 /// use rarefy::Backend;
@@ -49,7 +49,7 @@ type Buffers<M, T> = (
     Option<<M as DeviceMemory>::Buffer<T>>,
 );
 
-/// What to do with the data.
+/// The operation on the data.
 #[derive(Clone, Copy)]
 enum Operation<'a, T> {
     Sum,

@@ -14,7 +14,7 @@ use crate::signed_digit::limb::same_length;
 /// Launches after which the digits of a result are taken to the host: each adds less than 2^49 to a digit.
 const MOST_LAUNCHES: u32 = 1 << 12;
 
-/// What is added to a [`MachineAccumulator`] at a time.
+/// Addends of a [`MachineAccumulator`] at a time.
 #[derive(Clone, Copy)]
 enum Slot {
     Sum,

@@ -26,7 +26,7 @@
 //!
 //! of which each has 31 bits to spare; the unit 2^u lies below the smallest product of two `f64`. The integer mantissa of an addend, shifted by the lowest
 //! five bits of its exponent, is added to the two digits that the exponent's upper bits name, a product to four; nothing carries. After
-//! at most 1024 addends every digit gives its upper part to its neighbour, once, which brings it back to |d_i| <= 2^31. This is the second method
+//! at most 1024 addends every digit passes its upper part to its neighbour, once, which brings it back to |d_i| <= 2^31. This is the second method
 //! of the [paper](super) (column sums, one carry at the end) with a wider digit.
 //!
 //! # Special values
@@ -45,10 +45,10 @@
 //! | to | use |
 //! |---|---|
 //! | sum a slice | [`exact_sum`], [`exact_dot`], [`exact_mean`], [`exact_norm`] |
-//! | sum what comes piece by piece, merge, save and continue | [`ExactAccumulator`] |
+//! | sum pieces, merge, save and continue | [`ExactAccumulator`] |
 //! | sum an iterator | `iter.collect::<`[`ExactSum`]`>()` |
 //! | choose the machine, stream arrays larger than a GPU's memory | [`ExactEngine`] |
-//! | sum what is in a GPU's memory already | [`MachineAccumulator`] |
+//! | sum data in a GPU's memory | [`MachineAccumulator`] |
 //! | read the value before rounding, in full | [`ExactValue`] |
 
 mod accumulator;

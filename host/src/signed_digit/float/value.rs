@@ -170,7 +170,7 @@ impl ExactValue {
 
     /// The nearest number of the type; of two that are equally near, the even one.
     ///
-    /// What is at least half a unit above the largest number becomes infinity; below the smallest normal number the subnormal ones are used.
+    /// A value at least half a unit above the largest number becomes infinity; below the smallest normal number the result is subnormal.
     pub fn round<T: Float>(&self) -> T {
         match self.kind {
             Kind::Nan => T::from_bits_u64(T::INFINITY_BITS | 1 << (T::MANTISSA_BITS - 2)),

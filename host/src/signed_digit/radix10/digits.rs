@@ -87,7 +87,7 @@ impl DigitSet {
         self.threshold
     }
 
-    /// What a sum of two digits hands to the next place.
+    /// The transfer of a sum of two digits to the next place.
     pub fn transfer(&self, sum: i32) -> i32 {
         i32::from(sum >= self.threshold) - i32::from(sum <= -self.threshold)
     }

@@ -60,7 +60,7 @@ const TASK: usize = 512;
 /// How often a correction is halved before it is dropped.
 const HALVINGS: usize = 4;
 
-/// What the equations of the correction are in a flow.
+/// Coefficients of the correction in a flow.
 pub(in crate::bgk::steady) struct PlaneCorrection {
     /// Of the temperature, and of the velocity and pressure.
     unknowns: [Unknowns; 2],

@@ -4,14 +4,14 @@
 //! and the walls' laws `C - J = -+ g z` determine the constant C and the face values z by one sum over the cells: of the tangential velocity
 //! with C the shear stress, then of the temperature with C the energy flux.
 //!
-//! A wall's law is the half-range balance of what leaves it: incoming molecules do not change but by the density of the wall, outgoing
-//! ones by the polynomial of Newton's and Fourier's law,
+//! A wall's law is the half-range balance of its outflow. Of the incoming molecules only the wall's density changes; the outgoing ones change
+//! by the polynomial of Newton's and Fourier's law,
 //!
 //! ```text
 //! f' / M = n'/n + 2 c.u'/T + T'/T (c^2/T - 3/2) + 4 c_x c_y s'/(n T^2) + (8/5) q' c_x (c^2/T - 5/2)/(n T^2)
 //! ```
 //!
-//! which gives `g = (alpha / (2 - alpha)) n sqrt(T / pi)` for both laws, the temperature jump with the mass flux M of f beside it.
+//! which yields `g = (alpha / (2 - alpha)) n sqrt(T / pi)` for both laws, the temperature jump with the mass flux M of f beside it.
 
 use std::f64::consts::PI;
 

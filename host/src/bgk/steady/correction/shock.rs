@@ -11,12 +11,12 @@
 //! ```
 //!
 //! A is the derivative of the half-range fluxes of a Maxwellian that leave, F' are those of the stream that enters. Two streams and the
-//! position of the wave would be one condition too many, so the strength of the downstream stream is free: it differs from 1 by what the
+//! position of the wave would be one condition too many, so the strength of the downstream stream is free. It differs from 1 by the part of the wave that the
 //! domain cuts off.
 //!
-//! The mass up to a face is an unknown of the face as well, `m_+ = m_- + h mean n'`: the position of the wave is what the other equations
-//! hardly determine, so its equation must take part in the elimination. It runs from left to right by orthogonal reflections, which no growth of
-//! modes upstream of the wave disturbs: four unknowns of a face are eliminated from the eight rows that hold them, and four rows go on to the next
+//! The mass up to a face is an unknown of the face as well, `m_+ = m_- + h mean n'`. The other equations hardly determine the position of
+//! the wave, so its equation must take part in the elimination. The elimination runs from left to right by orthogonal reflections, which growing modes
+//! upstream of the wave do not disturb. It removes four unknowns of a face from the eight rows that hold them; four rows remain for the next
 //! face. The constants are columns that all rows carry.
 
 use super::super::plan::{EAST, Plan, WEST};

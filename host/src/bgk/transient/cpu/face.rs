@@ -18,7 +18,7 @@ pub(super) struct Face<T> {
     pub(super) mirrored: T,
     /// Relaxed populations near the face, `[node][distance][row]`, of a face that mirrors.
     pub(super) images: Vec<T>,
-    /// What comes in in a step at unit density: mass, and all that it carries.
+    /// Emission per step at unit density: mass, and all moments.
     pub(super) unit: FaceFlux,
 }
 

@@ -12,7 +12,7 @@ use super::step::{Scratch, Step};
 use super::tables::Tables;
 use crate::simd::{Job, on_widest};
 
-/// What a task finds on a face: by row the mass that leaves and is not mirrored, and what is carried out and mirrored back altogether.
+/// Results of a task on a face, by row: the outgoing mass that is not mirrored, and the sums of all outgoing and mirrored moments.
 #[derive(Clone, Default)]
 struct Leaving {
     mass: Vec<f64>,
@@ -164,7 +164,7 @@ struct At<'a, T> {
     f: &'a [T],
     /// The faces along x, when this is along y.
     known: &'a [Face<T>],
-    /// What is mirrored of what leaves.
+    /// The mirrored part of the outflow.
     mirrored: f64,
     /// The tables in the columns of cells at a face along x.
     columns: &'a [Tables<T>],
@@ -203,7 +203,7 @@ impl<T: Real> Job for AddLeaving<'_, T> {
         let ([_, _, count_m], cells) = (layout.shape, layout.cells());
         let (nx, ny, rows) = (layout.nx, layout.ny, found.mass.len());
         let depth = layout.pad[direction];
-        // What is at each distance from the face, row by row.
+        // Populations at each distance from the face, row by row.
         let mut near = vec![T::ZERO; rows * depth];
         let mut scratch = match direction {
             0 => Scratch::new(layout, ny, 0),
@@ -253,7 +253,7 @@ impl<T: Real> Job for AddLeaving<'_, T> {
                 if leaves {
                     let fraction = T::from_f64(courant.fraction);
                     outflow(&mut out, &near, courant.whole, fraction, layout.sloped());
-                    // What is mirrored has no slopes beyond the face.
+                    // Mirrored populations have no slopes beyond the face.
                     let mut both = [0.0; 2];
                     if mirrored > 0.0 {
                         outflow(&mut back, &near, courant.whole, fraction, false);

@@ -1,4 +1,4 @@
-//! What does not change during a run: the nodes, how far they travel, and how they are cut into chunks.
+//! Constants of a run: the nodes, their shifts, and their chunks.
 
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk::layout::{PASS_SUMS_BGK, PASS_SUMS_SHAKHOV};
@@ -8,10 +8,10 @@ use super::super::relaxation::sums_of;
 use super::super::shift::{Courant, Scheme};
 use crate::bgk::{Model, Problem};
 
-/// About as many chunks as the nodes are cut into, on a line and in a plane, where each costs a pass over tables and sums of many cells.
+/// Number of chunks of nodes on a line and in a plane. In a plane each costs a pass over tables and sums of many cells.
 const CHUNKS: [usize; 2] = [64, 32];
 
-/// What does not change during a run.
+/// Constants of a run.
 pub(super) struct Layout<T> {
     pub(super) problem: Problem,
     pub(super) plan: StepPlan,
@@ -24,9 +24,9 @@ pub(super) struct Layout<T> {
     pub(super) nx: usize,
     pub(super) ny: usize,
     pub(super) shakhov: bool,
-    /// What stands for the unresolved part of |c|^2 for each m: v_z^2, or a multiple of the table of h.
+    /// The unresolved part of |c|^2 for each m: v_z^2, or a multiple of the table of h.
     pub(super) heat_argument: Vec<T>,
-    /// What the populations of a node (v_y, m) are multiplied with in the sums of a chunk.
+    /// Weights of the populations of a node (v_y, m) in the sums of a chunk.
     weights: Vec<[T; PASS_SUMS_SHAKHOV as usize]>,
     pub(super) sums: usize,
 }
@@ -108,7 +108,7 @@ impl<T: Real> Layout<T> {
             PASS_SUMS_BGK
         }) as usize
     }
-    /// What the populations of a node are multiplied with in these.
+    /// Weights of the populations of a node in these.
     pub(super) fn pass_weights(&self, jy: usize, m: usize) -> &[T] {
         &self.weights[jy * self.shape[2] + m][..self.pass_sums()]
     }

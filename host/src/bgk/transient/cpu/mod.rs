@@ -1,9 +1,9 @@
 //! The multi-core path: relaxation, both shifts and the sums of a node in one visit, in place.
 //!
-//! A step does three things. Each cell's sums become the factors of its Maxwellian ([`Tables`]). The cells near the faces of space are relaxed (and, for
-//! the faces along y, shifted along x) once ahead of the rest, for what leaves through a wall decides what it sends back
+//! A step does three things. Each cell's sums become the factors of its Maxwellian ([`Tables`]). The cells near the faces of space are relaxed once ahead of the rest, and for
+//! the faces along y shifted along x, since the outflow through a wall determines its emission
 //! ([`faces`]). Then the populations of each chunk of nodes are read, relaxed, shifted and written back row by row, and added to the
-//! sums of the chunk ([`pass`]); memory sees one read and one write of each population.
+//! sums of the chunk ([`pass`]). Each population is read and written once.
 //!
 //! The chunks are the same whatever the number of threads and are added up in their order: two runs give the same bits.
 
@@ -120,7 +120,7 @@ impl<T: Real> CpuEngine<T> {
         sums::add_chunks(layout, &self.partial, &mut self.sums);
     }
 
-    /// What relaxation needs, of the sums.
+    /// Factors of relaxation, from the sums.
     fn relax_all(&mut self) -> Result<()> {
         let Layout { problem, plan, .. } = &self.layout;
         relax_all(problem, plan, &self.sums, self.step, &mut self.relaxations)

@@ -1,8 +1,8 @@
 //! The pass over a chunk of nodes.
 //!
-//! A line is relaxed, shifted and summed node by node. In a plane all nodes of a chunk march over the rows side by side, in the order in which molecules
-//! meet them: a row is relaxed and shifted along x, and with the rows before, which each node keeps, it gives the shift along y of the row before it.
-//! So a row's tables and sums serve all nodes of the chunk out of the cache, and nothing but populations comes from memory.
+//! A line is relaxed, shifted and summed node by node. In a plane all nodes of a chunk sweep over the rows together, in the order in which molecules
+//! meet them. A row is relaxed and shifted along x. With the preceding rows, which each node keeps, it determines the shift along y of the row before it.
+//! A row's tables and sums therefore serve all nodes of the chunk from the cache, and memory delivers populations only.
 
 use std::ops::Range;
 

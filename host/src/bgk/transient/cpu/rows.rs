@@ -102,7 +102,7 @@ pub(super) fn heat_factors<T: Real>(
     }
 }
 
-/// What passes the upstream face of a cell in the fraction `a` of one: `a f`, and with slopes `a (1-a)/2 S` besides.
+/// Flux through the upstream face of a cell in the fraction `a` of one: `a f`, with slopes `a (1-a)/2 S` more.
 #[inline(always)]
 fn passed<T: Real, const SLOPED: bool>(up: T, cell: T, down: T, a: T) -> T {
     if SLOPED {
@@ -187,7 +187,7 @@ pub(super) fn pass_on<T: Real>(
     }
 }
 
-/// The new population of a cell of what enters it; what leaves it, which enters the next, stands in its place then.
+/// The new population of a cell, from its inflow. Its outflow, the inflow of the next cell, replaces the inflow.
 #[inline(always)]
 fn exchanged<T: Real, const SLOPED: bool>(up: T, cell: T, down: T, enters: &mut T, a: T) -> T {
     let leaves = passed::<T, SLOPED>(up, cell, down, a);
@@ -331,7 +331,7 @@ impl<T: Real> RowShift<T> {
     }
 }
 
-/// What leaves through an end in cells of population, of rows that lie at growing distances from it. The last cell itself has no slope.
+/// Outflow through an end in cells of population, of rows at growing distances from it. The last cell itself has no slope.
 #[inline(always)]
 pub(super) fn outflow<T: Real>(out: &mut [T], near: &[T], whole: usize, a: T, sloped: bool) {
     let at = |d: usize| &near[d * out.len()..][..out.len()];

@@ -9,20 +9,20 @@ use super::layout::Layout;
 use super::rows::{RowShift, heat_factors, multiply, relax, relax_shakhov};
 use super::tables::Tables;
 
-/// What all chunks of a step share.
+/// Data shared by all chunks of a step.
 #[derive(Clone, Copy)]
 pub(super) struct Step<'a, T> {
     pub(super) layout: &'a Layout<T>,
     pub(super) tables: &'a Tables<T>,
 }
 
-/// What the rows of a task pass through.
+/// Work space of the rows of a task.
 pub(super) struct Scratch<T> {
     /// A row with room for `pad` cells beyond its ends.
     pub(super) row: Vec<T>,
     pad: usize,
     pub(super) passes: Vec<T>,
-    /// What multiplies the innermost factor at a pair (j_x, j_y), and the Shakhov model's factor besides.
+    /// Multiplier of the innermost factor at a pair (j_x, j_y), and the Shakhov model's factor.
     product: Vec<T>,
     factors: [Vec<T>; 2],
 }

@@ -18,7 +18,7 @@ use crate::maxwellian::lanes::{self, LaneReal};
 /// Blocks of cells that are filled in one after the other.
 const BLOCKS: usize = 4;
 
-/// The factors of each cell's Maxwellian, times what relaxation gives, and what else it needs: rows of all cells.
+/// The factors of each cell's Maxwellian times the gain of relaxation, and the decay: rows of all cells.
 pub(super) struct Tables<T> {
     rows: Vec<T>,
     cells: usize,
@@ -168,7 +168,7 @@ impl<T: Real> lanes::Job for Fill<'_, '_, T> {
                 }
             }
             let (one, mut share) = ([1.0; TOGETHER], m.amplitude);
-            // BGK gives the same share of the Maxwellian at all nodes of a cell; Shakhov's factor comes later.
+            // The BGK share of the Maxwellian is the same at all nodes of a cell; Shakhov's factor comes later.
             if !layout.shakhov {
                 for i in 0..m.cells {
                     share[i] *= r.give[i];

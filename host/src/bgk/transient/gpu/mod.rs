@@ -60,7 +60,7 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     emissions: M::Buffer<f64>,
     face_partial: M::Buffer<f64>,
     found: M::Buffer<f64>,
-    /// What comes in at unit density, for each face that is not mirrored or periodic.
+    /// Emission at unit density, for each face that is not mirrored or periodic.
     units: [Option<FaceFlux>; 4],
     /// Newton steps for Maxwellians whose correction was found in the step before.
     later_steps: u32,
@@ -273,7 +273,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         self.equilibrium(self.relaxing(self.next_dt(), 0, 0))
     }
 
-    /// What leaves through the faces in the coming step, and what walls send back.
+    /// Outflow through the faces in the coming step, and the emission of walls.
     fn look_at_faces(&mut self, seen: u32) -> Result<()> {
         let (shape, faces) = (self.shape, Faces { seen, ..self.faces });
         let f = &self.f[self.now];

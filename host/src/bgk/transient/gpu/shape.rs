@@ -158,7 +158,7 @@ fn with_ghosts(shape: FlowShape, reach: [u32; 2]) -> FlowShape {
     let [left_and_right, bottom_and_top] = mirrors(&shape);
     FlowShape {
         ghost_columns: if left_and_right == 0 { 0 } else { reach[0] },
-        // A march looks at the row before the first, whatever lies there.
+        // A sweep reads the row before the first, whatever its values.
         ghost_rows: match (shape.bottom == face::PERIODIC, bottom_and_top) {
             (true, _) => 0,
             (_, 0) => 1,

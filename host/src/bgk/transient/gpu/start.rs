@@ -94,7 +94,7 @@ pub(super) fn nodes_and_weights(velocity: &VelocitySpace) -> Vec<f64> {
     all
 }
 
-/// What the buffers hold before the first step.
+/// Contents of the buffers before the first step.
 pub(super) struct Start<T> {
     pub(super) tables: Vec<T>,
     pub(super) state: Vec<f64>,
