@@ -1,6 +1,6 @@
 //! Steady flows: time of one iteration and of a whole solution, on one core, all cores and the GPU.
 //!
-//! `cargo bench --bench bgk_steady`; the table at the end gives also the time of one cell and velocity.
+//! `cargo bench --bench bgk_steady`; the table at the end also has the time of one cell and velocity.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The collision integral at the paper's grid and around it: one core, all cores of the CPU, GPU.
 //!
-//! Times of the GPU are those of its own clock, without copies, unless a row says otherwise. After criterion's report stands a table
+//! Times of the GPU are those of its own clock, without copies, unless a row says otherwise. After criterion's report comes a table
 //! with speedups beside the paper's (Aristov et al. 2011: 40 times at 20^3, a GTX 295 against one core of a Core 2 at 3 GHz).
 
 mod support;
@@ -125,7 +125,7 @@ fn main() {
                         measured.note(&what, n, time, repetitions);
                         time
                     };
-                    // What takes seconds is measured once: criterion would take ten samples and more.
+                    // Work of seconds is measured once: criterion would take ten samples and more.
                     if method == Method::Direct && n > 16 {
                         if passes_filter(&what) {
                             run(1);
@@ -412,7 +412,7 @@ fn relaxation(n: usize, precision: Precision) -> rarefy::Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// What was asked of an H200: milliseconds, or how many times faster than another row.
+/// Aims on an H200: milliseconds, or how many times faster than another row.
 fn report_targets(measured: &Measured) {
     println!("\nTargets on an H200\n");
     println!("| | N | measured | target | target over measured |\n|---|---|---|---|---|");

@@ -24,7 +24,7 @@ const SIZES: [usize; 6] = [128, 256, 512, 1024, 2048, 4096];
 /// Sizes of the paper.
 const PAPER: [usize; 3] = [128, 256, 512];
 
-/// States of the batches, and their sizes; every core of the CPU takes the one that the limits are told of, and so do economies.
+/// States of the batches, and their sizes; every core of the CPU takes the one with limits, and so do economies.
 const BATCHES: [usize; 5] = [2, 16, 64, 256, 1024];
 const BATCH_CELLS: [usize; 3] = [128, 512, 1024];
 const CPU_BATCH: (usize, usize) = (256, 512);
@@ -234,7 +234,7 @@ fn row(name: &str, values: impl Iterator<Item = Option<String>>) {
     println!("| {name} | {} |", values.join(" | "));
 }
 
-/// What bounds the rows of the GPU: operations of the pipe of the precision (9 for each jump and state, a multiply-add is one), the table from L2, in batches
+/// Bounds of the rows of the GPU: operations of the pipe of the precision (9 for each jump and state, a multiply-add is one), the table from L2, in batches
 /// shared memory, through which a jump moves 3 to 4 words, or none of them, where a step of two or three small kernels is shorter than their
 /// launches and barriers.
 fn limits(measured: &Measured) {

@@ -1,4 +1,4 @@
-//! The viscosity that the collision integral on a grid gives a gas of hard spheres, against the exact one: two orders with the paper's correction, three grids.
+//! The viscosity of a gas of hard spheres under the collision integral on a grid, against the exact one: two orders with the paper's correction, three grids.
 //!
 //!     cargo run --release --example 08_viscosity
 

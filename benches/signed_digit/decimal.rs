@@ -27,7 +27,7 @@ const FACTORS: [usize; 2] = [50, 550];
 const ROTATION: usize = 512 << 20;
 /// Steps of the first method that a bench is worth waiting for.
 const MOST_CHAINED: usize = 100_000;
-/// What takes longer is not repeated often.
+/// Longer work is not repeated often.
 const LONG: Duration = Duration::from_millis(40);
 /// Digits of a text that is parsed.
 const MOST_TEXT: usize = 100_000_000;
@@ -123,7 +123,7 @@ fn column(k: usize) -> String {
     format!("{:.0e}", k as f64)
 }
 
-/// What is measured, and how long a run may take before it is measured once only.
+/// The measured work, and the time above which a run is measured once only.
 struct Bench<'a, 'b> {
     group: &'a mut BenchmarkGroup<'b, WallTime>,
     measured: &'a Measured,
@@ -134,7 +134,7 @@ impl Bench<'_, '_> {
         if !super::wanted(row) {
             return;
         }
-        // The first time warms up. What takes long is measured three times, instead of the dozens of times that the samples would take.
+        // The first time warms up. Long work is measured three times; the samples would take dozens.
         if work(1) > LONG {
             for _ in 0..3 {
                 self.measured.note(row, &column(k), work(1), 1);

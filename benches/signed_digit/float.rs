@@ -189,7 +189,7 @@ fn gpu(
                 |sum, x| sum.add(x),
             )?;
             if n == 100_000_000 {
-                // How many blocks a multiprocessor needs, and how much cache it gives them for it.
+                // Blocks of a multiprocessor, and their share of its cache.
                 for blocks in [2, 3, 4, 5] {
                     let what = format!("sum f64 with {blocks} blocks a multiprocessor, {name}");
                     let blocks = blocks * limits.multiprocessors;

@@ -1,4 +1,4 @@
-//! What the benches share.
+//! Shared by the benches.
 
 /// Whether the filter on the command line, which criterion applies to its own benchmarks, lets this one through: preparing some takes long.
 pub(crate) fn passes_filter(what: &str) -> bool {

@@ -275,7 +275,7 @@ impl<T: Send + ?Sized> Pooled<T> {
     }
 }
 
-/// What takes no threads.
+/// Work without threads of its own.
 impl<T: ?Sized> Deref for Pooled<T> {
     type Target = T;
 

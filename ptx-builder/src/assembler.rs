@@ -13,7 +13,7 @@ use crate::parallel::in_parallel;
 /// First compute capability that rarefy supports.
 pub const LEAST_CAPABILITY: u32 = 75;
 
-/// What one kernel uses on one architecture.
+/// Resources of one kernel on one architecture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Registers of a thread.
@@ -224,7 +224,7 @@ fn architectures(help: &str) -> Vec<u32> {
     found
 }
 
-/// What `ptxas -v` says about each kernel.
+/// The report of `ptxas -v` on each kernel.
 fn usage(output: &str) -> BTreeMap<String, Usage> {
     let mut all = BTreeMap::new();
     let mut name = None;

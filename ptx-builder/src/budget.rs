@@ -1,7 +1,7 @@
 //! The registers, spills and stack that each kernel is allowed: `kernels-gpu/budgets.toml`.
 //!
 //! Spills and lost occupancy are silent, so what a kernel uses is committed and compared. Using less than the budget is
-//! fine; using more fails the check, until somebody looks and runs `cargo xtask ptx budget`.
+//! fine; using more fails the check, until a review runs `cargo xtask ptx budget`.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -25,7 +25,7 @@ const HEADER: &str = "\
 # `local`, the bytes of local memory that the PTX of a kernel may declare, is 0 unless written here by hand, and is kept.
 ";
 
-/// What one kernel is allowed.
+/// Limits of one kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     /// Bytes of local memory that its PTX may declare.
@@ -49,7 +49,7 @@ pub enum Overrun {
         kernel: String,
         /// Compute capability.
         architecture: u32,
-        /// What it uses too much of.
+        /// The exceeded resource.
         what: &'static str,
         /// How much it uses.
         used: u32,
@@ -208,7 +208,7 @@ impl Budgets {
     }
 
     /// Adds rows for kernels that have none and do not spill, and drops those of kernels that are no more; whether
-    /// anything changed. What exists stays as it is.
+    /// anything changed. Existing rows stay.
     pub fn follow(&mut self, measured: &BTreeMap<u32, BTreeMap<String, Usage>>) -> bool {
         let before = self.clone();
         let mut renewed = self.clone();

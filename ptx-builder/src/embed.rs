@@ -1,4 +1,4 @@
-//! What `build.rs` does: decide which PTX the host library embeds, and write the Rust that embeds it.
+//! The work of `build.rs`: decide which PTX the host library embeds, and write the Rust that embeds it.
 
 use std::env;
 use std::fmt::Write;

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use crate::INSTALL_SCRIPT;
 use crate::guard::Fault;
 
-/// What can go wrong between the kernels' sources and their PTX.
+/// Faults between the kernels' sources and their PTX.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file cannot be read or written.
@@ -19,7 +19,7 @@ pub enum Error {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         problem: String,
     },
     /// No compiler that can make PTX.
@@ -28,7 +28,7 @@ pub enum Error {
         bullets(tried)
     )]
     NoToolchain {
-        /// What was looked at, and why it does not serve.
+        /// The examined tools, and the reason why none serves.
         tried: Vec<String>,
     },
     /// No `ptxas` or other tool of the CUDA binaries.
@@ -46,9 +46,9 @@ pub enum Error {
     /// A command failed.
     #[error("{what} failed:\n{output}")]
     Command {
-        /// What the command was to do.
+        /// The purpose of the command.
         what: String,
-        /// What it printed.
+        /// Its output.
         output: String,
     },
     /// The declared kernels are not those in the compiled crate.

@@ -1,4 +1,4 @@
-//! What no PTX of rarefy may contain, as pure functions over the text.
+//! Faults that no PTX of rarefy may contain, as pure functions over the text.
 //!
 //! A kernel that can panic, calls, spills its arrays to local memory or lost the state space of a pointer still compiles
 //! and mostly still runs, only slowly or wrongly. So every PTX text is inspected before it is used, and the tests
@@ -14,7 +14,7 @@ pub struct Fault {
     pub line: usize,
     /// The kernel it was found in, if in one.
     pub entry: Option<String>,
-    /// What it is.
+    /// The kind of the fault.
     pub kind: FaultKind,
 }
 

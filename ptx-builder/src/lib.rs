@@ -28,7 +28,7 @@ pub mod toolchain;
 
 pub use error::{Error, Result};
 
-/// The script that installs everything this crate looks for.
+/// The script that installs all tools of this crate.
 pub const INSTALL_SCRIPT: &str = "scripts/install-device-toolchain.sh";
 
 /// SHA-256 of some bytes, in hexadecimal.

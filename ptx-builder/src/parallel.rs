@@ -7,7 +7,7 @@ use crate::error::Result;
 
 /// `work` of each item, in the order of the items; of the first that fails, its error.
 ///
-/// What has begun is ended, and no more is begun, once one has failed.
+/// Running tasks end, and no more start, once one has failed.
 pub(crate) fn in_parallel<T: Send, R: Send>(
     items: impl IntoIterator<Item = T, IntoIter: Send>,
     work: impl Fn(T) -> Result<R> + Sync,

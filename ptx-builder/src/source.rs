@@ -33,7 +33,7 @@ pub struct DeviceCrate {
     foreign: Vec<(String, PathBuf)>,
 }
 
-/// What a kernel promises of its launches, so that the assembler can give each thread its share of the registers.
+/// Bounds of a kernel's launches, from which the assembler allocates the registers of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LaunchBounds {
@@ -139,7 +139,7 @@ impl DeviceCrate {
     pub fn wings(&self) -> &[Wing] {
         &self.wings
     }
-    /// What the launches of an entry are promised to be, if anything.
+    /// Bounds of the launches of an entry, if any.
     pub fn launch_bounds(&self, entry: &str) -> Option<LaunchBounds> {
         self.launch.get(entry).copied()
     }

@@ -1,6 +1,6 @@
 //! End to end: small device crates with a planted fault, compiled by the real toolchain, must be refused.
 //!
-//! The fault that a guard looks for is what this compiler makes of faulty Rust, not what somebody once thought it makes.
+//! A guard must find the output of this compiler for faulty Rust, not an assumed output.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -929,7 +929,7 @@ fn shock_profiles_are_the_converged_ones() {
                 "{name}: TT({x}) = {found_tt}, not {tt}"
             );
         }
-        // What the profile's own interpolation does not give; between cells of 0.1 l0 straight lines are good to 1e-3.
+        // Positions outside the profile's own interpolation; between cells of 0.1 l0 straight lines are good to 1e-3.
         let least = number(table, "q_min_fine");
         let after = shock.mach.downstream();
         let before = shock.mach.upstream();

@@ -279,7 +279,7 @@ fn plates_give_the_converged_values() {
             (hot.temperature - value("tau_wall")).abs() < 1e-5,
             "{delta}"
         );
-        // What passes is the same everywhere.
+        // The flux is the same everywhere.
         for m in &couette.cells {
             assert!((2.0 * m.pressure[2] + value("P")).abs() < 1e-6);
         }

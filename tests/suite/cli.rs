@@ -775,7 +775,7 @@ fn flags_lie_over_the_file() {
     ));
     assert!(run["parameters"]["steps"].is_null());
     assert_eq!(run["parameters"]["until"], "0.01");
-    // What a command requires may stand in the file.
+    // Required options may be in the file.
     write_f(path, "f.npy", &values());
     let run = object(&done(path, &["collide", "--config", "run.toml"]));
     assert_eq!(run["parameters"]["vmax"], 5.0);

@@ -211,7 +211,7 @@ fn the_frequency_is_right_beside_a_peak() {
         ];
         for f in &distributions {
             for precision in [Precision::F32, Precision::F64] {
-                // What the machine sees in f32 is rounded; its sum is the standard.
+                // The input of the machine in f32 is rounded; its sum is the standard.
                 let seen = |&f: &f64| {
                     if precision == Precision::F32 {
                         f64::from(f as f32)

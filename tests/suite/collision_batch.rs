@@ -198,7 +198,7 @@ fn the_command_takes_arrays_of_four_dimensions() {
     assert_eq!(table.lines().next(), Some("item,axis,xi,f,gain,loss,I"));
     assert_eq!(table.lines().count(), 1 + count * 2 * 7);
 
-    // What is no batch is refused in one line.
+    // Input that is no batch is refused in one line.
     for (shape, values, why) in [
         ([0, 7, 7, 7], 0, "(B, N, N, N)"),
         ([2, 7, 7, 6], 2 * 7 * 7 * 6, "(B, N, N, N)"),

@@ -237,7 +237,7 @@ fn the_order_is_read_and_written_as_a_number() {
         serde_json::from_str::<OperatorConfig>(&text).expect("itself"),
         config
     );
-    // What was written before there was a choice.
+    // Records from before the choice existed.
     let old = text.replace("\"order\":4,", "");
     let read: OperatorConfig = serde_json::from_str(&old).expect("an old configuration");
     assert_eq!(read.order, Order::Second);

@@ -1,4 +1,4 @@
-//! Running the command, and the files that it takes and gives.
+//! The command, and its input and output files.
 
 use std::fs;
 use std::path::Path;

@@ -104,7 +104,7 @@ fn a_knudsen_number_is_a_rarefaction() {
     );
 }
 
-/// What a run writes besides its record, which has times in it.
+/// The files of a run besides its record, which has times in it.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let files = listing(folder);
     let files = files.iter().map(Path::new);
@@ -176,7 +176,7 @@ fn every_record_runs_its_run_again() {
         &["relax", "--config", "a0/run.json"],
         "a run of 'rarefy shock'",
     );
-    // What is on the command line goes before it.
+    // The command line has precedence.
     let other = run(at, "dot --config a12/run.json y.txt y.txt");
     assert_eq!(other["value"], "50");
     let colder = run(at, "shock --config a1/run.json --temperature 200");
@@ -269,7 +269,7 @@ fn a_folder_keeps_its_run_unless_it_is_told_otherwise() {
     refused(at, &words(&shock), "holds a run of 'rarefy shock'");
     let sum = "sum - --quiet --out run";
     refused(at, &words(sum), "holds a run of 'rarefy shock'");
-    // What replaces a run leaves nothing of it behind.
+    // A replacing run removes the earlier one completely.
     done(at, &words(&format!("{sum} --overwrite")));
     assert_eq!(
         listing(&at.join("run")),
@@ -298,7 +298,7 @@ fn a_folder_keeps_its_run_unless_it_is_told_otherwise() {
         )),
     );
     assert!(!at.join("saved/checkpoint.rarefy").exists());
-    // What goes on elsewhere does not overwrite either.
+    // A run that continues elsewhere does not overwrite either.
     done(at, &words(&format!("{saved} --overwrite")));
     refused(
         at,

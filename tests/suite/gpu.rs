@@ -113,7 +113,7 @@ fn back<T: Element + Default>(device: &Device, buffer: &DeviceBuffer<T>) -> Vec<
 
 // Without a device.
 
-/// Everything that looks for a device, as text. Run on its own this checks that nothing panics; the tests below run it again in
+/// All searches for a device, as text. Run on its own this checks that nothing panics; the tests below run it again in
 /// processes whose driver library is broken.
 #[test]
 fn looking_for_a_device_never_panics() {
@@ -206,7 +206,7 @@ pub(crate) fn compile(folder: &Path, library: &str, code: &str) -> bool {
     }
 }
 
-/// What [`looking_for_a_device_never_panics`] prints with a driver library made of this C code.
+/// Output of [`looking_for_a_device_never_panics`] with a driver library made of this C code.
 #[cfg(target_os = "linux")]
 fn look_with_driver(code: &str) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
@@ -767,7 +767,7 @@ fn work_alongside_other_work_comes_before_what_follows() {
         .unwrap_err();
     assert!(error.to_string().contains("launch kernels only"), "{error}");
 
-    // What fails on either side, also while recording, leaves the device working.
+    // A fault on either side, also while recording, leaves the device working.
     let mine = || Err(Error::input("mine"));
     for recording in [false, true] {
         for aside in [false, true] {
@@ -815,7 +815,7 @@ fn a_graph_keeps_the_memory_that_it_uses() {
                 a,
             };
             device.launch(grid, first)?;
-            // A kernel and not a copy: initcheck looks at the source of a graph's copy before the graph has written it.
+            // A kernel and not a copy: initcheck reads the source of a graph's copy before the graph has written it.
             let second = suite_axpy {
                 x: &middle,
                 y: &middle,
@@ -856,7 +856,7 @@ fn a_failed_recording_leaves_the_device_working() {
     assert!(error.to_string().contains("Device::prepare"), "{error}");
 
     device.prepare(&["suite_reverse"]).unwrap();
-    // What a graph cannot hold.
+    // Operations that a graph cannot hold.
     type Work<'a> = &'a dyn Fn(&Device) -> Result<()>;
     let refusals: [Work<'_>; 6] = [
         &|device| device.allocate::<f32>(1).map(|_| ()),

@@ -1,4 +1,4 @@
-//! What all commands share: folders, flags, records and pictures.
+//! The shared interface of all commands: folders, flags, records and pictures.
 
 use std::fs;
 use std::path::Path;

@@ -464,7 +464,7 @@ fn the_roundoff_of_an_amplitude_is_part_of_the_estimate() {
                         assert!(rtol < 1e-5 || row[1] - row[0] < 1e-5, "{what}");
                     }
                 }
-                // What cancels far out: 1/2 p^2/x has no digits at 1e8.
+                // Cancellation far out: 1/2 p^2/x has no digits at 1e8.
                 let row = [1.0, 0.0, 1e-7];
                 let found = far
                     .integrate_on(&machine, &[0.0], &row, &settings, precision)

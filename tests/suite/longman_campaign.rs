@@ -84,7 +84,7 @@ fn wrong(draw: &Draw, found: &Integral, rtol: f64, slack: f64) -> bool {
     }
 }
 
-/// What became of the results of one kind.
+/// Counts of the results of one kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     results: usize,
@@ -153,7 +153,7 @@ fn a_campaign_finds_nothing_wrong_and_believed() {
             "pole" => 0.1,
             _ => 0.35,
         };
-        // What is right is mostly OK: the checks do not refuse what they cannot judge.
+        // Right results are mostly OK: the checks do not refuse all that they cannot classify.
         assert!(
             tally.ok as f64 >= least * tally.results as f64,
             "{form:?} {kind}: {tally:?}"

@@ -36,7 +36,7 @@ impl Random {
     }
 }
 
-/// What a sum of terms is multiplied by.
+/// The factor of a sum of terms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Wave {
     Cos,
@@ -50,7 +50,7 @@ struct Term {
     value: Option<f64>,
 }
 
-/// What is drawn besides smooth terms.
+/// The drawn features besides smooth terms.
 pub(crate) const KINDS: [&str; 10] = [
     "smooth",
     "step",
@@ -180,7 +180,7 @@ fn smooth(r: &mut Random, wave: Wave, w: f64, lower: f64) -> Term {
     }
 }
 
-/// What a draw of this kind has besides smooth terms, `h` being its height.
+/// The feature of a draw of this kind besides smooth terms; `h` is its height.
 fn special(r: &mut Random, draw: &mut Draw, h: f64) -> Option<Term> {
     let (wave, w, lower) = (draw.wave, draw.w, draw.lower);
     let period = draw.half_period();

@@ -1,6 +1,6 @@
 //! A GPU that is lost in the middle of the work: every call after it is an error, and a command ends in one line.
 //!
-//! `lost_device.c` stands between rarefy and the driver, the real one or that of `fake_driver.c`.
+//! `lost_device.c` wraps the driver, the real one or that of `fake_driver.c`.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 use std::fs;
@@ -84,7 +84,7 @@ fn all_calls_on_a_lost_device_are_errors() {
     refused("uploading", device.upload(&[1.0_f64]).map(drop));
     refused("asking for memory", device.limits().map(drop));
     refused("timing", device.time(|| Ok(())).map(drop));
-    // What is dropped here asks the device as well, and is not answered.
+    // Dropped objects call the device as well, without an answer.
     drop((graph, one, out, large, device));
     println!("lost after {taken} launches");
 }
@@ -219,7 +219,7 @@ fn commands_end_in_one_line_when_the_device_is_lost() {
     }
 }
 
-/// The step that a checkpoint is at, as a run that is told to end before it says.
+/// The step of a checkpoint, of a run that is asked to end earlier.
 fn step_of(folder: &Path, arguments: &[&str]) -> u64 {
     let output = rarefy(folder, arguments).output().unwrap();
     let stderr = text(&output.stderr);

@@ -101,7 +101,7 @@ fn the_origin_of_the_modules_is_known() {
     assert_eq!(SOURCE_HASH.len(), 64);
 }
 
-/// What the refused launches in `kernels-gpu/tests/compile_fail` are variations of. The element type follows from the
+/// The launch from which those of `kernels-gpu/tests/compile_fail` deviate. The element type follows from the
 /// buffers, whatever the machine.
 #[allow(dead_code, reason = "that it compiles is the test")]
 fn accepted_launch<M: Machine>(

@@ -205,7 +205,7 @@ fn nearest<T: Float>(num: &BigInt, k: u64) -> T {
             high = middle
         }
     }
-    // Infinity stands where the next number would be.
+    // Infinity replaces the next number.
     let above = if high == T::INFINITY_BITS {
         let ulp = at(low) - at(low - 1);
         at(low) + ulp
@@ -298,7 +298,7 @@ proptest! {
         prop_assert!(sum == one_by_one);
         let json = serde_json::to_string(&sum).unwrap();
         prop_assert!(sum == serde_json::from_str::<ExactAccumulator>(&json).unwrap());
-        // What is added and subtracted is gone.
+        // An addend that is subtracted again leaves no trace.
         x.iter().for_each(|x| one_by_one -= *x);
         prop_assert!(one_by_one.value().is_zero());
     }

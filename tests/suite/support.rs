@@ -1,4 +1,4 @@
-//! What the tests of all wings share.
+//! Shared by the tests of all wings.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! What may go to another thread, and what may be shared between threads: checked by the compiler.
+//! Types that may move to another thread, and types that threads may share: checked by the compiler.
 
 use rarefy::bgk::{self, boltzmann, steady};
 use rarefy::emulator::{self, Emulator, ThreadOrder};
@@ -52,7 +52,7 @@ fn public_types_go_to_other_threads() {
         integer::ResidentPair<Device>, decimal::Decimal, decimal::Total, radix10::DigitSet, radix10::SignedDigits, radix10::Float,
         radix10::ResidentDigits<Device>, radix10::ResidentVectors<Device>,
     }
-    // What has a state of its own on a machine is used by one thread at a time.
+    // One thread at a time uses a state on a machine.
     each! { send:
         collision::Relaxation, collision::CollisionOperator, collision::transport::Linearised, isotropic::Relaxation, bgk::Simulation, boltzmann::Line, steady::Solver,
         emulator::Buffer<f32>, float::MachineAccumulator<'_, Emulator>, integer::Resident<Emulator>, integer::ResidentPair<Emulator>,

@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: what every change must pass.
+//! `cargo xtask ci`: the checks of every change.
 
 use std::env;
 use std::fs;

@@ -17,7 +17,7 @@ fn every_example_is_listed() {
     }
 }
 
-/// What lies in a folder of `docs/` was written by a command: a run of the command, or a bench on a machine with a GPU.
+/// A command wrote each file in the folders of `docs/`: a run of the command, or a bench on a machine with a GPU.
 #[test]
 fn every_figure_is_made_by_a_command() {
     let docs = root().join("docs");

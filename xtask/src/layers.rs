@@ -11,7 +11,7 @@ use crate::workspace::root;
 /// A module, as the names of its path: none for the root of the crate.
 type Module = Vec<String>;
 
-/// What a file says of names.
+/// Names in a file.
 #[derive(Default)]
 struct Source {
     /// Paths that it brings into scope, under which names.

@@ -38,7 +38,7 @@ enum Chore {
         /// The folder, which is replaced
         #[arg(long, default_value = "bundle")]
         out: PathBuf,
-        /// Leave one archive, which run-all.sh unpacks, in place of the programs
+        /// Leave one archive, which run-all.sh unpacks, instead of the programs
         #[arg(long)]
         pack: bool,
     },

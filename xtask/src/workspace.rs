@@ -22,7 +22,7 @@ pub(crate) fn target_dir() -> PathBuf {
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
-    // What cargo tells the program it runs is not meant for the cargo that this program runs.
+    // Variables that cargo sets for this program are not meant for its inner cargo.
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {

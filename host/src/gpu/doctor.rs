@@ -1,4 +1,4 @@
-//! What is there, what works, what is missing and how to get it.
+//! A report on driver and devices: present parts, missing parts, and remedies.
 //!
 //! ```
 //! let report = rarefy::gpu::doctor::report();
