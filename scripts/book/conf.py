@@ -1,4 +1,6 @@
 # The pages of docs/ as a book: `scripts/check-documents.sh` builds it into target/book.
+import re
+
 import sphinxcontrib.katex as katex
 
 project = "rarefy"
@@ -19,3 +21,12 @@ katex.KATEX_DEFAULT_OPTIONS.update(output="mathml", throwOnError=True)
 
 html_static_path = ["static"]
 html_css_files = ["book.css"]
+
+
+def hide_test_lines(app, page, source):
+    """Lines of Rust code that begin with `#` are for documentation tests only."""
+    source[0] = re.sub(r"(?ms)^```rust.*?^```", lambda code: re.sub(r"(?m)^#( .*)?\n", "", code[0]), source[0])
+
+
+def setup(app):
+    app.connect("source-read", hide_test_lines)
