@@ -18,6 +18,9 @@ suppress_warnings = ["misc.highlighting_failure"]
 katex_prerender = True
 katex_css_path = "katex-math.css"
 katex.KATEX_DEFAULT_OPTIONS.update(output="mathml", throwOnError=True)
+# KaTeX starts slowly on a busy machine. Its network socket retries a refused connection, its file socket does not.
+katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = 60.0
+katex.KaTeXServer.start_server_process = katex.KaTeXServer.start_network_socket
 
 html_static_path = ["static"]
 html_css_files = ["book.css"]
