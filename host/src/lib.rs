@@ -48,7 +48,7 @@
 //! A program that only links the library does without the default: `rarefy = { version = "0.1", default-features = false }`.
 //!
 //! No CUDA is needed to build this crate or to run it on the CPU. The PTX of the kernels is embedded, and the driver is loaded
-//! at run time. Errors are one type, [`Error`], with a [`MachineError`] inside where the machine refuses; bad input, a missing GPU or too little memory is an error, never a panic.
+//! at run time. Errors are one type, [`Error`], with a [`MachineError`] inside where the machine refuses. Bad input, a missing GPU or too little memory is an error, never a panic.
 //!
 //! # Conventions
 //!

@@ -24,7 +24,7 @@ const LEAST_CONVOLUTION: usize = 6;
 
 /// The collision operator in lattice units on all cores of the CPU.
 ///
-/// `T` is the arithmetic of the products and of the sums over n; the sums over j and the collision frequency, which are cheap, are f64.
+/// `T` is the arithmetic of the products and of the sums over n. The sums over j and the collision frequency, which are cheap, are f64.
 pub struct CpuOperator<T> {
     n: usize,
     gamma: f64,

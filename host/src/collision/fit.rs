@@ -5,7 +5,7 @@
 //! solved for s; the temperature would also count the distance between beams.
 //!
 //! **Wide enough.** With m_1 and m_2 the shares of the density in the outermost layer of cells and in the next, the part that a geometric continuation
-//! puts outside is m_1 r / (1 - r), r = m_1 / m_2; a Gaussian tail falls faster than that. One part in ten thousand, which is a Maxwellian in a
+//! puts outside is m_1 r / (1 - r), r = m_1 / m_2. A Gaussian tail falls faster than that. One part in ten thousand, which is a Maxwellian in a
 //! box of half width 4.2 sqrt(T), is too much.
 
 use super::{Moments, VelocityGrid};

@@ -6,7 +6,7 @@ use rarefy_kernels::collision::LIMIT_ROUNDS;
 use super::VelocityGrid;
 use super::correction::{Basis, dot, factor};
 
-/// Replaces f by `f+ (1 + d . phi)`, f+ = max(f, 0), with the five coefficients d for which the sums of the invariants stay; again where that is negative. Leaves `f` as it is
+/// Replaces f by `f+ (1 + d . phi)`, f+ = max(f, 0), with the five coefficients d for which the sums of the invariants stay; again where that is negative. It leaves `f` as it is
 /// where it is nowhere negative, or too few cells are above zero.
 pub(super) fn limit(grid: &VelocityGrid, f: &mut [f64]) {
     for _ in 0..LIMIT_ROUNDS {

@@ -43,7 +43,7 @@
 //! **Where to begin.** [`collide`] evaluates the integral once, a [`CollisionOperator`] again and again, a [`Relaxation`] steps in time.
 //! [`initial`] has distributions to start from, [`mod@reference`] the formulas in loops.
 //!
-//! **Agreement.** Gain and frequency of all backends, and of both sums, agree within 1e-12 relative in `f64` and 1e-5 in `f32`; the correction, the moments
+//! **Agreement.** Gain and frequency of all backends, and of both sums, agree within 1e-12 relative in `f64` and 1e-5 in `f32`. The correction, the moments
 //! and the time stepping are f64 in either precision, so the residuals of conservation are roundoff in both.
 
 mod balanced;

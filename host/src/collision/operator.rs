@@ -200,7 +200,7 @@ impl OperatorConfig {
     /// How far below zero a given distribution may reach, as a share of its largest value.
     ///
     /// The paper's second order keeps f >= 0 and takes no other. Runs of the others leave traces of negative values in the tails, 10^-8 of the largest
-    /// value on good grids and more on coarse ones; their results must do as input again. A thousandth tells them from a mistake.
+    /// value on good grids and more on coarse ones. Their results must do as input again. A thousandth tells them from a mistake.
     pub fn tolerated_negative(&self) -> f64 {
         Self::tolerated_by(self.method, self.order, self.correction)
     }

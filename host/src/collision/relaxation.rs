@@ -97,7 +97,7 @@ pub struct Checkpoint {
 /// A relaxation under way.
 ///
 /// Steps are bounded so that the loss alone never makes f negative. In the paper's second order the gain is not negative either and f stays
-/// nonnegative; the other schemes have small negative gains where f falls steeply, and f may come to have negative values too. They are
+/// nonnegative. The other schemes have small negative gains where f falls steeply, and f may come to have negative values too. They are
 /// kept as they are, unless the run is [limited](RelaxationConfig::limited); [`Moments::minimum`] and [`Moments::below_zero`] show them and H leaves them out.
 ///
 /// ```

@@ -11,7 +11,7 @@
 //! `T(P, Q) = (2/theta) [(Q+P)^theta - (Q-P)^theta]`, and `2 ln[(Q+P)/(Q-P)]` for theta = 0.
 //! [`Coefficients::jump`] is its integral over the cell at the far end; the correction averages it over both directions, [`Coefficients::symmetric`].
 //!
-//! Cells are counted from 0 here; energies are in cell widths, so cell i reaches from i to i + 1 and has its centre at i + 1/2.
+//! Cells are counted from 0 here. Energies are in cell widths, so cell i reaches from i to i + 1 and has its centre at i + 1/2.
 //! For theta > 0 everything here is in units of (sqrt(2 dE) / c_s)^theta.
 
 use std::f64::consts::{FRAC_PI_4, PI, SQRT_2};

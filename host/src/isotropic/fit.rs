@@ -41,7 +41,7 @@ pub struct Sampled {
 }
 
 impl OperatorConfig {
-    /// Whether the grid is too narrow or its cells are too wide for the state `f` and for the equilibrium that it relaxes to; each text says the
+    /// Whether the grid is too narrow or its cells are too wide for the state `f` and for the equilibrium that it relaxes to. Each text says the
     /// grid that would do.
     pub fn warnings(&self, f: &[f64]) -> Vec<String> {
         let [number, energy] = sums(self, f);
@@ -248,7 +248,7 @@ fn advised(config: &OperatorConfig, mean: f64, emax: f64) -> f64 {
     }
 }
 
-/// The fewest cells, to one part in 16, up to the end of the grid for which the equilibrium has the right variance and Gini coefficient; infinite if
+/// The fewest cells, to one part in 16, up to the end of the grid for which the equilibrium has the right variance and Gini coefficient. It is infinite if
 /// no grid has so many.
 fn cells_for(config: &OperatorConfig, mean: f64) -> f64 {
     let good = |cells: usize| {

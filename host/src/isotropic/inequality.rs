@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use super::{EnergyGrid, Law};
 
 /// The Lorenz curve of agents `p` with the wealth of their cells: for each cell the share of the agents up to it and the share of all
-/// wealth that they have; begins with (0, 0).
+/// wealth that they have. It begins with (0, 0).
 pub fn lorenz(grid: &EnergyGrid, p: &[f64]) -> Vec<(f64, f64)> {
     let agents: f64 = p.iter().sum();
     let wealth: f64 = p.iter().enumerate().map(|(i, p)| p * grid.energy(i)).sum();

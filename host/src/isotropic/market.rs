@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 
 /// The value that changes hands.
 ///
-/// `V(t)`, the value that an agent has traded on average, is the integral of [`rate`](TradeVolume::rate) over time; a clock that counts it tells
+/// `V(t)`, the value that an agent has traded on average, is the integral of [`rate`](TradeVolume::rate) over time. A clock that counts it tells
 /// how long a relaxation takes where the turnover of a market is known.
 pub struct TradeVolume {
     cells: usize,

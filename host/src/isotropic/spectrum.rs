@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 /// Most cells for which the spectrum is computed: the work grows as M^3.
 pub const MAX_CELLS: usize = 1024;
 
-/// The rates with which departures from the equilibrium of this number and energy decay, slowest first; the two zeros that belong to the
+/// The rates with which departures from the equilibrium of this number and energy decay, slowest first. The two zeros that belong to the
 /// conserved number and energy come first.
 ///
 /// The operator must be corrected: then its linear part is symmetric in the scalar product with the weight w_i / f_i and the rates are real.

@@ -99,7 +99,7 @@ pub fn euler_sum(differences: &[f64]) -> f64 {
     sum
 }
 
-/// Remainder of Euler's sum with n terms, at most 2^-n |Delta^n V_0| where (-1)^n Delta^n V_k falls with k (eq. 10); n is one less than the
+/// Remainder of Euler's sum with n terms, at most 2^-n |Delta^n V_0| where (-1)^n Delta^n V_k falls with k (eq. 10). The number n is one less than the
 /// number of differences.
 pub fn remainder_bound(differences: &[f64]) -> f64 {
     match differences.split_last() {

@@ -65,7 +65,7 @@ pub(super) fn head_rounding(
 const NEAREST: [f64; 3] = [1e-280, 1e-140, 1e-90];
 
 /// Integral over the head. Where f ~ d^-p at its lower end with p > 1/2, the distance d is replaced by t^(1/(1-p)), which leaves an
-/// integrand without the singularity; without it nothing nearer than 1e-300 would count, which for p = 0.97 is 1e-9 of the integral.
+/// integrand without the singularity. Without it nothing nearer than 1e-300 would count, which for p = 0.97 is 1e-9 of the integral.
 pub(super) fn head_of(
     f: &mut impl FnMut(Node) -> f64,
     width: f64,

@@ -6,7 +6,7 @@
 //!
 //! $$ \int_a^\infty f = \int_a^{x_1} f + s \sum_{r=0}^{N-1} \frac{(-1)^r}{2^{r+1}} \Delta^r V_0, \qquad s = \operatorname{sign} \int_{x_1}^{x_2} f. $$
 //!
-//! The sign s is that of the first area; the plus of the paper's eq. (13) and the minus of its eq. (18) are the two cases. Eq. (8) counts differences
+//! The sign s is that of the first area. The plus of the paper's eq. (13) and the minus of its eq. (18) are the two cases. Eq. (8) counts differences
 //! from another index, and the factors of eq. (13) alternate in sign, as in eq. (9).
 //!
 //! | symbol | here |

@@ -243,7 +243,7 @@ impl Task {
     }
 
     /// The same with an amplitude that is known at points. Where they end before the areas that are asked for, as many areas are used as they
-    /// reach; with fewer than eight the integral is not finite, never wrong. The CPU computes it.
+    /// reach. With fewer than eight the integral is not finite, never wrong. The CPU computes it.
     ///
     /// # Errors
     /// As [`oscillating`](Self::oscillating).

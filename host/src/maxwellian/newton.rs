@@ -16,7 +16,7 @@ const MOST_STEPS: usize = 60;
 const NEAR: f64 = 1e-8;
 
 impl<const D: usize> Maxwellians<D> {
-    /// Finds amplitudes, slopes and steepnesses for which the sums over the nodes are the states', from those that are there; tells of each cell
+    /// Finds amplitudes, slopes and steepnesses for which the sums over the nodes are the states', from those that are there. Tells of each cell
     /// whether it did.
     pub(crate) fn conserve(&mut self, space: &impl Axes) -> [bool; TOGETHER] {
         lanes::on_widest(Newton {

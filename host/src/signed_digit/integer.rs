@@ -7,7 +7,7 @@
 //! ```
 //!
 //! which is the paper's redundant representation with a wide digit. A sum adds limbs column by column in 64-bit integers, with no carry at all (the second
-//! method, eq. 14, before its rows are formed); a dot product adds the partial products at p + q (eq. 16) in the same way. One carry pass
+//! method, eq. 14, before its rows are formed). A dot product adds the partial products at p + q (eq. 16) in the same way. One carry pass
 //! per result makes ordinary digits of it. Signs are the signs of the limbs.
 //!
 //! ```
@@ -21,7 +21,7 @@
 //! # Ok::<(), rarefy::Error>(())
 //! ```
 //!
-//! **Bounds.** A column takes 9.2e9 limbs, and 36 products before its upper half is set aside; longer sums are split there, so no number of terms
+//! **Bounds.** A column takes 9.2e9 limbs, and 36 products before its upper half is set aside. Longer sums are split there, so no number of terms
 //! overflows.
 
 pub(crate) mod cpu;

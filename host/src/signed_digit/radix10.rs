@@ -6,7 +6,7 @@
 //! s_i = x_i + y_i,     t_i = 1 if s_i >= T,  -1 if s_i <= -T,  else 0,     z_i = s_i - 10 t_i + t_(i-1),
 //! ```
 //!
-//! so a transfer t goes one place and no further. The paper prints T = 7; with digits up to 6 that leaves the set of digits (6 + 0 keeps 6, and a transfer
+//! so a transfer t goes one place and no further. The paper prints T = 7. With digits up to 6 that leaves the set of digits (6 + 0 keeps 6, and a transfer
 //! from below makes it 7), while T = 5 and T = 6 do not. [`DigitSet::new`] accepts what is closed under this rule, for any radix, and
 //! nothing else.
 //!

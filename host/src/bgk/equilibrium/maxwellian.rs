@@ -203,7 +203,7 @@ impl DiscreteMaxwellian {
 /// The Shakhov model's third moment, `M (g.c) (|c|^2/T - 5/2)` for a vector g, as a polynomial that multiplies M:
 /// `p_0 + p.c + (q_0 + q.c) |c|^2`.
 ///
-/// With `g = (1-Pr) (8/5) q / (n T^2)` it is what the model adds to the Maxwellian. In the continuum it has no density, momentum and energy; on the
+/// With `g = (1-Pr) (8/5) q / (n T^2)` it is what the model adds to the Maxwellian. In the continuum it has no density, momentum and energy. On the
 /// nodes it has, by the error of the quadrature, unless [`HeatTerm::conservative`] takes them out with a multiple of M, c M and |c|^2 M.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(in crate::bgk) struct HeatTerm {

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 pub enum Closure {
     /// The outflow is the mean of the cell: first order, positive.
     Upwind,
-    /// The mean of the cell is that of what enters and what leaves: second order; may ring where a cell is many mean free paths of a slow
+    /// The mean of the cell is that of what enters and what leaves: second order. It may ring where a cell is many mean free paths of a slow
     /// molecule thick and the equilibrium is rough.
     #[default]
     Diamond,

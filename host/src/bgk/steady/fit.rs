@@ -14,7 +14,7 @@ const DENSE: f64 = 10.0;
 const SIDES: [&str; 4] = ["left", "right", "bottom", "top"];
 
 impl Case {
-    /// Whether the cells are too wide for the closure, or at the walls too wide for the slip of a dense gas; each text says the width that
+    /// Whether the cells are too wide for the closure, or at the walls too wide for the slip of a dense gas. Each text says the width that
     /// would do.
     pub fn warnings(&self, closure: Closure) -> Vec<String> {
         match closure {

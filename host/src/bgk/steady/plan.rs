@@ -50,7 +50,7 @@ pub(super) struct Side {
 /// Where the unknowns are.
 ///
 /// `[component][cell]` with components n, n u_x, n u_y, sum |v|^2 f (in the linear case their perturbations), and with the Shakhov
-/// model q_x, q_y; then `rho` of each boundary face, west, east, south, north; then what returns at mirroring and periodic faces.
+/// model q_x, q_y. `rho` of each boundary face follows, west, east, south, north. The flux that mirroring and periodic faces return comes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) cells: usize,

@@ -40,7 +40,7 @@ impl Solution {
     }
 }
 
-/// Subtracts `D'D w / 16` along a row of cells, `stride` apart from `first` on; where widths differ, from the contents of the cells by the
+/// Subtracts `D'D w / 16` along a row of cells, `stride` apart from `first` on. Where widths differ, from the contents of the cells by the
 /// smallest width of those that exchange.
 fn smooth(fields: &mut [Densities], first: usize, stride: usize, widths: &[f64]) {
     let row: Vec<Densities> = (0..widths.len())

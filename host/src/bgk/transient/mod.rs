@@ -346,7 +346,7 @@ impl Simulation {
     }
 
     /// How fast the fields change. For density, velocity and temperature it is the norm of the change since the last call over the norm
-    /// of the field and the elapsed time; the largest counts. Infinite at the first call.
+    /// of the field and the elapsed time. The largest counts. It is infinite at the first call.
     ///
     /// # Errors
     /// A fault of the device; fields that are no longer finite.
@@ -371,7 +371,7 @@ impl Simulation {
     }
 
     /// Moments of each cell, `[iy][ix]`. Pressures and heat fluxes are those half-way through the relaxation, at which they are of second order in
-    /// the time step; the others do not change in it.
+    /// the time step. The others do not change in it.
     ///
     /// # Errors
     /// A fault of the device.

@@ -319,8 +319,8 @@ impl<F: Factors> Product<'_, F> {
     unsafe fn block<R: Registers, const ROWS: usize>(&mut self, first: usize) {
         let mut column = 0;
         while column < self.width {
-            // SAFETY: factors, rows and results are within the slices by what `compute` asserts and the caller vouches for;
-            // a register has LANES numbers, which divides GROUP and with it the width.
+            // SAFETY: factors, rows and results are within the slices by what `compute` asserts and the caller vouches for.
+            // A register has LANES numbers, which divides GROUP and with it the width.
             unsafe {
                 let mut sums = [R::F64::splat(0.0); ROWS];
                 for j in 0..self.inner {

@@ -2,7 +2,7 @@
 //!
 //! The work is cut as on the GPU: a task has i_x and j_x fixed, goes through n_x >= 0, m_y and m_z, and sums a
 //! plane of cells. For one displacement the coefficients are a short list of (|n_y|, |n_z|), the same for all cells of the window in which
-//! i and j = i - m both lie in the grid; the cells are taken in blocks of 4 rows as long as a vector register, whose sums stay in registers.
+//! i and j = i - m both lie in the grid. The cells are taken in blocks of 4 rows as long as a vector register, whose sums stay in registers.
 
 use rayon::prelude::*;
 
@@ -199,7 +199,7 @@ impl<T: CpuReal> Window<'_, T> {
     /// The sums over n for the cells from (y, z) on, a register's worth in each row; those past the window mean nothing.
     ///
     /// No load leaves the padded planes. A cell of the window has y <= N - 1 - |m_y|, and k_y - y <= (|m_y| + N - 1)/2, so
-    /// k_y <= N - 1 + margin; in the padded plane that is row N - 1 + 2 margin at most, and ROWS - 1 more for rows past the
+    /// k_y <= N - 1 + margin. In the padded plane that is row N - 1 + 2 margin at most, and ROWS - 1 more for rows past the
     /// window: below the N + 2 margin + ROWS rows there are. Along z the same bound with LANES - 1 stays within the stride.
     ///
     /// # Safety

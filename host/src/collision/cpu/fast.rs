@@ -13,7 +13,7 @@
 //! 2. **Band product.** G(s, r) = rho^(gamma/2) sum over o of omega(r, o) P(s, o). Each orbit touches a short band of r. About 1.7 N^2
 //!    multiply-adds for n = 20, 2.6 N^2 for n = 32.
 //! 3. **Gather.** rho = (m_x^2 + m_y^2) + m_z^2 is additive, so z is summed first, once for each distinct rho_xy:
-//!    R(rho_xy; i_z) = sum over j_z of G((s_x, s_y, i_z + j_z), rho_xy + (i_z - j_z)^2), about 0.2 N^2 additions; then
+//!    R(rho_xy; i_z) = sum over j_z of G((s_x, s_y, i_z + j_z), rho_xy + (i_z - j_z)^2), about 0.2 N^2 additions. Then
 //!    gain(i_x, i_y, i_z) gets R((2 i_x - s_x)^2 + (2 i_y - s_y)^2; i_z) from each column (s_x, s_y), n^5 additions.
 //!
 //! **Lanes.** The 16 symmetries of the grid that keep the z axis (reflections of x, y and z, and the exchange of x and y) map each s

@@ -114,7 +114,7 @@ pub(super) fn parts_for(terms: usize) -> usize {
 }
 
 /// Gain and frequency of collisions that stay in the cell or exchange, which jumps leave out: D_i = f_i X(i, i) + sum over j of
-/// f_j [S(m, m) + X(i, j)], m = min(i, j); the loss is f_i D_i and so is the gain.
+/// f_j [S(m, m) + X(i, j)], m = min(i, j). The loss is f_i D_i and so is the gain.
 pub(super) struct Unmoved {
     cells: usize,
     /// X(i, j) + S(m, m) off the diagonal, X(i, i) on it, by rows.

@@ -1,7 +1,7 @@
 //! Intervals of real numbers, rounded outwards.
 //!
 //! Each operation returns an interval that holds the results of all numbers of its arguments (R. E. Moore, *Interval Analysis*, 1966). Sums, products,
-//! quotients and roots of IEEE numbers are correctly rounded, so one step outwards suffices; the other functions are taken to be accurate to four units.
+//! quotients and roots of IEEE numbers are correctly rounded, so one step outwards suffices. The other functions are taken to be accurate to four units.
 
 use std::ops::{Add, Mul, Neg, Sub};
 

@@ -136,7 +136,7 @@ impl Wave {
     /// The place nearest to `from` beyond which the remainder of some order is below `target`, if there is one. `vanishes` says that g is known to go to
     /// zero.
     ///
-    /// The unbounded range is moved outwards until it meets the target; from there inwards ranges are added, and divided at their outer end, so that the
+    /// The unbounded range is moved outwards until it meets the target. From there inwards ranges are added, and divided at their outer end, so that the
     /// search ends at the outermost feature of g.
     pub(crate) fn reach(
         &self,

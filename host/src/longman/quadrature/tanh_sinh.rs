@@ -94,7 +94,7 @@ const COSINES: [f64; 16] = {
 ///
 /// A trapezoidal sum with step h misses an integral by the Fourier transform of the integrand at the frequency 1/h and its multiples. The difference of the sums
 /// with steps h and 2h shows that at 1/(2h), but for one phase only: where the real part passes through zero two levels agree by
-/// accident. The sums kept apart have a discrete Fourier transform, whose magnitude at m/(16h) does not depend on the phase; what is missed, at m = 16, is continued
+/// accident. The sums kept apart have a discrete Fourier transform, whose magnitude at m/(16h) does not depend on the phase. What is missed, at m = 16, is continued
 /// from m = 3 .. 8.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cosets([f64; 16]);
@@ -153,7 +153,7 @@ impl Cosets {
 /// Integral of `f` over a range of this width by tanh-sinh, the step halved until the value settles to `tolerance` of its magnitude.
 ///
 /// Values that are not finite are dropped at
-/// the last nodes of either end, as an endpoint may be singular; elsewhere they make the value not finite. The cut-off part
+/// the last nodes of either end, as an endpoint may be singular. Elsewhere they make the value not finite. The cut-off part
 /// is added to the error.
 pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) -> Estimate {
     let table = TanhSinh::get();
@@ -208,7 +208,7 @@ pub fn tanh_sinh(width: f64, tolerance: f64, f: &mut impl FnMut(Node) -> f64) ->
         let [older, last] = previous;
         let change = (value - last).abs();
         let older_change = (last - older).abs();
-        // The digits double with each level; the error of this value is less than the square of the last relative change, but not
+        // The digits double with each level. The error of this value is less than the square of the last relative change, but not
         // believed to be less than a tenth of what a merely linear convergence would leave.
         let error = if level < 2 {
             f64::INFINITY

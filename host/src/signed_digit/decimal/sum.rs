@@ -31,7 +31,7 @@ pub struct Total {
 
 /// The exact sum.
 ///
-/// On a machine the numbers are packed into a matrix if their exponents lie close enough together for that; else they are summed on the CPU, where each takes
+/// On a machine the numbers are packed into a matrix if their exponents lie close enough together for that. Else they are summed on the CPU, where each takes
 /// only its own digits' time. [`Resolved::Reference`] adds digit by digit (see [`radix10`]).
 ///
 /// # Errors

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! computed without any error and then rounded to the nearest `f64` or `f32`, ties to even. The result has the same bits for every order of
-//! the addends, every number of threads and blocks, and every backend; nothing overflows or is lost on the way.
+//! the addends, every number of threads and blocks, and every backend. Nothing overflows or is lost on the way.
 //!
 //! ```
 //! use rarefy::signed_digit::float::{exact_dot, exact_sum};
@@ -25,7 +25,7 @@
 //! ```
 //!
 //! of which each has 31 bits to spare; the unit 2^u lies below the smallest product of two `f64`. The integer mantissa of an addend, shifted by the lowest
-//! five bits of its exponent, is added to the two digits that the exponent's upper bits name, a product to four; nothing carries. After
+//! five bits of its exponent, is added to the two digits that the exponent's upper bits name, a product to four. Nothing carries. After
 //! at most 1024 addends every digit passes its upper part to its neighbour, once, which brings it back to |d_i| <= 2^31. This is the second method
 //! of the [paper](super) (column sums, one carry at the end) with a wider digit.
 //!

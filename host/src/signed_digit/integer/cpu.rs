@@ -1,6 +1,6 @@
 //! Column sums and columns of products on all cores.
 //!
-//! Bounds as on the device: limbs are at most 10^9 in magnitude, so two of them add up in 32 bits; a product of balanced limbs is a unit of
+//! Bounds as on the device: limbs are at most 10^9 in magnitude, so two of them add up in 32 bits. A product of balanced limbs is a unit of
 //! 2.5e17, of which 64 bits take 36, and the highest limbs make at most 3 more of each pair of rows.
 
 use std::ops::Range;

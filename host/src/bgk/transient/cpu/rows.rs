@@ -9,7 +9,7 @@ use super::super::shift::van_leer;
 /// Rows of scratch memory begin at multiples of so many cells.
 pub(super) const BLOCK: usize = 16;
 
-/// Runs a loop over as many cells of rows as `n` says, given the rows that it reads and those that it writes; in its body their names stand for the cells.
+/// Runs a loop over as many cells of rows as `n` says, given the rows that it reads and those that it writes. In its body their names stand for the cells.
 macro_rules! for_cells {
     ($n:expr, [$($read:ident),*], [$($write:ident),*], $body:expr) => {{
         let n = $n;

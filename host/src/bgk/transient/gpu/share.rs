@@ -9,7 +9,7 @@ use super::super::engine::StepPlan;
 use super::super::shift::{Courant, Scheme};
 use crate::bgk::Problem;
 
-/// Blocks of a pass over a line that keep a large GPU busy for several rounds, so that the last one costs little; more would leave more partial sums and
+/// Blocks of a pass over a line that keep a large GPU busy for several rounds, so that the last one costs little. More would leave more partial sums and
 /// fewer groups than the warps can share evenly: ten rounds on an H200.
 const LINE_BLOCKS: u32 = 2670;
 /// The same in a plane.
@@ -78,7 +78,7 @@ impl Share {
     }
 }
 
-/// Most whole cells that molecules travel in a step along x and along y; one that crosses just a cell, as is common, has a fraction of 1.
+/// Most whole cells that molecules travel in a step along x and along y. One that crosses just a cell, as is common, has a fraction of 1.
 pub(super) fn whole_cells(problem: &Problem, plan: &StepPlan) -> [u32; 2] {
     [0, 1].map(|direction| {
         let Some(axis) = problem.velocity.axes().get(direction) else {

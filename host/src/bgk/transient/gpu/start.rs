@@ -10,7 +10,7 @@ use crate::bgk::{Boundary, DiscreteMaxwellian, Problem, State, VelocitySpace};
 use crate::error::Result;
 
 /// Newton steps for Maxwellians from the correction of the step before: each squares the error. On a fine grid of velocities the correction is small, and its change in a
-/// step far smaller; on a coarse one, a step more is taken.
+/// step far smaller. On a coarse one, a step more is taken.
 pub(super) fn later_steps(bytes: usize, problem: &Problem) -> Result<u32> {
     let faces = problem.boundaries;
     let coldest = [faces.left, faces.right, faces.bottom, faces.top]

@@ -1,7 +1,7 @@
 //! Sparse elimination on a rectangle of cells by nested dissection.
 //!
 //! The matrix is a sum of small dense matrices, one a cell, over unknowns at the cell's vertices and, if asked for, one in the cell (a pressure).
-//! The rectangle is halved along its longer side until the parts are small; each part eliminates the unknowns that no other part shares, and
+//! The rectangle is halved along its longer side until the parts are small. Each part eliminates the unknowns that no other part shares, and
 //! leaves a dense matrix of those that it shares to the next larger part. For `N^2` cells this takes of the order of `N^3` operations and
 //! `N^2 log N` numbers.
 //!
