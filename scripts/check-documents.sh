@@ -27,6 +27,9 @@ prose() {
 links() {
   "$tools/python/bin/lychee" --offline --include-fragments --no-progress --quiet "$@"
 }
+comments() {
+  grep -rnE --include='*.rs' '//.*\b(told|stands|lends|gives|looks|in place of|What)\b' "$@"
+}
 book() {
   "$tools/python/bin/sphinx-build" -q -n -W --keep-going -c scripts/book "$@"
 }
@@ -36,18 +39,25 @@ rm -rf "$tools/faulty"
 mkdir -p "$tools/faulty"
 cp scripts/book/faulty.md "$tools/faulty/README.md"
 echo "root: README" > "$tools/faulty/_toc.yml"
+echo "/// What a lane lends." > "$tools/faulty/lib.rs"
 found=$(
   ! prose target/book-tools/faulty/README.md
+  comments "$tools/faulty"
   ! links "$tools/faulty/README.md"
   ! book "$tools/faulty" "$tools/faulty/html" 2>&1
 )
 for fault in "What =>" "told =>" "stands =>" "lends =>" "gives =>" "looks =>" "in place of =>" "maximum word count" \
-  "nowhere.md (at 9:27) | File not found" "nowhere.md' \[myst.xref_missing" "KaTeX parse error"; do
+  "nowhere.md (at 9:27) | File not found" "nowhere.md' \[myst.xref_missing" "KaTeX parse error" "lib.rs:1:"; do
   grep -q "$fault" <<< "$found" || { echo "error: not found: $fault"; exit 1; }
 done
 
 echo "== prose"
 prose "${pages[@]}"
+echo "== comments"
+if comments host kernels-gpu simt ptx-builder xtask tests benches examples; then
+  echo "error: words that docs/STYLE.md rules out"
+  exit 1
+fi
 echo "== links"
 links "${pages[@]}"
 echo "== book"

@@ -98,7 +98,7 @@ impl<'a, T: Functions> Evaluator<'a, T> {
     /// ```
     /// use rarefy::longman::expression::{Evaluator, Program};
     ///
-    /// // What is left of two numbers near 1 has the error of both.
+    /// // The difference of two numbers near 1 has the error of both.
     /// let program = Program::parse("1 - cos(x)")?;
     /// let mut evaluator = Evaluator::<f64>::new(&program, &[])?;
     /// let (value, error) = evaluator.with_error(1e-6);
