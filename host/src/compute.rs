@@ -328,7 +328,7 @@ impl Resolved {
     }
 }
 
-/// The engine of a method for a decided place and a precision: an expression for the scalar reference, one for the CPU in the arithmetic of a
+/// The engine of a method for a decided place and a precision. There is an expression for the scalar reference, one for the CPU in the arithmetic of a
 /// type, and one for a machine that runs kernels, the emulator or a GPU.
 macro_rules! engine_of {
     (

@@ -38,7 +38,7 @@ use rayon::prelude::*;
 ///
 /// The cube is folded into the positive octant: an axis with n_a = 0 contributes the interval [0, 1] twice.
 /// Inclusion and exclusion over the eight corners then leaves areas of the kind { u_x > p, u_y > q, u_z > r }, which the
-/// Gauss-Bonnet theorem computes in closed form: such a piece is a triangle bounded by three small circles. Integer tests decide whether
+/// Gauss-Bonnet theorem computes in closed form. Such a piece is a triangle bounded by three small circles. Integer tests decide whether
 /// a corner lies outside the sphere and whether the sphere meets the cube at all,
 /// so zeros are exact. Absolute error about 1e-14.
 pub fn omega(rho: u32, n: [i32; 3]) -> f64 {

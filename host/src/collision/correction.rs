@@ -9,13 +9,13 @@
 //! M = sum(loss phi phi^T) / W,   b = sum((gain - loss) phi) / W,   W = sum(loss).
 //! ```
 //!
-//! Solved in the raw basis (1, xi, |xi|^2) the system can be badly conditioned, so phi is centred and scaled by the weights themselves:
+//! Solved in the raw basis (1, xi, |xi|^2) the system can be badly conditioned. So phi is centred and scaled by the weights themselves:
 //! u = sum(W_i xi) / W, theta = sum(W_i |xi - u|^2) / (3 W), c = (xi - u) / sqrt(theta), phi = (1, c, (c^2 - 3) / sqrt 6).
 //! The paper's coefficients a are e_0 + delta, written in this basis. One step of iterative
 //! refinement brings the residuals to roundoff.
 //!
 //! **Where it is singular.** If f lives on one plane or one sphere, some polynomial a_0 + a.xi + a_2 |xi|^2 vanishes wherever
-//! the loss does not, and no choice of delta restores conservation: the gain has left that set. M = L D L^T then has a
+//! the loss does not, and no choice of delta restores conservation. The gain has left that set. M = L D L^T then has a
 //! vanishing pivot. The step is repeated with loss + gain as weights (and `I -= W_i delta.phi`). If that is
 //! singular too, fewer than five cells matter, and the integral is left uncorrected.
 
@@ -85,8 +85,8 @@ pub(super) fn complete(
 ///
 /// **Largest step.** With the loss corrected, f + dt I >= f (1 - dt nu (1 + delta.phi)) where the gain is not negative (always in second order), so
 /// dt <= 1 / max(nu (1 + delta.phi)) keeps f >= 0. With loss and gain corrected,
-/// I = gain (1 - delta.phi) - loss (1 + delta.phi): where delta.phi > 1 the gain counts as a sink too, at the rate gain (delta.phi - 1) / f,
-/// and in a cell without f no step is small enough (the largest step is 0). Where nothing can become negative it is infinite.
+/// I = gain (1 - delta.phi) - loss (1 + delta.phi). Where delta.phi > 1 the gain counts as a sink too, at the rate gain (delta.phi - 1) / f. In a
+/// cell without f no step is small enough (the largest step is 0). Where nothing can become negative it is infinite.
 pub(crate) fn correct(
     grid: &VelocityGrid,
     f: &[f64],

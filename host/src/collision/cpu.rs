@@ -119,7 +119,7 @@ impl<T: CpuReal> CpuOperator<T> {
         }
     }
 
-    /// The values times a power of two that brings the largest to about 2^40, and its exponent: products of the tails then do not
+    /// The values times a power of two that brings the largest to about 2^40, and its exponent. Products of the tails then do not
     /// underflow in f32, and the largest sum, below (2^41)^2 n^3 4 pi sqrt(3) n <= 2^111 for n <= 64, does not overflow.
     fn scaled(&self, f: &[f64]) -> (Vec<T>, i32) {
         assert_eq!(f.len(), self.n.pow(3), "one value of f per cell");

@@ -1,6 +1,6 @@
 //! Whether a velocity grid is wide and fine enough for a distribution, and the grid that would be.
 //!
-//! **Fine enough.** The narrowest part of f along an axis shows in the squares of its differences from cell to cell: sampled from a Gaussian of
+//! **Fine enough.** The narrowest part of f along an axis shows in the squares of its differences from cell to cell. Sampled from a Gaussian of
 //! standard deviation s at distances h, `sum (f_(i+1) - f_i)^2 / sum f_i^2 = 2 (1 - exp(-h^2 / 4 s^2))`, and likewise of several apart. This is
 //! solved for s; the temperature would also count the distance between beams.
 //!

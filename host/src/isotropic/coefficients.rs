@@ -253,7 +253,7 @@ impl PairTables {
 }
 
 /// The coefficient h of isotropic scattering with a rate that grows as g^gamma, for the shell i + j = s and the lowest of the four cells
-/// `least`, in units of sqrt(dE)^gamma: h = 1/2 integral over [-delta, delta] of (2 sqrt(S) sin(pi/4 + phi))^gamma, S = s + 1,
+/// `least`, in units of sqrt(dE)^gamma. It is h = 1/2 integral over [-delta, delta] of (2 sqrt(S) sin(pi/4 + phi))^gamma, S = s + 1,
 /// sin(delta) = sqrt((least + 1/2) / S).
 pub fn isotropic(s: usize, least: usize, gamma: f64) -> f64 {
     let energy = s as f64 + 1.0;

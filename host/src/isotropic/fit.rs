@@ -1,6 +1,6 @@
 //! Whether an energy grid is wide and fine enough for what relaxes on it, and the grid that would be.
 //!
-//! Number and energy are kept, so the equilibrium of a state is known before a run: a gamma distribution of shape a in the number of
+//! Number and energy are kept, so the equilibrium of a state is known before a run. It is a gamma distribution of shape a in the number of
 //! particles, a = 3/2 for a gas, with the temperature T = e / (n a). Its share of energy beyond E_max tells whether the grid is wide enough.
 //! Whether the cells are narrow enough is read off the equilibrium on the grid itself, whose variance and Gini coefficient have known limits:
 //! e^2 / (n^2 a) and Gamma(a + 1/2) / (sqrt(pi) a Gamma(a)).

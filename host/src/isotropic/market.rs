@@ -193,7 +193,7 @@ pub fn grid_around_one(cells: usize, emax: f64) -> Result<EnergyGrid> {
     EnergyGrid::new(cells, cells as f64 / (cell - 0.5))
 }
 
-/// A grid for agents of mean wealth 1 under a law, as its number of cells and its upper end: 512 cells up to 16 where the equilibrium is right on
+/// A grid for agents of mean wealth 1 under a law, as its number of cells and its upper end. It has 512 cells up to 16 where the equilibrium is right on
 /// them, else a wider or finer one, of up to 2048 cells, that ends at `least` or above. A missing value is chosen.
 ///
 /// # Errors

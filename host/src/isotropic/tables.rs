@@ -106,7 +106,7 @@ impl<T: Real> FullTable<T> {
 /// Side of the square tiles of [`CompactTable`].
 pub(super) const TILE: usize = 32;
 
-/// One of each set of equal coefficients: for each shell s = i + j the strict upper triangle of a symmetric matrix over the folded
+/// One of each set of equal coefficients. It has for each shell s = i + j the strict upper triangle of a symmetric matrix over the folded
 /// cells a = min(i, j), in tiles of 32 x 32 with zeros elsewhere.
 ///
 /// Of the tiles (A, B), A <= B, of a shell those of one A follow each other; b runs fastest within a tile.

@@ -260,7 +260,7 @@ impl Computed {
     }
 
     /// Divides the areas whose quadrature error is above their noise, above roundoff, and above their share of the tolerance. Returns the number of areas up to
-    /// the last one that equal panels do not resolve: there the integrand has a step or a kink, and the areas before are none of the same law as those beyond.
+    /// the last one that equal panels do not resolve. There the integrand has a step or a kink, and the areas before and beyond follow different laws.
     fn refine(&mut self, source: &mut dyn Areas, demand: &Demand) -> usize {
         let values: Vec<f64> = self.areas.iter().map(|a| a.value.abs()).collect();
         let sign = self.areas.first().map_or(1.0, |a| a.value.signum());
@@ -632,7 +632,7 @@ impl Computed {
 /// Largest error of an accelerated sum in units of the part of its areas that does not alternate: the sum of that part itself, of which nothing is known.
 const STALLED: f64 = 100.0;
 
-/// The part of the areas that does not alternate, as that of a ripple at a multiple of the frequency: their differences, over the powers of 2, fall by at
+/// The part of the areas that does not alternate, as that of a ripple at a multiple of the frequency. Their differences, over the powers of 2, fall by at
 /// least one half from order to order, and end at that part. 0 where it is within the `noise` of the areas.
 fn stall(differences: &[f64], noise: f64) -> f64 {
     /// Orders over which they must have fallen to a quarter.

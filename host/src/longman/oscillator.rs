@@ -1,9 +1,9 @@
 //! The oscillating factor of an integrand, and tables of it in phase, which serve every frequency.
 //!
-//! With s = omega x the integral of g(x) osc(omega x) is 1/omega times that of g(s/omega) osc(s), and neither the zeros of osc nor its values
+//! With s = omega x the integral of g(x) osc(omega x) is 1/omega times that of g(s/omega) osc(s). Neither the zeros of osc nor its values
 //! at the nodes between them depend on omega. So they are tabulated once. Sine and cosine are taken at the local phase
-//! theta = s - s_k, in [0, pi], where their values are exact to roundoff for any k; Bessel functions at s_k + theta with the roundoff of
-//! that sum made up by the derivative.
+//! theta = s - s_k, in [0, pi], where their values are exact to roundoff for any k. Bessel functions are taken at s_k + theta, and the
+//! derivative corrects the roundoff of that sum.
 
 use std::collections::HashMap;
 use std::f64::consts::{FRAC_PI_2, PI};

@@ -1,8 +1,8 @@
 //! Special functions of real order.
 //!
-//! [`bessel_j`] is computed here, because the areas of an integral need it to a few units of roundoff of its amplitude sqrt(2/(pi x)) at all
-//! arguments: the functions of the two lowest orders by the power series in double-double arithmetic or by Hankel's
-//! expansion, the others from them by the recurrence in the order, in the direction in which it is stable. The rest comes from D. E. Amos's
+//! [`bessel_j`] is computed here. The areas of an integral need it to a few
+//! units of roundoff of its amplitude sqrt(2/(pi x)) at all arguments. The functions of the two lowest orders by the power series in double-double arithmetic or by Hankel's expansion. The others follow by
+//! the recurrence in the order, in its stable direction. The rest comes from D. E. Amos's
 //! Algorithm 644 (crate `complex-bessel`, about 1e-13) and from `libm`.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};

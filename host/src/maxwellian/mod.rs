@@ -1,7 +1,7 @@
 //! Discrete Maxwellians, whose sums over the nodes are a given density, momentum and energy.
 //!
-//! `M = A exp(b.w - c |w|^2)`, w = v - u, is a product of factors along the axes of the velocity space. The amplitude A, the slope b and the steepness c are found by
-//! Newton's method on the sums along the axes, for many cells at once: the models of `bgk` need one in each cell and step, the balanced
+//! `M = A exp(b.w - c |w|^2)`, w = v - u, is a product of factors along the axes of the velocity space. Newton's method on the sums along the axes finds amplitude A, slope b and inverse temperature c,
+//! for many cells at once. The models of `bgk` need one in each cell and step, the balanced
 //! correction of `collision` one for each evaluation.
 
 mod cells;

@@ -19,9 +19,9 @@
 //! # Ok::<(), rarefy::Error>(())
 //! ```
 //!
-//! **Form.** Digits are held nine at a time, as limbs of radix 10^9, and the exponent counts limbs: the grouping starts from
-//! the decimal point, so numbers of any exponents are aligned by moving whole limbs (eq. 9 of Otsokov and Magomedov with q = 10^9),
-//! and a sum is taken limb by limb, without a carry, until its end. An exact sum has as many digits as its terms span. One that would not
+//! **Form.** Digits are held nine at a time, as limbs of radix 10^9, and the exponent counts limbs. The grouping starts from
+//! the decimal point, so numbers of any exponents are aligned by moving whole limbs (eq. 9 of Otsokov and Magomedov with q =
+//! 10^9). A sum is taken limb by limb, without a carry, until its end. An exact sum has as many digits as its terms span. One that would not
 //! fit into memory is refused, with how much it needs and how much there is.
 
 mod columns;

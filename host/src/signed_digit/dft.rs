@@ -5,8 +5,8 @@
 //! ```
 //!
 //! (eqs. 3 and 4 of Otsokov and Magomedov). In floating point the error of going there and back grows with the spread of the x_j (fig. 3). Here the x_j are decimal
-//! numbers of any length, the cosines and sines are given with P digits after the point, every sum of products is exact, and the division by n is put off to the
-//! end: what remains is the error of the table, about 10^-P of the largest |x|, whatever the spread.
+//! numbers of any length, the cosines and sines are given with P digits after the point, every sum of products is exact, and the division by n
+//! comes last. The error that remains is that of the table, about 10^-P of the largest |x|, whatever the spread.
 //!
 //! Exact sums alone are not enough. The spectrum must be kept unrounded, which [`Spectrum`] does: with y rounded to `f64` the error is that of `f64` again.
 //!
@@ -24,7 +24,7 @@
 //! # Ok::<(), rarefy::Error>(())
 //! ```
 //!
-//! **Cost.** 2 n^2 dot products of integers for real input, 4 n^2 for complex, each of w_x w_t products of limbs of radix 10^9: meant for up to some
+//! **Cost.** 2 n^2 dot products of integers for real input, 4 n^2 for complex, each of w_x w_t products of limbs of radix 10^9. It is meant for up to some
 //! thousand points and as many digits as are needed.
 
 mod gpu;

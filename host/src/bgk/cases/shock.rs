@@ -84,8 +84,8 @@ pub struct Shock {
 }
 
 impl Shock {
-    /// A BGK shock with a reduced velocity space, as fine as the reference data take it: steps below 0.1 l0 and 0.6 of the upstream thermal
-    /// speed, and room for the fast molecules that run far upstream.
+    /// A BGK shock with a reduced velocity space, as fine as the reference data take it. Steps are below 0.1 l0 and 0.6 of the upstream thermal speed, with room
+    /// for the fast molecules far upstream.
     ///
     /// # Errors
     /// A Mach number that is not above 1.
@@ -157,7 +157,7 @@ impl Shock {
         velocity_range(mach, cut)
     }
 
-    /// How long the upstream side must be for the temperature at its end to be within about a thousandth of the jump: the relaxation frequency
+    /// How long the upstream side must be for the temperature at its end to be within about a thousandth of the jump. The relaxation frequency
     /// of these models does not grow with speed, and fast molecules run far ahead of the shock. From computed profiles of Mach 1.2 to 5.
     pub fn tail(&self) -> f64 {
         let mach = self.mach.value();

@@ -11,9 +11,9 @@ use super::State;
 
 /// `M = A exp(b.w - c |w|^2)`, w = v - u, on the nodes of a velocity space.
 ///
-/// Sampled from the continuum b = 0 and c = 1/T. Then the sums over the nodes miss density, momentum and energy by the error of the quadrature;
-/// [`DiscreteMaxwellian::conservative`] finds the A, b and c for which they do not (the least change of exponent that does it: the exponent stays a
-/// combination of the invariants). Either way M is a product of factors along the axes.
+/// Sampled from the continuum b = 0 and c = 1/T. Then the sums over the nodes miss density, momentum and energy by the error of the quadrature.
+/// [`DiscreteMaxwellian::conservative`] finds the A, b and c for which they do not. That is the least change
+/// of exponent: it stays a combination of the invariants. Either way M is a product of factors along the axes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct DiscreteMaxwellian {

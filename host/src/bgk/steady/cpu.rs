@@ -1,7 +1,7 @@
 //! Sweeps on all cores of the CPU: eight velocities in the lanes of vector registers.
 //!
-//! The unit of work is a chunk of [`LANES`] velocities of one direction, which walks the cells in upwind order with what flows into
-//! the next cell along x in registers and along y in a row of memory. A task has a fixed range of chunks and sums of its own, which
+//! The unit of work is a chunk of [`LANES`] velocities of one direction. It visits the cells in upwind order. Registers hold the
+//! inflow of the next cell along x, a row of memory that along y. A task has a fixed range of chunks and sums of its own, which
 //! are added in the order of the tasks, so the result does not depend on the number of threads.
 
 #![allow(

@@ -17,13 +17,13 @@
 //!    gain(i_x, i_y, i_z) gets R((2 i_x - s_x)^2 + (2 i_y - s_y)^2; i_z) from each column (s_x, s_y), n^5 additions.
 //!
 //! **Lanes.** The 16 symmetries of the grid that keep the z axis (reflections of x, y and z, and the exchange of x and y) map each s
-//! to others with the same w up to order, hence with the same orbits, radii and coefficients. So only s with s_x <= s_y <= N - 1
-//! and s_z <= N - 1 are visited, and every number of the three stages is a vector of 16 lanes, one for each image of s:
-//! all memory accesses are aligned, and no lane is idle. An s that a symmetry maps to itself is visited in several lanes and
+//! to others. These have the same w up to order, hence the same orbits, radii and coefficients. So only s with s_x <= s_y <= N - 1
+//! and s_z <= N - 1 are visited. Every number of the three stages is a vector of 16 lanes, one for each image of s.
+//! All memory accesses are aligned, and no lane is idle. An s that a symmetry maps to itself is visited in several lanes and
 //! weighs accordingly less.
 //!
-//! **Columns.** For one column (s_x, s_y) and one parity of s_z the boxes B(s) are nested. Orbits are numbered in the order in
-//! which they enter, and the lists of coefficients, one for each four radii, are written in that order: for any s_z the orbits that
+//! **Columns.** For one column (s_x, s_y) and one parity of s_z the boxes B(s) are nested. Orbits are numbered in the order in which they
+//! enter. The lists of coefficients, one for each four radii, are written in that order. For any s_z the orbits that
 //! occur are a prefix of each list.
 
 use rayon::prelude::*;

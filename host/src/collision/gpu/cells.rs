@@ -13,8 +13,8 @@ use crate::collision::{Integrator, OperatorConfig};
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
 
-/// Collisions in a number of cells of space, each with a distribution, all in the memory of a machine: what a solver of the Boltzmann equation in space and
-/// time is made of, with its own streaming between the collisions.
+/// Collisions in a number of cells of space, each with a distribution, all in the memory of a machine. A solver of the Boltzmann equation
+/// in space and time uses it, with its own streaming between the collisions.
 ///
 /// As many distributions are evaluated together as memory allows.
 pub struct CellCollisions<M: Machine, T: Real> {

@@ -1,5 +1,5 @@
-//! Isotropic scattering in O(M^2): the coefficient depends on the shell s = i + j and the lowest of the four cells, so two running
-//! sums a shell do: y_a = sum over b <= a of h_b mu_b (p_b - p_a) + h_a sum over b > a of mu_b (p_b - p_a), p_a = f_a f_(s-a).
+//! Isotropic scattering in O(M^2). The coefficient depends on the shell s = i + j and the lowest of the four cells, so two running sums a
+//! shell suffice. They are y_a = sum over b <= a of h_b mu_b (p_b - p_a) + h_a sum over b > a of mu_b (p_b - p_a), p_a = f_a f_(s-a).
 
 use rarefy_kernels::Real;
 use rayon::prelude::*;

@@ -21,8 +21,8 @@ pub(super) const ITEM_THREADS: u32 = 128;
 /// Tiles of jump pairs beyond which their sums are taken by a kernel of their own, spread over many blocks.
 const MANY_TILES: u32 = 32;
 
-/// Tiles of all states, for each multiprocessor, from which on the kernel for batches is the faster one: below, the walk of a block along all its
-/// rows takes longer than what the machine has to do.
+/// Tiles of all states, for each multiprocessor, from which on the kernel for batches is the faster one. Below, the walk of a block along all its
+/// rows takes longer than the work of the machine.
 const BATCH_TILES: u32 = 12;
 
 /// Blocks of an economy with saving for each multiprocessor: of one state a few, which wait for their barriers in turn, of many states so many
@@ -505,7 +505,7 @@ pub(super) fn pair_shape<T: Real>(
     }
 }
 
-/// Whether states enough lie along the lanes to fill the machine, and if so, how many of the blocks come in the order of their lengths: all of them,
+/// Whether enough states lie along the lanes to fill the machine. If so, how many of the blocks come in the order of their lengths: all of them,
 /// or those that find a multiprocessor of their own, if the others are at once put beside them.
 fn batch_order<T: Real>(shape: &PairShape, limits: &Limits) -> Option<u32> {
     let processors = limits.multiprocessors.max(1);

@@ -1,6 +1,6 @@
 //! Outcomes of many integrals: one launch of one table, with value, error estimate, status, accelerator and condition of each.
 //!
-//! The kernels classify as the driver of the CPU does, by fixed means: areas by the Kronrod rule of 15 nodes, a head by tanh-sinh of one step, the
+//! The kernels classify as the driver of the CPU does, by fixed means. Areas are computed by the Kronrod rule of 15 nodes, a head by tanh-sinh of one step, the
 //! accelerators of Euler and of Cohen, Rodriguez Villegas and Zagier after skipping 0, N/4, N/3 or N/2 areas. They report OK where the estimate is within
 //! the tolerance, and NOT_CONVERGED where roundoff alone exceeds it. All other cases stay undecided, and [`Batch::integrate`] returns `None`: areas that do not alternate, a head or an area that
 //! needs refinement, numbers that are not finite.

@@ -20,7 +20,7 @@ pub(in crate::longman) const fn panels(k: usize) -> usize {
 /// left to the CPU, which covers those too.
 const COVER: f64 = 0.4;
 
-/// Step of tanh-sinh in the heads of tables, and the furthest node: the least one is 1e-275 of the width, and in single precision 1e-29, so that
+/// Step of tanh-sinh in the heads of tables, and the furthest node. The least one is 1e-275 of the width, and in single precision 1e-29, so that
 /// it stays a number when it is divided by a frequency.
 pub(in crate::longman) const fn head_steps(epsilon: f64) -> (f64, f64) {
     if epsilon < 1e-10 {

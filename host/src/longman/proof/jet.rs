@@ -13,7 +13,7 @@
 //! Derivatives*, 2008, table 13.2), h_0 in intervals, the others by midpoint and radius, where a product's radius is at most
 //! |a| rad_b + rad_a (|b| + rad_b) plus the rounding of the dot product.
 //!
-//! exp(u) with u = t^e h, e > 0, h < 0 decays faster than any power: on an unbounded range it is carried by t^-K, and K is such that all coefficients up
+//! exp(u) with u = t^e h, e > 0, h < 0 decays faster than any power. On an unbounded range it is carried by t^-K. K is such that all coefficients up
 //! to the order fall at least like [`DECAY`]. Its reciprocal overflows, so that a jet may carry the jet of its own reciprocal, from which 1/cosh(x) and
 //! 1/(exp(x) - 1) are found.
 

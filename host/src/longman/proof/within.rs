@@ -226,8 +226,8 @@ impl<'a, 'p> Look<'a, 'p> {
         self.pieces((to, end), end).map(Some)
     }
 
-    /// Whether nothing higher than `most` over the width of a range hides at this distance from nodes, by powers of x or, with a shift, of x + shift: where x is
-    /// small beside what else there is, those have the sharper enclosures.
+    /// Whether nothing higher than `most` over the width of a range hides at this distance from nodes, by powers of x or, with a shift, of x + shift. Where x
+    /// is small beside the shift, those have the sharper enclosures.
     fn passes(
         &mut self,
         (low, high): (f64, f64),

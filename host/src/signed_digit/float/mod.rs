@@ -4,7 +4,7 @@
 //! S = x_1 + x_2 + ... + x_n,        P = x_1 y_1 + x_2 y_2 + ... + x_n y_n,
 //! ```
 //!
-//! computed without any error and then rounded to the nearest `f64` or `f32`, ties to even. The result has the same bits for every order of
+//! computed without any error, then rounded to the nearest `f64` or `f32`, ties to even. The result has the same bits for every order of
 //! the addends, every number of threads and blocks, and every backend. Nothing overflows or is lost on the way.
 //!
 //! ```

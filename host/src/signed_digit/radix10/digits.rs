@@ -8,7 +8,7 @@ use crate::signed_digit::decimal::Decimal;
 /// A radix b, the digits -a..a, and the sum of two digits from which on a unit goes to the next place.
 ///
 /// The set is closed under addition if every sum s of two digits keeps |s - b t| <= a - 1, which leaves room for a transfer from below. That asks for
-/// T <= a (the largest s that keeps t = 0), T >= b - a + 1 (the least s with t = 1) and a <= b - 1 (s = 2 a): so 2 a >= b + 1, and radix 10 needs the
+/// T <= a (the largest s that keeps t = 0), T >= b - a + 1 (the least s with t = 1) and a <= b - 1 (s = 2 a). So 2 a >= b + 1, and radix 10 needs the
 /// digits up to 6 at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedSet")]

@@ -1,8 +1,8 @@
 //! The correction between two walls.
 //!
 //! On a line the corrected fluxes are constants. With the fluxes J of f at the faces, a cell's law `C - (J_- + J_+)/2 = -k (z_+ - z_-)/h`
-//! and the walls' laws `C - J = -+ g z` determine the constant C and the face values z by one sum over the cells: of the tangential velocity
-//! with C the shear stress, then of the temperature with C the energy flux.
+//! and the walls' laws `C - J = -+ g z` determine the constant C and the face values z by one sum over the cells. First z is the tangential velocity
+//! and C the shear stress, then z is the temperature and C the energy flux.
 //!
 //! A wall's law is the half-range balance of its outflow. Of the incoming molecules only the wall's density changes; the outgoing ones change
 //! by the polynomial of Newton's and Fourier's law,

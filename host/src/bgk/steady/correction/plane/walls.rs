@@ -69,7 +69,7 @@ pub(super) fn return_changed(
 /// The misfits of the wall's faces after a sweep.
 ///
 /// Of the molecules that a wall with accommodation `a` does not accommodate, those of the last sweep return. Half-range balances of mass,
-/// momentum and energy with the distribution of Newton's and Fourier's law give the fluxes outwards
+/// momentum and energy with the distribution of Newton's and Fourier's law determine the fluxes outwards
 /// `stress = a/(2-a) u/sqrt(pi) - 2/(2-a) r_t`, `heat = a/(2-a) theta/sqrt(pi) + M/4 - 2/(2-a) (r_e - r_m)`, with the fluxes `r` of what
 /// leaves now less what left before, times `1 - a`, and the mass `M` that leaves more than comes in.
 pub(super) fn lags(plan: &Plan, x: &[f64], y: &[f64]) -> Vec<Lag> {
