@@ -52,7 +52,7 @@ enum Chore {
     Packages,
     /// Build the wheel of the Python package and test it in a virtual environment
     Python,
-    /// Everything that .ci/run checks, in its order
+    /// All checks of .ci/run in its order, except those of the documents
     Ci,
 }
 

@@ -77,7 +77,7 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// What the gas receives through the left, right, bottom and top side, the mean over the faces of equal size.
+    /// Flux received by the gas through the left, right, bottom and top side, the mean over the faces of equal size.
     pub fn received(&self) -> [FaceFlux; 4] {
         [0, 1, 2, 3].map(|side: usize| {
             let faces = &self.exchange[side];

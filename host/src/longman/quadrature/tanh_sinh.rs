@@ -94,7 +94,7 @@ const COSINES: [f64; 16] = {
 ///
 /// A trapezoidal sum with step h misses an integral by the Fourier transform of the integrand at the frequency 1/h and its multiples. The difference of the sums
 /// with steps h and 2h shows that at 1/(2h), but for one phase only: where the real part passes through zero two levels agree by
-/// accident. The sums kept apart have a discrete Fourier transform, whose magnitude at m/(16h) does not depend on the phase. What is missed, at m = 16, is continued
+/// accident. The sums kept apart have a discrete Fourier transform, whose magnitude at m/(16h) does not depend on the phase. The missed part, at m = 16, is continued
 /// from m = 3 .. 8.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cosets([f64; 16]);
