@@ -295,7 +295,7 @@ fn records<'py>(py: Python<'py>, history: &[Record]) -> PyResult<Bound<'py, PyDi
     )
 }
 
-/// What the discrete operator does to physics that is known exactly, on n^3 cells.
+/// Effect of the discrete operator on exactly known physics, on n^3 cells.
 #[pyfunction]
 fn rates<'py>(
     py: Python<'py>,

@@ -302,7 +302,7 @@ struct PySimulation {
     cavity: Option<Cavity>,
 }
 
-/// What of a run in time is chosen besides its problem.
+/// Choices of a run in time besides its problem.
 fn options(config: &mut SimulationConfig, given: &Bound<'_, PyDict>) -> PyResult<()> {
     // The problem may be large: it stays out of Python's way.
     let problem = std::mem::replace(&mut config.problem, small_problem()?);
@@ -387,7 +387,7 @@ impl PySimulation {
         fields(py, &self.shape, &moments)
     }
 
-    /// What the gas received through the faces in the last step.
+    /// Flux received through the faces in the last step.
     fn face_fluxes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let fluxes = self.run.with(py, Simulation::face_fluxes)?;
         to_python(py, &fluxes)

@@ -11,7 +11,7 @@ use crate::arrays::{Reals, reals};
 use crate::errors::raise;
 use crate::work::{Run, compute, enter};
 
-/// What is added.
+/// The addends.
 #[derive(Clone, Copy)]
 enum Terms {
     Values,
@@ -26,7 +26,7 @@ fn floats<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
     let numpy = x.py().import("numpy")?;
     let array = numpy.call_method1("asarray", (x,))?;
-    // What is no sequence of floats would be converted in silence.
+    // Input that is no sequence of floats would be converted in silence.
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
     let size: usize = array.getattr("size")?.extract()?;
     if kind == "f" {
