@@ -9,15 +9,21 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion};
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
-use rarefy::bgk::steady::{Case, Config, Nodes, Solver};
+use rarefy::bgk::steady::{Nodes, SteadyConfig, SteadyProblem, SteadySolver};
 use rarefy::bgk::{Cavity, Gas, Shock};
 use rarefy::{Backend, Compute, Precision, Result};
 
 /// A case to time: name, case, residual to go to in f64.
-type Subject = (&'static str, Case, f64);
+type Subject = (&'static str, SteadyProblem, f64);
 
-fn cavity(delta: f64, n: usize, angles: usize, speeds: usize, linear: bool) -> Result<Case> {
-    let mut case = Case::from(&Cavity::new(delta, n, &[32, 32])?.problem()?);
+fn cavity(
+    delta: f64,
+    n: usize,
+    angles: usize,
+    speeds: usize,
+    linear: bool,
+) -> Result<SteadyProblem> {
+    let mut case = SteadyProblem::from(&Cavity::new(delta, n, &[32, 32])?.problem()?);
     case.nodes = Nodes::polar(angles, speeds)?;
     case.linear = linear;
     Ok(case)
@@ -40,15 +46,19 @@ fn subjects() -> Result<Vec<Subject>> {
     Ok(vec![
         (
             "shock Ma 3, 1100 x 32",
-            Case::from(&Shock::new(3.0)?.problem()?),
+            SteadyProblem::from(&Shock::new(3.0)?.problem()?),
             1e-6,
         ),
         (
             "shock Ma 3, 512 x 32x28x28",
-            Case::from(&full.problem()?),
+            SteadyProblem::from(&full.problem()?),
             1e-6,
         ),
-        ("shock Ma 3, 6000 x 32", Case::from(&fine.problem()?), 1e-9),
+        (
+            "shock Ma 3, 6000 x 32",
+            SteadyProblem::from(&fine.problem()?),
+            1e-9,
+        ),
         (
             "couette delta 10, 200 x 40x8",
             between(10.0, Drive::Couette(1.0))?,
@@ -116,14 +126,14 @@ fn main() {
                 continue;
             };
             for precision in [Precision::F32, Precision::F64] {
-                let config = Config {
-                    tolerance: Some(if precision == Precision::F64 {
+                let config = SteadyConfig {
+                    rtol: Some(if precision == Precision::F64 {
                         *goal
                     } else {
                         1e-5
                     }),
                     compute: Compute::new(backend).with_precision(precision),
-                    ..Config::default()
+                    ..SteadyConfig::default()
                 };
                 let cores = match (backend, threads) {
                     (Backend::Cuda, _) => "cuda",
@@ -132,19 +142,19 @@ fn main() {
                 };
                 let what = format!("{cores} {precision}");
                 // Never done: every iteration is mixed.
-                let timed = Config {
-                    tolerance: Some(1e-300),
+                let timed = SteadyConfig {
+                    rtol: Some(1e-300),
                     ..config
                 };
                 // A solver stays on the thread that made it. The first iterations load and record the kernels.
                 let iterate = |repetitions: u64| -> Result<Duration> {
-                    let mut solver = Solver::new(case.clone(), &timed)?;
+                    let mut solver = SteadySolver::new(case.clone(), &timed)?;
                     for _ in 0..3 {
-                        solver.step()?;
+                        solver.iterate()?;
                     }
                     let started = Instant::now();
                     for _ in 0..repetitions {
-                        black_box(solver.step()?);
+                        black_box(solver.iterate()?);
                     }
                     Ok(started.elapsed())
                 };
@@ -169,9 +179,9 @@ fn main() {
                 }
                 // A whole solution once: criterion would take ten.
                 let whole = pool.install(|| -> Result<(f64, usize)> {
-                    let mut solver = Solver::new(case.clone(), &config)?;
+                    let mut solver = SteadySolver::new(case.clone(), &config)?;
                     let started = Instant::now();
-                    solver.run()?;
+                    solver.solve()?;
                     Ok((started.elapsed().as_secs_f64(), solver.residuals().len()))
                 });
                 if let Ok((seconds, iterations)) = whole {

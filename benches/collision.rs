@@ -401,14 +401,14 @@ fn relaxation(n: usize, precision: Precision) -> rarefy::Result<Duration> {
     };
     let config = RelaxationConfig {
         integrator: Integrator::Ssprk2,
-        step: Some(0.02),
+        dt: Some(0.02),
         ..RelaxationConfig::new(operator, Until::Steps(STEPS))
     };
     let mut run = Relaxation::new(config, initial::TwoMaxwellians::default().sample(&grid))?;
     while !run.is_done() {
         run.advance(STEPS)?;
     }
-    run.distribution()?;
+    run.state()?;
     Ok(start.elapsed())
 }
 

@@ -13,7 +13,8 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion};
 use rarefy::isotropic::coefficients::Counts;
 use rarefy::isotropic::{
-    EnergyGrid, Integrator, Law, OperatorConfig, Relaxation, RelaxationConfig, Storage, initial,
+    CollisionKernel, EnergyGrid, Integrator, OperatorConfig, Relaxation, RelaxationConfig, Storage,
+    initial,
 };
 use rarefy::{Backend, Compute, Precision};
 
@@ -63,7 +64,7 @@ fn run(
     let operator = OperatorConfig {
         compute: Compute::new(backend).with_precision(precision),
         storage,
-        ..OperatorConfig::new(grid, Law::Power { theta })
+        ..OperatorConfig::new(grid, CollisionKernel::Power { theta })
     };
     let states: Vec<Vec<f64>> = (0..states)
         .map(|k| initial::bkw(&grid, 0.6 + 0.3 * k as f64 / states as f64))
@@ -76,14 +77,19 @@ fn euler(operator: OperatorConfig, states: &[Vec<f64>]) -> rarefy::Result<Relaxa
     let config = RelaxationConfig {
         operator,
         integrator: Integrator::Euler,
-        step: Some(0.02),
+        dt: Some(0.02),
         every: 1,
     };
     Relaxation::new(config, states)
 }
 
 /// The same for an economy, from a distribution of wealth around 1.
-fn economy(cells: usize, law: Law, backend: Backend, states: usize) -> rarefy::Result<Relaxation> {
+fn economy(
+    cells: usize,
+    law: CollisionKernel,
+    backend: Backend,
+    states: usize,
+) -> rarefy::Result<Relaxation> {
     let grid = EnergyGrid::new(cells, 16.0)?;
     let operator = OperatorConfig {
         compute: backend.into(),
@@ -91,9 +97,11 @@ fn economy(cells: usize, law: Law, backend: Backend, states: usize) -> rarefy::R
     };
     let states: Vec<Vec<f64>> = (0..states)
         .map(|k| {
-            let steepness = 3.0 + 3.0 * k as f64 / states as f64;
+            let inverse_temperature = 3.0 + 3.0 * k as f64 / states as f64;
             let agents = grid.energies().into_iter();
-            let agents: Vec<f64> = agents.map(|e| e * (-steepness * e).exp()).collect();
+            let agents: Vec<f64> = agents
+                .map(|e| e * (-inverse_temperature * e).exp())
+                .collect();
             let all: f64 = agents.iter().sum();
             agents.iter().map(|p| p / all).collect()
         })
@@ -183,9 +191,9 @@ fn main() {
             bench_run(&what, cells, made);
         }
         for (name, law) in [
-            ("money", Law::Money),
-            ("saving 0.5", Law::Saving { lambda: 0.5 }),
-            ("saving 0.95", Law::Saving { lambda: 0.95 }),
+            ("money", CollisionKernel::Money),
+            ("saving 0.5", CollisionKernel::Saving { lambda: 0.5 }),
+            ("saving 0.95", CollisionKernel::Saving { lambda: 0.95 }),
         ] {
             let what = format!("{backend} {name} f64");
             for cells in sizes(backend, Storage::Pairs, &what) {

@@ -12,7 +12,7 @@ fn main() -> rarefy::Result<()> {
     // By default steps of half the largest that keeps f >= 0.
     let config = RelaxationConfig::new(OperatorConfig::new(grid), Until::Time(2.0));
     let mut run = Relaxation::new(config, beams.sample(&grid))?;
-    println!("on {}", run.machine());
+    println!("on {}", run.device());
     println!("  time     P_xx     P_yy          H");
     while !run.is_done() {
         let row = run.step()?;

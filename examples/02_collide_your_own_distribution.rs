@@ -23,7 +23,7 @@ fn main() -> rarefy::Result<()> {
     let integral = operator.evaluate(&f)?;
 
     let moments = Moments::of(&grid, &f);
-    println!("on {}", operator.machine());
+    println!("on {}", operator.device());
     println!(
         "density {:.6}, velocity {:.6?}, temperature {:.6}",
         moments.density, moments.velocity, moments.temperature

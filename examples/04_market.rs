@@ -6,24 +6,29 @@
 
 use rarefy::Backend;
 use rarefy::isotropic::market::{Histogram, gini};
-use rarefy::isotropic::{EnergyGrid, Law, OperatorConfig, Relaxation, RelaxationConfig};
+use rarefy::isotropic::{
+    CollisionKernel, EnergyGrid, OperatorConfig, Relaxation, RelaxationConfig,
+};
 
 fn main() -> rarefy::Result<()> {
     let grid = EnergyGrid::new(256, 16.0)?;
     let agents = incomes()?.in_units_of_the_mean().rebin(&grid)?;
-    for law in [Law::Money, Law::Saving { lambda: 0.5 }] {
+    for law in [
+        CollisionKernel::Money,
+        CollisionKernel::Saving { lambda: 0.5 },
+    ] {
         let mut operator = OperatorConfig::new(grid, law);
         operator.compute.backend = Backend::Cpu;
         let config = RelaxationConfig {
-            step: Some(0.1), // encounters of an agent
+            dt: Some(0.1), // encounters of an agent
             every: 10,
             ..RelaxationConfig::new(operator)
         };
         let mut run = Relaxation::new(config, std::slice::from_ref(&agents))?;
-        println!("{law}, on {}", run.machine());
+        println!("{law}, on {}", run.device());
         println!("  encounters     Gini   agents below half the mean");
         for _ in 0..6 {
-            let p = run.distributions()?.remove(0);
+            let p = run.states()?.remove(0);
             let poor: f64 = p[..8].iter().sum();
             println!("  {:10.1}  {:.5}   {poor:.5}", run.time(), gini(&grid, &p));
             run.advance(40)?;

@@ -20,7 +20,7 @@ fn main() -> rarefy::Result<()> {
     println!(
         "exactly            {}, on {}",
         sum.round::<f64>(),
-        engine.machine()
+        engine.device()
     );
     assert_eq!(terms.iter().rev().collect::<ExactSum>(), sum);
     println!("before rounding    {:.40}...", sum.value());

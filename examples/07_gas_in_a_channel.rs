@@ -5,12 +5,12 @@
 use rarefy::Backend;
 use rarefy::bgk::Gas;
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
-use rarefy::bgk::steady::{Config, solve};
+use rarefy::bgk::steady::{SteadyConfig, solve};
 
 fn main() -> rarefy::Result<()> {
-    let config = Config {
+    let config = SteadyConfig {
         compute: Backend::Auto.into(),
-        ..Config::default()
+        ..SteadyConfig::default()
     };
     let resolution = Resolution {
         cells: 60,

@@ -30,7 +30,7 @@ fn main() -> rarefy::Result<()> {
             "{name}: tube of {} mean free paths at time {:.2}, on {}",
             2.0 * half_length,
             run.time(),
-            run.machine()
+            run.device()
         );
         println!("       x/L   density  velocity  temperature");
         let moments = run.moments()?;

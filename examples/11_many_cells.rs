@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release --example 11_many_cells
 
-use rarefy::collision::{OperatorConfig, VelocityGrid, collide_batch, initial};
+use rarefy::collision::{CollisionOperator, OperatorConfig, VelocityGrid, initial};
 
 fn main() -> rarefy::Result<()> {
     let grid = VelocityGrid::new(10, -5.5, 5.5)?;
@@ -18,8 +18,9 @@ fn main() -> rarefy::Result<()> {
         })
         .collect();
 
-    let (integrals, machine) = collide_batch(&config, &cells.concat())?;
-    println!("{} cells on {machine}", cells.len());
+    let mut operator = CollisionOperator::new(config)?;
+    let integrals = operator.evaluate_batch(&cells.concat())?;
+    println!("{} cells on {}", cells.len(), operator.device());
     println!("cell  largest |I|  positivity bound  largest residual");
     for (cell, integral) in integrals.iter().enumerate().step_by(4) {
         let largest = integral

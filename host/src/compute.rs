@@ -251,6 +251,11 @@ impl Pool {
     }
 }
 
+/// Steps of `dt` from one time to another, to the nearest; none backwards.
+pub(crate) fn steps_between(now: f64, end: f64, dt: f64) -> u64 {
+    ((end - now) / dt).round() as u64
+}
+
 /// A solver's engine, and the threads on which it works.
 pub(crate) struct Pooled<T: ?Sized> {
     pool: Pool,

@@ -7,8 +7,8 @@ use pyo3::types::{PyDict, PyList};
 use rarefy::collision::initial::{Bkw, TwoMaxwellians, maxwellian};
 use rarefy::collision::transport::{self, Flux, Study};
 use rarefy::collision::{
-    Checkpoint, Evaluation, Moments, OperatorConfig, Record, Relaxation, RelaxationConfig, Until,
-    VelocityGrid, collide_batch,
+    Checkpoint, CollisionOperator, Evaluation, Moments, OperatorConfig, Record, Relaxation,
+    RelaxationConfig, Until, VelocityGrid,
 };
 
 use crate::arrays::{columns, doubles, in_order, shaped};
@@ -45,7 +45,10 @@ fn collide<'py>(
     let config = operator(grid((n, bounds.0, bounds.1))?, given)?;
     let f = doubles("f", f)?;
     let f = in_order("f", &f)?;
-    let (all, machine) = compute(py, || collide_batch(&config, f))?;
+    let (all, machine) = compute(py, || {
+        let mut operator = CollisionOperator::new(config.suited(f))?;
+        Ok((operator.evaluate_batch(f)?, operator.device()))
+    })?;
     let all = all.into_iter().map(|one| evaluation(py, n, one));
     Ok((
         PyList::new(py, all.collect::<PyResult<Vec<_>>>()?)?,
@@ -202,7 +205,7 @@ impl PyRelaxation {
 
     #[getter]
     fn device(&self, py: Python<'_>) -> PyResult<String> {
-        self.run.with(py, |run| Ok(run.machine()))
+        self.run.with(py, |run| Ok(run.device()))
     }
 
     #[getter]
@@ -221,7 +224,7 @@ impl PyRelaxation {
     }
 
     fn distribution<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
-        let f = self.run.with(py, Relaxation::distribution)?;
+        let f = self.run.with(py, Relaxation::state)?;
         shaped(py, f, &[self.n; 3])
     }
 

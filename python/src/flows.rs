@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rarefy::bgk::boltzmann::{Line, ShockWave};
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
-use rarefy::bgk::steady::{Case, Config, Exchange, Nodes, Solver};
+use rarefy::bgk::steady::{Exchange, Nodes, SteadyConfig, SteadyProblem, SteadySolver};
 use rarefy::bgk::{
     Axis, Boundaries, Cavity, Checkpoint, FaceFlux, Gas, Mach, Moments, Problem, Shock,
     ShockProfile, Simulation, SimulationConfig, Space, Species, State, Units, VelocitySpace,
@@ -370,12 +370,12 @@ impl PySimulation {
 
     #[getter]
     fn dt(&self, py: Python<'_>) -> PyResult<f64> {
-        self.run.with(py, |run| Ok(run.config().step))
+        self.run.with(py, |run| Ok(run.config().dt))
     }
 
     #[getter]
     fn device(&self, py: Python<'_>) -> PyResult<String> {
-        self.run.with(py, |run| Ok(run.machine()))
+        self.run.with(py, |run| Ok(run.device()))
     }
 
     fn residual(&self, py: Python<'_>) -> PyResult<f64> {
@@ -396,7 +396,7 @@ impl PySimulation {
     /// Populations `[jx, jy, m, iy, ix]`, weights included.
     fn populations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let (populations, shape) = self.run.with(py, |run| {
-            let all = run.populations()?;
+            let all = run.state()?;
             let problem = &run.config().problem;
             let [jx, jy, m] = problem.velocity.shape();
             Ok((all, [jx, jy, m, problem.space.ny(), problem.space.nx()]))
@@ -428,7 +428,7 @@ impl PySimulation {
 
 #[pyclass(name = "Steady", module = "rarefy._rarefy", frozen)]
 struct PySteady {
-    run: Run<Solver>,
+    run: Run<SteadySolver>,
     shape: Vec<usize>,
     centres: [Vec<f64>; 2],
     space: Option<Space>,
@@ -440,14 +440,14 @@ struct PySteady {
 impl PySteady {
     fn of(
         py: Python<'_>,
-        case: Case,
-        config: &Config,
+        case: SteadyProblem,
+        config: &SteadyConfig,
         problem: Option<&PyProblem>,
     ) -> PyResult<Self> {
         let centres = [case.centres(0), case.centres(1)];
         let (nx, ny) = (centres[0].len(), centres[1].len());
         let mut warnings = problem.map(|p| p.warnings.clone()).unwrap_or_default();
-        let solver = compute(py, || Solver::new(case, config))?;
+        let solver = compute(py, || SteadySolver::new(case, config))?;
         warnings.extend(solver.case().warnings(config.closure));
         Ok(Self {
             shape: if solver.case().dimensions == 1 {
@@ -476,8 +476,8 @@ impl PySteady {
         linear: bool,
         given: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let config: Config = with_given(&Config::default(), given)?;
-        let mut case = Case::from(&problem.problem);
+        let config: SteadyConfig = with_given(&SteadyConfig::default(), given)?;
+        let mut case = SteadyProblem::from(&problem.problem);
         case.linear = linear;
         if let Some((angles, speeds)) = polar {
             case.nodes = Nodes::polar(angles, speeds).map_err(raise)?;
@@ -508,7 +508,7 @@ impl PySteady {
         };
         let gas: Gas = with_given(&Gas::default(), gas)?;
         let resolution: Resolution = with_given(&Resolution::default(), resolution)?;
-        let config: Config = with_given(&Config::default(), given)?;
+        let config: SteadyConfig = with_given(&SteadyConfig::default(), given)?;
         let case = plates(delta, drive, gas, accommodation, resolution, linear).map_err(raise)?;
         Self::of(py, case, &config, None)
     }
@@ -518,7 +518,7 @@ impl PySteady {
         self.run.with(py, |solver| {
             let mut taken = 0;
             while taken < steps && solver.status().is_none() {
-                solver.step()?;
+                solver.iterate()?;
                 taken += 1;
             }
             Ok(taken)
@@ -542,7 +542,7 @@ impl PySteady {
 
     #[getter]
     fn device(&self, py: Python<'_>) -> PyResult<String> {
-        self.run.with(py, |solver| Ok(solver.machine()))
+        self.run.with(py, |solver| Ok(solver.device()))
     }
 
     #[getter]
@@ -562,7 +562,7 @@ impl PySteady {
 
     /// Fields, what passes each face of space, and how well it is known; with the results of the case.
     fn solution<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.run.with(py, Solver::solution)?;
+        let found = self.run.with(py, SteadySolver::solution)?;
         let dict = PyDict::new(py);
         dict.set_item("fields", fields(py, &self.shape, &found.cells)?)?;
         let faces = PyDict::new(py);
@@ -659,12 +659,12 @@ impl PyLine {
 
     #[getter]
     fn dt(&self, py: Python<'_>) -> PyResult<f64> {
-        self.run.with(py, |run| Ok(run.config().step))
+        self.run.with(py, |run| Ok(run.config().dt))
     }
 
     #[getter]
     fn device(&self, py: Python<'_>) -> PyResult<String> {
-        self.run.with(py, |run| Ok(run.machine()))
+        self.run.with(py, |run| Ok(run.device()))
     }
 
     /// The thickness from which the run started, by the method of Mott-Smith.

@@ -6,7 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rarefy::isotropic::market::{Histogram, TradeVolume, gini, lorenz};
 use rarefy::isotropic::{
-    Checkpoint, EnergyGrid, Law, OperatorConfig, Record, Relaxation, RelaxationConfig, initial,
+    Checkpoint, CollisionKernel, EnergyGrid, OperatorConfig, Record, Relaxation, RelaxationConfig,
+    initial,
 };
 
 use crate::arrays::{array, columns, doubles, in_order, shaped};
@@ -20,7 +21,7 @@ fn operator(
     law: &Bound<'_, PyAny>,
     given: &Bound<'_, PyDict>,
 ) -> PyResult<OperatorConfig> {
-    let law: Law = from_python(law)?;
+    let law: CollisionKernel = from_python(law)?;
     let grid = EnergyGrid::new(cells, emax).map_err(raise)?;
     with_given(&OperatorConfig::new(grid, law), given)
 }
@@ -86,7 +87,7 @@ impl PyIsotropic {
 
     #[getter]
     fn device(&self, py: Python<'_>) -> PyResult<String> {
-        self.0.with(py, |run| Ok(run.machine()))
+        self.0.with(py, |run| Ok(run.device()))
     }
 
     #[getter]
@@ -100,7 +101,7 @@ impl PyIsotropic {
     }
 
     fn distributions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
-        let all = self.0.with(py, Relaxation::distributions)?;
+        let all = self.0.with(py, Relaxation::states)?;
         let shape = [all.len(), all.first().map_or(0, Vec::len)];
         shaped(py, all.concat(), &shape)
     }
@@ -153,14 +154,14 @@ fn isotropic_rates<'py>(
     let f = doubles("f", f)?;
     let f = in_order("f", &f)?;
     let config = operator(f.len(), emax, law, given)?;
-    let (found, machine) = compute(py, || rarefy::isotropic::rates(&config, f))?;
+    let found = compute(py, || rarefy::isotropic::rates(&config, f))?;
     let dict = PyDict::new(py);
     dict.set_item("largest_frequency", found.largest_frequency)?;
     dict.set_item("warnings", &found.warnings)?;
     dict.set_item("gain", array(py, found.gain))?;
     dict.set_item("frequency", array(py, found.frequency))?;
     dict.set_item("rate", array(py, found.rate))?;
-    Ok((dict, machine))
+    Ok((dict, found.device))
 }
 
 /// Energies of the cells, and the number of particles that f = 1 has in each.

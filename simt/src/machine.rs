@@ -112,7 +112,7 @@ pub trait Machine: DeviceMemory + Send + Sync {
     ///
     /// # Errors
     /// Those of `aside` and `work`; a refusal of the machine.
-    fn alongside<E: From<Error>>(
+    fn fork_join<E: From<Error>>(
         &self,
         aside: &mut dyn FnMut() -> Result<(), E>,
         work: &mut dyn FnMut() -> Result<(), E>,

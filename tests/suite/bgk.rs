@@ -442,7 +442,7 @@ fn every_kind_of_problem_goes_on_to_the_same_bits_from_a_checkpoint_and_when_loo
                 };
                 let end = |mut simulation: Simulation| {
                     simulation.advance(2).unwrap();
-                    simulation.populations().unwrap()
+                    simulation.state().unwrap()
                 };
                 let expected = end(begin());
                 let checkpoint = begin().checkpoint().unwrap();
@@ -578,7 +578,7 @@ fn populations_that_are_not_even_are_all_kept() {
         start.extra.clear();
         let mut run = Simulation::resume(start).unwrap();
         run.advance(steps).unwrap();
-        let found = run.populations().unwrap();
+        let found = run.state().unwrap();
         close(&format!("{backend}"), found.into_iter(), &even, 1e-14);
     }
 }

@@ -26,7 +26,7 @@ fn line(scheme: Scheme, order: Order, scattering: Scattering) -> LineConfig {
             _ => CorrectionMethod::Paper,
         },
         scheme,
-        step: 0.08,
+        dt: 0.08,
         compute: Backend::Reference.into(),
         ends: [Vec::new(), Vec::new()],
         initial: Vec::new(),
@@ -49,7 +49,7 @@ fn line(scheme: Scheme, order: Order, scattering: Scattering) -> LineConfig {
 fn after(config: &LineConfig, steps: u64) -> Vec<f64> {
     let mut line = Line::new(config.clone()).unwrap();
     line.advance(steps).unwrap();
-    line.distributions().unwrap()
+    line.state().unwrap()
 }
 
 #[test]
@@ -110,10 +110,7 @@ fn a_run_goes_on_from_its_checkpoint_to_the_same_bits() {
     assert_eq!(resumed.steps_taken(), 2);
     whole.advance(1).unwrap();
     resumed.advance(1).unwrap();
-    assert_eq!(
-        whole.distributions().unwrap(),
-        resumed.distributions().unwrap()
-    );
+    assert_eq!(whole.state().unwrap(), resumed.state().unwrap());
 
     let mut short = whole.checkpoint().unwrap();
     short.distributions.pop();
@@ -187,7 +184,7 @@ fn a_wave_stands_between_streams_of_equal_fluxes() {
     // The stream itself is steady.
     let mut steady = config.clone();
     steady.space = Space::line(4, [0.0, 1.0]).unwrap();
-    steady.step = config.step.min(0.05);
+    steady.dt = config.dt.min(0.05);
     steady.ends[1] = config.ends[0].clone();
     steady.initial = config.ends[0].repeat(4);
     let f = after(&steady, 5);
@@ -207,7 +204,7 @@ fn the_units_are_those_of_the_models() {
     config.compute.backend = Backend::Cpu;
     config.grid = VelocityGrid::new(18, -4.5, 4.5).unwrap();
     config.space = Space::line(3, [0.0, 3.0]).unwrap();
-    config.step = 0.02;
+    config.dt = 0.02;
     let velocity = config.velocity_space().unwrap();
     let volume = config.grid.volume();
     let anisotropic: Vec<f64> = (0..config.grid.cells())
@@ -226,7 +223,7 @@ fn the_units_are_those_of_the_models() {
     let nodes = config.grid.cells();
     // One step: streaming does not change what is uniform.
     let f = after(&config, 1);
-    let rate = -(excess(&f[nodes..2 * nodes]) / excess(&anisotropic)).ln() / config.step;
+    let rate = -(excess(&f[nodes..2 * nodes]) / excess(&anisotropic)).ln() / config.dt;
     assert!((rate - 1.0).abs() < 0.03, "rate {rate}");
 }
 

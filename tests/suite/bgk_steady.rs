@@ -1,7 +1,9 @@
 //! Steady flows of the BGK wing: backends against the reference, and all of them against published and converged values.
 
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
-use rarefy::bgk::steady::{Case, Closure, Config, Nodes, Solution, Solver, Status, solve};
+use rarefy::bgk::steady::{
+    Closure, Nodes, Solution, Status, SteadyConfig, SteadyProblem, SteadySolver, solve,
+};
 use rarefy::bgk::{
     Axis, Boundaries, Boundary, Gas, Model, Problem, Shock, ShockProfile, Space, State,
     VelocitySpace, Wall,
@@ -20,10 +22,10 @@ fn machines() -> Vec<Backend> {
     machines
 }
 
-fn on_cpu() -> Config {
-    Config {
+fn on_cpu() -> SteadyConfig {
+    SteadyConfig {
         compute: Backend::Cpu.into(),
-        ..Config::default()
+        ..SteadyConfig::default()
     }
 }
 
@@ -66,14 +68,14 @@ fn numbers(solution: &Solution) -> Vec<f64> {
 }
 
 /// The state after a few iterations is the same on all backends.
-fn agree(what: &str, case: &Case, closure: Closure) {
+fn agree(what: &str, case: &SteadyProblem, closure: Closure) {
     let run = |backend, precision| {
-        let config = Config {
+        let config = SteadyConfig {
             closure,
             iterations: 4,
-            tolerance: Some(1e-14),
+            rtol: Some(1e-14),
             compute: Compute::new(backend).with_precision(precision),
-            ..Config::default()
+            ..SteadyConfig::default()
         };
         solve(case, &config).unwrap_or_else(|error| panic!("{what}, {backend}: {error}"))
     };
@@ -98,13 +100,13 @@ fn agree(what: &str, case: &Case, closure: Closure) {
     }
 }
 
-fn line(nx: usize, nv: usize, model: Model, boundaries: Boundaries) -> Case {
+fn line(nx: usize, nv: usize, model: Model, boundaries: Boundaries) -> SteadyProblem {
     let velocity = VelocitySpace::new(vec![Axis::uniform(nv, -5.0, 5.0).unwrap()], 1).unwrap();
     let space = Space::line(nx, [-1.0, 1.5]).unwrap();
     let problem = Problem::new(space, velocity, gas(model), boundaries, |x, _| {
         State::along_x(1.0 + 0.1 * (3.0 * x).sin(), 0.05 * x, 1.0 + 0.1 * x)
     });
-    Case::from(&problem.unwrap())
+    SteadyProblem::from(&problem.unwrap())
 }
 
 #[test]
@@ -148,7 +150,7 @@ fn full_velocity_space_agrees_with_the_reduced_one() {
     let solution = |axes: Vec<Axis>, model| {
         let velocity = VelocitySpace::new(axes, 1).unwrap();
         let problem = Problem::uniform(space, velocity, gas(model), boundaries, State::REST);
-        let case = Case::from(&problem.unwrap());
+        let case = SteadyProblem::from(&problem.unwrap());
         let found = solve(&case, &on_cpu()).unwrap();
         assert_eq!(found.status, Status::Converged);
         found
@@ -175,13 +177,13 @@ fn full_velocity_space_agrees_with_the_reduced_one() {
     );
     agree(
         "full space",
-        &Case::from(&problem.unwrap()),
+        &SteadyProblem::from(&problem.unwrap()),
         Closure::Diamond,
     );
 }
 
 /// A rectangle with a different condition at each side.
-fn rectangle(nx: usize, ny: usize, model: Model, linear: bool, kind: usize) -> Case {
+fn rectangle(nx: usize, ny: usize, model: Model, linear: bool, kind: usize) -> SteadyProblem {
     let boundaries = match kind {
         0 => Boundaries {
             left: wall(1.0, [0.0; 2], 1.0),
@@ -215,7 +217,7 @@ fn rectangle(nx: usize, ny: usize, model: Model, linear: bool, kind: usize) -> C
         velocity: [0.1 * y, -0.05 * x],
         temperature: 1.0 + 0.1 * (x - y),
     });
-    let mut case = Case::from(&problem.unwrap());
+    let mut case = SteadyProblem::from(&problem.unwrap());
     case.linear = linear;
     case
 }
@@ -299,11 +301,11 @@ fn the_nonlinear_equation_has_the_linear_limit_and_free_molecular_flow() {
     for drive in [Drive::Couette, Drive::Fourier] {
         let strength = 1e-3;
         let full = solve(
-            &plates(2.0, drive(strength), gas, 0.8, resolution, false).unwrap(),
+            plates(2.0, drive(strength), gas, 0.8, resolution, false).unwrap(),
             &on_cpu(),
         );
         let linear = solve(
-            &plates(2.0, drive(1.0), gas, 0.8, resolution, true).unwrap(),
+            plates(2.0, drive(1.0), gas, 0.8, resolution, true).unwrap(),
             &on_cpu(),
         );
         let (full, linear) = (full.unwrap().exchange[1][0], linear.unwrap().exchange[1][0]);
@@ -347,9 +349,9 @@ fn equilibrium_stays() {
 }
 
 /// The lid-driven cavity, linearised, on polar velocities.
-fn cavity(delta: f64, n: usize, angles: usize, speeds: usize) -> Case {
+fn cavity(delta: f64, n: usize, angles: usize, speeds: usize) -> SteadyProblem {
     let still = wall(1.0, [0.0; 2], 1.0);
-    Case {
+    SteadyProblem {
         dimensions: 2,
         widths: [vec![delta / n as f64; n], vec![delta / n as f64; n]],
         origin: [0.0; 2],
@@ -373,11 +375,11 @@ fn the_cavity_has_its_drag() {
         (1.0, 0.6348, 0.001),
         (10.0, 0.41883, 0.001),
     ] {
-        let config = Config {
-            tolerance: Some(1e-5),
+        let config = SteadyConfig {
+            rtol: Some(1e-5),
             ..on_cpu()
         };
-        let found = solve(&cavity(delta, 32, 24, 8), &config).unwrap();
+        let found = solve(cavity(delta, 32, 24, 8), &config).unwrap();
         assert_eq!(found.status, Status::Converged);
         let shear: f64 = found.exchange[3].iter().map(|e| e.shear).sum();
         let found = -2.0 * shear / 32.0;
@@ -469,8 +471,8 @@ fn plates_converge_without_mixing_in_thick_cells() {
             )
             .unwrap();
             case.widths[0] = vec![optical; cells];
-            let config = Config {
-                depth: 0,
+            let config = SteadyConfig {
+                anderson_depth: 0,
                 ..on_cpu()
             };
             let found = solve(&case, &config).unwrap();
@@ -531,9 +533,9 @@ fn dense_gas_between_plates_is_the_same_on_machines() {
         let case = plates(300.0, drive, gas(Model::Shakhov), 1.0, resolution, true).unwrap();
         let expected = driven(&solve(&case, &on_cpu()).unwrap(), drive, 1.0);
         for backend in machines() {
-            let config = Config {
+            let config = SteadyConfig {
                 compute: backend.into(),
-                ..Config::default()
+                ..SteadyConfig::default()
             };
             let found = solve(&case, &config).unwrap();
             assert_eq!(found.status, Status::Converged, "{backend}");
@@ -593,7 +595,7 @@ fn shocks_from_weak_to_strong_converge() {
         wave.velocities = vec![2 * (0.5 * (along[1] - along[0]) / 0.55).ceil() as usize];
         (wave.cells, wave.sides, wave.gas) = (cells, sides, gas(model));
         let problem = wave.problem().unwrap();
-        let found = solve(&Case::from(&problem), &on_cpu()).unwrap();
+        let found = solve(&problem, &on_cpu()).unwrap();
         let what = format!("Ma {mach}, {model:?}");
         assert_eq!(found.status, Status::Converged, "{what}");
         assert!(
@@ -660,7 +662,7 @@ fn energy_between_hot_plates_is_heat_and_work() {
 }
 
 /// A shock wave on uniform velocities.
-fn shock(mach: f64, model: Model, cells: usize, velocities: usize) -> (Case, State) {
+fn shock(mach: f64, model: Model, cells: usize, velocities: usize) -> (SteadyProblem, State) {
     let u = mach * (5.0_f64 / 6.0).sqrt();
     let ratio = 4.0 * mach * mach / (mach * mach + 3.0);
     let t = (5.0 * mach * mach - 1.0) * (mach * mach + 3.0) / (16.0 * mach * mach);
@@ -679,7 +681,7 @@ fn shock(mach: f64, model: Model, cells: usize, velocities: usize) -> (Case, Sta
     let ends = Boundaries::line(Boundary::Inflow(up), Boundary::Inflow(down));
     let start = |x: f64, _| if x < 0.0 { up } else { down };
     let problem = Problem::new(space, velocity, gas(model), ends, start).unwrap();
-    (Case::from(&problem), down)
+    (SteadyProblem::from(&problem), down)
 }
 
 #[test]
@@ -708,13 +710,13 @@ fn shocks_have_their_profiles_and_constant_fluxes() {
         ),
     ] {
         let (case, down) = shock(mach, model, 700, 40);
-        let config = Config {
-            tolerance: Some(1e-8),
-            depth: 20,
+        let config = SteadyConfig {
+            rtol: Some(1e-8),
+            anderson_depth: 20,
             ..on_cpu()
         };
-        let mut solver = Solver::new(case, &config).unwrap();
-        assert_eq!(solver.run().unwrap(), Status::Converged);
+        let mut solver = SteadySolver::new(case, &config).unwrap();
+        assert_eq!(solver.solve().unwrap().status, Status::Converged);
         let found = solver.solution().unwrap();
         let x = solver.case().centres(0);
         let n: Vec<f64> = found
@@ -820,8 +822,8 @@ fn what_cannot_be_solved_is_refused_in_one_line() {
     );
     case.nodes = Nodes::of(&coarse);
     refused(solve(&case, &on_cpu()).map(drop), "too coarse");
-    let config = Config {
-        tolerance: Some(0.0),
+    let config = SteadyConfig {
+        rtol: Some(0.0),
         ..on_cpu()
     };
     refused(solve(&case, &config).map(drop), "residual to reach");

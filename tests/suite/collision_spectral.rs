@@ -604,7 +604,7 @@ fn a_batch_has_the_bits_of_single_evaluations() {
                 ..on(backend, grid, Scattering::HardSphere)
             };
             let mut operator = CollisionOperator::new(config.clone()).expect("an operator");
-            let (all, _) = collide_batch(&config, &states.concat()).expect("a batch");
+            let all = collide_batch(&config, &states.concat()).expect("a batch");
             for (f, together) in states.iter().zip(all) {
                 assert!(
                     operator.evaluate(f).expect("an evaluation") == together,

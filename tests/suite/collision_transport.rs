@@ -315,7 +315,7 @@ fn ten_thousand_steps_conserve() {
         let config = RelaxationConfig {
             operator,
             integrator: Integrator::Ssprk2,
-            step: None,
+            dt: None,
             until: Until::Steps(10_000),
             limited: false,
         };
@@ -348,7 +348,7 @@ fn a_grid_too_coarse_for_the_fourth_order_is_reported() {
     let config = RelaxationConfig {
         operator,
         integrator: Integrator::Ssprk2,
-        step: None,
+        dt: None,
         until: Until::Steps(1000),
         limited: false,
     };

@@ -740,7 +740,7 @@ fn work_alongside_other_work_comes_before_what_follows() {
         device.launch(Grid::per_item(n, 256), suite_axpy { x, y, out, a })
     };
     let mut work = || {
-        device.alongside(&mut || axpy(&one, &zero, &mut a, 2.0), &mut || {
+        device.fork_join(&mut || axpy(&one, &zero, &mut a, 2.0), &mut || {
             axpy(&one, &zero, &mut b, 3.0)
         })?;
         axpy(&a, &b, &mut sum, 10.0)
@@ -754,8 +754,8 @@ fn work_alongside_other_work_comes_before_what_follows() {
 
     // One inside another is as right, and nothing but launches goes aside.
     device
-        .alongside(&mut || axpy(&one, &zero, &mut a, 4.0), &mut || {
-            device.alongside(&mut || axpy(&one, &zero, &mut b, 5.0), &mut || {
+        .fork_join(&mut || axpy(&one, &zero, &mut a, 4.0), &mut || {
+            device.fork_join(&mut || axpy(&one, &zero, &mut b, 5.0), &mut || {
                 axpy(&one, &one, &mut sum, 1.0)
             })
         })
@@ -763,7 +763,7 @@ fn work_alongside_other_work_comes_before_what_follows() {
     assert_eq!(back(&device, &a), vec![4.0; n]);
     assert_eq!(back(&device, &b), vec![5.0; n]);
     let error = device
-        .alongside(&mut || device.synchronize(), &mut || Ok(()))
+        .fork_join(&mut || device.synchronize(), &mut || Ok(()))
         .unwrap_err();
     assert!(error.to_string().contains("launch kernels only"), "{error}");
 
@@ -772,7 +772,7 @@ fn work_alongside_other_work_comes_before_what_follows() {
     for recording in [false, true] {
         for aside in [false, true] {
             let mut failing = || {
-                device.alongside(
+                device.fork_join(
                     &mut || {
                         axpy(&one, &zero, &mut a, 6.0)?;
                         if aside { mine() } else { Ok(()) }

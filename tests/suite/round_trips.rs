@@ -9,7 +9,7 @@ use rarefy::bgk::{
 use rarefy::collision::{self, Scattering, Until, VelocityGrid};
 use rarefy::emulator::{Emulator, ThreadOrder};
 use rarefy::gpu::doctor;
-use rarefy::isotropic::{self, EnergyGrid, Law};
+use rarefy::isotropic::{self, CollisionKernel, EnergyGrid};
 use rarefy::signed_digit::{decimal, dft, float, radix10};
 use rarefy::{Backend, Precision, longman, memory_plan};
 use serde::Serialize;
@@ -80,7 +80,7 @@ fn the_collision_wing_comes_back() {
         ..collision::OperatorConfig::paper(grid)
     };
     let f = collision::initial::TwoMaxwellians::default().sample(&grid);
-    comes_back(&collision::collide(&operator, &f).unwrap().0);
+    comes_back(&collision::collide(&operator, &f).unwrap());
     comes_back(&collision::transport::Study::of(&operator, 6).unwrap());
     for until in [
         Until::Steps(3),
@@ -98,7 +98,7 @@ fn the_collision_wing_comes_back() {
     let mut resumed = collision::Relaxation::resume(again(&saved)).unwrap();
     run.advance(2).unwrap();
     resumed.advance(2).unwrap();
-    assert_eq!(run.distribution().unwrap(), resumed.distribution().unwrap());
+    assert_eq!(run.state().unwrap(), resumed.state().unwrap());
 
     let bkw = collision::initial::Bkw::new(0.75).unwrap();
     comes_back(&bkw);
@@ -129,16 +129,16 @@ fn a_step_without_a_bound_comes_back() {
 fn the_isotropic_wing_comes_back() {
     let grid = EnergyGrid::new(16, 8.0).unwrap();
     for law in [
-        Law::Power { theta: 0.5 },
-        Law::Isotropic { gamma: 1.0 },
-        Law::Money,
-        Law::Gamma { alpha: 2.0 },
-        Law::Saving { lambda: 0.25 },
+        CollisionKernel::Power { theta: 0.5 },
+        CollisionKernel::Isotropic { gamma: 1.0 },
+        CollisionKernel::Money,
+        CollisionKernel::Gamma { alpha: 2.0 },
+        CollisionKernel::Saving { lambda: 0.25 },
     ] {
         let mut operator = isotropic::OperatorConfig::new(grid, law);
         operator.compute.backend = Backend::Cpu;
         let f = isotropic::initial::maxwellian(&grid, 1.0);
-        comes_back(&isotropic::rates(&operator, &f).unwrap().0);
+        comes_back(&isotropic::rates(&operator, &f).unwrap());
         let config = isotropic::RelaxationConfig::new(operator);
         comes_back(&config);
         let mut run = isotropic::Relaxation::new(config, &[f]).unwrap();
@@ -146,7 +146,7 @@ fn the_isotropic_wing_comes_back() {
         assert_eq!(run.history(0).len(), 4);
         comes_back(&run.checkpoint().unwrap());
     }
-    let gas = isotropic::OperatorConfig::new(grid, Law::Power { theta: 0.5 });
+    let gas = isotropic::OperatorConfig::new(grid, CollisionKernel::Power { theta: 0.5 });
     comes_back(&isotropic::initial::equilibrium(&gas, 1.0, 1.5).unwrap());
     comes_back(&isotropic::coefficients::Counts::of(16));
     refused(&gas, "/grid/cells", json!(0));
@@ -186,7 +186,7 @@ fn the_bgk_wing_comes_back() {
     let mut resumed = Simulation::resume(again(&saved)).unwrap();
     run.advance(3).unwrap();
     resumed.advance(3).unwrap();
-    assert_eq!(run.populations().unwrap(), resumed.populations().unwrap());
+    assert_eq!(run.state().unwrap(), resumed.state().unwrap());
 
     let shock = bgk::Shock::new(2.0).unwrap();
     comes_back(&shock);
@@ -199,25 +199,25 @@ fn the_bgk_wing_comes_back() {
 
 #[test]
 fn steady_flows_come_back() {
-    let case = steady::Case::from(&plates());
-    let config = steady::Config {
+    let case = steady::SteadyProblem::from(&plates());
+    let config = steady::SteadyConfig {
         compute: Backend::Cpu.into(),
         iterations: 12,
-        ..steady::Config::default()
+        ..steady::SteadyConfig::default()
     };
     comes_back(&case);
     comes_back(&config);
     comes_back(&steady::plates::Resolution::default());
     comes_back(&steady::plates::Drive::Fourier(0.25));
-    let mut solver = steady::Solver::new(case.clone(), &config).unwrap();
+    let mut solver = steady::SteadySolver::new(case.clone(), &config).unwrap();
     for _ in 0..3 {
-        solver.step().unwrap();
+        solver.iterate().unwrap();
     }
     let saved = solver.checkpoint();
     comes_back(&saved);
-    let mut resumed = steady::Solver::resume(again(&saved)).unwrap();
-    solver.run().unwrap();
-    resumed.run().unwrap();
+    let mut resumed = steady::SteadySolver::resume(again(&saved)).unwrap();
+    solver.solve().unwrap();
+    resumed.solve().unwrap();
     let solution = solver.solution().unwrap();
     comes_back(&solution);
     assert_eq!(solution.cells, resumed.solution().unwrap().cells);

@@ -76,7 +76,7 @@ fn published_sums_come_out_to_the_bit() {
     assert_eq!(cases.len(), 30);
     for engine in engines() {
         for case in &cases {
-            let what = format!("{}, {}", engine.machine(), case["id"]);
+            let what = format!("{}, {}", engine.device(), case["id"]);
             let sum = engine.sum(&doubles(case, "x")).unwrap();
             check_bits::<f64>(sum.round(), case, "f64", &what);
             check_bits::<f32>(sum.round(), case, "f32", &what);
@@ -92,7 +92,7 @@ fn published_dot_products_come_out_to_the_bit() {
     assert_eq!(cases.len(), 11);
     for engine in engines() {
         for case in &cases {
-            let what = format!("{}, {}", engine.machine(), case["id"]);
+            let what = format!("{}, {}", engine.device(), case["id"]);
             let sum = engine
                 .dot(&doubles(case, "x"), &doubles(case, "y"))
                 .unwrap();
@@ -141,7 +141,7 @@ fn published_large_cases_come_out_to_the_bit() {
         };
         let vector = |key| SplitMix::vector(number(key).unwrap(), n as usize, spread);
         for engine in [Some(&cpu), device.as_ref()].into_iter().flatten() {
-            let what = format!("{}, {case}", engine.machine());
+            let what = format!("{}, {case}", engine.device());
             if case["kind"] == "sum" {
                 let sum = engine.sum(&vector("seed")).unwrap();
                 check_bits::<f64>(sum.round(), &case, "f64", &what);
@@ -508,7 +508,7 @@ fn the_sign_of_a_nan_is_no_part_of_a_sum() {
     let (x, y) = ([f32::NAN], [-1.5_f32]);
     let expected = reference::dot(&x, &y).unwrap();
     for engine in engines() {
-        let what = engine.machine();
+        let what = engine.device();
         assert!(engine.dot(&x, &y).unwrap() == expected, "{what}");
         for n in [1, 300, 5000] {
             let mut terms = vec![-1.0; n];

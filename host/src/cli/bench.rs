@@ -21,7 +21,7 @@ use crate::collision::{
 use crate::compute::{Backend, Compute, Precision, Resolved};
 use crate::error::{Error, Result};
 use crate::gpu::Device;
-use crate::isotropic::{self, EnergyGrid, Law, Relaxation, RelaxationConfig, Storage};
+use crate::isotropic::{self, CollisionKernel, EnergyGrid, Relaxation, RelaxationConfig, Storage};
 use crate::longman::gpu::fixed::{FixedBatch, Form, Functions};
 use crate::longman::paper::{PaperRule, integrate_on_cpu};
 use crate::machine::Machine;
@@ -343,12 +343,12 @@ fn isotropic_step(plan: &Plan, place: Option<Place<'_>>) -> Result<Told> {
             let operator = isotropic::OperatorConfig {
                 compute: Compute::new(place.backend()).with_precision(plan.precision),
                 storage: Storage::Pairs,
-                ..isotropic::OperatorConfig::new(grid, Law::Power { theta: 0.0 })
+                ..isotropic::OperatorConfig::new(grid, CollisionKernel::Power { theta: 0.0 })
             };
             let config = RelaxationConfig {
                 operator,
                 integrator: isotropic::Integrator::Euler,
-                step: Some(0.02),
+                dt: Some(0.02),
                 every: 1,
             };
             let mut run = Relaxation::new(config, &[isotropic::initial::bkw(&grid, 0.6)])?;

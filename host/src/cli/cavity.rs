@@ -27,7 +27,7 @@ use super::text::short;
 use super::values::{count, finite, named, positive};
 use super::vti::Image;
 use crate::bgk::steady::plates::LEAST_DRIVE;
-use crate::bgk::steady::{Case, Nodes};
+use crate::bgk::steady::{Nodes, SteadyProblem};
 use crate::bgk::{
     Axis, Cavity, CavityResults, FaceFlux, Moments, Simulation, SimulationConfig, Units,
 };
@@ -327,7 +327,7 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
     let cavity = parameters.cavity()?;
     let mut simulation = start.simulation;
     let mut report = Report::new("cavity", &parameters, started);
-    report.set("machine", simulation.machine());
+    report.set("machine", simulation.device());
     let units = parameters.si.units()?;
     if let Some(units) = &units {
         report.set("units", units);
@@ -362,7 +362,7 @@ pub(super) fn run(args: &CavityArgs, given: &ArgMatches) -> std::result::Result<
         moments: &moments,
         fluxes,
         course: &course,
-        machine: simulation.machine(),
+        machine: simulation.device(),
     };
     outcome.report(&mut report);
     if let Some(folder) = &folder {
@@ -384,7 +384,7 @@ fn run_steady(
     let (parameters, from) = steady::reopened(wanted, &args.march, given)?;
     let parameters = &parameters;
     let cavity = parameters.cavity()?;
-    let mut case = Case::from(&cavity.problem()?);
+    let mut case = SteadyProblem::from(&cavity.problem()?);
     if let (Some(Quadrature::Polar), [angles, speeds]) =
         (parameters.quadrature, &parameters.velocities.0[..])
     {
@@ -432,7 +432,7 @@ fn run_steady(
         moments: &moments,
         fluxes,
         course: &course,
-        machine: solution.machine.clone(),
+        machine: solution.device.clone(),
     };
     outcome.report(&mut report);
     if let Some(folder) = &folder {

@@ -15,8 +15,7 @@ use super::report::Report;
 use super::values::finite;
 use super::{distribution, npy};
 use crate::collision::{
-    Correction, CorrectionStatus, Evaluation, Moments, Scattering, VelocityGrid, collide,
-    collide_batch,
+    CollisionOperator, Correction, CorrectionStatus, Evaluation, Moments, Scattering, VelocityGrid,
 };
 use crate::error::Result;
 
@@ -163,10 +162,12 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     warn(&mut report, items, boundary.collect());
     let started = Instant::now();
     let config = parameters.operator.config(cube.n)?;
-    let (evaluations, machine) = match items {
-        None => collide(&config, &f).map(|(evaluation, machine)| (vec![evaluation], machine))?,
-        Some(_) => collide_batch(&config, &f)?,
+    let mut operator = CollisionOperator::new(config.suited(&f))?;
+    let evaluations = match items {
+        None => vec![operator.evaluate(&f)?],
+        Some(_) => operator.evaluate_batch(&f)?,
     };
+    let machine = operator.device();
     let spent = started.elapsed();
     // Those of the grid have been said.
     let defects = evaluations.iter().zip(each()).enumerate();

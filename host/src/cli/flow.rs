@@ -382,7 +382,7 @@ impl Run for Simulation {
         self.time()
     }
     fn machine(&self) -> String {
-        self.machine()
+        self.device()
     }
     fn advance(&mut self, steps: u64) -> Result<()> {
         self.advance(steps)
@@ -391,7 +391,7 @@ impl Run for Simulation {
         self.residual()
     }
     fn patience(&self) -> Option<u64> {
-        patience(&self.config().problem, self.config().step)
+        patience(&self.config().problem, self.config().dt)
     }
     fn save(&mut self) -> Result<Saved> {
         let checkpoint = self.checkpoint()?;

@@ -52,12 +52,12 @@ fn evaluate(
     args.read_by(&mut files);
     let folder = args.common.results_folder(&mut files, "isotropic")?;
     let begun = Instant::now();
-    let (found, machine) = rates(config, f)?;
+    let found = rates(config, f)?;
     let spent = begun.elapsed();
     report.time("evaluation", spent);
     let moments = crate::isotropic::Moments::of(config, f);
     let drift = results::drift_of(config, &found);
-    report.set("machine", &machine);
+    report.set("machine", &found.device);
     report.set("grid", config.grid);
     report.set("moments", moments);
     report.set(
@@ -86,7 +86,11 @@ fn evaluate(
     }
     report.finish(files, folder.as_deref(), &args.common, |total, folder| {
         [
-            parameters.heading(&format!("Rates of {}", parameters.init), config, &machine),
+            parameters.heading(
+                &format!("Rates of {}", parameters.init),
+                config,
+                &found.device,
+            ),
             format!("  number        {:.10}", moments.number),
             format!("  energy        {:.10}", moments.energy),
             format!(

@@ -15,7 +15,7 @@ use crate::compute::Compute;
 use crate::error::{Error, Result};
 use crate::isotropic::market::{Histogram, TradeVolume, grid_around_one, suitable_grid};
 use crate::isotropic::{
-    EnergyGrid, Law, OperatorConfig, Relaxation, RelaxationConfig, Weights, initial,
+    CollisionKernel, EnergyGrid, OperatorConfig, Relaxation, RelaxationConfig, Weights, initial,
 };
 use parameters::Clock;
 pub(super) use parameters::MarketArgs;
@@ -65,7 +65,7 @@ fn operator(
     let law = args.mode.0;
     let weights = match law {
         // The weight has an integrable pole at 0 below the shape 1.
-        Law::Gamma { .. } => Weights::Cell,
+        CollisionKernel::Gamma { .. } => Weights::Cell,
         _ => Weights::Center,
     };
     // A histogram that reaches further than usual is refused unless a grid for it is asked for.
@@ -115,7 +115,9 @@ fn trade(
     (clock, points): (Clock, &[f64]),
     quiet: bool,
 ) -> Result<(Vec<Sample>, Vec<Step>)> {
-    let RelaxationConfig { operator, step, .. } = run.config().clone();
+    let RelaxationConfig {
+        operator, dt: step, ..
+    } = run.config().clone();
     let mut progress = Progress::new("market", quiet);
     let last_point = points.last().copied().unwrap_or(0.0);
     let mut ahead = points.iter().copied().peekable();
@@ -130,7 +132,7 @@ fn trade(
     let mut history = vec![before.summary(&operator)];
     while let Some(&next) = ahead.peek() {
         run.advance(1)?;
-        let f = run.distributions()?.remove(0);
+        let f = run.states()?.remove(0);
         let volume_rate = volume.rate(&f);
         let dt = step.unwrap_or_default();
         let traded = before.volume + dt * (before.volume_rate + volume_rate) / 2.0;
@@ -193,7 +195,7 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
         RelaxationConfig {
             operator: config.clone(),
             integrator: args.integrator,
-            step: Some(args.dt),
+            dt: Some(args.dt),
             every: 1,
         },
         std::slice::from_ref(&f),

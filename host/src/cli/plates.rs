@@ -19,7 +19,7 @@ use super::steady;
 use super::text::{name_of, short};
 use super::values::{count, finite, named, positive, whole};
 use crate::bgk::steady::plates::{Drive, Resolution, free_molecular, plates};
-use crate::bgk::steady::{Closure, Config, Solution, Solver};
+use crate::bgk::steady::{Closure, Solution, SteadyConfig, SteadySolver};
 use crate::bgk::{Gas, Units};
 use crate::compute::Compute;
 use crate::error::{Error, Result};
@@ -184,12 +184,12 @@ impl PlatesArgs {
     }
 
     /// The library's configuration.
-    fn config(&self) -> Config {
-        Config {
+    fn config(&self) -> SteadyConfig {
+        SteadyConfig {
             closure: self.scheme,
-            tolerance: self.until_residual,
+            rtol: self.until_residual,
             iterations: usize::try_from(self.iterations).unwrap_or(usize::MAX),
-            depth: steady::DEPTH,
+            anderson_depth: steady::DEPTH,
             compute: Compute::new(self.common.backend).with_precision(self.common.precision),
         }
     }
@@ -299,7 +299,7 @@ pub(super) fn run(
     if let Some(units) = &units {
         report.set("units", units);
     }
-    let mut solver = Solver::new(case, &config)?;
+    let mut solver = SteadySolver::new(case, &config)?;
     for warning in solver.case().warnings(config.closure) {
         report.warn(warning);
     }
@@ -316,7 +316,7 @@ pub(super) fn run(
         args: parameters.plates,
         delta,
         units,
-        machine: solution.machine.clone(),
+        machine: solution.device.clone(),
         found,
         reference: flow.reference(delta, &gas, args.accommodation),
         solution,

@@ -253,7 +253,7 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
             RATES_HALF_WIDTH,
         )?)
     };
-    let machine = CollisionOperator::new(base.clone())?.machine();
+    let machine = CollisionOperator::new(base.clone())?.device();
     let studies = studies(
         &base,
         &sizes,

@@ -157,11 +157,11 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         report.saved_at_the_end(march.save())?;
     }
 
-    let final_f = march.relaxation.distribution()?;
+    let final_f = march.relaxation.state()?;
     let outcome = results::Outcome {
         parameters: &parameters,
         grid,
-        machine: march.relaxation.machine(),
+        machine: march.relaxation.device(),
         history: march.relaxation.history(),
         correction,
         state: &march.state,
@@ -205,7 +205,7 @@ impl Start {
                 let (machine, version) = (saved.machine.clone(), saved.version.clone());
                 let (checkpoint, state) = saved.split();
                 let relaxation = Relaxation::resume(checkpoint)?;
-                let warning = resume::elsewhere(&version, &machine, &relaxation.machine());
+                let warning = resume::elsewhere(&version, &machine, &relaxation.device());
                 Ok((relaxation, state, Vec::from_iter(warning)))
             }
         }

@@ -22,7 +22,7 @@ use super::steady;
 use super::text::short;
 use super::values::{count, degree, finite, named, positive};
 use crate::bgk::boltzmann::{self, Collisions, Line, ShockStart, ShockWave};
-use crate::bgk::steady::Case;
+use crate::bgk::steady::SteadyProblem;
 use crate::bgk::{
     FaceFlux, Mach, Model, Moments, Shock, ShockProfile, Simulation, SimulationConfig, Space,
     State, Units,
@@ -363,7 +363,7 @@ impl ShockParameters {
             },
             correction: self.correction.unwrap_or(CorrectionMethod::Paper),
             scheme: self.scheme.scheme(),
-            step: (self.dt > 0.0).then_some(self.dt),
+            dt: (self.dt > 0.0).then_some(self.dt),
             compute: Compute::new(self.backend).with_precision(self.precision),
         }
     }
@@ -459,8 +459,8 @@ impl flow::Run for March {
     }
     fn machine(&self) -> String {
         match self {
-            Self::Model(simulation) => simulation.machine(),
-            Self::Boltzmann(line, _) => line.machine(),
+            Self::Model(simulation) => simulation.device(),
+            Self::Boltzmann(line, _) => line.device(),
         }
     }
     fn advance(&mut self, steps: u64) -> Result<()> {
@@ -575,7 +575,7 @@ pub(super) fn run(args: &ShockArgs, given: &ArgMatches) -> std::result::Result<(
         March::Model(_) => shock.warnings(),
         March::Boltzmann(line, start) => {
             // The step is known now; the record of the run has it.
-            parameters.dt = line.config().step;
+            parameters.dt = line.config().dt;
             report.set("parameters", &parameters);
             report.set("boltzmann", start);
             parameters.wave().warnings(start)
@@ -651,7 +651,7 @@ fn run_steady(
         from,
         quiet: common.quiet,
     };
-    let case = Case::from(&problem);
+    let case = SteadyProblem::from(&problem);
     let (solution, course) = steady::solve(run, &case, &config, &mut report)?;
     let profile = ShockProfile::new(shock.mach, &problem.space, &solution.cells)?;
     let [left, right, ..] = solution.received();
@@ -672,7 +672,7 @@ fn run_steady(
             },
         ),
         course: &course,
-        machine: solution.machine.clone(),
+        machine: solution.device.clone(),
     };
     outcome.report(&mut report);
     if let Some(folder) = &folder {

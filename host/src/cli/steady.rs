@@ -15,7 +15,7 @@ use super::progress::Progress;
 use super::report::Report;
 use super::resume;
 use crate::bgk::Moments;
-use crate::bgk::steady::{Case, Checkpoint, Config, Solution, Solver, Status};
+use crate::bgk::steady::{Checkpoint, Solution, Status, SteadyConfig, SteadyProblem, SteadySolver};
 use crate::compute::{Backend, Compute, Precision};
 use crate::error::Result;
 
@@ -47,12 +47,12 @@ pub(super) fn config(
     end: &End,
     precision: Precision,
     backend: Backend,
-) -> Config {
-    Config {
+) -> SteadyConfig {
+    SteadyConfig {
         closure: scheme.closure(),
-        tolerance: end.until_residual,
+        rtol: end.until_residual,
         iterations: usize::try_from(end.steps.unwrap_or(MOST_ITERATIONS)).unwrap_or(usize::MAX),
-        depth: DEPTH,
+        anderson_depth: DEPTH,
         compute: Compute::new(backend).with_precision(precision),
     }
 }
@@ -89,7 +89,7 @@ pub(super) fn total(moments: &mut [Moments]) {
 /// Iterates a prepared solver to its end, with progress.
 pub(super) fn iterate(
     name: &'static str,
-    solver: &mut Solver,
+    solver: &mut SteadySolver,
     goal: f64,
     quiet: bool,
 ) -> Result<Status> {
@@ -104,8 +104,8 @@ pub(super) fn iterate(
 }
 
 /// One iteration, and its progress.
-fn advance(solver: &mut Solver, goal: f64, progress: &mut Progress) -> Result<()> {
-    let residual = solver.step()?;
+fn advance(solver: &mut SteadySolver, goal: f64, progress: &mut Progress) -> Result<()> {
+    let residual = solver.iterate()?;
     let done = solver.residuals().len();
     // Residuals fall about exponentially.
     let first = solver.residuals().first().copied().unwrap_or(1.0).ln();
@@ -172,11 +172,16 @@ pub(super) struct SteadyRun<'a, P: Parameters> {
 
 impl<P: Parameters> SteadyRun<'_, P> {
     /// The iteration from its start, or from the checkpoint if there is one.
-    fn begin(&mut self, case: Case, config: &Config, report: &mut Report) -> Result<Solver> {
+    fn begin(
+        &mut self,
+        case: SteadyProblem,
+        config: &SteadyConfig,
+        report: &mut Report,
+    ) -> Result<SteadySolver> {
         let Some((path, mut content)) = self.from.take() else {
-            return Solver::new(case, config);
+            return SteadySolver::new(case, config);
         };
-        let solver = Solver::resume(Checkpoint {
+        let solver = SteadySolver::resume(Checkpoint {
             case,
             config: *config,
             unknowns: content.take(path, "unknowns")?,
@@ -186,13 +191,13 @@ impl<P: Parameters> SteadyRun<'_, P> {
             spreads: content.take(path, "spreads")?,
             correction: content.take(path, "correction")?,
         })?;
-        if let Some(warning) = content.elsewhere(&solver.machine()) {
+        if let Some(warning) = content.elsewhere(&solver.device()) {
             report.warn(warning);
         }
         Ok(solver)
     }
 
-    fn save(&mut self, solver: &Solver) -> Result<Option<PathBuf>> {
+    fn save(&mut self, solver: &SteadySolver) -> Result<Option<PathBuf>> {
         let Some(folder) = self.folder else {
             return Ok(None);
         };
@@ -205,14 +210,14 @@ impl<P: Parameters> SteadyRun<'_, P> {
             ("spreads".to_owned(), saved.spreads),
             ("correction".to_owned(), saved.correction),
         ]);
-        let (machine, step) = (solver.machine(), solver.residuals().len() as u64);
+        let (machine, step) = (solver.device(), solver.residuals().len() as u64);
         flow::save(self.parameters, machine, step, arrays, self.files, folder).map(Some)
     }
 
     /// Iterates to the end, with progress, checkpoints, and a stop at Ctrl-C.
     fn iterate(
         &mut self,
-        solver: &mut Solver,
+        solver: &mut SteadySolver,
         goal: f64,
         report: &mut Report,
     ) -> std::result::Result<Status, Failure> {
@@ -241,8 +246,8 @@ impl<P: Parameters> SteadyRun<'_, P> {
 /// Solves a case, and tells how it went in the words of a run in time, an iteration for a step.
 pub(super) fn solve<P: Parameters>(
     mut run: SteadyRun<'_, P>,
-    case: &Case,
-    config: &Config,
+    case: &SteadyProblem,
+    config: &SteadyConfig,
     report: &mut Report,
 ) -> std::result::Result<(Solution, Course), Failure> {
     // The first factors of a large plane take many seconds.
@@ -252,7 +257,7 @@ pub(super) fn solve<P: Parameters>(
     for warning in case.warnings(config.closure) {
         report.warn(warning);
     }
-    report.set("machine", solver.machine());
+    report.set("machine", solver.device());
     let started = Instant::now();
     let status = run.iterate(&mut solver, config.tolerance(), report)?;
     let spent = started.elapsed();
@@ -266,7 +271,7 @@ pub(super) fn solve<P: Parameters>(
             "status": status,
             "iterations": count,
             "closure": config.closure,
-            "mixed": config.depth,
+            "mixed": config.anderson_depth,
         }),
     );
     let history = (1..).zip(&solution.residuals);

@@ -501,7 +501,7 @@ impl Outcome {
         Self {
             count: sum.count(),
             value: Exact::Binary(sum),
-            machine: engine.machine(),
+            machine: engine.device(),
         }
     }
 }

@@ -16,7 +16,7 @@ use super::report::{Artefact, Report, written_to};
 use super::steady;
 use super::text::name_of;
 use crate::bgk::steady::plates::{Drive, Resolution, plates};
-use crate::bgk::steady::{Case, Closure, Config, Nodes, Solution, solve};
+use crate::bgk::steady::{Closure, Nodes, Solution, SteadyConfig, SteadyProblem, solve};
 use crate::bgk::{Cavity, Gas, Mach, Model, Shock, ShockProfile};
 use crate::compute::Compute;
 use crate::error::{Error, Result};
@@ -218,7 +218,12 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
 }
 
 /// Solves a case, and reports an iteration that has not converged.
-fn checked(case: &Case, config: &Config, what: &str, report: &mut Report) -> Result<Solution> {
+fn checked(
+    case: &SteadyProblem,
+    config: &SteadyConfig,
+    what: &str,
+    report: &mut Report,
+) -> Result<Solution> {
     let solution = solve(case, config)?;
     if !solution.status.is_done() {
         report.not_converged(format!(
@@ -230,12 +235,12 @@ fn checked(case: &Case, config: &Config, what: &str, report: &mut Report) -> Res
     Ok(solution)
 }
 
-fn config(args: &ValidateArgs) -> Config {
-    Config {
+fn config(args: &ValidateArgs) -> SteadyConfig {
+    SteadyConfig {
         closure: Closure::Diamond,
-        depth: steady::DEPTH,
+        anderson_depth: steady::DEPTH,
         compute: Compute::new(args.common.backend).with_precision(args.common.precision),
-        ..Config::default()
+        ..SteadyConfig::default()
     }
 }
 
@@ -275,7 +280,7 @@ impl Results {
                 .measure(&solution, 1.0)
                 .ok_or_else(|| Error::Numerical("the plates exchanged nothing".into()))?;
             *measured = (found.flux, found.wall);
-            machine = solution.machine;
+            machine = solution.device;
         }
         let [(stress, wall_velocity), (heat_flux, wall_temperature)] = measured;
         self.plates.push(PlatesRow {
@@ -304,7 +309,7 @@ impl Results {
             (80, 60, 14)
         };
         let cavity = Cavity::new(delta, cells, &[8, 8])?;
-        let mut case = Case::from(&cavity.problem()?);
+        let mut case = SteadyProblem::from(&cavity.problem()?);
         case.nodes = Nodes::polar(angles, speeds)?;
         case.linear = true;
         let what = format!("the cavity at delta = {delta}");
@@ -360,7 +365,7 @@ impl Results {
         };
         let problem = shock.problem()?;
         let what = format!("the shock wave at Ma = {mach}");
-        let solution = checked(&Case::from(&problem), &config(args), &what, report)?;
+        let solution = checked(&SteadyProblem::from(&problem), &config(args), &what, report)?;
         let profile = ShockProfile::new(shock.mach, &problem.space, &solution.cells)?;
         let name = name_of(&model);
         let mut largest = 0.0_f64;

@@ -70,7 +70,7 @@ pub fn discrete_maxwellian(grid: &VelocityGrid, f: &[f64]) -> Option<Vec<f64>> {
     let mut one = Maxwellians::<3>::empty(1);
     one.density[0] = density;
     one.temperature[0] = 2.0 * variance;
-    one.steepness[0] = 0.5 / variance;
+    one.inverse_temperature[0] = 0.5 / variance;
     for (velocity, mean) in one.velocity.iter_mut().zip(mean) {
         velocity[0] = mean;
     }
@@ -81,7 +81,7 @@ pub fn discrete_maxwellian(grid: &VelocityGrid, f: &[f64]) -> Option<Vec<f64>> {
     }
     let [ex, ey, ez] = [0, 1, 2].map(|axis| {
         let (u, slope) = (one.velocity[axis][0], one.slope[axis][0]);
-        let exponent = |v: f64| (v - u) * (slope - one.steepness[0] * (v - u));
+        let exponent = |v: f64| (v - u) * (slope - one.inverse_temperature[0] * (v - u));
         let centres = cube.centres.iter();
         centres.map(|&v| exponent(v)).collect::<Vec<f64>>()
     });

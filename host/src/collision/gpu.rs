@@ -192,7 +192,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         };
         match &mut self.sums {
             // Kernels that do not need the gain run beside it: they are small, and latency is their cost.
-            Sums::Nodal { gain, frequency } => self.machine.alongside(
+            Sums::Nodal { gain, frequency } => self.machine.fork_join(
                 &mut || {
                     frequency.frequency(&self.machine, &self.work, &mut self.frequency)?;
                     prepare(&self.frequency)

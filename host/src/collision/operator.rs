@@ -197,6 +197,16 @@ impl OperatorConfig {
         }
     }
 
+    /// The same with the degree of the spectral method that these distributions need, one after the other in `f`, unless one is given.
+    #[must_use]
+    pub fn suited(&self, f: &[f64]) -> Self {
+        let mut config = self.clone();
+        if config.method == Method::Spectral {
+            config.spectral = config.spectral.suited(&config.grid, f);
+        }
+        config
+    }
+
     /// How far below zero a given distribution may reach, as a share of its largest value.
     ///
     /// The paper's second order keeps f >= 0 and takes no other. Runs of the others leave traces of negative values in the tails, 10^-8 of the largest

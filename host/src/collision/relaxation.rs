@@ -10,7 +10,7 @@ use rarefy_kernels::collision::StepRule;
 use super::engine::{BatchEngine, Engine, Part, Row, Stepping};
 use super::operator::{normalising, scale};
 use super::{
-    Correction, CorrectionStatus, Evaluation, Integrator, Method, Moments, OperatorConfig, engine,
+    Correction, CorrectionStatus, Evaluation, Integrator, Moments, OperatorConfig, engine,
 };
 use crate::compute::Pooled;
 use crate::error::{Error, Result};
@@ -36,7 +36,8 @@ pub struct RelaxationConfig {
     /// The time integrator.
     pub integrator: Integrator,
     /// Time step; `None` takes half of the largest stable step of the initial state.
-    pub step: Option<f64>,
+    #[serde(rename = "step")]
+    pub dt: Option<f64>,
     /// When to stop.
     pub until: Until,
     /// Whether what is below zero is taken away after each step, so that mass, momentum and energy stay.
@@ -50,7 +51,7 @@ impl RelaxationConfig {
         Self {
             operator,
             integrator: Integrator::default(),
-            step: None,
+            dt: None,
             until,
             limited: false,
         }
@@ -133,7 +134,7 @@ impl fmt::Debug for Relaxation {
             .field("config", &self.config)
             .field("step", &self.step)
             .field("time", &self.time)
-            .field("machine", &self.machine())
+            .field("device", &self.device())
             .finish_non_exhaustive()
     }
 }
@@ -155,7 +156,7 @@ impl Relaxation {
         config.operator.validate()?;
         let share = config.operator.tolerated_negative();
         config.operator.validate_distribution(&f, share)?;
-        config.operator = suited(config.operator, &f);
+        config.operator = config.operator.suited(&f);
         let operator = &config.operator;
         let warnings = operator.grid.warnings(&f);
         // Below the normal numbers nothing would be left of the integral, and the run would seem to be at rest.
@@ -219,7 +220,7 @@ impl Relaxation {
             }
             _ => {}
         }
-        if let Some(dt) = config.step.filter(|&dt| !positive(dt)) {
+        if let Some(dt) = config.dt.filter(|&dt| !positive(dt)) {
             return Err(Error::input(format!(
                 "the time step must be positive and finite; {dt} was given"
             )));
@@ -227,7 +228,7 @@ impl Relaxation {
         let mut engine = Pooled::new(&config.operator.compute, || engine(&config.operator))?;
         let last = engine.run(|engine| engine.set_state(&f, time))?;
         let bound = last.correction.largest_step;
-        if let Some(dt) = config.step.filter(|&dt| dt > bound) {
+        if let Some(dt) = config.dt.filter(|&dt| dt > bound) {
             return Err(Error::input(format!(
                 "the time step {dt} is beyond stability: this distribution allows at most {bound:.6}"
             )));
@@ -238,7 +239,7 @@ impl Relaxation {
             f64::INFINITY
         };
         let rule = StepRule {
-            fixed: config.step.unwrap_or(0.0),
+            fixed: config.dt.unwrap_or(0.0),
             safety: SAFETY,
             end,
         };
@@ -345,7 +346,7 @@ impl Relaxation {
 
     fn check_step(&self) -> Result<()> {
         let bound = self.last.correction.largest_step;
-        match self.config.step {
+        match self.config.dt {
             Some(dt) if dt > bound => Err(Error::Numerical(format!(
                 "the time step {dt} is no longer stable at time {}: at most {bound:.6} keeps f >= 0",
                 self.time
@@ -385,8 +386,8 @@ impl Relaxation {
         self.history.first().map_or(0.0, |record| record.activity)
     }
 
-    /// The machine in words, for example `CPU, 2 threads` or `NVIDIA H200 (CUDA 13.0, compute capability 9.0)`.
-    pub fn machine(&self) -> String {
+    /// The device in words, for example `CPU, 2 threads` or `NVIDIA H200 (CUDA 13.0, compute capability 9.0)`.
+    pub fn device(&self) -> String {
         self.engine.describe()
     }
 
@@ -413,7 +414,7 @@ impl Relaxation {
     /// The step that the next [`Relaxation::step`] takes, but for a shorter last one.
     pub fn time_step(&self) -> f64 {
         self.config
-            .step
+            .dt
             .unwrap_or(SAFETY * self.last.correction.largest_step)
     }
 
@@ -426,8 +427,24 @@ impl Relaxation {
     ///
     /// # Errors
     /// A fault of the device.
-    pub fn distribution(&mut self) -> Result<Vec<f64>> {
+    pub fn state(&mut self) -> Result<Vec<f64>> {
         self.engine.run(|engine| engine.state())
+    }
+
+    /// The moments of the distribution now.
+    pub fn moments(&self) -> Moments {
+        self.last.moments
+    }
+
+    /// Takes steps until a time is reached, or the run's end before; the last step goes beyond the time where it does not divide it.
+    ///
+    /// # Errors
+    /// As [`Relaxation::advance`].
+    pub fn run_until(&mut self, time: f64) -> Result<()> {
+        while self.time < time && !self.is_done() {
+            self.advance(1)?;
+        }
+        Ok(())
     }
 
     /// Whether the grid is too narrow or too coarse for the initial distribution, and the one that would do; nothing after
@@ -469,7 +486,7 @@ impl fmt::Debug for CollisionOperator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CollisionOperator")
             .field("config", &self.config)
-            .field("machine", &self.machine())
+            .field("device", &self.device())
             .finish_non_exhaustive()
     }
 }
@@ -596,8 +613,8 @@ impl CollisionOperator {
         &self.config
     }
 
-    /// The machine in words.
-    pub fn machine(&self) -> String {
+    /// The device in words.
+    pub fn device(&self) -> String {
         self.engine.describe()
     }
 
@@ -621,29 +638,19 @@ impl CollisionOperator {
     }
 }
 
-/// The configuration with the degree of the spectral method that these distributions need, one after the other, unless one is given.
-fn suited(mut config: OperatorConfig, f: &[f64]) -> OperatorConfig {
-    if config.method == Method::Spectral {
-        config.spectral = config.spectral.suited(&config.grid, f);
-    }
-    config
-}
-
-/// Evaluates the collision integral of `f` once; returns also the machine in words.
+/// The collision integral of `f`; [`CollisionOperator`] evaluates again and again.
 ///
 /// # Errors
 /// As [`CollisionOperator`].
-pub fn collide(config: &OperatorConfig, f: &[f64]) -> Result<(Evaluation, String)> {
+pub fn collide(config: &OperatorConfig, f: &[f64]) -> Result<Evaluation> {
     config.validate_distribution(f, config.tolerated_negative())?;
-    let mut operator = CollisionOperator::new(suited(config.clone(), f))?;
-    Ok((operator.evaluate(f)?, operator.machine()))
+    CollisionOperator::new(config.suited(f))?.evaluate(f)
 }
 
-/// Evaluates the collision integrals of many distributions at once; returns also the machine in words.
+/// The collision integrals of many distributions, one after the other in `f`, evaluated at once.
 ///
 /// # Errors
 /// As [`CollisionOperator::evaluate_batch`].
-pub fn collide_batch(config: &OperatorConfig, f: &[f64]) -> Result<(Vec<Evaluation>, String)> {
-    let mut operator = CollisionOperator::new(suited(config.clone(), f))?;
-    Ok((operator.evaluate_batch(f)?, operator.machine()))
+pub fn collide_batch(config: &OperatorConfig, f: &[f64]) -> Result<Vec<Evaluation>> {
+    CollisionOperator::new(config.suited(f))?.evaluate_batch(f)
 }

@@ -18,7 +18,7 @@ use std::f64::consts::{FRAC_PI_4, PI, SQRT_2};
 
 use rayon::prelude::*;
 
-use super::{EnergyGrid, Law};
+use super::{CollisionKernel, EnergyGrid};
 
 /// Nodes and weights of the Gauss-Legendre rule with 8 points on [-1, 1], by half.
 const GAUSS_8: [(f64, f64); 4] = [
@@ -339,12 +339,16 @@ impl Counts {
 /// Factor of the lattice sums: F dE^(3/2) (sqrt(2 dE) / c_s)^theta, or its counterpart for isotropic scattering.
 ///
 /// With a^2 c_s = 1 / (2 pi), c_s = 1.
-pub(super) fn rate_scale(grid: &EnergyGrid, law: Law) -> f64 {
+pub(super) fn rate_scale(grid: &EnergyGrid, law: CollisionKernel) -> f64 {
     match law {
-        Law::Power { theta } => {
+        CollisionKernel::Power { theta } => {
             SQRT_2 * PI * grid.scale() * (2.0 * grid.width()).sqrt().powf(theta)
         }
-        Law::Isotropic { gamma } => grid.number_scale() * grid.width().sqrt().powf(gamma),
-        Law::Money | Law::Gamma { .. } | Law::Saving { .. } => 1.0,
+        CollisionKernel::Isotropic { gamma } => {
+            grid.number_scale() * grid.width().sqrt().powf(gamma)
+        }
+        CollisionKernel::Money | CollisionKernel::Gamma { .. } | CollisionKernel::Saving { .. } => {
+            1.0
+        }
     }
 }

@@ -9,7 +9,7 @@ mod stored;
 use rarefy_kernels::Real;
 
 use super::coefficients::rate_scale;
-use super::{Law, OperatorConfig, Storage, Weights};
+use super::{CollisionKernel, OperatorConfig, Storage, Weights};
 use market::{Saving, Splitting};
 use pairs::Pairs;
 use shells::Shells;
@@ -25,7 +25,7 @@ pub(super) fn operator<T: Real>(config: &OperatorConfig) -> Box<dyn Operator> {
     let scale = rate_scale(&config.grid, config.law);
     let divisors: Vec<f64> = (0..cells).map(|i| scale / config.weight(i)).collect();
     match config.law {
-        Law::Power { theta } => match config.storage {
+        CollisionKernel::Power { theta } => match config.storage {
             Storage::Full => Box::new(Full::<T>::new(cells, theta, config.corrected, divisors)),
             Storage::Compact if config.corrected => {
                 Box::new(Compact::<T>::new(cells, theta, divisors))
@@ -33,9 +33,9 @@ pub(super) fn operator<T: Real>(config: &OperatorConfig) -> Box<dyn Operator> {
             // Without reciprocity there is nothing more to fold than jumps do.
             _ => Box::new(Pairs::<T>::new(cells, theta, config.corrected, divisors)),
         },
-        Law::Isotropic { gamma } => Box::new(Shells::<T>::new(cells, gamma, divisors)),
-        Law::Money => Box::new(Splitting::new(cells, 1.0, Weights::Center)),
-        Law::Gamma { alpha } => Box::new(Splitting::new(cells, alpha, config.weights)),
-        Law::Saving { lambda } => Box::new(Saving::new(cells, lambda)),
+        CollisionKernel::Isotropic { gamma } => Box::new(Shells::<T>::new(cells, gamma, divisors)),
+        CollisionKernel::Money => Box::new(Splitting::new(cells, 1.0, Weights::Center)),
+        CollisionKernel::Gamma { alpha } => Box::new(Splitting::new(cells, alpha, config.weights)),
+        CollisionKernel::Saving { lambda } => Box::new(Saving::new(cells, lambda)),
     }
 }

@@ -6,7 +6,7 @@
 //! e^2 / (n^2 a) and Gamma(a + 1/2) / (sqrt(pi) a Gamma(a)).
 
 use super::inequality::{gini, gini_of_gamma, shape};
-use super::{EnergyGrid, Law, OperatorConfig, Weights, initial};
+use super::{CollisionKernel, EnergyGrid, OperatorConfig, Weights, initial};
 use crate::error::{Error, Result};
 
 /// Share of the equilibrium's energy beyond the grid that is tolerated, and that an advised grid has.
@@ -88,7 +88,7 @@ impl OperatorConfig {
 
     /// Refuses a state whose exchanges are lost within the cells.
     pub(super) fn check_exchange(&self, f: &[f64]) -> Result<()> {
-        let Law::Saving { lambda } = self.law else {
+        let CollisionKernel::Saving { lambda } = self.law else {
             return Ok(());
         };
         let [number, energy] = sums(self, f);
@@ -115,7 +115,7 @@ impl OperatorConfig {
 /// A grid for agents of mean wealth 1 under a law, as number of cells and upper end: that of `cells` cells up to `emax` where it will do, else one
 /// that will, as far as 2048 cells go. It reaches at least up to `least`.
 pub(super) fn suitable(
-    law: Law,
+    law: CollisionKernel,
     weights: Weights,
     cells: usize,
     emax: f64,
@@ -133,7 +133,7 @@ pub(super) fn suitable(
     let needed = least.max(reach(shape(law), LOST.1) / shape(law));
     let (enough, emax) = match law {
         // Agents who save much stay near the mean.
-        Law::Saving { lambda } => {
+        CollisionKernel::Saving { lambda } => {
             let emax = needed.max(1.5);
             ((emax * SPREAD.1 / (2.0 * (1.0 - lambda))).ceil(), emax)
         }
@@ -182,7 +182,7 @@ fn equilibrium_warnings(config: &OperatorConfig, mean: f64) -> Vec<String> {
             (width > config.width_of_cells().0)
                 .then(|| format!("cells are {width:.2} temperatures wide at equilibrium"))
         }
-        Law::Saving { lambda } => {
+        CollisionKernel::Saving { lambda } => {
             let spread = spread(lambda, mean, grid.width());
             (spread < SPREAD.0).then(|| {
                 format!(
@@ -204,7 +204,7 @@ fn equilibrium_warnings(config: &OperatorConfig, mean: f64) -> Vec<String> {
     };
     if let Some(coarse) = coarse {
         let cure = match law {
-            Law::Saving { lambda } => saving_grid(lambda, mean, grid.emax()),
+            CollisionKernel::Saving { lambda } => saving_grid(lambda, mean, grid.emax()),
             _ => grid_in_words(advised(config, mean, grid.emax()), grid.emax()),
         };
         warnings.push(format!("{coarse}; it takes {cure}"));
@@ -235,7 +235,9 @@ fn advised(config: &OperatorConfig, mean: f64, emax: f64) -> f64 {
         return (emax / width).ceil().max(config.grid.cells() as f64);
     }
     match config.law {
-        Law::Saving { lambda } => (emax * SPREAD.1 / (2.0 * (1.0 - lambda) * mean)).ceil(),
+        CollisionKernel::Saving { lambda } => {
+            (emax * SPREAD.1 / (2.0 * (1.0 - lambda) * mean)).ceil()
+        }
         _ => EnergyGrid::new(config.grid.cells(), emax).map_or(f64::INFINITY, |grid| {
             cells_for(
                 &OperatorConfig {
@@ -307,7 +309,7 @@ fn spread(lambda: f64, mean: f64, width: f64) -> f64 {
 }
 
 fn saving_grid(lambda: f64, mean: f64, emax: f64) -> String {
-    let a = shape(Law::Saving { lambda });
+    let a = shape(CollisionKernel::Saving { lambda });
     let end = emax.min((reach(a, LOST.1) * mean / a).max(1.5 * mean));
     grid_in_words((end * SPREAD.1 / (2.0 * (1.0 - lambda) * mean)).ceil(), end)
 }

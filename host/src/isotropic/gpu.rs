@@ -393,10 +393,14 @@ fn working_scale(f: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::emulator::{Emulator, ThreadOrder};
-    use crate::isotropic::{EnergyGrid, Law, Storage};
+    use crate::isotropic::{CollisionKernel, EnergyGrid, Storage};
 
     /// States and frequencies after two steps, with the threads of every kernel in a given order.
-    fn run<T: Real>(order: ThreadOrder, law: Law, storage: Storage) -> (Vec<f64>, Vec<f64>) {
+    fn run<T: Real>(
+        order: ThreadOrder,
+        law: CollisionKernel,
+        storage: Storage,
+    ) -> (Vec<f64>, Vec<f64>) {
         let grid = EnergyGrid::new(45, 12.0).expect("a grid");
         let config = OperatorConfig {
             storage,
@@ -420,15 +424,15 @@ mod tests {
 
     #[test]
     fn no_kernel_depends_on_the_order_of_threads() {
-        let gas = Law::Power { theta: 0.0 };
+        let gas = CollisionKernel::Power { theta: 0.0 };
         for (law, storage) in [
             (gas, Storage::Pairs),
-            (Law::Power { theta: 1.0 }, Storage::Pairs),
+            (CollisionKernel::Power { theta: 1.0 }, Storage::Pairs),
             (gas, Storage::Compact),
             (gas, Storage::Full),
-            (Law::Isotropic { gamma: 0.5 }, Storage::Pairs),
-            (Law::Money, Storage::Pairs),
-            (Law::Saving { lambda: 0.3 }, Storage::Pairs),
+            (CollisionKernel::Isotropic { gamma: 0.5 }, Storage::Pairs),
+            (CollisionKernel::Money, Storage::Pairs),
+            (CollisionKernel::Saving { lambda: 0.3 }, Storage::Pairs),
         ] {
             let single = run::<f32>(ThreadOrder::Ascending, law, storage);
             let double = run::<f64>(ThreadOrder::Ascending, law, storage);

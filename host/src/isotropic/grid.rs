@@ -93,7 +93,7 @@ impl EnergyGrid {
     }
 }
 
-/// Weights w_i of the integral of sqrt(E) f over a cell, in cell units; also what the rates are divided by. Of [`Law::Gamma`](super::Law::Gamma) the
+/// Weights w_i of the integral of sqrt(E) f over a cell, in cell units; also what the rates are divided by. Of [`CollisionKernel::Gamma`](super::CollisionKernel::Gamma) the
 /// weights E^(alpha - 1) of the shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

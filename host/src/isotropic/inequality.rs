@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use super::{EnergyGrid, Law};
+use super::{CollisionKernel, EnergyGrid};
 
 /// The Lorenz curve of agents `p` with the wealth of their cells: for each cell the share of the agents up to it and the share of all
 /// wealth that they have. It begins with (0, 0).
@@ -28,18 +28,18 @@ pub fn gini(grid: &EnergyGrid, p: &[f64]) -> f64 {
     1.0 - area
 }
 
-/// The Gini coefficient of a gamma distribution of shape `a`, the equilibrium of a gas (3/2), of [`Law::Money`] (1) and of [`Law::Gamma`]:
+/// The Gini coefficient of a gamma distribution of shape `a`, the equilibrium of a gas (3/2), of [`CollisionKernel::Money`] (1) and of [`CollisionKernel::Gamma`]:
 /// Gamma(a + 1/2) / (sqrt(pi) a Gamma(a)).
 pub fn gini_of_gamma(a: f64) -> f64 {
     (libm::lgamma(a + 0.5) - libm::lgamma(a)).exp() / (PI.sqrt() * a)
 }
 
 /// Shape of the gamma distribution of equilibrium, of saving of the one near it.
-pub(super) fn shape(law: Law) -> f64 {
+pub(super) fn shape(law: CollisionKernel) -> f64 {
     match law {
-        Law::Power { .. } | Law::Isotropic { .. } => 1.5,
-        Law::Money => 1.0,
-        Law::Gamma { alpha } => alpha,
-        Law::Saving { lambda } => (1.0 + 2.0 * lambda) / (1.0 - lambda),
+        CollisionKernel::Power { .. } | CollisionKernel::Isotropic { .. } => 1.5,
+        CollisionKernel::Money => 1.0,
+        CollisionKernel::Gamma { alpha } => alpha,
+        CollisionKernel::Saving { lambda } => (1.0 + 2.0 * lambda) / (1.0 - lambda),
     }
 }

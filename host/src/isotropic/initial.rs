@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use serde::{Deserialize, Serialize};
 
 use super::inequality::shape as law_shape;
-use super::{EnergyGrid, Law, OperatorConfig};
+use super::{CollisionKernel, EnergyGrid, OperatorConfig};
 use crate::error::{Error, Result};
 
 /// The Maxwellian of number 1: (2 pi T)^(-3/2) exp(-E / T).
@@ -31,10 +31,10 @@ pub fn bkw(grid: &EnergyGrid, k: f64) -> Vec<f64> {
 
 /// The rate lambda with which [`bkw`] relaxes, where it is an exact solution: 2/15 for theta = 0, 1/6 for isotropic scattering with
 /// gamma = 0, at number 1.
-pub fn bkw_rate(law: Law) -> Option<f64> {
+pub fn bkw_rate(law: CollisionKernel) -> Option<f64> {
     match law {
-        Law::Power { theta: 0.0 } => Some(2.0 / 15.0),
-        Law::Isotropic { gamma: 0.0 } => Some(1.0 / 6.0),
+        CollisionKernel::Power { theta: 0.0 } => Some(2.0 / 15.0),
+        CollisionKernel::Isotropic { gamma: 0.0 } => Some(1.0 / 6.0),
         _ => None,
     }
 }
@@ -96,7 +96,7 @@ pub fn two_temperature(grid: &EnergyGrid, first: f64, second: f64, share: f64) -
 /// The equilibrium of a law with the number and the energy of a distribution: w_i q^i times a constant, with the temperature solved
 /// from the sums over the grid.
 ///
-/// Of [`Law::Saving`], whose equilibrium has no closed form, this is the gamma distribution of shape (1 + 2 lambda) / (1 - lambda).
+/// Of [`CollisionKernel::Saving`], whose equilibrium has no closed form, this is the gamma distribution of shape (1 + 2 lambda) / (1 - lambda).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Equilibrium {
@@ -119,8 +119,10 @@ pub fn equilibrium(config: &OperatorConfig, number: f64, energy: f64) -> Result<
     let peak = (law_shape(config.law) - 1.0) * mean.ln();
     let shape: Vec<f64> = (0..cells)
         .map(|i| match config.law {
-            Law::Gamma { alpha } => config.weights.share(alpha, i).ln(),
-            Law::Saving { .. } => (law_shape(config.law) - 1.0) * (i as f64 + 0.5).ln() - peak,
+            CollisionKernel::Gamma { alpha } => config.weights.share(alpha, i).ln(),
+            CollisionKernel::Saving { .. } => {
+                (law_shape(config.law) - 1.0) * (i as f64 + 0.5).ln() - peak
+            }
             _ => 0.0,
         })
         .collect();

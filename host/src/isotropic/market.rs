@@ -1,6 +1,6 @@
 //! Economies as gases of agents: trade volume, clocks, inequality, histograms.
 //!
-//! Wealth replaces energy. A [`Law::Power`] or [`Law::Isotropic`] gas has two distributions that must not be mixed: f(E), which relaxes to
+//! Wealth replaces energy. A [`CollisionKernel::Power`] or [`CollisionKernel::Isotropic`] gas has two distributions that must not be mixed: f(E), which relaxes to
 //! exp(-E/T), and the density of agents P(E) = 2^(5/2) pi sqrt(E) f(E), which relaxes to a gamma distribution of shape 3/2 with P(0) = 0. The
 //! area under f is not conserved; that under P is. For the other laws the state is the number of agents itself.
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::coefficients::{PairTables, rate_scale};
 pub use super::inequality::{gini, gini_of_gamma, lorenz};
 use super::reference::probability;
-use super::{EnergyGrid, Law, OperatorConfig, Weights, fit};
+use super::{CollisionKernel, EnergyGrid, OperatorConfig, Weights, fit};
 use crate::error::{Error, Result};
 
 /// The value that changes hands.
@@ -44,18 +44,18 @@ impl TradeVolume {
         let cells = config.grid.cells();
         let width = config.grid.width();
         let (table, scale) = match config.law {
-            Law::Power { theta } => {
+            CollisionKernel::Power { theta } => {
                 let rates = rate_scale(&config.grid, config.law) * config.grid.number_scale();
                 (gas(cells, theta, config.corrected), rates * width)
             }
-            Law::Isotropic { .. } => {
+            CollisionKernel::Isotropic { .. } => {
                 return Err(Error::input(
                     "the trade volume is defined for the laws gas, money, gamma and saving",
                 ));
             }
-            Law::Money => (money(cells), width),
-            Law::Gamma { alpha } => (shares(cells, alpha, config.weights), width),
-            Law::Saving { .. } => (by_definition(cells, config.law), width),
+            CollisionKernel::Money => (money(cells), width),
+            CollisionKernel::Gamma { alpha } => (shares(cells, alpha, config.weights), width),
+            CollisionKernel::Saving { .. } => (by_definition(cells, config.law), width),
         };
         Ok(Self {
             cells,
@@ -157,7 +157,7 @@ fn shares(cells: usize, alpha: f64, weights: Weights) -> Vec<f64> {
     table
 }
 
-fn by_definition(cells: usize, law: Law) -> Vec<f64> {
+fn by_definition(cells: usize, law: CollisionKernel) -> Vec<f64> {
     let mut table = vec![0.0; cells * cells];
     table
         .par_chunks_exact_mut(cells)
@@ -199,7 +199,7 @@ pub fn grid_around_one(cells: usize, emax: f64) -> Result<EnergyGrid> {
 /// # Errors
 /// As [`EnergyGrid::new`].
 pub fn suitable_grid(
-    law: Law,
+    law: CollisionKernel,
     weights: Weights,
     cells: Option<usize>,
     emax: Option<f64>,

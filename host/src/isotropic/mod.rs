@@ -23,13 +23,13 @@
 //! | f_i | distribution | `&[f64]`, one value a cell |
 //! | M, dE, E_i | cells, their width, their centres | [`EnergyGrid::cells`], [`width`](EnergyGrid::width), [`energy`](EnergyGrid::energy) |
 //! | w_i | weight of a cell, r_i or its average | [`Weights`] |
-//! | theta | exponent of the collision rate | [`Law::Power`] |
+//! | theta | exponent of the collision rate | [`CollisionKernel::Power`] |
 //! | B_ij^kl | collision coefficient | [`coefficients::Coefficients::value`] |
 //! | N, nu | gain and collision frequency | [`Rates::gain`], [`Rates::frequency`] |
 //! | n, e, H | moments | [`Moments`] |
 //! | P_i = 2^(5/2) pi dE^(3/2) w_i f_i | number of particles, or share of agents, of a cell | [`OperatorConfig::measure`] |
 //!
-//! **Economies.** The same machinery describes agents who trade: [`market`], [`Law::Money`], [`Law::Gamma`], [`Law::Saving`]. There f and P must not
+//! **Economies.** The same machinery describes agents who trade: [`market`], [`CollisionKernel::Money`], [`CollisionKernel::Gamma`], [`CollisionKernel::Saving`]. There f and P must not
 //! be mixed: an exponential f of the gas is a gamma distribution P of wealth.
 //!
 //! **Where to begin.** [`rates()`] evaluates once, a [`Relaxation`] steps in time, [`initial`] has distributions to start from,
@@ -58,7 +58,7 @@ mod tables;
 pub use fit::Sampled;
 pub use grid::{EnergyGrid, Weights};
 pub use moments::Moments;
-pub use operator::{Integrator, Law, OperatorConfig, Rates, Storage};
+pub use operator::{CollisionKernel, Integrator, OperatorConfig, Rates, Storage};
 pub use relaxation::{Checkpoint, Record, Relaxation, RelaxationConfig, rates};
 
 use crate::compute::{Precision, engine_of};
@@ -88,8 +88,8 @@ fn engine(config: &OperatorConfig, states: usize) -> Result<Box<dyn Engine>> {
 fn check_memory(config: &OperatorConfig) -> Result<()> {
     let counts = coefficients::Counts::of(config.grid.cells());
     let (elements, remedy) = match (config.law, config.storage) {
-        (Law::Power { .. }, Storage::Full) => (counts.full, "use pair storage"),
-        (Law::Power { .. }, Storage::Compact) => (
+        (CollisionKernel::Power { .. }, Storage::Full) => (counts.full, "use pair storage"),
+        (CollisionKernel::Power { .. }, Storage::Compact) => (
             counts.reciprocal + counts.reciprocal / 8,
             "use pair storage",
         ),

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "law")]
 #[non_exhaustive]
-pub enum Law {
+pub enum CollisionKernel {
     /// A gas whose collision rate grows as |g n|^theta, the paper's kernel: theta = 0 has a constant collision frequency, theta = 1 are hard
     /// spheres.
     Power {
@@ -29,17 +29,17 @@ pub enum Law {
     Money,
     /// The same with the shares distributed so that the equilibrium is a gamma distribution.
     Gamma {
-        /// Its shape, above 0; 1 is [`Law::Money`].
+        /// Its shape, above 0; 1 is [`CollisionKernel::Money`].
         alpha: f64,
     },
-    /// Agents who save a fixed share of what they have and split the rest as in [`Law::Money`].
+    /// Agents who save a fixed share of what they have and split the rest as in [`CollisionKernel::Money`].
     Saving {
         /// The share, at least 0 and below 1.
         lambda: f64,
     },
 }
 
-impl Law {
+impl CollisionKernel {
     /// Whether f is a distribution over velocities in three dimensions; otherwise it is the number of agents in each cell.
     pub fn is_gas(self) -> bool {
         matches!(self, Self::Power { .. } | Self::Isotropic { .. })
@@ -86,7 +86,7 @@ impl Law {
     }
 }
 
-impl fmt::Display for Law {
+impl fmt::Display for CollisionKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Power { theta } => write!(f, "gas, theta = {theta}"),
@@ -98,7 +98,7 @@ impl fmt::Display for Law {
     }
 }
 
-/// How the coefficients of [`Law::Power`] are kept and summed. All give the same result to roundoff.
+/// How the coefficients of [`CollisionKernel::Power`] are kept and summed. All give the same result to roundoff.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -147,10 +147,10 @@ pub struct OperatorConfig {
     /// The energy grid.
     pub grid: EnergyGrid,
     /// The law of collisions.
-    pub law: Law,
-    /// How coefficients are kept; laws other than [`Law::Power`] have one way only.
+    pub law: CollisionKernel,
+    /// How coefficients are kept; laws other than [`CollisionKernel::Power`] have one way only.
     pub storage: Storage,
-    /// Weights of the quadrature, and of the shares of [`Law::Gamma`]; in sums the laws that are no gas weigh all cells alike.
+    /// Weights of the quadrature, and of the shares of [`CollisionKernel::Gamma`]; in sums the laws that are no gas weigh all cells alike.
     pub weights: Weights,
     /// Whether forward and backward collisions are made equally frequent, which conserves number and energy exactly.
     pub corrected: bool,
@@ -161,7 +161,7 @@ pub struct OperatorConfig {
 
 impl OperatorConfig {
     /// Jump pairs, corrected, weights at cell centres, f64, on the best machine there is.
-    pub fn new(grid: EnergyGrid, law: Law) -> Self {
+    pub fn new(grid: EnergyGrid, law: CollisionKernel) -> Self {
         Self {
             grid,
             law,
@@ -199,7 +199,7 @@ impl OperatorConfig {
     /// Parameters of the law out of range, or beyond the range of the precision; an uncorrected form of a law that has none.
     pub fn validate(&self) -> Result<()> {
         self.law.validate()?;
-        if let Law::Power { theta } = self.law {
+        if let CollisionKernel::Power { theta } = self.law {
             // The fastest collision is of two particles of the highest energy, with (2 sqrt(M))^theta in cell units.
             let largest = match self.compute.precision {
                 Precision::F32 => f64::from(f32::MAX),
@@ -215,7 +215,7 @@ impl OperatorConfig {
                 )));
             }
         }
-        if let Law::Gamma { alpha } = self.law {
+        if let CollisionKernel::Gamma { alpha } = self.law {
             // Sums of products of two weights, the largest of which is at one end.
             let cells = self.grid.cells();
             let largest = [0, cells - 1].map(|i| self.weights.share(alpha, i).ln());
@@ -225,7 +225,7 @@ impl OperatorConfig {
                 )));
             }
         }
-        if !self.corrected && !matches!(self.law, Law::Power { .. }) {
+        if !self.corrected && !matches!(self.law, CollisionKernel::Power { .. }) {
             return Err(Error::input(
                 "only the coefficients of a gas with exponent theta have an uncorrected form",
             ));
@@ -285,6 +285,9 @@ pub struct Rates {
     /// Whether the grid is too narrow or too coarse for the distribution, and the one that would do.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// Where they were computed.
+    #[serde(default)]
+    pub device: String,
 }
 
 impl Rates {

@@ -1,7 +1,7 @@
 //! The scalar reference: the definitions in loops, O(M^3).
 
 use super::coefficients::{PairTables, isotropic, reachable};
-use super::{Law, OperatorConfig, Rates, Weights};
+use super::{CollisionKernel, OperatorConfig, Rates, Weights};
 
 /// The operator at `f`, term by term.
 ///
@@ -9,11 +9,11 @@ use super::{Law, OperatorConfig, Rates, Weights};
 /// If there are fewer values than cells.
 pub fn rates(config: &OperatorConfig, f: &[f64]) -> Rates {
     match config.law {
-        Law::Power { theta } => {
+        CollisionKernel::Power { theta } => {
             let tables = PairTables::new(config.grid.cells(), theta, config.corrected);
             gas(config, f, &|i, j, k| tables.product(i, j, k))
         }
-        Law::Isotropic { gamma } => gas(config, f, &|i, j, k| {
+        CollisionKernel::Isotropic { gamma } => gas(config, f, &|i, j, k| {
             isotropic(i + j, i.min(j).min(k).min(i + j - k), gamma)
         }),
         _ => market(config, f),
@@ -75,13 +75,13 @@ fn market(config: &OperatorConfig, f: &[f64]) -> Rates {
 }
 
 /// The probability with which an agent of cell `i` who meets one of cell `j` ends in cell `k`, with weights at the centres of cells.
-pub fn probability(law: Law, cells: usize, i: usize, j: usize, k: usize) -> f64 {
+pub fn probability(law: CollisionKernel, cells: usize, i: usize, j: usize, k: usize) -> f64 {
     weighted_probability(law, Weights::Center, cells, i, j, k)
 }
 
 /// The same with weights of either kind.
 pub fn weighted_probability(
-    law: Law,
+    law: CollisionKernel,
     weights: Weights,
     cells: usize,
     i: usize,
@@ -91,12 +91,12 @@ pub fn weighted_probability(
     let (first, last) = reachable(i, j, cells);
     let l = i + j - k;
     match law {
-        Law::Gamma { alpha } => {
+        CollisionKernel::Gamma { alpha } => {
             let weight = |i: usize| weights.share(alpha, i);
             let all: f64 = (first..=last).map(|k| weight(k) * weight(i + j - k)).sum();
             weight(k) * weight(l) / all
         }
-        Law::Saving { lambda } => {
+        CollisionKernel::Saving { lambda } => {
             let (low, high) = saving_range(lambda, cells, i, j);
             let overlap = (high.min(k as f64 + 1.0) - low.max(k as f64)).max(0.0);
             overlap / (high - low)
@@ -122,5 +122,6 @@ pub(super) fn empty(cells: usize) -> Rates {
         rate: vec![0.0; cells],
         largest_frequency: 0.0,
         warnings: Vec::new(),
+        device: String::new(),
     }
 }

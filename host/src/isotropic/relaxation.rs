@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::engine::{Engine, Row};
 use super::{Integrator, Moments, OperatorConfig, Rates, engine};
-use crate::compute::Pooled;
+use crate::compute::{Pooled, steps_between};
 use crate::error::{Error, Result};
 
 /// The configuration of a [`Relaxation`].
@@ -18,7 +18,8 @@ pub struct RelaxationConfig {
     /// The time integrator.
     pub integrator: Integrator,
     /// Time step; `None` takes half of the largest step that keeps the initial state nonnegative.
-    pub step: Option<f64>,
+    #[serde(rename = "step")]
+    pub dt: Option<f64>,
     /// Steps between two records, which are at its multiples.
     pub every: u64,
 }
@@ -29,7 +30,7 @@ impl RelaxationConfig {
         Self {
             operator,
             integrator: Integrator::default(),
-            step: None,
+            dt: None,
             every: 1,
         }
     }
@@ -56,12 +57,12 @@ pub struct Record {
 ///
 /// ```
 /// use rarefy::Backend;
-/// use rarefy::isotropic::{EnergyGrid, Law, OperatorConfig, Relaxation, RelaxationConfig, initial};
+/// use rarefy::isotropic::{EnergyGrid, CollisionKernel, OperatorConfig, Relaxation, RelaxationConfig, initial};
 ///
 /// let grid = EnergyGrid::new(64, 16.0)?;
-/// let mut operator = OperatorConfig::new(grid, Law::Power { theta: 0.0 });
+/// let mut operator = OperatorConfig::new(grid, CollisionKernel::Power { theta: 0.0 });
 /// operator.compute.backend = Backend::Cpu;
-/// let config = RelaxationConfig { step: Some(0.1), every: 10, ..RelaxationConfig::new(operator) };
+/// let config = RelaxationConfig { dt: Some(0.1), every: 10, ..RelaxationConfig::new(operator) };
 /// let mut run = Relaxation::new(config, &[initial::bkw(&grid, 0.7)])?;
 /// run.advance(50)?;
 /// let (first, last) = (run.history(0)[0], run.history(0)[5]);
@@ -84,7 +85,7 @@ impl fmt::Debug for Relaxation {
             .field("config", &self.config)
             .field("step", &self.step)
             .field("time", &self.time())
-            .field("machine", &self.machine())
+            .field("device", &self.device())
             .finish_non_exhaustive()
     }
 }
@@ -128,7 +129,7 @@ impl Relaxation {
         if config.every == 0 {
             return Err(Error::input("records are at least one step apart"));
         }
-        if let Some(dt) = config.step.filter(|dt| !(dt.is_finite() && *dt > 0.0)) {
+        if let Some(dt) = config.dt.filter(|dt| !(dt.is_finite() && *dt > 0.0)) {
             return Err(Error::input(format!(
                 "the time step must be positive and finite; {dt} was given"
             )));
@@ -146,12 +147,12 @@ impl Relaxation {
             check_range(f, row)?;
         }
         let bound = 1.0 / largest;
-        if let Some(dt) = config.step.filter(|&dt| dt > bound * (1.0 + 1e-9)) {
+        if let Some(dt) = config.dt.filter(|&dt| dt > bound * (1.0 + 1e-9)) {
             return Err(Error::input(format!(
                 "the time step {dt} is beyond positivity: this distribution allows at most {bound:.6}"
             )));
         }
-        let dt = config.step.unwrap_or(SAFETY * bound);
+        let dt = config.dt.unwrap_or(SAFETY * bound);
         if !(dt.is_finite() && dt > 0.0) {
             return Err(Error::input(
                 "this distribution has no collisions that move a particle; give the time step",
@@ -230,7 +231,7 @@ impl Relaxation {
             config: self.config.clone(),
             time_step: self.dt,
             step: self.step,
-            states: self.distributions()?,
+            states: self.states()?,
             histories: self.histories.clone(),
         })
     }
@@ -320,6 +321,23 @@ impl Relaxation {
         Ok(())
     }
 
+    /// Takes the steps that are left to a time, rounded to the nearest whole number of them.
+    ///
+    /// # Errors
+    /// As [`Relaxation::advance`].
+    pub fn run_until(&mut self, time: f64) -> Result<()> {
+        self.advance(steps_between(self.time(), time, self.dt))
+    }
+
+    /// The moments of each state now.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn moments(&mut self) -> Result<Vec<Moments>> {
+        let rows = self.engine.run(|engine| engine.rows())?;
+        Ok(rows.iter().map(|row| row.moments).collect())
+    }
+
     /// The configuration of the run.
     pub fn config(&self) -> &RelaxationConfig {
         &self.config
@@ -349,7 +367,7 @@ impl Relaxation {
     ///
     /// # Errors
     /// A fault of the device.
-    pub fn distributions(&mut self) -> Result<Vec<Vec<f64>>> {
+    pub fn states(&mut self) -> Result<Vec<Vec<f64>>> {
         let cells = self.config.operator.grid.cells();
         let states = self.engine.run(|engine| engine.states())?;
         Ok(states.chunks_exact(cells).map(<[f64]>::to_vec).collect())
@@ -360,8 +378,8 @@ impl Relaxation {
         &self.warnings
     }
 
-    /// The machine in words.
-    pub fn machine(&self) -> String {
+    /// The device in words.
+    pub fn device(&self) -> String {
         self.engine.describe()
     }
 
@@ -384,11 +402,11 @@ fn pooled(config: &OperatorConfig, states: usize) -> Result<Pooled<dyn Engine>> 
     Pooled::new(&config.compute, || engine(config, states))
 }
 
-/// Gain, frequency and rate of one distribution; returns also the machine in words.
+/// Gain, frequency and rate of one distribution.
 ///
 /// # Errors
 /// As [`Relaxation::new`]; rates beyond the range of f64.
-pub fn rates(config: &OperatorConfig, f: &[f64]) -> Result<(Rates, String)> {
+pub fn rates(config: &OperatorConfig, f: &[f64]) -> Result<Rates> {
     config.validate_distribution(f)?;
     let mut engine = pooled(config, 1)?;
     // Rates are quadratic in f: a power of two that brings its largest value to about 1 changes no bit of what is in range.
@@ -416,7 +434,8 @@ pub fn rates(config: &OperatorConfig, f: &[f64]) -> Result<(Rates, String)> {
             advice(most / scale(largest, exponent).powi(2))
         )));
     }
-    Ok((rates, engine.describe()))
+    rates.device = engine.describe();
+    Ok(rates)
 }
 
 /// `value * 2^exponent`, in steps so that the factors themselves stay in range.

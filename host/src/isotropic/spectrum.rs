@@ -19,7 +19,7 @@ pub const MAX_CELLS: usize = 1024;
 pub fn decay_rates(config: &OperatorConfig, number: f64, energy: f64) -> Result<Vec<f64>> {
     let cells = config.grid.cells();
     config.validate()?;
-    if !config.corrected || matches!(config.law, super::Law::Saving { .. }) {
+    if !config.corrected || matches!(config.law, super::CollisionKernel::Saving { .. }) {
         return Err(Error::input(
             "decay rates need a law with detailed balance, so corrected coefficients and no saving",
         ));

@@ -1,4 +1,4 @@
-//! The stored forms of the coefficients of [`Law::Power`](super::Law::Power), laid out for the loops and kernels that read them.
+//! The stored forms of the coefficients of [`CollisionKernel::Power`](super::CollisionKernel::Power), laid out for the loops and kernels that read them.
 
 use rarefy_kernels::Real;
 use rayon::prelude::*;

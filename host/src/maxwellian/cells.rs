@@ -28,7 +28,7 @@ pub(crate) struct Maxwellians<const D: usize> {
     pub(crate) temperature: Row,
     pub(crate) amplitude: Row,
     pub(crate) slope: [Row; D],
-    pub(crate) steepness: Row,
+    pub(crate) inverse_temperature: Row,
 }
 
 impl<const D: usize> Maxwellians<D> {
@@ -42,7 +42,7 @@ impl<const D: usize> Maxwellians<D> {
             temperature: none,
             amplitude: none,
             slope: [none; D],
-            steepness: none,
+            inverse_temperature: none,
         }
     }
 

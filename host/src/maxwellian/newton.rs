@@ -16,7 +16,7 @@ const MOST_STEPS: usize = 60;
 const NEAR: f64 = 1e-8;
 
 impl<const D: usize> Maxwellians<D> {
-    /// Finds amplitudes, slopes and steepnesses for which the sums over the nodes are the states', from those that are there. Tells of each cell
+    /// Finds amplitudes, slopes and inverse temperatures for which the sums over the nodes are the states', from those that are there. Tells of each cell
     /// whether it did.
     pub(crate) fn conserve(&mut self, space: &impl Axes) -> [bool; TOGETHER] {
         lanes::on_widest(Newton {
@@ -72,7 +72,7 @@ impl<A: Axes, const D: usize> lanes::Job for Means<'_, A, D> {
     fn run<const FUSED: bool>(self) -> [Row; 6] {
         let (space, d, m) = (self.space, self.d, self.maxwellians);
         let (axis, along) = (space.axis(d), m.along(space, d));
-        let mut means = powers::<6, FUSED>(axis, m.cells, along, &m.steepness);
+        let mut means = powers::<6, FUSED>(axis, m.cells, along, &m.inverse_temperature);
         let [sum, ..] = means;
         for mean in &mut means {
             for i in 0..m.cells {
@@ -83,7 +83,7 @@ impl<A: Axes, const D: usize> lanes::Job for Means<'_, A, D> {
     }
 }
 
-/// Newton's method for amplitudes, slopes and steepnesses; the result is whether each was found.
+/// Newton's method for amplitudes, slopes and inverse temperatures; the result is whether each was found.
 struct Newton<'a, A, const D: usize> {
     space: &'a A,
     maxwellians: &'a mut Maxwellians<D>,
@@ -107,7 +107,7 @@ impl<A: Axes, const D: usize> lanes::Job for Newton<'_, A, D> {
             let mut flow = [[none, none, [1.0; TOGETHER]]; D];
             for d in 0..space.count() {
                 let [s0, s1, s2, s3, s4] =
-                    powers::<5, FUSED>(space.axis(d), n, m.along(space, d), &m.steepness);
+                    powers::<5, FUSED>(space.axis(d), n, m.along(space, d), &m.inverse_temperature);
                 let [mean, covariance, variance] = &mut flow[d.min(D - 1)];
                 let moves = d < space.moving();
                 for i in 0..n {
@@ -125,7 +125,7 @@ impl<A: Axes, const D: usize> lanes::Job for Newton<'_, A, D> {
                 }
             }
             for i in 0..n {
-                let (t, c) = (m.temperature[i], m.steepness[i]);
+                let (t, c) = (m.temperature[i], m.inverse_temperature[i]);
                 let half = integrated / (2.0 * c);
                 let energy = squares[i] + half - 1.5 * t;
                 let mut drift = 0.0;
@@ -150,7 +150,7 @@ impl<A: Axes, const D: usize> lanes::Job for Newton<'_, A, D> {
                 }
                 growth -= change * squares[i];
                 let amplitude = m.density[i] / (product[i] * (1.0 + growth));
-                m.steepness[i] += if here { change } else { 0.0 };
+                m.inverse_temperature[i] += if here { change } else { 0.0 };
                 m.amplitude[i] = if here { amplitude } else { m.amplitude[i] };
                 // Neither holds for a residual that is not a number.
                 let (near, far) = (size < NEAR, (NEAR..f64::INFINITY).contains(&size));

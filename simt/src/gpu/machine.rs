@@ -60,7 +60,7 @@ impl Machine for Device {
         Self::time(self, work)
     }
 
-    fn alongside<E: From<Error>>(
+    fn fork_join<E: From<Error>>(
         &self,
         aside: &mut dyn FnMut() -> Result<(), E>,
         work: &mut dyn FnMut() -> Result<(), E>,

@@ -56,7 +56,8 @@ pub struct LineConfig {
     /// Interpolation of the shift.
     pub scheme: Scheme,
     /// Time step dt.
-    pub step: f64,
+    #[serde(rename = "step")]
+    pub dt: f64,
     /// Where to compute, and in which arithmetic gain and collision frequency; distributions and all else are f64.
     #[serde(flatten)]
     pub compute: Compute,
@@ -108,19 +109,19 @@ impl LineConfig {
                 self.grid.max()
             )));
         }
-        if !(self.step.is_finite() && self.step > 0.0) {
+        if !(self.dt.is_finite() && self.dt > 0.0) {
             return Err(Error::input(format!(
                 "the time step must be positive and finite; {} was given",
-                self.step
+                self.dt
             )));
         }
         let (cells, nodes) = (self.space.nx(), self.grid.cells());
         let fastest = self.velocity_space()?.x().fastest();
-        let most = Courant::new(fastest, self.step, self.space.step(0)).distance();
+        let most = Courant::new(fastest, self.dt, self.space.step(0)).distance();
         if most + 2.0 > cells as f64 {
             return Err(Error::input(format!(
                 "in the time step {} the fastest molecules cross {most:.1} cells, of {cells} there are; two less than all is the limit: use a smaller time step",
-                self.step
+                self.dt
             )));
         }
         if u32::try_from(cells as u64 * nodes as u64).is_err() {

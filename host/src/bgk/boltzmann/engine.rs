@@ -26,7 +26,7 @@ pub(super) struct Shift {
 /// The shifts of all v_x.
 pub(super) fn shifts(config: &LineConfig) -> Result<Vec<Shift>> {
     let space = config.velocity_space()?;
-    let courant = Courant::of_axis(space.x(), &config.space, 0, config.step);
+    let courant = Courant::of_axis(space.x(), &config.space, 0, config.dt);
     let nodes = space.x().nodes().iter();
     Ok(nodes
         .zip(courant)

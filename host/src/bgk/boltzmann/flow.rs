@@ -12,7 +12,7 @@ use crate::bgk::transient::{Change, Node, nodes};
 use crate::bgk::{
     Boundaries, Boundary, FaceFlux, Gas, Looked, Moments, Problem, State, VelocitySpace,
 };
-use crate::compute::Pooled;
+use crate::compute::{Pooled, steps_between};
 use crate::error::{Error, Result};
 
 /// Everything that a run on a line needs to go on to the same bits.
@@ -57,7 +57,7 @@ impl fmt::Debug for Line {
         f.debug_struct("Line")
             .field("step", &self.step)
             .field("time", &self.time())
-            .field("machine", &self.machine())
+            .field("device", &self.device())
             .finish_non_exhaustive()
     }
 }
@@ -137,11 +137,27 @@ impl Line {
         Ok(())
     }
 
+    /// Takes the time steps that are left to a time, rounded to the nearest whole number of them.
+    ///
+    /// # Errors
+    /// As [`Line::advance`].
+    pub fn run_until(&mut self, time: f64) -> Result<()> {
+        self.advance(steps_between(self.time(), time, self.config.dt))
+    }
+
+    /// Moments of each cell, as [`Line::look`] has them.
+    ///
+    /// # Errors
+    /// A fault of the device.
+    pub fn moments(&mut self) -> Result<Vec<Moments>> {
+        Ok(self.look()?.moments)
+    }
+
     /// The distributions after the collisions of the last step, `[cell][ix][iy][iz]`.
     ///
     /// # Errors
     /// A fault of the device.
-    pub fn distributions(&mut self) -> Result<Vec<f64>> {
+    pub fn state(&mut self) -> Result<Vec<f64>> {
         self.engine.run(|engine| engine.distributions())
     }
 
@@ -160,7 +176,7 @@ impl Line {
             field(|s| s.velocity[1]),
             field(|s| s.temperature),
         ];
-        self.change.residual(fields, self.step, self.config.step)
+        self.change.residual(fields, self.step, self.config.dt)
     }
 
     /// Moments, and what passed the left end.
@@ -207,7 +223,7 @@ impl Line {
         }
         Err(Error::Numerical(format!(
             "the distribution is negative or not finite after step {} (least value {least:.2e}, largest {largest:.2e}); use a smaller time step than {}, or more velocities",
-            self.step, self.config.step
+            self.step, self.config.dt
         )))
     }
 
@@ -224,14 +240,14 @@ impl Line {
     }
     /// Time reached.
     pub fn time(&self) -> f64 {
-        self.step as f64 * self.config.step
+        self.step as f64 * self.config.dt
     }
     /// The configuration of the run.
     pub fn config(&self) -> &LineConfig {
         &self.config
     }
-    /// The machine in words.
-    pub fn machine(&self) -> String {
+    /// The device in words.
+    pub fn device(&self) -> String {
         self.engine.describe()
     }
 }

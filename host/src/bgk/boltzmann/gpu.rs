@@ -64,7 +64,7 @@ impl<M: Machine + 'static, T: Real> MachineFlow<M, T> {
                 &config.operator(),
                 cells,
                 largest,
-                config.step,
+                config.dt,
             )?,
             warm: false,
             graph: None,

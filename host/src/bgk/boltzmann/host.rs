@@ -37,7 +37,7 @@ impl HostFlow {
                 0.0 => &self.streamed,
                 _ => &self.f,
             })?;
-            let step = self.config.step;
+            let step = self.config.dt;
             let cells = self
                 .f
                 .par_chunks_exact_mut(nodes)
@@ -56,7 +56,7 @@ impl HostFlow {
 
 impl Flow for HostFlow {
     fn describe(&self) -> String {
-        self.operator.machine()
+        self.operator.device()
     }
     fn advance(&mut self, steps: u64) -> Result<()> {
         for _ in 0..steps {
@@ -134,7 +134,7 @@ pub(super) fn left_exchange(
 ) -> FaceFlux {
     let cells = config.space.nx() as isize;
     let size = config.grid.cells() / config.grid.n();
-    let scale = config.grid.volume() * config.space.step(0) / config.step;
+    let scale = config.grid.volume() * config.space.step(0) / config.dt;
     let mut flux = FaceFlux::default();
     for (jx, shift) in shifts.iter().enumerate() {
         let (whole, a) = (shift.courant.whole as isize, shift.courant.fraction);

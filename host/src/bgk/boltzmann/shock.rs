@@ -59,7 +59,8 @@ pub struct ShockWave {
     /// Interpolation of the shift.
     pub scheme: Scheme,
     /// Time step; `None` for the longest with which no molecule passes more than a cell and f stays positive.
-    pub step: Option<f64>,
+    #[serde(rename = "step")]
+    pub dt: Option<f64>,
     /// Where to compute, and in which arithmetic gain and collision frequency.
     #[serde(flatten)]
     pub compute: Compute,
@@ -97,7 +98,7 @@ impl ShockWave {
             spectral: Spectral::default(),
             correction: CorrectionMethod::Balanced,
             scheme: Scheme::VanLeer,
-            step: None,
+            dt: None,
             compute: Compute::default(),
         })
     }
@@ -221,7 +222,7 @@ impl ShockWave {
         }
         let fastest = gas.velocity.x().fastest();
         let step = self
-            .step
+            .dt
             .unwrap_or_else(|| (SAFETY * longest).min(space.step(0) / fastest));
         if !(step.is_finite() && step > 0.0) {
             return Err(Error::input(format!(
@@ -259,7 +260,7 @@ impl ShockWave {
             spectral: self.chosen(),
             correction: self.correction,
             scheme: self.scheme,
-            step,
+            dt: step,
             compute: self.compute,
             ends: [upstream, downstream],
             initial,

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bgk::steady::{Case, Nodes};
+use crate::bgk::steady::{Nodes, SteadyProblem};
 use crate::bgk::{Axis, Boundaries, Boundary, Gas, State, VelocitySpace, Wall};
 use crate::error::{Error, Result};
 
@@ -66,7 +66,7 @@ pub fn plates(
     accommodation: f64,
     resolution: Resolution,
     linear: bool,
-) -> Result<Case> {
+) -> Result<SteadyProblem> {
     if !(delta > 0.0 && delta.is_finite()) {
         return Err(Error::input(format!(
             "the rarefaction parameter delta must be positive and finite; {delta} was given"
@@ -123,7 +123,7 @@ pub fn plates(
             hottest(u),
         )?;
     }
-    Ok(Case {
+    Ok(SteadyProblem {
         dimensions: 1,
         widths: [graded(resolution.cells, delta), vec![1.0]],
         origin: [-0.5 * delta, 0.0],

@@ -57,14 +57,14 @@ impl Maxwellians {
             state: self.state(i),
             amplitude: self.amplitude[i],
             slope: self.slope.map(|b| b[i]),
-            steepness: self.steepness[i],
+            inverse_temperature: self.inverse_temperature[i],
         }
     }
 
     pub(in crate::bgk) fn set(&mut self, i: usize, maxwellian: &DiscreteMaxwellian) {
         self.set_state(i, maxwellian.state);
         self.amplitude[i] = maxwellian.amplitude;
-        self.steepness[i] = maxwellian.steepness;
+        self.inverse_temperature[i] = maxwellian.inverse_temperature;
         for (b, slope) in self.slope.iter_mut().zip(maxwellian.slope) {
             b[i] = slope;
         }
@@ -119,7 +119,7 @@ impl DiscreteMaxwellian {
             state,
             amplitude: density * (std::f64::consts::PI * temperature).powf(-0.5 * axes),
             slope: [0.0; 2],
-            steepness: 1.0 / temperature,
+            inverse_temperature: 1.0 / temperature,
         }
     }
 
@@ -131,7 +131,7 @@ impl DiscreteMaxwellian {
         Self::sampled(space, state).corrected(space)
     }
 
-    /// The conservative Maxwellian of `state` by Newton's method from the slope and steepness of this one.
+    /// The conservative Maxwellian of `state` by Newton's method from the slope and inverse temperature of this one.
     ///
     /// # Errors
     /// As [`DiscreteMaxwellian::conservative`].
@@ -165,7 +165,7 @@ impl DiscreteMaxwellian {
                 .zip(weights)
                 .map(|(v, weight)| {
                     let w = v - mean;
-                    weight * (w * (slope - self.steepness * w)).exp()
+                    weight * (w * (slope - self.inverse_temperature * w)).exp()
                 })
                 .collect()
         };
@@ -180,7 +180,10 @@ impl DiscreteMaxwellian {
         };
         let inner = match space.z() {
             Some(z) => along(z.nodes(), z.weights(), 0.0, 0.0),
-            None => vec![1.0, space.integrated() as f64 / (2.0 * self.steepness)],
+            None => vec![
+                1.0,
+                space.integrated() as f64 / (2.0 * self.inverse_temperature),
+            ],
         };
         Factors { x, y, inner }
     }
@@ -267,7 +270,7 @@ impl HeatTerm {
         g: [f64; 2],
     ) -> Self {
         let t = maxwellian.state.temperature;
-        let c = maxwellian.steepness;
+        let c = maxwellian.inverse_temperature;
         // Means of c_i^k for the flow's axes, and of S and S^2 for the sum of squares along the others.
         let mut powers = [[0.0; 6]; 2];
         let (mut rest, mut rest_square) = (0.0, 0.0);
@@ -333,12 +336,16 @@ impl HeatTerm {
 
 /// Stand-in for the sum of the squares of the velocities other than v_x and v_y. It is v_z^2, or its mean over the axes that are integrated out: for g
 /// `<S> = K/(2c)` and for h `<S^2>/<S> = (K/2 + 1)/c`, with the inverse temperature c of the Maxwellian.
-pub(in crate::bgk) fn unresolved(space: &VelocitySpace, inner: Inner, steepness: f64) -> f64 {
+pub(in crate::bgk) fn unresolved(
+    space: &VelocitySpace,
+    inner: Inner,
+    inverse_temperature: f64,
+) -> f64 {
     let half = 0.5 * space.integrated() as f64;
     match (space.is_reduced(), inner.mass > 0.0) {
         (false, _) => inner.energy,
-        (true, true) => half / steepness,
-        (true, false) => (half + 1.0) / steepness,
+        (true, true) => half / inverse_temperature,
+        (true, false) => (half + 1.0) / inverse_temperature,
     }
 }
 
@@ -385,7 +392,7 @@ mod tests {
             let sampled = DiscreteMaxwellian::sampled(&space, state);
             assert!((sampled.amplitude / m.amplitude - 1.0).abs() < 0.02);
             let again = m.follow(&space, state).unwrap();
-            assert!((again.steepness - m.steepness).abs() < 1e-13);
+            assert!((again.inverse_temperature - m.inverse_temperature).abs() < 1e-13);
         }
     }
 
@@ -431,7 +438,7 @@ mod tests {
                         space.x().nodes()[jx] - state.velocity[0],
                         space.y_nodes()[jy] - state.velocity[1],
                     ];
-                    let rest = unresolved(&space, inner[k], m.steepness);
+                    let rest = unresolved(&space, inner[k], m.inverse_temperature);
                     populations[node] * (1.0 + term.factor(c, rest))
                 })
             };

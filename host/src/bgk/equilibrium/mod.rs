@@ -24,5 +24,6 @@ pub struct DiscreteMaxwellian {
     /// b, along the axes of the flow; 0 along the others.
     pub slope: [f64; 2],
     /// c.
-    pub steepness: f64,
+    #[serde(rename = "steepness")]
+    pub inverse_temperature: f64,
 }

@@ -21,7 +21,7 @@ pub enum Closure {
 
 /// A steady problem: cells of any widths, velocities of any quadrature.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Case {
+pub struct SteadyProblem {
     /// 1 or 2.
     pub dimensions: usize,
     /// Widths of the columns, and of the rows (one row on a line).
@@ -40,7 +40,7 @@ pub struct Case {
     pub linear: bool,
 }
 
-impl From<&Problem> for Case {
+impl From<&Problem> for SteadyProblem {
     /// The steady flow of a problem.
     fn from(problem: &Problem) -> Self {
         let space = &problem.space;
@@ -58,10 +58,16 @@ impl From<&Problem> for Case {
     }
 }
 
+impl From<&SteadyProblem> for SteadyProblem {
+    fn from(problem: &SteadyProblem) -> Self {
+        problem.clone()
+    }
+}
+
 /// Most cells, so that the kernels' indices fit 32 bits.
 const MOST_CELLS: usize = 1 << 26;
 
-impl Case {
+impl SteadyProblem {
     /// Centres of the columns (0) or rows (1).
     ///
     /// # Panics

@@ -9,37 +9,39 @@ use crate::error::{Error, Result};
 /// How to solve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Config {
+pub struct SteadyConfig {
     /// The closure of the sweeps.
     pub closure: Closure,
     /// Done when no unknown changes by more than this in an iteration, relative to the range of the fields, and the fluxes that must be
     /// constant vary by no more, relative to their size. `None`: 1e-9 in f64, 1e-5 in f32.
-    pub tolerance: Option<f64>,
+    #[serde(rename = "tolerance")]
+    pub rtol: Option<f64>,
     /// Most iterations.
     pub iterations: usize,
     /// How many earlier iterations are mixed with the newest; 0 for plain source iteration.
-    pub depth: usize,
+    #[serde(rename = "depth")]
+    pub anderson_depth: usize,
     /// Where to compute, and in which arithmetic the sweeps; the unknowns are f64 in either.
     #[serde(flatten)]
     pub compute: Compute,
 }
 
-impl Default for Config {
+impl Default for SteadyConfig {
     fn default() -> Self {
         Self {
             closure: Closure::Diamond,
-            tolerance: None,
+            rtol: None,
             iterations: 1000,
-            depth: 10,
+            anderson_depth: 10,
             compute: Compute::default(),
         }
     }
 }
 
-impl Config {
+impl SteadyConfig {
     /// The tolerance that holds.
     pub fn tolerance(&self) -> f64 {
-        self.tolerance.unwrap_or(match self.compute.precision {
+        self.rtol.unwrap_or(match self.compute.precision {
             Precision::F64 => 1e-9,
             Precision::F32 => 1e-5,
         })
@@ -56,10 +58,10 @@ impl Config {
                 "the residual to reach lies above 0 and below 1; {tolerance} was given"
             )));
         }
-        if self.depth > 32 {
+        if self.anderson_depth > 32 {
             return Err(Error::input(format!(
                 "at most 32 earlier iterations are mixed; {} were asked for",
-                self.depth
+                self.anderson_depth
             )));
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Whether the cells of space fit the flow.
 
-use super::case::{Case, Closure};
+use super::case::{Closure, SteadyProblem};
 use crate::bgk::Boundary;
 
 /// Mean free paths that a cell may be wide: with upwind differences, whose numerical diffusion has the coefficient `|v| h/2`, and at a wall with
@@ -13,7 +13,7 @@ const DENSE: f64 = 10.0;
 /// The names of the sides as in [`super::Solution::exchange`].
 const SIDES: [&str; 4] = ["left", "right", "bottom", "top"];
 
-impl Case {
+impl SteadyProblem {
     /// Whether the cells are too wide for the closure, or at the walls too wide for the slip of a dense gas. Each text says the width that
     /// would do.
     pub fn warnings(&self, closure: Closure) -> Vec<String> {
@@ -90,7 +90,7 @@ mod tests {
     use crate::bgk::steady::plates::{Drive, Resolution, plates};
     use crate::bgk::{Cavity, Gas};
 
-    fn couette(delta: f64, cells: usize) -> Case {
+    fn couette(delta: f64, cells: usize) -> SteadyProblem {
         let resolution = Resolution {
             cells,
             ..Resolution::default()
@@ -106,8 +106,8 @@ mod tests {
         .unwrap()
     }
 
-    fn cavity(delta: f64) -> Case {
-        Case::from(&Cavity::new(delta, 40, &[8, 8]).unwrap().problem().unwrap())
+    fn cavity(delta: f64) -> SteadyProblem {
+        SteadyProblem::from(&Cavity::new(delta, 40, &[8, 8]).unwrap().problem().unwrap())
     }
 
     #[test]

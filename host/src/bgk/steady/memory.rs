@@ -1,7 +1,7 @@
 //! Main memory of a steady flow, before any of it is allocated.
 
-use super::case::Case;
-use super::config::Config;
+use super::case::SteadyProblem;
+use super::config::SteadyConfig;
 use super::correction::Correction;
 use crate::bgk::{Boundary, State};
 use crate::error::Result;
@@ -19,10 +19,10 @@ const TASKS: u64 = 16;
 ///
 /// # Errors
 /// [`Error::Memory`](crate::Error::Memory) with what is needed and what there is.
-pub(super) fn check(case: &Case, config: &Config, on_cpu: bool) -> Result<()> {
+pub(super) fn check(case: &SteadyProblem, config: &SteadyConfig, on_cpu: bool) -> Result<()> {
     let nodes = case.nodes.velocities.len() as u64;
     let [nx, ny] = [0, 1].map(|d| case.widths[d].len() as u64);
-    let needed = needed(case, config.depth as u64, nodes, [nx, ny], on_cpu);
+    let needed = needed(case, config.anderson_depth as u64, nodes, [nx, ny], on_cpu);
     let check = |needed: u64| {
         check_host(
             &format!("a steady flow of {nx} x {ny} cells and {nodes} velocities"),
@@ -37,7 +37,7 @@ pub(super) fn check(case: &Case, config: &Config, on_cpu: bool) -> Result<()> {
     )?)
 }
 
-fn needed(case: &Case, depth: u64, nodes: u64, [nx, ny]: [u64; 2], on_cpu: bool) -> u64 {
+fn needed(case: &SteadyProblem, depth: u64, nodes: u64, [nx, ny]: [u64; 2], on_cpu: bool) -> u64 {
     let cells = nx.saturating_mul(ny);
     let components = if case.gas.effective_prandtl() == 1.0 {
         4
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_plan_grows_with_what_is_asked_for() {
         let cavity = Cavity::new(1.0, 10, &[16, 16]).expect("a cavity");
-        let case = Case::from(&cavity.problem().expect("a problem"));
+        let case = SteadyProblem::from(&cavity.problem().expect("a problem"));
         let of = |depth, nodes, n, on_cpu| needed(&case, depth, nodes, [n, n], on_cpu);
         // A hundred times the cells has ten times the faces.
         let growth = of(8, 256, 1000, true) as f64 / of(8, 256, 100, true) as f64;

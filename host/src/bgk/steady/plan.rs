@@ -1,6 +1,6 @@
 //! A steady problem prepared for sweeping: velocities in groups of one direction, boundaries as formulas, the unknowns in one vector.
 
-use super::case::{Case, Closure};
+use super::case::{Closure, SteadyProblem};
 use super::nodes::Nodes;
 use super::sums::{Swept, flux};
 use crate::bgk::{Boundary, State};
@@ -113,7 +113,7 @@ pub(super) const fn upward(group: usize, direction: usize) -> bool {
 }
 
 impl Plan {
-    pub(super) fn new(case: &Case, closure: Closure) -> Result<Self> {
+    pub(super) fn new(case: &SteadyProblem, closure: Closure) -> Result<Self> {
         case.validate()?;
         let velocities = &case.nodes;
         let dimensions = case.dimensions;
@@ -187,7 +187,7 @@ impl Plan {
     }
 
     /// Fixed quantity for the start and the boundaries of the case.
-    fn held(&self, case: &Case) -> Hold {
+    fn held(&self, case: &SteadyProblem) -> Hold {
         let faces = || (0..self.dimensions).flat_map(|direction| case.boundaries.along(direction));
         let start = self.start(case);
         let mass = self.mass(&start);
@@ -208,7 +208,7 @@ impl Plan {
         }
     }
 
-    fn side(&self, case: &Case, side: usize, boundary: Boundary) -> Result<Side> {
+    fn side(&self, case: &SteadyProblem, side: usize, boundary: Boundary) -> Result<Side> {
         let count = self.nodes.len();
         let mut prepared = Side {
             share: 1.0,
@@ -374,7 +374,7 @@ impl Plan {
     }
 
     /// The unknowns at the start.
-    pub(super) fn start(&self, case: &Case) -> Vec<f64> {
+    pub(super) fn start(&self, case: &SteadyProblem) -> Vec<f64> {
         let Layout { cells, len, .. } = self.layout;
         let mut x = vec![0.0; len];
         for (cell, state) in case.initial.iter().enumerate() {

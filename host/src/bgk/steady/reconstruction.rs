@@ -1,6 +1,6 @@
 //! Fields of a rectangle without the alternating errors of diamond differences.
 
-use super::case::{Case, Closure};
+use super::case::{Closure, SteadyProblem};
 use super::solution::Solution;
 use crate::bgk::Moments;
 
@@ -16,7 +16,7 @@ impl Solution {
     ///
     /// On a line and with upwind differences nothing alternates, and the cells are returned unchanged. So are they where the
     /// reconstruction would have no positive density or temperature.
-    pub fn reconstructed(&self, case: &Case, closure: Closure) -> Vec<Moments> {
+    pub fn reconstructed(&self, case: &SteadyProblem, closure: Closure) -> Vec<Moments> {
         if case.dimensions != 2 || closure != Closure::Diamond {
             return self.cells.clone();
         }
@@ -98,12 +98,12 @@ fn moments(&[n, mx, my, e, xx, yy, xy, qx, qy]: &Densities, linear: bool) -> Mom
 mod tests {
     use super::*;
     use crate::bgk::Cavity;
-    use crate::bgk::steady::{Config, Nodes, solve};
+    use crate::bgk::steady::{Nodes, SteadyConfig, solve};
 
-    fn case(lid: Option<f64>) -> Case {
+    fn case(lid: Option<f64>) -> SteadyProblem {
         let mut cavity = Cavity::new(1.0, 24, &[8, 8]).unwrap();
         cavity.lid = lid.unwrap_or(1.0);
-        let mut case = Case::from(&cavity.problem().unwrap());
+        let mut case = SteadyProblem::from(&cavity.problem().unwrap());
         case.nodes = Nodes::polar(32, 5).unwrap();
         case.linear = lid.is_none();
         case
@@ -128,7 +128,7 @@ mod tests {
     fn what_alternates_goes_and_conserved_sums_stay() {
         for lid in [None, Some(0.3)] {
             let case = case(lid);
-            let solution = solve(&case, &Config::default()).unwrap();
+            let solution = solve(&case, &SteadyConfig::default()).unwrap();
             let found = solution.reconstructed(&case, Closure::Diamond);
             let [before, after] = [&solution.cells, &found].map(|cells| alternating(cells, 24));
             assert!(after < 0.25 * before, "{before} {after}");

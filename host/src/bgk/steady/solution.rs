@@ -73,7 +73,8 @@ pub struct Solution {
     /// Seconds that the iterations took.
     pub seconds: f64,
     /// Where it was computed.
-    pub machine: String,
+    #[serde(rename = "machine")]
+    pub device: String,
 }
 
 impl Solution {

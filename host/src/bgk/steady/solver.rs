@@ -6,8 +6,8 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::anderson::Anderson;
-use super::case::Case;
-use super::config::Config;
+use super::case::SteadyProblem;
+use super::config::SteadyConfig;
 use super::correction::Correction;
 use super::engine::Sweeps;
 use super::memory;
@@ -22,9 +22,9 @@ use crate::error::{Error, Result};
 #[non_exhaustive]
 pub struct Checkpoint {
     /// The case.
-    pub case: Case,
+    pub case: SteadyProblem,
     /// How it is iterated.
-    pub config: Config,
+    pub config: SteadyConfig,
     /// All unknowns.
     pub unknowns: Vec<f64>,
     /// Residual of each iteration.
@@ -57,14 +57,14 @@ const MOST_ROUNDOFF: f64 = 1e-2;
 const THICKEST: f64 = 1e12;
 
 /// An iteration towards a steady flow.
-pub struct Solver {
-    case: Case,
-    config: Config,
+pub struct SteadySolver {
+    case: SteadyProblem,
+    config: SteadyConfig,
     plan: Plan,
     sweeps: Box<dyn Sweeps>,
     correction: Option<Correction>,
     pool: Pool,
-    machine: String,
+    device: String,
     mixing: Anderson,
     x: Vec<f64>,
     y: Vec<f64>,
@@ -75,29 +75,30 @@ pub struct Solver {
     seconds: f64,
 }
 
-impl fmt::Debug for Solver {
+impl fmt::Debug for SteadySolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Solver")
+        f.debug_struct("SteadySolver")
             .field("config", &self.config)
             .field("iterations", &self.residuals.len())
             .field("residual", &self.residuals.last())
-            .field("machine", &self.machine)
+            .field("device", &self.device)
             .finish_non_exhaustive()
     }
 }
 
-impl Solver {
+impl SteadySolver {
     /// Prepares a case.
     ///
     /// # Errors
     /// A case or configuration that is not acceptable, or a device that is not there.
-    pub fn new(case: Case, config: &Config) -> Result<Self> {
+    pub fn new(problem: impl Into<SteadyProblem>, config: &SteadyConfig) -> Result<Self> {
+        let case = problem.into();
         config.validate()?;
         let pool = config.compute.pool()?;
         pool.run(|| Self::prepare(case, config, pool.clone()))
     }
 
-    fn prepare(case: Case, config: &Config, pool: Pool) -> Result<Self> {
+    fn prepare(case: SteadyProblem, config: &SteadyConfig, pool: Pool) -> Result<Self> {
         let resolved = config.compute.backend.resolve()?;
         memory::check(&case, config, matches!(resolved, Resolved::Cpu))?;
         let plan = Plan::new(&case, config.closure)?;
@@ -107,12 +108,12 @@ impl Solver {
                 plan.thickness()
             )));
         }
-        let machine = resolved.describe();
+        let device = resolved.describe();
         let sweeps = super::engine(&plan, config.compute.precision, resolved)?;
         let x = plan.start(&case);
         Ok(Self {
             correction: Correction::new(&plan)?,
-            mixing: Anderson::new(config.depth),
+            mixing: Anderson::new(config.anderson_depth),
             y: x.clone(),
             x,
             config: *config,
@@ -120,7 +121,7 @@ impl Solver {
             plan,
             sweeps,
             pool,
-            machine,
+            device,
             residuals: Vec::new(),
             spreads: Vec::new(),
             least: (0, f64::INFINITY),
@@ -128,9 +129,9 @@ impl Solver {
         })
     }
 
-    /// The machine in words.
-    pub fn machine(&self) -> String {
-        self.machine.clone()
+    /// The device in words.
+    pub fn device(&self) -> String {
+        self.device.clone()
     }
 
     /// Residuals so far.
@@ -172,12 +173,12 @@ impl Solver {
     ///
     /// # Errors
     /// A state without a positive density or temperature, or a fault of the device.
-    pub fn step(&mut self) -> Result<f64> {
+    pub fn iterate(&mut self) -> Result<f64> {
         let pool = self.pool.clone();
-        pool.run(|| self.iterate())
+        pool.run(|| self.iteration())
     }
 
-    fn iterate(&mut self) -> Result<f64> {
+    fn iteration(&mut self) -> Result<f64> {
         let started = Instant::now();
         let swept = self.sweeps.iterate(&self.x, &mut self.y)?;
         self.plan.update(&self.x, &swept, &mut self.y);
@@ -285,17 +286,29 @@ impl Solver {
         self.sweeps.flux_roundoff(self.plan.thickness().max(1.0))
     }
 
+    /// Iterates so many times, or fewer where the iteration ends before; returns how many it took.
+    ///
+    /// # Errors
+    /// As [`SteadySolver::iterate`].
+    pub fn advance(&mut self, iterations: usize) -> Result<usize> {
+        for done in 0..iterations {
+            if self.status().is_some() {
+                return Ok(done);
+            }
+            self.iterate()?;
+        }
+        Ok(iterations)
+    }
+
     /// Iterates to the end.
     ///
     /// # Errors
-    /// As [`Solver::step`].
-    pub fn run(&mut self) -> Result<Status> {
-        loop {
-            if let Some(status) = self.status() {
-                return Ok(status);
-            }
-            self.step()?;
+    /// As [`SteadySolver::iterate`].
+    pub fn solve(&mut self) -> Result<Solution> {
+        while self.status().is_none() {
+            self.iterate()?;
         }
+        self.solution()
     }
 
     /// Everything that is needed to go on later to the same bits.
@@ -319,7 +332,7 @@ impl Solver {
     /// Continues an iteration from a checkpoint.
     ///
     /// # Errors
-    /// As [`Solver::new`]; unknowns of another case, or not those of a gas.
+    /// As [`SteadySolver::new`]; unknowns of another case, or not those of a gas.
     pub fn resume(checkpoint: Checkpoint) -> Result<Self> {
         let Checkpoint {
             case,
@@ -336,7 +349,7 @@ impl Solver {
         let fits = unknowns.len() == count
             && values.len() == mixed.len()
             && values.len().is_multiple_of(count)
-            && values.len() / count <= config.depth + 1
+            && values.len() / count <= config.anderson_depth + 1
             && spreads.len() == residuals.len();
         if !fits {
             return Err(Error::input(format!(
@@ -384,17 +397,17 @@ impl Solver {
             flux_roundoff: self.flux_roundoff(),
             downstream_excess: self.plan.downstream_excess(&self.x),
             seconds: self.seconds,
-            machine: self.machine.clone(),
+            device: self.device.clone(),
         })
     }
 
     /// The case.
-    pub fn case(&self) -> &Case {
+    pub fn case(&self) -> &SteadyProblem {
         &self.case
     }
 
     /// How it is solved.
-    pub fn config(&self) -> &Config {
+    pub fn config(&self) -> &SteadyConfig {
         &self.config
     }
 }
@@ -411,12 +424,10 @@ fn blend(from: &[f64], to: &[f64], share: f64, out: &mut [f64]) {
     }
 }
 
-/// The steady flow of a case.
+/// The steady flow of a problem, which may be one of a transient solver too.
 ///
 /// # Errors
-/// As [`Solver::new`] and [`Solver::step`].
-pub fn solve(case: &Case, config: &Config) -> Result<Solution> {
-    let mut solver = Solver::new(case.clone(), config)?;
-    solver.run()?;
-    solver.solution()
+/// As [`SteadySolver::new`] and [`SteadySolver::iterate`].
+pub fn solve(problem: impl Into<SteadyProblem>, config: &SteadyConfig) -> Result<Solution> {
+    SteadySolver::new(problem, config)?.solve()
 }

@@ -22,7 +22,7 @@ use self::reference::Reference;
 pub(super) use self::shift::van_leer;
 pub use self::shift::{Courant, Scheme};
 use super::{Moments, Problem, State};
-use crate::compute::{Compute, Pooled, Resolved, engine_of};
+use crate::compute::{Compute, Pooled, Resolved, engine_of, steps_between};
 use crate::error::{Error, Result};
 
 /// The configuration of a [`Simulation`].
@@ -33,7 +33,8 @@ pub struct SimulationConfig {
     /// Interpolation of the shift.
     pub scheme: Scheme,
     /// Time step dt. Any is stable; nu dt should be small, and at walls |v| dt below the width of a cell.
-    pub step: f64,
+    #[serde(rename = "step")]
+    pub dt: f64,
     /// Whether the initial state counts as relaxed, so that the first step streams at once. It makes a difference for Maxwellians that are not
     /// conservative: the first relaxation would turn them into those of their own moments.
     pub relaxed: bool,
@@ -61,11 +62,11 @@ fn is_folded(fold: &bool) -> bool {
 
 impl SimulationConfig {
     /// A second-order run in f64 on the best machine there is.
-    pub fn new(problem: Problem, step: f64) -> Self {
+    pub fn new(problem: Problem, dt: f64) -> Self {
         Self {
             problem,
             scheme: Scheme::default(),
-            step,
+            dt,
             relaxed: true,
             fold: folds(),
             compute: Compute::default(),
@@ -81,16 +82,16 @@ impl SimulationConfig {
         let Problem {
             space, velocity, ..
         } = &self.problem;
-        if !(self.step.is_finite() && self.step > 0.0) {
+        if !(self.dt.is_finite() && self.dt > 0.0) {
             return Err(Error::input(format!(
                 "the time step must be positive and finite; {} was given",
-                self.step
+                self.dt
             )));
         }
         for direction in 0..space.dimensions() {
             let axis = &velocity.axes()[direction];
             let cells = [space.nx(), space.ny()][direction];
-            let most = Courant::new(axis.fastest(), self.step, space.step(direction)).distance();
+            let most = Courant::new(axis.fastest(), self.dt, space.step(direction)).distance();
             if most + 2.0 > cells as f64 {
                 let along = ["x", "y"][direction];
                 return Err(Error::input(if cells < LEAST_CELLS {
@@ -100,7 +101,7 @@ impl SimulationConfig {
                 } else {
                     format!(
                         "in the time step {:e} the fastest molecules cross {most:.3} cells along {along}, of {cells} there are; two less than all is the limit: use a smaller time step",
-                        self.step
+                        self.dt
                     )
                 }));
             }
@@ -110,7 +111,7 @@ impl SimulationConfig {
 
     fn plan(&self) -> StepPlan {
         StepPlan {
-            dt: self.step,
+            dt: self.dt,
             scheme: self.scheme,
             relaxed: self.relaxed,
         }
@@ -122,9 +123,7 @@ impl SimulationConfig {
             space, velocity, ..
         } = &self.problem;
         (0..space.dimensions())
-            .map(|d| {
-                Courant::new(velocity.axes()[d].fastest(), self.step, space.step(d)).distance()
-            })
+            .map(|d| Courant::new(velocity.axes()[d].fastest(), self.dt, space.step(d)).distance())
             .fold(0.0, f64::max)
     }
 
@@ -269,7 +268,7 @@ impl std::fmt::Debug for Simulation {
         f.debug_struct("Simulation")
             .field("step", &self.step)
             .field("time", &self.time())
-            .field("machine", &self.machine())
+            .field("device", &self.device())
             .finish_non_exhaustive()
     }
 }
@@ -345,6 +344,14 @@ impl Simulation {
         Ok(())
     }
 
+    /// Takes the time steps that are left to a time, rounded to the nearest whole number of them.
+    ///
+    /// # Errors
+    /// As [`Simulation::advance`].
+    pub fn run_until(&mut self, time: f64) -> Result<()> {
+        self.advance(steps_between(self.time(), time, self.config.dt))
+    }
+
     /// How fast the fields change. For density, velocity and temperature it is the norm of the change since the last call over the norm
     /// of the field and the elapsed time. The largest counts. It is infinite at the first call.
     ///
@@ -352,7 +359,7 @@ impl Simulation {
     /// A fault of the device; fields that are no longer finite.
     pub fn residual(&mut self) -> Result<f64> {
         let fields = self.engine.run(|engine| engine.fields())?;
-        self.change.residual(fields, self.step, self.config.step)
+        self.change.residual(fields, self.step, self.config.dt)
     }
 
     /// Density, mean velocity and temperature of each cell, `[iy][ix]`.
@@ -384,7 +391,7 @@ impl Simulation {
                 temperature,
                 ..
             } = moments.state();
-            let time = 0.5 * self.config.step * gas.relaxation_frequency(density, temperature);
+            let time = 0.5 * self.config.dt * gas.relaxation_frequency(density, temperature);
             let keep = (-time).exp();
             let keep_heat = (-gas.effective_prandtl() * time).exp();
             let pressure = 0.5 * density * temperature;
@@ -417,7 +424,7 @@ impl Simulation {
     ///
     /// # Errors
     /// A fault of the device.
-    pub fn populations(&mut self) -> Result<Vec<f64>> {
+    pub fn state(&mut self) -> Result<Vec<f64>> {
         Ok(self.engine.run(|engine| engine.save())?.populations)
     }
 
@@ -442,14 +449,14 @@ impl Simulation {
     }
     /// Time reached.
     pub fn time(&self) -> f64 {
-        self.step as f64 * self.config.step
+        self.step as f64 * self.config.dt
     }
     /// The configuration of the run.
     pub fn config(&self) -> &SimulationConfig {
         &self.config
     }
-    /// The machine in words.
-    pub fn machine(&self) -> String {
+    /// The device in words.
+    pub fn device(&self) -> String {
         self.engine.describe()
     }
     /// How long the machine takes for so many steps, without copies.

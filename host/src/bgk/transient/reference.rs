@@ -120,7 +120,11 @@ impl Reference {
             };
             for (index, node) in self.nodes.iter().enumerate() {
                 let c = [node.v[0] - state.velocity[0], node.v[1] - state.velocity[1]];
-                let rest = unresolved(&problem.velocity, inner[node.m], maxwellian.steepness);
+                let rest = unresolved(
+                    &problem.velocity,
+                    inner[node.m],
+                    maxwellian.inverse_temperature,
+                );
                 let f = &mut self.f[index * cells + cell];
                 *f = keep * *f + populations[index] * (give + heat.factor(c, rest));
             }

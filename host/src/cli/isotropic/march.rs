@@ -59,7 +59,7 @@ pub(super) fn start(
         (Some(until), dt) => {
             let dt = match dt {
                 Some(dt) => dt,
-                None => 0.5 * rates(&config, &f)?.0.largest_step(),
+                None => 0.5 * rates(&config, &f)?.largest_step(),
             };
             let steps = steps_to(until, dt)?;
             (Some(until / steps as f64), steps)
@@ -71,7 +71,7 @@ pub(super) fn start(
         RelaxationConfig {
             operator: config,
             integrator: parameters.integrator,
-            step,
+            dt: step,
             every,
         },
         std::slice::from_ref(&f),
@@ -117,7 +117,7 @@ pub(super) fn go_on(
     let folder = resume::folder((&mut files, "isotropic"), common, Some(path), every, false)?;
     let mut report = Report::new("isotropic", &parameters, started);
     let run = Relaxation::resume(checkpoint)?;
-    if let Some(warning) = resume::elsewhere(&version, &machine, &run.machine()) {
+    if let Some(warning) = resume::elsewhere(&version, &machine, &run.device()) {
         report.warn(warning);
     }
     report.time("setup", started.elapsed());
@@ -156,7 +156,7 @@ impl March<'_> {
 
     fn snapshot(&mut self) -> Result<()> {
         let time = self.run.time();
-        let f = self.run.distributions()?.remove(0);
+        let f = self.run.states()?.remove(0);
         self.snapshots.push(Snapshot { time, f });
         Ok(())
     }

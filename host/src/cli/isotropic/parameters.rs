@@ -17,7 +17,7 @@ use crate::collision::Scattering;
 use crate::compute::Compute;
 use crate::error::{Error, Result};
 use crate::isotropic::{
-    EnergyGrid, Integrator, Law, OperatorConfig, Sampled, Storage, Weights, initial,
+    CollisionKernel, EnergyGrid, Integrator, OperatorConfig, Sampled, Storage, Weights, initial,
 };
 
 const EXAMPLES: &str = "\
@@ -306,10 +306,10 @@ impl IsotropicArgs {
         Ok(())
     }
 
-    fn law(&self) -> Law {
+    fn law(&self) -> CollisionKernel {
         match self.vhs {
-            Some(gamma) => Law::Isotropic { gamma },
-            None => Law::Power {
+            Some(gamma) => CollisionKernel::Isotropic { gamma },
+            None => CollisionKernel::Power {
                 theta: self.theta.unwrap_or(0.0),
             },
         }
@@ -374,7 +374,7 @@ impl IsotropicArgs {
     /// The first lines of a summary.
     pub(super) fn heading(&self, work: &str, config: &OperatorConfig, machine: &str) -> String {
         let kept = match config.law {
-            Law::Power { .. } => format!(", {} coefficients", name_of(&self.storage)),
+            CollisionKernel::Power { .. } => format!(", {} coefficients", name_of(&self.storage)),
             _ => String::new(),
         };
         let correction = if self.uncorrected {

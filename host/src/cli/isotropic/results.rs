@@ -186,7 +186,7 @@ impl Outcome<'_> {
         let last = self.last();
         let exact = self.exact(last.time);
         let equilibrium = self.equilibrium();
-        report.set("machine", self.run.machine());
+        report.set("machine", self.run.device());
         report.set("grid", self.config.grid);
         report.set(
             "result",
@@ -341,7 +341,7 @@ impl Outcome<'_> {
             self.parameters.heading(
                 &format!("Relaxation from {}", self.init),
                 self.config,
-                &self.run.machine(),
+                &self.run.device(),
             ),
             format!(
                 "  run           {} steps of {:.6} ({}) to t = {:.4}; the largest step is {:.6}",

@@ -79,7 +79,7 @@ pub(super) fn encode(
     let header = Header {
         parameters: parameters.clone(),
         config,
-        machine: run.machine(),
+        machine: run.device(),
         time_step,
         step,
         rows: history.len() / COLUMNS,
@@ -166,7 +166,7 @@ pub(in crate::cli) fn example() -> Vec<u8> {
     let config = RelaxationConfig {
         operator,
         integrator: parameters.integrator,
-        step: None,
+        dt: None,
         every: 1,
     };
     let mut run = Relaxation::new(config, std::slice::from_ref(&f)).expect("a run");

@@ -11,7 +11,7 @@ use crate::cli::options::Common;
 use crate::cli::text::shown_if;
 use crate::cli::values::{finite, named, positive};
 use crate::error::{Error, Result};
-use crate::isotropic::{Integrator, Law};
+use crate::isotropic::{CollisionKernel, Integrator};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -80,7 +80,7 @@ pub(super) enum Scenario {
 /// The value of `--mode`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(into = "String")]
-pub(super) struct Mode(pub(super) Law);
+pub(super) struct Mode(pub(super) CollisionKernel);
 
 impl FromStr for Mode {
     type Err = Error;
@@ -92,13 +92,13 @@ impl FromStr for Mode {
         };
         let number = value.map(finite);
         match (name, number) {
-            ("gas", None) => Ok(Self(Law::Power { theta: 0.0 })),
-            ("gas", Some(Ok(theta))) if theta >= 0.0 => Ok(Self(Law::Power { theta })),
-            ("money", None) => Ok(Self(Law::Money)),
-            ("gamma", Some(Ok(alpha))) if alpha > 0.0 => Ok(Self(Law::Gamma { alpha })),
+            ("gas", None) => Ok(Self(CollisionKernel::Power { theta: 0.0 })),
+            ("gas", Some(Ok(theta))) if theta >= 0.0 => Ok(Self(CollisionKernel::Power { theta })),
+            ("money", None) => Ok(Self(CollisionKernel::Money)),
+            ("gamma", Some(Ok(alpha))) if alpha > 0.0 => Ok(Self(CollisionKernel::Gamma { alpha })),
             ("gamma", _) => Err(Error::input("gamma:ALPHA needs a shape ALPHA above 0")),
             ("saving", Some(Ok(lambda))) if (0.0..1.0).contains(&lambda) => {
-                Ok(Self(Law::Saving { lambda }))
+                Ok(Self(CollisionKernel::Saving { lambda }))
             }
             ("saving", _) => Err(Error::input(
                 "saving:LAMBDA needs a saved share 0 <= LAMBDA < 1",
@@ -113,11 +113,11 @@ impl FromStr for Mode {
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Law::Power { theta: 0.0 } => f.write_str("gas"),
-            Law::Power { theta } => write!(f, "gas:{theta}"),
-            Law::Gamma { alpha } => write!(f, "gamma:{alpha}"),
-            Law::Saving { lambda } => write!(f, "saving:{lambda}"),
-            Law::Money | Law::Isotropic { .. } => f.write_str("money"),
+            CollisionKernel::Power { theta: 0.0 } => f.write_str("gas"),
+            CollisionKernel::Power { theta } => write!(f, "gas:{theta}"),
+            CollisionKernel::Gamma { alpha } => write!(f, "gamma:{alpha}"),
+            CollisionKernel::Saving { lambda } => write!(f, "saving:{lambda}"),
+            CollisionKernel::Money | CollisionKernel::Isotropic { .. } => f.write_str("money"),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
 use crate::cli::report::{Artefact, Report, written_to};
 use crate::error::Result;
 use crate::isotropic::market::{gini, lorenz, total_variation};
-use crate::isotropic::{Law, OperatorConfig, Relaxation, initial::Equilibrium};
+use crate::isotropic::{CollisionKernel, OperatorConfig, Relaxation, initial::Equilibrium};
 
 const WEALTH: &str = "wealth E (units of the mean)";
 
@@ -159,7 +159,7 @@ impl Outcome<'_> {
     /// Adds the results to `run.json`.
     pub(super) fn report(&self, report: &mut Report) {
         let (number, energy) = self.drift();
-        report.set("machine", self.run.machine());
+        report.set("machine", self.run.device());
         report.set("grid", self.config.grid);
         report.set(
             "result",
@@ -411,7 +411,7 @@ impl Outcome<'_> {
             grid.cells(),
             grid.emax(),
             self.config.law,
-            self.run.machine(),
+            self.run.device(),
             self.parameters.common.precision
         )];
         if let Some((mean, shift)) = self.shift {
@@ -419,7 +419,7 @@ impl Outcome<'_> {
                 "  input         mean {mean:.6}, taken as 1; cell centres move it by {shift:+.2e}"
             ));
         }
-        if let Law::Saving { .. } = self.config.law {
+        if let CollisionKernel::Saving { .. } = self.config.law {
             lines.push(
                 "  equilibrium   has no closed form; distances are to the gamma distribution near it"
                     .into(),

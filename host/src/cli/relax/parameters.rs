@@ -211,7 +211,7 @@ impl Parameters {
         Ok(RelaxationConfig {
             operator: self.operator.config(self.grid)?,
             integrator: self.integrator,
-            step: self.dt,
+            dt: self.dt,
             until: self.until(),
             limited: self.limiter,
         })

@@ -147,7 +147,7 @@ impl State {
         if !row.step.is_multiple_of(self.stride) {
             return Ok(());
         }
-        let f = relaxation.distribution()?;
+        let f = relaxation.state()?;
         self.samples
             .push(Sample::new(&self.grid, row.step, row.time, &f));
         if self.samples.len() > KEPT {
@@ -225,7 +225,7 @@ pub(super) fn encode(
     let header = Header {
         parameters: parameters.clone(),
         config,
-        machine: relaxation.machine(),
+        machine: relaxation.device(),
         step,
         time,
         rows: history.len(),

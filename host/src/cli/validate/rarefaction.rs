@@ -6,7 +6,7 @@ use super::super::plates::{Flow, JUMP, SLIP};
 use super::super::steady;
 use super::super::text::name_of;
 use crate::bgk::steady::plates::{Drive, Resolution, free_molecular, plates};
-use crate::bgk::steady::{Case, Config, Nodes, Solution, Status, solve};
+use crate::bgk::steady::{Nodes, Solution, Status, SteadyConfig, SteadyProblem, solve};
 use crate::bgk::{Cavity, Gas, Model, Shock, ShockProfile};
 use crate::error::Result;
 
@@ -83,7 +83,7 @@ const WAVES: [(f64, [f64; 2]); 6] = [
 ];
 
 /// All flows by both models; coarser cavities if `quick`.
-pub(super) fn rows(quick: bool, config: &Config) -> Result<Vec<RarefactionRow>> {
+pub(super) fn rows(quick: bool, config: &SteadyConfig) -> Result<Vec<RarefactionRow>> {
     let mut rows = Vec::new();
     for model in [Model::Bgk, Model::Shakhov] {
         let gas = Gas {
@@ -118,7 +118,7 @@ pub(super) fn rows(quick: bool, config: &Config) -> Result<Vec<RarefactionRow>> 
                 gas,
                 ..Cavity::new(*delta, cells, &[8, 8])?
             };
-            let mut case = Case::from(&cavity.problem()?);
+            let mut case = SteadyProblem::from(&cavity.problem()?);
             case.nodes = Nodes::polar(12, 8)?;
             case.linear = true;
             let mut solution = solve(&case, config)?;
@@ -136,7 +136,7 @@ pub(super) fn rows(quick: bool, config: &Config) -> Result<Vec<RarefactionRow>> 
                 ..Shock::new(mach)?
             };
             let problem = shock.problem()?;
-            let solution = solve(&Case::from(&problem), config)?;
+            let solution = solve(&problem, config)?;
             let profile = ShockProfile::new(shock.mach, &problem.space, &solution.cells)?;
             let mut row = RarefactionRow::of("shock", model, mach, &solution, profile.thickness());
             row.second = Some(profile.extremes().least_heat_flux);

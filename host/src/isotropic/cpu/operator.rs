@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::isotropic::coefficients::{self, Coefficients, rate_scale};
-use crate::isotropic::{Law, OperatorConfig, Rates, reference};
+use crate::isotropic::{CollisionKernel, OperatorConfig, Rates, reference};
 
 /// An operator on the CPU.
 pub(in crate::isotropic) trait Operator: Send + Sync {
@@ -176,12 +176,12 @@ pub(in crate::isotropic) fn unmoved(config: &OperatorConfig, f: &[f64]) -> Vec<f
     let scale = rate_scale(&config.grid, config.law);
     let scaled = |i: usize, sum: f64| scale / config.weight(i) * sum;
     match config.law {
-        Law::Power { theta } => Unmoved::new(f.len(), theta, config.corrected)
+        CollisionKernel::Power { theta } => Unmoved::new(f.len(), theta, config.corrected)
             .frequency(f)
             .enumerate()
             .map(|(i, sum)| scaled(i, sum))
             .collect(),
-        Law::Isotropic { gamma } => (0..f.len())
+        CollisionKernel::Isotropic { gamma } => (0..f.len())
             .map(|i| {
                 let partner = |j: usize| {
                     let many = if i == j { 1.0 } else { 2.0 };

@@ -11,7 +11,7 @@ use crate::isotropic::Weights;
 use crate::isotropic::coefficients::Coefficients;
 use crate::isotropic::cpu::{shell_table, splitting_weights};
 use crate::isotropic::tables::{CompactTable, FullTable, Jump, JumpRows};
-use crate::isotropic::{Law, OperatorConfig};
+use crate::isotropic::{CollisionKernel, OperatorConfig};
 use crate::machine::{Grid, Limits, Machine};
 use crate::memory_plan::check_shared;
 
@@ -542,7 +542,7 @@ pub(super) fn saving_shape(
 }
 
 pub(super) fn is_uniform(config: &OperatorConfig) -> bool {
-    matches!(config.law, Law::Power { theta: 1.0 })
+    matches!(config.law, CollisionKernel::Power { theta: 1.0 })
 }
 
 /// Threads for the agents of a cell: four cells a thread, as long as a block has so many.

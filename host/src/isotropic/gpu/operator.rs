@@ -10,7 +10,7 @@ use super::forms::{
 use crate::error::Result;
 use crate::isotropic::Weights;
 use crate::isotropic::coefficients::Counts;
-use crate::isotropic::{Law, OperatorConfig, Storage};
+use crate::isotropic::{CollisionKernel, OperatorConfig, Storage};
 use crate::machine::{Grid, Limits, Machine};
 
 /// The operator by its tables and buffers.
@@ -56,7 +56,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
         let counts = Counts::of(cells as usize);
         let sums = (pitch * states * 8) as u64;
         match config.law {
-            Law::Power { .. } => match storage(config) {
+            CollisionKernel::Power { .. } => match storage(config) {
                 Storage::Full => counts.full * size + cells * cells * 8 + 2 * sums,
                 Storage::Compact => {
                     (counts.reciprocal + counts.reciprocal / 4 + 64 * 1024) * size
@@ -73,7 +73,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
                     table * size + 3 * sums * u64::from(shape.tiles)
                 }
             },
-            Law::Saving { lambda } => {
+            CollisionKernel::Saving { lambda } => {
                 let shape = saving_shape(lambda, config.grid.cells(), states, pitch, limits);
                 sums * (u64::from(shape.sets) + 2)
             }
@@ -90,7 +90,7 @@ impl<M: Machine, T: Real> Operator<M, T> {
         let cells = config.grid.cells();
         let all = pitch * states;
         let (form, table_len, sums) = match config.law {
-            Law::Power { theta } => match storage(config) {
+            CollisionKernel::Power { theta } => match storage(config) {
                 Storage::Full => {
                     let (full, len) = Full::new(machine, cells, theta, config.corrected)?;
                     (Form::Full(full), len, all)
@@ -105,19 +105,19 @@ impl<M: Machine, T: Real> Operator<M, T> {
                     (Form::Pairs(pairs), len, sums)
                 }
             },
-            Law::Isotropic { gamma } => {
+            CollisionKernel::Isotropic { gamma } => {
                 let (stored, len) = Stored::shells(machine, cells, gamma)?;
                 (Form::Shells(stored), len, all)
             }
-            Law::Saving { lambda } => {
+            CollisionKernel::Saving { lambda } => {
                 let saving = Saving::new(machine, cells, lambda, states, pitch)?;
                 (Form::Saving(saving), 0, all)
             }
-            Law::Gamma { alpha } => {
+            CollisionKernel::Gamma { alpha } => {
                 let splitting = Splitting::new(machine, cells, alpha, config.weights)?;
                 (Form::Splitting(splitting), 0, all)
             }
-            Law::Money => {
+            CollisionKernel::Money => {
                 let splitting = Splitting::new(machine, cells, 1.0, Weights::Center)?;
                 (Form::Splitting(splitting), 0, all)
             }

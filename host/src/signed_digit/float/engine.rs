@@ -87,8 +87,8 @@ impl ExactEngine {
         self
     }
 
-    /// The machine in words, for example `CPU, 2 threads`.
-    pub fn machine(&self) -> String {
+    /// The device in words, for example `CPU, 2 threads`.
+    pub fn device(&self) -> String {
         self.name.clone()
     }
 

@@ -26,7 +26,7 @@ mod shock;
 use self::plane::PlaneCorrection;
 use self::plates::PlatesCorrection;
 use self::shock::ShockCorrection;
-use super::case::{Case, Closure};
+use super::case::{Closure, SteadyProblem};
 use super::plan::{EAST, Hold, Plan, WEST};
 use super::sums::Swept;
 use crate::error::{Error, Result};
@@ -77,7 +77,7 @@ impl Correction {
     }
 
     /// Bytes of main memory that the correction of a case takes at most.
-    pub(super) fn bytes(case: &Case, closure: Closure) -> u64 {
+    pub(super) fn bytes(case: &SteadyProblem, closure: Closure) -> u64 {
         if case.dimensions == 1 || closure != Closure::Diamond {
             return 0;
         }

@@ -611,28 +611,28 @@ fn factor(unknowns: &[Unknowns; 2], cells: &[Local]) -> Result<[Factors; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bgk::steady::{Case, Closure, Config, Nodes, Solver, Status};
+    use crate::bgk::steady::{Closure, Nodes, Status, SteadyConfig, SteadyProblem, SteadySolver};
     use crate::bgk::{Boundary, Cavity, Model};
 
-    fn cavity(delta: f64, cells: usize, lid: Option<f64>) -> Case {
+    fn cavity(delta: f64, cells: usize, lid: Option<f64>) -> SteadyProblem {
         let mut cavity = Cavity::new(delta, cells, &[8, 8]).unwrap();
         cavity.lid = lid.unwrap_or(1.0);
-        let mut case = Case::from(&cavity.problem().unwrap());
+        let mut case = SteadyProblem::from(&cavity.problem().unwrap());
         case.nodes = Nodes::polar(4, 5).unwrap();
         case.linear = lid.is_none();
         case
     }
 
     /// Iterations to a change of 1e-9, and the last change.
-    fn count(case: Case, depth: usize) -> usize {
-        let config = Config {
+    fn count(case: SteadyProblem, depth: usize) -> usize {
+        let config = SteadyConfig {
             iterations: 100,
-            tolerance: Some(1e-9),
-            depth,
-            ..Config::default()
+            rtol: Some(1e-9),
+            anderson_depth: depth,
+            ..SteadyConfig::default()
         };
-        let mut solver = Solver::new(case, &config).unwrap();
-        assert_eq!(solver.run().unwrap(), Status::Converged);
+        let mut solver = SteadySolver::new(case, &config).unwrap();
+        assert_eq!(solver.solve().unwrap().status, Status::Converged);
         solver.residuals().len()
     }
 

@@ -201,7 +201,7 @@ impl<T: Real> Engine for CpuEngine<T> {
         let all = self.relaxations.iter();
         let maxwellians = all.flat_map(|r| (0..r.maxwellians.cells).map(|i| r.maxwellians.get(i)));
         for m in maxwellians {
-            extra.extend([m.slope[0], m.slope[1], m.steepness]);
+            extra.extend([m.slope[0], m.slope[1], m.inverse_temperature]);
         }
         Ok(Saved {
             step: self.step,
@@ -231,7 +231,7 @@ impl<T: Real> Engine for CpuEngine<T> {
             let before = state(problem, &self.sums, cell);
             let mut maxwellian = DiscreteMaxwellian::sampled(&problem.velocity, before);
             maxwellian.slope = [m[0], m[1]];
-            maxwellian.steepness = m[2];
+            maxwellian.inverse_temperature = m[2];
             maxwellian
         };
         // Before the first step there are none.

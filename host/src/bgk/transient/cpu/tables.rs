@@ -183,10 +183,10 @@ impl<T: Real> lanes::Job for Fill<'_, '_, T> {
                     let out = &mut out[here.clone()];
                     let n = out.len();
                     let (mean, slope, factor) = (&mean[..n], &slope[..n], &factor[..n]);
-                    let steepness = &m.steepness[..n];
+                    let inverse_temperature = &m.inverse_temperature[..n];
                     for i in 0..n {
                         let w = v - mean[i];
-                        let exponent = w * (slope[i] - steepness[i] * w);
+                        let exponent = w * (slope[i] - inverse_temperature[i] * w);
                         let value = weight * factor[i] * exponent.exp_fast::<FUSED>();
                         out[i] = T::from_f64(value);
                     }
@@ -199,7 +199,7 @@ impl<T: Real> lanes::Job for Fill<'_, '_, T> {
                 let integrated = space.integrated() as f64;
                 let mut of_h = none;
                 for i in 0..m.cells {
-                    of_h[i] = integrated / (2.0 * m.steepness[i]);
+                    of_h[i] = integrated / (2.0 * m.inverse_temperature[i]);
                 }
                 put(&mut of_inner[0][here.clone()], &one);
                 put(&mut of_inner[1][here], &of_h);

@@ -24,7 +24,7 @@ pub(super) fn later_steps(bytes: usize, problem: &Problem) -> Result<u32> {
         .fold(f64::INFINITY, f64::min);
     let state = State::along_x(1.0, 0.0, coldest);
     let maxwellian = DiscreteMaxwellian::new(&problem.velocity, state, problem.conservative)?;
-    let coarse = (maxwellian.steepness * coldest - 1.0).abs() > 1e-4;
+    let coarse = (maxwellian.inverse_temperature * coldest - 1.0).abs() > 1e-4;
     Ok(if bytes == 4 { 1 } else { 2 } + u32::from(coarse))
 }
 
@@ -175,7 +175,10 @@ impl<T: Real> Start<T> {
                 start.tables[row as usize * columns + first..][..length].fill(T::from_f64(value));
             };
             fill(row::KEEP, mirrored);
-            fill(row::STEEP, -maxwellian.steepness * std::f64::consts::LOG2_E);
+            fill(
+                row::STEEP,
+                -maxwellian.inverse_temperature * std::f64::consts::LOG2_E,
+            );
             fill(row::HEAT, 1.0);
             for (j, x) in factors.x.iter().enumerate() {
                 fill(row::X + j as u32, *x);
