@@ -1,5 +1,6 @@
 """Interruption, threads, forks, files, reports."""
 
+import doctest
 import json
 import multiprocessing
 import os
@@ -128,3 +129,11 @@ def test_everything_has_a_docstring() -> None:
         member = getattr(rarefy, name)
         if callable(member):
             assert member.__doc__, name
+
+
+@pytest.mark.parametrize("name", ["ExactAccumulator", "decimal_dot", "decimal_sum", "dot", "mean", "norm", "sum"])
+def test_examples_of_the_extension(name: str) -> None:
+    text = getattr(rarefy, name).__doc__
+    examples = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
+    assert examples.examples
+    assert doctest.DocTestRunner().run(examples).failed == 0
