@@ -81,15 +81,7 @@ fn wheel(python: &Path, manifest: &Path, folder: &Path) -> Result<PathBuf> {
         fs::remove_dir_all(&wheels).with_context(|| format!("removing {}", wheels.display()))?;
     }
     let mut command = Command::new(python);
-    command.args([
-        "-m",
-        "maturin",
-        "build",
-        "--quiet",
-        "--locked",
-        "--profile",
-        "dev",
-    ]);
+    command.args(["-m", "maturin", "build", "--quiet", "--profile", "dev"]);
     command.arg("--manifest-path").arg(manifest);
     command.arg("--out").arg(&wheels);
     command.env("CARGO_TARGET_DIR", folder.join("build"));

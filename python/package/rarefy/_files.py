@@ -306,7 +306,7 @@ def _sections(f: Array) -> list[float]:
     return [*along_x.tolist(), *along_y.tolist()]
 
 
-def write_checkpoint(path: str | os.PathLike[str], command: str, data: dict[str, Any]) -> None:
+def write_checkpoint(path: str | os.PathLike[str], command: str, data: dict[str, Any], device: str) -> None:
     """Write the library's checkpoint as the command does, which resumes those of relaxations in velocity space."""
     arrays: dict[str, Array]
     if command == "relax":
@@ -315,7 +315,7 @@ def write_checkpoint(path: str | os.PathLike[str], command: str, data: dict[str,
         history = np.asarray([_row(record) for record in data["history"]])
         state = {name: data[name] for name in ("config", "step", "time")} | {
             "parameters": _relax_parameters(data["config"]),
-            "machine": "Python",
+            "machine": device,
             "rows": len(history),
             "columns": len(_RELAX),
             "samples": 1,

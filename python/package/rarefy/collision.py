@@ -390,7 +390,7 @@ class Relaxation:
 
     def checkpoint(self, path: str | os.PathLike[str]) -> None:
         """Write all that :meth:`resume` needs to go on to the same bits."""
-        _files.write_checkpoint(path, "relax", self._run.checkpoint())
+        _files.write_checkpoint(path, "relax", self._run.checkpoint(), self.device)
 
     def __repr__(self) -> str:
         return f"Relaxation(time={self.time:.6g}, steps={self.steps}, device={self.device!r})"

@@ -844,7 +844,7 @@ class Simulation:
 
     def checkpoint(self, path: str | os.PathLike[str]) -> None:
         """Write all that :meth:`resume` needs to go on to the same bits."""
-        _files.write_checkpoint(path, "simulation", self._run.checkpoint())
+        _files.write_checkpoint(path, "simulation", self._run.checkpoint(), self.device)
 
     def __repr__(self) -> str:
         return f"Simulation(time={self.time:.6g}, steps={self.steps}, device={self.device!r})"

@@ -211,7 +211,7 @@ class _EnergyRun:
 
     def checkpoint(self, path: str | os.PathLike[str]) -> None:
         """Write all that ``resume`` needs to go on to the same bits."""
-        _files.write_checkpoint(path, "isotropic", self._run.checkpoint())
+        _files.write_checkpoint(path, "isotropic", self._run.checkpoint(), self.device)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(time={self.time:.6g}, steps={self.steps}, device={self.device!r})"
