@@ -217,10 +217,11 @@ impl Compute {
             return Ok(Pool(None));
         };
         if !(1..=Self::MOST_THREADS).contains(&threads) {
-            return Err(Error::input(format!(
-                "the number of threads lies between 1 and {}; {threads} was given",
-                Self::MOST_THREADS
-            )));
+            return Err(Error::invalid(
+                "threads",
+                threads,
+                format!("a number between 1 and {}", Self::MOST_THREADS),
+            ));
         }
         let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pool) = pools.get(&threads) {
@@ -435,8 +436,7 @@ mod tests {
         }
         for threads in [0, Compute::MOST_THREADS + 1] {
             let error = Compute::default().with_threads(threads).pool().unwrap_err();
-            let expected =
-                format!("the number of threads lies between 1 and 1024; {threads} was given");
+            let expected = format!("threads: {threads}; expected a number between 1 and 1024");
             assert_eq!(error.to_string(), expected);
         }
     }

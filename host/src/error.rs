@@ -11,9 +11,19 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The caller's input is not acceptable; the text says what is wrong and what would be right.
+    /// A value that the caller gave is not acceptable.
+    #[error("{field}: {value}; expected {expected}")]
+    Input {
+        /// The field of the configuration, or the argument, such as `dt`.
+        field: String,
+        /// The value that was given.
+        value: String,
+        /// Which values are right, and where it helps why.
+        expected: String,
+    },
+    /// The caller's input is not acceptable as a whole; the text says what is wrong and what would be right.
     #[error("{0}")]
-    Input(String),
+    Refused(String),
     /// A file or folder could not be read or written.
     #[error("{path}: {reason}")]
     File {
@@ -31,9 +41,30 @@ pub enum Error {
 }
 
 impl Error {
-    /// An [`Error::Input`] with this text.
+    /// An [`Error::Input`]: the field, its value, and which values are right.
+    ///
+    /// ```
+    /// use rarefy::Error;
+    ///
+    /// let error = Error::invalid("dt", -0.1, "a positive time step");
+    /// assert_eq!(error.to_string(), "dt: -0.1; expected a positive time step");
+    /// assert!(matches!(error, Error::Input { field, .. } if field == "dt"));
+    /// ```
+    pub fn invalid(
+        field: impl Into<String>,
+        value: impl ToString,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Input {
+            field: field.into(),
+            value: value.to_string(),
+            expected: expected.into(),
+        }
+    }
+
+    /// An [`Error::Refused`] with this text.
     pub fn input(text: impl Into<String>) -> Self {
-        Self::Input(text.into())
+        Self::Refused(text.into())
     }
 
     /// An [`Error::File`] for this path.
@@ -47,7 +78,7 @@ impl Error {
     /// Whether the caller can mend this by giving other input: exit code 2 of the command.
     pub fn is_input(&self) -> bool {
         match self {
-            Self::Input(_) | Self::File { .. } => true,
+            Self::Input { .. } | Self::Refused(_) | Self::File { .. } => true,
             Self::Machine(error) => error.is_input(),
             Self::Numerical(_) => false,
         }

@@ -128,7 +128,7 @@ fn wrong_input_is_refused_in_one_line() {
         ("empty.txt", "no numbers"),
         ("missing.txt", "no such file"),
         ("good.txt --digits 0", "a whole number above zero"),
-        ("good.txt --digits 1000000", "1 to 100000 are right"),
+        ("good.txt --digits 1000000", "1 to 100000"),
         ("good.txt --digits many", "a whole number above zero"),
         ("", "FILE"),
     ] {

@@ -58,7 +58,7 @@ impl Failure {
         let (code, text) = match self {
             Self::StdoutClosed | Self::Shown(_) => (0, String::new()),
             Self::Usage(text) => (2, text.clone()),
-            Self::Library(error) if error.is_input() => (2, flags::named(&error.to_string())),
+            Self::Library(error) if error.is_input() => (2, flags::refusal(error)),
             Self::Library(error) => (1, flags::named(&error.to_string())),
             Self::NotConverged(text) => (1, format!("NOT CONVERGED: {text}")),
             Self::Interrupted(text) => (1, text.clone()),

@@ -1,5 +1,7 @@
 //! Names of options: those that changed, and those that advice of the library is given with, for the library knows settings and no flags.
 
+use crate::error::Error;
+
 /// Options that have another name than at first: command, first name, name. The first name stays, hidden, and records use it as a key.
 pub(super) const RENAMED: [(&str, &str, &str); 9] = [
     ("couette", "nx", "cells"),
@@ -40,6 +42,32 @@ const FLAGS: [(&str, &str); 5] = [
     ("the fourth order does so", "--order 4 does so"),
 ];
 
+/// Fields of the library's configurations, and the options that set them.
+const FIELDS: [(&str, &str); 12] = [
+    ("cut", "--vmax"),
+    ("degree", "--sphere"),
+    ("delta", "--delta"),
+    ("dt", "--dt"),
+    ("emax", "--emax"),
+    ("lid", "--lid"),
+    ("mach", "--mach"),
+    ("order", "--order"),
+    ("period", "--period"),
+    ("rank", "--rank"),
+    ("sigma_t", "--sigma-t"),
+    ("threads", "--threads"),
+];
+
+/// The refusal of an input as the command prints it: with the option in the field's place.
+pub(super) fn refusal(error: &Error) -> String {
+    let text = error.to_string();
+    let Error::Input { field, .. } = error else {
+        return named(&text);
+    };
+    let option = FIELDS.iter().find(|(name, _)| name == field);
+    named(&option.map_or(text.clone(), |(name, flag)| text.replacen(name, flag, 1)))
+}
+
 /// A text of the library as the command prints it.
 pub(super) fn named(text: &str) -> String {
     FLAGS.iter().fold(text.to_owned(), |text, (words, flag)| {
@@ -49,6 +77,20 @@ pub(super) fn named(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::error::Error;
+
+    #[test]
+    fn fields_become_options() {
+        assert_eq!(
+            super::refusal(&Error::invalid("cut", 0, "a positive number")),
+            "--vmax: 0; expected a positive number"
+        );
+        assert_eq!(
+            super::refusal(&Error::invalid("space", 0, "1 or more cells")),
+            "space: 0; expected 1 or more cells"
+        );
+    }
+
     #[test]
     fn advice_names_flags() {
         assert_eq!(

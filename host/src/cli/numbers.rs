@@ -280,7 +280,7 @@ impl Numbers {
     /// Adds the file's name to an error about its contents.
     pub(super) fn in_file(&self, error: Error) -> Error {
         match error {
-            Error::Input(text) => Error::file(&self.path, text),
+            refused @ (Error::Input { .. } | Error::Refused(_)) => Error::file(&self.path, refused),
             other => other,
         }
     }

@@ -47,25 +47,31 @@ impl VelocityGrid {
     /// `n` outside 3..=64, bounds that are not finite, `min >= max`, or sizes beyond 1e-20 to 1e20.
     pub fn new(n: usize, min: f64, max: f64) -> Result<Self> {
         if !(Self::MIN_N..=Self::MAX_N).contains(&n) {
-            return Err(Error::input(format!(
-                "a velocity grid has {} to {} cells along an axis; {n} were asked for",
-                Self::MIN_N,
-                Self::MAX_N
-            )));
+            return Err(Error::invalid(
+                "grid.n",
+                n,
+                format!("{} to {} cells along an axis", Self::MIN_N, Self::MAX_N),
+            ));
         }
         if !(min.is_finite() && max.is_finite() && min < max) {
-            return Err(Error::input(format!(
-                "the velocity box must be finite with its lower bound below its upper one; [{min}, {max}] was given"
-            )));
+            return Err(Error::invalid(
+                "velocity box",
+                format!("[{min}, {max}]"),
+                "finite bounds, the lower bound below the upper one",
+            ));
         }
         let grid = Self { n, min, max };
         let sizes = [grid.spacing(), min.abs().max(max.abs())];
         if !sizes.iter().all(|size| SIZES.contains(size)) {
-            return Err(Error::input(format!(
-                "velocities and the width of cells must lie between {:e} and {:e} in magnitude; [{min}, {max}] with {n} cells was given",
-                SIZES.start(),
-                SIZES.end()
-            )));
+            return Err(Error::invalid(
+                "velocity box",
+                format!("[{min}, {max}] with {n} cells"),
+                format!(
+                    "velocities and a width of cells between {:e} and {:e} in magnitude",
+                    SIZES.start(),
+                    SIZES.end()
+                ),
+            ));
         }
         Ok(grid)
     }

@@ -115,9 +115,11 @@ impl Bkw {
         if (0.6..=1.0).contains(&k) {
             Ok(Self { k })
         } else {
-            Err(Error::input(format!(
-                "the parameter K of the Bobylev-Krook-Wu solution lies between 0.6 and 1; {k} was given"
-            )))
+            Err(Error::invalid(
+                "k",
+                k,
+                "a parameter K of the Bobylev-Krook-Wu solution between 0.6 and 1",
+            ))
         }
     }
 

@@ -57,9 +57,11 @@ impl TryFrom<u8> for Order {
         match number {
             2 => Ok(Self::Second),
             4 => Ok(Self::Fourth),
-            _ => Err(Error::input(format!(
-                "the order of the coefficients is 2 or 4; {number} was given"
-            ))),
+            _ => Err(Error::invalid(
+                "order",
+                number,
+                "2 or 4, the order of the coefficients",
+            )),
         }
     }
 }
@@ -76,9 +78,11 @@ impl FromStr for Order {
     fn from_str(text: &str) -> Result<Self> {
         match text.parse::<u8>() {
             Ok(number) => number.try_into(),
-            Err(_) => Err(Error::input(format!(
-                "the order of the coefficients is 2 or 4; '{text}' was given"
-            ))),
+            Err(_) => Err(Error::invalid(
+                "order",
+                format!("'{text}'"),
+                "2 or 4, the order of the coefficients",
+            )),
         }
     }
 }
@@ -237,17 +241,18 @@ impl OperatorConfig {
     /// leaves the range of f64.
     pub fn validate(&self) -> Result<()> {
         if !(self.sigma_t.is_finite() && self.sigma_t > 0.0) {
-            return Err(Error::input(format!(
-                "the cross-section sigma_T must be positive and finite; {} was given",
-                self.sigma_t
-            )));
+            return Err(Error::invalid(
+                "sigma_t",
+                self.sigma_t,
+                "a cross-section sigma_T that must be positive and finite",
+            ));
         }
         if !self.lattice_factor().is_normal() {
-            return Err(Error::input(format!(
-                "a cross-section sigma_T of {:e} on cells {:e} wide leaves the range of f64; take units in which both are nearer to 1",
-                self.sigma_t,
-                self.grid.spacing()
-            )));
+            return Err(Error::invalid(
+                "sigma_t",
+                format!("{:e} on cells {:e} wide", self.sigma_t, self.grid.spacing()),
+                "a cross-section within the range of f64; take units in which both are nearer to 1",
+            ));
         }
         self.scattering.validate()?;
         match (self.method, self.scattering) {
@@ -287,11 +292,15 @@ impl OperatorConfig {
             } else {
                 "0".into()
             };
-            return Err(Error::input(format!(
-                "the distribution has {negative} negative values, the first {:e} at {}; all must be at least {floor}",
-                f[first],
-                self.place(first)
-            )));
+            return Err(Error::invalid(
+                "distribution",
+                format!(
+                    "{negative} negative values, the first {:e} at {}",
+                    f[first],
+                    self.place(first)
+                ),
+                format!("values that are all at least {floor}"),
+            ));
         }
         if f.iter().sum::<f64>() <= 0.0 {
             return Err(Error::input(
@@ -318,18 +327,23 @@ impl OperatorConfig {
     pub(super) fn validate_values(&self, f: &[f64]) -> Result<()> {
         let (n, cells) = (self.grid.n(), self.grid.cells());
         if f.len() != cells {
-            return Err(Error::input(format!(
-                "the distribution has {} values where a grid of {n}^3 needs {cells}",
-                f.len()
-            )));
+            return Err(Error::invalid(
+                "distribution",
+                format!("{} values", f.len()),
+                format!("{cells} values on a grid of {n}^3"),
+            ));
         }
         let count = f.iter().filter(|v| !v.is_finite()).count();
         if let Some(first) = f.iter().position(|v| !v.is_finite()) {
-            return Err(Error::input(format!(
-                "the distribution has {count} values that are not finite, the first {} at {}; all must be finite",
-                f[first],
-                self.place(first)
-            )));
+            return Err(Error::invalid(
+                "distribution",
+                format!(
+                    "{count} values that are not finite, the first {} at {}",
+                    f[first],
+                    self.place(first)
+                ),
+                "finite values",
+            ));
         }
         Ok(())
     }

@@ -183,10 +183,11 @@ impl Relaxation {
     /// As [`Relaxation::new`]; a time that is none.
     pub fn resume(checkpoint: Checkpoint) -> Result<Self> {
         if !(checkpoint.time.is_finite() && checkpoint.time >= 0.0) {
-            return Err(Error::input(format!(
-                "the checkpoint's time must be finite and at least 0; it is {}",
-                checkpoint.time
-            )));
+            return Err(Error::invalid(
+                "checkpoint.time",
+                checkpoint.time,
+                "a time that is finite and at least 0",
+            ));
         }
         let operator = &checkpoint.config.operator;
         // A run that may come to negative values goes on from whatever it has come to.
@@ -209,29 +210,37 @@ impl Relaxation {
         let positive = |value: f64| value.is_finite() && value > 0.0;
         match config.until {
             Until::Time(end) if !positive(end) => {
-                return Err(Error::input(format!(
-                    "the end time must be positive and finite; {end} was given"
-                )));
+                return Err(Error::invalid(
+                    "until",
+                    end,
+                    "an end time that must be positive and finite",
+                ));
             }
             Until::Equilibrium(fraction) if !(positive(fraction) && fraction < 1.0) => {
-                return Err(Error::input(format!(
-                    "the equilibrium fraction must lie between 0 and 1; {fraction} was given"
-                )));
+                return Err(Error::invalid(
+                    "until",
+                    fraction,
+                    "an equilibrium fraction that must lie between 0 and 1",
+                ));
             }
             _ => {}
         }
         if let Some(dt) = config.dt.filter(|&dt| !positive(dt)) {
-            return Err(Error::input(format!(
-                "the time step must be positive and finite; {dt} was given"
-            )));
+            return Err(Error::invalid(
+                "dt",
+                dt,
+                "a time step that must be positive and finite",
+            ));
         }
         let mut engine = Pooled::new(&config.operator.compute, || engine(&config.operator))?;
         let last = engine.run(|engine| engine.set_state(&f, time))?;
         let bound = last.correction.largest_step;
         if let Some(dt) = config.dt.filter(|&dt| dt > bound) {
-            return Err(Error::input(format!(
-                "the time step {dt} is beyond stability: this distribution allows at most {bound:.6}"
-            )));
+            return Err(Error::invalid(
+                "dt",
+                format!("{dt} is beyond stability"),
+                format!("a smaller one: this distribution allows at most {bound:.6}"),
+            ));
         }
         let end = if let Until::Time(end) = config.until {
             end
@@ -565,10 +574,11 @@ impl CollisionOperator {
     pub fn evaluate_batch(&mut self, f: &[f64]) -> Result<Vec<Evaluation>> {
         let (n, cells) = (self.config.grid.n(), self.config.grid.cells());
         if f.is_empty() || !f.len().is_multiple_of(cells) {
-            return Err(Error::input(format!(
-                "a batch of distributions has {} values where grids of {n}^3 need a multiple of {cells}",
-                f.len()
-            )));
+            return Err(Error::invalid(
+                "batch",
+                format!("{} values", f.len()),
+                format!("a multiple of {cells} values on grids of {n}^3"),
+            ));
         }
         let share = self.config.tolerated_negative();
         for (item, f) in f.chunks_exact(cells).enumerate() {

@@ -61,15 +61,19 @@ impl Scattering {
             _ => 0.5,
         };
         if !(0.5..=1.0).contains(&omega) {
-            return Err(Error::input(format!(
-                "the viscosity exponent omega lies between 0.5 and 1; {omega} was given"
-            )));
+            return Err(Error::invalid(
+                "omega",
+                omega,
+                "a viscosity exponent that lies between 0.5 and 1",
+            ));
         }
         let alpha = self.alpha();
         if !(1.0..=2.0).contains(&alpha) {
-            return Err(Error::input(format!(
-                "the scattering exponent alpha lies between 1 and 2; {alpha} was given"
-            )));
+            return Err(Error::invalid(
+                "alpha",
+                alpha,
+                "a scattering exponent that lies between 1 and 2",
+            ));
         }
         Ok(())
     }
@@ -96,9 +100,11 @@ impl FromStr for Scattering {
             _ => {}
         }
         let unknown = || {
-            Error::input(format!(
-                "unknown scattering law '{text}'; use hard-sphere, maxwell, vhs:OMEGA, or vss:OMEGA,ALPHA with OMEGA from 0.5 to 1 and ALPHA from 1 to 2"
-            ))
+            Error::invalid(
+                "scattering",
+                format!("unknown law '{text}'"),
+                "a scattering law: hard-sphere, maxwell, vhs:OMEGA, or vss:OMEGA,ALPHA with OMEGA from 0.5 to 1 and ALPHA from 1 to 2",
+            )
         };
         let number = |text: &str| text.parse::<f64>().map_err(|_| unknown());
         let law = if let Some(omega) = text.strip_prefix("vhs:") {

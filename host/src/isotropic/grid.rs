@@ -42,17 +42,23 @@ impl EnergyGrid {
     /// and finite.
     pub fn new(cells: usize, emax: f64) -> Result<Self> {
         if !(Self::MIN_CELLS..=Self::MAX_CELLS).contains(&cells) {
-            return Err(Error::input(format!(
-                "an energy grid has {} to {} cells; {cells} were asked for",
-                Self::MIN_CELLS,
-                Self::MAX_CELLS
-            )));
+            return Err(Error::invalid(
+                "grid.cells",
+                cells,
+                format!(
+                    "{} to {} cells of an energy grid",
+                    Self::MIN_CELLS,
+                    Self::MAX_CELLS
+                ),
+            ));
         }
         let grid = Self { cells, emax };
         if !(emax > 0.0 && grid.scale().is_normal() && (emax * emax * emax).is_finite()) {
-            return Err(Error::input(format!(
-                "the largest energy must be positive and finite; {emax} was given"
-            )));
+            return Err(Error::invalid(
+                "emax",
+                emax,
+                "a largest energy that must be positive and finite",
+            ));
         }
         Ok(grid)
     }

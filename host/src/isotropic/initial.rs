@@ -48,10 +48,11 @@ pub fn delta(config: &OperatorConfig, energy: f64) -> Result<Vec<f64>> {
     let grid = &config.grid;
     let cells = grid.cells();
     if !(energy > 0.0 && energy < grid.emax()) {
-        return Err(Error::input(format!(
-            "delta:E needs an energy above 0 and below E_max = {}; {energy} was given",
-            grid.emax()
-        )));
+        return Err(Error::invalid(
+            "delta:E",
+            energy,
+            format!("an energy above 0 and below E_max = {}", grid.emax()),
+        ));
     }
     // In cells from the first centre on; roundoff does not part the particles of a centre.
     let place = energy / grid.width() - 0.5;

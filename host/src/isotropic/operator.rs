@@ -134,9 +134,11 @@ impl FromStr for Integrator {
             "euler" => Ok(Self::Euler),
             "ssprk3" => Ok(Self::Ssprk3),
             "rk4" => Ok(Self::Rk4),
-            _ => Err(Error::input(format!(
-                "'{text}' is no integrator; choose euler, ssprk3 or rk4"
-            ))),
+            _ => Err(Error::invalid(
+                "integrator",
+                format!("'{text}'"),
+                "euler, ssprk3 or rk4",
+            )),
         }
     }
 }
@@ -240,10 +242,11 @@ impl OperatorConfig {
     pub fn validate_distribution(&self, f: &[f64]) -> Result<()> {
         let cells = self.grid.cells();
         if f.len() != cells {
-            return Err(Error::input(format!(
-                "the distribution has {} values where the grid has {cells} cells",
-                f.len()
-            )));
+            return Err(Error::invalid(
+                "distribution",
+                format!("{} values", f.len()),
+                format!("{cells} values, one for each cell of the grid"),
+            ));
         }
         let wrong = |what: &str, bad: &dyn Fn(f64) -> bool| match f.iter().position(|&v| bad(v)) {
             Some(i) => Err(Error::input(format!(

@@ -120,19 +120,25 @@ impl Relaxation {
     /// beyond positivity; a backend that is not there; too little memory.
     pub fn new(config: RelaxationConfig, states: &[Vec<f64>]) -> Result<Self> {
         if states.is_empty() {
-            return Err(Error::input("at least one initial state is needed"));
+            return Err(Error::invalid("states", 0, "at least one initial state"));
         }
         for f in states {
             config.operator.validate_distribution(f)?;
             config.operator.check_exchange(f)?;
         }
         if config.every == 0 {
-            return Err(Error::input("records are at least one step apart"));
+            return Err(Error::invalid(
+                "every",
+                0,
+                "records that are at least one step apart",
+            ));
         }
         if let Some(dt) = config.dt.filter(|dt| !(dt.is_finite() && *dt > 0.0)) {
-            return Err(Error::input(format!(
-                "the time step must be positive and finite; {dt} was given"
-            )));
+            return Err(Error::invalid(
+                "dt",
+                dt,
+                "a time step that must be positive and finite",
+            ));
         }
         let mut engine = pooled(&config.operator, states.len())?;
         let rows = engine.run(|engine| {
@@ -148,9 +154,13 @@ impl Relaxation {
         }
         let bound = 1.0 / largest;
         if let Some(dt) = config.dt.filter(|&dt| dt > bound * (1.0 + 1e-9)) {
-            return Err(Error::input(format!(
-                "the time step {dt} is beyond positivity: this distribution allows at most {bound:.6}"
-            )));
+            return Err(Error::invalid(
+                "dt",
+                dt,
+                format!(
+                    "a smaller one; this is beyond positivity: this distribution allows at most {bound:.6}"
+                ),
+            ));
         }
         let dt = config.dt.unwrap_or(SAFETY * bound);
         if !(dt.is_finite() && dt > 0.0) {

@@ -25,9 +25,11 @@ pub fn decay_rates(config: &OperatorConfig, number: f64, energy: f64) -> Result<
         ));
     }
     if cells > MAX_CELLS {
-        return Err(Error::input(format!(
-            "decay rates are computed for at most {MAX_CELLS} cells; the grid has {cells}"
-        )));
+        return Err(Error::invalid(
+            "grid.cells",
+            cells,
+            format!("at most {MAX_CELLS} cells for decay rates"),
+        ));
     }
     let f = initial::equilibrium(config, number, energy)?.f;
     if let Some(i) = f.iter().position(|&f| f < 1e-290) {

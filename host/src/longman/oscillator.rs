@@ -38,11 +38,11 @@ impl Oscillator {
     /// An order not above -1, or too high for the tables.
     pub fn check(self) -> Result<()> {
         match self {
-            Self::BesselJ(nu) if !(nu > -1.0 && nu <= MAX_BESSEL_ORDER) => {
-                Err(Error::input(format!(
-                    "the order of a Bessel oscillator is above -1 and at most {MAX_BESSEL_ORDER}, not {nu}"
-                )))
-            }
+            Self::BesselJ(nu) if !(nu > -1.0 && nu <= MAX_BESSEL_ORDER) => Err(Error::invalid(
+                "order",
+                nu,
+                format!("an order of a Bessel oscillator above -1 and at most {MAX_BESSEL_ORDER}"),
+            )),
             _ => Ok(()),
         }
     }
@@ -114,9 +114,7 @@ impl FromStr for Oscillator {
                 .map(Self::BesselJ),
         };
         let oscillator = oscillator.ok_or_else(|| {
-            Error::input(format!(
-                "'{text}' is no oscillator; choose cos, sin or bessel:NU"
-            ))
+            Error::invalid("oscillator", format!("'{text}'"), "cos, sin or bessel:NU")
         })?;
         oscillator.check()?;
         Ok(oscillator)

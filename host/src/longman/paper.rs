@@ -89,18 +89,19 @@ impl PaperRule {
             ("panels of the head", self.panels, 64),
         ] {
             if value == 0 || value > most {
-                return Err(Error::input(format!(
-                    "{value} {what} were asked for; give 1 to {most}"
-                )));
+                return Err(Error::invalid(what, value, format!("1 to {most}")));
             }
         }
         if !GAUSS_POINTS.contains(&self.nodes) {
-            return Err(Error::input(format!(
-                "{} Gauss nodes were asked for; give {} to {}",
+            return Err(Error::invalid(
+                "nodes",
                 self.nodes,
-                GAUSS_POINTS.start(),
-                GAUSS_POINTS.end()
-            )));
+                format!(
+                    "{} to {} Gauss nodes",
+                    GAUSS_POINTS.start(),
+                    GAUSS_POINTS.end()
+                ),
+            ));
         }
         Ok(())
     }
@@ -323,14 +324,18 @@ pub(super) fn same_length(lambda: &[f64], omega: &[f64]) -> Result<()> {
         )));
     }
     if let Some(omega) = omega.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
-        return Err(Error::input(format!(
-            "omega = {omega} is no frequency; give a positive number"
-        )));
+        return Err(Error::invalid(
+            "omega",
+            omega,
+            "a frequency: a positive number",
+        ));
     }
     if let Some(lambda) = lambda.iter().find(|l| !(l.is_finite() && **l >= 0.0)) {
-        return Err(Error::input(format!(
-            "lambda = {lambda} does not damp; give a number of at least 0"
-        )));
+        return Err(Error::invalid(
+            "lambda",
+            lambda,
+            "a number of at least 0, which damps",
+        ));
     }
     Ok(())
 }

@@ -159,9 +159,11 @@ impl Chebyshev {
             ));
         }
         if !(scale > 0.0 && scale.is_finite()) {
-            return Err(Error::input(format!(
-                "the scale of a Chebyshev series is a positive number, not {scale}"
-            )));
+            return Err(Error::invalid(
+                "scale",
+                scale,
+                "a positive scale of a Chebyshev series",
+            ));
         }
         let n = g.len();
         let coefficients = (0..n)

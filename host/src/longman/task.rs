@@ -156,9 +156,11 @@ impl Names<'_> {
                 Kind::Bessel(order)
             }
             _ => {
-                return Err(Error::input(format!(
-                    "'{text}' is no oscillator; choose cos, sin or bessel:NU"
-                )));
+                return Err(Error::invalid(
+                    "oscillator",
+                    format!("'{text}'"),
+                    "cos, sin or bessel:NU",
+                ));
             }
         })
     }

@@ -176,14 +176,18 @@ impl Transform {
     /// No points or more than 2^24, no digits or more than 100000; a table that does not fit into memory.
     pub fn new(points: usize, digits: usize) -> Result<Self> {
         if points == 0 || points > MAX_POINTS {
-            return Err(Error::input(format!(
-                "a transform of {points} points is out of range; 1 to {MAX_POINTS} are right"
-            )));
+            return Err(Error::invalid(
+                "points",
+                points,
+                format!("a transform of 1 to {MAX_POINTS} points"),
+            ));
         }
         if digits == 0 || digits > MAX_DIGITS {
-            return Err(Error::input(format!(
-                "{digits} digits are out of range; 1 to {MAX_DIGITS} are right"
-            )));
+            return Err(Error::invalid(
+                "digits",
+                digits,
+                format!("1 to {MAX_DIGITS} digits"),
+            ));
         }
         check_host(
             &format!("a table of {points} cosines and sines of {digits} digits"),

@@ -98,41 +98,47 @@ impl LineConfig {
     /// with values that are none.
     pub fn validate(&self) -> Result<()> {
         if self.space.dimensions() != 1 {
-            return Err(Error::input(
-                "the collision integral is computed on a line; space has two dimensions",
+            return Err(Error::invalid(
+                "space",
+                "two dimensions",
+                "a line, on which the collision integral is computed",
             ));
         }
         if self.grid.min() != -self.grid.max() {
-            return Err(Error::input(format!(
-                "the velocity box of a line is given about its centre; [{}, {}] is not symmetric",
-                self.grid.min(),
-                self.grid.max()
-            )));
+            return Err(Error::invalid(
+                "grid",
+                format!("[{}, {}]", self.grid.min(), self.grid.max()),
+                "a velocity box of a line that is symmetric about its centre",
+            ));
         }
         if !(self.dt.is_finite() && self.dt > 0.0) {
-            return Err(Error::input(format!(
-                "the time step must be positive and finite; {} was given",
-                self.dt
-            )));
+            return Err(Error::invalid(
+                "dt",
+                self.dt,
+                "a time step that must be positive and finite",
+            ));
         }
         let (cells, nodes) = (self.space.nx(), self.grid.cells());
         let fastest = self.velocity_space()?.x().fastest();
         let most = Courant::new(fastest, self.dt, self.space.step(0)).distance();
         if most + 2.0 > cells as f64 {
-            return Err(Error::input(format!(
-                "in the time step {} the fastest molecules cross {most:.1} cells, of {cells} there are; two less than all is the limit: use a smaller time step",
-                self.dt
-            )));
+            return Err(Error::invalid(
+                "dt",
+                self.dt,
+                format!(
+                    "a smaller time step: the fastest molecules cross {most:.1} cells, of {cells} there are, and two less than all is the limit"
+                ),
+            ));
         }
         if u32::try_from(cells as u64 * nodes as u64).is_err() {
-            return Err(Error::input(format!(
-                "{cells} cells with {nodes} velocities each are more than 2^32 values; use fewer"
-            )));
+            return Err(Error::invalid(
+                "space",
+                format!("{cells} cells with {nodes} velocities each"),
+                "at most 2^32 values; use fewer",
+            ));
         }
         let wrong = |what: &str, found: usize, expected: usize| {
-            Error::input(format!(
-                "{what} has {found} values where {expected} are needed"
-            ))
+            Error::invalid(what, found, format!("{expected} values"))
         };
         for end in &self.ends {
             if end.len() != nodes {
@@ -148,9 +154,7 @@ impl LineConfig {
         }
         let mut values = self.ends.iter().chain([&self.initial]).flatten();
         if let Some(bad) = values.find(|f| !f.is_finite()) {
-            return Err(Error::input(format!(
-                "the distributions must be finite; one has the value {bad}"
-            )));
+            return Err(Error::invalid("distributions", bad, "finite values"));
         }
         Ok(())
     }

@@ -100,11 +100,11 @@ impl Line {
             looked,
         } = checkpoint;
         if distributions.len() != config.initial.len() {
-            return Err(Error::input(format!(
-                "the checkpoint is of another problem: it holds {} values where this one has {}",
-                distributions.len(),
-                config.initial.len()
-            )));
+            return Err(Error::invalid(
+                "checkpoint",
+                format!("{} values of another problem", distributions.len()),
+                format!("{} values", config.initial.len()),
+            ));
         }
         let change = Change::resume(looked, step, config.space.cells())?;
         let mut line = Self::new(config)?;

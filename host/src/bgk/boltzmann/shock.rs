@@ -179,16 +179,21 @@ impl ShockWave {
             .iter()
             .all(|side| side.is_finite() && *side > 0.0))
         {
-            return Err(Error::input(format!(
-                "both sides of a shock need room; {} upstream and {} downstream were given",
-                self.sides[0], self.sides[1]
-            )));
+            return Err(Error::invalid(
+                "sides",
+                format!(
+                    "{} upstream and {} downstream",
+                    self.sides[0], self.sides[1]
+                ),
+                "room on both sides of a shock",
+            ));
         }
         if !(self.cut.is_finite() && self.cut > 0.0) {
-            return Err(Error::input(format!(
-                "the half-width of the velocity box must be positive and finite; {} was given",
-                self.cut
-            )));
+            return Err(Error::invalid(
+                "cut",
+                self.cut,
+                "a positive and finite half-width of the velocity box",
+            ));
         }
         let space = Space::line(self.cells, [-self.sides[0], self.sides[1]])?;
         let [half, drift] = extent(self.mach, self.cut);
@@ -225,15 +230,21 @@ impl ShockWave {
             .dt
             .unwrap_or_else(|| (SAFETY * longest).min(space.step(0) / fastest));
         if !(step.is_finite() && step > 0.0) {
-            return Err(Error::input(format!(
-                "the time step must be positive and finite; {step} was given"
-            )));
+            return Err(Error::invalid(
+                "dt",
+                step,
+                "a time step that must be positive and finite",
+            ));
         }
         if step > longest {
-            return Err(Error::input(format!(
-                "in the time step {step} collisions would leave negative populations; at most {longest:.4} keeps them positive, and a step that is not given is {:.4}",
-                (SAFETY * longest).min(space.step(0) / fastest)
-            )));
+            return Err(Error::invalid(
+                "dt",
+                step,
+                format!(
+                    "a time step of at most {longest:.4}, which leaves no negative populations; one that is not given is {:.4}",
+                    (SAFETY * longest).min(space.step(0) / fastest)
+                ),
+            ));
         }
         let mut initial = Vec::with_capacity(self.cells * grid.cells());
         for i in 0..self.cells {

@@ -50,9 +50,11 @@ impl Cavity {
     /// A rarefaction parameter that is not positive.
     pub fn with_axes(delta: f64, cells: usize, axes: Vec<Axis>) -> Result<Self> {
         if !(delta.is_finite() && delta > 0.0) {
-            return Err(Error::input(format!(
-                "the rarefaction parameter delta must be positive and finite; {delta} was given"
-            )));
+            return Err(Error::invalid(
+                "delta",
+                delta,
+                "a rarefaction parameter: delta must be positive and finite",
+            ));
         }
         Ok(Self {
             delta,
@@ -71,10 +73,11 @@ impl Cavity {
     /// Those of [`Problem::validate`]; a lid at rest or too fast for the box.
     pub fn problem(&self) -> Result<Problem> {
         if !(self.lid.is_finite() && self.lid != 0.0 && self.lid.abs() <= 1.0) {
-            return Err(Error::input(format!(
-                "the speed of the lid lies between 0 and 1 (in units of sqrt(2 R T0)); {} was given",
-                self.lid
-            )));
+            return Err(Error::invalid(
+                "lid",
+                self.lid,
+                "a speed of the lid between 0 and 1 (in units of sqrt(2 R T0))",
+            ));
         }
         let still = Wall {
             accommodation: self.accommodation,

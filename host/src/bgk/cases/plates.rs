@@ -68,21 +68,28 @@ pub fn plates(
     linear: bool,
 ) -> Result<SteadyProblem> {
     if !(delta > 0.0 && delta.is_finite()) {
-        return Err(Error::input(format!(
-            "the rarefaction parameter delta must be positive and finite; {delta} was given"
-        )));
+        return Err(Error::invalid(
+            "delta",
+            delta,
+            "a rarefaction parameter: delta must be positive and finite",
+        ));
     }
     if !(4..=MAX_CELLS).contains(&resolution.cells) {
-        return Err(Error::input(format!(
-            "between plates there are 4 to {MAX_CELLS} cells; {} were asked for",
-            resolution.cells
-        )));
+        return Err(Error::invalid(
+            "cells",
+            resolution.cells,
+            format!("4 to {MAX_CELLS} cells between plates"),
+        ));
     }
     let (Drive::Couette(strength) | Drive::Fourier(strength)) = drive;
     if !linear && strength != 0.0 && strength.abs() < LEAST_DRIVE {
-        return Err(Error::input(format!(
-            "a drive of {strength:e} is lost in the roundoff of a nonlinear flow; use at least {LEAST_DRIVE:e}, or the linearised equation"
-        )));
+        return Err(Error::invalid(
+            "drive",
+            format!("{strength:e}"),
+            format!(
+                "a drive of at least {LEAST_DRIVE:e}, or the linearised equation: less is lost in the roundoff of a nonlinear flow"
+            ),
+        ));
     }
     let [left, right] = match drive {
         Drive::Couette(u) => [-0.5, 0.5].map(|share| (1.0, share * u)),

@@ -24,10 +24,11 @@ impl Mach {
         if mach > 1.0 && mach <= Self::MAX {
             Ok(Self(mach))
         } else {
-            Err(Error::input(format!(
-                "a shock wave has a Mach number above 1 (and at most {}); {mach} was given",
-                Self::MAX
-            )))
+            Err(Error::invalid(
+                "mach",
+                mach,
+                format!("a Mach number above 1 (and at most {})", Self::MAX),
+            ))
         }
     }
 
@@ -107,10 +108,11 @@ impl Shock {
     /// The nodes along x: the midpoints of cells that cover both equilibria.
     fn axes(&self) -> Result<Vec<Axis>> {
         if !(self.cut.is_finite() && self.cut > 0.0) {
-            return Err(Error::input(format!(
-                "the half-width of the velocity box must be positive and finite; {} was given",
-                self.cut
-            )));
+            return Err(Error::invalid(
+                "cut",
+                self.cut,
+                "a positive and finite half-width of the velocity box",
+            ));
         }
         let [low, high] = velocity_range(self.mach, self.cut);
         let across = self.cut * self.mach.downstream().temperature.sqrt();
@@ -132,9 +134,11 @@ impl Shock {
         let (before, after) = (self.mach.upstream(), self.mach.downstream());
         let [left, right] = self.sides;
         if !(left > 0.0 && right > 0.0) {
-            return Err(Error::input(format!(
-                "both sides of a shock need room; {left} upstream and {right} downstream were given"
-            )));
+            return Err(Error::invalid(
+                "sides",
+                format!("{left} upstream and {right} downstream"),
+                "room on both sides of a shock",
+            ));
         }
         let mut problem = Problem::new(
             Space::line(self.cells, [-left, right])?,
@@ -279,11 +283,11 @@ impl ShockProfile {
     /// Another number of moments than cells; a density that does not cross the mean of both sides.
     pub fn new(mach: Mach, space: &Space, moments: &[Moments]) -> Result<Self> {
         if moments.len() != space.nx() {
-            return Err(Error::input(format!(
-                "a line of {} cells has as many moments; {} were given",
-                space.nx(),
-                moments.len()
-            )));
+            return Err(Error::invalid(
+                "moments",
+                moments.len(),
+                format!("as many moments as the line has cells, {}", space.nx()),
+            ));
         }
         let middle = 0.5 * (mach.upstream().density + mach.downstream().density);
         let x: Vec<f64> = (0..space.nx()).map(|i| space.centre(0, i)).collect();

@@ -106,16 +106,18 @@ impl Boundaries {
                             .validate()
                             .map_err(|e| Error::input(format!("{name} wall: {e}")))?;
                         if !(0.0..=1.0).contains(&wall.accommodation) {
-                            return Err(Error::input(format!(
-                                "{name} wall: the accommodation coefficient lies between 0 and 1; {} was given",
-                                wall.accommodation
-                            )));
+                            return Err(Error::invalid(
+                                format!("{name} wall accommodation"),
+                                wall.accommodation,
+                                "an accommodation coefficient between 0 and 1",
+                            ));
                         }
                         if wall.velocity[direction] != 0.0 {
-                            return Err(Error::input(format!(
-                                "{name} wall: a wall moves along itself only; its normal velocity is {}",
-                                wall.velocity[direction]
-                            )));
+                            return Err(Error::invalid(
+                                format!("{name} wall velocity"),
+                                wall.velocity[direction],
+                                "no normal velocity: a wall moves along itself only",
+                            ));
                         }
                     }
                     Boundary::Specular | Boundary::Periodic => {}

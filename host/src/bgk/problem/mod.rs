@@ -46,9 +46,11 @@ impl TryFrom<UncheckedSpace> for Space {
         match space.dimensions {
             1 => Self::line(space.cells[0], x),
             2 => Self::rectangle(space.cells, x, [space.min[1], space.max[1]]),
-            dimensions => Err(Error::input(format!(
-                "space has one or two dimensions; {dimensions} were given"
-            ))),
+            dimensions => Err(Error::invalid(
+                "space",
+                format!("{dimensions} dimensions"),
+                "one or two dimensions",
+            )),
         }
     }
 }
@@ -76,15 +78,18 @@ impl Space {
     fn new(dimensions: usize, cells: [usize; 2], bounds: [[f64; 2]; 2]) -> Result<Self> {
         for (n, [low, high]) in cells.into_iter().zip(bounds).take(dimensions) {
             if !(1..=Self::MAX_CELLS).contains(&n) {
-                return Err(Error::input(format!(
-                    "space has 1 to {} cells along a direction; {n} were asked for",
-                    Self::MAX_CELLS
-                )));
+                return Err(Error::invalid(
+                    "space",
+                    format!("{n} cells"),
+                    format!("1 to {} cells along a direction", Self::MAX_CELLS),
+                ));
             }
             if !(low.is_finite() && high.is_finite() && low < high) {
-                return Err(Error::input(format!(
-                    "the ends of space must be finite and in order; [{low}, {high}] was given"
-                )));
+                return Err(Error::invalid(
+                    "space",
+                    format!("[{low}, {high}]"),
+                    "ends that are finite and in order",
+                ));
             }
         }
         Ok(Self {
@@ -255,11 +260,11 @@ impl Problem {
         self.gas.validate()?;
         self.boundaries.validate(space.dimensions())?;
         if self.initial.len() != space.cells() {
-            return Err(Error::input(format!(
-                "the initial state has {} cells where space has {}",
-                self.initial.len(),
-                space.cells()
-            )));
+            return Err(Error::invalid(
+                "initial",
+                format!("{} cells", self.initial.len()),
+                format!("an initial state of {} cells", space.cells()),
+            ));
         }
         if velocity.flow() < space.dimensions() {
             return Err(Error::input(

@@ -62,22 +62,25 @@ impl Gas {
     /// A Prandtl number, exponent or frequency out of range.
     pub fn validate(&self) -> Result<()> {
         if !(self.prandtl > 0.0 && self.prandtl <= 1.0) {
-            return Err(Error::input(format!(
-                "the Prandtl number lies above 0 and at most at 1; {} was given",
-                self.prandtl
-            )));
+            return Err(Error::invalid(
+                "prandtl",
+                self.prandtl,
+                "a Prandtl number above 0 and at most at 1",
+            ));
         }
         if !(0.0..=1.5).contains(&self.omega) {
-            return Err(Error::input(format!(
-                "the viscosity exponent omega lies between 0 and 1.5; {} was given",
-                self.omega
-            )));
+            return Err(Error::invalid(
+                "omega",
+                self.omega,
+                "a viscosity exponent between 0 and 1.5",
+            ));
         }
         if !(self.frequency >= 0.0 && self.frequency.is_finite()) {
-            return Err(Error::input(format!(
-                "the relaxation frequency must be finite and not negative; {} was given",
-                self.frequency
-            )));
+            return Err(Error::invalid(
+                "frequency",
+                self.frequency,
+                "a relaxation frequency that is finite and not negative",
+            ));
         }
         Ok(())
     }

@@ -22,9 +22,11 @@ impl Axis {
     /// Fewer than 3 nodes, more than a rule has, or a grading beyond 1 to 4.
     pub fn half_range(n: usize, grading: u32) -> Result<Self> {
         if n < 3 {
-            return Err(Error::input(format!(
-                "{n} velocities on a half axis are too few; use 3 or more"
-            )));
+            return Err(Error::invalid(
+                "n",
+                n,
+                "3 or more velocities on a half axis: fewer are too few",
+            ));
         }
         let half = Rule::graded_half_hermite(n, grading)?.unweighted();
         let below = half.nodes.iter().rev().map(|v| -v);
@@ -40,9 +42,11 @@ impl Axis {
     /// Fewer than 3 nodes, or more than a rule has.
     pub fn hermite(n: usize) -> Result<Self> {
         if n < 3 {
-            return Err(Error::input(format!(
-                "{n} velocities along an axis are too few; use 3 or more"
-            )));
+            return Err(Error::invalid(
+                "n",
+                n,
+                "3 or more velocities along an axis: fewer are too few",
+            ));
         }
         let rule = Rule::hermite(n)?.unweighted();
         Self::new(rule.nodes, rule.weights)
@@ -120,9 +124,11 @@ impl Rule {
     pub fn graded_half_hermite(n: usize, grading: u32) -> Result<Self> {
         check(n)?;
         if !(1..=4).contains(&grading) {
-            return Err(Error::input(format!(
-                "a half-range rule cannot be graded by {grading}; use 1 to 4"
-            )));
+            return Err(Error::invalid(
+                "grading",
+                grading,
+                "1 to 4, by which a half-range rule can be graded",
+            ));
         }
         let power = grading as i32;
         let p = f64::from(grading);

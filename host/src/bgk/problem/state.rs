@@ -39,22 +39,25 @@ impl State {
     pub fn validate(&self) -> Result<()> {
         let positive = |value: f64| value.is_finite() && value > 0.0;
         if !positive(self.density) {
-            return Err(Error::input(format!(
-                "the density must be positive and finite; {} was given",
-                self.density
-            )));
+            return Err(Error::invalid(
+                "density",
+                self.density,
+                "a density that must be positive and finite",
+            ));
         }
         if !positive(self.temperature) {
-            return Err(Error::input(format!(
-                "the temperature must be positive and finite; {} was given",
-                self.temperature
-            )));
+            return Err(Error::invalid(
+                "temperature",
+                self.temperature,
+                "a temperature that must be positive and finite",
+            ));
         }
         if !self.velocity.iter().all(|u| u.is_finite()) {
-            return Err(Error::input(format!(
-                "the mean velocity must be finite; ({}, {}) was given",
-                self.velocity[0], self.velocity[1]
-            )));
+            return Err(Error::invalid(
+                "velocity",
+                format!("({}, {})", self.velocity[0], self.velocity[1]),
+                "a finite mean velocity",
+            ));
         }
         Ok(())
     }

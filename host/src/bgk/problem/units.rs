@@ -73,9 +73,11 @@ impl Units {
     pub fn new(species: Species, pressure_pa: f64, temperature_k: f64) -> Result<Self> {
         for (value, what) in [(pressure_pa, "pressure"), (temperature_k, "temperature")] {
             if !(value.is_finite() && value > 0.0) {
-                return Err(Error::input(format!(
-                    "the {what} must be positive and finite; {value} was given"
-                )));
+                return Err(Error::invalid(
+                    what,
+                    value,
+                    "a number that must be positive and finite",
+                ));
             }
         }
         let (mass, viscosity, omega) = species.data();

@@ -39,11 +39,14 @@ impl Axis {
     pub fn new(nodes: Vec<f64>, weights: Vec<f64>) -> Result<Self> {
         let n = nodes.len();
         if !(2..=Self::MAX_NODES).contains(&n) || weights.len() != n {
-            return Err(Error::input(format!(
-                "a velocity axis has 2 to {} nodes and a weight for each; {n} nodes and {} weights were given",
-                Self::MAX_NODES,
-                weights.len()
-            )));
+            return Err(Error::invalid(
+                "nodes",
+                format!("{n} nodes and {} weights", weights.len()),
+                format!(
+                    "2 to {} nodes of a velocity axis and a weight for each",
+                    Self::MAX_NODES
+                ),
+            ));
         }
         if !(nodes.iter().all(|v| v.is_finite()) && nodes.windows(2).all(|w| w[0] < w[1])) {
             return Err(Error::input(
@@ -64,15 +67,18 @@ impl Axis {
     /// As [`Axis::new`]; bounds that are not finite or not in order.
     pub fn uniform(n: usize, min: f64, max: f64) -> Result<Self> {
         if !(min.is_finite() && max.is_finite() && min < max) {
-            return Err(Error::input(format!(
-                "the velocity box must be finite with its lower bound below its upper one; [{min}, {max}] was given"
-            )));
+            return Err(Error::invalid(
+                "velocity box",
+                format!("[{min}, {max}]"),
+                "finite bounds, the lower bound below the upper one",
+            ));
         }
         if !(2..=Self::MAX_NODES).contains(&n) {
-            return Err(Error::input(format!(
-                "a velocity axis has 2 to {} nodes; {n} were asked for",
-                Self::MAX_NODES
-            )));
+            return Err(Error::invalid(
+                "n",
+                n,
+                format!("2 to {} nodes of a velocity axis", Self::MAX_NODES),
+            ));
         }
         let step = (max - min) / n as f64;
         // A box that is symmetric about 0 gets nodes that are so to the bit.
@@ -186,16 +192,18 @@ impl VelocitySpace {
     /// which a gas at rest would not stay so.
     pub fn new(axes: Vec<Axis>, flow: usize) -> Result<Self> {
         if !(1..=3).contains(&axes.len()) {
-            return Err(Error::input(format!(
-                "a velocity space has 1 to 3 axes; {} were given",
-                axes.len()
-            )));
+            return Err(Error::invalid(
+                "axes",
+                axes.len(),
+                "1 to 3 axes of a velocity space",
+            ));
         }
         if !(1..=2).contains(&flow) || flow > axes.len() {
-            return Err(Error::input(format!(
-                "the gas moves along 1 or 2 of the velocity axes; {flow} of {} were asked for",
-                axes.len()
-            )));
+            return Err(Error::invalid(
+                "flow",
+                format!("{flow} of {}", axes.len()),
+                "1 or 2 of the velocity axes, along which the gas moves",
+            ));
         }
         if let Some(bad) = (flow..axes.len()).find(|&d| !axes[d].is_symmetric()) {
             return Err(Error::input(format!(

@@ -103,10 +103,11 @@ impl SteadyProblem {
         }
         let cells = self.widths[0].len() * self.widths[1].len();
         if cells > MOST_CELLS || self.initial.len() != cells {
-            return Err(Error::input(format!(
-                "the initial state has {} cells where space has {cells} (at most {MOST_CELLS})",
-                self.initial.len()
-            )));
+            return Err(Error::invalid(
+                "initial",
+                format!("{} cells", self.initial.len()),
+                format!("an initial state of {cells} cells (at most {MOST_CELLS})"),
+            ));
         }
         self.gas.validate()?;
         if self.gas.frequency == 0.0 {

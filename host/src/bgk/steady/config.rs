@@ -54,15 +54,18 @@ impl SteadyConfig {
     pub fn validate(&self) -> Result<()> {
         let tolerance = self.tolerance();
         if !(tolerance > 0.0 && tolerance < 1.0) {
-            return Err(Error::input(format!(
-                "the residual to reach lies above 0 and below 1; {tolerance} was given"
-            )));
+            return Err(Error::invalid(
+                "rtol",
+                tolerance,
+                "a residual to reach above 0 and below 1",
+            ));
         }
         if self.anderson_depth > 32 {
-            return Err(Error::input(format!(
-                "at most 32 earlier iterations are mixed; {} were asked for",
-                self.anderson_depth
-            )));
+            return Err(Error::invalid(
+                "anderson_depth",
+                self.anderson_depth,
+                "at most 32 earlier iterations that are mixed",
+            ));
         }
         Ok(())
     }

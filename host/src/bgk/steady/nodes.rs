@@ -96,9 +96,11 @@ impl Nodes {
     /// Fewer than 2 angles or 3 speeds, or more speeds than a rule has.
     pub fn polar(angles_of_quadrant: usize, speeds: usize) -> Result<Self> {
         if angles_of_quadrant < 2 || speeds < 3 {
-            return Err(Error::input(format!(
-                "{angles_of_quadrant} angles a quadrant and {speeds} speeds are too few; use 2 or more and 3 or more"
-            )));
+            return Err(Error::invalid(
+                "nodes",
+                format!("{angles_of_quadrant} angles a quadrant and {speeds} speeds"),
+                "2 or more angles and 3 or more speeds: fewer are too few",
+            ));
         }
         let radial = Rule::radial(speeds)?;
         let step = 0.5 * PI / angles_of_quadrant as f64;

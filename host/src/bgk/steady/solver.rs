@@ -103,10 +103,13 @@ impl SteadySolver {
         memory::check(&case, config, matches!(resolved, Resolved::Cpu))?;
         let plan = Plan::new(&case, config.closure)?;
         if plan.thickness() > THICKEST {
-            return Err(Error::input(format!(
-                "gas {:.1e} mean free paths thick is beyond the arithmetic; {THICKEST:e} is the limit",
-                plan.thickness()
-            )));
+            return Err(Error::invalid(
+                "rarefaction",
+                format!("{:.1e} mean free paths", plan.thickness()),
+                format!(
+                    "gas at most {THICKEST:e} mean free paths thick, the limit of the arithmetic"
+                ),
+            ));
         }
         let device = resolved.describe();
         let sweeps = super::engine(&plan, config.compute.precision, resolved)?;
@@ -352,10 +355,11 @@ impl SteadySolver {
             && values.len() / count <= config.anderson_depth + 1
             && spreads.len() == residuals.len();
         if !fits {
-            return Err(Error::input(format!(
-                "the checkpoint is of another problem: it holds {} unknowns where this one has {count}",
-                unknowns.len()
-            )));
+            return Err(Error::invalid(
+                "checkpoint",
+                format!("{} unknowns of another problem", unknowns.len()),
+                format!("{count} unknowns"),
+            ));
         }
         let finite = [&unknowns, &values, &mixed, &correction]
             .into_iter()

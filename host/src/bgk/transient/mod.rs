@@ -83,10 +83,11 @@ impl SimulationConfig {
             space, velocity, ..
         } = &self.problem;
         if !(self.dt.is_finite() && self.dt > 0.0) {
-            return Err(Error::input(format!(
-                "the time step must be positive and finite; {} was given",
-                self.dt
-            )));
+            return Err(Error::invalid(
+                "dt",
+                self.dt,
+                "a time step that must be positive and finite",
+            ));
         }
         for direction in 0..space.dimensions() {
             let axis = &velocity.axes()[direction];
@@ -302,21 +303,26 @@ impl Simulation {
         } = checkpoint;
         let expected = config.populations();
         if populations.len() != expected {
-            return Err(Error::input(format!(
-                "the checkpoint is of another problem: it holds {} populations where this one has {expected}",
-                populations.len()
-            )));
+            return Err(Error::invalid(
+                "checkpoint",
+                format!("{} populations of another problem", populations.len()),
+                format!("{expected} populations"),
+            ));
         }
         if let Some(bad) = populations.iter().find(|f| !f.is_finite()) {
-            return Err(Error::input(format!(
-                "the checkpoint holds a population that is not finite: {bad}"
-            )));
+            return Err(Error::invalid(
+                "checkpoint",
+                format!("population {bad}"),
+                "finite populations",
+            ));
         }
         // Roundoff of the arithmetic is the most that the scheme, which is positive, can leave below zero.
         if let Some(bad) = populations.iter().find(|&&f| f < -1e-6) {
-            return Err(Error::input(format!(
-                "the checkpoint holds a negative population: {bad:e}; all must be at least 0"
-            )));
+            return Err(Error::invalid(
+                "checkpoint",
+                format!("negative population {bad:e}"),
+                "populations of at least 0",
+            ));
         }
         // Populations that someone else made may be anything.
         let fold = Fold::of(&config.problem);

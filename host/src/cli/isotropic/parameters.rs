@@ -359,13 +359,17 @@ impl IsotropicArgs {
             .validate_distribution(&f)
             .map_err(|error| match (error, self.init.exact()) {
                 // Sampled far outside of the grid, or between its cells.
-                (Error::Input(_), Some(exact)) if f.iter().all(|&f| f == 0.0) => {
+                (Error::Input { .. } | Error::Refused(_), Some(exact))
+                    if f.iter().all(|&f| f == 0.0) =>
+                {
                     match config.warnings_of(&f, &exact) {
                         Err(error) => error,
                         Ok(_) => Error::input(format!("{}: the grid holds none of it", self.init)),
                     }
                 }
-                (Error::Input(text), _) => Error::input(format!("{}: {text}", self.init)),
+                (refused @ (Error::Input { .. } | Error::Refused(_)), _) => {
+                    Error::input(format!("{}: {refused}", self.init))
+                }
                 (other, _) => other,
             })?;
         Ok((parameters, config, f))

@@ -95,18 +95,24 @@ impl Spectral {
         sphere::check(degree.unwrap_or(USUAL_DEGREE))?;
         let rank = rank.unwrap_or(1);
         if !(1..=MOST_PRODUCTS).contains(&rank) {
-            return Err(Error::input(format!(
-                "the kernel is a sum of 1 to {MOST_PRODUCTS} products; {rank} was given"
-            )));
+            return Err(Error::invalid(
+                "rank",
+                rank,
+                format!("a kernel of 1 to {MOST_PRODUCTS} products"),
+            ));
         }
         if rank > 1 && scattering.gamma() == 1.0 && scattering.alpha() == 1.0 {
-            return Err(Error::input(format!(
-                "the kernel of hard spheres is a single product; {rank} was given"
-            )));
+            return Err(Error::invalid(
+                "rank",
+                rank,
+                "a single product, which the kernel of hard spheres is",
+            ));
         }
         if rank == 1 && scattering.alpha() != 1.0 {
-            return Err(Error::input(
-                "the kernel of variable soft spheres needs 2 products or more; 1 was given",
+            return Err(Error::invalid(
+                "rank",
+                1,
+                "2 products or more for the kernel of variable soft spheres",
             ));
         }
         let names = || {
@@ -118,13 +124,16 @@ impl Spectral {
         };
         match period {
             Some(period) if radices(period).is_some() && 5 * period as usize >= 6 * n => Ok(()),
-            Some(period) => Err(Error::input(format!(
-                "the period of {n} cells is one of {}; {period} was given",
-                names()
-            ))),
-            None => Err(Error::input(format!(
-                "the spectral method takes grids of up to 64 cells along an axis; {n} was given"
-            ))),
+            Some(period) => Err(Error::invalid(
+                "period",
+                period,
+                format!("one of {} for {n} cells", names()),
+            )),
+            None => Err(Error::invalid(
+                "grid.n",
+                n,
+                "up to 64 cells along an axis with the spectral method",
+            )),
         }
     }
 }

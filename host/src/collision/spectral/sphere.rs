@@ -116,9 +116,11 @@ pub(crate) fn check(degree: u8) -> Result<()> {
         Ok(())
     } else {
         let names = DEGREES.map(|degree| degree.to_string()).join(", ");
-        Err(Error::input(format!(
-            "the degree of the rule on the sphere is one of {names}; {degree} was given"
-        )))
+        Err(Error::invalid(
+            "degree",
+            degree,
+            format!("a degree of the rule on the sphere that is one of {names}"),
+        ))
     }
 }
 

@@ -163,11 +163,14 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
         parameters: &[Vec<f64>],
     ) -> Result<Vec<Option<Verdict>>> {
         if parameters.len() != amplitude.parameters() {
-            return Err(Error::input(format!(
-                "{} columns of parameters were given; the amplitude has {} parameters",
-                parameters.len(),
-                amplitude.parameters()
-            )));
+            return Err(Error::invalid(
+                "parameters",
+                format!("{} columns", parameters.len()),
+                format!(
+                    "a column for each of the {} parameters of the amplitude",
+                    amplitude.parameters()
+                ),
+            ));
         }
         let machine = self.machine;
         macro_rules! kernel {
@@ -216,11 +219,11 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
         mut launch: impl FnMut(Grid, Arguments<'_, M, T>) -> Result<()>,
     ) -> Result<Vec<Option<Verdict>>> {
         if let Some(column) = parameters.iter().find(|c| c.len() != frequencies.len()) {
-            return Err(Error::input(format!(
-                "a column of {} parameters was given for {} integrals; give one for each",
-                column.len(),
-                frequencies.len()
-            )));
+            return Err(Error::invalid(
+                "parameters",
+                format!("a column of {}", column.len()),
+                format!("one parameter for each of {} integrals", frequencies.len()),
+            ));
         }
         let machine = self.machine;
         // Parameters may be none, but no machine has empty memory.

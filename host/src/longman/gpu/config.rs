@@ -34,9 +34,11 @@ impl Oscillation {
         match self {
             Self::Cos | Self::Sin => Ok(()),
             Self::Bessel(nu) if *nu > -1.0 && *nu <= MAX_BESSEL_ORDER => Ok(()),
-            Self::Bessel(nu) => Err(Error::input(format!(
-                "the Bessel function of order {nu} was asked for; give an order above -1, up to {MAX_BESSEL_ORDER}"
-            ))),
+            Self::Bessel(nu) => Err(Error::invalid(
+                "order",
+                nu,
+                format!("an order of the Bessel function above -1, up to {MAX_BESSEL_ORDER}"),
+            )),
             Self::Boundaries { start, at } => {
                 let ascending = at.windows(2).all(|pair| pair[0] < pair[1])
                     && at.iter().all(|x| x.is_finite())
@@ -45,10 +47,14 @@ impl Oscillation {
                 if ascending && at.len() > areas {
                     Ok(())
                 } else {
-                    Err(Error::input(format!(
-                        "boundaries must ascend from the lower limit on, {} for {areas} areas",
-                        areas + 1
-                    )))
+                    Err(Error::invalid(
+                        "boundaries",
+                        areas,
+                        format!(
+                            "boundaries that ascend from the lower limit on, {} for so many areas",
+                            areas + 1
+                        ),
+                    ))
                 }
             }
         }
@@ -92,10 +98,7 @@ impl BatchConfig {
     /// A number of areas outside 8..=64; tolerances or an accuracy below 0 or not finite; as [`Oscillation::check`].
     pub fn check(&self) -> Result<()> {
         if !(8..=64).contains(&self.areas) {
-            return Err(Error::input(format!(
-                "{} areas were asked for; give 8 to 64",
-                self.areas
-            )));
+            return Err(Error::invalid("areas", self.areas, "8 to 64 areas"));
         }
         for (what, value) in [
             ("relative tolerance", self.relative),
@@ -103,9 +106,7 @@ impl BatchConfig {
             ("accuracy of the integrand", self.accuracy),
         ] {
             if !(value.is_finite() && value >= 0.0) {
-                return Err(Error::input(format!(
-                    "the {what} is {value}; give a number of at least 0"
-                )));
+                return Err(Error::invalid(what, value, "a number of at least 0"));
             }
         }
         self.oscillation.check(self.areas)

@@ -48,9 +48,7 @@ impl DigitSet {
     /// Where a sum could leave the set: the text says which thresholds are right, or which digits.
     pub fn new(radix: i32, largest: i32, threshold: i32) -> Result<Self> {
         if !(3..=64).contains(&radix) {
-            return Err(Error::input(format!(
-                "the radix {radix} is out of range; 3 to 64 are right"
-            )));
+            return Err(Error::invalid("radix", radix, "3 to 64"));
         }
         let (low, high) = (radix - largest + 1, largest);
         if largest >= radix || low > high {

@@ -45,10 +45,11 @@ impl Float {
             )));
         }
         if exponent.unsigned_abs() > 2 * MAX_EXPONENT.unsigned_abs() {
-            return Err(Error::input(format!(
-                "the exponent {exponent} is beyond +-{}",
-                2 * MAX_EXPONENT
-            )));
+            return Err(Error::invalid(
+                "exponent",
+                exponent,
+                format!("at most +-{}", 2 * MAX_EXPONENT),
+            ));
         }
         Ok(Self::of(digits, exponent))
     }
