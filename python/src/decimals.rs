@@ -86,7 +86,7 @@ fn whole(x: &Bound<'_, PyAny>) -> PyResult<bool> {
 #[pyo3(signature = (numbers, *, backend = "cpu"))]
 fn decimal_sum<'py>(numbers: &Bound<'py, PyAny>, backend: &str) -> PyResult<Bound<'py, PyAny>> {
     let py = numbers.py();
-    enter(backend)?;
+    enter(py, backend)?;
     let backend: Backend = backend.parse().map_err(raise)?;
     if let Some(text) = text_of(numbers)? {
         let Total { value, .. } = compute(py, || decimal::sum_text(&text, &machine(backend)?))?;
@@ -114,7 +114,7 @@ fn decimal_dot<'py>(
     backend: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = x.py();
-    enter(backend)?;
+    enter(py, backend)?;
     let backend: Backend = backend.parse().map_err(raise)?;
     if let (Some(x), Some(y)) = (text_of(x)?, text_of(y)?) {
         let total = compute(py, || decimal::dot_text(&x, &y, &machine(backend)?))?;
@@ -155,7 +155,7 @@ fn dft(
     backend: &str,
 ) -> PyResult<PySpectrum> {
     let py = re.py();
-    enter(backend)?;
+    enter(py, backend)?;
     let backend: Backend = backend.parse().map_err(raise)?;
     let signal = Signal {
         re: numbers(re)?,

@@ -103,7 +103,7 @@ impl PyTask {
         precision: &str,
         backend: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
-        enter(backend)?;
+        enter(py, backend)?;
         let backend: Backend = backend.parse().map_err(raise)?;
         let precision: Precision = precision.parse().map_err(raise)?;
         let settings = with_given(&Settings::for_precision(precision), settings)?;

@@ -97,9 +97,9 @@ fn add_array<T: Float + numpy::Element>(
 }
 
 /// The backend of this name, by default the CPU, where the array lies.
-fn backend_of(name: Option<&str>) -> PyResult<Backend> {
+fn backend_of(py: Python<'_>, name: Option<&str>) -> PyResult<Backend> {
     let name = name.unwrap_or("cpu");
-    enter(name)?;
+    enter(py, name)?;
     name.parse().map_err(raise)
 }
 
@@ -108,7 +108,7 @@ type Added = (ExactAccumulator, bool);
 
 fn added(name: &str, x: &Bound<'_, PyAny>, terms: Terms, backend: Option<&str>) -> PyResult<Added> {
     let py = x.py();
-    let backend = backend_of(backend)?;
+    let backend = backend_of(py, backend)?;
     let x = floats(x)?;
     Ok(match reals(name, &x)? {
         Reals::F32(x) => (add_array(py, &x, terms, backend)?, true),
@@ -151,7 +151,7 @@ fn multiplied(
         })
     }
     let py = x.py();
-    let backend = backend_of(backend)?;
+    let backend = backend_of(py, backend)?;
     let (x, y) = (floats(x)?, floats(y)?);
     let (x, y) = (reals("x", &x)?, reals("y", &y)?);
     same_shape(x.shape(), y.shape())?;

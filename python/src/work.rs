@@ -89,17 +89,24 @@ impl<T: Send> Run<T> {
     }
 }
 
-/// Must be called before a computation on a backend: refuses CUDA in the child of a process that has initialised it.
+/// Must be called before a computation on a backend: refuses CUDA in the child of a process that computes with it.
 #[pyfunction]
-pub(crate) fn enter(backend: &str) -> PyResult<()> {
+pub(crate) fn enter(py: Python<'_>, backend: &str) -> PyResult<()> {
     let backend: Backend = backend.parse().map_err(raise)?;
     let process = std::process::id();
     HOME.get_or_init(|| process);
     if !matches!(backend, Backend::Auto | Backend::Cuda) {
         return Ok(());
     }
-    match CUDA.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed) {
-        Err(owner) if owner != process => Err(DeviceError::new_err(
+    match CUDA.load(Ordering::Relaxed) {
+        // Without a device nothing is initialised. Why there is none is said where the computation asks for it.
+        0 => {
+            if let Ok(Resolved::Cuda(_)) = compute(py, || machine(backend)) {
+                CUDA.store(process, Ordering::Relaxed);
+            }
+            Ok(())
+        }
+        owner if owner != process => Err(DeviceError::new_err(
             "CUDA cannot be used in a process that was forked after CUDA was initialised: start workers by multiprocessing's 'spawn', or compute here with backend='cpu'",
         )),
         _ => Ok(()),

@@ -57,15 +57,20 @@ def test_threads_compute_the_same() -> None:
     assert total == rarefy.ExactAccumulator(np.concatenate(x))
 
 
-def work(queue: "multiprocessing.Queue[float]") -> None:
+def work(queue: "multiprocessing.Queue[float | str]") -> None:
     queue.put(rarefy.sum(np.ones(3_000_000)))
     queue.put(rarefy.couette(1.0, linear=True, cells=20, backend="cpu").flux)
+    try:
+        queue.put(rarefy.couette(1.0, linear=True, cells=20).flux)
+    except rarefy.DeviceError as error:
+        queue.put(str(error))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_children_of_a_fork_compute() -> None:
     assert rarefy.sum(np.ones(3_000_000)) == 3e6
+    flux = rarefy.couette(1.0, linear=True, cells=20).flux
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     child = context.Process(target=work, args=(queue,))
@@ -73,6 +78,9 @@ def test_children_of_a_fork_compute() -> None:
     try:
         assert queue.get(timeout=60) == 3e6
         assert queue.get(timeout=60) == pytest.approx(0.3389, abs=1e-3)
+        found = queue.get(timeout=60)
+        # Where the parent has computed on a GPU, the child cannot.
+        assert "spawn" in str(found) if rarefy.doctor()["devices"] else found == flux
     finally:
         child.join(timeout=10)
         child.kill()
