@@ -67,10 +67,7 @@ fn options_without_effect_are_refused() {
         ),
         ("couette --kn 1 --delta 1", "cannot be used with"),
         ("couette --linear", "--delta"),
-        (
-            "shock --pressure 3",
-            "--gas and --temperature and --size are missing",
-        ),
+        ("shock --pressure 3", "--gas and --temperature are missing"),
         (
             "cavity --gas argon --pressure 3 --temperature 300",
             "--size is missing",
@@ -258,6 +255,86 @@ fn results_of_a_case_in_si_units_are_in_si_units() {
     );
     let rest = run(at, "shock --resume part/checkpoint.rarefy --steps 3");
     assert_eq!(rest["units"]["temperature_k"], 300.0);
+}
+
+#[test]
+fn a_shock_in_si_units_needs_no_size() {
+    let folder = folder();
+    let at = folder.path();
+    let line = format!("{SHOCK} --steps 2 --gas argon --pressure 100 --temperature 300 --out a");
+    let found = run(at, &line);
+    assert_eq!(found["parameters"]["length"], 20.0);
+    assert_eq!(found["parameters"]["omega"], 0.81);
+    assert_eq!(found["units"]["temperature_k"], 300.0);
+    let again = run(at, "shock --config a/run.json");
+    assert_eq!(found["parameters"], again["parameters"]);
+    assert_eq!(found["result"], again["result"]);
+}
+
+#[test]
+fn molecules_of_flows_may_be_soft_spheres() {
+    let folder = folder();
+    let at = folder.path();
+    let couette = "couette --delta 1 --u 1 --cells 8 --backend cpu --molecules";
+    let soft = run(at, &format!("{couette} vss:0.81,1.4 --out soft"));
+    let hard = run(at, &format!("{couette} vhs:0.81"));
+    // A model knows the viscosity alone.
+    assert_eq!(soft["Pi"], hard["Pi"]);
+    assert_eq!(soft["parameters"]["molecules"], "vss:0.81,1.4");
+    assert_eq!(soft["parameters"]["omega"], hard["parameters"]["omega"]);
+    assert!(hard["parameters"]["molecules"].is_null());
+    let again = run(at, "couette --config soft/run.json");
+    assert_eq!(soft["parameters"], again["parameters"]);
+    let line = "shock --collision boltzmann --molecules vss:0.7,1.5 --cells 20 --velocities 8";
+    refused(at, &words(line), "need the spectral method");
+    // A run that goes on keeps its molecules.
+    let saved =
+        "cavity --n 4 --reduced --velocities 8 --backend cpu --steps 1 --checkpoint-every 1";
+    run(at, &format!("{saved} --molecules vss:0.81,1.4 --out saved"));
+    let resumed = "cavity --resume saved/checkpoint.rarefy --steps 2 --molecules";
+    refused(
+        at,
+        &words(&format!("{resumed} vhs:0.81")),
+        "contradicts the checkpoint",
+    );
+    run(at, &format!("{resumed} vss:0.81,1.4"));
+}
+
+#[test]
+fn converged_values_are_drawn_where_they_are_known() {
+    let folder = folder();
+    let at = folder.path();
+    for (line, picture, known) in [
+        ("shock --mach 1.5 --nx 40 --steady", "profile", true),
+        ("shock --mach 1.6 --nx 40 --steady", "profile", false),
+        (
+            "shock --mach 1.5 --nx 40 --steady --molecules maxwell",
+            "profile",
+            false,
+        ),
+        (
+            "cavity --n 4 --steady --linear --velocities 6x4",
+            "profiles",
+            true,
+        ),
+        (
+            "cavity --n 4 --steady --linear --velocities 6x4 --delta 2",
+            "profiles",
+            false,
+        ),
+        (
+            "relax --init bkw:0.7 --grid 6 --steps 1",
+            "cross_section_x",
+            true,
+        ),
+        ("relax --grid 6 --steps 1", "cross_section_x", false),
+    ] {
+        let line = format!("{line} --backend cpu --out a --overwrite --quiet");
+        rarefy(at, &words(&line)).output().unwrap();
+        let svg = fs::read_to_string(at.join(format!("a/{picture}.svg"))).unwrap();
+        let drawn = svg.contains("converged") || svg.contains("exact");
+        assert_eq!(drawn, known, "{line}");
+    }
 }
 
 #[test]

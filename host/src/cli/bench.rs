@@ -10,9 +10,8 @@ use serde::Serialize;
 use super::bgk_times::Times;
 use super::failure::Failure;
 use super::options::{Common, without_effect};
-use super::output::{self, Transaction};
 use super::progress::Progress;
-use super::report::{Report, written_to};
+use super::report::Report;
 use super::text::name_of;
 use crate::bgk::{Scheme, Shock, Simulation, SimulationConfig};
 use crate::collision::{
@@ -129,24 +128,24 @@ fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(),
         ],
     )?;
     let times = Times::read(path)?;
-    let Some(folder) = &common.out else {
+    if common.out.is_none() {
         return Err(Failure::Usage(
             "--timings draws plots: --out DIR is needed".into(),
         ));
-    };
-    let mut files = Transaction::default();
-    files.run_folder(folder, "bench", common.overwrite)?;
+    }
     let parameters = serde_json::json!({ "timings": path.display().to_string() });
-    let mut report = Report::new("bench", &parameters, begun);
-    for (name, table) in times.tables()? {
-        report.stage(&mut files, &folder.join(name), &table)?;
-    }
-    for (name, figure) in times.figures() {
-        report.stage(&mut files, &folder.join(name), &figure.png()?)?;
-    }
-    report.finish(files, Some(folder), common, |_, _| {
-        format!("Figures 2 to 5 and 7 of the paper in {}", folder.display())
-    })
+    let mut report = Report::new("bench", &parameters, common, begun);
+    report.open_given()?;
+    report.write(|out| {
+        for (name, table) in times.tables()? {
+            out.put(name, &table)?;
+        }
+        for (name, figure) in times.figures() {
+            out.plot(name, &figure)?;
+        }
+        Ok(())
+    })?;
+    report.finish(|_| "Figures 2 to 5 and 7 of the paper")
 }
 
 /// Runs the command.
@@ -169,8 +168,8 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
             )));
         }
     };
-    let mut files = Transaction::default();
-    let folder = common.results_folder(&mut files, "bench")?;
+    let mut report = Report::new("bench", args, common, begun);
+    report.open()?;
     let plan = Plan {
         quick: args.quick,
         precision: common.precision,
@@ -180,7 +179,6 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
         .num_threads(1)
         .build()
         .map_err(|error| Error::Numerical(format!("no thread for one core: {error}")))?;
-    let mut report = Report::new("bench", args, begun);
     let mut progress = Progress::new("bench", common.quiet);
     let works: [Work; 7] = [
         collision_direct,
@@ -219,26 +217,18 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
     report.set("machine", machines.join("; "));
     report.set("machines", &machines);
     report.set("rows", &rows);
-    if let Some(folder) = &folder {
-        report.stage(
-            &mut files,
-            &folder.join("bench.csv"),
-            &output::table(
-                &[
-                    "work",
-                    "one_core_s",
-                    "all_cores_s",
-                    "gpu_s",
-                    "gpu_over_one_core",
-                    "paper",
-                ],
-                &rows,
-            )?,
-        )?;
-    }
-    report.finish(files, folder.as_deref(), common, |total, folder| {
-        summary(&rows, &machines, common.precision, total) + &written_to(folder)
-    })
+    report.write(|out| {
+        let columns = [
+            "work",
+            "one_core_s",
+            "all_cores_s",
+            "gpu_s",
+            "gpu_over_one_core",
+            "paper",
+        ];
+        out.table("bench.csv", &columns, &rows)
+    })?;
+    report.finish(|total| summary(&rows, &machines, common.precision, total))
 }
 
 fn summary(rows: &[Row], machines: &[String], precision: Precision, total: Duration) -> String {

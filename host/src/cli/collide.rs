@@ -7,12 +7,13 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::failure::Failure;
-use super::operator::{Operator, OperatorArgs};
+use super::operator::OperatorArgs;
 use super::options::Common;
-use super::output::{self, Transaction};
+use super::output;
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::report::Report;
-use super::values::finite;
+use super::summary::Summary;
+use super::text::shown_if;
 use super::{distribution, npy};
 use crate::collision::{
     CollisionOperator, Correction, CorrectionStatus, Evaluation, Moments, Scattering, VelocityGrid,
@@ -27,53 +28,38 @@ Examples:
 
 /// Evaluate the collision integral of a distribution once
 ///
-/// Writes I(f, f) = gain - f nu, with the balanced correction unless told otherwise, and prints the moments of f and the residuals of the integral.
+/// Writes I(f, f) = gain - f nu, by default with the balanced correction, and prints the moments of f and the residuals of the integral.
 /// Of an array of shape (B, N, N, N) it evaluates all B distributions together, and writes arrays of that shape.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Serialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CollideArgs {
     /// Distribution f[ix][iy][iz], an .npy array of shape (N, N, N); or B of them, of shape (B, N, N, N)
     #[arg(long, value_name = "FILE", required = true)]
+    #[serde(serialize_with = "shown_if")]
     input: Option<PathBuf>,
-    /// Upper bound of the velocity box
-    #[arg(long, value_name = "V", required = true, value_parser = finite)]
-    vmax: Option<f64>,
-    /// Lower bound of the velocity box [default: minus the upper]
-    #[arg(long, value_name = "V", value_parser = finite)]
-    vmin: Option<f64>,
-    /// Molecules: hard-sphere, maxwell, vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1, or vss:OMEGA,ALPHA for the spectral method
-    #[arg(long, default_value = "hard-sphere")]
-    model: Scattering,
     #[command(flatten)]
+    #[serde(flatten)]
     operator: OperatorArgs,
     /// Where to write the collision integral; needed unless there is --out [default: q.npy in --out]
     #[arg(long, value_name = "FILE")]
+    #[serde(serialize_with = "shown_if")]
     output: Option<PathBuf>,
     /// Where to write the gain, the inverse collision integral [default: gain.npy in --out]
     #[arg(long, value_name = "FILE")]
+    #[serde(serialize_with = "shown_if")]
     gain: Option<PathBuf>,
     /// Where to write the collision frequency [default: nu.npy in --out]
     #[arg(long, value_name = "FILE")]
+    #[serde(serialize_with = "shown_if")]
     frequency: Option<PathBuf>,
     #[command(flatten)]
+    #[serde(flatten)]
     common: Common,
 }
 
-#[derive(Debug, Serialize)]
-struct Parameters {
-    input: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gain: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    frequency: Option<String>,
-    #[serde(flatten)]
-    operator: Operator,
-}
-
 /// Where the integral, the gain and the frequency go, each checked.
-fn places(args: &CollideArgs, files: &mut Transaction) -> Result<[Option<PathBuf>; 3]> {
+fn places(args: &CollideArgs, report: &mut Report) -> Result<[Option<PathBuf>; 3]> {
     let place = |given: &Option<PathBuf>, name: &str| {
         given
             .clone()
@@ -85,7 +71,7 @@ fn places(args: &CollideArgs, files: &mut Transaction) -> Result<[Option<PathBuf
         place(&args.frequency, "nu.npy"),
     ];
     for path in places.iter().flatten() {
-        files.file(path)?;
+        report.claim(path)?;
     }
     Ok(places)
 }
@@ -127,41 +113,36 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
     let missing = |name: &str| Failure::Usage(format!("--{name} is needed"));
     let input = args.input.as_ref().ok_or_else(|| missing("input"))?;
-    let vmax = args.vmax.ok_or_else(|| missing("vmax"))?;
+    let vmax = args.operator.vmax.ok_or_else(|| missing("vmax"))?;
     if args.output.is_none() && common.out.is_none() {
         return Err(missing("output FILE (or --out DIR)"));
     }
-    let vmin = args.vmin.unwrap_or(-vmax);
-    VelocityGrid::new(VelocityGrid::MIN_N, vmin, vmax)?;
+    // A box that is none is refused before the file is opened.
+    args.operator.grid(VelocityGrid::MIN_N, vmax)?;
     let cube = distribution::read(
         input,
         VelocityGrid::MIN_N..=VelocityGrid::MAX_N,
         args.operator.tolerated_negative(),
         true,
     )?;
-    let grid = VelocityGrid::new(cube.n, vmin, vmax)?;
+    let grid = args.operator.grid(cube.n, vmax)?;
     let (items, f) = (cube.items, cube.values);
     let each = || f.chunks_exact(grid.cells());
-    let name = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
-    let parameters = Parameters {
-        input: input.display().to_string(),
-        output: name(&args.output),
-        gain: name(&args.gain),
-        frequency: name(&args.frequency),
-        operator: Operator::new(&grid, args.model, &args.operator, common, &f)?,
+    let usual = Scattering::HardSphere;
+    let full = CollideArgs {
+        operator: args.operator.resolved(&grid, usual, &f)?,
+        ..args.clone()
     };
 
-    let mut files = Transaction::default();
-    files.reads(input);
-    common.claim_folder(&mut files, "collide")?;
-    let places = places(args, &mut files)?;
-
-    let mut report = Report::new("collide", &parameters, begun);
+    let mut report = Report::new("collide", &full, common, begun);
+    report.reads(input);
+    report.open_given()?;
+    let places = places(args, &mut report)?;
     let boundary = each().enumerate();
     let boundary = boundary.flat_map(|(k, f)| grid.warnings(f).into_iter().map(move |w| (k, w)));
     warn(&mut report, items, boundary.collect());
     let started = Instant::now();
-    let config = parameters.operator.config(cube.n)?;
+    let config = full.operator.config(cube.n, common)?;
     let mut operator = CollisionOperator::new(config.suited(&f))?;
     let evaluations = match items {
         None => vec![operator.evaluate(&f)?],
@@ -192,7 +173,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
             let values: Vec<f64> = evaluations.iter().flat_map(part).copied().collect();
             npy::check_range(&path.display().to_string(), &values, common.precision)?;
             let bytes = npy::encode(&shape, &values, common.precision);
-            report.stage(&mut files, path, &bytes)?;
+            report.stage(path, &bytes)?;
         }
     }
     // After all that may refuse the array, whose error is one line.
@@ -215,20 +196,14 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
         machine,
     };
     outcome.report(&mut report);
-    if let Some(folder) = &common.out {
-        report.stage(
-            &mut files,
-            &folder.join("cross_sections.csv"),
-            &outcome.table()?,
-        )?;
-        report.stage(
-            &mut files,
-            &folder.join("cross_section_x.png"),
-            &outcome.plot().png()?,
-        )?;
-    }
-    report.finish(files, common.out.as_deref(), common, |total, _| {
-        outcome.summary(&parameters, spent, total)
+    report.write(|out| {
+        out.put("cross_sections.csv", &outcome.table()?)?;
+        out.plot("cross_section_x.png", &outcome.plot())
+    })?;
+    report.finish(|total| {
+        let what = outcome.what(&input.display().to_string());
+        let heading = full.operator.summary(&what, &config, &outcome.machine);
+        outcome.summary(heading, spent, total)
     })
 }
 
@@ -341,7 +316,7 @@ impl Item<'_> {
         }
     }
 
-    fn summary(&self) -> Vec<String> {
+    fn summary(&self, summary: Summary) -> Summary {
         let m = &self.moments;
         let list = |values: &[f64]| {
             let values: Vec<_> = values.iter().map(|v| format!("{v:.6e}")).collect();
@@ -353,23 +328,19 @@ impl Item<'_> {
             residuals,
             largest_step,
         } = &self.evaluation.correction;
-        vec![
-            format!("  density       {:.10}", m.density),
-            format!("  velocity      {}", list(&m.velocity)),
-            format!("  temperature   {:.10}", m.temperature),
-            format!("  pressure      {}", list(&m.pressure)),
-            format!("  heat flux     {}", list(&m.heat_flux)),
-            format!("  H             {:.10}", m.entropy),
-            format!(
-                "  gain, loss    {:.10}  {:.10}",
-                self.integral(&self.evaluation.gain),
-                self.loss()
-            ),
-            format!("  correction    {}", in_words(*status)),
-            format!("  coefficients  {}", list(delta)),
-            format!("  residuals     {}", list(residuals)),
-            format!("  largest step  {largest_step:.6}"),
-        ]
+        let gain = self.integral(&self.evaluation.gain);
+        summary
+            .row("density", format!("{:.10}", m.density))
+            .row("velocity", list(&m.velocity))
+            .row("temperature", format!("{:.10}", m.temperature))
+            .row("pressure", list(&m.pressure))
+            .row("heat flux", list(&m.heat_flux))
+            .row("H", format!("{:.10}", m.entropy))
+            .row("gain, loss", format!("{gain:.10}  {:.10}", self.loss()))
+            .row("correction", in_words(*status))
+            .row("coefficients", list(delta))
+            .row("residuals", list(residuals))
+            .row("largest step", format!("{largest_step:.6}"))
     }
 }
 
@@ -417,25 +388,24 @@ impl Outcome<'_> {
         self.each[0].plot(&which)
     }
 
-    fn summary(&self, p: &Parameters, spent: Duration, total: Duration) -> String {
-        let what = match self.items {
-            None => format!("Collision integral of {}", p.input),
-            Some(all) => format!(
-                "Collision integrals of the {all} distributions in {}",
-                p.input
-            ),
-        };
-        let mut lines = vec![p.operator.summary(&what, self.grid.n(), &self.machine)];
+    fn what(&self, input: &str) -> String {
+        match self.items {
+            None => format!("Collision integral of {input}"),
+            Some(all) => format!("Collision integrals of the {all} distributions in {input}"),
+        }
+    }
+
+    fn summary(&self, heading: Summary, spent: Duration, total: Duration) -> Summary {
+        let mut summary = heading;
         if self.items.is_none() {
-            lines.extend(self.each[0].summary());
+            summary = self.each[0].summary(summary);
         } else {
-            lines.push(
-                "  item  density         temperature     largest residual  correction".into(),
-            );
+            summary =
+                summary.line("item  density         temperature     largest residual  correction");
             for (k, item) in self.each.iter().enumerate().take(SHOWN) {
                 let correction = &item.evaluation.correction;
-                lines.push(format!(
-                    "  {k:<4}  {:<14.10}  {:<14.10}  {:<16.3e}  {}",
+                summary = summary.line(format!(
+                    "{k:<4}  {:<14.10}  {:<14.10}  {:<16.3e}  {}",
                     item.moments.density,
                     item.moments.temperature,
                     largest(&correction.residuals),
@@ -443,18 +413,11 @@ impl Outcome<'_> {
                 ));
             }
             if self.each.len() > SHOWN {
-                lines.push(format!(
-                    "  ... {} more; all are in run.json",
-                    self.each.len() - SHOWN
-                ));
+                let more = self.each.len() - SHOWN;
+                summary = summary.line(format!("... {more} more; all are in run.json"));
             }
         }
-        lines.push(format!(
-            "  wall time     {:.3} s, of which the integral {:.3} s",
-            total.as_secs_f64(),
-            spent.as_secs_f64()
-        ));
-        lines.join("\n")
+        summary.wall_time(total, "the integral", spent)
     }
 }
 

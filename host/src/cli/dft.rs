@@ -11,9 +11,10 @@ use serde_json::json;
 use super::failure::Failure;
 use super::npy;
 use super::options::Common;
-use super::output::{self, Transaction};
+use super::output;
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
-use super::report::{Report, written_to};
+use super::report::Report;
+use super::summary::Summary;
 use super::text::{name_of, shown};
 use super::values::count;
 use crate::error::Result;
@@ -59,9 +60,9 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
     let x = input::read(&args.file)?;
     let digits = usize::try_from(args.digits).unwrap_or(usize::MAX);
-    let mut files = Transaction::default();
-    files.reads(&args.file);
-    let folder = common.results_folder(&mut files, "dft")?;
+    let mut report = Report::new("dft", args, common, begun);
+    report.reads(&args.file);
+    report.open()?;
     let backend = common.backend.resolve()?;
     let started = Instant::now();
     let transform = Transform::new(x.len(), digits)?;
@@ -93,7 +94,6 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
         spent,
     };
 
-    let mut report = Report::new("dft", args, begun);
     if outcome
         .rounded
         .iter()
@@ -128,31 +128,25 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
         json!({ "count": n, "round_trip_error_percent": outcome.percent }),
     );
     report.set("elapsed_s", begun.elapsed().as_secs_f64());
-    if let Some(folder) = &folder {
-        let columns: Vec<f64> = outcome.rounded.iter().flatten().copied().collect();
-        match npy::check_range("spectrum.npy", &columns, common.precision) {
-            Ok(()) => {
-                let array = npy::encode(&[outcome.rounded.len(), 2], &columns, common.precision);
-                report.stage(&mut files, &folder.join("spectrum.npy"), &array)?;
-            }
-            Err(error) if common.out.is_some() => return Err(error.into()),
-            // Nobody asked for the file.
-            Err(_) => report.warn("there is no spectrum.npy: numbers are beyond its range".into()),
+    let columns: Vec<f64> = outcome.rounded.iter().flatten().copied().collect();
+    let fits = match npy::check_range("spectrum.npy", &columns, common.precision) {
+        Err(error) if common.out.is_some() => return Err(error.into()),
+        // Nobody asked for the file.
+        Err(_) if report.folder().is_some() => {
+            report.warn("there is no spectrum.npy: numbers are beyond its range".into());
+            false
         }
-        report.stage(
-            &mut files,
-            &folder.join("spectrum.csv"),
-            &outcome.table(digits)?,
-        )?;
-        report.stage(
-            &mut files,
-            &folder.join("spectrum.png"),
-            &outcome.plot(args.inverse).png()?,
-        )?;
-    }
-    report.finish(files, folder.as_deref(), common, |total, folder| {
-        outcome.summary(args, total) + &written_to(folder)
-    })
+        fits => fits.is_ok(),
+    };
+    report.write(|out| {
+        if fits {
+            let shape = [outcome.rounded.len(), 2];
+            out.array("spectrum.npy", &shape, &columns, common.precision)?;
+        }
+        out.put("spectrum.csv", &outcome.table(digits)?)?;
+        out.plot("spectrum.png", &outcome.plot(args.inverse))
+    })?;
+    report.finish(|total| outcome.summary(args, total))
 }
 
 struct Outcome {
@@ -241,37 +235,38 @@ impl Outcome {
         }
     }
 
-    fn summary(&self, p: &DftArgs, total: Duration) -> String {
+    fn summary(&self, p: &DftArgs, total: Duration) -> Summary {
         let what = if p.inverse {
             "Inverse discrete Fourier transform"
         } else {
             "Discrete Fourier transform"
         };
-        let mut lines = vec![
-            format!("{what} of {}, {} points", self.file, self.rounded.len()),
-            format!("  digits        {} in the cosines, exact sums", p.digits),
+        let mut summary = Summary::new(format!(
+            "{what} of {}, {} points",
+            self.file,
+            self.rounded.len()
+        ))
+        .row("digits", format!("{} in the cosines, exact sums", p.digits))
+        .row(
+            "backend",
             format!(
-                "  backend       {}, arrays in {}",
+                "{}, arrays in {}",
                 self.machine,
                 name_of(&p.common.precision)
             ),
-            format!(
-                "  there, back   largest relative error {:.3e} %",
-                self.percent
-            ),
-            format!(
-                "  wall time     {:.3} s, of which the transforms {:.3} s",
-                total.as_secs_f64(),
-                self.spent.as_secs_f64()
-            ),
-        ];
+        )
+        .row(
+            "there, back",
+            format!("largest relative error {:.3e} %", self.percent),
+        )
+        .wall_time(total, "the transforms", self.spent);
         if self.rounded.len() <= LISTED {
-            lines.push(format!("{:>4}  {:>24}  {:>24}", "k", "re", "im"));
+            summary = summary.line(format!("{:>2}  {:>24}  {:>24}", "k", "re", "im"));
             for k in 0..self.rounded.len() {
                 let [re, im] = self.shown(k);
-                lines.push(format!("{k:>4}  {re:>24}  {im:>24}"));
+                summary = summary.line(format!("{k:>2}  {re:>24}  {im:>24}"));
             }
         }
-        lines.join("\n")
+        summary
     }
 }

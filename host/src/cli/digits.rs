@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::options::{Common, without_effect};
-use super::output::{self, Transaction};
+use super::output;
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
-use super::report::{Artefact, Report, written_to};
+use super::report::Report;
 use super::text::shown_if;
 use super::values::count;
 use crate::compute::{Precision, Resolved};
@@ -46,7 +46,7 @@ pub(super) struct DigitsArgs {
     digits: u64,
     /// Output of the signed_digit bench: draws its times too, figures 5 to 7 in --out
     #[arg(long, value_name = "FILE")]
-    #[serde(serialize_with = "shown_if", skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "shown_if")]
     timings: Option<PathBuf>,
     #[command(flatten)]
     #[serde(flatten)]
@@ -79,33 +79,29 @@ pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
         }
         (None, _) => None,
     };
-    let mut files = Transaction::default();
-    let folder = common.results_folder(&mut files, "digits")?;
+    let mut report = Report::new("digits", args, common, begun);
+    report.open()?;
     let backend = common.backend.resolve()?;
-    let mut report = Report::new("digits", args, begun);
     let dots = dot_products(&backend)?;
     let digits = usize::try_from(args.digits).unwrap_or(usize::MAX);
     let transforms = transforms(digits, &backend)?;
     report.set("machine", backend.describe());
     report.set("dot_products", &dots);
     report.set("transforms", &transforms);
-    if let Some(folder) = &folder {
-        let mut stage =
-            |name: &str, bytes: &dyn Artefact| report.stage(&mut files, &folder.join(name), bytes);
-        stage("figure_2.csv", &table("beta", &dots)?)?;
-        stage("figure_2.png", &figure_2(&dots).png()?)?;
-        stage("figure_3.csv", &table("lg_alpha", &transforms)?)?;
-        stage("figure_3.png", &figure_3(&transforms, digits).png()?)?;
+    report.write(|out| {
+        out.put("figure_2.csv", &table("beta", &dots)?)?;
+        out.plot("figure_2.png", &figure_2(&dots))?;
+        out.put("figure_3.csv", &table("lg_alpha", &transforms)?)?;
+        out.plot("figure_3.png", &figure_3(&transforms, digits))?;
         if let Some(times) = &times {
-            stage("times.csv", &times.table()?)?;
+            out.put("times.csv", &times.table()?)?;
             for (name, figure) in times.figures() {
-                stage(name, &figure.png()?)?;
+                out.plot(name, &figure)?;
             }
         }
-    }
-    report.finish(files, folder.as_deref(), common, |total, folder| {
-        summary(&dots, &transforms, digits, &backend.describe(), total) + &written_to(folder)
-    })
+        Ok(())
+    })?;
+    report.finish(|total| summary(&dots, &transforms, digits, &backend.describe(), total))
 }
 
 /// The paper's first example, for all beta.

@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use super::npy;
 use super::text::short;
 use crate::collision::initial::{Bkw, TwoMaxwellians};
@@ -12,7 +14,8 @@ use crate::collision::{Beams, VelocityGrid};
 use crate::error::{Error, Result};
 
 /// The initial state of a relaxation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub(super) enum Init {
     /// Half the sum of two Maxwellians of temperature 1 with mean velocities +-U along x, density 1.
     TwoMaxwellians(f64),
@@ -112,6 +115,20 @@ impl fmt::Display for Init {
             Self::Bkw(state) => write!(f, "bkw:{}", state.k()),
             Self::File(path) => write!(f, "{}", path.display()),
         }
+    }
+}
+
+impl From<Init> for String {
+    fn from(init: Init) -> Self {
+        init.to_string()
+    }
+}
+
+/// The initial state of a run that was checked before; the file of one may be gone by now.
+impl From<String> for Init {
+    fn from(text: String) -> Self {
+        text.parse()
+            .unwrap_or_else(|_| Self::File(PathBuf::from(text)))
     }
 }
 

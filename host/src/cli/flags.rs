@@ -91,6 +91,35 @@ mod tests {
         );
     }
 
+    /// Each hidden spelling has a row of the page's last table, with the command that takes it.
+    #[test]
+    fn the_page_of_flags_lists_all_earlier_spellings() {
+        let page = include_str!("../../../docs/flags.md");
+        let (_, table) = page.split_once("## Earlier spellings").expect("a table");
+        let command = crate::cli::command();
+        let mut seen = 0;
+        for sub in command.get_subcommands() {
+            for arg in sub.get_arguments() {
+                let hidden = arg.is_hide_set().then(|| arg.get_long()).flatten();
+                for spelling in arg.get_all_aliases().into_iter().flatten().chain(hidden) {
+                    let name = format!("`{}`", sub.get_name());
+                    let row = table.lines().find(|row| {
+                        let mut cells = row.split('|').skip(2);
+                        let earlier = cells.next().unwrap_or_default();
+                        let words = earlier.split([' ', '`', ',']);
+                        words
+                            .into_iter()
+                            .any(|word| word == format!("--{spelling}"))
+                            && cells.next().unwrap_or_default().contains(&name)
+                    });
+                    assert!(row.is_some(), "--{spelling} of {name}");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 15, "{seen} spellings");
+    }
+
     #[test]
     fn advice_names_flags() {
         assert_eq!(

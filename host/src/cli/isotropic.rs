@@ -12,8 +12,7 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::npy;
-use super::output::Transaction;
-use super::report::{Report, written_to};
+use super::report::Report;
 use crate::isotropic::{OperatorConfig, rates};
 pub(super) use parameters::{IsotropicArgs, cells};
 
@@ -25,7 +24,10 @@ pub(super) fn run(args: &IsotropicArgs, given: &ArgMatches) -> std::result::Resu
     }
     args.refuse_options_without_effect()?;
     let (parameters, config, f) = args.resolved()?;
-    let mut report = Report::new("isotropic", &parameters, started);
+    let mut report = Report::new("isotropic", &parameters, &args.common, started);
+    if let Some(path) = args.input() {
+        report.reads(path);
+    }
     let warnings = match args.init.exact() {
         Some(exact) => config.warnings_of(&f, &exact)?,
         None => config.warnings(&f),
@@ -34,23 +36,20 @@ pub(super) fn run(args: &IsotropicArgs, given: &ArgMatches) -> std::result::Resu
         report.warn(warning);
     }
     if args.rates_only {
-        evaluate(args, &parameters, &config, &f, report)
+        evaluate(&parameters, &config, &f, report)
     } else {
-        march::start(args, &parameters, config, f, report)
+        march::start(&parameters, config, f, report)
     }
 }
 
 /// One evaluation.
 fn evaluate(
-    args: &IsotropicArgs,
     parameters: &IsotropicArgs,
     config: &OperatorConfig,
     f: &[f64],
     mut report: Report,
 ) -> std::result::Result<(), Failure> {
-    let mut files = Transaction::default();
-    args.read_by(&mut files);
-    let folder = args.common.results_folder(&mut files, "isotropic")?;
+    report.open()?;
     let begun = Instant::now();
     let found = rates(config, f)?;
     let spent = begun.elapsed();
@@ -68,43 +67,36 @@ fn evaluate(
         }),
     );
     report.set("conservation", drift);
-    if let Some(folder) = &folder {
-        let cells = config.grid.cells();
+    report.write(|out| {
+        let (cells, precision) = (config.grid.cells(), parameters.common.precision);
         for (name, values) in [
             ("gain.npy", &found.gain),
             ("frequency.npy", &found.frequency),
             ("rate.npy", &found.rate),
         ] {
-            npy::check_range(name, values, parameters.common.precision)?;
-            let bytes = npy::encode(&[cells], values, parameters.common.precision);
-            report.stage(&mut files, &folder.join(name), &bytes)?;
+            npy::check_range(name, values, precision)?;
+            out.array(name, &[cells], values, precision)?;
         }
-        let table = results::rates_table(config, f, &found)?;
-        report.stage(&mut files, &folder.join("rates.csv"), &table)?;
-        let plot = results::rates_plot(config, f, &found).png()?;
-        report.stage(&mut files, &folder.join("rates.png"), &plot)?;
-    }
-    report.finish(files, folder.as_deref(), &args.common, |total, folder| {
-        [
-            parameters.heading(
+        out.put("rates.csv", &results::rates_table(config, f, &found)?)?;
+        out.plot("rates.png", &results::rates_plot(config, f, &found))
+    })?;
+    report.finish(|total| {
+        parameters
+            .heading(
                 &format!("Rates of {}", parameters.init),
                 config,
                 &found.device,
-            ),
-            format!("  number        {:.10}", moments.number),
-            format!("  energy        {:.10}", moments.energy),
-            format!(
-                "  residuals     number {:.1e}, energy {:.1e} of the gross rates",
-                drift.number, drift.energy
-            ),
-            format!("  largest step  {:.6}", found.largest_step()),
-            format!(
-                "  wall time     {:.3} s, of which the evaluation {:.3} s",
-                total.as_secs_f64(),
-                spent.as_secs_f64()
-            ),
-        ]
-        .join("\n")
-            + &written_to(folder)
+            )
+            .row("number", format!("{:.10}", moments.number))
+            .row("energy", format!("{:.10}", moments.energy))
+            .row(
+                "residuals",
+                format!(
+                    "number {:.1e}, energy {:.1e} of the gross rates",
+                    drift.number, drift.energy
+                ),
+            )
+            .row("largest step", format!("{:.6}", found.largest_step()))
+            .wall_time(total, "the evaluation", spent)
     })
 }

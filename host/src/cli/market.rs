@@ -7,11 +7,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::failure::Failure;
-use super::output::Transaction;
 use super::progress::Progress;
 use super::report::Report;
 use super::text::reason;
-use crate::compute::Compute;
 use crate::error::{Error, Result};
 use crate::isotropic::market::{Histogram, TradeVolume, grid_around_one, suitable_grid};
 use crate::isotropic::{
@@ -76,7 +74,7 @@ fn operator(
         Some(_) => EnergyGrid::new(cells, emax)?,
     };
     let config = OperatorConfig {
-        compute: Compute::new(args.common.backend).with_precision(args.common.precision),
+        compute: args.common.compute(),
         weights,
         ..OperatorConfig::new(grid, law)
     };
@@ -186,10 +184,9 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
         emax: Some(emax),
         ..args.clone()
     };
-    let mut files = Transaction::default();
-    args.input.iter().for_each(|path| files.reads(path));
-    let folder = common.results_folder(&mut files, "market")?;
-    let mut report = Report::new("market", &parameters, started);
+    let mut report = Report::new("market", &parameters, common, started);
+    args.input.iter().for_each(|path| report.reads(path));
+    report.open()?;
     let volume = TradeVolume::new(&config)?;
     let mut run = Relaxation::new(
         RelaxationConfig {
@@ -223,10 +220,6 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
         shift,
     };
     outcome.report(&mut report);
-    if let Some(folder) = &folder {
-        outcome.stage(&mut report, &mut files, folder)?;
-    }
-    report.finish(files, folder.as_deref(), common, |total, folder| {
-        outcome.summary(folder, spent, total)
-    })
+    report.write(|out| outcome.write(out))?;
+    report.finish(|total| outcome.summary(spent, total))
 }

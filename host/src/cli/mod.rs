@@ -6,6 +6,7 @@
 //! | `config` | layering of `--config` and `-s` under the flags |
 //! | `failure` | the way from an error to an exit code |
 //! | `streams` | standard output that may close, and standard error |
+//! | `summary` | the rows that a command prints |
 //! | `text` | names, numbers and system errors as texts |
 //! | `output` | files that appear whole or not at all; tables |
 //! | `names` | the names of files in the folder of a command |
@@ -14,9 +15,10 @@
 //! | `record` | which options a `run.json` asks for |
 //! | `npy`, `checkpoint` | the two binary formats |
 //! | `numbers` | vectors of numbers, from .npy files or text |
+//! | `known` | converged values that results are compared with |
 //! | `plot`, `contour` | figures as PNG and SVG, lines of equal value |
 //! | `vti` | fields for VTK |
-//! | `flow` | flags and the loop of the solvers in time |
+//! | `flow`, `steady` | flows in time and steady: flags, loops, checkpoints; the iteration to a steady state |
 //! | `bench_table` | the tables that benches print |
 //! | `timings`, `bgk_times` | figures of such times |
 //! | `progress` | a bar on a terminal, a line now and then elsewhere |
@@ -41,6 +43,7 @@ mod fourier;
 #[cfg(test)]
 mod fuzz;
 mod isotropic;
+mod known;
 mod longman;
 mod market;
 mod names;
@@ -64,6 +67,7 @@ mod shock;
 mod steady;
 mod streams;
 mod sum;
+mod summary;
 mod text;
 mod timings;
 mod validate;

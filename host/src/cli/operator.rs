@@ -1,44 +1,60 @@
-//! The flags and the parameters of the collision operator.
+//! The collision operator by flags and in records.
 
 use serde::{Deserialize, Serialize};
 
 use super::options::Common;
+use super::summary::Summary;
 use super::text::{name_of, short};
-use super::values::{degree, named, order, period, positive, rank};
+use super::values::{degree, finite, named, order, period, positive, rank};
 use crate::collision::spectral::directions;
 use crate::collision::{
     CorrectionMethod, Method, OperatorConfig, Order, Scattering, Spectral, VelocityGrid,
 };
-use crate::compute::{Backend, Compute, Precision};
 use crate::error::Error;
 
-/// Flags of the subcommands that evaluate the collision integral.
-#[derive(Clone, Debug, clap::Args)]
+/// The collision operator and its box. In full it is what records and checkpoints keep.
+#[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
 pub(super) struct OperatorArgs {
+    /// Upper bound of the velocity box; a file does not say it [default: 5 thermal speeds above the beams]
+    #[arg(long, value_name = "V", value_parser = finite)]
+    pub(super) vmax: Option<f64>,
+    /// Lower bound of the velocity box [default: minus the upper]
+    #[arg(long, value_name = "V", value_parser = finite)]
+    pub(super) vmin: Option<f64>,
+    /// Molecules: hard-sphere, maxwell, vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1, or vss:OMEGA,ALPHA for the spectral method [default: hard-sphere; maxwell for bkw]
+    #[arg(long)]
+    model: Option<Scattering>,
     /// Total cross-section sigma_T = 4 pi C at unit relative speed
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     pub(super) sigma_t: f64,
     /// How the integral is computed: by sums over the nodes, fast or term by term; by transforms, accurate and fast where f is smooth; or as suits f
     #[arg(long, default_value = "fast", value_parser = named::<Choice>(&["direct", "fast", "spectral", "auto"]))]
-    pub(super) method: Choice,
+    method: Choice,
     /// Order of the sums' coefficients: 4, or 2 as in the paper, whose relaxation rates are far less accurate [default: 4]
     #[arg(long, value_parser = order())]
-    pub(super) order: Option<Order>,
+    order: Option<Order>,
     /// Spectral method: degree of the rule on the sphere, 5, 7, 9, 11, 15, 17 or 21 [default: 11 to 21, by the spread of f]
     #[arg(long, value_name = "DEGREE", value_parser = degree())]
-    pub(super) sphere: Option<u8>,
+    sphere: Option<u8>,
     /// Spectral method: products of the kernel, 1 to 8 [default: 1 for hard spheres, otherwise 2 or 3]
     #[arg(long, value_name = "K", value_parser = rank())]
-    pub(super) rank: Option<u8>,
+    rank: Option<u8>,
     /// Spectral method: nodes of the padded array along an axis [default: the least from 1.5 N1 on]
     #[arg(long, value_name = "P", value_parser = period())]
-    pub(super) period: Option<u32>,
+    period: Option<u32>,
     /// Conservative correction: balanced keeps rates and equilibria; paper damps by the error of the grid [default: balanced; paper for the spectral method]
     #[arg(long, value_parser = named::<CorrectionMethod>(&CORRECTIONS))]
+    #[serde(default = "recorded")]
     correction: Option<CorrectionMethod>,
     /// The same as --correction none
     #[arg(long, conflicts_with = "correction")]
-    pub(super) no_correction: bool,
+    no_correction: bool,
+}
+
+/// The correction of a record that does not say which: the paper's, unless there was none.
+fn recorded() -> Option<CorrectionMethod> {
+    Some(CorrectionMethod::Paper)
 }
 
 /// The value of `--method`.
@@ -69,6 +85,16 @@ impl Choice {
     }
 }
 
+impl From<Method> for Choice {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Direct => Self::Direct,
+            Method::Fast => Self::Fast,
+            Method::Spectral => Self::Spectral,
+        }
+    }
+}
+
 /// Names of the methods of a wave.
 pub(super) const METHODS: [&str; 3] = ["direct", "fast", "spectral"];
 /// Names of the corrections.
@@ -85,14 +111,8 @@ impl OperatorArgs {
         }
     }
 
-    /// The correction as far as the flags alone say it.
-    pub(super) fn given_correction(&self) -> Option<CorrectionMethod> {
-        let none = self.no_correction.then_some(CorrectionMethod::None);
-        none.or(self.correction)
-    }
-
     /// Refuses options that the method does not have.
-    pub(super) fn validate(&self) -> Result<(), Error> {
+    fn validate(&self) -> Result<(), Error> {
         let spectral = [
             ("sphere", self.sphere.is_some()),
             ("rank", self.rank.is_some()),
@@ -120,106 +140,85 @@ impl OperatorArgs {
         let order = self.order.unwrap_or(Order::Fourth);
         OperatorConfig::tolerated_by(method, order, self.correction(method))
     }
-}
 
-/// The correction of a record that does not say which: the paper's, unless there was none.
-fn recorded() -> CorrectionMethod {
-    CorrectionMethod::Paper
-}
+    /// The molecules.
+    pub(super) fn molecules(&self) -> Scattering {
+        self.model.unwrap_or(Scattering::HardSphere)
+    }
 
-/// Parameters of the collision operator besides the number of cells, by the names of the flags.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) struct Operator {
-    pub(super) vmin: f64,
-    pub(super) vmax: f64,
-    pub(super) model: Scattering,
-    pub(super) sigma_t: f64,
-    pub(super) method: Method,
-    /// Records of the sums that do not say it have the second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) order: Option<Order>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sphere: Option<u8>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    rank: Option<u8>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    period: Option<u32>,
-    #[serde(default = "recorded")]
-    correction: CorrectionMethod,
-    no_correction: bool,
-    pub(super) backend: Backend,
-    pub(super) precision: Precision,
-}
+    /// The grid of the box, whose upper bound is `vmax` where the flags say none.
+    pub(super) fn grid(&self, cells: usize, vmax: f64) -> Result<VelocityGrid, Error> {
+        let vmax = self.vmax.unwrap_or(vmax);
+        VelocityGrid::new(cells, self.vmin.unwrap_or(-vmax), vmax)
+    }
 
-impl Operator {
-    /// The operator of the flags on a grid; the default degree of the sphere follows from the distributions `f`.
-    pub(super) fn new(
+    /// In full, for the distributions `f` on a grid, which determine the degree of the sphere where none is given, and molecules of this kind.
+    pub(super) fn resolved(
+        &self,
         grid: &VelocityGrid,
-        model: Scattering,
-        args: &OperatorArgs,
-        common: &Common,
+        usual: Scattering,
         f: &[f64],
     ) -> Result<Self, Error> {
-        args.validate()?;
-        let given = Spectral {
-            degree: args.sphere,
-            rank: args.rank,
-            period: args.period,
-        };
-        let method = args.method.method(grid, model, f);
+        self.validate()?;
+        let model = self.model.unwrap_or(usual);
+        let method = self.method.method(grid, model, f);
         let chosen = match method {
-            Method::Spectral => given.suited(grid, f).resolved(grid.n(), model),
+            Method::Spectral => self.spectral().suited(grid, f).resolved(grid.n(), model),
             _ => Spectral::default(),
         };
-        let correction = args.correction(method);
+        let correction = self.correction(method);
         Ok(Self {
-            vmin: grid.min(),
-            vmax: grid.max(),
-            model,
-            sigma_t: args.sigma_t,
-            method,
-            order: (method != Method::Spectral).then(|| args.order.unwrap_or(Order::Fourth)),
+            vmin: Some(grid.min()),
+            vmax: Some(grid.max()),
+            model: Some(model),
+            sigma_t: self.sigma_t,
+            method: method.into(),
+            order: (method != Method::Spectral).then(|| self.order.unwrap_or(Order::Fourth)),
             sphere: chosen.degree,
             rank: chosen.rank,
             period: chosen.period,
-            correction,
+            correction: Some(correction),
             no_correction: correction == CorrectionMethod::None,
-            backend: common.backend,
-            precision: common.precision,
         })
     }
 
-    /// The library's configuration, with this many cells along an axis.
-    pub(super) fn config(&self, cells: usize) -> Result<OperatorConfig, Error> {
-        Ok(OperatorConfig {
-            scattering: self.model,
-            sigma_t: self.sigma_t,
-            method: self.method,
-            order: self.order.unwrap_or(Order::Second),
-            spectral: Spectral {
-                degree: self.sphere,
-                rank: self.rank,
-                period: self.period,
-            },
-            compute: Compute::new(self.backend).with_precision(self.precision),
-            correction: self.correction(),
-            ..OperatorConfig::new(VelocityGrid::new(cells, self.vmin, self.vmax)?)
-        })
-    }
-
-    fn correction(&self) -> CorrectionMethod {
-        if self.no_correction {
-            CorrectionMethod::None
-        } else {
-            self.correction
+    fn spectral(&self) -> Spectral {
+        Spectral {
+            degree: self.sphere,
+            rank: self.rank,
+            period: self.period,
         }
+    }
+
+    /// The method of an operator in full.
+    fn chosen(&self) -> Method {
+        match self.method {
+            Choice::Direct => Method::Direct,
+            Choice::Fast | Choice::Auto => Method::Fast,
+            Choice::Spectral => Method::Spectral,
+        }
+    }
+
+    /// The library's configuration of an operator in full.
+    pub(super) fn config(&self, cells: usize, common: &Common) -> Result<OperatorConfig, Error> {
+        let method = self.chosen();
+        Ok(OperatorConfig {
+            scattering: self.molecules(),
+            sigma_t: self.sigma_t,
+            method,
+            // Records of the sums that do not say it have the second.
+            order: self.order.unwrap_or(Order::Second),
+            spectral: self.spectral(),
+            correction: self.correction(method),
+            compute: common.compute(),
+            ..OperatorConfig::new(self.grid(cells, f64::NAN)?)
+        })
     }
 
     /// The way in which the integral is computed, in words.
     fn way(&self) -> String {
         match (self.sphere, self.rank, self.period) {
-            (Some(degree), Some(rank), Some(period)) if self.method == Method::Spectral => {
+            (Some(degree), Some(rank), Some(period)) if self.chosen() == Method::Spectral => {
                 format!(
                     "spectral: degree {degree}, {} directions, rank {rank}, period {period}",
                     directions(degree)
@@ -233,27 +232,31 @@ impl Operator {
         }
     }
 
-    /// The first lines of a summary: what was done, with what molecules, and where.
-    pub(super) fn summary(&self, work: &str, cells: usize, machine: &str) -> String {
-        let Self {
-            vmin,
-            vmax,
-            model,
-            sigma_t,
-            ..
-        } = self;
-        let (way, precision) = (self.way(), name_of(&self.precision));
-        let correction = match self.correction() {
+    /// The first rows of a summary: what was done, with what molecules, and where.
+    pub(super) fn summary(&self, work: &str, config: &OperatorConfig, machine: &str) -> Summary {
+        let grid = &config.grid;
+        let correction = match config.correction {
             CorrectionMethod::None => "uncorrected".into(),
             method => format!("{method} correction"),
         };
-        format!(
-            "{work} on {cells}^3 velocities in [{}, {}]^3\n  \
-               molecules     {model}, sigma_T = {}; {way}, {correction}\n  \
-               backend       {machine}, {precision}",
-            short(*vmin),
-            short(*vmax),
-            short(*sigma_t)
+        Summary::new(format!(
+            "{work} on {}^3 velocities in [{}, {}]^3",
+            grid.n(),
+            short(grid.min()),
+            short(grid.max())
+        ))
+        .row(
+            "molecules",
+            format!(
+                "{}, sigma_T = {}; {}, {correction}",
+                config.scattering,
+                short(self.sigma_t),
+                self.way()
+            ),
+        )
+        .row(
+            "backend",
+            format!("{machine}, {}", name_of(&config.compute.precision)),
         )
     }
 }

@@ -5,11 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::failure::Failure;
-use super::output::Transaction;
-use super::streams;
 use super::values::{named, whole};
-use crate::compute::{Backend, Precision};
-use crate::error::Result;
+use crate::compute::{Backend, Compute, Precision};
 
 /// Flags of every computing subcommand. A record has those that results depend on.
 #[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
@@ -54,34 +51,9 @@ pub(super) struct Common {
 }
 
 impl Common {
-    /// The folder of the results, claimed for a new run: `--out`, else that of the command. There is none with `--json` alone, nor where only the
-    /// default folder cannot be written to: the results are then printed, and a warning says why.
-    pub(super) fn results_folder(
-        &self,
-        files: &mut Transaction,
-        command: &str,
-    ) -> Result<Option<PathBuf>> {
-        if self.out.is_some() || self.json {
-            self.claim_folder(files, command)?;
-            return Ok(self.out.clone());
-        }
-        match files.default_folder(command, self.overwrite) {
-            Ok(folder) => Ok(Some(folder)),
-            Err(error) => {
-                streams::say(&format!(
-                    "rarefy: warning: no files are written: {error}; give a folder with --out"
-                ));
-                Ok(None)
-            }
-        }
-    }
-
-    /// Claims the folder of `--out` for a new run, if it is given.
-    pub(super) fn claim_folder(&self, files: &mut Transaction, command: &str) -> Result<()> {
-        match &self.out {
-            Some(folder) => files.run_folder(folder, command, self.overwrite),
-            None => Ok(()),
-        }
+    /// Where the library computes; `--threads` has set the pool that it takes.
+    pub(super) fn compute(&self) -> Compute {
+        Compute::new(self.backend).with_precision(self.precision)
     }
 }
 

@@ -41,6 +41,10 @@ pub(super) fn options(parameters: &Map<String, Value>) -> Map<String, Value> {
             remove(&["omega"]);
         }
     }
+    // Molecules have an exponent of the viscosity.
+    if parameters.contains_key("molecules") {
+        remove(&["omega"]);
+    }
     // A box belongs to the midpoint rule alone.
     if text("quadrature").is_some_and(|rule| rule != "midpoint") {
         remove(&["vmax"]);

@@ -10,16 +10,13 @@ use std::time::Instant;
 
 use clap::ArgMatches;
 
-use super::checkpoint;
 use super::distribution::Init;
 use super::failure::Failure;
-use super::output::Transaction;
 use super::progress::Progress;
 use super::report::Report;
 use super::resume;
 use crate::collision::{CorrectionStatus, Relaxation, RelaxationConfig, Until};
 use crate::error::Result;
-use parameters::Parameters;
 pub(super) use parameters::RelaxArgs;
 use state::State;
 
@@ -28,9 +25,7 @@ const PATIENCE: u64 = 500;
 
 /// A relaxation on its way.
 struct March<'a> {
-    parameters: &'a Parameters,
-    files: Transaction,
-    folder: Option<PathBuf>,
+    parameters: &'a RelaxArgs,
     relaxation: Relaxation,
     state: State,
 }
@@ -40,13 +35,13 @@ impl March<'_> {
         self.relaxation.history().last().map_or(0, |row| row.step)
     }
 
-    fn save(&mut self) -> Result<Option<PathBuf>> {
-        let Some(folder) = &self.folder else {
-            return Ok(None);
-        };
-        let path = folder.join(checkpoint::FILE);
-        let bytes = state::encode(self.parameters, &self.state, &mut self.relaxation)?;
-        self.files.write_now(&path, &bytes).map(|()| Some(path))
+    fn save(&mut self, report: &mut Report) -> Result<Option<PathBuf>> {
+        let Self {
+            parameters,
+            state,
+            relaxation,
+        } = self;
+        report.checkpoint(|| state::encode(parameters, state, relaxation))
     }
 
     /// Takes all steps, with progress, checkpoints, and a stop at Ctrl-C. Returns whether the sum of |I| no longer falls.
@@ -61,7 +56,7 @@ impl March<'_> {
             if interrupted.load(Ordering::SeqCst) {
                 progress.finish();
                 let after = format!("{} steps", self.steps());
-                return Err(resume::stopped("relax", &after, self.save()));
+                return Err(resume::stopped("relax", &after, self.save(report)));
             }
             if matches!(self.parameters.until(), Until::Equilibrium(_))
                 && state::steps_without_fall(self.relaxation.history()) >= PATIENCE
@@ -75,7 +70,8 @@ impl March<'_> {
             observed.map_err(|error| report.broken_off(error))?;
             let due = self.parameters.checkpoint_every;
             if !self.relaxation.is_done() && due.is_some_and(|due| row.step.is_multiple_of(due)) {
-                report.saved(self.save())?;
+                let saved = self.save(report);
+                report.saved(saved)?;
             }
             progress.update(self.relaxation.progress(), || {
                 let (step, time, entropy) = (row.step, row.time, row.moments.entropy);
@@ -93,7 +89,7 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     let started = Instant::now();
     let (parameters, start) = match &args.resume {
         None => {
-            let (parameters, f) = Parameters::of(args)?;
+            let (parameters, f) = args.resolved()?;
             (parameters, Start::Fresh(f))
         }
         Some(path) => {
@@ -104,22 +100,14 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         }
     };
     let config = parameters.config()?;
-    let grid = config.operator.grid;
 
-    let mut files = Transaction::default();
+    let mut report = Report::new("relax", &parameters, common, started);
     if let (Init::File(path), None) = (&args.init, &args.resume) {
-        files.reads(path);
+        report.reads(path);
     }
-    let folder = resume::folder(
-        (&mut files, "relax"),
-        common,
-        args.resume.as_deref(),
-        args.checkpoint_every,
-        true,
-    )?;
+    report.open_resumable(args.resume.as_deref(), args.checkpoint_every, true)?;
 
-    let (relaxation, state, warnings) = start.begin(&args.init, config)?;
-    let mut report = Report::new("relax", &parameters, started);
+    let (relaxation, state, warnings) = start.begin(&args.init, config.clone())?;
     for warning in warnings {
         report.warn(warning);
     }
@@ -127,8 +115,6 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
 
     let mut march = March {
         parameters: &parameters,
-        files,
-        folder,
         relaxation,
         state,
     };
@@ -154,13 +140,14 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         );
     }
     if parameters.checkpoint_every.is_some() {
-        report.saved_at_the_end(march.save())?;
+        let saved = march.save(&mut report);
+        report.saved_at_the_end(saved)?;
     }
 
     let final_f = march.relaxation.state()?;
     let outcome = results::Outcome {
         parameters: &parameters,
-        grid,
+        config: &config.operator,
         machine: march.relaxation.device(),
         history: march.relaxation.history(),
         correction,
@@ -168,16 +155,11 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         final_f: &final_f,
     };
     outcome.report(&mut report);
-    let (mut files, folder) = (march.files, march.folder.as_deref());
-    if let Some(folder) = folder {
-        outcome.stage(&mut report, &mut files, folder)?;
-    }
-    report.finish(files, folder, common, |total, folder| {
-        outcome.summary(folder, spent, total)
-    })
+    report.write(|out| outcome.write(out))?;
+    report.finish(|total| outcome.summary(spent, total))
 }
 
-/// What a run starts from.
+/// The start of a run.
 enum Start {
     Fresh(Vec<f64>),
     Saved(Box<state::Saved>),

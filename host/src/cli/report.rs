@@ -1,5 +1,6 @@
 //! The record of a run: `run.json`, and warnings.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -7,16 +8,18 @@ use rarefy_simt::Error as MachineError;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::checkpoint;
 use super::failure::Failure;
 use super::flags;
+use super::npy;
 use super::options::Common;
-use super::output::Transaction;
-use super::plot::Picture;
+use super::output::{self, DEFAULT_FOLDER, Transaction};
+use super::plot::{Figure, Picture};
 use super::report_page::{PAGE, Page, Table};
-use super::resident::RECORD;
+use super::resident::{RECORD, folder_of};
 use super::resume;
 use super::streams;
-use crate::compute::Resolved;
+use crate::compute::{Precision, Resolved};
 use crate::error::{Error, Result};
 
 /// Entries of the record that are about the run and not its results.
@@ -68,15 +71,21 @@ impl Artefact for Picture {
 /// The object that `run.json` holds and `--json` prints.
 pub(super) struct Report {
     object: Map<String, Value>,
+    common: Common,
+    files: Transaction,
+    /// Where the results go.
+    folder: Option<PathBuf>,
+    /// Whether what is printed is the result itself and no summary.
+    bare: bool,
     warnings: Vec<String>,
     timings: Map<String, Value>,
-    files: Vec<String>,
+    listed: Vec<String>,
     /// Contents of the page of the run.
     page: Page,
     /// Why files could not be written.
     unwritten: Vec<Error>,
     /// The last checkpoint.
-    checkpoint: Option<PathBuf>,
+    last_checkpoint: Option<PathBuf>,
     /// Whether one after it could not be written.
     missed: bool,
     /// Why the result is not what was asked for.
@@ -87,28 +96,150 @@ pub(super) struct Report {
 impl Report {
     /// A report on a subcommand; `parameters` are its options by their names, enough to run it again;
     /// `started` is when its work began.
-    pub(super) fn new(command: &str, parameters: &impl Serialize, started: Instant) -> Self {
+    pub(super) fn new(
+        command: &str,
+        parameters: &impl Serialize,
+        common: &Common,
+        started: Instant,
+    ) -> Self {
         let mut object = Map::new();
         object.insert("command".into(), json!(command));
         object.insert("version".into(), json!(env!("CARGO_PKG_VERSION")));
-        object.insert("parameters".into(), value(parameters));
+        object.insert("parameters".into(), given(parameters));
         Self {
             object,
+            common: common.clone(),
+            files: Transaction::default(),
+            folder: None,
+            bare: false,
             warnings: Vec::new(),
             timings: Map::new(),
-            files: Vec::new(),
+            listed: Vec::new(),
             page: Page::default(),
             unwritten: Vec::new(),
-            checkpoint: None,
+            last_checkpoint: None,
             missed: false,
             unconverged: None,
             started,
         }
     }
 
+    /// Keeps a file that the run reads from being written over.
+    pub(super) fn reads(&mut self, path: &Path) {
+        self.files.reads(path);
+    }
+
+    /// Claims a file that the user named for a result.
+    pub(super) fn claim(&mut self, path: &Path) -> Result<()> {
+        self.files.file(path)
+    }
+
+    /// Claims the folder of the results: that of `--out`, else that of the command. With `--json` alone there is none, nor where only the folder of the
+    /// command cannot be written to: the results are then printed, and a warning says why.
+    pub(super) fn open(&mut self) -> Result<()> {
+        if self.common.out.is_some() || self.common.json {
+            return self.open_given();
+        }
+        let command = self.command();
+        match self.files.default_folder(&command, self.common.overwrite) {
+            Ok(folder) => self.folder = Some(folder),
+            Err(error) => self.say(&format!(
+                "no files are written: {error}; give a folder with --out"
+            )),
+        }
+        Ok(())
+    }
+
+    /// Claims the folder of `--out` alone.
+    pub(super) fn open_given(&mut self) -> Result<()> {
+        if let Some(folder) = self.common.out.clone() {
+            let command = self.command();
+            self.files
+                .run_folder(&folder, &command, self.common.overwrite)?;
+            self.folder = Some(folder);
+        }
+        Ok(())
+    }
+
+    /// Claims the folder of a run that can be resumed: that of `--out`, else the one of its checkpoint, else that of the command, which holds no other run
+    /// where it is `needed`.
+    pub(super) fn open_resumable(
+        &mut self,
+        resume: Option<&Path>,
+        checkpoint_every: Option<u64>,
+        needed: bool,
+    ) -> std::result::Result<(), Failure> {
+        let command = self.command();
+        let common = &self.common;
+        let beside = resume.filter(|_| common.out.is_none() && !common.json);
+        let given = common.out.as_deref().or(beside.map(folder_of));
+        let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+            (Ok(a), Ok(b)) => a == b,
+            _ => a == b,
+        };
+        match given.map(Path::to_path_buf) {
+            // A run that can be resumed is found where scripts expect it: nothing else takes its place, and it takes no other.
+            None if needed && !common.json => {
+                let folder = Path::new(DEFAULT_FOLDER).join(&command);
+                self.files.run_folder(&folder, &command, common.overwrite)?;
+                self.folder = Some(folder);
+            }
+            None => self.open()?,
+            Some(folder) => {
+                match resume.filter(|checkpoint| same(folder_of(checkpoint), &folder)) {
+                    Some(checkpoint) => {
+                        let run = (command.as_str(), checkpoint);
+                        self.files.resumed_folder(&folder, run, common.overwrite)?;
+                    }
+                    None => self.files.run_folder(&folder, &command, common.overwrite)?,
+                }
+                self.folder = Some(folder);
+            }
+        }
+        if self.folder.is_none() && checkpoint_every.is_some() {
+            return Err(Failure::Usage(
+                "--checkpoint-every needs a folder for the checkpoint; give --out DIR".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    fn command(&self) -> String {
+        self.object["command"].as_str().unwrap_or_default().into()
+    }
+
+    /// The folder of the results.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// Prints the result itself instead of a summary, with `shown` despite `--quiet`.
+    pub(super) fn print_bare(&mut self, shown: bool) {
+        self.bare = true;
+        self.common.quiet = !shown;
+    }
+
+    /// Writes a checkpoint now, and returns its path; none where there is no folder.
+    pub(super) fn checkpoint(
+        &mut self,
+        content: impl FnOnce() -> Result<Vec<u8>>,
+    ) -> Result<Option<PathBuf>> {
+        let Some(folder) = &self.folder else {
+            return Ok(None);
+        };
+        let path = folder.join(checkpoint::FILE);
+        self.files.write_now(&path, &content()?)?;
+        Ok(Some(path))
+    }
+
     /// Adds an entry.
     pub(super) fn set(&mut self, key: &str, entry: impl Serialize) {
         self.object.insert(key.into(), value(&entry));
+    }
+
+    /// Replaces the parameters by those that the run found to be in full.
+    pub(super) fn set_parameters(&mut self, parameters: &impl Serialize) {
+        self.object.insert("parameters".into(), given(parameters));
     }
 
     /// Adds a timing, in seconds.
@@ -120,8 +251,12 @@ impl Report {
     /// Warns on standard error, and keeps the warning.
     pub(super) fn warn(&mut self, warning: String) {
         let warning = flags::named(&warning);
-        streams::say(&format!("rarefy: warning: {warning}"));
+        self.say(&warning);
         self.warnings.push(warning);
+    }
+
+    fn say(&self, warning: &str) {
+        streams::say(&format!("rarefy: warning: {warning}"));
     }
 
     /// Notes that the run did not reach what was asked for. Its results are written and printed, and the command fails with this text.
@@ -130,18 +265,13 @@ impl Report {
         self.unconverged = Some(why);
     }
 
-    /// Stages a file, and lists it. [`Report::finish`] reports a failed one, since the others are results too.
-    pub(super) fn stage(
-        &mut self,
-        files: &mut Transaction,
-        path: &Path,
-        artefact: &(impl Artefact + ?Sized),
-    ) -> Result<()> {
-        self.stage_bytes(files, path, artefact.bytes())?;
+    /// Stages a file at a path, and lists it. [`Report::finish`] reports a failed one, since the others are results too.
+    pub(super) fn stage(&mut self, path: &Path, artefact: &(impl Artefact + ?Sized)) -> Result<()> {
+        self.stage_bytes(path, artefact.bytes())?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if let Some(svg) = artefact.svg() {
             self.page.plots.push((name.into_owned(), svg.to_owned()));
-            return self.stage_bytes(files, &path.with_extension("svg"), svg.as_bytes());
+            return self.stage_bytes(&path.with_extension("svg"), svg.as_bytes());
         }
         if path.extension().is_some_and(|extension| extension == "csv") {
             let table = Table::of(artefact.bytes());
@@ -150,12 +280,23 @@ impl Report {
         Ok(())
     }
 
-    fn stage_bytes(&mut self, files: &mut Transaction, path: &Path, bytes: &[u8]) -> Result<()> {
-        match files.stage(path, bytes) {
-            Ok(()) => self.files.push(path.display().to_string()),
+    fn stage_bytes(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
+        match self.files.stage(path, bytes) {
+            Ok(()) => self.listed.push(path.display().to_string()),
             Err(error) => self.note_unwritten(error)?,
         }
         Ok(())
+    }
+
+    /// Writes the results of a run that has a folder.
+    pub(super) fn write(&mut self, results: impl FnOnce(&mut Output) -> Result<()>) -> Result<()> {
+        match self.folder.clone() {
+            Some(folder) => results(&mut Output {
+                report: self,
+                folder,
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Keeps the error of a file for the end of the run; other errors end it.
@@ -172,7 +313,7 @@ impl Report {
     pub(super) fn saved(&mut self, saved: Result<Option<PathBuf>>) -> Result<()> {
         let missed = match saved {
             Ok(path) => {
-                self.checkpoint = path;
+                self.last_checkpoint = path;
                 false
             }
             Err(error @ Error::File { .. }) => {
@@ -200,15 +341,14 @@ impl Report {
 
     /// The command that goes on from the last checkpoint.
     fn again(&self) -> Option<String> {
-        let command = self.object["command"].as_str().unwrap_or_default();
-        let path = self.checkpoint.as_deref()?;
-        Some(resume::again(command, path))
+        let path = self.last_checkpoint.as_deref()?;
+        Some(resume::again(&self.command(), path))
     }
 
     /// Notes the last checkpoint of a run; if it could not be written, the results still may be.
     pub(super) fn saved_at_the_end(&mut self, saved: Result<Option<PathBuf>>) -> Result<()> {
         match saved {
-            Ok(path) => self.checkpoint = path,
+            Ok(path) => self.last_checkpoint = path,
             Err(error) => self.note_unwritten(error)?,
         }
         Ok(())
@@ -238,49 +378,49 @@ impl Report {
         }
     }
 
-    /// Ends the run: writes `run.json` into the folder if there is one, makes all files appear, and prints the object or the
-    /// summary, which is given the folder if all files are there.
+    /// Ends the run: writes `run.json` into the folder if there is one, makes all files appear, and prints the object or the summary.
     ///
     /// Files that can be written are, and numbers are printed, whatever becomes of other files.
-    pub(super) fn finish(
+    pub(super) fn finish<S: Display>(
         mut self,
-        mut files: Transaction,
-        folder: Option<&Path>,
-        common: &Common,
-        summary: impl Fn(Duration, Option<&Path>) -> String,
+        summary: impl FnOnce(Duration) -> S,
     ) -> std::result::Result<(), Failure> {
         let total = self.started.elapsed();
         self.time("total", total);
         self.complete();
-        if let Some(folder) = folder.filter(|_| !self.page.is_empty()) {
+        let mut text = summary(total).to_string();
+        let folder = self.folder.clone();
+        if let Some(folder) = folder.as_ref().filter(|_| !self.page.is_empty()) {
             let mut object = self.object.clone();
             object.insert("timings".into(), json!(self.timings));
             object.insert("warnings".into(), json!(self.warnings));
-            let page = self.page.html(&object, &summary(total, None));
-            self.stage_bytes(&mut files, &folder.join(PAGE), page.as_bytes())?;
+            let page = self.page.html(&object, &text);
+            self.stage_bytes(&folder.join(PAGE), page.as_bytes())?;
         }
-        let run = folder.map(|folder| folder.join(RECORD));
-        self.files
+        let run = folder.as_ref().map(|folder| folder.join(RECORD));
+        self.listed
             .extend(run.iter().map(|p| p.display().to_string()));
         let again = self.again();
-        let listed = self.files.len();
+        let listed = self.listed.len();
         self.object.insert("timings".into(), self.timings.into());
         self.object.insert("warnings".into(), self.warnings.into());
-        self.object.insert("files".into(), self.files.into());
-        let text = serde_json::to_string_pretty(&self.object).expect("keys are strings") + "\n";
+        self.object.insert("files".into(), self.listed.into());
+        let object = serde_json::to_string_pretty(&self.object).expect("keys are strings") + "\n";
         let mut unwritten = self.unwritten;
-        let staged = run.map(|run| files.stage(run, text.as_bytes()));
+        let staged = run.map(|run| self.files.stage(run, object.as_bytes()));
         let late = staged.and_then(Result::err).into_iter();
-        let late: Vec<_> = late.chain(files.commit()).collect();
+        let late: Vec<_> = late.chain(self.files.commit()).collect();
         let written = listed - late.len();
         unwritten.extend(late);
-        let printed = if common.json {
-            streams::print(&text)
-        } else if common.quiet {
+        let printed = if self.common.json {
+            streams::print(&object)
+        } else if self.common.quiet {
             Ok(())
         } else {
-            let folder = folder.filter(|_| unwritten.is_empty());
-            let mut text = summary(total, folder);
+            let folder = folder.filter(|_| unwritten.is_empty() && !self.bare);
+            if let Some(folder) = folder {
+                text.push_str(&written_to(&folder));
+            }
             if self.unconverged.is_some() {
                 text.push_str("\n  NOT CONVERGED");
             }
@@ -297,14 +437,56 @@ impl Report {
     }
 }
 
-/// The last line of a summary: the folder of the results, if they are in one.
-pub(super) fn written_to(folder: Option<&Path>) -> String {
-    folder.map_or_else(String::new, |folder| {
-        format!(
-            "\n  written to    {}: report.html, run.json, plots, tables, arrays",
-            folder.display()
-        )
-    })
+/// Where the results of a run go: tables, arrays and plots in its folder.
+pub(super) struct Output<'a> {
+    report: &'a mut Report,
+    folder: PathBuf,
+}
+
+impl Output<'_> {
+    /// A file.
+    pub(super) fn put(&mut self, name: &str, bytes: &(impl Artefact + ?Sized)) -> Result<()> {
+        self.report.stage(&self.folder.join(name), bytes)
+    }
+
+    /// A table with these columns.
+    pub(super) fn table(
+        &mut self,
+        name: &str,
+        columns: &[&str],
+        rows: impl IntoIterator<Item = impl Serialize>,
+    ) -> Result<()> {
+        self.put(name, &output::table(columns, rows)?)
+    }
+
+    /// A table with a column for each field of a record.
+    pub(super) fn records(&mut self, name: &str, rows: &[impl Serialize]) -> Result<()> {
+        self.put(name, &output::records(rows)?)
+    }
+
+    /// An array.
+    pub(super) fn array(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        values: &[f64],
+        precision: Precision,
+    ) -> Result<()> {
+        self.put(name, &npy::encode(shape, values, precision))
+    }
+
+    /// A plot, as PNG and SVG.
+    pub(super) fn plot(&mut self, name: &str, figure: &Figure) -> Result<()> {
+        self.put(name, &figure.png()?)
+    }
+}
+
+/// The last line of a summary.
+fn written_to(folder: &Path) -> String {
+    format!(
+        "\n  written to    {}: report.html, run.json, plots, tables, arrays",
+        folder.display()
+    )
 }
 
 /// The error of a run of whose files some could not be written: the first of them and how many more, whether others are, and the command
@@ -334,6 +516,15 @@ fn from_the_last(again: &str) -> String {
     format!("; from the last checkpoint goes on: {again}")
 }
 
+/// Parameters without those that are not given.
+fn given(parameters: &impl Serialize) -> Value {
+    let mut value = value(parameters);
+    if let Some(object) = value.as_object_mut() {
+        object.retain(|_, value| !value.is_null());
+    }
+    value
+}
+
 fn value(entry: &impl Serialize) -> Value {
     serde_json::to_value(entry).expect("what is reported is plain data")
 }
@@ -350,7 +541,9 @@ mod tests {
                 reason: "the device is lost".into(),
             })
         };
-        let mut report = Report::new("shock", &json!({}), Instant::now());
+        let common = serde_json::from_value(json!({ "backend": "cpu", "precision": "f64" }));
+        let common = common.expect("options");
+        let mut report = Report::new("shock", &json!({}), &common, Instant::now());
         assert_eq!(
             report.broken_off(lost()).to_string(),
             "CUDA driver: launching kernel `relax`: the device is lost"

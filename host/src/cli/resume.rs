@@ -12,9 +12,6 @@ use serde_json::Value;
 
 use super::failure::Failure;
 use super::flags;
-use super::options::Common;
-use super::output::{DEFAULT_FOLDER, Transaction};
-use super::resident::folder_of;
 use crate::error::{Error, Result};
 
 /// Whether Ctrl-C was pressed. The second one does not wait for the work to end.
@@ -102,6 +99,13 @@ pub(super) fn refuse_contradictions(
         // Molecules are kept as what they determine.
         let flag = match id.as_str() {
             "kn" => "delta".into(),
+            "molecules"
+                if [&wanted, &kept]
+                    .iter()
+                    .any(|of| of[id.as_str()].is_string()) =>
+            {
+                id.to_string()
+            }
             "molecules" if wanted.get("omega").is_some() => "omega".into(),
             "molecules" => "vhs".into(),
             id => id.replace('_', "-"),
@@ -111,61 +115,23 @@ pub(super) fn refuse_contradictions(
         {
             continue;
         }
-        let (Some(wanted), kept) = (wanted.get(&flag), kept.get(&flag)) else {
+        // Parameters that are not given are null.
+        let of = |object: &Value| object.get(&flag).filter(|value| !value.is_null()).cloned();
+        let (wanted, kept) = (of(&wanted), of(&kept));
+        if wanted.is_none() && flag != "molecules" {
             continue;
-        };
-        if Some(wanted) != kept {
+        }
+        if wanted != kept {
             let plain = |value: &Value| value.to_string().replace('"', "");
             return Err(Error::input(format!(
                 "--{} {} contradicts the checkpoint, whose run has {}; leave it out, or start a new run",
                 flags::name_now(&flag),
-                plain(wanted),
-                kept.map_or_else(|| "none".into(), plain)
+                wanted.as_ref().map_or_else(|| "as given".into(), plain),
+                kept.as_ref().map_or_else(|| "none".into(), plain)
             )));
         }
     }
     Ok(())
-}
-
-/// Where a run's files go: `--out`, else beside its checkpoint, else the folder of the command; nowhere with `--json` alone. The folder is
-/// claimed for the run. With `needed`, a command whose own folder cannot be written to fails; without, it goes on and prints its results.
-pub(super) fn folder(
-    (files, command): (&mut Transaction, &str),
-    common: &Common,
-    resume: Option<&Path>,
-    checkpoint_every: Option<u64>,
-    needed: bool,
-) -> std::result::Result<Option<PathBuf>, Failure> {
-    let beside = resume.filter(|_| common.out.is_none() && !common.json);
-    let given = common.out.as_deref().or(beside.map(folder_of));
-    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => a == b,
-    };
-    let folder = match given {
-        // A run that can be resumed is found where scripts expect it: nothing else takes its place, and it takes no other.
-        None if needed && !common.json => {
-            let folder = Path::new(DEFAULT_FOLDER).join(command);
-            files.run_folder(&folder, command, common.overwrite)?;
-            Some(folder)
-        }
-        None => common.results_folder(files, command)?,
-        Some(folder) => {
-            match resume.filter(|checkpoint| same(folder_of(checkpoint), folder)) {
-                Some(checkpoint) => {
-                    files.resumed_folder(folder, (command, checkpoint), common.overwrite)?
-                }
-                None => files.run_folder(folder, command, common.overwrite)?,
-            }
-            Some(folder.to_path_buf())
-        }
-    };
-    if folder.is_none() && checkpoint_every.is_some() {
-        return Err(Failure::Usage(
-            "--checkpoint-every needs a folder for the checkpoint; give --out DIR".into(),
-        ));
-    }
-    Ok(folder)
 }
 
 #[cfg(test)]

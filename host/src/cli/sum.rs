@@ -5,14 +5,13 @@ use std::time::Instant;
 
 use num_bigint::BigInt;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::failure::Failure;
 use super::numbers::{self, Element, Kind, Layout, Numbers};
 use super::options::{self, Common};
-use super::output::Transaction;
 use super::report::Report;
-use super::text;
+use super::text::{name_of, shown_if};
 use super::values::named;
 use crate::compute::{Backend, Precision, Resolved};
 use crate::error::{Error, Result};
@@ -39,56 +38,69 @@ Examples:
 /// floating-point numbers the correctly rounded sum is printed, the same for every order, machine and number of threads; of
 /// integers and decimal numbers the exact sum. The sum of nothing is 0. NaN, infinities and -0 of arrays follow IEEE 754; a decimal number is exact, and its
 /// zero has no sign.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Serialize, clap::Args)]
 #[command(after_help = SUM_EXAMPLES)]
 pub(super) struct SumArgs {
     /// Numbers: a .npy array, or text with a decimal number a line; - is standard input
     #[arg(required_unless_present = "input")]
+    #[serde(serialize_with = "shown_if")]
     file: Option<PathBuf>,
     /// The same as FILE
     #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    #[serde(skip)]
     input: Option<PathBuf>,
     /// Sum the magnitudes |x|
     #[arg(long, conflicts_with_all = ["squares", "norm", "mean"])]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     abs: bool,
     /// Sum the squares x^2
     #[arg(long, conflicts_with_all = ["norm", "mean"])]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     squares: bool,
     /// Euclidean norm: the root of the exact sum of squares, correctly rounded
     #[arg(long, conflicts_with = "mean")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     norm: bool,
     /// Mean: the exact sum divided by the count, correctly rounded
     #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     mean: bool,
     #[command(flatten)]
+    #[serde(flatten)]
     result: ResultArgs,
     #[command(flatten)]
+    #[serde(flatten)]
     common: Common,
 }
 
 /// Multiply two arrays or lists of numbers element by element and sum exactly, and round once
 ///
 /// X and Y are files as `rarefy sum` takes them, of one length. Products neither overflow nor underflow on the way.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Serialize, clap::Args)]
 #[command(after_help = DOT_EXAMPLES)]
 pub(super) struct DotArgs {
     /// First factors: a .npy array, or text with a decimal number a line; - is standard input
     #[arg(required_unless_present = "input")]
+    #[serde(serialize_with = "shown_if")]
     x: Option<PathBuf>,
     /// Second factors
     #[arg(required_unless_present = "input")]
+    #[serde(serialize_with = "shown_if")]
     y: Option<PathBuf>,
     /// A file of factors that X and Y do not name, after those that they do; may be repeated
     #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
     input: Vec<PathBuf>,
     #[command(flatten)]
+    #[serde(flatten)]
     result: ResultArgs,
     #[command(flatten)]
+    #[serde(flatten)]
     common: Common,
 }
 
 /// Flags about the result.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Serialize, clap::Args)]
 pub(super) struct ResultArgs {
     /// Type that the result is rounded to, once [default: that of --precision]
     #[arg(long, value_parser = named::<Precision>(&["f32", "f64"]))]
@@ -98,10 +110,11 @@ pub(super) struct ResultArgs {
     exact: bool,
     /// Where to write the result; - is standard output [default: standard output]
     #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
     output: Option<PathBuf>,
 }
 
-/// What is computed of a file.
+/// The quantity computed from a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Quantity {
@@ -113,43 +126,12 @@ enum Quantity {
     Dot,
 }
 
-#[derive(Debug, Serialize)]
-struct Parameters {
-    #[serde(flatten)]
-    files: Map<String, Value>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    abs: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    squares: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    norm: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    mean: bool,
-    round: Precision,
-    exact: bool,
-    backend: Backend,
-    precision: Precision,
-}
-
-impl Parameters {
-    fn new(quantity: Quantity, paths: &[&PathBuf], result: &ResultArgs, common: &Common) -> Self {
-        let names: &[&str] = match quantity {
-            Quantity::Dot => &["x", "y"],
-            _ => &["file"],
-        };
-        let files = names.iter().zip(paths);
+impl ResultArgs {
+    /// In full.
+    fn resolved(&self, common: &Common) -> Self {
         Self {
-            files: files
-                .map(|(name, path)| ((*name).to_owned(), json!(path.display().to_string())))
-                .collect(),
-            abs: quantity == Quantity::Abs,
-            squares: quantity == Quantity::Squares,
-            norm: quantity == Quantity::Norm,
-            mean: quantity == Quantity::Mean,
-            round: result.round.unwrap_or(common.precision),
-            exact: result.exact,
-            backend: common.backend,
-            precision: common.precision,
+            round: self.round.or(Some(common.precision)),
+            ..self.clone()
         }
     }
 }
@@ -163,8 +145,14 @@ pub(super) fn run_sum(args: &SumArgs) -> std::result::Result<(), Failure> {
         SumArgs { mean: true, .. } => Quantity::Mean,
         _ => Quantity::Sum,
     };
-    let files: Vec<&PathBuf> = args.file.iter().chain(&args.input).collect();
-    run("sum", quantity, &files, &args.result, &args.common)
+    let file = args.file.as_ref().or(args.input.as_ref());
+    let full = SumArgs {
+        file: file.cloned(),
+        result: args.result.resolved(&args.common),
+        ..args.clone()
+    };
+    let files = Vec::from_iter(file);
+    run("sum", quantity, &files, (&args.result, &full), &args.common)
 }
 
 /// Runs `rarefy dot`.
@@ -176,32 +164,40 @@ pub(super) fn run_dot(args: &DotArgs) -> std::result::Result<(), Failure> {
             files.len()
         )));
     }
-    run("dot", Quantity::Dot, &files, &args.result, &args.common)
+    let full = DotArgs {
+        x: Some(files[0].clone()),
+        y: Some(files[1].clone()),
+        result: args.result.resolved(&args.common),
+        ..args.clone()
+    };
+    run(
+        "dot",
+        Quantity::Dot,
+        &files,
+        (&args.result, &full),
+        &args.common,
+    )
 }
 
 fn run(
     command: &str,
     quantity: Quantity,
     paths: &[&PathBuf],
-    result: &ResultArgs,
+    (result, full): (&ResultArgs, &impl Serialize),
     common: &Common,
 ) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
     if let Quantity::Norm | Quantity::Mean = quantity {
-        let mode = format!(
-            "--{}, whose decimal digits have no end",
-            text::name_of(&quantity)
-        );
+        let mode = format!("--{}, whose decimal digits have no end", name_of(&quantity));
         options::without_effect(&mode, &[("exact", result.exact)])?;
     }
-    let parameters = Parameters::new(quantity, paths, result, common);
-    let mut files = Transaction::default();
-    paths.iter().for_each(|path| files.reads(path));
-    common.claim_folder(&mut files, command)?;
+    let mut report = Report::new(command, full, common, begun);
+    paths.iter().for_each(|path| report.reads(path));
+    report.open_given()?;
     let output = result.output.as_deref();
     let output = output.filter(|path| *path != Path::new("-"));
     if let Some(path) = output {
-        files.file(path)?;
+        report.claim(path)?;
     }
     if paths.iter().filter(|path| *path == &Path::new("-")).count() > 1 {
         return Err(Failure::Usage(
@@ -212,7 +208,6 @@ fn run(
         .iter()
         .map(|path| Numbers::open(path))
         .collect::<Result<_>>()?;
-    let mut report = Report::new(command, &parameters, begun);
     let opened = Instant::now();
     let outcome = match inputs.as_slice() {
         [x, y] => dot(x, y, common.backend)?,
@@ -226,10 +221,10 @@ fn run(
     {
         report.warn(format!(
             "the result of integers and decimal numbers is exact; --round {} rounds only the bits of --json",
-            text::name_of(&round)
+            name_of(&round)
         ));
     }
-    let answer = match parameters.round {
+    let answer = match result.round.unwrap_or(common.precision) {
         Precision::F32 => outcome.answer::<f32>(quantity, |text| text.parse().ok()),
         Precision::F64 => outcome.answer::<f64>(quantity, |text| text.parse().ok()),
     };
@@ -255,14 +250,10 @@ fn run(
         text = format!("{text}\n{exact}");
     }
     if let Some(path) = output {
-        report.stage(&mut files, path, format!("{text}\n").as_bytes())?;
+        report.stage(path, format!("{text}\n").as_bytes())?;
     }
-    // The value is what was asked for, not a summary.
-    let common = Common {
-        quiet: output.is_some(),
-        ..common.clone()
-    };
-    report.finish(files, common.out.as_deref(), &common, |_, _| text.clone())
+    report.print_bare(output.is_none());
+    report.finish(|_| text)
 }
 
 /// An exact result.
@@ -277,9 +268,9 @@ enum Exact {
     Decimal(Decimal),
 }
 
-/// A result as it is told.
+/// A result as it is printed.
 struct Answer {
-    /// What is printed.
+    /// The printed text.
     text: String,
     value: Value,
     exact: Option<String>,

@@ -7,18 +7,17 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::failure::Failure;
+use super::known::{self, CAVITIES, CENTRE_LINES, SHOCKS, TABLE};
 use super::options::Common;
-use super::output::{self, Transaction};
-use super::plates::{Flow, TABLE};
+use super::plates::Flow;
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::progress::Progress;
-use super::report::{Artefact, Report, written_to};
+use super::report::Report;
 use super::steady;
 use super::text::name_of;
 use crate::bgk::steady::plates::{Drive, Resolution, plates};
 use crate::bgk::steady::{Closure, Nodes, Solution, SteadyConfig, SteadyProblem, solve};
 use crate::bgk::{Cavity, Gas, Mach, Model, Shock, ShockProfile};
-use crate::compute::Compute;
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
@@ -41,36 +40,6 @@ pub(super) struct ValidateArgs {
     #[serde(flatten)]
     common: Common,
 }
-
-/// Rarefaction parameter, D, G, and the centre of the vortex: linearised BGK equation.
-const CAVITIES: [[f64; 4]; 3] = [
-    [0.1, 0.6795, 0.09736, 0.6866],
-    [1.0, 0.6348, 0.1046, 0.702],
-    [10.0, 0.41883, 0.14476, 0.7425],
-];
-
-/// y/delta, and u_x/U there on the vertical centre line for delta = 0.1, 1 and 10, to 5e-4.
-const CENTRE_LINES: [[f64; 4]; 8] = [
-    [0.05, -0.0708, -0.0698, -0.0543],
-    [0.20, -0.0897, -0.0903, -0.0963],
-    [0.35, -0.0874, -0.0928, -0.1248],
-    [0.50, -0.0696, -0.0796, -0.1340],
-    [0.65, -0.0201, -0.0311, -0.0871],
-    [0.75, 0.0450, 0.0385, 0.0098],
-    [0.85, 0.1468, 0.1526, 0.1923],
-    [0.95, 0.2891, 0.3233, 0.4925],
-];
-
-/// Mach number, model, thickness / l0 and least heat flux, omega = 0.74.
-const SHOCKS: [(f64, Model, f64, f64); 4] = [
-    (1.5, Model::Bgk, 4.97108, -0.08009),
-    (1.5, Model::Shakhov, 6.01058, -0.10066),
-    (3.0, Model::Bgk, 2.3656, -1.9015),
-    (3.0, Model::Shakhov, 2.94958, -2.3463),
-];
-
-/// Shares of the jumps and heat flux of the same shocks.
-const PROFILES: &str = include_str!("validate/shocks.csv");
 
 /// A point of a shock's profile, computed and known.
 #[derive(Clone, Debug, Serialize)]
@@ -157,9 +126,8 @@ struct Results {
 pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let begun = Instant::now();
-    let mut files = Transaction::default();
-    let folder = common.results_folder(&mut files, "validate")?;
-    let mut report = Report::new("validate", args, begun);
+    let mut report = Report::new("validate", args, common, begun);
+    report.open()?;
     let mut progress = Progress::new("validate", common.quiet);
     let mut results = Results::default();
     let count = (TABLE.len() + CAVITIES.len() + SHOCKS.len() + 2) as f64;
@@ -200,21 +168,17 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     report.set("centre_lines", &results.centre_lines);
     report.set("shocks", &results.shocks);
     report.set("rarefaction", &results.rarefaction);
-    if let Some(folder) = &folder {
-        let mut stage =
-            |name: &str, bytes: &dyn Artefact| report.stage(&mut files, &folder.join(name), bytes);
-        stage("plates.csv", &output::records(&results.plates)?)?;
-        stage("cavities.csv", &output::records(&results.cavities)?)?;
-        stage("centre_lines.csv", &output::records(&results.centre_lines)?)?;
-        stage("shocks.csv", &output::records(&results.shocks)?)?;
-        stage("profiles.csv", &output::records(&results.profiles)?)?;
-        stage("rarefaction.csv", &output::records(&results.rarefaction)?)?;
-        stage("centre_lines.png", &results.lines_figure().png()?)?;
-        stage("shocks.png", &results.shocks_figure().png()?)?;
-    }
-    report.finish(files, folder.as_deref(), common, |total, folder| {
-        results.summary(&machine, total) + &written_to(folder)
-    })
+    report.write(|out| {
+        out.records("plates.csv", &results.plates)?;
+        out.records("cavities.csv", &results.cavities)?;
+        out.records("centre_lines.csv", &results.centre_lines)?;
+        out.records("shocks.csv", &results.shocks)?;
+        out.records("profiles.csv", &results.profiles)?;
+        out.records("rarefaction.csv", &results.rarefaction)?;
+        out.plot("centre_lines.png", &results.lines_figure())?;
+        out.plot("shocks.png", &results.shocks_figure())
+    })?;
+    report.finish(|total| results.summary(&machine, total))
 }
 
 /// Solves a case, and reports an iteration that has not converged.
@@ -239,7 +203,7 @@ fn config(args: &ValidateArgs) -> SteadyConfig {
     SteadyConfig {
         closure: Closure::Diamond,
         anderson_depth: steady::DEPTH,
-        compute: Compute::new(args.common.backend).with_precision(args.common.precision),
+        compute: args.common.compute(),
         ..SteadyConfig::default()
     }
 }
@@ -367,35 +331,22 @@ impl Results {
         let what = format!("the shock wave at Ma = {mach}");
         let solution = checked(&SteadyProblem::from(&problem), &config(args), &what, report)?;
         let profile = ShockProfile::new(shock.mach, &problem.space, &solution.cells)?;
-        let name = name_of(&model);
         let mut largest = 0.0_f64;
-        for line in PROFILES.lines().skip(1) {
-            let fields: Vec<&str> = line.split(',').collect();
-            let [ma, of, numbers @ ..] = &fields[..] else {
-                continue;
-            };
-            let numbers: Vec<f64> = numbers.iter().filter_map(|n| n.parse().ok()).collect();
-            let (Ok(ma), &[x, density, temperature, heat_flux]) = (ma.parse::<f64>(), &numbers[..])
-            else {
-                continue;
-            };
-            if ma != mach || *of != name {
-                continue;
-            }
-            let [n, t, q] = profile.at(x);
+        for known in known::shock(mach, &shock.gas) {
+            let [density, temperature, heat_flux] = profile.at(known.x);
             largest = largest
-                .max((n - density).abs())
-                .max((t - temperature).abs());
+                .max((density - known.density).abs())
+                .max((temperature - known.temperature).abs());
             self.profiles.push(ProfileRow {
                 mach,
                 model,
-                x,
-                density: n,
-                known_density: density,
-                temperature: t,
-                known_temperature: temperature,
-                heat_flux: q,
-                known_heat_flux: heat_flux,
+                x: known.x,
+                density,
+                known_density: known.density,
+                temperature,
+                known_temperature: known.temperature,
+                heat_flux,
+                known_heat_flux: known.heat_flux,
             });
         }
         self.shocks.push(ShockRow {
@@ -577,6 +528,5 @@ mod tests {
         for x in [0.0, 0.1, 0.71, 1.5] {
             assert!((interpolate(&points, x) - (x * x - 1.0)).abs() < 1e-14);
         }
-        assert_eq!(PROFILES.lines().count(), 1 + 4 * 22);
     }
 }

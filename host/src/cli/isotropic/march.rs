@@ -9,10 +9,7 @@ use clap::ArgMatches;
 use super::parameters::IsotropicArgs;
 use super::results::Outcome;
 use super::state::{self, Saved, Snapshot};
-use crate::cli::checkpoint;
 use crate::cli::failure::Failure;
-use crate::cli::options::Common;
-use crate::cli::output::Transaction;
 use crate::cli::progress::Progress;
 use crate::cli::report::Report;
 use crate::cli::resume::{self, Pace};
@@ -43,18 +40,13 @@ fn steps_to(until: f64, step: f64) -> Result<u64> {
 
 /// Runs from an initial state.
 pub(super) fn start(
-    args: &IsotropicArgs,
     parameters: &IsotropicArgs,
     config: OperatorConfig,
     f: Vec<f64>,
     mut report: Report,
 ) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
-    let common = &args.common;
-    let mut files = Transaction::default();
-    args.read_by(&mut files);
-    let every = parameters.checkpoint_every;
-    let folder = resume::folder((&mut files, "isotropic"), common, None, every, false)?;
+    report.open_resumable(None, parameters.checkpoint_every, false)?;
     let (step, steps) = match (parameters.until, parameters.dt) {
         (Some(until), dt) => {
             let dt = match dt {
@@ -79,13 +71,11 @@ pub(super) fn start(
     report.time("setup", begun.elapsed());
     let march = March {
         parameters,
-        files,
-        folder,
         run,
         snapshots: vec![Snapshot { time: 0.0, f }],
         steps,
     };
-    march.run_to_the_end(common, report)
+    march.run_to_the_end(parameters.common.quiet, report)
 }
 
 /// Goes on from a checkpoint.
@@ -111,11 +101,8 @@ pub(super) fn go_on(
     if steps <= done {
         return Err(resume::past_the_end(path, done, steps, "--steps or --until").into());
     }
-    let common = &args.common;
-    let mut files = Transaction::default();
-    let every = parameters.checkpoint_every;
-    let folder = resume::folder((&mut files, "isotropic"), common, Some(path), every, false)?;
-    let mut report = Report::new("isotropic", &parameters, started);
+    let mut report = Report::new("isotropic", &parameters, &args.common, started);
+    report.open_resumable(Some(path), parameters.checkpoint_every, false)?;
     let run = Relaxation::resume(checkpoint)?;
     if let Some(warning) = resume::elsewhere(&version, &machine, &run.device()) {
         report.warn(warning);
@@ -123,20 +110,16 @@ pub(super) fn go_on(
     report.time("setup", started.elapsed());
     let march = March {
         parameters: &parameters,
-        files,
-        folder,
         run,
         snapshots,
         steps,
     };
-    march.run_to_the_end(common, report)
+    march.run_to_the_end(args.common.quiet, report)
 }
 
 /// A run on its way.
 struct March<'a> {
     parameters: &'a IsotropicArgs,
-    files: Transaction,
-    folder: Option<PathBuf>,
     run: Relaxation,
     /// States at times that double, the initial one first.
     snapshots: Vec<Snapshot>,
@@ -145,13 +128,8 @@ struct March<'a> {
 }
 
 impl March<'_> {
-    fn save(&mut self) -> Result<Option<PathBuf>> {
-        let Some(folder) = &self.folder else {
-            return Ok(None);
-        };
-        let path = folder.join(checkpoint::FILE);
-        let bytes = state::encode(self.parameters, &mut self.run, &self.snapshots)?;
-        self.files.write_now(&path, &bytes).map(|()| Some(path))
+    fn save(&mut self, report: &mut Report) -> Result<Option<PathBuf>> {
+        report.checkpoint(|| state::encode(self.parameters, &mut self.run, &self.snapshots))
     }
 
     fn snapshot(&mut self) -> Result<()> {
@@ -185,12 +163,12 @@ impl March<'_> {
 
     fn run_to_the_end(
         mut self,
-        common: &Common,
+        quiet: bool,
         mut report: Report,
     ) -> std::result::Result<(), Failure> {
         let stepping = Instant::now();
         let interrupted = resume::interruption();
-        let mut progress = Progress::new("isotropic", common.quiet);
+        let mut progress = Progress::new("isotropic", quiet);
         let (first, steps) = (self.run.steps_taken(), self.steps);
         let every = self.run.config().every;
         // States are shown at times that double, at records.
@@ -204,7 +182,7 @@ impl March<'_> {
             if interrupted.load(Ordering::SeqCst) {
                 progress.finish();
                 let after = format!("{done} steps");
-                return Err(resume::stopped("isotropic", &after, self.save()));
+                return Err(resume::stopped("isotropic", &after, self.save(&mut report)));
             }
             let part = self.part(&shown, &pace);
             let advancing = Instant::now();
@@ -218,7 +196,8 @@ impl March<'_> {
             }
             let due = self.parameters.checkpoint_every;
             if done < steps && due.is_some_and(|due| done.is_multiple_of(due)) {
-                report.saved(self.save())?;
+                let saved = self.save(&mut report);
+                report.saved(saved)?;
             }
             let row = self.run.history(0).last().copied();
             progress.update(done as f64 / steps as f64, || {
@@ -231,7 +210,8 @@ impl March<'_> {
         report.time("steps", spent);
         report.time("step", spent.div_f64((steps - first) as f64));
         if self.parameters.checkpoint_every.is_some() {
-            report.saved_at_the_end(self.save())?;
+            let saved = self.save(&mut report);
+            report.saved_at_the_end(saved)?;
         }
         self.snapshot()?;
 
@@ -256,12 +236,7 @@ impl March<'_> {
             steps,
         };
         outcome.report(&mut report);
-        let folder = self.folder.as_deref();
-        if let Some(folder) = folder {
-            outcome.stage(&mut report, &mut self.files, folder)?;
-        }
-        report.finish(self.files, folder, common, |total, folder| {
-            outcome.summary(folder, spent, total)
-        })
+        report.write(|out| outcome.write(out))?;
+        report.finish(|total| outcome.summary(spent, total))
     }
 }

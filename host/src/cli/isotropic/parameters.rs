@@ -9,12 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::failure::Failure;
 use crate::cli::options::{Common, without_effect};
-use crate::cli::output::Transaction;
+use crate::cli::summary::Summary;
 use crate::cli::text::{name_of, short};
 use crate::cli::values::{count, exponent, finite, molecules, named, positive, whole};
 use crate::cli::{npy, resume};
 use crate::collision::Scattering;
-use crate::compute::Compute;
 use crate::error::{Error, Result};
 use crate::isotropic::{
     CollisionKernel, EnergyGrid, Integrator, OperatorConfig, Sampled, Storage, Weights, initial,
@@ -38,15 +37,12 @@ Examples:
 pub(in crate::cli) struct IsotropicArgs {
     /// Cells M of energy [default: 256, or as the file of --init]
     #[arg(long, value_name = "M", value_parser = cells)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cells: Option<usize>,
     /// Largest energy [default: 20; needed where --init is a file]
     #[arg(long, value_name = "E", value_parser = positive)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) emax: Option<f64>,
     /// Exponent of the collision rate |g n|^theta: 0 for a constant collision frequency, 1 for hard spheres [default: 0]
     #[arg(long, value_name = "T", value_parser = finite)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) theta: Option<f64>,
     /// Isotropic scattering instead: hard-sphere, maxwell, or vhs:OMEGA, whose collision rate grows with the relative speed as g^(2 - 2 OMEGA)
     #[arg(long, value_name = "MOLECULES", value_parser = molecules, conflicts_with_all = ["theta", "vhs"])]
@@ -54,7 +50,6 @@ pub(in crate::cli) struct IsotropicArgs {
     pub(super) molecules: Option<Scattering>,
     /// The same by the exponent of the collision rate, g^GAMMA
     #[arg(long, hide = true, value_name = "GAMMA", value_parser = finite, conflicts_with = "theta")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) vhs: Option<f64>,
     /// Initial state: bkw:K0 with 0.6 <= K0 < 1, delta:E, two-temperature:T1,T2[,SHARE], or a .npy file of M values of f
     #[arg(long, default_value = "bkw:0.6", value_parser = str::parse::<Init>)]
@@ -64,19 +59,15 @@ pub(in crate::cli) struct IsotropicArgs {
     pub(super) integrator: Integrator,
     /// Time step [default: half of the largest one that keeps f >= 0]
     #[arg(long, value_name = "D", value_parser = positive)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) dt: Option<f64>,
     /// Time steps [default: 100]
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "until")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) steps: Option<u64>,
     /// Stop at this time; the step is shortened so that it is met (a resumed run keeps its step and stops right after)
     #[arg(long, value_name = "TIME", value_parser = positive)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) until: Option<f64>,
     /// Steps between two rows of moments.csv [default: 1 up to 1000 steps, else so many that there are about 1000 rows]
     #[arg(long, value_name = "N", value_parser = count)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) every: Option<u64>,
     /// How coefficients are kept and summed; all agree to roundoff
     #[arg(long, default_value = "pairs", value_parser = named::<Storage>(&["full", "compact", "pairs"]))]
@@ -92,11 +83,9 @@ pub(in crate::cli) struct IsotropicArgs {
     pub(super) rates_only: bool,
     /// Also compute so many of the slowest decay rates of small departures from equilibrium
     #[arg(long, value_name = "COUNT", value_parser = count)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) spectrum: Option<u64>,
     /// Write checkpoint.rarefy every N steps and at the end
     #[arg(long, value_name = "N", value_parser = count, conflicts_with = "rates_only")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) checkpoint_every: Option<u64>,
     /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
     #[arg(long, value_name = "FILE", conflicts_with = "rates_only")]
@@ -115,10 +104,11 @@ impl IsotropicArgs {
             .map(|molecules| 2.0 - 2.0 * exponent(molecules)))
     }
 
-    /// The file of the initial state must not be written over.
-    pub(super) fn read_by(&self, files: &mut Transaction) {
-        if let Init::File(path) = &self.init {
-            files.reads(path);
+    /// The file of the initial state, which must not be written over.
+    pub(super) fn input(&self) -> Option<&Path> {
+        match &self.init {
+            Init::File(path) => Some(path),
+            _ => None,
         }
     }
 
@@ -322,7 +312,7 @@ impl IsotropicArgs {
             storage: self.storage,
             weights: self.weights,
             corrected: !self.uncorrected,
-            compute: Compute::new(self.common.backend).with_precision(self.common.precision),
+            compute: self.common.compute(),
             ..OperatorConfig::new(grid, self.law())
         })
     }
@@ -375,8 +365,8 @@ impl IsotropicArgs {
         Ok((parameters, config, f))
     }
 
-    /// The first lines of a summary.
-    pub(super) fn heading(&self, work: &str, config: &OperatorConfig, machine: &str) -> String {
+    /// The first rows of a summary.
+    pub(super) fn heading(&self, work: &str, config: &OperatorConfig, machine: &str) -> Summary {
         let kept = match config.law {
             CollisionKernel::Power { .. } => format!(", {} coefficients", name_of(&self.storage)),
             _ => String::new(),
@@ -386,15 +376,22 @@ impl IsotropicArgs {
         } else {
             ""
         };
-        format!(
-            "{work} on {} cells of energy up to {}\n  \
-               law           {}{kept}{correction}, {} weights\n  \
-               backend       {machine}, {}",
+        Summary::new(format!(
+            "{work} on {} cells of energy up to {}",
             config.grid.cells(),
-            short(config.grid.emax()),
-            config.law,
-            name_of(&self.weights),
-            name_of(&self.common.precision)
+            short(config.grid.emax())
+        ))
+        .row(
+            "law",
+            format!(
+                "{}{kept}{correction}, {} weights",
+                config.law,
+                name_of(&self.weights)
+            ),
+        )
+        .row(
+            "backend",
+            format!("{machine}, {}", name_of(&self.common.precision)),
         )
     }
 }

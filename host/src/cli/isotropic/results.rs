@@ -1,6 +1,5 @@
 //! Results of a run in energy space: its part of `run.json`, tables, arrays, plots, and the summary.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -9,9 +8,10 @@ use serde_json::json;
 use super::parameters::{Init, IsotropicArgs};
 use super::state::Snapshot;
 use crate::cli::npy;
-use crate::cli::output::{self, Transaction};
+use crate::cli::output;
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
-use crate::cli::report::{Artefact, Report, written_to};
+use crate::cli::report::{Output, Report};
+use crate::cli::summary::Summary;
 use crate::cli::text::name_of;
 use crate::error::Result;
 use crate::isotropic::{Moments, OperatorConfig, Rates, Record, Relaxation, initial};
@@ -210,52 +210,29 @@ impl Outcome<'_> {
         report.set("conservation", self.drift());
     }
 
-    /// Stages tables, arrays and plots.
-    pub(super) fn stage(
-        &self,
-        report: &mut Report,
-        files: &mut Transaction,
-        folder: &Path,
-    ) -> Result<()> {
-        let cells = self.config.grid.cells();
+    /// Writes tables, arrays and plots.
+    pub(super) fn write(&self, out: &mut Output) -> Result<()> {
+        let grid = &self.config.grid;
+        let cells = grid.cells();
         let precision = self.parameters.common.precision;
         npy::check_range("f_final.npy", self.end(), precision)?;
-        let mut put =
-            |name: &str, bytes: &dyn Artefact| report.stage(files, &folder.join(name), bytes);
-        put("f_final.npy", &npy::encode(&[cells], self.end(), precision))?;
-        put(
-            "f_initial.npy",
-            &npy::encode(&[cells], &self.snapshots[0].f, precision),
-        )?;
-        put("moments.csv", &self.moments_table()?)?;
-        put("distribution.csv", &self.distribution_table()?)?;
-        put("distribution.png", &self.distribution_plot().png()?)?;
-        put("moments.png", &self.moments_plot().png()?)
-    }
-
-    fn moments_table(&self) -> Result<Vec<u8>> {
+        out.array("f_final.npy", &[cells], self.end(), precision)?;
+        out.array("f_initial.npy", &[cells], &self.snapshots[0].f, precision)?;
         let rows = self.history().iter().map(|row| {
             let m = &row.moments;
             (row.time, m.number, m.energy, m.second, m.third, m.entropy)
         });
-        output::table(&["t", "n", "e", "m2", "m3", "H"], rows)
-    }
-
-    fn distribution_table(&self) -> Result<Vec<u8>> {
-        let measure = self.config.measure();
-        let width = self.config.grid.width();
+        out.table("moments.csv", &["t", "n", "e", "m2", "m3", "H"], rows)?;
+        let measure = &self.config.measure();
         let rows = self.snapshots.iter().flat_map(|s| {
-            let measure = &measure;
             s.f.iter().enumerate().map(move |(i, f)| {
-                (
-                    s.time,
-                    self.config.grid.energy(i),
-                    f,
-                    measure[i] * f / width,
-                )
+                let density = measure[i] * f / grid.width();
+                (s.time, grid.energy(i), f, density)
             })
         });
-        output::table(&["t", "E", "f", "P"], rows)
+        out.table("distribution.csv", &["t", "E", "f", "P"], rows)?;
+        out.plot("distribution.png", &self.distribution_plot())?;
+        out.plot("moments.png", &self.moments_plot())
     }
 
     fn distribution_plot(&self) -> Figure {
@@ -328,31 +305,27 @@ impl Outcome<'_> {
     }
 
     /// The summary for people.
-    pub(super) fn summary(
-        &self,
-        folder: Option<&Path>,
-        stepping: Duration,
-        total: Duration,
-    ) -> String {
+    pub(super) fn summary(&self, stepping: Duration, total: Duration) -> Summary {
         let (first, last) = (self.first(), self.last());
         let end = &last.moments;
         let drift = self.drift();
-        let mut lines = vec![
-            self.parameters.heading(
-                &format!("Relaxation from {}", self.init),
-                self.config,
-                &self.run.device(),
-            ),
-            format!(
-                "  run           {} steps of {:.6} ({}) to t = {:.4}; the largest step is {:.6}",
-                self.steps,
-                self.run.time_step(),
-                name_of(&self.parameters.integrator),
-                last.time,
-                1.0 / self.history()[0].largest_frequency
-            ),
-            format!("  {:<12}  {:>16}  {:>16}", "", "initial", "final"),
-        ];
+        let work = format!("Relaxation from {}", self.init);
+        let machine = self.run.device();
+        let mut summary = self
+            .parameters
+            .heading(&work, self.config, &machine)
+            .row(
+                "run",
+                format!(
+                    "{} steps of {:.6} ({}) to t = {:.4}; the largest step is {:.6}",
+                    self.steps,
+                    self.run.time_step(),
+                    name_of(&self.parameters.integrator),
+                    last.time,
+                    1.0 / self.history()[0].largest_frequency
+                ),
+            )
+            .row("", format!("{:>16}  {:>16}", "initial", "final"));
         for (name, a, b) in [
             ("number", first.number, end.number),
             ("energy", first.energy, end.energy),
@@ -360,34 +333,33 @@ impl Outcome<'_> {
             ("m3", first.third, end.third),
             ("H", first.entropy, end.entropy),
         ] {
-            lines.push(format!("  {name:<12}  {a:>16.10}  {b:>16.10}"));
+            summary = summary.row(name, format!("{a:>16.10}  {b:>16.10}"));
         }
-        lines.push(format!(
-            "  drift         number {:.1e}, energy {:.1e}",
-            drift.number, drift.energy
-        ));
-        if let Some(rest) = self.equilibrium() {
-            lines.push(format!(
-                "  equilibrium   T = {:.6}; the sum of |f - f_eq| over the particles is {:.3e}",
+        let rest = self.equilibrium().map(|rest| {
+            format!(
+                "T = {:.6}; the sum of |f - f_eq| over the particles is {:.3e}",
                 rest.temperature,
                 self.distance(self.end(), &rest.f)
-            ));
-        }
-        if let Some(exact) = self.exact(last.time) {
-            lines.push(format!(
-                "  exact         the sum of |f - f_exact| over the particles is {:.3e}",
+            )
+        });
+        let exact = self.exact(last.time).map(|exact| {
+            format!(
+                "the sum of |f - f_exact| over the particles is {:.3e}",
                 self.distance(self.end(), &exact)
-            ));
-        }
-        if let Some(rates) = &self.decay_rates {
+            )
+        });
+        let rates = self.decay_rates.as_ref().map(|rates| {
             let rates: Vec<_> = rates.iter().skip(2).map(|r| format!("{r:.6}")).collect();
-            lines.push(format!("  decay rates   {}", rates.join("  ")));
-        }
-        lines.push(format!(
-            "  wall time     {:.3} s, of which steps {:.3} s",
-            total.as_secs_f64(),
-            stepping.as_secs_f64()
-        ));
-        lines.join("\n") + &written_to(folder)
+            rates.join("  ")
+        });
+        summary
+            .row(
+                "drift",
+                format!("number {:.1e}, energy {:.1e}", drift.number, drift.energy),
+            )
+            .row_if("equilibrium", rest)
+            .row_if("exact", exact)
+            .row_if("decay rates", rates)
+            .wall_time(total, "steps", stepping)
     }
 }

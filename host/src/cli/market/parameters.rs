@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::isotropic::cells;
 use crate::cli::options::Common;
-use crate::cli::text::shown_if;
+use crate::cli::text::{kept_as_text, shown_if};
 use crate::cli::values::{finite, named, positive};
 use crate::error::{Error, Result};
 use crate::isotropic::{CollisionKernel, Integrator};
@@ -33,30 +33,25 @@ const VOUCHERS_A_DAY: f64 = 250_000.0;
 pub(in crate::cli) struct MarketArgs {
     /// A known market: voucher
     #[arg(long, value_name = "NAME", value_parser = named::<Scenario>(&["voucher"]), conflicts_with = "input")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) scenario: Option<Scenario>,
     /// A histogram as a CSV file with the columns x_lo, x_hi, share; it is normalised and divided by its mean
     #[arg(long, value_name = "FILE")]
-    #[serde(serialize_with = "shown_if", skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "shown_if")]
     pub(super) input: Option<PathBuf>,
     /// How two agents share: gas, money, gamma:ALPHA, or saving:LAMBDA
     #[arg(long, default_value = "gas")]
     pub(super) mode: Mode,
     /// Cells of wealth [default: 512, or up to 2048 where the mode needs them]
     #[arg(long, value_name = "M", value_parser = cells)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cells: Option<usize>,
     /// Largest wealth in units of the mean, about [default: 16, or as the mode needs]
     #[arg(long, value_name = "E", value_parser = positive)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) emax: Option<f64>,
     /// Days to show, in rising order, separated by commas; the run ends with the last [default: 100,250,500,1000,2000]
     #[arg(long, value_name = "LIST", conflicts_with = "times")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) days: Option<List>,
     /// Times to show, in encounters of an agent, instead of days [default with --input: 0.5,1,2,5,20]
     #[arg(long, value_name = "LIST")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) times: Option<List>,
     /// Time step, in encounters of an agent
     #[arg(long, value_name = "D", default_value_t = 0.02, value_parser = positive)]
@@ -78,9 +73,10 @@ pub(super) enum Scenario {
 }
 
 /// The value of `--mode`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mode(pub(super) CollisionKernel);
+
+kept_as_text!(Mode);
 
 impl FromStr for Mode {
     type Err = Error;
@@ -122,22 +118,11 @@ impl fmt::Display for Mode {
     }
 }
 
-impl From<Mode> for String {
-    fn from(mode: Mode) -> Self {
-        mode.to_string()
-    }
-}
-
-impl From<List> for String {
-    fn from(list: List) -> Self {
-        list.to_string()
-    }
-}
-
 /// Rising positive numbers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(into = "String")]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct List(pub(super) Vec<f64>);
+
+kept_as_text!(List);
 
 impl FromStr for List {
     type Err = Error;

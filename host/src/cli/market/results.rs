@@ -1,6 +1,5 @@
 //! Results of a market: its part of `run.json`, tables, arrays, plots, and the summary.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -8,9 +7,9 @@ use serde_json::json;
 
 use super::parameters::{Clock, MarketArgs, Scenario};
 use crate::cli::npy;
-use crate::cli::output::{self, Transaction};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
-use crate::cli::report::{Artefact, Report, written_to};
+use crate::cli::report::{Output, Report};
+use crate::cli::summary::Summary;
 use crate::error::Result;
 use crate::isotropic::market::{gini, lorenz, total_variation};
 use crate::isotropic::{CollisionKernel, OperatorConfig, Relaxation, initial::Equilibrium};
@@ -178,43 +177,30 @@ impl Outcome<'_> {
         );
     }
 
-    /// Stages tables, arrays and plots.
-    pub(super) fn stage(
-        &self,
-        report: &mut Report,
-        files: &mut Transaction,
-        folder: &Path,
-    ) -> Result<()> {
+    /// Writes tables, arrays and plots.
+    pub(super) fn write(&self, out: &mut Output) -> Result<()> {
         let cells = self.config.grid.cells();
         let measure = self.config.measure();
+        let precision = self.config.compute.precision;
         let last = self.shown.last().map_or(&[][..], |sample| &sample.f);
         let f_final: Vec<f64> = (0..cells)
             .map(|i| self.over_velocities(&measure, i, last[i]))
             .collect();
+        npy::check_range("f_final.npy", &f_final, precision)?;
+        out.array("f_final.npy", &[cells], &f_final, precision)?;
         let p_final = agents(self.config, last);
-        npy::check_range("f_final.npy", &f_final, self.parameters.common.precision)?;
-        let mut put =
-            |name: &str, bytes: &dyn Artefact| report.stage(files, &folder.join(name), bytes);
-        put(
-            "f_final.npy",
-            &npy::encode(&[cells], &f_final, self.parameters.common.precision),
-        )?;
-        put(
-            "p_final.npy",
-            &npy::encode(&[cells], &p_final, self.parameters.common.precision),
-        )?;
-        put("market.csv", &self.market_table()?)?;
-        put("inequality.csv", &self.inequality_table()?)?;
-        put("distribution.csv", &self.distribution_table()?)?;
-        put("lorenz.csv", &self.lorenz_table()?)?;
-        put("distribution_f.png", &self.plot(true).png()?)?;
-        put("distribution_P.png", &self.plot(false).png()?)?;
-        put("inequality.png", &self.inequality_plot().png()?)
+        out.array("p_final.npy", &[cells], &p_final, precision)?;
+        self.write_tables(out)?;
+        out.plot("distribution_f.png", &self.plot(true))?;
+        out.plot("distribution_P.png", &self.plot(false))?;
+        out.plot("inequality.png", &self.inequality_plot())
     }
 
-    fn market_table(&self) -> Result<Vec<u8>> {
+    fn write_tables(&self, out: &mut Output) -> Result<()> {
+        let clock = self.clock.name();
+        let measure = self.config.measure();
         let columns = [
-            self.clock.name(),
+            clock,
             "time",
             "collisions_per_agent",
             "volume",
@@ -240,39 +226,26 @@ impl Outcome<'_> {
                 row.total_variation,
             )
         });
-        output::table(&columns, rows)
-    }
-
-    fn inequality_table(&self) -> Result<Vec<u8>> {
+        out.table("market.csv", &columns, rows)?;
         let rows = self.history.iter();
         let rows = rows.map(|step| (step.reading, step.time, step.volume, step.gini));
-        output::table(&[self.clock.name(), "time", "volume", "gini"], rows)
-    }
-
-    fn distribution_table(&self) -> Result<Vec<u8>> {
-        let measure = self.config.measure();
+        out.table("inequality.csv", &[clock, "time", "volume", "gini"], rows)?;
         let rows = self.shown.iter().flat_map(|sample| {
             let measure = &measure;
             sample.f.iter().enumerate().map(move |(i, &f)| {
-                (
-                    sample.reading,
-                    self.config.grid.energy(i),
-                    self.over_velocities(measure, i, f),
-                    self.density(measure, i, f),
-                )
+                let energy = self.config.grid.energy(i);
+                let over_velocities = self.over_velocities(measure, i, f);
+                let density = self.density(measure, i, f);
+                (sample.reading, energy, over_velocities, density)
             })
         });
-        output::table(&[self.clock.name(), "E", "f", "P"], rows)
-    }
-
-    fn lorenz_table(&self) -> Result<Vec<u8>> {
+        out.table("distribution.csv", &[clock, "E", "f", "P"], rows)?;
         let rows = self.shown.iter().flat_map(|sample| {
             let curve = lorenz(&self.config.grid, &agents(self.config, &sample.f));
-            curve
-                .into_iter()
-                .map(move |(agents, wealth)| (sample.reading, agents, wealth))
+            let curve = curve.into_iter();
+            curve.map(move |(agents, wealth)| (sample.reading, agents, wealth))
         });
-        output::table(&[self.clock.name(), "agents", "wealth"], rows)
+        out.table("lorenz.csv", &[clock, "agents", "wealth"], rows)
     }
 
     fn subject(&self) -> String {
@@ -396,37 +369,28 @@ impl Outcome<'_> {
     }
 
     /// The summary for people.
-    pub(super) fn summary(
-        &self,
-        folder: Option<&Path>,
-        stepping: Duration,
-        total: Duration,
-    ) -> String {
+    pub(super) fn summary(&self, stepping: Duration, total: Duration) -> Summary {
         let grid = &self.config.grid;
-        let mut lines = vec![format!(
-            "Market of {} on {} cells of wealth up to {:.4}\n  \
-               law           {}\n  \
-               backend       {}, {}",
+        let input = self.shift.map(|(mean, shift)| {
+            format!("mean {mean:.6}, taken as 1; cell centres move it by {shift:+.2e}")
+        });
+        let equilibrium = matches!(self.config.law, CollisionKernel::Saving { .. })
+            .then_some("has no closed form; distances are to the gamma distribution near it");
+        let mut summary = Summary::new(format!(
+            "Market of {} on {} cells of wealth up to {:.4}",
             self.subject(),
             grid.cells(),
-            grid.emax(),
-            self.config.law,
-            self.run.device(),
-            self.parameters.common.precision
-        )];
-        if let Some((mean, shift)) = self.shift {
-            lines.push(format!(
-                "  input         mean {mean:.6}, taken as 1; cell centres move it by {shift:+.2e}"
-            ));
-        }
-        if let CollisionKernel::Saving { .. } = self.config.law {
-            lines.push(
-                "  equilibrium   has no closed form; distances are to the gamma distribution near it"
-                    .into(),
-            );
-        }
-        lines.push(format!(
-            "  {:>8}  {:>10}  {:>10}  {:>8}  {:>10}  {:>8}  {:>10}",
+            grid.emax()
+        ))
+        .row("law", self.config.law)
+        .row(
+            "backend",
+            format!("{}, {}", self.run.device(), self.config.compute.precision),
+        )
+        .row_if("input", input)
+        .row_if("equilibrium", equilibrium)
+        .line(format!(
+            "{:>8}  {:>10}  {:>10}  {:>8}  {:>10}  {:>8}  {:>10}",
             self.clock.name(),
             "encounters",
             "traded",
@@ -436,8 +400,8 @@ impl Outcome<'_> {
             "distance"
         ));
         for (row, sample) in self.rows().iter().zip(self.shown) {
-            lines.push(format!(
-                "  {:>8.6}  {:>10.4}  {:>10.6}  {:>8.5}  {:>10.6}  {:>8.5}  {:>10.5}",
+            summary = summary.line(format!(
+                "{:>8.6}  {:>10.4}  {:>10.6}  {:>8.5}  {:>10.6}  {:>8.5}  {:>10.5}",
                 sample.reading.to_string(),
                 row.t,
                 row.volume,
@@ -448,14 +412,8 @@ impl Outcome<'_> {
             ));
         }
         let (number, wealth) = self.drift();
-        lines.push(format!(
-            "  drift         number {number:.1e}, wealth {wealth:.1e}"
-        ));
-        lines.push(format!(
-            "  wall time     {:.3} s, of which steps {:.3} s",
-            total.as_secs_f64(),
-            stepping.as_secs_f64()
-        ));
-        lines.join("\n") + &written_to(folder)
+        summary
+            .row("drift", format!("number {number:.1e}, wealth {wealth:.1e}"))
+            .wall_time(total, "steps", stepping)
     }
 }

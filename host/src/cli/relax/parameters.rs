@@ -1,4 +1,4 @@
-//! The flags of `rarefy relax`, and the parameters of a run.
+//! The flags of `rarefy relax`, and the run in full.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::str::FromStr;
 
 use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::cli::distribution::{self, Init};
-use crate::cli::operator::{Operator, OperatorArgs};
+use crate::cli::operator::OperatorArgs;
 use crate::cli::options::Common;
 use crate::cli::resume;
-use crate::cli::values::{cells, count, finite, named, positive};
+use crate::cli::text::kept_as_text;
+use crate::cli::values::{cells, count, named, positive};
 use crate::collision::{Integrator, RelaxationConfig, Scattering, Until, VelocityGrid};
 use crate::error::{Error, Result};
 
@@ -28,28 +28,22 @@ Examples:
 ///
 /// Without options: the paper's two Maxwellians of hard spheres on 20^3 velocities, to equilibrium. Results go to --out, or to
 /// rarefy-out/relax if neither --out nor --json is given. Ctrl-C saves a checkpoint.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct RelaxArgs {
     /// Cells along an axis, 3 to 64 [default: 20, or as the file of --init]
-    #[arg(long, value_name = "N1", value_parser = cells)]
+    #[arg(long, alias = "cells", value_name = "N1", value_parser = cells)]
     pub(super) grid: Option<usize>,
-    /// Upper bound of the velocity box [default: 5 thermal speeds above the beams]
-    #[arg(long, value_name = "V", value_parser = finite)]
-    pub(super) vmax: Option<f64>,
-    /// Lower bound of the velocity box [default: minus the upper]
-    #[arg(long, value_name = "V", value_parser = finite)]
-    pub(super) vmin: Option<f64>,
-    /// Molecules: hard-sphere, maxwell, vhs:OMEGA with viscosity exponent OMEGA from 0.5 to 1, or vss:OMEGA,ALPHA for the spectral method [default: hard-sphere; maxwell for bkw]
-    #[arg(long)]
-    pub(super) model: Option<Scattering>,
     #[command(flatten)]
+    #[serde(flatten)]
     pub(super) operator: OperatorArgs,
     /// Initial state: two-maxwellians[:U], bkw:K0 with 0.6 <= K0 < 1, or a .npy file of f[ix][iy][iz]
-    #[arg(long, default_value = "two-maxwellians")]
+    #[arg(long, default_value = "two-maxwellians", value_parser = str::parse::<Init>)]
     pub(super) init: Init,
     /// After each step take away what is below zero, so that mass, momentum and energy stay
     #[arg(long)]
+    #[serde(default)]
     pub(super) limiter: bool,
     /// Time integrator
     #[arg(long, default_value = "ssprk2", value_parser = named::<Integrator>(&["euler", "ssprk2", "ssprk3"]))]
@@ -68,18 +62,21 @@ pub(in crate::cli) struct RelaxArgs {
     pub(super) checkpoint_every: Option<u64>,
     /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
     #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
     pub(super) resume: Option<PathBuf>,
     #[command(flatten)]
+    #[serde(flatten)]
     pub(super) common: Common,
 }
 
 /// The value of `--until`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Stop {
     Time(f64),
     Equilibrium(f64),
 }
+
+kept_as_text!(Stop);
 
 impl FromStr for Stop {
     type Err = Error;
@@ -110,53 +107,19 @@ impl fmt::Display for Stop {
     }
 }
 
-impl TryFrom<String> for Stop {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Stop> for String {
-    fn from(stop: Stop) -> Self {
-        stop.to_string()
-    }
-}
-
 /// Where a relaxation counts as done: the sum of |I| has fallen to this fraction of its first value.
 const EQUILIBRIUM: f64 = 1e-3;
 
-/// The run in full, by the names of the flags: as `--config`, `run.json` runs it again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) struct Parameters {
-    pub(super) grid: usize,
-    #[serde(flatten)]
-    pub(super) operator: Operator,
-    pub(super) init: String,
-    #[serde(default)]
-    pub(super) limiter: bool,
-    pub(super) integrator: Integrator,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) dt: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) steps: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) until: Option<Stop>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) checkpoint_every: Option<u64>,
-}
-
-impl Parameters {
-    /// What the flags say, with defaults where they say nothing, and the initial distribution.
-    pub(super) fn of(args: &RelaxArgs) -> Result<(Self, Vec<f64>)> {
-        let init = &args.init;
+impl RelaxArgs {
+    /// The arguments in full, and the initial distribution.
+    pub(super) fn resolved(&self) -> Result<(Self, Vec<f64>)> {
+        let init = &self.init;
+        let tolerated = self.operator.tolerated_negative();
         let read = |path: &Path| {
             let sizes = VelocityGrid::MIN_N..=VelocityGrid::MAX_N;
-            distribution::read(path, sizes, args.operator.tolerated_negative(), false)
+            distribution::read(path, sizes, tolerated, false)
         };
-        let Some(vmax) = args.vmax.or(init.vmax()) else {
+        let Some(vmax) = self.operator.vmax.or(init.vmax()) else {
             // An error of the file itself comes first.
             if let Init::File(path) = init {
                 read(path)?;
@@ -165,37 +128,33 @@ impl Parameters {
                 "{init}: the file does not say what velocities it is for; give the velocity box with --vmax"
             )));
         };
-        let vmin = args.vmin.unwrap_or(-vmax);
         // The grid is checked before the file is opened, as far as it is known.
-        let mut grid = VelocityGrid::new(args.grid.unwrap_or(20), vmin, vmax)?;
-        if let (Init::File(path), None) = (init, args.grid) {
-            grid = VelocityGrid::new(read(path)?.n, vmin, vmax)?;
+        let mut grid = self.operator.grid(self.grid.unwrap_or(20), vmax)?;
+        if let (Init::File(path), None) = (init, self.grid) {
+            grid = self.operator.grid(read(path)?.n, vmax)?;
         }
-        let f = init.sample(&grid, args.operator.tolerated_negative())?;
+        let f = init.sample(&grid, tolerated)?;
         if f.iter().all(|&f| f == 0.0) {
             return Err(Error::input(format!(
-                "{init}: the density in the velocity box [{vmin}, {vmax}]^3 is zero"
+                "{init}: the density in the velocity box [{}, {}]^3 is zero",
+                grid.min(),
+                grid.max()
             )));
         }
-        let model = args.model.unwrap_or(match init {
+        let usual = match init {
             Init::Bkw(_) => Scattering::Maxwell,
             _ => Scattering::HardSphere,
-        });
-        let parameters = Self {
-            grid: grid.n(),
-            operator: Operator::new(&grid, model, &args.operator, &args.common, &f)?,
-            init: init.to_string(),
-            limiter: args.limiter,
-            integrator: args.integrator,
-            dt: args.dt,
-            steps: args.steps,
-            until: match args.steps {
-                Some(_) => None,
-                None => args.until.or(Some(Stop::Equilibrium(EQUILIBRIUM))),
-            },
-            checkpoint_every: args.checkpoint_every,
         };
-        Ok((parameters, f))
+        let full = Self {
+            grid: Some(grid.n()),
+            operator: self.operator.resolved(&grid, usual, &f)?,
+            until: match self.steps {
+                Some(_) => None,
+                None => self.until.or(Some(Stop::Equilibrium(EQUILIBRIUM))),
+            },
+            ..self.clone()
+        };
+        Ok((full, f))
     }
 
     pub(super) fn until(&self) -> Until {
@@ -207,9 +166,10 @@ impl Parameters {
         }
     }
 
+    /// The library's configuration of a run in full.
     pub(super) fn config(&self) -> Result<RelaxationConfig> {
         Ok(RelaxationConfig {
-            operator: self.operator.config(self.grid)?,
+            operator: self.operator.config(self.grid.unwrap_or(0), &self.common)?,
             integrator: self.integrator,
             dt: self.dt,
             until: self.until(),
@@ -218,35 +178,13 @@ impl Parameters {
     }
 
     /// Takes over a new end, and refuses flags that say otherwise than the checkpoint.
-    pub(super) fn go_on(&mut self, args: &RelaxArgs, given: &ArgMatches) -> Result<()> {
-        let operator = &args.operator;
-        let wanted = json!({
-            "grid": args.grid,
-            "vmin": args.vmin,
-            "vmax": args.vmax,
-            "model": args.model,
-            "sigma-t": operator.sigma_t,
-            "method": operator.method,
-            "order": operator.order,
-            "sphere": operator.sphere,
-            "rank": operator.rank,
-            "period": operator.period,
-            "no-correction": operator.no_correction,
-            "correction": operator.given_correction(),
-            "limiter": args.limiter,
-            "init": args.init.to_string(),
-            "integrator": args.integrator,
-            "dt": args.dt,
-            "backend": args.common.backend,
-            "precision": args.common.precision,
-        });
-        resume::refuse_contradictions(self, &wanted, &[], given)?;
+    pub(super) fn go_on(&mut self, args: &Self, given: &ArgMatches) -> Result<()> {
+        let free = ["steps", "until", "checkpoint-every"];
+        resume::refuse_contradictions(self, args, &free, given)?;
         if args.steps.is_some() || args.until.is_some() {
             (self.steps, self.until) = (args.steps, args.until);
         }
-        if args.checkpoint_every.is_some() {
-            self.checkpoint_every = args.checkpoint_every;
-        }
+        self.checkpoint_every = args.checkpoint_every.or(self.checkpoint_every);
         Ok(())
     }
 }

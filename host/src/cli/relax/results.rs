@@ -1,20 +1,20 @@
-//! What a relaxation leaves: its part of `run.json`, tables, arrays, plots, and the summary.
+//! Results of a relaxation: record, tables, arrays, plots, summary.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::json;
 
-use super::parameters::Parameters;
+use super::parameters::RelaxArgs;
 use super::state::{COLUMNS, Sample, State, row_of};
 use crate::cli::distribution::{Init, equilibrium_entropy};
-use crate::cli::output::{self, Transaction};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
-use crate::cli::report::{Artefact, Report};
+use crate::cli::report::{Output, Report};
+use crate::cli::summary::Summary;
 use crate::cli::text::name_of;
 use crate::cli::{distribution, npy};
-use crate::collision::{Correction, Moments, Record, Scattering, VelocityGrid};
+use crate::collision::initial::Bkw;
+use crate::collision::{Correction, Moments, OperatorConfig, Record, Scattering};
 use crate::error::Result;
 
 const TIME: &str = "time t (dimensionless)";
@@ -24,8 +24,8 @@ const TIMES: usize = 8;
 
 /// A finished relaxation.
 pub(super) struct Outcome<'a> {
-    pub(super) parameters: &'a Parameters,
-    pub(super) grid: VelocityGrid,
+    pub(super) parameters: &'a RelaxArgs,
+    pub(super) config: &'a OperatorConfig,
     pub(super) machine: String,
     pub(super) history: &'a [Record],
     pub(super) correction: Correction,
@@ -95,24 +95,20 @@ impl Outcome<'_> {
         }
     }
 
-    fn init(&self) -> Option<Init> {
-        self.parameters.init.parse().ok()
-    }
-
-    fn init_in_words(&self) -> String {
-        self.init()
-            .map_or_else(|| self.parameters.init.clone(), |init| init.in_words())
+    /// The exact solution at a time, where it is known.
+    fn exact(&self, time: f64) -> Option<Bkw> {
+        match self.parameters.init {
+            Init::Bkw(start) if self.config.scattering == Scattering::Maxwell => {
+                Some(start.after(time, self.config.sigma_t))
+            }
+            _ => None,
+        }
     }
 
     /// The exact fourth moment over time, where it is known.
     fn exact_fourth(&self) -> Option<impl Fn(f64) -> f64> {
-        match self.init() {
-            Some(Init::Bkw(start)) if self.parameters.operator.model == Scattering::Maxwell => {
-                let sigma_t = self.parameters.operator.sigma_t;
-                Some(move |t| start.after(t, sigma_t).fourth())
-            }
-            _ => None,
-        }
+        self.exact(0.0)?;
+        Some(|time| self.exact(time).map_or(f64::NAN, Bkw::fourth))
     }
 
     /// H of the Maxwellian that conservation leads to.
@@ -163,72 +159,51 @@ impl Outcome<'_> {
         );
     }
 
-    /// Stages tables, arrays and plots.
-    pub(super) fn stage(
-        &self,
-        report: &mut Report,
-        files: &mut Transaction,
-        folder: &Path,
-    ) -> Result<()> {
-        let n = self.grid.n();
-        let precision = self.parameters.operator.precision;
+    /// Writes tables, arrays and plots.
+    pub(super) fn write(&self, out: &mut Output) -> Result<()> {
+        let n = self.config.grid.n();
+        let precision = self.config.compute.precision;
         let last = self.last();
-        let end = Sample::new(&self.grid, last.step, last.time, self.final_f);
+        let end = Sample::new(&self.config.grid, last.step, last.time, self.final_f);
         let samples = self.state.chosen(end, TIMES);
         let sections: Vec<f64> = (0..2)
-            .flat_map(|axis| {
-                samples
-                    .iter()
-                    .flat_map(move |s| s.sections[axis].iter().copied())
-            })
+            .flat_map(|axis| samples.iter().flat_map(move |s| &s.sections[axis]))
+            .copied()
             .collect();
-
-        let mut put =
-            |name: &str, bytes: &dyn Artefact| report.stage(files, &folder.join(name), bytes);
-        let cube = |f: &[f64]| npy::encode(&[n, n, n], f, precision);
         npy::check_range("f_initial.npy", &self.state.initial, precision)?;
-        put("history.csv", &self.history_table()?)?;
-        put("f_initial.npy", &cube(&self.state.initial))?;
-        put("f_final.npy", &cube(self.final_f))?;
-        put(
-            "cross_sections.npy",
-            &npy::encode(&[2, samples.len(), n], &sections, precision),
-        )?;
-        put("cross_sections.csv", &self.section_table(&samples)?)?;
-        put(
-            "cross_section_x.png",
-            &self.section_plot(&samples, 0).png()?,
-        )?;
-        put(
-            "cross_section_y.png",
-            &self.section_plot(&samples, 1).png()?,
-        )?;
-        put("moments.png", &self.moment_plot().png()?)?;
-        put("entropy.png", &self.entropy_plot().png()?)
-    }
-
-    fn history_table(&self) -> Result<Vec<u8>> {
         let rows = self.history.iter().map(|r| (r.step, row_of(r)));
-        output::table(&COLUMNS, rows)
-    }
-
-    fn section_table(&self, samples: &[Sample]) -> Result<Vec<u8>> {
+        out.table("history.csv", &COLUMNS, rows)?;
+        out.array("f_initial.npy", &[n; 3], &self.state.initial, precision)?;
+        out.array("f_final.npy", &[n; 3], self.final_f, precision)?;
+        let shape = [2, samples.len(), n];
+        out.array("cross_sections.npy", &shape, &sections, precision)?;
         let rows = ["x", "y"].into_iter().enumerate().flat_map(|(axis, name)| {
             samples.iter().flat_map(move |sample| {
                 let cells = sample.sections[axis].iter().enumerate();
-                cells.map(move |(i, f)| (name, sample.step, sample.time, self.grid.centre(i), f))
+                cells.map(move |(i, f)| {
+                    let xi = self.config.grid.centre(i);
+                    (name, sample.step, sample.time, xi, f)
+                })
             })
         });
-        output::table(&["axis", "step", "time", "xi", "f"], rows)
+        let columns = ["axis", "step", "time", "xi", "f"];
+        out.table("cross_sections.csv", &columns, rows)?;
+        out.plot("cross_section_x.png", &self.section_plot(&samples, 0))?;
+        out.plot("cross_section_y.png", &self.section_plot(&samples, 1))?;
+        out.plot("moments.png", &self.moment_plot())?;
+        out.plot("entropy.png", &self.entropy_plot())
     }
 
     fn title(&self, what: &str) -> String {
-        let n = self.grid.n();
-        format!("{what}: {}, {n}³ velocities", self.init_in_words())
+        let n = self.config.grid.n();
+        format!(
+            "{what}: {}, {n}³ velocities",
+            self.parameters.init.in_words()
+        )
     }
 
     fn section_plot(&self, samples: &[Sample], axis: usize) -> Figure {
-        let middle = (self.grid.min() + self.grid.max()) / 2.0;
+        let middle = (self.config.grid.min() + self.config.grid.max()) / 2.0;
         let (x, y) = if axis == 0 {
             ("ξ_x", format!("f(ξ_x, {middle}, {middle})"))
         } else {
@@ -242,20 +217,29 @@ impl Outcome<'_> {
                 sample.sections[axis]
                     .iter()
                     .enumerate()
-                    .map(|(i, &f)| (self.grid.centre(i), f)),
+                    .map(|(i, &f)| (self.config.grid.centre(i), f)),
                 sequence(i, samples.len()),
             )
             .stroke(Stroke::Dotted)
         });
+        let mut curves: Vec<Curve> = curves.collect();
+        if let Some(exact) = self.exact(end) {
+            let f = exact.sample(&self.config.grid);
+            let section = distribution::cross_sections(&self.config.grid, &f)[axis].clone();
+            let points = section.into_iter().enumerate();
+            let points = points.map(|(i, f)| (self.config.grid.centre(i), f));
+            let label = format!("{end:.digits$}, exact");
+            curves.push(Curve::new(label, points, COLOURS[1]).stroke(Stroke::Dashed));
+        }
         Figure {
             title: self.title("Distribution function"),
             panels: vec![
                 Panel::new(
                     format!("velocity {x} (dimensionless)"),
-                    distribution::section_label(&self.grid, &y),
-                    curves.collect(),
+                    distribution::section_label(&self.config.grid, &y),
+                    curves,
                 )
-                .reach((self.grid.min(), self.grid.max()))
+                .reach((self.config.grid.min(), self.config.grid.max()))
                 .legend("time t"),
             ],
         }
@@ -304,66 +288,51 @@ impl Outcome<'_> {
     }
 
     /// The summary for people.
-    pub(super) fn summary(
-        &self,
-        folder: Option<&Path>,
-        stepping: Duration,
-        total: Duration,
-    ) -> String {
-        let p = self.parameters;
+    pub(super) fn summary(&self, stepping: Duration, total: Duration) -> Summary {
         let (first, last) = (self.first(), self.last());
         let (a, b) = (&first.moments, &last.moments);
         let drift = self.drift();
-        let mut lines = vec![
-            p.operator.summary(
-                &format!("Relaxation from {}", self.init_in_words()),
-                p.grid,
-                &self.machine,
-            ),
-            format!(
-                "  run           {} steps of {:.4} to {:.4} ({}) to t = {:.4}; sum of |I| down to {:.1e} of its first value",
-                last.step,
-                self.steps().0,
-                self.steps().1,
-                name_of(&p.integrator),
-                last.time,
-                last.activity / first.activity
-            ),
-            format!("  {:<12}  {:>14}  {:>14}", "", "initial", "final"),
-        ];
-        let mut row = |name: &str, a: f64, b: f64, note: String| {
-            let note = if note.is_empty() {
-                note
-            } else {
-                format!("  ({note})")
-            };
-            lines.push(format!("  {name:<12}  {a:>14.8}  {b:>14.8}{note}"));
-        };
-        row("density", a.density, b.density, String::new());
-        row("temperature", a.temperature, b.temperature, String::new());
-        row("Pxx", a.pressure[0], b.pressure[0], String::new());
-        row("Pyy", a.pressure[1], b.pressure[1], String::new());
+        let work = format!("Relaxation from {}", self.parameters.init.in_words());
+        let pair = |a: f64, b: f64| format!("{a:>14.8}  {b:>14.8}");
         let exact = self
             .exact_fourth()
-            .map(|exact| format!("exact {:.8}", exact(last.time)));
-        row("M4", a.fourth, b.fourth, exact.unwrap_or_default());
-        let level = format!("Maxwellian {:.8}", self.equilibrium());
-        row("H", a.entropy, b.entropy, level);
-        lines.push(format!(
-            "  drift         mass {:.1e}, momentum {:.1e}, energy {:.1e}",
-            drift.mass, drift.momentum, drift.energy
-        ));
-        lines.push(format!(
-            "  wall time     {:.3} s, of which steps {:.3} s",
-            total.as_secs_f64(),
-            stepping.as_secs_f64()
-        ));
-        if let Some(folder) = folder {
-            lines.push(format!(
-                "  written to    {}: plots (.png), tables (.csv), arrays (.npy), run.json",
-                folder.display()
-            ));
-        }
-        lines.join("\n")
+            .map(|exact| format!("  (exact {:.8})", exact(last.time)));
+        self.parameters
+            .operator
+            .summary(&work, self.config, &self.machine)
+            .row(
+                "run",
+                format!(
+                    "{} steps of {:.4} to {:.4} ({}) to t = {:.4}; sum of |I| down to {:.1e} of its first value",
+                    last.step,
+                    self.steps().0,
+                    self.steps().1,
+                    name_of(&self.parameters.integrator),
+                    last.time,
+                    last.activity / first.activity
+                ),
+            )
+            .row("", format!("{:>14}  {:>14}", "initial", "final"))
+            .row("density", pair(a.density, b.density))
+            .row("temperature", pair(a.temperature, b.temperature))
+            .row("Pxx", pair(a.pressure[0], b.pressure[0]))
+            .row("Pyy", pair(a.pressure[1], b.pressure[1]))
+            .row("M4", pair(a.fourth, b.fourth) + &exact.unwrap_or_default())
+            .row(
+                "H",
+                format!(
+                    "{}  (Maxwellian {:.8})",
+                    pair(a.entropy, b.entropy),
+                    self.equilibrium()
+                ),
+            )
+            .row(
+                "drift",
+                format!(
+                    "mass {:.1e}, momentum {:.1e}, energy {:.1e}",
+                    drift.mass, drift.momentum, drift.energy
+                ),
+            )
+            .wall_time(total, "steps", stepping)
     }
 }

@@ -1,11 +1,11 @@
-//! What a relaxation gathers on its way besides the library's history, and how both go into a checkpoint and back.
+//! Data that a relaxation gathers besides the library's history, and the checkpoint of both.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::parameters::{Parameters, Stop};
+use super::parameters::{RelaxArgs, Stop};
 use crate::cli::checkpoint::Content;
 use crate::cli::distribution::cross_sections;
 use crate::collision::{
@@ -116,7 +116,7 @@ impl Sample {
     }
 }
 
-/// What a run gathers on its way.
+/// Data gathered in a run.
 pub(super) struct State {
     pub(super) grid: VelocityGrid,
     pub(super) initial: Vec<f64>,
@@ -197,7 +197,7 @@ impl State {
 /// Header of the checkpoint.
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
-    parameters: Parameters,
+    parameters: RelaxArgs,
     config: RelaxationConfig,
     machine: String,
     step: u64,
@@ -211,7 +211,7 @@ struct Header {
 
 /// The bytes of a checkpoint file.
 pub(super) fn encode(
-    parameters: &Parameters,
+    parameters: &RelaxArgs,
     state: &State,
     relaxation: &mut Relaxation,
 ) -> Result<Vec<u8>> {
@@ -255,7 +255,7 @@ pub(super) fn encode(
 
 /// A checkpoint file, read and checked.
 pub(in crate::cli) struct Saved {
-    pub(super) parameters: Parameters,
+    pub(super) parameters: RelaxArgs,
     pub(super) version: String,
     pub(super) machine: String,
     checkpoint: Checkpoint,

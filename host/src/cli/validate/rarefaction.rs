@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::super::plates::{Flow, JUMP, SLIP};
+use super::super::known::{JUMP, SLIP};
+use super::super::plates::Flow;
 use super::super::steady;
 use super::super::text::name_of;
 use crate::bgk::steady::plates::{Drive, Resolution, free_molecular, plates};

@@ -1,0 +1,271 @@
+//! The flags of `rarefy cavity`, and the run in full.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bgk::steady::plates::LEAST_DRIVE;
+use crate::bgk::steady::{Nodes, SteadyProblem};
+use crate::bgk::{Axis, Cavity, SimulationConfig};
+use crate::cli::flow::{self, Counts, GasArgs, MarchArgs, OMEGA, SiArgs};
+use crate::cli::options::Common;
+use crate::cli::record::OF_TIME;
+use crate::cli::text::name_of;
+use crate::cli::values::{count, finite, named, positive};
+use crate::error::{Error, Result};
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy cavity --delta 1 --cells 40 --reduced                the reduced velocity space: a minute on a CPU
+  rarefy cavity --delta 10 --cells 160 --velocities 20x20x20 --scheme upwind --precision f32 --out cavity10
+  rarefy cavity --delta 1 --cells 160 --steady --linear       the steady flow directly, without steps in time
+  rarefy cavity --resume cavity10/checkpoint.rarefy       go on where --checkpoint-every or Ctrl-C left it";
+
+/// Compute the flow in a square cavity whose lid moves
+///
+/// Units: velocity v0 = sqrt(2 R T0), length l0 = v0/nu0, pressure p0; delta is the side in l0, (sqrt(pi)/2)/Kn. The walls have the temperature of the gas at
+/// rest. Results go to --out, or to rarefy-out/cavity if neither --out nor --json is given. Ctrl-C saves a checkpoint.
+#[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
+#[command(after_help = EXAMPLES)]
+pub(in crate::cli) struct CavityArgs {
+    /// Rarefaction parameter: the side of the square in units of l0 [default: 1, or --size in m]
+    #[arg(long, value_name = "D", value_parser = finite, conflicts_with = "size")]
+    pub(super) delta: Option<f64>,
+    /// Knudsen number; it sets --delta to (sqrt(pi)/2)/KN
+    #[arg(long, value_name = "KN", value_parser = positive, conflicts_with_all = ["delta", "size"])]
+    #[serde(skip)]
+    pub(super) kn: Option<f64>,
+    /// Cells along a side
+    #[arg(long, value_name = "N", default_value_t = 80, value_parser = count)]
+    pub(super) n: u64,
+    /// Velocity nodes along x, y and z, as 20x20x20 [default: 20x20x20, or 20x20 with --reduced]
+    #[arg(long, value_name = "NXxNYxNZ")]
+    pub(super) velocities: Option<Counts>,
+    /// Half-width of the velocity box of --quadrature midpoint, which this implies [default: 4.5]
+    #[arg(long, value_name = "V", value_parser = positive)]
+    pub(super) vmax: Option<f64>,
+    /// Integrate v_z out and keep two functions of v_x and v_y: the same result at a tenth of the work
+    #[arg(long)]
+    pub(super) reduced: bool,
+    /// Solve for the steady flow directly, without steps in time or a stored distribution; --steps counts iterations, and the velocity
+    /// space is reduced
+    #[arg(long, conflicts_with_all = OF_TIME)]
+    #[serde(default)]
+    pub(super) steady: bool,
+    /// With --steady: solve the equation linearised about rest
+    #[arg(long, requires = "steady")]
+    #[serde(default)]
+    pub(super) linear: bool,
+    /// Velocity nodes: half-range Gauss rules along x and y, which wall fluxes want, or midpoints of a box; with --steady also directions and Gauss
+    /// speeds (--velocities ANGLESxSPEEDS, angles of a quadrant) [default: half-range, or midpoint with --vmax, or polar with --steady]
+    #[arg(long, value_name = "RULE", value_parser = named::<Quadrature>(&["polar", "half-range", "midpoint"]))]
+    pub(super) quadrature: Option<Quadrature>,
+    /// Speed of the lid; the flow is linear in it to a thousandth up to 0.02
+    #[arg(long, value_name = "U", default_value_t = 0.02, value_parser = finite)]
+    pub(super) lid: f64,
+    /// Accommodation coefficient of the walls, 0 to 1: the share of diffuse reflections
+    #[arg(long, value_name = "A", default_value_t = 1.0, value_parser = finite)]
+    pub(super) accommodation: f64,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) si: SiArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) gas: GasArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) march: MarchArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) common: Common,
+}
+
+/// How the velocities of the steady mode are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Quadrature {
+    Polar,
+    HalfRange,
+    Midpoint,
+}
+
+impl Quadrature {
+    /// Numbers of nodes that make the error of the rule small against that of the cells: in thin gas the corners of the cavity are seen
+    /// from afar, and many directions are needed.
+    fn counts(self, delta: f64) -> Vec<usize> {
+        match self {
+            Self::Polar if delta < 0.5 => vec![60, 14],
+            Self::Polar if delta < 5.0 => vec![48, 14],
+            Self::Polar => vec![24, 12],
+            Self::HalfRange => vec![24, 24],
+            Self::Midpoint => vec![40, 40],
+        }
+    }
+}
+/// Half-width of a velocity box that is not given.
+const VMAX: f64 = 4.5;
+
+impl CavityArgs {
+    /// The arguments in full.
+    pub(super) fn in_full(&self) -> Result<Self> {
+        if self.steady && self.linear {
+            self.gas.refuse_molecules_of_linear()?;
+        }
+        self.si.check(true)?;
+        let mut full = self.clone();
+        full.quadrature = Some(self.chosen_quadrature()?);
+        full.vmax = Some(self.vmax.unwrap_or(VMAX));
+        full.reduced |= self.steady;
+        let delta = self.delta.or(self.kn.map(flow::rarefaction));
+        full.delta = Some(delta.or(self.si.length()?).unwrap_or(1.0));
+        full.velocities = Some(full.complete_velocities()?);
+        full.gas = self.gas.resolved(self.si.omega().unwrap_or(OMEGA))?;
+        let residual = if self.steady {
+            flow::residual(self.common.precision)
+        } else {
+            flow::RESIDUAL
+        };
+        full.march = self.march.resolved(self.steady, residual)?;
+        if full.march.dt.is_none() {
+            full.march.dt = Some(full.cavity()?.time_step());
+        }
+        Ok(full)
+    }
+
+    /// The rule of the velocity nodes, which flags may imply.
+    fn chosen_quadrature(&self) -> Result<Quadrature> {
+        let quadrature = self
+            .quadrature
+            .unwrap_or(match (self.steady, self.vmax.is_some()) {
+                (_, true) => Quadrature::Midpoint,
+                (true, false) => Quadrature::Polar,
+                (false, false) => Quadrature::HalfRange,
+            });
+        if quadrature == Quadrature::Polar && !self.steady {
+            return Err(Error::input(
+                "--quadrature polar needs --steady; in time half-range and midpoint are there",
+            ));
+        }
+        if let (Some(_), false) = (self.vmax, quadrature == Quadrature::Midpoint) {
+            return Err(Error::input(format!(
+                "--vmax is the box of --quadrature midpoint; the nodes of --quadrature {} have none: leave one of the two out",
+                name_of(&quadrature)
+            )));
+        }
+        Ok(quadrature)
+    }
+
+    /// Numbers of velocity nodes along all axes; the rest of the arguments is in full.
+    fn complete_velocities(&self) -> Result<Counts> {
+        let quadrature = self.quadrature();
+        let counts = match (&self.velocities, self.steady) {
+            (Some(Counts(counts)), _) => counts.clone(),
+            (None, true) => quadrature.counts(self.delta()),
+            (None, false) => vec![20; if self.reduced { 2 } else { 3 }],
+        };
+        let velocities = match (self.reduced, counts.len()) {
+            (true, 1) => vec![counts[0]; 2],
+            (true, 2) => counts,
+            (true, _) => {
+                return Err(Error::input(format!(
+                    "--velocities {} has nodes along z, which {} integrates out; give one number or two",
+                    Counts(counts),
+                    if self.steady { "--steady" } else { "--reduced" }
+                )));
+            }
+            (false, 1) => vec![counts[0]; 3],
+            (false, 3) => counts,
+            (false, _) => {
+                return Err(Error::input(
+                    "--velocities takes one number, or three as 20x20x20; two need --reduced",
+                ));
+            }
+        };
+        let mut along = velocities.iter().take(2);
+        match along.find(|n| quadrature == Quadrature::HalfRange && !n.is_multiple_of(2)) {
+            Some(odd) => Err(Error::input(format!(
+                "half-range rules have as many nodes on both sides of 0; --velocities needs even numbers along x and y, not {odd}"
+            ))),
+            None => Ok(Counts(velocities)),
+        }
+    }
+
+    /// Refuses a lid whose effect on a nonlinear flow is roundoff.
+    fn check_drive(&self) -> Result<()> {
+        if self.linear || self.lid == 0.0 || self.lid.abs() >= LEAST_DRIVE {
+            return Ok(());
+        }
+        Err(Error::input(format!(
+            "a lid at {:e} v0 is lost in the roundoff of a nonlinear flow; use at least {LEAST_DRIVE:e}, or --steady --linear",
+            self.lid
+        )))
+    }
+
+    pub(super) fn delta(&self) -> f64 {
+        self.delta.unwrap_or(1.0)
+    }
+
+    pub(super) fn cells(&self) -> usize {
+        self.n as usize
+    }
+
+    pub(super) fn counts(&self) -> &[usize] {
+        self.velocities
+            .as_ref()
+            .map_or(&[], |Counts(counts)| counts)
+    }
+
+    /// The rule of a run in full; records of the first version have none, but a box.
+    fn quadrature(&self) -> Quadrature {
+        self.quadrature.unwrap_or(Quadrature::Midpoint)
+    }
+
+    /// Directions of a quadrant and speeds, where these are the nodes.
+    pub(super) fn polar(&self) -> Option<[usize; 2]> {
+        match (self.quadrature(), self.counts()) {
+            (Quadrature::Polar, &[angles, speeds]) => Some([angles, speeds]),
+            _ => None,
+        }
+    }
+
+    /// The cavity.
+    pub(super) fn cavity(&self) -> Result<Cavity> {
+        self.check_drive()?;
+        let vmax = self.vmax.unwrap_or(VMAX);
+        let axis = |(d, &n): (usize, &usize)| match self.quadrature() {
+            // Nothing streams along z.
+            Quadrature::HalfRange if d == 2 => Axis::hermite(n),
+            Quadrature::HalfRange => Axis::half_range(n / 2, 1),
+            // The nodes of directions are not on axes; a box has axes where these are asked for.
+            Quadrature::Polar => Axis::uniform(32, -vmax, vmax),
+            Quadrature::Midpoint => Axis::uniform(n, -vmax, vmax),
+        };
+        let axes = self.counts().iter().enumerate().map(axis);
+        Ok(Cavity {
+            lid: self.lid,
+            accommodation: self.accommodation,
+            gas: self.gas.gas(),
+            conservative: !self.march.no_correction,
+            ..Cavity::with_axes(self.delta(), self.cells(), axes.collect::<Result<_>>()?)?
+        })
+    }
+
+    /// The flow in time.
+    pub(super) fn config(&self) -> Result<SimulationConfig> {
+        Ok(SimulationConfig {
+            scheme: self.march.interpolation().scheme(),
+            relaxed: false,
+            compute: self.common.compute(),
+            ..SimulationConfig::new(self.cavity()?.problem()?, self.march.dt.unwrap_or(0.0))
+        })
+    }
+
+    /// The steady problem.
+    pub(super) fn steady_case(&self) -> Result<SteadyProblem> {
+        let mut case = SteadyProblem::from(&self.cavity()?.problem()?);
+        if let Some([angles, speeds]) = self.polar() {
+            case.nodes = Nodes::polar(angles, speeds)?;
+        }
+        case.linear = self.linear;
+        Ok(case)
+    }
+}

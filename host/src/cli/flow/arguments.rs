@@ -1,0 +1,317 @@
+//! Flags that flows share, by whose names records and checkpoints keep them.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bgk::steady::Closure;
+use crate::bgk::{Gas, Model, Scheme, Species, Units};
+use crate::cli::text::kept_as_text;
+use crate::cli::values::{count, exponent, finite, named, positive};
+use crate::collision::Scattering;
+use crate::error::{Error, Result};
+
+/// Exponent of the viscosity of a gas whose molecules are not given: argon's as the paper takes it.
+pub(in crate::cli) const OMEGA: f64 = 0.74;
+
+/// The gas.
+#[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::cli) struct GasArgs {
+    /// Relaxation model
+    #[arg(long, default_value = "bgk", value_parser = named::<Model>(&["bgk", "shakhov"]))]
+    pub(in crate::cli) model: Model,
+    /// Prandtl number of the Shakhov model [default: 2/3]
+    #[arg(long, value_name = "PR", value_parser = positive)]
+    pub(in crate::cli) prandtl: Option<f64>,
+    /// Molecules: hard-sphere, maxwell, vhs:OMEGA or vss:OMEGA,ALPHA; the viscosity grows as T^0.5, T^1 or T^OMEGA [default: vhs:0.74, or those of --gas]
+    #[arg(long, value_name = "MOLECULES", conflicts_with = "omega")]
+    #[serde(default, skip_serializing_if = "is_by_omega")]
+    molecules: Option<Scattering>,
+    /// Exponent of the viscosity, mu ~ T^OMEGA
+    #[arg(long, hide = true, value_parser = finite)]
+    pub(in crate::cli) omega: Option<f64>,
+}
+
+/// Whether the exponent of the viscosity says all of the molecules.
+fn is_by_omega(molecules: &Option<Scattering>) -> bool {
+    molecules.is_none_or(|molecules| molecules.alpha() == 1.0)
+}
+
+impl GasArgs {
+    /// The exponent of the viscosity, if the flags say one.
+    pub(in crate::cli) fn exponent(&self) -> Option<f64> {
+        self.omega.or(self.molecules.map(exponent))
+    }
+
+    /// The gas in full; `omega` is the exponent of the viscosity where the flags say none.
+    pub(in crate::cli) fn resolved(&self, omega: f64) -> Result<Self> {
+        if self.prandtl.is_some() && self.model == Model::Bgk {
+            return Err(Error::input(
+                "--prandtl belongs to --model shakhov; the Prandtl number of BGK is 1",
+            ));
+        }
+        let full = Self {
+            omega: Some(self.exponent().unwrap_or(omega)),
+            molecules: self.molecules.filter(|m| m.alpha() != 1.0),
+            ..self.clone()
+        };
+        full.gas().validate()?;
+        Ok(full)
+    }
+
+    /// Refuses molecules where the gas is at its reference temperature everywhere.
+    pub(in crate::cli) fn refuse_molecules_of_linear(&self) -> Result<()> {
+        match self.exponent() {
+            None => Ok(()),
+            Some(_) => Err(Error::input(
+                "--molecules has no effect with --linear, whose gas is at its reference temperature everywhere; leave it out",
+            )),
+        }
+    }
+
+    /// The model as titles call it.
+    pub(in crate::cli) fn name(&self) -> &'static str {
+        match self.model {
+            Model::Bgk => "BGK",
+            Model::Shakhov => "Shakhov",
+        }
+    }
+
+    /// The molecules by which gas collides whose viscosity has this exponent.
+    pub(in crate::cli) fn scattering(&self) -> Scattering {
+        match (self.molecules, self.gas().omega) {
+            (Some(molecules), _) => molecules,
+            (None, 0.5) => Scattering::HardSphere,
+            (None, 1.0) => Scattering::Maxwell,
+            (None, omega) => Scattering::Vhs { omega },
+        }
+    }
+
+    /// The library's gas.
+    pub(in crate::cli) fn gas(&self) -> Gas {
+        Gas {
+            model: self.model,
+            prandtl: self.prandtl.unwrap_or(2.0 / 3.0),
+            omega: self.exponent().unwrap_or(OMEGA),
+            frequency: 1.0,
+        }
+    }
+}
+
+/// A case in SI units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
+#[serde(rename_all = "kebab-case", default)]
+pub(in crate::cli) struct SiArgs {
+    /// Gas, for a case in SI units; it also sets the exponent of the viscosity
+    #[arg(long, value_parser = named::<Species>(&["helium", "neon", "argon", "krypton", "xenon"]))]
+    gas: Option<Species>,
+    /// With --gas: pressure in Pa
+    #[arg(long, value_name = "PA", value_parser = positive)]
+    pressure: Option<f64>,
+    /// With --gas: temperature in K
+    #[arg(long, value_name = "K", value_parser = positive)]
+    temperature: Option<f64>,
+    /// With --gas: size of the domain in m
+    #[arg(long, value_name = "M", value_parser = positive)]
+    size: Option<f64>,
+}
+
+impl SiArgs {
+    /// Refuses a part of the flags; a domain that is not `sized` by them may go without `--size`.
+    pub(in crate::cli) fn check(&self, sized: bool) -> Result<()> {
+        let flags = [
+            ("--gas", self.gas.is_some()),
+            ("--pressure", self.pressure.is_some()),
+            ("--temperature", self.temperature.is_some()),
+            ("--size", self.size.is_some()),
+        ];
+        let needed = &flags[..if sized { 4 } else { 3 }];
+        let missing: Vec<&str> = needed.iter().filter(|f| !f.1).map(|f| f.0).collect();
+        if missing.is_empty() || flags.iter().all(|flag| !flag.1) {
+            return Ok(());
+        }
+        let list = |names: &[&str]| match names {
+            [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+            names => names.concat(),
+        };
+        let all: Vec<&str> = needed.iter().map(|flag| flag.0).collect();
+        Err(Error::input(format!(
+            "a case in SI units needs {}; {}",
+            list(&all),
+            match &missing[..] {
+                [one] => format!("{one} is missing"),
+                more => format!("{} are missing", more.join(" and ")),
+            }
+        )))
+    }
+
+    /// The units, if the case is in SI units.
+    pub(in crate::cli) fn units(&self) -> Result<Option<Units>> {
+        match (self.gas, self.pressure, self.temperature) {
+            (Some(species), Some(pressure), Some(temperature)) => {
+                Units::new(species, pressure, temperature).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The size of the domain in units of l0, if it is given.
+    pub(in crate::cli) fn length(&self) -> Result<Option<f64>> {
+        let units = self.units()?;
+        Ok(self
+            .size
+            .zip(units)
+            .map(|(size, units)| size / units.length_m))
+    }
+
+    /// The exponent of the viscosity of the gas, if it is given.
+    pub(in crate::cli) fn omega(&self) -> Option<f64> {
+        self.gas.map(Species::omega)
+    }
+}
+
+/// The rarefaction parameter of a Knudsen number: the mean free path of Maxwell's definition is (sqrt(pi)/2) l0.
+pub(in crate::cli) fn rarefaction(knudsen: f64) -> f64 {
+    0.5 * std::f64::consts::PI.sqrt() / knudsen
+}
+
+/// How a flow goes from cell to cell: an interpolation of the shift in time, or the closure of the cells of a steady flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::cli) enum Interpolation {
+    Upwind,
+    VanLeer,
+    Diamond,
+}
+
+impl Interpolation {
+    /// The scheme of a run in time.
+    pub(in crate::cli) fn scheme(self) -> Scheme {
+        match self {
+            Self::Upwind => Scheme::Upwind,
+            Self::VanLeer | Self::Diamond => Scheme::VanLeer,
+        }
+    }
+
+    /// The closure of a steady run. Checkpoints of earlier versions call diamond differences vanleer.
+    pub(in crate::cli) fn closure(self) -> Closure {
+        match self {
+            Self::Upwind => Closure::Upwind,
+            Self::VanLeer | Self::Diamond => Closure::Diamond,
+        }
+    }
+}
+/// Flags of a run in time, or of the iteration to a steady state.
+#[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::cli) struct MarchArgs {
+    /// Interpolation of the shift: first-order upwind as in the paper, or second order with van Leer's slopes; a steady flow has upwind or diamond differences
+    /// [default: vanleer, or diamond with --steady]
+    #[arg(long, value_parser = named::<Interpolation>(&["upwind", "vanleer", "diamond"]))]
+    scheme: Option<Interpolation>,
+    /// Sample Maxwellians as in the continuum, without exact moments on the velocity nodes
+    #[arg(long)]
+    pub(in crate::cli) no_correction: bool,
+    /// Populations lie in memory as --precision has them; records of earlier versions say so
+    #[arg(long, value_name = "BITS", hide = true, value_parser = ["full"])]
+    #[serde(skip)]
+    storage: Option<String>,
+    /// Time step in units of 1/nu0 [default: what is accurate]
+    #[arg(long, value_name = "D", value_parser = positive)]
+    pub(in crate::cli) dt: Option<f64>,
+    /// Stop after so many steps
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(in crate::cli) steps: Option<u64>,
+    /// Stop when the fields change by less than this share of themselves in a unit of time [default: 1e-6, if there are no --steps]
+    #[arg(long, value_name = "R", value_parser = positive)]
+    pub(in crate::cli) until_residual: Option<f64>,
+    /// Write checkpoint.rarefy every N steps and at the end
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(in crate::cli) checkpoint_every: Option<u64>,
+    /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    pub(in crate::cli) resume: Option<PathBuf>,
+}
+
+impl MarchArgs {
+    /// In full: `residual` is where a run ends that the flags give no end, and an iteration to the steady state in any case.
+    pub(in crate::cli) fn resolved(&self, steady: bool, residual: f64) -> Result<Self> {
+        let scheme = match (self.scheme, steady) {
+            (Some(Interpolation::VanLeer), true) => {
+                return Err(Error::input(
+                    "--scheme vanleer interpolates the shift of steps in time; with --steady there are diamond, the default, and upwind",
+                ));
+            }
+            (Some(Interpolation::Diamond), false) => {
+                return Err(Error::input(
+                    "--scheme diamond needs --steady; in time there are vanleer, the default, and upwind",
+                ));
+            }
+            (Some(scheme), _) => scheme,
+            (None, true) => Interpolation::Diamond,
+            (None, false) => Interpolation::VanLeer,
+        };
+        let usual = (steady || self.steps.is_none()).then_some(residual);
+        Ok(Self {
+            scheme: Some(scheme),
+            until_residual: self.until_residual.or(usual),
+            ..self.clone()
+        })
+    }
+
+    /// The interpolation of a run in full.
+    pub(in crate::cli) fn interpolation(&self) -> Interpolation {
+        self.scheme.unwrap_or(Interpolation::VanLeer)
+    }
+
+    /// Takes over what the flags of a resumed run say anew.
+    pub(super) fn renew(&mut self, args: &Self) {
+        if args.steps.is_some() || args.until_residual.is_some() {
+            (self.steps, self.until_residual) = (args.steps, args.until_residual);
+        }
+        self.checkpoint_every = args.checkpoint_every.or(self.checkpoint_every);
+    }
+}
+
+/// Numbers of velocity nodes along the axes, as `32` or `32x28x28`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cli) struct Counts(pub(in crate::cli) Vec<usize>);
+
+impl Counts {
+    /// As titles have it.
+    pub(in crate::cli) fn in_title(&self) -> String {
+        self.to_string().replace('x', " × ")
+    }
+}
+
+kept_as_text!(Counts);
+
+impl FromStr for Counts {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let counts: Option<Vec<usize>> = text
+            .split('x')
+            .map(|part| part.parse().ok().filter(|n| (2..=1024).contains(n)))
+            .collect();
+        counts
+            .filter(|counts| counts.len() <= 3)
+            .map(Self)
+            .ok_or_else(|| {
+                Error::input(
+                    "one to three numbers from 2 to 1024 are needed, such as 32 or 32x28x28",
+                )
+            })
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts: Vec<String> = self.0.iter().map(usize::to_string).collect();
+        f.write_str(&parts.join("x"))
+    }
+}

@@ -1,0 +1,135 @@
+//! A flow as the command sees it: options, solvers, results.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::arguments::{MarchArgs, SiArgs};
+use super::course::Course;
+use crate::bgk::steady::{Solution, SteadyProblem};
+use crate::bgk::{Looked, Units};
+use crate::cli::options::Common;
+use crate::cli::report::{Output, Report};
+use crate::cli::summary::Summary;
+use crate::cli::text::short;
+use crate::error::Result;
+
+/// A solver in time, as the loop over its steps sees it.
+pub(in crate::cli) trait Run: Sized {
+    /// Steps taken.
+    fn step(&self) -> u64;
+    /// Time reached.
+    fn time(&self) -> f64;
+    /// The machine in words.
+    fn machine(&self) -> String;
+    /// Takes so many steps.
+    fn advance(&mut self, steps: u64) -> Result<()>;
+    /// How fast the fields change.
+    fn residual(&mut self) -> Result<f64>;
+    /// Steps within which the residual must halve; a run in which it does not has come as far as it can.
+    fn patience(&self) -> Option<u64> {
+        None
+    }
+    /// State for a continuation to the same bits.
+    fn save(&mut self) -> Result<Saved>;
+}
+
+/// The part of a run in a checkpoint.
+pub(in crate::cli) struct Saved {
+    pub(in crate::cli) step: u64,
+    pub(in crate::cli) populations: Vec<f64>,
+    pub(in crate::cli) extra: Vec<f64>,
+    pub(in crate::cli) looked: Option<Looked>,
+}
+
+/// A command that solves for a flow, in time or for its steady state. Its arguments in full are its record, and what a checkpoint keeps.
+pub(in crate::cli) trait Flow: Clone + Serialize + DeserializeOwned {
+    /// Name of the subcommand.
+    const COMMAND: &'static str;
+    /// The solver in time.
+    type Run: Run;
+    /// The results at its end.
+    type Found;
+
+    /// The arguments in full: with the values of what the flags leave out.
+    fn resolved(&self) -> Result<Self>;
+    /// The options of every command.
+    fn common(&self) -> &Common;
+    /// The units of a case in SI units.
+    fn si(&self) -> &SiArgs;
+    /// The end of the run.
+    fn march(&self) -> &MarchArgs;
+    /// The same, to be renewed.
+    fn march_mut(&mut self) -> &mut MarchArgs;
+    /// Whether the steady state is solved for directly.
+    fn is_steady(&self) -> bool;
+    /// The run from its start.
+    fn begin(&self) -> Result<Self::Run>;
+    /// The run from where it was saved.
+    fn resume(&self, saved: Saved) -> Result<Self::Run>;
+    /// Adds to record and warnings what is known once the solver is there, and to the arguments in full.
+    fn prepared(&mut self, run: &Self::Run, report: &mut Report) -> Result<()>;
+    /// The results of a run in time.
+    fn found(&self, run: &mut Self::Run) -> Result<Self::Found>;
+    /// The steady problem, and warnings.
+    fn case(&self) -> Result<(SteadyProblem, Vec<String>)>;
+    /// The results of the steady state.
+    fn found_steady(&self, case: &SteadyProblem, solution: &Solution) -> Result<Self::Found>;
+    /// Phase-space cells, a function of a node counting as one.
+    fn unknowns(&self) -> usize;
+    /// Adds results to the record.
+    fn report(outcome: &Outcome<Self>, report: &mut Report);
+    /// Writes tables, arrays and plots.
+    fn write(outcome: &Outcome<Self>, out: &mut Output) -> Result<()>;
+    /// The summary up to the time that the run took.
+    fn summary(outcome: &Outcome<Self>) -> Summary;
+}
+
+/// A finished run.
+pub(in crate::cli) struct Outcome<F: Flow> {
+    /// The arguments in full.
+    pub(in crate::cli) flow: F,
+    /// Of a case in SI units.
+    pub(in crate::cli) units: Option<Units>,
+    pub(in crate::cli) found: F::Found,
+    pub(in crate::cli) course: Course,
+    pub(in crate::cli) machine: String,
+}
+
+impl<F: Flow> Outcome<F> {
+    /// A summary's rows on the machine and on the way that the run went.
+    pub(in crate::cli) fn on_the_way(&self, summary: Summary) -> Summary {
+        let course = &self.course;
+        let summary = summary.row(
+            "backend",
+            format!("{}, {}", self.machine, self.flow.common().precision),
+        );
+        if self.flow.is_steady() {
+            let text = format!("{}, residual {:.2e}", course.steps, course.residual);
+            return summary.row("iterations", text);
+        }
+        let text = format!(
+            "{} of {} to t = {:.2}, residual {:.2e}",
+            course.steps,
+            short(self.flow.march().dt.unwrap_or(0.0)),
+            course.time,
+            course.residual
+        );
+        summary.row("steps", text)
+    }
+
+    /// The whole summary.
+    pub(super) fn summary(&self, total: Duration) -> Summary {
+        let (spent, steps) = self.course.spent;
+        let updates = steps.max(1) as f64 * self.flow.unknowns() as f64;
+        F::summary(self).row(
+            "time",
+            format!(
+                "{:.2} s, {:.3} ns for a phase-space cell and step",
+                total.as_secs_f64(),
+                spent.as_secs_f64() * 1e9 / updates
+            ),
+        )
+    }
+}

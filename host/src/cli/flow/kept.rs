@@ -1,0 +1,215 @@
+//! Runs that a checkpoint keeps, and that go on from it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::ArgMatches;
+use serde::{Deserialize, Serialize};
+
+use super::arguments::MarchArgs;
+use super::case::{Flow, Run, Saved};
+use super::course::History;
+use crate::bgk::{Checkpoint, Looked, Simulation, SimulationConfig};
+use crate::cli::checkpoint::Content;
+use crate::cli::report::Report;
+use crate::cli::resume;
+use crate::error::{Error, Result};
+
+/// Contents of a subcommand's checkpoint besides the populations.
+#[derive(Debug, Serialize, Deserialize)]
+pub(in crate::cli) struct Kept<F> {
+    parameters: F,
+    machine: String,
+    step: u64,
+}
+
+/// A run that is about to begin or go on.
+pub(in crate::cli) struct Start<R> {
+    pub(in crate::cli) simulation: R,
+    /// Its history.
+    pub(in crate::cli) history: History,
+    pub(in crate::cli) warning: Option<String>,
+}
+
+/// Takes a simulation of the model equations up again.
+pub(in crate::cli) fn resume_simulation(
+    config: SimulationConfig,
+    saved: Saved,
+) -> Result<Simulation> {
+    Simulation::resume(Checkpoint {
+        config,
+        step: saved.step,
+        populations: saved.populations,
+        extra: saved.extra,
+        looked: saved.looked,
+    })
+}
+
+/// Starts a run afresh.
+pub(in crate::cli) fn fresh<F: Flow>(parameters: &F) -> Result<Start<F::Run>> {
+    let mut simulation = parameters.begin()?;
+    // The first residual is reckoned from the start.
+    simulation.residual()?;
+    Ok(Start {
+        simulation,
+        history: Vec::new(),
+        warning: None,
+    })
+}
+
+/// Takes a run up again. `wanted` is what the flags of this call say; a flag on the command line that says otherwise than the checkpoint is refused.
+pub(in crate::cli) fn resumed<F: Flow>(
+    path: &Path,
+    wanted: &F,
+    march: &MarchArgs,
+    given: &ArgMatches,
+) -> Result<(F, Start<F::Run>)> {
+    let (parameters, mut content) = reopened(path, wanted, march, given)?;
+    let populations = content.take(path, "populations")?;
+    let extra = content.arrays.remove("extra").unwrap_or_default();
+    // Checkpoints of versions before this one hold neither.
+    let history = content.arrays.remove("history").unwrap_or_default();
+    let looked = content.arrays.remove("looked").unwrap_or_default();
+    let mut simulation = parameters.resume(Saved {
+        step: content.state.step,
+        populations,
+        extra,
+        looked: looked_from(&looked),
+    })?;
+    if looked.is_empty() {
+        simulation.residual()?;
+    }
+    let history = history
+        .chunks_exact(3)
+        .map(|row| (row[0] as u64, row[1], row[2]))
+        .collect();
+    let warning = content.elsewhere(&simulation.machine());
+    let end = parameters.march();
+    if let (Some(steps), None) = (end.steps, end.until_residual)
+        && steps <= simulation.step()
+    {
+        let step = simulation.step();
+        return Err(resume::past_the_end(path, step, steps, "--steps"));
+    }
+    Ok((
+        parameters,
+        Start {
+            simulation,
+            history,
+            warning,
+        },
+    ))
+}
+
+/// A look at the fields as one array: the step, then field after field.
+pub(super) fn looked_as_array(looked: &Looked) -> Vec<f64> {
+    let fields = looked.fields.iter().flatten();
+    std::iter::once(looked.step as f64)
+        .chain(fields.copied())
+        .collect()
+}
+
+fn looked_from(array: &[f64]) -> Option<Looked> {
+    let (step, fields) = array.split_first()?;
+    let cells = fields.len() / 4;
+    Some(Looked {
+        step: *step as u64,
+        fields: [0, 1, 2, 3].map(|k| fields[k * cells..(k + 1) * cells].to_vec()),
+    })
+}
+
+/// A checkpoint, and the parameters of its run with the end that the flags of this call give it.
+pub(in crate::cli) fn reopened<F: Flow>(
+    path: &Path,
+    wanted: &F,
+    march: &MarchArgs,
+    given: &ArgMatches,
+) -> Result<(F, Reopened<F>)> {
+    let content = Content::<Kept<F>>::read(path, F::COMMAND)?;
+    let mut parameters = content.state.parameters.clone();
+    let until_residual = parameters.march().until_residual;
+    resume::refuse_contradictions(&parameters, wanted, &FREE, given)?;
+    parameters.march_mut().renew(march);
+    let Content {
+        version,
+        state,
+        arrays,
+        ..
+    } = content;
+    let reopened = Reopened {
+        until_residual,
+        version,
+        state,
+        arrays,
+    };
+    Ok((parameters, reopened))
+}
+
+/// The content of a checkpoint.
+pub(in crate::cli) struct Reopened<F> {
+    /// The residual to which the run was to go.
+    pub(in crate::cli) until_residual: Option<f64>,
+    version: String,
+    state: Kept<F>,
+    arrays: BTreeMap<String, Vec<f64>>,
+}
+
+impl<F> Reopened<F> {
+    /// Takes an array out; an error if the checkpoint has none of this name.
+    pub(in crate::cli) fn take(&mut self, path: &Path, name: &str) -> Result<Vec<f64>> {
+        self.arrays
+            .remove(name)
+            .ok_or_else(|| Error::file(path, format!("the checkpoint holds no array '{name}'")))
+    }
+
+    /// A warning if the checkpoint was written by another program or on another machine.
+    pub(in crate::cli) fn elsewhere(&self, here: &str) -> Option<String> {
+        resume::elsewhere(&self.version, &self.state.machine, here)
+    }
+}
+
+/// The parameters of the run that a checkpoint is of.
+pub(in crate::cli) fn parameters_of<F: Flow>(path: &Path) -> Result<F> {
+    Ok(Content::<Kept<F>>::read(path, F::COMMAND)?.state.parameters)
+}
+
+/// Flags that a resumed run may give anew.
+const FREE: [&str; 3] = ["steps", "until-residual", "checkpoint-every"];
+
+/// Writes a checkpoint of a run.
+pub(super) fn save<F: Flow>(
+    report: &mut Report,
+    parameters: &F,
+    machine: String,
+    step: u64,
+    arrays: impl FnOnce() -> Result<BTreeMap<String, Vec<f64>>>,
+) -> Result<Option<PathBuf>> {
+    report.checkpoint(|| {
+        let kept = Kept {
+            parameters: parameters.clone(),
+            machine,
+            step,
+        };
+        Ok(Content::new(F::COMMAND, kept, arrays()?).encode())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_is_kept_as_an_array() {
+        let looked = Looked {
+            step: 37,
+            fields: [
+                vec![1.0, 2.0],
+                vec![3.0, 4.0],
+                vec![5.0, 6.0],
+                vec![7.0, 8.0],
+            ],
+        };
+        assert_eq!(looked_from(&looked_as_array(&looked)), Some(looked));
+        assert_eq!(looked_from(&[]), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! A flow from its arguments to its files, in time or steady.
+
+use std::time::Instant;
+
+use clap::ArgMatches;
+
+use super::case::{Flow, Outcome, Run};
+use super::kept;
+use super::march;
+use super::steady::{self, SteadyRun};
+use crate::bgk::Units;
+use crate::cli::failure::Failure;
+use crate::cli::report::Report;
+use crate::error::Result;
+
+/// Runs the command of a flow.
+pub(in crate::cli) fn run<F: Flow>(
+    args: &F,
+    given: &ArgMatches,
+) -> std::result::Result<(), Failure> {
+    let started = Instant::now();
+    let march = args.march();
+    let wanted = args.resolved()?;
+    let is_steady = match &march.resume {
+        Some(path) => kept::parameters_of::<F>(path)?.is_steady(),
+        None => wanted.is_steady(),
+    };
+    let mut report = Report::new(F::COMMAND, &wanted, args.common(), started);
+    report.open_resumable(march.resume.as_deref(), march.checkpoint_every, true)?;
+    let outcome = if is_steady {
+        find_steady(args, wanted, given, &mut report)?
+    } else {
+        find_in_time(args, wanted, given, &mut report, started)?
+    };
+    report.set("course", &outcome.course);
+    F::report(&outcome, &mut report);
+    report.write(|out| {
+        F::write(&outcome, out)?;
+        out.put(
+            "history.csv",
+            &outcome.course.table(outcome.units.as_ref())?,
+        )
+    })?;
+    report.finish(|total| outcome.summary(total))
+}
+
+/// Adds to the record what a flow in full says.
+fn record<F: Flow>(flow: &F, report: &mut Report) -> Result<Option<Units>> {
+    let units = flow.si().units()?;
+    report.set_parameters(flow);
+    if let Some(units) = &units {
+        report.set("units", units);
+    }
+    Ok(units)
+}
+
+fn find_steady<F: Flow>(
+    args: &F,
+    wanted: F,
+    given: &ArgMatches,
+    report: &mut Report,
+) -> std::result::Result<Outcome<F>, Failure> {
+    let (flow, from) = steady::reopened(wanted, args.march(), given)?;
+    let units = record(&flow, report)?;
+    let (case, warnings) = flow.case()?;
+    for warning in warnings {
+        report.warn(warning);
+    }
+    let config = steady::config(&flow);
+    let run = SteadyRun {
+        parameters: &flow,
+        from,
+        quiet: args.common().quiet,
+    };
+    let (solution, course) = steady::solve(run, &case, &config, report)?;
+    Ok(Outcome {
+        units,
+        found: flow.found_steady(&case, &solution)?,
+        flow,
+        course,
+        machine: solution.device,
+    })
+}
+
+fn find_in_time<F: Flow>(
+    args: &F,
+    wanted: F,
+    given: &ArgMatches,
+    report: &mut Report,
+    started: Instant,
+) -> std::result::Result<Outcome<F>, Failure> {
+    let march = args.march();
+    let (mut flow, start) = match &march.resume {
+        None => {
+            let start = kept::fresh(&wanted)?;
+            (wanted, start)
+        }
+        Some(path) => kept::resumed(path, &wanted, march, given)?,
+    };
+    let mut run = start.simulation;
+    report.set("machine", run.machine());
+    if let Some(warning) = start.warning {
+        report.warn(warning);
+    }
+    flow.prepared(&run, report)?;
+    let units = record(&flow, report)?;
+    report.time("setup", started.elapsed());
+    let quiet = args.common().quiet;
+    let course = march::drive(&flow, &mut run, start.history, quiet, report)?;
+    Ok(Outcome {
+        units,
+        found: flow.found(&mut run)?,
+        flow,
+        course,
+        machine: run.machine(),
+    })
+}

@@ -1,0 +1,190 @@
+//! The iteration to the steady state of a flow, with checkpoints.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use clap::ArgMatches;
+use serde_json::json;
+
+use super::arguments::MarchArgs;
+use super::case::Flow;
+use super::course::Course;
+use super::kept::{self, Reopened};
+use crate::bgk::steady::{Checkpoint, Solution, Status, SteadyConfig, SteadyProblem, SteadySolver};
+use crate::cli::failure::Failure;
+use crate::cli::progress::Progress;
+use crate::cli::report::Report;
+use crate::cli::resume;
+use crate::cli::steady::{DEPTH, advance, judge};
+use crate::compute::Precision;
+use crate::error::Result;
+
+/// Iterations after which a run ends whose residual does not reach the goal.
+const MOST_ITERATIONS: u64 = 5000;
+
+/// Residual to which an iteration goes that is given no other.
+pub(in crate::cli) fn residual(precision: Precision) -> f64 {
+    match precision {
+        Precision::F64 => 1e-9,
+        Precision::F32 => 1e-5,
+    }
+}
+
+/// The library's configuration of a flow, whose steps are iterations.
+pub(super) fn config<F: Flow>(flow: &F) -> SteadyConfig {
+    let (march, common) = (flow.march(), flow.common());
+    SteadyConfig {
+        closure: march.interpolation().closure(),
+        rtol: march.until_residual,
+        iterations: usize::try_from(march.steps.unwrap_or(MOST_ITERATIONS)).unwrap_or(usize::MAX),
+        anderson_depth: DEPTH,
+        compute: common.compute(),
+    }
+}
+
+/// A checkpoint that a run goes on from, and its file.
+type Origin<'a, F> = (&'a Path, Reopened<F>);
+
+/// The arguments of a run in full, and the checkpoint that it goes on from if the flags name one.
+pub(super) fn reopened<'a, F: Flow>(
+    wanted: F,
+    march: &'a MarchArgs,
+    given: &ArgMatches,
+) -> Result<(F, Option<Origin<'a, F>>)> {
+    let Some(path) = &march.resume else {
+        return Ok((wanted, None));
+    };
+    let (mut flow, content) = kept::reopened(path, &wanted, march, given)?;
+    // More iterations do not mean another residual.
+    let goal = &mut flow.march_mut().until_residual;
+    *goal = goal.or(content.until_residual);
+    Ok((flow, Some((path.as_path(), content))))
+}
+
+/// A steady run: its parameters, and the checkpoint that it goes on from.
+pub(super) struct SteadyRun<'a, F: Flow> {
+    pub(super) parameters: &'a F,
+    pub(super) from: Option<Origin<'a, F>>,
+    pub(super) quiet: bool,
+}
+
+impl<F: Flow> SteadyRun<'_, F> {
+    /// The iteration from its start, or from the checkpoint if there is one.
+    fn begin(
+        &mut self,
+        case: SteadyProblem,
+        config: &SteadyConfig,
+        report: &mut Report,
+    ) -> Result<SteadySolver> {
+        let Some((path, mut content)) = self.from.take() else {
+            return SteadySolver::new(case, config);
+        };
+        let solver = SteadySolver::resume(Checkpoint {
+            case,
+            config: *config,
+            unknowns: content.take(path, "unknowns")?,
+            residuals: content.take(path, "residuals")?,
+            values: content.take(path, "values")?,
+            mixed: content.take(path, "mixed")?,
+            spreads: content.take(path, "spreads")?,
+            correction: content.take(path, "correction")?,
+        })?;
+        if let Some(warning) = content.elsewhere(&solver.device()) {
+            report.warn(warning);
+        }
+        Ok(solver)
+    }
+
+    fn save(&self, solver: &SteadySolver, report: &mut Report) -> Result<Option<PathBuf>> {
+        let (machine, step) = (solver.device(), solver.residuals().len() as u64);
+        kept::save(report, self.parameters, machine, step, || {
+            let saved = solver.checkpoint();
+            Ok(BTreeMap::from([
+                ("unknowns".to_owned(), saved.unknowns),
+                ("residuals".to_owned(), saved.residuals),
+                ("values".to_owned(), saved.values),
+                ("mixed".to_owned(), saved.mixed),
+                ("spreads".to_owned(), saved.spreads),
+                ("correction".to_owned(), saved.correction),
+            ]))
+        })
+    }
+
+    /// Iterates to the end, with progress, checkpoints, and a stop at Ctrl-C.
+    fn iterate(
+        &mut self,
+        solver: &mut SteadySolver,
+        goal: f64,
+        report: &mut Report,
+    ) -> std::result::Result<Status, Failure> {
+        let interrupted = resume::interruption();
+        let every = self.parameters.march().checkpoint_every;
+        let mut progress = Progress::new(F::COMMAND, self.quiet);
+        loop {
+            if let Some(status) = solver.status() {
+                progress.finish();
+                return Ok(status);
+            }
+            if interrupted.load(Ordering::SeqCst) {
+                progress.finish();
+                let after = format!("{} iterations", solver.residuals().len());
+                return Err(resume::stopped(
+                    F::COMMAND,
+                    &after,
+                    self.save(solver, report),
+                ));
+            }
+            let advanced = advance(solver, goal, &mut progress);
+            advanced.map_err(|error| report.broken_off(error))?;
+            if every.is_some_and(|every| (solver.residuals().len() as u64).is_multiple_of(every)) {
+                let saved = self.save(solver, report);
+                report.saved(saved)?;
+            }
+        }
+    }
+}
+
+/// Solves a case, and tells how it went in the words of a run in time, an iteration for a step.
+pub(super) fn solve<F: Flow>(
+    mut run: SteadyRun<'_, F>,
+    case: &SteadyProblem,
+    config: &SteadyConfig,
+    report: &mut Report,
+) -> std::result::Result<(Solution, Course), Failure> {
+    // The first factors of a large plane take many seconds.
+    let preparing = Progress::new(F::COMMAND, run.quiet);
+    let mut solver = run.begin(case.clone(), config, report)?;
+    preparing.finish();
+    for warning in case.warnings(config.closure) {
+        report.warn(warning);
+    }
+    report.set("machine", solver.device());
+    let started = Instant::now();
+    let status = run.iterate(&mut solver, config.tolerance(), report)?;
+    let spent = started.elapsed();
+    report.time("iterations", spent);
+    let solution = solver.solution()?;
+    judge(report, &solution, config.tolerance(), "--steps");
+    let count = solution.residuals.len() as u64;
+    report.set(
+        "steady",
+        json!({
+            "status": status,
+            "iterations": count,
+            "closure": config.closure,
+            "mixed": config.anderson_depth,
+        }),
+    );
+    let history = (1..).zip(&solution.residuals);
+    let course = Course {
+        steps: count,
+        time: 0.0,
+        residual: solution.residuals.last().copied().unwrap_or(f64::NAN),
+        converged: Some(status.is_done()),
+        history: history.map(|(k, residual)| (k, 0.0, *residual)).collect(),
+        spent: (spent, count),
+    };
+    Ok((solution, course))
+}

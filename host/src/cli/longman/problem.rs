@@ -1,0 +1,410 @@
+//! The integrals of a call: the integrand, and a row of parameters for each.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+use super::parameters::{Interpolation, LongmanArgs, twice};
+use crate::cli::failure::Failure;
+use crate::cli::report::Report;
+use crate::cli::text;
+use crate::error::{Error, Result};
+use crate::longman::family::{FAMILIES, Family};
+use crate::longman::sampled::Samples;
+use crate::longman::{Boundaries, Task};
+
+/// Rows of parameters.
+pub(in crate::cli) struct Rows {
+    pub(super) lower: Vec<f64>,
+    pub(super) values: Vec<f64>,
+    /// Whether the limits are a column or a parameter of the input.
+    pub(super) limited: bool,
+    /// Cells that are no numbers: the first one's place, and how many.
+    pub(super) unreadable: Option<(String, usize)>,
+    /// Rows with more cells than there are columns: the first one's line, and how many.
+    pub(super) long: Option<(u64, usize)>,
+}
+
+impl Rows {
+    /// Warns of rows that are no integrals.
+    pub(super) fn warn(&self, report: &mut Report) {
+        if self.lower.is_empty() {
+            report.warn("the input has no rows: there is nothing to integrate".into());
+        }
+        if let Some((place, count)) = &self.unreadable {
+            report.warn(format!(
+                "{count} cells of the input are no numbers, the first {place}; their integrals are INVALID_ARGUMENT"
+            ));
+        }
+        if let Some((line, count)) = &self.long {
+            report.warn(format!(
+                "{count} rows of the input have more cells than columns, the first in line {line}; their integrals are INVALID_ARGUMENT"
+            ));
+        }
+    }
+}
+
+/// The integrals: what is integrated, and a row of parameters for each. `given` are those of the command line.
+pub(in crate::cli) fn problem(
+    args: &LongmanArgs,
+    given: &BTreeMap<String, f64>,
+) -> std::result::Result<(Task, Rows), Failure> {
+    let mut input = match &args.input {
+        Some(path) => Some(reader(path)?),
+        None => None,
+    };
+    let header = match (&args.input, &mut input) {
+        (Some(path), Some(reader)) => read_header(path, reader)?,
+        _ => Vec::new(),
+    };
+    let names = given.keys().chain(&header).map(String::as_str);
+    let known: Vec<&str> = names.filter(|name| *name != "x").collect();
+    let task = task(args, &known)?;
+    let rows = rows(args, &task, given, (&header, input))?;
+    Ok((task, rows))
+}
+
+fn task(args: &LongmanArgs, known: &[&str]) -> std::result::Result<Task, Failure> {
+    let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
+    let of_integrand = [
+        ("--half-period", args.half_period.is_some()),
+        ("--first-zero", args.first_zero.is_some()),
+        ("--zeros-file", args.zeros_file.is_some()),
+    ];
+    if let (None, Some((flag, _))) = (
+        &args.integrand,
+        of_integrand.iter().find(|(_, given)| *given),
+    ) {
+        return usage(&format!("{flag} belongs to --integrand; leave it out"));
+    }
+    if let Some(name) = &args.family {
+        let Some(family) = Family::named(name) else {
+            let names: Vec<_> = FAMILIES.iter().map(|family| family.name).collect();
+            return usage(&format!(
+                "there is no family '{name}'; families are {}",
+                names.join(", ")
+            ));
+        };
+        if args.oscillator.is_some() || args.frequency.is_some() {
+            return usage(
+                "a family has its own oscillator and frequency; leave --oscillator and --frequency away",
+            );
+        }
+        return Ok(Task::family(family, args.amplitude.as_deref(), known)?);
+    }
+    if let Some(integrand) = &args.integrand {
+        let boundaries = match (&args.zeros_file, args.half_period) {
+            (Some(path), _) => Boundaries::Points(read_zeros(path)?),
+            (None, Some(half_period)) => Boundaries::HalfPeriod {
+                first: args.first_zero,
+                half_period,
+            },
+            (None, None) => return usage("--integrand needs --zeros-file FILE or --half-period H"),
+        };
+        return Ok(Task::whole(integrand, boundaries, known)?);
+    }
+    if let Some(path) = &args.samples {
+        let (Some(oscillator), Some(frequency)) = (&args.oscillator, &args.frequency) else {
+            return usage("--samples needs --oscillator cos, sin or bessel:NU and --frequency");
+        };
+        let (x, g) = read_samples(path)?;
+        let samples = match args.interpolation {
+            Interpolation::Cubic => Samples::cubic(&x, &g),
+            Interpolation::Chebyshev => Samples::chebyshev(&x, &g),
+        };
+        let samples = samples.map_err(|error| Error::file(path, error.to_string()))?;
+        return Ok(Task::sampled(samples, oscillator, frequency, known)?);
+    }
+    match (&args.amplitude, &args.oscillator, &args.frequency) {
+        (Some(amplitude), Some(oscillator), Some(frequency)) => {
+            Ok(Task::oscillating(amplitude, oscillator, frequency, known)?)
+        }
+        (None, None, None) => usage(
+            "an integrand is needed: --family NAME, --amplitude EXPR or --samples FILE with --oscillator and --frequency, or --integrand EXPR",
+        ),
+        (None, ..) => {
+            usage("--amplitude EXPR or --samples FILE is needed with --oscillator and --frequency")
+        }
+        (_, None, _) => usage("--oscillator cos, sin or bessel:NU is needed with --amplitude"),
+        (.., None) => usage("--frequency, a number or a parameter, is needed with --amplitude"),
+    }
+}
+
+/// Two numbers a line; `#` starts a comment, and the first line may be a heading.
+pub(in crate::cli) fn read_samples(path: &Path) -> Result<(Vec<f64>, Vec<f64>)> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, text::reason(&e)))?;
+    let (mut x, mut g) = (Vec::new(), Vec::new());
+    let text = text.trim_start_matches('\u{feff}');
+    for (i, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default();
+        let words = line.split(|c: char| c.is_whitespace() || c == ',' || c == ';');
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let numbers: Vec<f64> = words.iter().map_while(|word| word.parse().ok()).collect();
+        match (&numbers[..], words.len()) {
+            (_, 0) => {}
+            (&[at, value], 2) => {
+                x.push(at);
+                g.push(value);
+            }
+            // A heading.
+            ([], 2) if x.is_empty() && i == 0 => {}
+            _ => {
+                return Err(Error::file(
+                    path,
+                    format!(
+                        "line {}: '{}' is not two numbers, x and g",
+                        i + 1,
+                        line.trim()
+                    ),
+                ));
+            }
+        }
+    }
+    Ok((x, g))
+}
+
+/// Numbers apart by white space or commas; `#` starts a comment. A word that is no number refuses the file.
+pub(in crate::cli) fn read_zeros(path: &Path) -> Result<Vec<f64>> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, text::reason(&e)))?;
+    let mut zeros = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default();
+        let words = line.split(|c: char| c.is_whitespace() || c == ',' || c == ';');
+        for word in words.filter(|word| !word.is_empty()) {
+            match word.parse() {
+                Ok(zero) => zeros.push(zero),
+                // A heading.
+                Err(_) if zeros.is_empty() && i == 0 => {}
+                Err(_) => {
+                    return Err(Error::file(
+                        path,
+                        format!("line {}: '{word}' is no number", i + 1),
+                    ));
+                }
+            }
+        }
+    }
+    if zeros.is_empty() {
+        return Err(Error::file(path, "no zeros in this file"));
+    }
+    Ok(zeros)
+}
+
+/// The path that is standard input, or standard output.
+pub(super) const STREAM: &str = "-";
+
+type Reader = csv::Reader<Box<dyn Read>>;
+
+fn reader(path: &Path) -> Result<Reader> {
+    let source: Box<dyn Read> = if path == Path::new(STREAM) {
+        Box::new(std::io::stdin().lock())
+    } else {
+        let file = std::fs::File::open(path);
+        Box::new(file.map_err(|e| Error::file(path, text::reason(&e)))?)
+    };
+    let mut builder = csv::ReaderBuilder::new();
+    builder
+        .trim(csv::Trim::All)
+        .flexible(true)
+        .comment(Some(b'#'));
+    Ok(builder.from_reader(source))
+}
+
+fn csv_error(path: &Path, error: csv::Error) -> Error {
+    let line = error.position().map(csv::Position::line);
+    let reason = match error.into_kind() {
+        csv::ErrorKind::Io(error) => text::reason(&error),
+        csv::ErrorKind::Utf8 { .. } => "not a text in UTF-8".to_owned(),
+        other => format!("{other:?}"),
+    };
+    let line = line.map_or(String::new(), |line| format!("line {line}: "));
+    Error::file(path, format!("{line}{reason}"))
+}
+
+fn read_header(path: &Path, reader: &mut Reader) -> Result<Vec<String>> {
+    let header = reader.headers().map_err(|error| csv_error(path, error))?;
+    let names: Vec<String> = header
+        .iter()
+        .map(|name| name.trim_start_matches('\u{feff}').trim().to_owned())
+        .collect();
+    if names.iter().all(String::is_empty) {
+        return Err(Error::file(
+            path,
+            "an empty file; its first line must name the columns",
+        ));
+    }
+    for (i, name) in names.iter().enumerate() {
+        if !name.is_empty() && names[..i].contains(name) {
+            return Err(Error::file(path, format!("two columns are named '{name}'")));
+        }
+    }
+    Ok(names)
+}
+
+/// Where the value of a parameter comes from.
+enum Origin {
+    Column(usize),
+    Flag(f64),
+}
+
+/// Names of the lower limit where the integrand has no parameter of that name. The second is the older one.
+pub(super) const LIMITS: [&str; 2] = ["lower", "a"];
+
+/// Where the lower limit comes from: a column or a parameter, if not from its own flag. More than one would leave all but one of them unused.
+fn limit(
+    args: &LongmanArgs,
+    task: &Task,
+    given: &BTreeMap<String, f64>,
+    header: &[String],
+) -> std::result::Result<Option<Origin>, Failure> {
+    let mut found: Option<(String, Origin)> = args
+        .lower
+        .map(|value| ("--lower".to_owned(), Origin::Flag(value)));
+    for name in LIMITS {
+        if task.parameters().iter().any(|known| known == name) {
+            continue;
+        }
+        let column = header.iter().position(|column| column == name);
+        let sources = [
+            column.map(|column| (format!("the column '{name}'"), Origin::Column(column))),
+            given
+                .get(name)
+                .map(|value| (format!("the parameter '{name}'"), Origin::Flag(*value))),
+        ];
+        for (source, origin) in sources.into_iter().flatten() {
+            if let Some((other, _)) = &found {
+                return Err(Failure::Usage(format!(
+                    "the lower limit is given twice, by {other} and by {source}; give it once"
+                )));
+            }
+            found = Some((source, origin));
+        }
+    }
+    Ok(found.map(|(_, origin)| origin))
+}
+
+/// Where each parameter comes from.
+fn origins(
+    args: &LongmanArgs,
+    task: &Task,
+    given: &BTreeMap<String, f64>,
+    header: &[String],
+) -> std::result::Result<Vec<Origin>, Failure> {
+    let mut missing = Vec::new();
+    let mut origins = Vec::new();
+    for name in task.parameters() {
+        let column = header.iter().position(|column| column == name);
+        match (column, given.get(name)) {
+            (Some(_), Some(_)) => {
+                return Err(twice(name, "by a column of the input and by a flag"));
+            }
+            (Some(column), None) => origins.push(Origin::Column(column)),
+            (None, Some(value)) => origins.push(Origin::Flag(*value)),
+            (None, None) => missing.push(name.as_str()),
+        }
+    }
+    for name in given.keys() {
+        if !task.parameters().contains(name) && !LIMITS.contains(&name.as_str()) {
+            let names = task.parameters().join(", ");
+            return Err(Failure::Usage(format!(
+                "the integrand has no parameter '{name}'; it has {}",
+                if names.is_empty() { "none" } else { &names }
+            )));
+        }
+    }
+    if !missing.is_empty() {
+        let what = if missing.len() == 1 {
+            "parameter"
+        } else {
+            "parameters"
+        };
+        let missing = missing.join(", ");
+        return Err(match &args.input {
+            Some(path) => Error::file(
+                path,
+                format!(
+                    "no column for the {what} {missing}; the columns are {}",
+                    header.join(", ")
+                ),
+            )
+            .into(),
+            None => Failure::Usage(format!(
+                "no value for the {what} {missing}; give --param {}=VALUE or --input FILE",
+                missing.split(',').next().unwrap_or_default()
+            )),
+        });
+    }
+    Ok(origins)
+}
+
+fn rows(
+    args: &LongmanArgs,
+    task: &Task,
+    given: &BTreeMap<String, f64>,
+    (header, input): (&[String], Option<Reader>),
+) -> std::result::Result<Rows, Failure> {
+    let limit = limit(args, task, given, header)?;
+    let origins = origins(args, task, given, header)?;
+    let limited = args.lower.is_none() && limit.is_some();
+    let limit = limit.unwrap_or(Origin::Flag(0.0));
+    let (Some(path), Some(mut reader)) = (&args.input, input) else {
+        // Without an input all values are those of flags.
+        let value = |origin: &Origin| match origin {
+            Origin::Flag(value) => *value,
+            Origin::Column(_) => f64::NAN,
+        };
+        return Ok(Rows {
+            lower: vec![value(&limit)],
+            values: origins.iter().map(value).collect(),
+            limited,
+            unreadable: None,
+            long: None,
+        });
+    };
+    let mut rows = Rows {
+        lower: Vec::new(),
+        values: Vec::new(),
+        limited,
+        unreadable: None,
+        long: None,
+    };
+    let columns = origins
+        .iter()
+        .chain([&limit])
+        .any(|origin| matches!(origin, Origin::Column(_)));
+    let mut record = csv::StringRecord::new();
+    while reader
+        .read_record(&mut record)
+        .map_err(|error| csv_error(path, error))?
+    {
+        let line = record.position().map_or(0, csv::Position::line);
+        let long = columns
+            && record
+                .iter()
+                .skip(header.len())
+                .any(|cell| !cell.is_empty());
+        if long {
+            // A decimal comma, for example: no cell is known to be in its column.
+            rows.long.get_or_insert((line, 0)).1 += 1;
+        }
+        let mut cell = |origin: &Origin| {
+            let column = match origin {
+                Origin::Flag(value) => return *value,
+                Origin::Column(_) if long => return f64::NAN,
+                Origin::Column(column) => *column,
+            };
+            let text = record.get(column).unwrap_or_default();
+            text.parse().unwrap_or_else(|_| {
+                let name = header.get(column).map_or("", String::as_str);
+                let place = || format!("'{text}' in line {line}, column {name}");
+                rows.unreadable.get_or_insert_with(|| (place(), 0)).1 += 1;
+                f64::NAN
+            })
+        };
+        rows.lower.push(cell(&limit));
+        for origin in &origins {
+            rows.values.push(cell(origin));
+        }
+    }
+    Ok(rows)
+}

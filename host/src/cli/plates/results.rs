@@ -1,0 +1,326 @@
+//! Results of a flow between plates: record, tables, plots, summary.
+
+use std::time::Duration;
+
+use plotters::style::RGBColor;
+use serde_json::{Map, Value, json};
+
+use super::flow::{Flow, Measured};
+use super::parameters::PlatesArgs;
+use crate::bgk::Units;
+use crate::bgk::steady::Solution;
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use crate::cli::report::{Output, Report};
+use crate::cli::steady;
+use crate::cli::summary::Summary;
+use crate::cli::text::{name_of, short};
+use crate::error::Result;
+
+/// A number to seven digits, and to seven decimals at least.
+fn seven(value: f64) -> String {
+    let leading = value.abs().log10().floor();
+    let decimals = if leading.is_finite() {
+        (6.0 - leading).clamp(7.0, 20.0)
+    } else {
+        7.0
+    };
+    format!("{value:.*}", decimals as usize)
+}
+
+pub(super) struct Outcome<'a> {
+    pub(super) flow: &'a Flow,
+    /// In full.
+    pub(super) args: PlatesArgs,
+    pub(super) delta: f64,
+    /// Of a case in SI units.
+    pub(super) units: Option<Units>,
+    pub(super) machine: String,
+    pub(super) found: Measured,
+    pub(super) reference: Map<String, Value>,
+    pub(super) solution: Solution,
+    pub(super) x: Vec<f64>,
+}
+
+impl Outcome<'_> {
+    pub(super) fn report(&self, report: &mut Report) {
+        let solution = &self.solution;
+        let [flux, wall] = self.flow.names();
+        let last = solution.residuals.last().copied();
+        report.set("machine", &self.machine);
+        report.set(flux, self.found.flux);
+        report.set(wall, self.found.wall);
+        if let Some((name, value)) = self.flux_si() {
+            report.set(name, value);
+        }
+        report.set("reference", &self.reference);
+        report.set("iteration_count", solution.residuals.len());
+        report.set("residual", last);
+        report.set(
+            "plates",
+            json!({ "left": solution.exchange[0], "right": solution.exchange[1] }),
+        );
+        report.set("conservation", self.conservation());
+        steady::judge(
+            report,
+            solution,
+            self.args.config().tolerance(),
+            "--iterations",
+        );
+    }
+
+    /// The stress in Pa or the heat flux in W/m^2 of a case in SI units.
+    fn flux_si(&self) -> Option<(&'static str, f64)> {
+        // The result of the linearised equation is that of no drive in particular.
+        let units = self.units.as_ref().filter(|_| !self.args.linear)?;
+        // The table's units have p0, and those of the moments rho0 v0^2 = 2 p0.
+        let flux = 0.5 * self.found.flux * self.flow.strength();
+        Some(if self.flow.is_couette() {
+            ("stress_pa", flux * units.pressure_pa)
+        } else {
+            ("heat_flux_w_m2", flux * units.heat_flux_w_m2)
+        })
+    }
+
+    /// The exchange of the plates that must vanish, and the variation of the fluxes through the gas.
+    fn conservation(&self) -> Value {
+        let solution = &self.solution;
+        let flux = |m: &crate::bgk::Moments| {
+            if self.flow.is_couette() {
+                m.pressure[2]
+            } else {
+                m.heat_flux[0]
+            }
+        };
+        let values = solution.cells.iter().map(flux);
+        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
+        let mass = solution.exchange.iter().flatten().map(|e| e.mass.abs());
+        json!({
+            "mass_through_plates": mass.fold(0.0, f64::max),
+            "flux_spread": (high - low) / high.abs().max(low.abs()),
+        })
+    }
+
+    pub(super) fn write(&self, out: &mut Output) -> Result<()> {
+        let mut columns = vec![
+            "x",
+            "density",
+            "velocity",
+            "temperature",
+            "pxx",
+            "pxy",
+            "heat_flux",
+        ];
+        if !self.args.linear {
+            columns.extend(["work", "energy_flux"]);
+        }
+        let units = self.units.as_ref().filter(|_| !self.args.linear);
+        if units.is_some() {
+            columns.extend([
+                "x_m",
+                "density_kg_m3",
+                "velocity_m_s",
+                "temperature_k",
+                "pxy_pa",
+                "heat_flux_w_m2",
+            ]);
+        }
+        let rows = self.x.iter().zip(&self.solution.cells).map(|(x, m)| {
+            let mut row = vec![
+                *x,
+                m.density,
+                m.velocity[1],
+                m.temperature,
+                m.pressure[0],
+                m.pressure[2],
+                m.heat_flux[0],
+            ];
+            if !self.args.linear {
+                let work = m.velocity[1] * m.pressure[2];
+                row.extend([work, m.heat_flux[0] + work]);
+            }
+            if let Some(units) = units {
+                row.extend([
+                    x * units.length_m,
+                    m.density * units.density_kg_m3,
+                    m.velocity[1] * units.velocity_m_s,
+                    m.temperature * units.temperature_k,
+                    m.pressure[2] * units.pressure_pa,
+                    m.heat_flux[0] * units.heat_flux_w_m2,
+                ]);
+            }
+            row
+        });
+        out.table("profile.csv", &columns, rows)?;
+        let rows = self.solution.residuals.iter().enumerate();
+        let rows = rows.map(|(k, residual)| (k + 1, *residual));
+        out.table("residuals.csv", &["iteration", "residual"], rows)?;
+        out.plot("profile.png", &self.profile_plot())?;
+        out.plot("residuals.png", &self.residual_plot())
+    }
+
+    fn profile_plot(&self) -> Figure {
+        let p = &self.args;
+        let linear = p.linear;
+        let curve = |label: &str, k: usize, value: &dyn Fn(&crate::bgk::Moments) -> f64| {
+            Curve::new(
+                label,
+                (self.x.iter().zip(&self.solution.cells)).map(|(x, m)| (*x, value(m))),
+                COLOURS[k],
+            )
+        };
+        let panel = |y: &str, curves: Vec<Curve>| {
+            Panel::new("distance from the middle x / l_0", y, curves)
+                .reach((-0.5 * self.delta, 0.5 * self.delta))
+        };
+        let slope = self.reference_slope();
+        let per = if self.flow.is_couette() { "U" } else { "dT" };
+        let scaled = |y: &str| {
+            if linear {
+                format!("{y}, perturbation per {per}")
+            } else {
+                y.to_owned()
+            }
+        };
+        let panels = if self.flow.is_couette() {
+            let mut curves = vec![curve("u_y", 0, &|m| m.velocity[1])];
+            curves.extend(slope);
+            vec![
+                panel(&scaled("velocity along the plates u_y / v_0"), curves),
+                panel(
+                    &scaled("shear stress P_{xy} / (2 p_0)"),
+                    vec![curve("P_{xy}", 1, &|m| m.pressure[2])],
+                ),
+            ]
+        } else {
+            let mut curves = vec![curve("T", 0, &|m| m.temperature)];
+            curves.extend(slope);
+            vec![
+                panel(&scaled("temperature T / T_0"), curves),
+                panel(
+                    &scaled("density n / n_0"),
+                    vec![curve("n", 2, &|m| m.density)],
+                ),
+            ]
+        };
+        Figure {
+            title: format!(
+                "{} at δ = {}, {}",
+                if self.flow.is_couette() {
+                    "Couette flow"
+                } else {
+                    "Heat conduction"
+                },
+                short(self.delta),
+                p.gas.name()
+            ),
+            panels,
+        }
+    }
+
+    /// The straight line from plate to plate, which holds without slip or jump.
+    fn reference_slope(&self) -> Option<Curve> {
+        let p = &self.args;
+        let strength = if p.linear { 1.0 } else { self.flow.strength() };
+        let middle = if p.linear || self.flow.is_couette() {
+            0.0
+        } else {
+            1.0
+        };
+        let end = if self.flow.is_couette() { 0.5 } else { -0.5 } * strength;
+        Some(
+            Curve::new(
+                if self.flow.is_couette() {
+                    "no slip"
+                } else {
+                    "no jump"
+                },
+                vec![
+                    (-0.5 * self.delta, middle - end),
+                    (0.5 * self.delta, middle + end),
+                ],
+                RGBColor(120, 120, 120),
+            )
+            .stroke(Stroke::Dashed),
+        )
+    }
+
+    fn residual_plot(&self) -> Figure {
+        let residuals = self.solution.residuals.iter().enumerate();
+        Figure {
+            title: format!("Convergence at δ = {}", short(self.delta)),
+            panels: vec![
+                Panel::new(
+                    "iteration",
+                    "largest change of an unknown / range of the fields",
+                    vec![
+                        Curve::new(
+                            "residual",
+                            residuals.map(|(k, r)| ((k + 1) as f64, *r)),
+                            COLOURS[0],
+                        )
+                        .stroke(Stroke::Dotted),
+                    ],
+                )
+                .scale(Scale::Logarithmic),
+            ],
+        }
+    }
+
+    pub(super) fn summary(&self, total: Duration) -> Summary {
+        let p = &self.args;
+        let solution = &self.solution;
+        let (flow, flux, wall) = if self.flow.is_couette() {
+            ("Couette flow", "Pi", "u_wall / U")
+        } else {
+            ("Heat conduction between plates", "Q", "tau_wall / dT")
+        };
+        let kind = if p.linear { "linearised " } else { "" };
+        let [flux_key, wall_key] = self.flow.names();
+        let of = |limit: &str| self.reference.get(limit);
+        let table = of("table").map(|table| {
+            format!(
+                "{flux_key} {}, {wall_key} {} (linearised BGK)",
+                table[flux_key], table[wall_key]
+            )
+        });
+        let slip = of("slip_limit").and_then(|limit| limit[flux_key].as_f64());
+        let thin = of("free_molecular").and_then(|limit| limit[flux_key].as_f64());
+        let (name, si) = self.flux_si().unzip();
+        Summary::new(format!(
+            "{flow} at delta = {}: {kind}{} model",
+            short(self.delta),
+            name_of(&p.gas.model)
+        ))
+        .row(
+            "resolution",
+            format!(
+                "{} cells, {} velocities (half-range Gauss x Gauss), {} closure",
+                p.nx,
+                p.velocities,
+                name_of(&p.scheme)
+            ),
+        )
+        .row(
+            "backend",
+            format!("{}, {}", self.machine, name_of(&p.common.precision)),
+        )
+        .row(
+            "iterations",
+            format!(
+                "{}, residual {:.1e} ({})",
+                solution.residuals.len(),
+                solution.residuals.last().copied().unwrap_or(f64::NAN),
+                name_of(&solution.status)
+            ),
+        )
+        .row(flux, seven(self.found.flux))
+        .row(wall, format!("{:.6}", self.found.wall))
+        .row_if(name.unwrap_or_default(), si.map(|si| format!("{si:.6e}")))
+        .row_if("converged", table)
+        .row_if("slip limit", slip.map(seven))
+        .row_if("collisionless", thin.map(|thin| format!("{thin:.7}")))
+        .row("wall time", format!("{:.3} s", total.as_secs_f64()))
+    }
+}

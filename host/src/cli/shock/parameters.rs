@@ -1,0 +1,357 @@
+//! The flags of `rarefy shock`, and the run in full.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bgk::boltzmann::{Collisions, ShockWave};
+use crate::bgk::{Mach, Model, Shock, SimulationConfig, Space};
+use crate::cli::flow::{self, Counts, GasArgs, MarchArgs, OMEGA, SiArgs};
+use crate::cli::operator::{CORRECTIONS, METHODS};
+use crate::cli::options::Common;
+use crate::cli::record::OF_TIME;
+use crate::cli::values::{count, degree, finite, named, positive};
+use crate::collision::{CorrectionMethod, Method, Order, Spectral};
+use crate::error::{Error, Result};
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy shock --mach 3 --reduced                        the reduced velocity space: seconds on a CPU
+  rarefy shock --mach 1.5 --model shakhov --reduced      with the Prandtl number of a monatomic gas
+  rarefy shock --mach 3 --nx 1024 --velocities 32x28x28 --scheme upwind --out shock3
+  rarefy shock --mach 3 --steady --upstream 80 --length 110  the steady wave directly, without steps in time
+  rarefy shock --mach 1.5 --collision boltzmann --out hs15  hard spheres, by the collision integral itself
+  rarefy shock --resume shock3/checkpoint.rarefy         go on where --checkpoint-every or Ctrl-C left it";
+
+/// Compute the structure of a plane shock wave by the BGK or the Shakhov model, or by the Boltzmann equation
+///
+/// With --collision boltzmann molecules are variable hard spheres: hard spheres with --omega 0.5, which is then the default. It takes minutes on a CPU.
+///
+/// Units: velocity sqrt(2 R T1), time 1/nu1, length l0 = sqrt(2 R T1)/nu1 = 1.108 mean free paths of hard spheres, upstream density n1 and temperature
+/// T1. Results go to --out, or to rarefy-out/shock if neither --out nor --json is given: profile.csv with x from where the density is half-way.
+/// Ctrl-C saves a checkpoint.
+#[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
+#[command(after_help = EXAMPLES)]
+pub(in crate::cli) struct ShockArgs {
+    /// Mach number, above 1
+    #[arg(long, value_name = "MA", default_value = "3", value_parser = mach)]
+    pub(super) mach: Mach,
+    /// Cells in space [default: ten for each l0, five with --collision boltzmann]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(super) nx: Option<u64>,
+    /// Collisions of molecules: a relaxation model, or the collision integral
+    #[arg(long, default_value = "model", value_parser = named::<Collisions>(&["model", "boltzmann"]))]
+    #[serde(default)]
+    pub(super) collision: Collisions,
+    /// With --collision boltzmann: sums over the nodes, or the spectral method [default: fast]
+    #[arg(long, value_parser = named::<Method>(&METHODS))]
+    pub(super) method: Option<Method>,
+    /// With --method spectral: degree of the rule on the sphere, 5, 7, 9, 11, 15, 17 or 21 [default: 11 to 21, by the Mach number]
+    #[arg(long, value_name = "DEGREE", value_parser = degree())]
+    pub(super) sphere: Option<u8>,
+    /// With --collision boltzmann: order of the coefficients of the collision integral, 2 as published or 4 [default: 4]
+    #[arg(long, value_name = "ORDER")]
+    pub(super) order: Option<Order>,
+    /// With --collision boltzmann: what makes the collision integral conservative [default: balanced; paper for the spectral method]
+    #[arg(long, value_parser = named::<CorrectionMethod>(&CORRECTIONS))]
+    pub(super) correction: Option<CorrectionMethod>,
+    /// Length of the domain in l0 [default: 60, or 24 with --collision boltzmann, or --size in m]
+    #[arg(long, value_name = "L", value_parser = positive, conflicts_with = "size")]
+    pub(super) length: Option<f64>,
+    /// How much of it is upstream of the initial jump [default: two thirds, or seven twelfths with --collision boltzmann]
+    #[arg(long, value_name = "L", value_parser = positive)]
+    pub(super) upstream: Option<f64>,
+    /// Velocity nodes along x, and across, as 32x28x28 [default: steps of 0.55 sqrt(T1)]; one number with --collision boltzmann, for a cubic
+    /// grid [default: steps of 0.5 sqrt(T1)]
+    #[arg(long, value_name = "NXxNYxNZ")]
+    pub(super) velocities: Option<Counts>,
+    /// Half-width of the velocity box about both mean velocities, in square roots of their temperatures [default: 4.5, or 3.2 with
+    /// --collision boltzmann]
+    #[arg(long, value_name = "C", value_parser = positive)]
+    pub(super) cut: Option<f64>,
+    /// Integrate v_y and v_z out and keep two functions of v_x: the same result at a small part of the work
+    #[arg(long)]
+    pub(super) reduced: bool,
+    /// Solve for the steady wave directly, without steps in time or a stored distribution; --steps counts iterations, and the velocity
+    /// space is reduced unless three numbers of --velocities say otherwise
+    #[arg(long, conflicts_with_all = OF_TIME)]
+    #[serde(default)]
+    pub(super) steady: bool,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) si: SiArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) gas: GasArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) march: MarchArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) common: Common,
+}
+/// A Mach number.
+fn mach(text: &str) -> std::result::Result<Mach, String> {
+    Mach::new(finite(text)?).map_err(|error| error.to_string())
+}
+
+/// Defaults of the flags for one kind of collisions.
+struct Usual {
+    length: f64,
+    upstream: f64,
+    /// Cells for each l0.
+    cells: f64,
+    cut: f64,
+    /// Exponent of the viscosity.
+    omega: f64,
+    /// Residual at the end of a run in time.
+    residual: f64,
+}
+
+/// Step between velocity nodes in units of the upstream sqrt(T), unless they are given.
+const SPACING: f64 = 0.55;
+
+impl ShockArgs {
+    pub(super) fn is_boltzmann(&self) -> bool {
+        self.collision == Collisions::Boltzmann
+    }
+
+    fn usual(&self) -> Usual {
+        match self.collision {
+            Collisions::Model => Usual {
+                length: 60.0,
+                upstream: 40.0,
+                cells: 10.0,
+                cut: 4.5,
+                omega: OMEGA,
+                residual: flow::RESIDUAL,
+            },
+            // The cost of the collision integral is in the cells.
+            Collisions::Boltzmann => Usual {
+                length: 24.0,
+                upstream: 14.0,
+                cells: 5.0,
+                cut: ShockWave::CUT,
+                omega: 0.5,
+                residual: 2e-5,
+            },
+        }
+    }
+
+    /// Refuses flags that belong to the other collisions.
+    fn refuse_foreign(&self) -> Result<()> {
+        let refused = |flags: &[(&str, bool)], why: &str| match flags.iter().find(|flag| flag.1) {
+            Some((flag, _)) => Err(Error::input(format!("--{flag} {why}"))),
+            None => Ok(()),
+        };
+        if !self.is_boltzmann() {
+            let why = "belongs to --collision boltzmann; the models";
+            refused(
+                &[("order", self.order.is_some())],
+                &format!("{why} have no coefficients"),
+            )?;
+            refused(
+                &[
+                    ("method", self.method.is_some()),
+                    ("sphere", self.sphere.is_some()),
+                ],
+                &format!("{why} relax"),
+            )?;
+            return refused(
+                &[("correction", self.correction.is_some())],
+                &format!("{why} have --no-correction"),
+            );
+        }
+        refused(
+            &[
+                ("reduced", self.reduced),
+                ("steady", self.steady),
+                ("no-correction", self.march.no_correction),
+                ("model", self.gas.model != Model::Bgk),
+                ("prandtl", self.gas.prandtl.is_some()),
+            ],
+            "belongs to the models; with --collision boltzmann leave it out",
+        )?;
+        let spectral = self.method == Some(Method::Spectral);
+        refused(
+            &[("order", spectral && self.order.is_some())],
+            "belongs to the sums over the nodes; the spectral method has --sphere",
+        )?;
+        refused(
+            &[("sphere", !spectral && self.sphere.is_some())],
+            "belongs to --method spectral; the sums over the nodes have --order",
+        )
+    }
+
+    /// The arguments in full.
+    pub(super) fn in_full(&self) -> Result<Self> {
+        self.refuse_foreign()?;
+        self.si.check(false)?;
+        let usual = self.usual();
+        let mut full = self.clone();
+        full.gas = self.gas.resolved(self.si.omega().unwrap_or(usual.omega))?;
+        let length = self.length.or(self.si.length()?).unwrap_or(usual.length);
+        let upstream = usual.upstream / usual.length * length;
+        let upstream = self.upstream.unwrap_or(upstream);
+        if upstream >= length {
+            return Err(Error::input(format!(
+                "the upstream side {upstream} must be shorter than the whole domain {length}"
+            )));
+        }
+        (full.length, full.upstream) = (Some(length), Some(upstream));
+        full.nx = self.nx.or(Some((usual.cells * length).ceil() as u64));
+        full.cut = Some(self.cut.unwrap_or(usual.cut));
+        if self.is_boltzmann() {
+            full.complete_integral()?;
+        } else {
+            full.complete_model()?;
+        }
+        let residual = if self.steady {
+            flow::residual(self.common.precision)
+        } else {
+            usual.residual
+        };
+        full.march = full.march.resolved(self.steady, residual)?;
+        Ok(full)
+    }
+
+    /// Velocities and time step of the models.
+    fn complete_model(&mut self) -> Result<()> {
+        let after = self.mach.downstream();
+        let nodes = |width: f64| 2 * (0.5 * width / SPACING).ceil() as usize;
+        let across = nodes(2.0 * self.cut() * after.temperature.sqrt());
+        let counts = match &self.velocities {
+            Some(Counts(counts)) => counts.clone(),
+            None => {
+                let along = Shock::new(self.mach.into())?.range(self.cut());
+                vec![nodes(along[1] - along[0])]
+            }
+        };
+        let also_three = self.steady && !self.reduced;
+        self.reduced |= self.steady && counts.len() < 3;
+        let velocities = match (self.reduced, counts[..].to_vec()) {
+            (true, counts) if counts.len() == 1 => counts,
+            (true, counts) => {
+                return Err(Error::input(format!(
+                    "--velocities {} has nodes along y and z, which the reduced velocity space integrates out; give one number{}",
+                    Counts(counts),
+                    if also_three { ", or three" } else { "" }
+                )));
+            }
+            (false, counts) if counts.len() == 1 => vec![counts[0], across, across],
+            (false, counts) if counts.len() == 3 => counts,
+            (false, _) => {
+                return Err(Error::input(
+                    "--velocities takes one number, or three as 32x28x28",
+                ));
+            }
+        };
+        self.velocities = Some(Counts(velocities));
+        // A relaxation frequency times the step of a fifth is what the accuracy of the tables in the documentation was measured with.
+        let gas = self.gas.gas();
+        let fastest = gas.relaxation_frequency(after.density, after.temperature);
+        self.march.dt = self.march.dt.or(Some((0.25 / fastest).min(0.05)));
+        Ok(())
+    }
+
+    /// Molecules and velocities of the collision integral, which finds the time step.
+    fn complete_integral(&mut self) -> Result<()> {
+        let omega = self.gas.gas().omega;
+        if !(0.5..=1.0).contains(&omega) {
+            return Err(Error::input(format!(
+                "variable hard spheres have a viscosity exponent omega from 0.5 to 1; {omega} was given"
+            )));
+        }
+        let counts = self.velocities.as_ref().map(|Counts(counts)| &counts[..]);
+        let nodes = match counts {
+            None => ShockWave::nodes(self.mach, self.cut()),
+            Some([n]) => *n,
+            Some([x, y, z]) if x == y && y == z => *x,
+            Some(_) => {
+                return Err(Error::input(
+                    "the collision integral needs a cubic velocity grid: --velocities takes one number, or three equal ones",
+                ));
+            }
+        };
+        self.velocities = Some(Counts(vec![nodes; 3]));
+        let spectral = self.method == Some(Method::Spectral);
+        let (order, correction) = if spectral {
+            (None, CorrectionMethod::Paper)
+        } else {
+            (Some(Order::Fourth), CorrectionMethod::Balanced)
+        };
+        self.order = self.order.or(order);
+        self.correction = self.correction.or(Some(correction));
+        Ok(())
+    }
+
+    pub(super) fn cut(&self) -> f64 {
+        self.cut.unwrap_or(self.usual().cut)
+    }
+
+    pub(super) fn cells(&self) -> usize {
+        self.nx.map_or(0, |nx| nx as usize)
+    }
+
+    /// Lengths of the domain upstream and downstream of the initial jump.
+    pub(super) fn sides(&self) -> [f64; 2] {
+        let usual = self.usual();
+        let upstream = self.upstream.unwrap_or(usual.upstream);
+        [upstream, self.length.unwrap_or(usual.length) - upstream]
+    }
+
+    pub(super) fn counts(&self) -> &[usize] {
+        self.velocities
+            .as_ref()
+            .map_or(&[], |Counts(counts)| counts)
+    }
+
+    /// The cells of the domain.
+    pub(super) fn space(&self) -> Result<Space> {
+        let [before, after] = self.sides();
+        Space::line(self.cells(), [-before, after])
+    }
+
+    /// The wave by the collision integral.
+    pub(super) fn wave(&self) -> ShockWave {
+        ShockWave {
+            mach: self.mach,
+            cells: self.cells(),
+            sides: self.sides(),
+            velocities: self.counts().first().copied().unwrap_or(0),
+            cut: self.cut(),
+            scattering: self.gas.scattering(),
+            method: self.method.unwrap_or_default(),
+            order: self.order.unwrap_or(Order::Fourth),
+            spectral: Spectral {
+                degree: self.sphere,
+                ..Spectral::default()
+            },
+            correction: self.correction.unwrap_or(CorrectionMethod::Paper),
+            scheme: self.march.interpolation().scheme(),
+            dt: self.march.dt,
+            compute: self.common.compute(),
+        }
+    }
+
+    /// The wave by a model.
+    pub(super) fn shock(&self) -> Shock {
+        Shock {
+            mach: self.mach,
+            cells: self.cells(),
+            sides: self.sides(),
+            velocities: self.counts().to_vec(),
+            cut: self.cut(),
+            gas: self.gas.gas(),
+            conservative: !self.march.no_correction,
+        }
+    }
+
+    /// The same in time.
+    pub(super) fn config(&self) -> Result<SimulationConfig> {
+        Ok(SimulationConfig {
+            scheme: self.march.interpolation().scheme(),
+            compute: self.common.compute(),
+            ..SimulationConfig::new(self.shock().problem()?, self.march.dt.unwrap_or(0.0))
+        })
+    }
+}

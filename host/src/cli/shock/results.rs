@@ -1,0 +1,251 @@
+//! Results of a shock wave: record, tables, plots, summary.
+
+use serde_json::{Map, Value, json};
+
+use super::parameters::ShockArgs;
+use crate::bgk::{ShockPoint, ShockProfile};
+use crate::cli::flow::{Counts, Outcome};
+use crate::cli::known::{self, Point};
+use crate::cli::output;
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke};
+use crate::cli::report::Output;
+use crate::cli::summary::Summary;
+use crate::cli::text::short;
+use crate::error::Result;
+
+/// Mean free path of hard spheres in l0.
+const MEAN_FREE_PATH: f64 = 0.902_703_333_676_410_1;
+
+/// Names of the fluxes that are constant along the wave.
+const FLUXES: [&str; 3] = ["mass", "momentum", "energy"];
+
+/// The results of a run.
+pub(in crate::cli) struct Found {
+    pub(super) profile: ShockProfile,
+    /// Mass, momentum and energy through the faces: the mean.
+    pub(super) fluxes: [f64; 3],
+    /// The spread relative to it.
+    pub(super) spread: [f64; 3],
+}
+
+impl Outcome<ShockArgs> {
+    /// Results and conservation in the record.
+    pub(super) fn record(&self) -> (Value, Value) {
+        let Found {
+            profile,
+            fluxes,
+            spread,
+        } = &self.found;
+        let named = |values: &[f64; 3]| -> Map<String, Value> {
+            let pairs = FLUXES.iter().zip(values);
+            pairs
+                .map(|(name, value)| ((*name).to_owned(), json!(value)))
+                .collect()
+        };
+        let (exact, pointwise) = profile.fluxes();
+        let extremes = profile.extremes();
+        let thickness = profile.thickness();
+        let mach = self.flow.mach;
+        let mut result = json!({
+            "thickness": thickness,
+            "thickness_mean_free_paths": thickness / MEAN_FREE_PATH,
+            "inverse_thickness": MEAN_FREE_PATH / thickness,
+            "midpoint": profile.midpoint,
+            "least_heat_flux": extremes.least_heat_flux,
+            "largest_temperature": extremes.largest_temperature,
+            "upstream": mach.upstream(),
+            "downstream": mach.downstream(),
+        });
+        if let Some(units) = &self.units {
+            result["thickness_m"] = json!(thickness * units.length_m);
+            result["least_heat_flux_w_m2"] = json!(extremes.least_heat_flux * units.heat_flux_w_m2);
+            result["largest_temperature_k"] =
+                json!(extremes.largest_temperature * units.temperature_k);
+        }
+        let conservation = json!({
+            "exact_fluxes": named(&exact),
+            "fluxes": named(fluxes),
+            "flux_spread": named(spread),
+            "pointwise_flux_spread": named(&pointwise),
+        });
+        (result, conservation)
+    }
+
+    /// Writes tables and plots.
+    pub(super) fn write(&self, out: &mut Output) -> Result<()> {
+        out.put("profile.csv", &self.profile_table()?)?;
+        out.plot("profile.png", &self.plot())
+    }
+
+    /// The profile in the units of the solver, and beside it in SI units where the case was in these.
+    fn profile_table(&self) -> Result<Vec<u8>> {
+        let mut columns = vec![
+            "x",
+            "density",
+            "velocity",
+            "temperature",
+            "pxx",
+            "heat_flux",
+        ];
+        let scales = self.units.as_ref().map(|units| {
+            columns.extend([
+                "x_m",
+                "density_kg_m3",
+                "velocity_m_s",
+                "temperature_k",
+                "pxx_pa",
+                "heat_flux_w_m2",
+            ]);
+            [
+                units.length_m,
+                units.density_kg_m3,
+                units.velocity_m_s,
+                units.temperature_k,
+                units.pressure_pa,
+                units.heat_flux_w_m2,
+            ]
+        });
+        let rows = self.found.profile.points.iter().map(|p| {
+            let values = [
+                p.x,
+                p.density,
+                p.velocity,
+                p.temperature,
+                p.pxx,
+                p.heat_flux,
+            ];
+            let si = scales.iter().flatten().zip(values);
+            let si: Vec<f64> = si.map(|(scale, value)| scale * value).collect();
+            values.into_iter().chain(si).collect::<Vec<f64>>()
+        });
+        output::table(&columns, rows)
+    }
+
+    fn title(&self) -> String {
+        let p = &self.flow;
+        format!(
+            "Shock wave at Ma = {}, {}, {} cells × {} velocities",
+            short(f64::from(p.mach)),
+            if p.is_boltzmann() {
+                format!("Boltzmann, {}", p.wave().scattering)
+            } else {
+                p.gas.name().into()
+            },
+            p.cells(),
+            Counts(p.counts().to_vec()).in_title()
+        )
+    }
+
+    /// The converged profile of this wave within the region that is shown, if there is one.
+    fn known(&self, reach: f64) -> Vec<Point> {
+        let flow = &self.flow;
+        let mut known = if flow.is_boltzmann() {
+            Vec::new()
+        } else {
+            known::shock(flow.mach.into(), &flow.gas.gas())
+        };
+        known.retain(|p| p.x > -reach && p.x < 0.7 * reach);
+        known
+    }
+
+    /// The profiles between the ends of the region in which something changes.
+    fn plot(&self) -> Figure {
+        let (before, after) = (self.flow.mach.upstream(), self.flow.mach.downstream());
+        let reach = 4.0 * self.found.profile.thickness();
+        let shown: Vec<_> = self
+            .found
+            .profile
+            .points
+            .iter()
+            .filter(|p| p.x > -reach && p.x < 0.7 * reach)
+            .collect();
+        // Heat fluxes and positions of a case in SI units are in these.
+        let (long, warm) = match &self.units {
+            Some(units) => (units.length_m, units.heat_flux_w_m2),
+            None => (1.0, 1.0),
+        };
+        let (x_label, q_label) = match &self.units {
+            Some(_) => (
+                "position x in m, from the density's midpoint",
+                "heat flux q in W/m²",
+            ),
+            None => (
+                "position x / l_0, from the density's midpoint",
+                "q / (ρ_1 v_0³)",
+            ),
+        };
+        let share = |of: &dyn Fn(&ShockPoint) -> f64, a: f64, b: f64| {
+            shown
+                .iter()
+                .map(|p| (long * p.x, (of(p) - a) / (b - a)))
+                .collect::<Vec<_>>()
+        };
+        let curve = |label: &str, colour: usize, points| Curve::new(label, points, COLOURS[colour]);
+        let panel = |y: &str, curves| Panel::new(x_label, y, curves);
+        let q = shown
+            .iter()
+            .map(|p| (long * p.x, warm * p.heat_flux))
+            .collect();
+        let known = self.known(reach);
+        let dots = |label: &str, colour: usize, of: &dyn Fn(&Point) -> f64| {
+            let points = known.iter().map(|p| (long * p.x, of(p)));
+            (!known.is_empty())
+                .then(|| Curve::new(label, points, COLOURS[colour]).stroke(Stroke::Points))
+        };
+        let mut jumps = vec![
+            curve(
+                "density",
+                0,
+                share(&|p| p.density, before.density, after.density),
+            ),
+            curve(
+                "velocity",
+                2,
+                share(&|p| p.velocity, before.velocity[0], after.velocity[0]),
+            ),
+            curve(
+                "temperature",
+                1,
+                share(&|p| p.temperature, before.temperature, after.temperature),
+            ),
+        ];
+        jumps.extend(dots("density, converged", 0, &|p| p.density));
+        jumps.extend(dots("temperature, converged", 1, &|p| p.temperature));
+        let mut heat = vec![curve("heat flux", 3, q)];
+        heat.extend(dots("heat flux, converged", 3, &|p| warm * p.heat_flux));
+        Figure {
+            title: self.title(),
+            panels: vec![panel("share of the jump", jumps), panel(q_label, heat)],
+        }
+    }
+
+    /// The summary up to the time that it took.
+    pub(super) fn found_in_words(&self) -> Summary {
+        let thickness = self.found.profile.thickness();
+        let spread = self.found.spread.iter().fold(0.0, |a: f64, b| a.max(*b));
+        let [before, after] = self.flow.sides();
+        let summary = Summary::new(self.title()).row(
+            "domain",
+            format!("{} l0 upstream, {} downstream", short(before), short(after)),
+        );
+        let si = self.units.as_ref().map(|units| {
+            format!(
+                "thickness {} m, l0 = {} m, T1 = {} K",
+                short(thickness * units.length_m),
+                short(units.length_m),
+                short(units.temperature_k)
+            )
+        });
+        self.on_the_way(summary)
+            .row(
+                "thickness",
+                format!(
+                    "{thickness:.4} l0 = {:.4} mean free paths; 1/thickness {:.4}",
+                    thickness / MEAN_FREE_PATH,
+                    MEAN_FREE_PATH / thickness
+                ),
+            )
+            .row_if("in SI units", si)
+            .row("fluxes", format!("constant to {spread:.1e}"))
+    }
+}
