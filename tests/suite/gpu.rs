@@ -12,6 +12,7 @@ use std::time::Duration;
 use rarefy::gpu::ptx::{self, MODULES, PtxModule};
 use rarefy::gpu::{self, Device, DeviceBuffer, doctor};
 use rarefy::machine::{Element, Grid, Machine};
+use rarefy::signed_digit::float;
 use rarefy::{Backend, Error, MachineError};
 use rarefy_kernels::{Real, collision};
 
@@ -363,6 +364,7 @@ fn everything_works_on_a_driver_without_a_gpu() {
             "gpu::a_graph_keeps_the_memory_that_it_uses",
             "gpu::a_failed_recording_leaves_the_device_working",
             "gpu::work_alongside_other_work_comes_before_what_follows",
+            "gpu::memory_of_others_is_used_in_place",
             "gpu::time_is_measured",
             "gpu::two_handles_keep_their_buffers_apart",
             "gpu::a_device_works_from_many_threads",
@@ -724,6 +726,31 @@ fn a_graph_replays_what_was_recorded() {
     device.write(&mut a, &vec![-2.5; n]).unwrap();
     graph.launch().unwrap();
     assert_eq!(back(&device, &a), vec![0.0; n]);
+}
+
+/// The second half of a buffer plays an array of another library.
+#[test]
+fn memory_of_others_is_used_in_place() {
+    let Some(device) = support::device() else {
+        return;
+    };
+    let x: Vec<f64> = (0..1000).map(f64::from).collect();
+    let whole = device.upload(&x).unwrap();
+    let half = whole.address() + 500 * 8;
+    {
+        // SAFETY: the elements are those of `whole`, which lives longer and is used by nobody else meanwhile.
+        let mut part = unsafe { device.borrow::<f64>(half, 500, Some(0)) }.unwrap();
+        let mut sum = float::MachineAccumulator::new(&device).unwrap();
+        sum.add(&part).unwrap();
+        assert_eq!(sum.finish().unwrap().round::<f64>(), 374_750.0);
+        device.write(&mut part, &[1.0; 500]).unwrap();
+    }
+    assert_eq!(back(&device, &whole)[499..502], [499.0, 1.0, 1.0]);
+    for address in [0, half + 1, whole.address()] {
+        // SAFETY: refused before any use.
+        let refused = unsafe { device.borrow::<f64>(address, 1, None) };
+        assert!(refused.is_err_and(|error| error.is_input()), "{address:#x}");
+    }
 }
 
 #[test]

@@ -241,6 +241,18 @@ impl Inner {
         unsafe { result::stream::synchronize(self.stream) }.during_with(|| state.waiting_text())
     }
 
+    /// Waits for all work before memory goes back to its owner. A recording has none under way that could use it.
+    fn finish(&self, recording: bool) {
+        if !recording {
+            // Errors of earlier work show in the calls that report them; a destructor has nobody to tell.
+            // SAFETY: the streams live as long as `self`.
+            unsafe {
+                let _ = result::stream::synchronize(self.stream);
+                let _ = result::stream::synchronize(self.aside.stream);
+            }
+        }
+    }
+
     /// Frees memory once the work that uses it is done. The context is current, and no graph is being recorded.
     pub(super) fn free(&self, address: u64) {
         // Errors of earlier work show in the calls that report them; a destructor has nobody to tell.
@@ -271,9 +283,11 @@ impl Drop for Inner {
     }
 }
 
-/// Memory on a device, freed when the last buffer or graph that uses it is gone.
+/// Memory on a device. When the last buffer or graph that uses it is gone, it is freed, or given back to its owner.
 pub(super) struct Allocation {
     pub(super) address: u64,
+    /// Whether it is this device's to free.
+    pub(super) owned: bool,
     pub(super) inner: Arc<Inner>,
 }
 
@@ -281,7 +295,10 @@ impl Drop for Allocation {
     fn drop(&mut self) {
         let mut state = self.inner.lock_for_cleaning();
         state.allocations.remove(&self.address);
-        if state.recording.is_some() {
+        if !self.owned {
+            self.inner.bind_for_cleaning();
+            self.inner.finish(state.recording.is_some());
+        } else if state.recording.is_some() {
             state.deferred.push(self.address);
         } else {
             self.inner.bind_for_cleaning();
@@ -311,6 +328,11 @@ impl<T> DeviceBuffer<T> {
     /// Bytes that the elements take.
     pub fn bytes(&self) -> usize {
         self.len * size_of::<T>()
+    }
+
+    /// Where the elements are in the device's memory, for libraries that share it.
+    pub fn address(&self) -> u64 {
+        self.allocation.address
     }
 }
 
@@ -364,6 +386,50 @@ impl Device {
             )));
         }
         guard(|| Self::open_with(Properties::of(ordinal)?, modules))
+    }
+
+    /// Elements in memory of this device that another library owns, as a buffer: nothing is copied, and nothing is freed when it is dropped.
+    ///
+    /// Work that was given to `stream`, a `CUstream` of the driver, is done before this returns; `None` waits for none. Dropping the buffer waits for the work that uses it.
+    ///
+    /// # Errors
+    /// A null or misaligned address, or one that is in use as a buffer already; a fault of the device; a recording under way.
+    ///
+    /// # Safety
+    /// From `address` on there are `len` elements in the primary context of this device. They live, and only this buffer's user reads and writes them, until
+    /// the buffer and all recordings that use it are dropped. `stream` is a live stream of that context, or 0 for its default stream.
+    pub unsafe fn borrow<T: Element>(
+        &self,
+        address: u64,
+        len: usize,
+        stream: Option<u64>,
+    ) -> Result<DeviceBuffer<T>> {
+        let mut state = self.inner.lock()?;
+        state.refuse_in_recording("taking up memory of another library")?;
+        let known = state.allocations.contains_key(&address);
+        if known || address == 0 || !address.is_multiple_of(align_of::<T>() as u64) {
+            return Err(Error::input(format!(
+                "memory at {address:#x} is no array of another library: it must be aligned, and no buffer of this device"
+            )));
+        }
+        if let Some(stream) = stream {
+            // SAFETY: the caller vouches for the stream; the context is current.
+            unsafe { result::stream::synchronize(stream as sys::CUstream) }
+                .during("waiting for the work of another library")?;
+        }
+        let allocation = Arc::new(Allocation {
+            address,
+            owned: false,
+            inner: self.inner.clone(),
+        });
+        state
+            .allocations
+            .insert(address, Arc::downgrade(&allocation));
+        Ok(DeviceBuffer {
+            allocation,
+            len,
+            elements: PhantomData,
+        })
     }
 
     fn open_first(modules: &'static [PtxModule]) -> Result<Self> {

@@ -133,6 +133,7 @@ impl Machine for Device {
         };
         let allocation = Arc::new(Allocation {
             address,
+            owned: true,
             inner: self.inner.clone(),
         });
         state
