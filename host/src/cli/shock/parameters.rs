@@ -91,7 +91,10 @@ pub(in crate::cli) struct ShockArgs {
 }
 /// A Mach number.
 fn mach(text: &str) -> std::result::Result<Mach, String> {
-    Mach::new(finite(text)?).map_err(|error| error.to_string())
+    Mach::new(finite(text)?).map_err(|error| match error {
+        Error::Input { expected, .. } => format!("{expected} is needed"),
+        other => other.to_string(),
+    })
 }
 
 /// Defaults of the flags for one kind of collisions.
