@@ -18,7 +18,7 @@
 //!
 //! Arrays that another library has on the device are used where they are: [`Device::borrow`] makes a buffer of an address, and a
 //! [`MachineAccumulator`](crate::signed_digit::float::MachineAccumulator) sums buffers, [`CellCollisions`](crate::collision::CellCollisions) lets the distributions in them
-//! collide. What they leave is at [`DeviceBuffer::address`].
+//! collide. Their results are at [`DeviceBuffer::address`].
 
 pub mod doctor;
 pub mod ptx;
