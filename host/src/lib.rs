@@ -28,6 +28,7 @@
 //! | [`bgk`] | the BGK and Shakhov models on phase-space grids |
 //! | [`longman`] | infinite integrals of oscillating functions |
 //! | [`compute`] | where to compute, in which precision, on how many threads |
+//! | [`distributed`] | one computation on several ranks: parts of space and transports |
 //! | [`machine`] | the host's interface of a machine that runs kernels: memory, copies, launches |
 //! | [`gpu`] | that machine on a CUDA device; a report on driver and devices |
 //! | [`emulator`] | that machine on the CPU, with every access checked |
@@ -67,6 +68,7 @@
 pub mod bgk;
 pub mod collision;
 pub mod compute;
+pub mod distributed;
 mod error;
 pub mod gpu;
 pub mod isotropic;
@@ -106,6 +108,8 @@ mod texts {
     struct SignedDigit;
     #[doc = include_str!("../../docs/emulator.md")]
     struct Emulator;
+    #[doc = include_str!("../../docs/distributed.md")]
+    struct Distributed;
     #[doc = include_str!("../../docs/writing-a-kernel.md")]
     struct WritingAKernel;
 }

@@ -27,6 +27,9 @@ pub struct Space {
     cells: [usize; 2],
     min: [f64; 2],
     max: [f64; 2],
+    /// Widths of cells. A part of a space has those of the whole, to the bit.
+    #[serde(skip)]
+    widths: [f64; 2],
 }
 
 /// A space as a file may describe it.
@@ -97,7 +100,18 @@ impl Space {
             cells,
             min: [bounds[0][0], bounds[1][0]],
             max: [bounds[0][1], bounds[1][1]],
+            widths: [0, 1].map(|d: usize| (bounds[d][1] - bounds[d][0]) / cells[d] as f64),
         })
+    }
+
+    /// A part of this space, of so many cells along a direction from the cell `first` on, which may lie beyond the ends.
+    pub(in crate::bgk) fn part(&self, direction: usize, first: f64, cells: usize) -> Self {
+        let mut part = *self;
+        let width = self.widths[direction];
+        part.cells[direction] = cells;
+        part.min[direction] += first * width;
+        part.max[direction] = part.min[direction] + cells as f64 * width;
+        part
     }
 
     /// 1 or 2.
@@ -121,7 +135,7 @@ impl Space {
     /// # Panics
     /// If the direction is neither.
     pub fn step(&self, direction: usize) -> f64 {
-        (self.max[direction] - self.min[direction]) / self.cells[direction] as f64
+        self.widths[direction]
     }
     /// Lower and upper end along x (0) or y (1).
     ///

@@ -4,11 +4,14 @@ mod cpu;
 mod engine;
 mod fold;
 mod gpu;
+mod parts;
 mod reference;
 mod relaxation;
 #[doc(hidden)]
 pub mod separate;
 mod shift;
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,11 +21,13 @@ use self::engine::{Engine, Saved, StepPlan};
 pub(super) use self::engine::{Node, nodes};
 use self::fold::{Fold, Folded};
 use self::gpu::MachineEngine;
+use self::parts::{Cut, Parted};
 use self::reference::Reference;
 pub(super) use self::shift::van_leer;
 pub use self::shift::{Courant, Scheme};
 use super::{Moments, Problem, State};
-use crate::compute::{Compute, Pooled, Resolved, engine_of, steps_between};
+use crate::compute::{Compute, Pooled, Precision, Resolved, engine_of, steps_between};
+use crate::distributed::{Alone, Transport};
 use crate::error::{Error, Result};
 
 /// The configuration of a [`Simulation`].
@@ -280,9 +285,29 @@ impl Simulation {
     /// # Errors
     /// Those of [`SimulationConfig::validate`]; a backend that is not there; too little memory.
     pub fn new(config: SimulationConfig) -> Result<Self> {
+        Self::over(config, Arc::new(Alone))
+    }
+
+    /// Prepares a run on the CPU over the ranks of a [`Transport`]. Each rank owns a part of space: of a line a piece along x, of a plane a strip along y.
+    ///
+    /// All ranks have the same configuration and make the same calls. All receive the results of the whole space. Populations are those of one rank, to
+    /// the bit. [`face_fluxes`](Self::face_fluxes) agree to roundoff.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`]; another backend than the CPU, or a number of threads, on several ranks; ranks with fewer cells than their ghosts are deep
+    /// and two more; a rank that ended.
+    pub fn over(config: SimulationConfig, transport: Arc<dyn Transport>) -> Result<Self> {
         config.validate()?;
+        if transport.ranks() > 1 && config.compute.threads.is_some() {
+            // Ranks of one process would share the pool, and wait in it for each other.
+            return Err(Error::invalid(
+                "threads",
+                config.compute.threads.unwrap_or_default(),
+                "none for several ranks, which share the threads of their process",
+            ));
+        }
         Ok(Self {
-            engine: Pooled::new(&config.compute, || engine(&config))?,
+            engine: Pooled::new(&config.compute, || engine(&config, transport))?,
             config,
             step: 0,
             change: Change::default(),
@@ -294,6 +319,14 @@ impl Simulation {
     /// # Errors
     /// As [`Simulation::new`]; populations that do not fit the problem, or are negative or not finite.
     pub fn resume(checkpoint: Checkpoint) -> Result<Self> {
+        Self::resume_over(checkpoint, Arc::new(Alone))
+    }
+
+    /// Continues a run over the ranks of a [`Transport`] from the checkpoint of a run on any number of ranks.
+    ///
+    /// # Errors
+    /// As [`Simulation::resume`] and [`Simulation::over`].
+    pub fn resume_over(checkpoint: Checkpoint, transport: Arc<dyn Transport>) -> Result<Self> {
         let Checkpoint {
             mut config,
             step,
@@ -328,7 +361,7 @@ impl Simulation {
         let fold = Fold::of(&config.problem);
         config.fold &= fold.is_none_or(|(fold, _)| fold.suits(&populations));
         let change = Change::resume(looked, step, config.problem.space.cells())?;
-        let mut simulation = Self::new(config)?;
+        let mut simulation = Self::over(config, transport)?;
         simulation.change = change;
         let saved = Saved {
             step,
@@ -475,15 +508,15 @@ impl Simulation {
 }
 
 /// The engine that a configuration asks for.
-fn engine(config: &SimulationConfig) -> Result<Box<dyn Engine>> {
+fn engine(config: &SimulationConfig, transport: Arc<dyn Transport>) -> Result<Box<dyn Engine>> {
     let resolved = config.compute.backend.resolve()?;
     let folds = config.fold && !matches!(resolved, Resolved::Reference);
     match Fold::of(&config.problem).filter(|_| folds) {
         Some((fold, problem)) => {
-            let engine = engine_of(problem, config, resolved)?;
+            let engine = engine_of(problem, config, resolved, transport)?;
             Ok(Box::new(Folded { engine, fold }))
         }
-        None => engine_of(config.problem.clone(), config, resolved),
+        None => engine_of(config.problem.clone(), config, resolved, transport),
     }
 }
 
@@ -492,9 +525,14 @@ fn engine_of(
     problem: Problem,
     config: &SimulationConfig,
     resolved: Resolved,
+    transport: Arc<dyn Transport>,
 ) -> Result<Box<dyn Engine>> {
     let name = resolved.describe();
     let plan = config.plan();
+    if transport.ranks() > 1 {
+        let cut = Cut::new(&problem, &plan, transport, None)?;
+        return engine_of_part(&problem, config, &resolved, cut);
+    }
     engine_of! {
         resolved, config.compute.precision;
         reference => Ok(Box::new(Reference::new(problem, plan)?)),
@@ -503,4 +541,26 @@ fn engine_of(
             Ok(Box::new(MachineEngine::<_, T>::new(machine, name, problem, plan)?))
         },
     }
+}
+
+/// The engine of a rank's part of a problem.
+fn engine_of_part(
+    problem: &Problem,
+    config: &SimulationConfig,
+    resolved: &Resolved,
+    cut: Cut,
+) -> Result<Box<dyn Engine>> {
+    if !matches!(resolved, Resolved::Cpu) {
+        return Err(Error::invalid(
+            "backend",
+            resolved.backend(),
+            "cpu, the only backend of several ranks",
+        ));
+    }
+    let (name, plan, local) = (resolved.describe(), config.plan(), cut.clone());
+    let engine: Box<dyn Engine> = match config.compute.precision {
+        Precision::F32 => Box::new(CpuEngine::<f32>::of_part(name, problem, plan, local)?),
+        Precision::F64 => Box::new(CpuEngine::<f64>::of_part(name, problem, plan, local)?),
+    };
+    Ok(Box::new(Parted::new(engine, cut, problem)))
 }

@@ -64,8 +64,8 @@ pub(super) fn update<T: Real>(
         };
         let total = all_leaving(step, &at, face);
         let width = layout.problem.space.step(direction);
-        let scale = width / (layout.plan.dt * face.rows() as f64);
-        exchange(face, &total, scale, flux);
+        let scale = width / (layout.plan.dt * layout.face_rows[direction] as f64);
+        exchange(face, &total, scale, &layout.counted[direction], flux);
     });
 }
 
@@ -128,7 +128,13 @@ fn all_leaving<T: Real>(step: &Step<'_, T>, at: &At<'_, T>, face: &mut Face<T>) 
 }
 
 /// Sets the densities of a wall by the mass that leaves, and adds the exchange of the face to its flux.
-fn exchange<T: Real>(face: &mut Face<T>, total: &Leaving, scale: f64, flux: &mut FaceFlux) {
+fn exchange<T: Real>(
+    face: &mut Face<T>,
+    total: &Leaving,
+    scale: f64,
+    counted: &Range<usize>,
+    flux: &mut FaceFlux,
+) {
     let mut add = |part: FaceFlux, factor: f64| {
         *flux += FaceFlux {
             mass: factor * part.mass,
@@ -138,17 +144,17 @@ fn exchange<T: Real>(face: &mut Face<T>, total: &Leaving, scale: f64, flux: &mut
     };
     match face.kind {
         Kind::Wall => {
-            let mut sum = 0.0;
             for (density, mass) in face.density.iter_mut().zip(&total.mass) {
                 *density = T::from_f64(mass / face.unit.mass);
-                sum += density.to_f64();
             }
+            let counted = face.density[counted.clone()].iter();
+            let sum: f64 = counted.map(|density| density.to_f64()).sum();
             add(face.unit, sum * scale);
             add(total.back, face.mirrored.to_f64() * scale);
             add(total.out, -scale);
         }
         Kind::Inflow => {
-            add(face.unit, face.rows() as f64 * scale);
+            add(face.unit, counted.len() as f64 * scale);
             add(total.out, -scale);
         }
         Kind::Mirror | Kind::Periodic => {}
@@ -203,6 +209,7 @@ impl<T: Real> Job for AddLeaving<'_, T> {
         let ([_, _, count_m], cells) = (layout.shape, layout.cells());
         let (nx, ny, rows) = (layout.nx, layout.ny, found.mass.len());
         let depth = layout.pad[direction];
+        let counted = &layout.counted[direction];
         // Populations at each distance from the face, row by row.
         let mut near = vec![T::ZERO; rows * depth];
         let mut scratch = match direction {
@@ -259,10 +266,11 @@ impl<T: Real> Job for AddLeaving<'_, T> {
                         outflow(&mut back, &near, courant.whole, fraction, false);
                     }
                     for (mass, (out, back)) in found.mass.iter_mut().zip(out.iter().zip(&back)) {
-                        let (out, back) = (out.to_f64(), back.to_f64());
-                        *mass += node.mass * (out - mirrored * back);
-                        both[0] += out;
-                        both[1] += back;
+                        *mass += node.mass * (out.to_f64() - mirrored * back.to_f64());
+                    }
+                    for (out, back) in out[counted.clone()].iter().zip(&back[counted.clone()]) {
+                        both[0] += out.to_f64();
+                        both[1] += back.to_f64();
                     }
                     let [all, all_back] = both;
                     found.out += node.carries(all);

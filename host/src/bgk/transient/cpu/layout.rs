@@ -1,5 +1,7 @@
 //! Constants of a run: the nodes, their shifts, and their chunks.
 
+use std::ops::Range;
+
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk::layout::{PASS_SUMS_BGK, PASS_SUMS_SHAKHOV};
 
@@ -29,6 +31,9 @@ pub(super) struct Layout<T> {
     /// Weights of the populations of a node (v_y, m) in the sums of a chunk.
     weights: Vec<[T; PASS_SUMS_SHAKHOV as usize]>,
     pub(super) sums: usize,
+    /// Rows of cells at the faces along x and y whose fluxes count here, and all rows there that the mean is taken over.
+    pub(super) counted: [Range<usize>; 2],
+    pub(super) face_rows: [usize; 2],
 }
 
 impl<T: Real> Layout<T> {
@@ -73,11 +78,18 @@ impl<T: Real> Layout<T> {
             shakhov: problem.gas.model == Model::Shakhov,
             heat_argument,
             sums: sums_of(&problem),
+            counted: [0..space.ny(), 0..space.nx()],
+            face_rows: [space.ny(), space.nx()],
             problem,
             plan,
         }
     }
 
+    /// Of the rows at the faces along a direction, only some of `all` count.
+    pub(super) fn count_rows(&mut self, direction: usize, counted: Range<usize>, all: usize) {
+        self.counted[direction] = counted;
+        self.face_rows[direction] = all;
+    }
     pub(super) fn cells(&self) -> usize {
         self.nx * self.ny
     }

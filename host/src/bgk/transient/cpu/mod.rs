@@ -9,6 +9,7 @@
 
 mod face;
 mod faces;
+mod halo;
 mod layout;
 mod pass;
 mod rows;
@@ -22,12 +23,14 @@ use rarefy_kernels::Real;
 use rayon::prelude::*;
 
 use super::engine::{Engine, FaceFlux, Saved, StepPlan, initial_populations, nodes};
+use super::parts::Cut;
 use super::relaxation::{Relaxations, fields, relax_all, state, sum};
 use crate::bgk::{DiscreteMaxwellian, Moments, Problem};
 use crate::error::{Error, Result};
 use crate::memory_plan::{bytes_of, check_host};
 use crate::simd::on_widest;
 use face::Face;
+use halo::{Ends, Ghosts};
 use layout::Layout;
 use tables::Tables;
 
@@ -45,6 +48,8 @@ pub(super) struct CpuEngine<T> {
     partial: Vec<Vec<T>>,
     fluxes: [FaceFlux; 4],
     step: u64,
+    /// Where this is a rank's part of space.
+    ends: Option<Ends>,
 }
 
 impl<T: Real> CpuEngine<T> {
@@ -74,10 +79,30 @@ impl<T: Real> CpuEngine<T> {
             partial: vec![vec![T::ZERO; cells * layout.pass_sums()]; layout.chunks()],
             fluxes: Default::default(),
             step: 0,
+            ends: None,
             layout,
         };
         engine.take(&f);
         Ok(engine)
+    }
+
+    /// The engine of a rank's part of the problem of all.
+    pub(super) fn of_part(name: String, whole: &Problem, plan: StepPlan, cut: Cut) -> Result<Self> {
+        let mut engine = Self::new(name, cut.local(whole), plan)?;
+        if cut.part.direction == 1 {
+            engine.layout.count_rows(0, cut.part.inner(), cut.part.all);
+        }
+        engine.ends = Some(Ends::new(cut));
+        Ok(engine)
+    }
+
+    /// The same with ghosts that are unusable before they are written over.
+    #[cfg(test)]
+    pub(super) fn poisoned(mut self) -> Self {
+        if let Some(ends) = &mut self.ends {
+            ends.poisoned = true;
+        }
+        self
     }
 
     /// Takes populations up, and sums them.
@@ -127,6 +152,14 @@ impl<T: Real> CpuEngine<T> {
     }
 
     fn one_step(&mut self) -> Result<()> {
+        if let Some(ends) = &mut self.ends {
+            let ghosts = Ghosts {
+                f: &mut self.f,
+                sums: &mut self.sums,
+                relaxations: &mut self.relaxations,
+            };
+            ends.refresh(&self.layout, ghosts)?;
+        }
         self.relax_all()?;
         let layout = &self.layout;
         self.tables.fill(layout, &self.relaxations);
@@ -145,6 +178,9 @@ impl<T: Real> CpuEngine<T> {
                 &mut rest[0],
                 &mut self.fluxes,
             );
+            if let (0, Some(ends)) = (direction, &self.ends) {
+                ends.refresh_walls(&mut self.faces[0])?;
+            }
         }
         let bounds = layout.bounds();
         let faces = &self.faces;
@@ -173,6 +209,9 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn advance(&mut self, steps: u64) -> Result<()> {
+        if let Some(ends) = &mut self.ends {
+            ends.cut.begin();
+        }
         for _ in 0..steps {
             self.one_step()?;
         }
@@ -192,7 +231,14 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {
-        Ok(self.fluxes)
+        let mut fluxes = self.fluxes;
+        if let Some(ends) = &self.ends {
+            // Nothing is received through a cut.
+            for (_, flux) in (fluxes.iter_mut().enumerate()).filter(|(k, _)| ends.cut.cuts(*k)) {
+                *flux = FaceFlux::default();
+            }
+        }
+        Ok(fluxes)
     }
 
     fn save(&mut self) -> Result<Saved> {

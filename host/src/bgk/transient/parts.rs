@@ -1,0 +1,354 @@
+//! A flow in time whose space is cut into parts, one a rank.
+//!
+//! Each rank runs an engine on the cells of its [`Part`], ghosts included. A cut is a face where some gas comes in. It reaches ghosts alone before the
+//! neighbours' cells are written over them. Lines are cut along x, planes along y. All ranks know all fields, and so take the same decisions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::engine::{Engine, FaceFlux, Saved, StepPlan};
+use super::relaxation::sums_of;
+use super::shift::{Courant, Scheme};
+use crate::bgk::{Boundaries, Boundary, Moments, Problem};
+use crate::distributed::{Part, Transport, put, values};
+use crate::error::{Error, Result};
+
+/// Ghosts of a line are at most this many times as deep as a step needs: so many steps pass between two messages.
+const LONGEST_CYCLE: usize = 8;
+
+/// Own cells of a rank of a line for each cell of depth of its ghosts, from which on ghosts cost little.
+const CELLS_PER_GHOST: usize = 64;
+
+/// The cuts of a rank's part, and how its ghosts keep up with the neighbours.
+#[derive(Clone)]
+pub(super) struct Cut {
+    pub(super) part: Part,
+    transport: Arc<dyn Transport>,
+    /// Cells of populations that fly in, and of those that fly out.
+    pub(super) depth_in: usize,
+    pub(super) depth_out: usize,
+    /// Steps between two messages, and those taken since the last.
+    pub(super) cycle: usize,
+    since: usize,
+}
+
+impl Cut {
+    /// The cut of a problem between the ranks of a transport, with a message in so many steps, or as seems best.
+    pub(super) fn new(
+        problem: &Problem,
+        plan: &StepPlan,
+        transport: Arc<dyn Transport>,
+        cycle: Option<usize>,
+    ) -> Result<Self> {
+        let space = &problem.space;
+        let direction = space.dimensions() - 1;
+        let axis = &problem.velocity.axes()[direction];
+        let farthest = Courant::of_axis(axis, space, direction, plan.dt)
+            .iter()
+            .map(|courant| courant.whole)
+            .max()
+            .unwrap_or(0);
+        let slope = usize::from(plan.scheme == Scheme::VanLeer);
+        let reach = farthest + 1 + slope;
+        let all = [space.nx(), space.ny()][direction];
+        let ranks = [transport.rank(), transport.ranks()];
+        // Ghosts of rows are too many to be stepped along.
+        let deepest = (all / ranks[1].max(1)) / (CELLS_PER_GHOST * reach);
+        let cycle = cycle.unwrap_or(match (direction, deepest) {
+            (1, _) | (_, 0 | 1) => 1,
+            _ => LONGEST_CYCLE.min(deepest / 2 * 2),
+        });
+        let depth = cycle * reach;
+        let periodic = problem.boundaries.along(direction)[0] == Boundary::Periodic;
+        Ok(Self {
+            part: Part::new(direction, all, ranks, depth, periodic)?,
+            transport,
+            depth_in: depth,
+            depth_out: if cycle > 1 { depth } else { slope },
+            cycle,
+            since: 0,
+        })
+    }
+
+    /// The next step is the first of a cycle.
+    pub(super) fn begin(&mut self) {
+        self.since = 0;
+    }
+
+    /// Whether ghosts are stale before the next step, which counts as taken.
+    pub(super) fn is_due(&mut self) -> bool {
+        let due = self.since == 0;
+        self.since = (self.since + 1) % self.cycle;
+        due
+    }
+
+    /// Sends messages to the low and the high neighbour, and receives theirs, of so many bytes.
+    pub(super) fn swap(&self, out: &[Vec<u8>; 2], bytes: [usize; 2]) -> Result<[Vec<u8>; 2]> {
+        let mut into = bytes.map(|bytes| vec![0; bytes]);
+        let [low, high] = &mut into;
+        let out = [out[0].as_slice(), out[1].as_slice()];
+        self.transport
+            .swap(self.part.neighbours, out, [low, high])?;
+        Ok(into)
+    }
+
+    /// Cells of a place along the cut direction: one of a line, a row of a plane.
+    pub(super) fn run(&self, problem: &Problem) -> usize {
+        match self.part.direction {
+            0 => 1,
+            _ => problem.space.nx(),
+        }
+    }
+
+    /// The problem of the rank's cells and ghosts.
+    pub(super) fn local(&self, problem: &Problem) -> Problem {
+        let (part, run) = (&self.part, self.run(problem));
+        let direction = part.direction;
+        let first = part.own.start as f64 - part.ghosts[0] as f64;
+        let initial: Vec<_> = (0..part.cells())
+            .flat_map(|cell| &problem.initial[part.global(cell) * run..][..run])
+            .copied()
+            .collect();
+        let mut faces = problem.boundaries.along(direction);
+        let ends = [initial.first(), initial.last()];
+        for (side, (face, end)) in faces.iter_mut().zip(ends).enumerate() {
+            if let (Some(_), Some(state)) = (part.neighbours[side], end) {
+                *face = Boundary::Inflow(*state);
+            }
+        }
+        let boundaries = match direction {
+            0 => Boundaries {
+                left: faces[0],
+                right: faces[1],
+                ..problem.boundaries
+            },
+            _ => Boundaries {
+                bottom: faces[0],
+                top: faces[1],
+                ..problem.boundaries
+            },
+        };
+        Problem {
+            space: problem.space.part(direction, first, part.cells()),
+            boundaries,
+            initial,
+            ..problem.clone()
+        }
+    }
+
+    /// Whether a face (left, right, bottom, top) is a cut.
+    pub(super) fn cuts(&self, face: usize) -> bool {
+        face / 2 == self.part.direction && self.part.neighbours[face % 2].is_some()
+    }
+}
+
+/// Numbers of each cell that the engine keeps behind its sums, from the first step on: the Maxwellian's parameters, cell by cell.
+const OF_CELL: usize = 3;
+
+/// An engine of a rank's part, as the engine of the whole problem.
+pub(super) struct Parted {
+    engine: Box<dyn Engine>,
+    cut: Cut,
+    /// Sums of a cell.
+    sums: usize,
+    /// Cells of a place along the cut direction.
+    run: usize,
+}
+
+impl Parted {
+    /// Of the engine of a rank's part, and the problem of all.
+    pub(super) fn new(engine: Box<dyn Engine>, cut: Cut, problem: &Problem) -> Self {
+        let run = cut.run(problem);
+        Self {
+            engine,
+            cut,
+            sums: sums_of(problem),
+            run,
+        }
+    }
+
+    /// Cells of all ranks, and the rank's local ones.
+    fn cells(&self) -> [usize; 2] {
+        let part = &self.cut.part;
+        [part.all * self.run, part.cells() * self.run]
+    }
+
+    /// The rank's own cells of one row of local cells.
+    fn own<'a, V>(&self, row: &'a [V]) -> &'a [V] {
+        let inner = self.cut.part.inner();
+        &row[inner.start * self.run..inner.end * self.run]
+    }
+
+    /// Rows of all cells, of each rank's rows of local cells.
+    fn gather(&self, rows: &[f64]) -> Result<Vec<f64>> {
+        let [all, local] = self.cells();
+        let mut bytes = Vec::new();
+        for row in rows.chunks_exact(local) {
+            put(&mut bytes, self.own(row).iter().copied());
+        }
+        let count = rows.len() / local.max(1);
+        let parts = self.cut.transport.gather(&bytes)?;
+        let parts: Vec<Vec<f64>> =
+            (parts.iter().map(|part| values(part))).collect::<Result<_>>()?;
+        if parts.iter().map(Vec::len).sum::<usize>() != count * all {
+            return Err(Error::Numerical(
+                "the ranks have different numbers of cells: all must run the same case".to_owned(),
+            ));
+        }
+        let mut whole = Vec::with_capacity(count * all);
+        for row in 0..count {
+            for part in &parts {
+                let own = part.len() / count;
+                whole.extend_from_slice(&part[row * own..][..own]);
+            }
+        }
+        Ok(whole)
+    }
+
+    /// Rows of local cells, of rows of all cells with so many numbers each.
+    fn spread(&self, rows: &[f64], of_cell: usize) -> Vec<f64> {
+        let [all, _] = self.cells();
+        let (part, run) = (&self.cut.part, self.run * of_cell);
+        rows.chunks_exact(all * of_cell)
+            .flat_map(|row| {
+                (0..part.cells()).flat_map(move |cell| &row[part.global(cell) * run..][..run])
+            })
+            .copied()
+            .collect()
+    }
+}
+
+impl Engine for Parted {
+    fn describe(&self) -> String {
+        let ranks = self.cut.transport.ranks();
+        format!("{ranks} ranks, each {}", self.engine.describe())
+    }
+
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        self.engine.advance(steps)
+    }
+
+    fn fields(&mut self) -> Result<[Vec<f64>; 4]> {
+        let local = self.engine.fields()?.concat();
+        let [all, _] = self.cells();
+        let whole = self.gather(&local)?;
+        Ok([0, 1, 2, 3].map(|k| whole[k * all..][..all].to_vec()))
+    }
+
+    fn moments(&mut self) -> Result<Vec<Moments>> {
+        let local = self.engine.moments()?;
+        let numbers: Vec<[f64; 9]> = local.iter().map(numbers).collect();
+        let rows: Vec<f64> = (0..9)
+            .flat_map(|k| numbers.iter().map(move |numbers| numbers[k]))
+            .collect();
+        let [all, _] = self.cells();
+        let whole = self.gather(&rows)?;
+        Ok((0..all)
+            .map(|cell| moments(std::array::from_fn(|k| whole[k * all + cell])))
+            .collect())
+    }
+
+    fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {
+        let mut bytes = Vec::new();
+        for flux in self.engine.fluxes()? {
+            let [x, y] = flux.momentum;
+            put(&mut bytes, [flux.mass, x, y, flux.energy]);
+        }
+        let mut fluxes = [FaceFlux::default(); 4];
+        for part in self.cut.transport.gather(&bytes)? {
+            let numbers: Vec<f64> = values(&part)?;
+            for (flux, of_face) in fluxes.iter_mut().zip(numbers.chunks_exact(4)) {
+                *flux += FaceFlux {
+                    mass: of_face[0],
+                    momentum: [of_face[1], of_face[2]],
+                    energy: of_face[3],
+                };
+            }
+        }
+        Ok(fluxes)
+    }
+
+    fn save(&mut self) -> Result<Saved> {
+        let local = self.engine.save()?;
+        let [_, cells] = self.cells();
+        let rows = self.sums * cells;
+        let (of_rows, of_cells) = local.extra.split_at(rows.min(local.extra.len()));
+        let mut extra = self.gather(of_rows)?;
+        if !of_cells.is_empty() {
+            // Cell by cell, as rows once more.
+            let width = OF_CELL;
+            let rows: Vec<f64> = (0..width)
+                .flat_map(|k| of_cells.iter().skip(k).step_by(width).copied())
+                .collect();
+            let whole = self.gather(&rows)?;
+            let all = whole.len() / width;
+            extra.extend(
+                (0..all)
+                    .flat_map(|cell| (0..width).map(move |k| (cell, k)))
+                    .map(|(cell, k)| whole[k * all + cell]),
+            );
+        }
+        Ok(Saved {
+            step: local.step,
+            populations: self.gather(&local.populations)?,
+            extra,
+        })
+    }
+
+    fn restore(&mut self, saved: &Saved) -> Result<()> {
+        let [all, _] = self.cells();
+        let rows = self.sums;
+        let lengths = [rows * all, (rows + OF_CELL) * all];
+        let extra = if lengths.contains(&saved.extra.len()) {
+            let (of_rows, of_cells) = saved.extra.split_at(rows * all);
+            let mut extra = self.spread(of_rows, 1);
+            if !of_cells.is_empty() {
+                extra.extend(self.spread(of_cells, OF_CELL));
+            }
+            extra
+        } else {
+            Vec::new()
+        };
+        self.engine.restore(&Saved {
+            step: saved.step,
+            populations: self.spread(&saved.populations, 1),
+            extra,
+        })
+    }
+
+    fn time_steps(&mut self, steps: u32) -> Result<Duration> {
+        self.engine.time_steps(steps)
+    }
+}
+
+/// Moments as numbers.
+fn numbers(moments: &Moments) -> [f64; 9] {
+    let [ux, uy] = moments.velocity;
+    let [xx, yy, xy] = moments.pressure;
+    let [qx, qy] = moments.heat_flux;
+    [
+        moments.density,
+        ux,
+        uy,
+        moments.temperature,
+        xx,
+        yy,
+        xy,
+        qx,
+        qy,
+    ]
+}
+
+/// The same back.
+fn moments([density, ux, uy, temperature, xx, yy, xy, qx, qy]: [f64; 9]) -> Moments {
+    Moments {
+        density,
+        velocity: [ux, uy],
+        temperature,
+        pressure: [xx, yy, xy],
+        heat_flux: [qx, qy],
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,373 @@
+//! Parts against the whole: the same bits, with ghosts poisoned wherever nothing is sent.
+
+use rarefy_kernels::Real;
+
+use super::super::cpu::CpuEngine;
+use super::super::{Simulation, SimulationConfig};
+use super::*;
+use crate::bgk::{Axis, Gas, Model, Space, State, VelocitySpace, Wall};
+use crate::compute::{Backend, Compute, Precision};
+use crate::distributed::Threads;
+
+/// Populations and fields after some steps.
+type Outcome = (Vec<f64>, [Vec<f64>; 4]);
+
+/// The engine of a whole, or of a part with poisoned ghosts.
+type Make = fn(&Problem, StepPlan, Option<Cut>) -> Result<Box<dyn Engine>>;
+
+fn on_cpu<T: Real>(problem: &Problem, plan: StepPlan, cut: Option<Cut>) -> Result<Box<dyn Engine>> {
+    let name = String::new();
+    Ok(match cut {
+        None => Box::new(CpuEngine::<T>::new(name, problem.clone(), plan)?),
+        Some(cut) => {
+            let engine = CpuEngine::<T>::of_part(name, problem, plan, cut.clone())?;
+            Box::new(Parted::new(Box::new(engine.poisoned()), cut, problem))
+        }
+    })
+}
+
+fn outcome(engine: Result<Box<dyn Engine>>) -> Result<Outcome> {
+    let mut engine = engine?;
+    engine.advance(3)?;
+    // Leaves tables of ghosts behind that belong to no step.
+    engine.moments()?;
+    engine.advance(2)?;
+    Ok((engine.save()?.populations, engine.fields()?))
+}
+
+fn on_all<R: Send>(ranks: usize, work: impl Fn(Arc<dyn Transport>) -> R + Sync) -> Vec<R> {
+    std::thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = (Threads::all(ranks).into_iter())
+            .map(|rank| scope.spawn(move || work(Arc::new(rank))))
+            .collect();
+        (threads.into_iter())
+            .map(|thread| thread.join().expect("a rank"))
+            .collect()
+    })
+}
+
+/// What each rank finds, with a cut that may be changed.
+fn parted(
+    make: Make,
+    problem: &Problem,
+    plan: StepPlan,
+    [ranks, cycle]: [usize; 2],
+    change: impl Fn(&mut Cut) + Sync,
+) -> Vec<Result<Outcome>> {
+    on_all(ranks, |transport| {
+        let mut cut = Cut::new(problem, &plan, transport, Some(cycle))?;
+        change(&mut cut);
+        outcome(make(problem, plan, Some(cut)))
+    })
+}
+
+fn stirred(
+    space: Space,
+    counts: &[usize],
+    flow: usize,
+    faces: Boundaries,
+    model: Model,
+) -> Problem {
+    let axes = counts
+        .iter()
+        .map(|&n| Axis::uniform(n, -4.0, 4.0).expect("an axis"));
+    let along_y = if flow == 2 { 0.1 } else { 0.0 };
+    let state = |x: f64, y: f64| State {
+        density: 1.0 + 0.1 * (40.0 * x + 3.0 * y).sin(),
+        velocity: [0.2 * (30.0 * (x + y)).cos(), along_y * (50.0 * x).sin()],
+        temperature: 1.0 + 0.1 * (20.0 * x - 60.0 * y).cos(),
+    };
+    let gas = Gas {
+        frequency: 3.0,
+        model,
+        ..Gas::default()
+    };
+    let velocity = VelocitySpace::new(axes.collect(), flow).expect("velocities");
+    Problem::new(space, velocity, gas, faces, state).expect("a problem")
+}
+
+fn line(cells: usize, ends: [Boundary; 2], model: Model) -> Problem {
+    let space = Space::line(cells, [0.0, 1.0]).expect("cells");
+    stirred(
+        space,
+        &[7, 6, 4],
+        1,
+        Boundaries::line(ends[0], ends[1]),
+        model,
+    )
+}
+
+fn plane(faces: Boundaries, model: Model) -> Problem {
+    let (nx, ny) = (12, 21);
+    let space = Space::rectangle([nx, ny], [0.0, 1.0], [0.0, ny as f64 / nx as f64]);
+    stirred(space.expect("cells"), &[7, 7, 7], 2, faces, model)
+}
+
+/// A step in which the fastest molecules fly over so many whole cells of a width, and a part of one.
+fn plan(whole: usize, width: f64, sloped: bool) -> StepPlan {
+    StepPlan {
+        dt: (whole as f64 + 0.7) * width / 4.0,
+        scheme: if sloped {
+            Scheme::VanLeer
+        } else {
+            Scheme::Upwind
+        },
+        relaxed: false,
+    }
+}
+
+fn wall(accommodation: f64, speed: [f64; 2]) -> Boundary {
+    Boundary::Wall(Wall {
+        accommodation,
+        ..Wall::diffuse(1.2).moving(speed)
+    })
+}
+
+const INFLOW: Boundary = Boundary::Inflow(State {
+    density: 1.0,
+    velocity: [-0.3, 0.0],
+    temperature: 1.2,
+});
+
+fn same(make: Make, problem: &Problem, plan: StepPlan, [ranks, cycle]: [usize; 2], what: &str) {
+    let expected = outcome(make(problem, plan, None)).expect("steps of the whole");
+    for found in parted(make, problem, plan, [ranks, cycle], |_| ()) {
+        let found = found.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(found == expected, "{what}: other bits");
+    }
+}
+
+fn lines_are_the_whole(make: Make) {
+    let periodic = [Boundary::Periodic; 2];
+    let half = wall(0.4, [0.0, 0.0]);
+    let (bgk, shakhov) = (Model::Bgk, Model::Shakhov);
+    for (ends, model, whole, sloped, split) in [
+        ([INFLOW, wall(1.0, [0.0; 2])], bgk, 0, true, [2, 1]),
+        ([INFLOW, wall(1.0, [0.0; 2])], bgk, 0, false, [3, 1]),
+        ([half, Boundary::Specular], bgk, 0, true, [3, 1]),
+        ([half, INFLOW], shakhov, 1, true, [2, 1]),
+        ([wall(1.0, [0.0; 2]), half], bgk, 1, false, [3, 1]),
+        ([Boundary::Specular, INFLOW], shakhov, 2, false, [2, 1]),
+        ([half, wall(1.0, [0.0; 2])], shakhov, 2, true, [3, 1]),
+        (periodic, bgk, 0, true, [2, 1]),
+        (periodic, shakhov, 2, true, [2, 1]),
+        (periodic, bgk, 1, false, [3, 1]),
+        ([half, Boundary::Specular], bgk, 0, true, [2, 4]),
+        ([INFLOW, half], shakhov, 0, true, [3, 4]),
+        (periodic, bgk, 0, true, [3, 4]),
+        (periodic, shakhov, 0, false, [2, 4]),
+    ] {
+        let problem = line(37, ends, model);
+        let plan = plan(whole, problem.space.step(0), sloped);
+        let what = format!("{ends:?} {model:?} w = {whole} {sloped} {split:?}");
+        same(make, &problem, plan, split, &what);
+    }
+}
+
+fn planes_are_the_whole(make: Make) {
+    let walls = Boundaries {
+        left: wall(1.0, [0.0; 2]),
+        right: wall(1.0, [0.0, 0.2]),
+        bottom: wall(1.0, [0.0; 2]),
+        top: wall(1.0, [0.5, 0.0]),
+    };
+    let halves = Boundaries {
+        left: wall(0.4, [0.0, 0.2]),
+        top: wall(0.6, [0.3, 0.0]),
+        right: INFLOW,
+        ..walls
+    };
+    let mixed = Boundaries {
+        left: Boundary::Specular,
+        right: wall(0.3, [0.0; 2]),
+        bottom: wall(0.5, [0.0; 2]),
+        top: Boundary::Specular,
+    };
+    let ring = Boundaries {
+        bottom: Boundary::Periodic,
+        top: Boundary::Periodic,
+        ..walls
+    };
+    let torus = Boundaries {
+        left: Boundary::Periodic,
+        right: Boundary::Periodic,
+        ..ring
+    };
+    let (bgk, shakhov) = (Model::Bgk, Model::Shakhov);
+    for (faces, model, whole, sloped, ranks) in [
+        (walls, bgk, 0, true, 2),
+        (walls, bgk, 0, false, 3),
+        (walls, shakhov, 1, true, 2),
+        (halves, bgk, 0, true, 3),
+        (halves, shakhov, 2, true, 2),
+        (mixed, bgk, 0, true, 2),
+        (mixed, shakhov, 0, false, 3),
+        (mixed, bgk, 1, true, 3),
+        (ring, bgk, 0, true, 2),
+        (ring, bgk, 2, false, 3),
+        (torus, shakhov, 1, true, 2),
+    ] {
+        let problem = plane(faces, model);
+        let plan = plan(whole, problem.space.step(0), sloped);
+        let what = format!("{faces:?} {model:?} w = {whole} {sloped} {ranks}");
+        same(make, &problem, plan, [ranks, 1], &what);
+    }
+}
+
+#[test]
+fn lines_on_the_cpu_are_the_whole() {
+    lines_are_the_whole(on_cpu::<f64>);
+    lines_are_the_whole(on_cpu::<f32>);
+}
+
+#[test]
+fn planes_on_the_cpu_are_the_whole() {
+    planes_are_the_whole(on_cpu::<f64>);
+    planes_are_the_whole(on_cpu::<f32>);
+}
+
+#[test]
+fn less_than_the_depths_is_wrong() {
+    let ends = [INFLOW, wall(0.4, [0.0; 2])];
+    let of_line = line(37, ends, Model::Bgk);
+    let of_plane = plane(Boundaries::line(ends[0], ends[1]), Model::Bgk);
+    for make in [on_cpu::<f32>, on_cpu::<f64>] {
+        for problem in [&of_line, &of_plane] {
+            for whole in [0, 1] {
+                let plan = plan(whole, problem.space.step(0), true);
+                let expected = outcome(make(problem, plan, None)).expect("steps");
+                let changes: [fn(&mut Cut); 2] = [|cut| cut.depth_in -= 1, |cut| cut.depth_out = 0];
+                for change in changes {
+                    let found = parted(make, problem, plan, [2, 1], change);
+                    assert!(found.iter().all(|found| !is(found, &expected)));
+                }
+            }
+        }
+        // Ghosts as deep as four steps need, stepped along for five.
+        let plan = plan(0, of_line.space.step(0), true);
+        let expected = outcome(make(&of_line, plan, None)).expect("steps");
+        let found = parted(make, &of_line, plan, [2, 2], |cut| cut.cycle = 3);
+        assert!(found.iter().all(|found| !is(found, &expected)));
+    }
+}
+
+fn is(found: &Result<Outcome>, expected: &Outcome) -> bool {
+    found.as_ref().is_ok_and(|found| found == expected)
+}
+
+fn config(problem: Problem, backend: Backend, precision: Precision) -> SimulationConfig {
+    let step = plan(0, problem.space.step(0), true).dt;
+    let mut config = SimulationConfig::new(problem, step);
+    config.compute = Compute::new(backend).with_precision(precision);
+    config
+}
+
+#[test]
+fn ranks_know_the_same_as_one_and_resume_each_others_checkpoints() {
+    let walls = Boundaries {
+        left: wall(0.7, [0.0, 0.2]),
+        right: wall(1.0, [0.0; 2]),
+        bottom: wall(1.0, [0.0; 2]),
+        top: INFLOW,
+    };
+    let ends = [wall(0.7, [0.0; 2]), INFLOW];
+    for problem in [line(40, ends, Model::Shakhov), plane(walls, Model::Bgk)] {
+        for precision in [Precision::F64, Precision::F32] {
+            let config = config(problem.clone(), Backend::Cpu, precision);
+            let run = |transport: Arc<dyn Transport>| {
+                let mut simulation = Simulation::over(config.clone(), transport.clone()).unwrap();
+                let infinite = simulation.residual().unwrap();
+                simulation.advance(3).unwrap();
+                let checkpoint = simulation.checkpoint().unwrap();
+                simulation.advance(2).unwrap();
+                let residual = simulation.residual().unwrap();
+                assert!(infinite.is_infinite() && residual > 0.0);
+                let fluxes = simulation.face_fluxes().unwrap();
+                let end = simulation.checkpoint().unwrap();
+                (
+                    residual,
+                    fluxes,
+                    simulation.moments().unwrap(),
+                    checkpoint,
+                    end,
+                )
+            };
+            let alone = on_all(1, run).remove(0);
+            for ranks in [2, 3] {
+                for found in on_all(ranks, run) {
+                    assert_eq!(found.0.to_bits(), alone.0.to_bits());
+                    for (found, alone) in found.1.iter().zip(&alone.1) {
+                        let of = |flux: &FaceFlux| {
+                            [flux.mass, flux.momentum[0], flux.momentum[1], flux.energy]
+                        };
+                        for (a, b) in of(found).into_iter().zip(of(alone)) {
+                            assert!((a - b).abs() < 1e-12, "{a} {b}");
+                        }
+                    }
+                    assert!(found.2 == alone.2 && found.3 == alone.3 && found.4 == alone.4);
+                }
+                let resumed = on_all(ranks, |transport| {
+                    let checkpoint = alone.3.clone();
+                    let mut simulation = Simulation::resume_over(checkpoint, transport).unwrap();
+                    simulation.advance(2).unwrap();
+                    simulation.checkpoint().unwrap().populations
+                });
+                assert!(
+                    resumed
+                        .iter()
+                        .all(|populations| *populations == alone.4.populations)
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn too_many_ranks_threads_and_other_backends_are_refused() {
+    let problem = line(20, [INFLOW; 2], Model::Bgk);
+    let refusal = |ranks: usize, backend: Backend, threads: Option<usize>| {
+        let texts = on_all(ranks, |transport| {
+            let mut config = config(problem.clone(), backend, Precision::F64);
+            config.compute.threads = threads;
+            let error = Simulation::over(config, transport).err();
+            error.map(|error| error.to_string()).unwrap_or_default()
+        });
+        texts[0].clone()
+    };
+    assert!(refusal(6, Backend::Cpu, None).contains("too few for 6 ranks: each needs 4"));
+    assert!(refusal(2, Backend::Cpu, Some(1)).contains("share the threads of their process"));
+    for backend in [Backend::Emulator, Backend::Reference] {
+        let text = refusal(2, backend, None);
+        assert!(text.contains("the only backend of several ranks"), "{text}");
+    }
+}
+
+#[test]
+fn a_rank_that_ends_ends_the_others() {
+    let problem = line(20, [INFLOW; 2], Model::Bgk);
+    let config = config(problem, Backend::Cpu, Precision::F64);
+    let errors = on_all(2, |transport| {
+        let rank = transport.rank();
+        let mut simulation = Simulation::over(config.clone(), transport).unwrap();
+        (rank == 1).then(|| simulation.advance(5).unwrap_err().to_string())
+    });
+    assert_eq!(errors[1].as_deref(), Some("rank 0 ended before this one"));
+}
+
+#[test]
+fn long_lines_have_long_cycles() {
+    let of = |problem: &Problem, ranks: usize| {
+        let plan = plan(0, problem.space.step(0), true);
+        let rank = Arc::new(Threads::all(ranks).remove(0));
+        let cut = Cut::new(problem, &plan, rank, None).unwrap();
+        (cut.cycle, cut.depth_in, cut.depth_out)
+    };
+    let long = |cells: usize| line(cells, [INFLOW; 2], Model::Bgk);
+    assert_eq!(of(&long(4096), 2), (8, 16, 16));
+    assert_eq!(of(&long(1100), 2), (4, 8, 8));
+    assert_eq!(of(&long(600), 2), (2, 4, 4));
+    assert_eq!(of(&long(100), 2), (1, 2, 1));
+    let faces = Boundaries::line(INFLOW, INFLOW);
+    assert_eq!(of(&plane(faces, Model::Bgk), 3), (1, 2, 1));
+}
