@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion};
 use rarefy::collision::{
-    CollisionOperator, CorrectionMethod, OperatorConfig, Part, Scattering, Spectral, VelocityGrid,
-    initial,
+    CollisionOperator, CorrectionMethod, Mirrors, OperatorConfig, Part, Scattering, Spectral,
+    VelocityGrid, initial,
 };
 use rarefy::{Backend, Compute, Precision};
 
@@ -60,6 +60,18 @@ fn maxwell(grid: VelocityGrid) -> OperatorConfig {
     }
 }
 
+/// A cell of a shock wave at Mach 3.
+fn shock(grid: VelocityGrid) -> OperatorConfig {
+    OperatorConfig {
+        spectral: Spectral {
+            degree: Some(17),
+            mirrors: Mirrors::ALL,
+            ..Spectral::default()
+        },
+        ..spectral(grid)
+    }
+}
+
 fn balanced(grid: VelocityGrid) -> OperatorConfig {
     OperatorConfig {
         correction: CorrectionMethod::Balanced,
@@ -90,6 +102,14 @@ fn rows() -> Vec<Row> {
             Part::Gain,
         ),
         row("spectral Maxwell batch", maxwell, BATCH, 32, Part::All),
+        row("spectral shock of 120", shock, 120, 24, Part::All),
+        row(
+            "spectral shock of 120, transforms",
+            shock,
+            120,
+            24,
+            Part::Gain,
+        ),
         row("order 2", OperatorConfig::paper, 1, 32, Part::All),
         row("order 4 balanced", OperatorConfig::new, 1, 32, Part::All),
         row("order 2 batch", OperatorConfig::paper, BATCH, 20, Part::All),

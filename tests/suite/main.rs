@@ -8,6 +8,7 @@ mod collision;
 mod collision_backends;
 mod collision_balanced;
 mod collision_batch;
+mod collision_mirrors;
 mod collision_order;
 mod collision_range;
 mod collision_spectral;

@@ -187,6 +187,7 @@ impl OperatorArgs {
             degree: self.sphere,
             rank: self.rank,
             period: self.period,
+            ..Spectral::default()
         }
     }
 

@@ -88,7 +88,7 @@ pub use relaxation::{
     collide_batch,
 };
 pub use scattering::Scattering;
-pub use spectral::Spectral;
+pub use spectral::{Mirrors, Spectral};
 #[doc(hidden)]
 pub use waves::FrequencyWay;
 

@@ -323,7 +323,7 @@ impl OperatorConfig {
         format!("f[{}][{}][{}]", cell / (n * n), cell / n % n, cell % n)
     }
 
-    /// Checks that `f` has a finite value for each cell.
+    /// Checks that `f` has a finite value for each cell, and the symmetries that were promised.
     pub(super) fn validate_values(&self, f: &[f64]) -> Result<()> {
         let (n, cells) = (self.grid.n(), self.grid.cells());
         if f.len() != cells {
@@ -345,7 +345,10 @@ impl OperatorConfig {
                 "finite values",
             ));
         }
-        Ok(())
+        match self.method {
+            Method::Spectral => self.spectral.mirrors.check(&self.grid, f),
+            _ => Ok(()),
+        }
     }
 }
 

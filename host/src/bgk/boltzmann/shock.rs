@@ -11,7 +11,7 @@ use crate::bgk::{
     State, VelocitySpace,
 };
 use crate::collision::{
-    CollisionOperator, CorrectionMethod, Evaluation, Method, Order, Scattering, Spectral,
+    CollisionOperator, CorrectionMethod, Evaluation, Method, Mirrors, Order, Scattering, Spectral,
     VelocityGrid,
 };
 use crate::compute::{Backend, Compute, Precision};
@@ -113,7 +113,7 @@ impl ShockWave {
     }
 
     /// The spectral method's choices with the degree that a wave of this strength needs: 11 to Mach 1.7, 15 to 2.5, 17 to 3.5, 21 above leave 0.2% of the integral of a mixture of
-    /// both ends.
+    /// both ends. All distributions of a wave have all [`Mirrors`].
     pub fn chosen(&self) -> Spectral {
         let needed = [(1.7, 11), (2.5, 15), (3.5, 17)];
         let mach = self.mach.value();
@@ -121,6 +121,7 @@ impl ShockWave {
         let degree = degree.map_or(21, |(_, degree)| degree);
         let spectral = Spectral {
             degree: self.spectral.degree.or(Some(degree)),
+            mirrors: Mirrors::ALL,
             ..self.spectral
         };
         match self.method {

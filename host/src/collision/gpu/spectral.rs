@@ -51,7 +51,7 @@ impl<M: Machine, T: Real> Spectral<M, T> {
         mixed: bool,
     ) -> Result<Self> {
         let limits = machine.limits()?;
-        let plan = Plan::new(config);
+        let plan = Plan::of_all(config);
         let most = limits.shared_bytes_per_block;
         let shape = shape::<T>(&plan, mixed, most)?;
         let copies = if mixed { 2 } else { 1 };

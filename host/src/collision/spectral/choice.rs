@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Mirrors;
 use super::sphere;
 use crate::collision::{Scattering, VelocityGrid};
 use crate::error::{Error, Result};
@@ -43,6 +44,9 @@ pub struct Spectral {
     pub rank: Option<u8>,
     /// Nodes of the padded array along an axis. Otherwise the least P >= 1.5 N of those that there are: 6, 8, 10, 12, 16, 18, 20, 24, 30, 32, 36, 40, 48, 60, 64, 72, 80, 96.
     pub period: Option<u32>,
+    /// Symmetries that every distribution has: fewer directions do.
+    #[serde(skip_serializing_if = "Mirrors::is_none")]
+    pub mirrors: Mirrors,
 }
 
 impl Spectral {
@@ -62,6 +66,7 @@ impl Spectral {
             degree: Some(self.degree.unwrap_or(USUAL_DEGREE)),
             rank: Some(self.rank.unwrap_or(rank)),
             period: self.period.or(period),
+            ..self
         }
     }
 
@@ -91,6 +96,7 @@ impl Spectral {
             degree,
             rank,
             period,
+            ..
         } = self.resolved(n, scattering);
         sphere::check(degree.unwrap_or(USUAL_DEGREE))?;
         let rank = rank.unwrap_or(1);

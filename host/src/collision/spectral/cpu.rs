@@ -10,6 +10,7 @@ use rarefy_kernels::Real;
 use rayon::prelude::*;
 use rustfft::{Fft, FftNum, FftPlanner};
 
+use super::Mirrors;
 use super::plan::Plan;
 use crate::collision::OperatorConfig;
 use crate::collision::sums::Sums;
@@ -22,6 +23,7 @@ const TOGETHER: usize = 16;
 pub(in crate::collision) struct SpectralSums<T: FftNum> {
     n: usize,
     period: usize,
+    mirrors: Mirrors,
     factors: Vec<f64>,
     /// As [`Plan::weights`] has them.
     weights: Vec<T>,
@@ -37,6 +39,7 @@ impl<T: CpuReal + FftNum> SpectralSums<T> {
         Self {
             n: plan.n,
             period: plan.period,
+            mirrors: plan.mirrors,
             factors: plan.factors(),
             weights: plan.weights(),
             forward: planner.plan_fft_forward(plan.period),
@@ -153,6 +156,7 @@ impl<T: CpuReal + FftNum> SpectralSums<T> {
                 }
             }
         }
+        self.mirrors.symmetrise(self.n, gain);
     }
 
     fn frequency_of(&self, spectrum: &[Complex<T>], frequency: &mut [f64]) {
@@ -160,6 +164,7 @@ impl<T: CpuReal + FftNum> SpectralSums<T> {
         for (nu, field) in frequency.iter_mut().zip(fields) {
             *nu = Real::to_f64(field.re);
         }
+        self.mirrors.symmetrise(self.n, frequency);
     }
 }
 

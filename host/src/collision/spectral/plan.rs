@@ -5,6 +5,7 @@ use std::f64::consts::{PI, SQRT_2};
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 
+use super::Mirrors;
 use super::choice::USUAL_DEGREE;
 use super::kernel::Multipliers;
 use super::sphere::{self, Direction};
@@ -20,13 +21,25 @@ pub(in crate::collision) struct Plan {
     pub(in crate::collision) n: usize,
     /// Nodes of the padded array along an axis.
     pub(in crate::collision) period: usize,
+    /// Symmetries of the distributions.
+    pub(in crate::collision) mirrors: Mirrors,
+    /// Directions of the gain, one of each orbit of the symmetries.
     directions: Vec<Direction>,
+    /// All directions, of which the frequency is made: its multiplier is even then.
+    all: Vec<Direction>,
     multipliers: Multipliers,
     /// 4 (R/h)^(3+gamma).
     factor: f64,
 }
 
 impl Plan {
+    /// With all directions, whatever the symmetries.
+    pub(in crate::collision) fn of_all(config: &OperatorConfig) -> Self {
+        let mut config = config.clone();
+        config.spectral.mirrors = Mirrors::NONE;
+        Self::new(&config)
+    }
+
     /// Of a validated configuration.
     pub(in crate::collision) fn new(config: &OperatorConfig) -> Self {
         let (n, law) = (config.grid.n(), config.scattering);
@@ -35,10 +48,14 @@ impl Plan {
         let largest = 3f64.sqrt() * RHO * (period / 2) as f64;
         let rank = usize::from(chosen.rank.unwrap_or(1));
         let radius = period as f64 * (SQRT_2 - 1.0);
+        let all = sphere::half_sphere(chosen.degree.unwrap_or(USUAL_DEGREE));
+        let mirrors = chosen.mirrors.closed();
         Self {
             n,
             period,
-            directions: sphere::half_sphere(chosen.degree.unwrap_or(USUAL_DEGREE)),
+            mirrors,
+            directions: mirrors.reduced(all.clone()),
+            all,
             multipliers: Multipliers::new(law.gamma(), law.alpha(), rank, largest),
             factor: 4.0 * radius.powf(3.0 + law.gamma()),
         }
@@ -76,7 +93,7 @@ impl Plan {
             return at(direction, k);
         }
         let mut beta = 0.0;
-        for direction in &self.directions {
+        for direction in &self.all {
             for k in 0..self.multipliers.rank() {
                 let (a, b) = at(direction, k);
                 beta += direction.weight * a * b;

@@ -79,6 +79,7 @@ impl SpectralReference {
                 *gain += factor * product(&here);
             }
         }
+        self.plan.mirrors.symmetrise(self.plan.n, &mut gain);
         gain
     }
 }
@@ -100,5 +101,6 @@ impl Sums for SpectralReference {
         for (nu, field) in frequency.iter_mut().zip(fields) {
             *nu = field.re;
         }
+        self.plan.mirrors.symmetrise(self.plan.n, frequency);
     }
 }
