@@ -40,6 +40,7 @@ mod failure;
 mod flags;
 mod flow;
 mod fourier;
+mod frontier;
 #[cfg(test)]
 mod fuzz;
 mod isotropic;

@@ -6,6 +6,7 @@ mod results;
 use std::time::Instant;
 
 use super::failure::Failure;
+use super::frontier::Frontier;
 use super::progress::Progress;
 use super::report::Report;
 use super::timings::Timings;
@@ -135,6 +136,16 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
         &mut report,
     )?;
     report.time("studies", started.elapsed());
+    let frontier = match args.frontier {
+        true => {
+            let mut progress = Progress::new("rates", common.quiet);
+            let done = |n, way: &str| progress.update(1.0, || format!("{n}^3 velocities, {way}"));
+            let frontier = Frontier::measure(&base, &sizes, done)?;
+            progress.finish();
+            Some(frontier)
+        }
+        false => None,
+    };
 
     let outcome = Outcome {
         model: args.model,
@@ -152,10 +163,16 @@ pub(super) fn run(args: &RatesArgs) -> std::result::Result<(), Failure> {
     outcome.report(&mut report);
     report.write(|out| {
         outcome.write(out)?;
-        match &timings {
-            Some(timings) => out.plot("timings.png", &timings.plot()),
+        if let Some(timings) = &timings {
+            out.plot("timings.png", &timings.plot())?;
+        }
+        match &frontier {
+            Some(frontier) => frontier.write(out),
             None => Ok(()),
         }
     })?;
-    report.finish(|total| outcome.summary(total))
+    report.finish(|total| {
+        let frontier = frontier.as_ref().map(Frontier::summary);
+        outcome.summary(total) + &frontier.unwrap_or_default()
+    })
 }

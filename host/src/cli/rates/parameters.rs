@@ -18,7 +18,8 @@ Examples:
   rarefy rates --grid 16                                both orders, all corrections
   rarefy rates --convergence 12,16,20,24 --out rates    tables and plots against the number of cells
   rarefy rates --grid 24 --order 4 --model maxwell      one order, other molecules
-  rarefy rates --convergence 12,16,20,24 --method all   the spectral method beside both orders";
+  rarefy rates --convergence 12,16,20,24 --method all   the spectral method beside both orders
+  rarefy rates --convergence 12,16,20,24 --frontier     the error of each method against its time";
 
 /// Compare relaxation rates, viscosity and errors of the discrete collision operator with exact values
 ///
@@ -51,6 +52,10 @@ pub(in crate::cli) struct RatesArgs {
     #[arg(long, value_name = "FILE")]
     #[serde(serialize_with = "shown_if")]
     pub(super) timings: Option<PathBuf>,
+    /// Measure the time of an evaluation too, by all methods for hard spheres: errors against times, frontier.csv and frontier.png in --out
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) frontier: bool,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) common: Common,
