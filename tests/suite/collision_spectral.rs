@@ -1,10 +1,10 @@
 //! The spectral method: published values, exact productions, symmetries, and the same numbers on every backend.
 
-use rarefy::collision::initial::{Bkw, maxwellian};
+use rarefy::collision::initial::{Bkw, TwoMaxwellians, maxwellian};
 use rarefy::collision::transport::{self, Flux};
 use rarefy::collision::{
-    CollisionOperator, CorrectionMethod, CorrectionStatus, Evaluation, OperatorConfig, Scattering,
-    Spectral, VelocityGrid, collide_batch,
+    CollisionOperator, CorrectionMethod, CorrectionStatus, Evaluation, Integrator, OperatorConfig,
+    Relaxation, RelaxationConfig, Scattering, Spectral, Until, VelocityGrid, collide_batch,
 };
 use rarefy::{Backend, Compute, Precision};
 
@@ -21,6 +21,7 @@ fn given(degree: u8, rank: u8, period: u32) -> Spectral {
         degree: Some(degree),
         rank: Some(rank),
         period: Some(period),
+        ..Spectral::default()
     }
 }
 
@@ -717,4 +718,81 @@ fn wrong_choices_are_refused_with_the_right_ones() {
         .expect_err("refused")
         .to_string();
     assert!(error.contains("spectral method"), "{error}");
+}
+
+/// H and Pxx of two beams of hard spheres in [-6.5, 6.5]^3 at t = 0.5, 1, 2, 3 by Heun's method with dt = 0.05: computed independently, in NumPy.
+#[test]
+fn two_beams_relax_as_published() {
+    for (n, degree, expected) in [
+        (
+            12,
+            11,
+            [
+                [-5.05988583, 2.233016],
+                [-5.09211352, 1.910140],
+                [-5.09625923, 1.768270],
+                [-5.09630055, 1.752142],
+            ],
+        ),
+        (
+            16,
+            9,
+            [
+                [-5.05740167, 2.231982],
+                [-5.09101590, 1.909349],
+                [-5.09612486, 1.768069],
+                [-5.09623286, 1.752105],
+            ],
+        ),
+        (
+            16,
+            11,
+            [
+                [-5.05738333, 2.232014],
+                [-5.09101201, 1.909359],
+                [-5.09612668, 1.768070],
+                [-5.09623276, 1.752105],
+            ],
+        ),
+    ] {
+        let grid = grid(n, 6.5);
+        let operator = OperatorConfig {
+            spectral: Spectral {
+                degree: Some(degree),
+                ..Spectral::default()
+            },
+            ..on(Backend::Cpu, grid, Scattering::HardSphere)
+        };
+        let config = RelaxationConfig {
+            dt: Some(0.05),
+            integrator: Integrator::Ssprk2,
+            ..RelaxationConfig::new(operator, Until::Steps(60))
+        };
+        let f = TwoMaxwellians::default().sample(&grid);
+        let mut run = Relaxation::new(config, f).expect("a run");
+        while !run.is_done() {
+            run.step().expect("a step");
+        }
+        let history = run.history();
+        for (row, expected) in [10, 20, 40, 60].into_iter().zip(expected) {
+            let moments = history[row].moments;
+            let [entropy, stress] = expected;
+            assert!(
+                (moments.entropy - entropy).abs() < 2e-8,
+                "{n} {degree}, step {row}: H {}",
+                moments.entropy
+            );
+            assert!(
+                (moments.pressure[0] - stress).abs() < 1.5e-6,
+                "{n} {degree}, step {row}: Pxx {}",
+                moments.pressure[0]
+            );
+        }
+        for pair in history.windows(2) {
+            assert!(pair[1].moments.entropy < pair[0].moments.entropy);
+        }
+        let [first, last] = [history[0].moments, history[60].moments];
+        assert!((last.density - first.density).abs() < 1e-14);
+        assert!((last.temperature / first.temperature - 1.0).abs() < 1e-13);
+    }
 }
