@@ -57,6 +57,7 @@
 //! |---|---|
 //! | [`simt`] | the machine that kernels are written against |
 //! | [`memory`] | typed views of global and shared memory |
+//! | [`Pack`] | a vector of a few numbers of one thread |
 //! | [`math`] | the arithmetic that a kernel may ask for, in `f32` and `f64` |
 //! | [`mod@kernel`] | the declaration of a kernel, and the code that it generates |
 //! | [`machine`] | memory, copies and launches, as the host sees them |
@@ -100,6 +101,7 @@ pub mod math;
 pub mod memory;
 #[cfg(feature = "std")]
 pub mod memory_plan;
+mod pack;
 #[cfg(target_arch = "nvptx64")]
 pub mod ptx;
 pub mod simt;
@@ -109,6 +111,7 @@ pub use error::{Error, Result};
 pub use kernel::{Arguments, DeviceMemory, Kernel};
 pub use math::Real;
 pub use memory::{Element, In, InOut, Out, Quad, Region, Shared};
+pub use pack::{Operand, Pack};
 pub use simt::{Lane, Simt, WARP};
 
 #[doc(hidden)]
