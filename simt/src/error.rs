@@ -26,7 +26,7 @@ pub enum Error {
         /// What would make it fit.
         remedy: String,
     },
-    /// No GPU can be used; the text says what was looked for.
+    /// No GPU can be used; the text names the search.
     #[error("no CUDA device can be used: {0}")]
     NoDevice(String),
     /// The CUDA driver refused a call.

@@ -44,7 +44,7 @@ pub enum FaultKind {
         /// Elements of the access.
         count: usize,
     },
-    /// A read of memory that nobody wrote.
+    /// A read of unwritten memory.
     Unwritten,
     /// Two threads touch one element, nothing orders them, at least one writes, and not both are atomic.
     Race {
@@ -65,7 +65,7 @@ pub enum FaultKind {
         /// What the other thread did.
         access: Access,
     },
-    /// The thread leaves the kernel with a copy that it has not waited for, so that nobody can use what it copied.
+    /// The thread leaves the kernel with a copy that it has not waited for, so that no thread can use the copied data.
     CopyAbandoned,
     /// A block barrier that the other thread does not reach.
     Barrier {
@@ -97,7 +97,7 @@ pub enum FaultKind {
     },
     /// The kernel panicked with this message.
     Panic(String),
-    /// The host copied elements that nobody wrote.
+    /// The host copied unwritten elements.
     UnwrittenCopy,
 }
 

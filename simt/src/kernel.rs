@@ -14,13 +14,13 @@
 //! }
 //! ```
 //!
-//! Views of memory stand before the semicolon, numbers after it. The declaration generates
+//! Views of memory come before the semicolon, numbers after it. The declaration generates
 //!
 //! - the function `axpy(t, x, y, out, a)`, generic over the machine [`Simt`];
 //! - on the device, the PTX entries `axpy_f32` and `axpy_f64`, in which every view arrives as pointer and length
 //!   (an aggregate would lose the state space of its pointers);
 //! - the structure `axpy { x: &x, y: &y, out: &mut out, a }`, which a machine of the host launches:
-//!   [`Kernel::run`] is the emulator's entry, [`Kernel::arguments`] what the driver is given.
+//!   [`Kernel::run`] is the emulator's entry, [`Kernel::arguments`] the arguments for the driver.
 //!
 //! Shared memory is part of the declaration, so that the host reserves exactly what the kernel uses:
 //! `shared { tile: [T; n * n], sums: [f64; 8] }` after the types; the lengths may use the numbers of the launch.
@@ -56,7 +56,7 @@ pub trait Kernel<M: DeviceMemory> {
     fn run<S: Simt>(&self, t: &S);
 }
 
-/// How a view of a kernel looks to the host that launches it.
+/// The type of a kernel's view on the host that launches it.
 #[doc(hidden)]
 pub trait View<'a, T: Element> {
     /// A reference to a buffer, shared or exclusive.

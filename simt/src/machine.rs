@@ -97,7 +97,7 @@ pub trait Machine: DeviceMemory + Send + Sync {
     /// Waits for earlier work and copies the contents of a buffer into `data`, of the same length.
     ///
     /// # Errors
-    /// Data of another length; a fault of an earlier launch; in the emulator elements that nobody wrote.
+    /// Data of another length; a fault of an earlier launch; in the emulator unwritten elements.
     fn read<T: Element>(&self, buffer: &Self::Buffer<T>, data: &mut [T]) -> Result<()>;
     /// Starts a kernel.
     ///

@@ -2,7 +2,7 @@
 //!
 //! `+ - * /`, [`Real::mul_add`] and [`Real::sqrt`] are rounded once, to nearest, on every machine, so a
 //! kernel made of them gives the same bits in the emulator and on a GPU. A product and a sum are never
-//! fused behind the author's back. Transcendental functions come from `libm` on the device and from the
+//! fused implicitly. Transcendental functions come from `libm` on the device and from the
 //! platform on the host; they agree to a few units in the last place.
 
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -259,7 +259,7 @@ mod special {
         f32::from_bits((exact.to_bits() + 2) & !3)
     }
 
-    /// The unit rounds otherwise in the last place, and takes subnormal numbers for 0, as it gives 0 for them.
+    /// The unit rounds otherwise in the last place, and treats subnormal numbers as 0 on both sides.
     pub(super) fn reciprocal(x: f32) -> f32 {
         let flush = |x: f32| if x.is_subnormal() { 0.0 * x } else { x };
         flush(1.0 / flush(x))

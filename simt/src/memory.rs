@@ -84,26 +84,26 @@ macro_rules! readable_global {
             pub fn get_run<const N: usize, S: Simt>(self, t: &S, index: usize) -> [T; N] {
                 t.load_run(self.region, index)
             }
-            /// The same where the compiler must not take the access apart.
+            /// The same as one access that the compiler must not split.
             #[inline(always)]
             #[track_caller]
             pub fn get_whole<const N: usize, S: Simt>(self, t: &S, index: usize) -> [T; N] {
                 t.load_whole(self.region, index)
             }
-            /// The same of elements that are read once and not again nearby: they do not crowd others out of the L1 cache.
+            /// The same for elements without another reader nearby: they leave the L1 cache to others.
             #[inline(always)]
             #[track_caller]
             pub fn get_once<const N: usize, S: Simt>(self, t: &S, index: usize) -> [T; N] {
                 t.load_once(self.region, index)
             }
-            /// Copies the `N` elements from `index` on to `place` of shared memory while this thread goes on: see [`Simt::wait_copies`]. They fill 4, 8 or 16
+            /// Starts to copy the `N` elements from `index` on to `place` of shared memory: see [`Simt::wait_copies`]. They fill 4, 8 or 16
             /// bytes, and both places are multiples of `N`.
             #[inline(always)]
             #[track_caller]
             pub fn copy_to<const N: usize, S: Simt>(self, t: &S, index: usize, to: Shared<'_, T>, place: u32) {
                 t.copy_async::<T, N>(self.region, index, to.region, place as usize);
             }
-            /// Announces that the 128 bytes around element `index` will be read: they are on their way to the L2 cache meanwhile.
+            /// Starts to load the 128 bytes around element `index` to the L2 cache.
             #[inline(always)]
             pub fn prefetch<S: Simt>(self, t: &S, index: usize) {
                 t.prefetch(self.region, index);

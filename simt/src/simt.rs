@@ -135,7 +135,7 @@ pub trait Simt {
     /// Starts a copy of the 16 bytes from element `index` of global memory on to element `place` of shared memory, or writes zeros there where not
     /// `there`; both are multiples of 16 bytes.
     ///
-    /// The copy is done when [`wait_copies`](Self::wait_copies) says so, for the thread that started it, and for the others a barrier later: until then nobody
+    /// The copy is done when [`wait_copies`](Self::wait_copies) says so, for the thread that started it, and for the others a barrier later: until then no thread
     /// touches the destination or changes the source, which the emulator checks. Capability 8.0 and later copy past the registers while the thread goes
     /// on; elsewhere the copy is done at once.
     #[doc(hidden)]
@@ -224,7 +224,7 @@ pub trait Simt {
     fn load_whole<T: Element, const N: usize>(&self, region: Region<T>, index: usize) -> [T; N] {
         self.load_run(region, index)
     }
-    /// The same, of elements that nobody near reads again: they leave the nearest cache to others.
+    /// The same for elements without another reader nearby: they leave the nearest cache to others.
     #[doc(hidden)]
     #[inline(always)]
     #[track_caller]

@@ -44,7 +44,7 @@
 //! group is ordered before x, or else y -> z -> x. So x races with z, and the comparison finds it. The record
 //! therefore keeps the last group and the one before.
 //!
-//! *Claim 2: two members stand for a whole group.* A write is alone. For a run of reads or atomics we keep two members such that any x
+//! *Claim 2: two members represent a whole group.* A write is alone. For a run of reads or atomics we keep two members such that any x
 //! to come that is not ordered after some member is not ordered after one of the two. Blocks run one after another,
 //! so x belongs to the block that runs now or to a later one.
 //!
@@ -59,7 +59,7 @@
 //! The first of the two is in the latest block phase of its group, and in the latest warp phase in which its warp took part
 //! there unless the second is of another warp.
 //!
-//! *Claim 3: once the next group has begun, the first alone stands for the group before.* Let z be in the last group, y1 the
+//! *Claim 3: once the next group has begun, the first alone represents the group before.* Let z be in the last group, y1 the
 //! first stamp of the group before, y any other member, and x an access that is not ordered after y. If x is in a later
 //! block, it is not ordered after y1 either. Otherwise, as y -> z and time goes forward, x, z and y are of one phase, so z
 //! and y are of one warp, and so is y1, being of the latest phase and y1 -> z. If x is of another warp, it is not ordered after y1.
@@ -97,7 +97,7 @@ const KIND: u64 = 3 << 1;
 pub(super) const READ: u64 = 1 << 1;
 pub(super) const WRITE: u64 = 2 << 1;
 pub(super) const ATOMIC: u64 = 3 << 1;
-/// A copy that nobody has waited for writes the element. Kept in the first stamp of the last group, which is of the thread that started it.
+/// A copy without a wait so far writes the element. Kept in the first stamp of the last group, which is of the thread that started it.
 const HELD: u64 = 1 << 3;
 
 /// The starts of what now runs, and the stamp of the thread that asks.
@@ -162,7 +162,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// The record of an element that nobody touched; all bits zero.
+    /// The record of an untouched element; all bits zero.
     #[cfg(test)]
     const EMPTY: Self = Self {
         last: [0; 2],
@@ -198,7 +198,7 @@ impl Record {
         debug_assert!(rival == 0, "nobody touches a held element");
     }
 
-    /// The stamp of the last write or atomic addition, if its tick is above that of the given stamp; or zero.
+    /// The stamp of the last write or atomic addition, if its tick is above that of the stamp `stamp`; or zero.
     pub(super) const fn changed_after(&self, stamp: u64) -> u64 {
         let change = if self.last[0] & KIND == READ {
             self.before
@@ -216,7 +216,7 @@ impl Record {
     /// or zero.
     #[inline(always)]
     pub(super) const fn note<const ACCESS: u64>(&mut self, now: &Now) -> u64 {
-        // The same thread again, and nobody in between.
+        // The same thread again, and no other in between.
         if self.last[0] == now.own | ACCESS | WRITTEN {
             return 0;
         }
@@ -427,7 +427,7 @@ mod tests {
             let is_rival = |y: &Past| y.thread == thread_of(rival) && y.access == rival & KIND;
             prop_assert!(!expected || self.history.iter().filter(races).any(is_rival));
             self.history.push(x);
-            // The thread itself looks up what it changes.
+            // The thread itself looks its own changes up.
             let changes_source =
                 access != READ && self.copy.is_some_and(|(owner, ..)| owner == thread);
             Ok(expected || changes_source)

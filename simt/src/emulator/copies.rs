@@ -5,8 +5,8 @@
 //! the copy starts and when it is waited for, which finds who touches them with no barrier before the one or behind the other; and
 //! between the two
 //!
-//! - nobody may touch the destination. Its records are held: see [`Record::hold`].
-//! - nobody may change the source. The thread's own changes are looked up here as it makes them. Those of others are found
+//! - no thread may touch the destination. Its records are held: see [`Record::hold`].
+//! - no thread may change the source. The thread's own changes are checked here as it makes them. Those of others are found
 //!   at the wait, by the tick of the last change: see [`Record::changed_after`].
 //!
 //! A launch without faults therefore cannot tell when the values are moved, and they are moved at the start.
@@ -75,7 +75,7 @@ impl Copies {
         self.groups.push_back(std::mem::take(&mut self.open));
     }
 
-    /// Takes out the groups before the last `groups`: their copies, oldest first. What is in no group stays.
+    /// Takes out the groups before the last `groups`: their copies, oldest first. Copies in no group stay.
     pub(super) fn wait(&mut self, groups: usize) -> impl Iterator<Item = Pending> {
         let done = self.groups.len().saturating_sub(groups);
         let copies: usize = self.groups.drain(..done).sum();

@@ -73,7 +73,7 @@ impl<T: Element> Buffer<T> {
         Ok(())
     }
 
-    /// Copies the contents; the index of the first element that nobody wrote, if there is one, instead.
+    /// Copies the contents; or returns the index of the first unwritten element.
     pub(super) fn read(&self, data: &mut [T]) -> Result<Option<usize>> {
         self.check_length(data.len())?;
         for index in 0..self.book.len {
@@ -159,7 +159,7 @@ pub(super) struct Zeroed<T> {
     pub(super) len: usize,
 }
 
-// SAFETY: it owns what it points to and shares it with nobody.
+// SAFETY: it owns the memory behind its pointer alone.
 unsafe impl<T: Send> Send for Zeroed<T> {}
 
 impl<T> Zeroed<T> {

@@ -8,7 +8,7 @@
 //! | fault | found when |
 //! |---|---|
 //! | [`OutOfBounds`](FaultKind::OutOfBounds) | an index is not in the view |
-//! | [`Unwritten`](FaultKind::Unwritten) | global or shared memory is read that nobody wrote |
+//! | [`Unwritten`](FaultKind::Unwritten) | unwritten global or shared memory is read |
 //! | [`Race`](FaultKind::Race) | two threads touch an element with no barrier between them, one writes, not both are atomic |
 //! | [`CopyUnderWay`](FaultKind::CopyUnderWay) | an element is touched to which an asynchronous copy is under way: its thread has not waited for it |
 //! | [`CopySource`](FaultKind::CopySource) | an element is changed from which an asynchronous copy is under way |
@@ -18,13 +18,13 @@
 //! | [`InactiveLane`](FaultKind::InactiveLane) | a shuffle names a lane that takes no part, or none at all |
 //! | [`ForeignMemory`](FaultKind::ForeignMemory), [`SharedLayout`](FaultKind::SharedLayout) | memory is not the emulator's, or not reserved |
 //! | [`Panic`](FaultKind::Panic) | the kernel panics |
-//! | [`UnwrittenCopy`](FaultKind::UnwrittenCopy) | the host reads elements back that nobody wrote |
+//! | [`UnwrittenCopy`](FaultKind::UnwrittenCopy) | the host reads unwritten elements back |
 //!
 //! The race check misses none and invents none, in constant space an element; `book.rs` has the proof. It holds for the
 //! accesses of one run: what a kernel does not do with these data is not seen. A kernel
-//! that waits for a value that another thread will write runs forever, as threads give way at barriers only.
+//! that waits for a value that another thread will write runs forever, as threads switch at barriers only.
 //!
-//! A book of 24 bytes an element stands beside the data, so a buffer of `f32` takes seven times its size.
+//! A book of 24 bytes an element lies beside the data, so a buffer of `f32` takes seven times its size.
 
 #![warn(missing_debug_implementations)]
 
@@ -95,7 +95,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Emulator {
-    /// An emulator that runs threads in the given order.
+    /// An emulator that runs threads in this order.
     pub fn new(order: ThreadOrder) -> Self {
         Self {
             order,
@@ -170,7 +170,7 @@ impl Machine for Emulator {
         buffer.write(data)
     }
 
-    /// An element that nobody wrote is a [`Fault`].
+    /// An unwritten element is a [`Fault`].
     fn read<T: Element>(&self, buffer: &Buffer<T>, data: &mut [T]) -> Result<()> {
         match buffer.read(data)? {
             None => Ok(()),

@@ -1,8 +1,8 @@
-//! The scheduler, which gives the threads of a block their turns.
+//! The scheduler of the threads of a block.
 //!
 //! A thread runs until it stops: at a barrier, in an exchange of its warp, or at the end of the kernel. Once no lane of a warp
-//! can run, the exchange in which its lanes stand is carried out if all 32 stand in the same one, and is a fault
-//! otherwise. Once no thread of the block can run, all of them must stand at the same block barrier, or all must have left.
+//! can run, the exchange in which its lanes wait is carried out if all 32 wait in the same one, and is a fault
+//! otherwise. Once no thread of the block can run, all of them must wait at the same block barrier, or all must have left.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -118,7 +118,7 @@ impl Block<'_> {
         }
     }
 
-    /// Carries out the exchange or the barrier in which the lanes of a warp stand, if they do.
+    /// Carries out the exchange or the barrier in which the lanes of a warp wait, if they do.
     fn complete_warp(&self, warp: usize) -> Result<(), Box<Fault>> {
         let first = warp * WARP as usize;
         let lanes = &self.slots[first..first + WARP as usize];
@@ -256,7 +256,7 @@ impl Block<'_> {
     }
 }
 
-/// The threads of a block. After a fault some stand in the middle of the kernel; dropping a coroutine unwinds it.
+/// The threads of a block. After a fault some stop in the middle of the kernel; dropping a coroutine unwinds it.
 struct Fibers<'a>(Vec<Fiber<'a>>);
 
 impl Drop for Fibers<'_> {

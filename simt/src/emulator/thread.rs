@@ -326,7 +326,7 @@ impl Thread<'_> {
             // SAFETY: the copy's start has found the record; the launch borrows its book, and no other reference to it exists.
             unsafe { (*record).release(&now) };
         }
-        // With no barrier since the start, what was noted then stands for now too.
+        // Without a barrier since the start, the note of that time still holds.
         if copy.stamp == now.own {
             return None;
         }

@@ -255,7 +255,7 @@ impl Inner {
 
     /// Frees memory once the work that uses it is done. The context is current, and no graph is being recorded.
     pub(super) fn free(&self, address: u64) {
-        // Errors of earlier work show in the calls that report them; a destructor has nobody to tell.
+        // Errors of earlier work show in the calls that report them; a destructor cannot return them.
         // SAFETY: the stream lives as long as `self`; the address was allocated by this device, and its last owner
         // is gone.
         unsafe {

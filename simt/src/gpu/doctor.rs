@@ -74,7 +74,7 @@ pub struct DoctorReport {
 pub struct DriverReport {
     /// The name under which it was found.
     pub library: Option<String>,
-    /// The names under which it was looked for, in this order.
+    /// Its names in the order of the search.
     pub tried: Vec<String>,
     /// The CUDA version that it supports.
     pub cuda: Option<CudaVersion>,

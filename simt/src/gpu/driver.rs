@@ -1,6 +1,6 @@
 //! Finding the driver library, and its errors in plain words.
 //!
-//! cudarc's loader panics where the library or a function of it is missing. So [`probe`] looks first, with plain
+//! cudarc's loader panics where the library or a function of it is missing. So [`probe`] checks first, with plain
 //! `dlopen`, for a library that opens, is new enough, has every function that this crate calls and finds a device; only then
 //! is cudarc touched.
 
@@ -117,7 +117,7 @@ const CLEANING: [&str; 3] = ["cuGraphExecDestroy", "cuGraphDestroy", "cuMemFreeH
 /// What looking for the driver came to.
 #[derive(Debug)]
 pub(super) struct Probe {
-    /// Names under which the library was looked for, in this order.
+    /// Names of the library in the order of the search.
     pub(super) tried: Vec<String>,
     /// The name under which one was found.
     pub(super) library: Option<String>,
@@ -228,7 +228,7 @@ fn look() -> Probe {
 
 /// Whether what the system says about a library means that there is none of this name.
 ///
-/// A library that is there and lacks one that it needs is told from that by the name in the text.
+/// A library that is there and lacks one that it needs differs by the name in the text.
 fn is_absence(text: &str, name: &str) -> bool {
     let lower = text.to_lowercase();
     let absent = ["no such file", "could not be found", "not found"];
@@ -246,7 +246,7 @@ fn examine(
 ) -> Result<u32, Problem> {
     const UPDATE: &str = "install a newer NVIDIA driver (470 or later), or compute on the CPU";
     let function = |symbol: &str| -> Result<(), Problem> {
-        // SAFETY: only whether the symbol is there is looked at; it is not called through this type.
+        // SAFETY: only the presence of the symbol matters; it is not called through this type.
         match unsafe { library.get::<unsafe extern "C" fn()>(symbol) } {
             Ok(_) => Ok(()),
             Err(_) => Err(Problem::new(

@@ -91,7 +91,7 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Destroys a recorded graph that nobody needs any more.
+/// Destroys a recorded graph after its last use.
 fn destroy(graph: sys::CUgraph) {
     if !graph.is_null() {
         // SAFETY: the graph came from the end of a recording and is destroyed once.

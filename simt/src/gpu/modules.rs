@@ -151,14 +151,14 @@ fn load(source: &PtxModule) -> Result<sys::CUmodule> {
         sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
         sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
     ];
-    // The driver takes numbers in place of pointers here.
+    // The driver takes numbers instead of pointers here.
     let mut values = [
         log.as_mut_ptr().cast::<c_void>(),
         ptr::without_provenance_mut(log.len() - 1),
     ];
     let mut module = ptr::null_mut();
     // SAFETY: the text ends in a zero byte; options and values are two each, of the kinds that cuda.h wants for
-    // them; the log outlives the call, and the driver is told one byte less than it has.
+    // them; the log outlives the call, and the driver receives a length one byte below its size.
     let code = unsafe {
         sys::cuModuleLoadDataEx(
             &raw mut module,
