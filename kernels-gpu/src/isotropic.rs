@@ -1,7 +1,7 @@
 //! Kernels of the isotropic Boltzmann equation in energy space, and of economies that trade like it.
 //!
 //! The equation is that of V. V. Aristov, A. D. Yastrebov and A. V. Stroganov (2020); that its sum over O(M^3) coefficients can be taken
-//! in O(M^2) operations is told at [`mod@pairs`]. All kernels work on several states at once; state k of an array begins at `k * pitch`.
+//! in O(M^2) operations is derived at [`mod@pairs`]. All kernels work on several states at once; state k of an array begins at `k * pitch`.
 //!
 //! | file | kernels |
 //! |---|---|
@@ -109,10 +109,8 @@ pub(crate) fn row_sum<S: Simt, T: Real>(t: &S, tile: Shared<'_, T>, at: u32) -> 
     let mut sums = [0.0; 4];
     let mut c = 0;
     while c < WARP {
-        let mut k = 0;
-        while k < 4 {
+        for k in 0..4 {
             sums[k] += tile.get(t, row + c + k as u32).to_f64();
-            k += 1;
         }
         c += 4;
     }

@@ -18,6 +18,10 @@
 //! | [`isotropic`] | kernels of the isotropic Boltzmann equation in energy space |
 //! | [`longman`] | infinite integrals of oscillating functions |
 #![no_std]
+#![allow(
+    clippy::needless_range_loop,
+    reason = "an index reads like the formula"
+)]
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(abi_ptx, core_intrinsics),
@@ -37,4 +41,5 @@ pub mod signed_digit;
 pub use rarefy_simt::{Arguments, DeviceMemory, Kernel};
 pub use rarefy_simt::{Element, In, InOut, Out, Quad, Real, Region, Shared};
 pub use rarefy_simt::{Lane, Simt, WARP};
+pub use rarefy_simt::{Operand, Pack};
 pub use rarefy_simt::{kernel, math, memory, simt};

@@ -13,8 +13,8 @@ pub(crate) use heat::Heat;
 use heat::{Means, heat_flux, heat_term};
 use sums::{AXIS_SUMS, add_chunks, axis_sums, combine, factor, inner_factor, less_than_one, node};
 
-/// Most threads of a block of [`equilibrium()`], for few cells: the more warps share the nodes, the sooner a cell is done, and the more is done by all of
-/// them. There are at least 64.
+/// Most threads of a block of [`equilibrium()`], for few cells; there are at least 64. More warps share the nodes of a cell and finish it sooner, but all
+/// of them repeat the work that is not shared.
 pub const EQUILIBRIUM_THREADS: u32 = 256;
 
 /// Words of shared memory of [`equilibrium()`].
@@ -23,7 +23,7 @@ const fn equilibrium_scratch(rule: &Relaxing) -> u32 {
     rule.threads * AXIS_SUMS as u32
 }
 
-/// How cells relax, and how their sums were taken.
+/// The relaxation of the cells, and the layout of their sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Relaxing {
@@ -37,9 +37,9 @@ pub struct Relaxing {
     pub frequency: f64,
     /// 1 for Maxwellians with exact moments, 0 for sampled ones.
     pub conservative: u32,
-    /// Steps of Newton's method for the former; with none the Maxwellians are those that are kept.
+    /// Newton steps for the exact ones; 0 uses the Maxwellians that the state keeps.
     pub steps: u32,
-    /// Chunks of partial sums; 0 where the sums are already there.
+    /// Chunks of partial sums; 0 where the state already has the sums.
     pub chunks: u32,
     /// Chunks of one v_x, which follow each other.
     pub parts: u32,
@@ -47,7 +47,7 @@ pub struct Relaxing {
     pub threads: u32,
 }
 
-/// What [`equilibrium()`] keeps for each cell after its sums: slopes b_x and b_y and steepness c of the conservative Maxwellian, and T.
+/// Numbers of each cell in the state behind its sums: slopes b_x and b_y and inverse temperature c of the conservative Maxwellian, and T.
 pub const KEPT: u32 = 4;
 
 kernel! {
@@ -63,20 +63,16 @@ kernel! {
             let column = if inside { iy * shape.pitch + ix } else { 0 };
             let at = |row: u32| tables.get(t, (row * shape.columns() + column) as usize);
             let inner = at(shape.row_m() + m);
-            let mut jx = 0;
-            while jx < shape.count_x {
+            for jx in 0..shape.count_x {
                 let x = at(row::X + jx) * inner;
-                let mut jy = 0;
-                while jy < shape.count_y {
+                for jy in 0..shape.count_y {
                     let value = x * at(shape.row_y() + jy);
                     let value = if inside { value } else { T::ZERO };
                     // Ghost rows below the cells have numbers below 0.
                     let first = shape.row_start(jx * shape.count_y + jy, m, 0);
                     let to = first.wrapping_add(iy.wrapping_mul(shape.pitch * shape.count_m));
                     f.set(t, (to + shape.in_row(ix)) as usize, value);
-                    jy += 1;
                 }
-                jx += 1;
             }
         }
         let mut ghost = shape.populations() - WARP as usize + index;
@@ -88,13 +84,13 @@ kernel! {
 }
 
 kernel! {
-    /// Adds up the partial sums of each cell and makes the tables of its equilibrium.
+    /// Adds the partial sums of each cell and makes the tables of its equilibrium.
     ///
-    /// **Block**: 32 places of the padded plane, one a lane; its warps share the chunks of partial sums and the nodes of the axes. Everything but the
-    /// exponentials is f64, and these are taken in the precision of the tables, so that the Maxwellian's moments are right for the table as it is.
-    /// **Cost**: reads the partial sums once; an exponential for each node of the axes and Newton step, twice as much to write the tables.
-    /// **Order**: the warps take chunks in turn, and their sums are added in turn: the same bits each time.
-    /// **No race**: lanes own places; shared memory is written by its owner and read by the block on either side of barriers.
+    /// **Block**: 32 places of the padded plane, one a lane; its warps share the chunks of partial sums and the nodes of the axes. Only exponentials are in the
+    /// precision of the tables, so that the Maxwellian's moments are exact for the tables as they are; all else is f64.
+    /// **Cost**: reads the partial sums once; an exponential for each node of the axes and Newton step, twice as many to write the tables.
+    /// **Order**: warps take chunks in turn, and their sums are added in a fixed order, so the bits repeat.
+    /// **No race**: a lane owns its place. The owner writes shared memory and the block reads it, with barriers between.
     pub fn equilibrium<T: Real>(
         t, partial: In<T>, axes: In<f64>, state: InOut<f64>, tables: InOut<T>; shape: FlowShape, rule: Relaxing,
     ) for f32, f64
@@ -113,7 +109,7 @@ kernel! {
     }
 }
 
-/// What [`equilibrium()`] does, with what only Shakhov's model needs where that is meant.
+/// The body of [`equilibrium()`], with the terms of Shakhov's model where `SHAKHOV`.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
@@ -147,24 +143,20 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
             [sums[0], sums[1], sums[2], sums[3]] = four;
         }
         if inside && t.warp() == 0 {
-            let mut k = 0;
-            while k < 9 {
+            for k in 0..9 {
                 if k < count {
                     state.set(t, at(k), sums[k as usize]);
                 }
-                k += 1;
             }
         }
     } else if inside {
-        let mut k = 0;
-        while k < 9 {
+        for k in 0..9 {
             if k < count {
                 sums[k as usize] = state.get(t, at(k));
             }
-            k += 1;
         }
     }
-    // Places beyond the row take part in the barriers with a gas at rest.
+    // Places beyond the row must reach the barriers; they hold a gas at rest.
     if !inside {
         sums = [1.0, 0.0, 0.0, 1.5, 0.0, 0.0, 0.0, 0.0, 0.0];
     }
@@ -180,25 +172,24 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
 
     let kept = count;
     let (mut bx, mut by, mut c) = (0.0, 0.0, 1.0 / temperature);
-    // Warps read what warp 0 writes at the end: a barrier lies between.
+    // All warps read here, and warp 0 writes at the end: a barrier lies between.
     if rule.conservative != 0 && inside {
         bx = state.get(t, at(kept));
         by = state.get(t, at(kept + 1));
         let before = state.get(t, at(kept + 3));
         c = state.get(t, at(kept + 2));
-        // c T changes less than c; and a state that has not changed must find its own c again.
+        // c T changes less than c; an unchanged state must keep its own c.
         if before != temperature {
             c *= before / temperature;
         }
     }
     let integrated = f64::from(shape.integrated);
-    let mut step = 0;
-    while step < rule.steps {
+    for _ in 0..rule.steps {
         let sums = axis_sums::<_, T, 5>(t, scratch, axes, shape, [ux, uy], [bx, by], c);
         let m = Means::of(&sums, shape, c);
         let mut energy = m.x[2] + m.y[2] + m.rest - 1.5 * temperature;
         let mut spread = m.x[4] - m.x[2] * m.x[2] + m.rest_square - m.rest * m.rest;
-        // An axis along which nothing moves takes part with its energy alone.
+        // An axis without flow enters with its energy alone.
         let (rx, cx) = (m.x[1], m.x[3] - m.x[1] * m.x[2]);
         let per_vx = 1.0 / (m.x[2] - m.x[1] * m.x[1]);
         energy -= cx * rx * per_vx;
@@ -217,7 +208,6 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
         bx += (cx * change - rx) * per_vx;
         by += (cy * change - ry) * per_vy;
         c += change;
-        step += 1;
     }
     let columns = shape.columns() as usize;
     let put = |row: u32, value: T| {
@@ -225,7 +215,7 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
             tables.set(t, row as usize * columns + place as usize, value);
         }
     };
-    // Factors that need no amplitude go into the tables as they are added up for it.
+    // Factors without the amplitude go into the tables here, while they are added for it.
     let mut masses = [0.0; 3];
     let mut j = t.warp();
     while j < shape.count_x {
@@ -286,8 +276,8 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
     // T^(1-omega) by its logarithm; the exponential of 0 is exactly 1.
     let growth = exponential((1.0 - rule.omega) * <f64 as Real>::ln(temperature));
     let time = rule.dt * rule.frequency * density * growth;
-    let keep = exponential(-time);
-    let give = less_than_one(time, keep);
+    let decay = exponential(-time);
+    let gain = less_than_one(time, decay);
     if SHAKHOV {
         let sums = axis_sums::<_, T, 6>(t, scratch, axes, shape, [ux, uy], [bx, by], c);
         means = Means::of(&sums, shape, c);
@@ -296,27 +286,28 @@ fn relax<S: Simt, T: Real, const SHAKHOV: bool>(
         return;
     }
     if t.warp() == 0 {
-        put(row::KEEP, T::from_f64(keep));
-        put(row::STEEP, T::from_f64(-c * core::f64::consts::LOG2_E));
+        put(row::DECAY, T::from_f64(decay));
+        put(
+            row::INVERSE_TEMPERATURE,
+            T::from_f64(-c * core::f64::consts::LOG2_E),
+        );
     }
     if SHAKHOV && t.warp() == 1 {
-        let keep_heat = exponential(-rule.prandtl * time);
+        let heat_decay = exponential(-rule.prandtl * time);
         let q = heat_flux(&sums, [ux, uy]);
-        let share = 1.6 * (keep_heat - keep) / (density * temperature * temperature);
-        // Half of an axis along which nothing flows has other sums.
+        let share = 1.6 * (heat_decay - decay) / (density * temperature * temperature);
+        // An axis without flow is stored by half, and has other sums.
         let along_y = if shape.flow == 2 { q[1] } else { 0.0 };
         let g = [share * q[0], share * along_y];
         let heat = heat_term(&means, g, temperature, rule.conservative != 0);
-        put(row::HEAT, T::from_f64(give + heat[0]));
-        let mut k = 1;
-        while k < 6 {
+        put(row::HEAT, T::from_f64(gain + heat[0]));
+        for k in 1..6 {
             put(row::HEAT + k, T::from_f64(heat[k as usize]));
-            k += 1;
         }
         put(row::HEAT + 6, T::from_f64(ux));
         put(row::HEAT + 7, T::from_f64(uy));
     }
-    let scale = if SHAKHOV { amplitude } else { amplitude * give };
+    let scale = if SHAKHOV { amplitude } else { amplitude * gain };
     let mut j = t.warp();
     while j < shape.count_x {
         let (v, weight) = node(t, axes, j);

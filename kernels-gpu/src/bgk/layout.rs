@@ -4,28 +4,28 @@ use crate::math::{Real, quotient};
 use crate::memory::In;
 use crate::simt::{Simt, WARP};
 
-/// What a face of space does.
+/// Kinds of the faces of space.
 pub mod face {
-    /// What comes in stands in the columns of the tables beyond the cells: an inflow, or a wall.
+    /// An inflow or a wall: the columns of the tables beyond the cells hold the incoming equilibrium.
     pub const TABLE: u32 = 0;
     /// Molecules are mirrored.
     pub const MIRROR: u32 = 1;
-    /// What leaves comes in at the opposite face.
+    /// Outgoing molecules come in at the opposite face.
     pub const PERIODIC: u32 = 2;
-    /// A wall that mirrors a part of what comes: what the tables' columns keep of the mirrored molecules, and what they give besides.
+    /// A wall that mirrors a part of the molecules: the columns of the tables hold that part (the decay) and the emission (the gain).
     pub const MIXED: u32 = 3;
 }
 
 /// A phase space as the kernels see it.
 ///
-/// Populations are stored `[jx][jy][iy][ix / 32][m][ix % 32]`, rows along x padded to `pitch`: those of all nodes of the innermost axis lie together, for
-/// memory gives long runs sooner than many short ones. Tables have one row of `columns` for each quantity: a column for each
-/// place of a padded plane of cells, then the columns of what comes in through the faces: left and right, [`FACE_WIDTH`] equal ones for each row of cells,
-/// so that a lane beyond a face reads them as it reads cells; bottom and top, one for each place of a padded row.
+/// Populations are stored `[jx][jy][iy][ix / 32][m][ix % 32]`, rows along x padded to `pitch`. All nodes of the innermost axis lie together,
+/// since memory reads long runs faster than many short ones. Tables have one row of `columns` for each quantity. It has a column for each
+/// place of a padded plane of cells, then the columns of the faces. Left and right have [`FACE_WIDTH`] equal ones for each row of cells,
+/// so that a lane beyond a face reads them as it reads cells; bottom and top have one for each place of a padded row.
 ///
-/// In a plane, populations also have ghosts: `ghost_rows` rows below and above the cells of each pair of nodes, which lie in memory as those do, and
-/// `ghost_columns` cells at either end of each row, `[left, right][jx][jy][iy][m][ghost]` behind all rows. A ghost holds the relaxed population that
-/// comes in from a mirroring face: in a row it is streamed along x already, and the column of the face says which part of it the face keeps.
+/// In a plane, populations also have ghosts. `ghost_rows` rows below and above the cells of each pair of nodes lie in memory as those do.
+/// `ghost_columns` cells at either end of each row lie behind all rows, `[left, right][jx][jy][iy][m][ghost]`. A ghost holds the relaxed population
+/// that comes in from a mirroring face. Ghost rows are streamed along x already. The decay in the column of the face is the mirrored part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct FlowShape {
@@ -63,23 +63,23 @@ pub struct FlowShape {
 
 /// Rows of the tables before the factors along the axes.
 pub mod row {
-    /// e^(-nu dt); in the columns of the faces the part of what comes that is mirrored, 0 but at `face::MIXED`.
-    pub const KEEP: u32 = 0;
-    /// -c log2(e), with c the steepness of the Maxwellian.
-    pub const STEEP: u32 = 1;
+    /// The decay factor e^(-nu dt); in the columns of the faces the mirrored part of the molecules, 0 but at `face::MIXED`.
+    pub const DECAY: u32 = 0;
+    /// -c log2(e), with c the inverse temperature of the Maxwellian.
+    pub const INVERSE_TEMPERATURE: u32 = 1;
     /// Shakhov's polynomial with the Maxwellian's share in its constant, `p_0, p_x, p_y, q_0, q_x, q_y`, and the mean velocity. None of it for BGK.
     pub const HEAT: u32 = 2;
-    /// Factors along v_x, with the amplitude; for BGK also with what relaxation gives, 1 - e^(-nu dt).
+    /// Factors along v_x, with the amplitude; for BGK also with the gain factor 1 - e^(-nu dt).
     pub const X: u32 = 10;
 }
 
 /// Entries for each node of the axis tables.
 pub mod axis {
-    /// Velocity; for the innermost axis what the node adds to the mass.
+    /// Velocity; for the innermost axis the node's weight in the mass.
     pub const VELOCITY: u32 = 0;
-    /// Whole cells that the node travels in a step; for the innermost axis what it adds to the energy.
+    /// Whole cells that the molecules fly in a step; for the innermost axis the node's weight in the energy.
     pub const WHOLE: u32 = 1;
-    /// The fraction of a cell that is left; for the innermost axis v_z^2, or the factor of the table of h that stands for it.
+    /// The fraction of a cell beyond the whole ones; for the innermost axis v_z^2, or the factor of the table of h that replaces it.
     pub const FRACTION: u32 = 2;
     /// For the innermost axis the logarithm to base 2 of the weight.
     pub const LOG_WEIGHT: u32 = 3;
@@ -138,13 +138,13 @@ impl FlowShape {
     pub const fn population(&self, [jx, jy, m]: [u32; 3], place: u32) -> u32 {
         self.row_start(jx * self.count_y + jy, m, 0) + self.in_row(place)
     }
-    /// Places of all populations, and behind them a warp's that hold zeros: who reads a node and the next one may look beyond the last.
+    /// Places of all populations, and of zeros for a warp behind them: a thread that reads a node and the next one may read beyond the last.
     #[inline(always)]
     pub const fn populations(&self) -> usize {
         let nodes = self.count_x as usize * self.count_y as usize * self.count_m as usize;
         nodes * (self.rows_of_pair() * self.pitch) as usize + WARP as usize
     }
-    /// Places of all populations and ghosts. Who reads the ghosts of a ghost row, which count for nothing, may look beyond the last.
+    /// Places of all populations and ghosts. Reads of the ghosts of ghost rows, whose values have no effect, may reach beyond the last.
     #[inline(always)]
     pub const fn words(&self) -> usize {
         let of_row = (self.count_m * self.ghost_columns) as usize;
@@ -176,13 +176,13 @@ impl FlowShape {
     pub const fn row_m(&self) -> u32 {
         row::X + self.count_x + self.count_y
     }
-    /// Row that the factors along the innermost axis are made of: the steepness, or the table of h.
+    /// Row that the factors along the innermost axis are made of: the inverse temperature, or the table of h.
     #[inline(always)]
     pub const fn row_of_inner(&self) -> u32 {
         if self.integrated > 0 {
             self.row_m() + 1
         } else {
-            row::STEEP
+            row::INVERSE_TEMPERATURE
         }
     }
     /// Rows of the tables.

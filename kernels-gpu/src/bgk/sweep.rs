@@ -1,34 +1,37 @@
 //! Streaming: the source of a cell's molecules, van Leer's slopes, and the shift of a lane's cells along x.
 
+use core::ops::AddAssign;
+
 use super::layout::face;
+use crate::Pack;
 use crate::math::Real;
 use crate::simt::Simt;
 
-/// The number of this block in the order in which tiles are taken up.
+/// The number of this block in the order of the tiles.
 ///
-/// Where every other pass takes them up from the last on, the populations that the pass before wrote last come first, while they are in the L2 cache.
+/// Every other pass reverses the order. It then starts with the populations that the pass before wrote last, which are still in the L2 cache.
 #[inline(always)]
-pub(crate) fn block<S: Simt>(t: &S, turned: bool) -> u32 {
-    if turned {
+pub(crate) fn block<S: Simt>(t: &S, reversed: bool) -> u32 {
+    if reversed {
         t.grid_dim().wrapping_sub(1) - t.block_idx()
     } else {
         t.block_idx()
     }
 }
 
-/// Where the population lies that a place along x takes from.
+/// The cell, or the face, that a place along x receives its molecules from.
 #[derive(Clone, Copy)]
 pub(crate) struct Source {
     /// The cell along the direction.
     pub(crate) cell: u32,
     /// Whether the node is the mirrored one.
     pub(crate) mirrored: bool,
-    /// Whether it comes from the table's columns of the low (1) or high (2) face; then `cell` is only some cell, or the mirrored one of which the
-    /// columns keep a part.
+    /// 1 or 2 where the molecules come from the columns of the low or the high face, else 0. `cell` is then any cell, or the mirrored one that the
+    /// columns mix in.
     pub(crate) face: u32,
 }
 
-/// Finds the source at the place `p`, which may lie beyond the ends, for molecules that go forward or backward.
+/// The source of the place `p`, which may lie beyond the ends, for molecules that fly forward or backward.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(crate) fn source(p: i32, n: u32, low: u32, high: u32, forward: bool) -> Source {
     let last = n as i32 - 1;
@@ -95,19 +98,20 @@ pub(crate) fn limited<T: Real>(before: T, after: T) -> T {
     if product > T::ZERO { slope } else { T::ZERO }
 }
 
-/// The streamed values of cells whose lanes upstream and downstream are `lanes`, which have no slope where `flat`, and of which those that are `mixed` take from
-/// a wall that mirrors a part.
+/// The streamed values of a lane's cells. `lanes` are the neighbours upstream and downstream, for a direction that the compiler does not know.
+///
+/// Cells that are `flat` have no slope. Neither have `mixed` cells, whose molecules come from a wall that mirrors a part of them.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
 pub(crate) fn shift<S: Simt, T: Real, const W: usize, const SLOPED: bool, const DIRECTION: i32>(
     t: &S,
-    post: [T; W],
+    post: Pack<T, W>,
     [fraction, rest]: [T; 2],
     forward: bool,
     lanes: [u32; 2],
     flat: bool,
     mixed: impl Fn(usize) -> bool,
-) -> [T; W] {
+) -> Pack<T, W> {
     let upstream = |value: T| match DIRECTION {
         0 => t.shuffle(value, lanes[0]),
         1 => t.shuffle_up(value, 1),
@@ -119,65 +123,43 @@ pub(crate) fn shift<S: Simt, T: Real, const W: usize, const SLOPED: bool, const 
         _ => t.shuffle_up(value, 1),
     };
     // In the order in which molecules meet the cells.
-    let turned = |values: [T; W]| {
-        let mut turned = values;
-        let mut k = 0;
-        while k < W {
-            turned[k] = if forward {
-                values[k]
-            } else {
-                values[W - 1 - k]
-            };
-            k += 1;
-        }
-        turned
-    };
-    let post = turned(post);
-    let mut out = [T::ZERO; W];
-    let mut before = upstream(post[W - 1]);
-    if SLOPED {
-        let mut difference = [T::ZERO; W];
-        let mut k = 0;
-        while k < W {
-            difference[k] = post[k] - before;
-            before = post[k];
-            k += 1;
-        }
-        let first = if flat { T::ZERO } else { difference[0] };
-        let beyond = downstream(first);
-        let mut passes = [T::ZERO; W];
-        let mut k = 0;
-        while k < W {
-            let after = if k + 1 < W { difference[k + 1] } else { beyond };
-            passes[k] = rest.mul_add(limited(difference[k], after), post[k]);
-            k += 1;
-        }
-        // Those beyond a face are the first or the last.
-        if mixed(0) || mixed(W - 1) {
-            // Cells beyond a wall have no slopes.
-            let mut k = 0;
-            while k < W {
-                let (here, opposite) = (mixed(k), mixed(W - 1 - k));
-                if if forward { here } else { opposite } {
-                    passes[k] = post[k];
-                }
-                k += 1;
-            }
-        }
-        let mut enters = upstream(passes[W - 1]);
-        let mut k = 0;
-        while k < W {
-            out[k] = fraction.mul_add(enters - passes[k], post[k]);
-            enters = passes[k];
-            k += 1;
-        }
-    } else {
-        let mut k = 0;
-        while k < W {
-            out[k] = fraction.mul_add(before - post[k], post[k]);
-            before = post[k];
-            k += 1;
-        }
+    let in_order = |cells: Pack<T, W>| if forward { cells } else { cells.reversed() };
+    let post = in_order(post);
+    let before_first = upstream(post.last());
+    if !SLOPED {
+        let mix = |before: T, here: T| fraction.mul_add(before - here, here);
+        return in_order(post.with_previous(before_first, mix));
     }
-    turned(out)
+    let difference = post.with_previous(before_first, |before, here| here - before);
+    let first = if flat { T::ZERO } else { difference.first() };
+    let slope = difference.with_next(downstream(first), limited);
+    let mut passes = slope.mul_add(rest, post);
+    // Cells beyond a wall have no slopes; those beyond a face are the first or the last.
+    if mixed(0) || mixed(W - 1) {
+        passes = Pack::from_fn(|k| {
+            let (here, opposite) = (mixed(k), mixed(W - 1 - k));
+            if if forward { here } else { opposite } {
+                post[k]
+            } else {
+                passes[k]
+            }
+        });
+    }
+    let enters_first = upstream(passes.last());
+    let change = passes.with_previous(enters_first, |enters, leaves| enters - leaves);
+    in_order(change.mul_add(fraction, post))
+}
+
+/// The sum over the warps of a block, in their order.
+#[inline(always)]
+#[track_caller]
+pub(crate) fn sum_of_warps<S: Simt, V: AddAssign>(t: &S, of: impl Fn(u32) -> V) -> V {
+    let mut sum = of(0);
+    // A `for` loop counts at its start; addresses of shared memory then take more instructions.
+    let mut warp = 1;
+    while warp < t.warps() {
+        sum += of(warp);
+        warp += 1;
+    }
+    sum
 }

@@ -2,26 +2,27 @@
 //!
 //! Its tables come from [`equilibrium()`](super::equilibrium::equilibrium()); [`bgk`](super) explains the whole.
 
-mod span;
+mod cells;
 
 use super::boundary::relaxed;
 use super::equilibrium::Heat;
-use super::layout::{FlowShape, PASS_SUMS_SHAKHOV, axis, ceiling, row, split};
-use super::sweep::block;
+use super::layout::{FlowShape, PASS_SUMS_SHAKHOV, axis, ceiling, entry, row, split};
+use super::sweep::{block, sum_of_warps};
+use crate::Pack;
 use crate::kernel;
 use crate::math::Real;
 use crate::memory::{In, Out, Shared};
 use crate::simt::{Simt, WARP};
-use span::Span;
-pub use span::{SPAN_LIMIT, span_cells, span_tiles};
+use cells::CellVector;
+pub use cells::{CELL_LIMIT, owned_cells, row_tiles};
 
 /// Threads of a block of the passes over a line.
 pub const LINE_THREADS: u32 = 256;
 
-/// Nodes of the innermost axis that a thread has under way at once, and the same again while it waits for them.
+/// Nodes of the innermost axis that a thread processes at once; as many more are in flight.
 pub const LINE_NODES: u32 = 4;
 
-/// Cells of a thread: what 16 bytes hold.
+/// Cells of a thread: as many as fill 16 bytes.
 #[inline(always)]
 pub const fn line_width(bytes: usize) -> u32 {
     if bytes == 4 { 4 } else { 2 }
@@ -30,7 +31,7 @@ pub const fn line_width(bytes: usize) -> u32 {
 /// Tiles of a row of cells, one a block.
 #[inline(always)]
 pub const fn line_tiles(nx: u32, bytes: usize, sloped: bool) -> u32 {
-    span_tiles(nx, line_width(bytes), sloped)
+    row_tiles(nx, line_width(bytes), sloped)
 }
 
 /// Groups of nodes for one v_x.
@@ -48,19 +49,19 @@ pub const fn line_scratch(shape: &FlowShape, bytes: usize) -> u32 {
 kernel! {
     /// One time step of first order: relaxation, streaming and partial sums of all populations on a line.
     ///
-    /// **Block**: one tile of 31 spans of cells (124 cells in `f32`) for one v_x and `groups` groups of nodes, each of one v_y and four nodes of the
-    /// innermost axis. Its 8 warps take up the same cells and share the groups, so that factors of the Maxwellian stay in the L1 cache.
-    /// **Thread**: one span of cells, 16 bytes, which it keeps for all its nodes. It has the next group's populations under way, 64 bytes, while it works on
-    /// one. The lane at the upstream end only lends its cells.
-    /// **Cost**: a population is read once and written once (8 bytes in `f32`; the lender's from the caches), and costs about 23 instructions. Partial
+    /// **Block**: one tile of 31 cell vectors (124 cells in `f32`) for one v_x and `groups` groups of nodes, each of one v_y and four nodes of the
+    /// innermost axis. Its 8 warps have the same cells and share the groups, so that factors of the Maxwellian stay in the L1 cache.
+    /// **Thread**: one cell vector of 16 bytes, for all its nodes. While it works on one group, the next group's populations, 64 bytes, are in flight.
+    /// The upstream end of a warp is a halo lane.
+    /// **Cost**: a population is read once and written once (8 bytes in `f32`; a halo's comes from the caches), and costs about 23 instructions. Partial
     /// sums, added over the warps in shared memory, are 3 words a cell for the populations of `groups` groups.
-    /// **No race**: each population, each shared word and each partial sum has one writer, a barrier stands before the block's sums are read, and `f` and
+    /// **No race**: each population, each shared word and each partial sum has one writer. A barrier precedes the reading of the block's sums. `f` and
     /// `next` are different memory.
     pub fn line_pass_upwind<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, reversed: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, next, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
+        let pass = Pass { t, f, next, tables, axes, partial, scratch, shape: &shape, groups, reversed: reversed != 0 };
         pass.line::<false, false>();
     }
 }
@@ -68,12 +69,12 @@ kernel! {
 kernel! {
     /// The same step of second order with van Leer's slopes.
     ///
-    /// As [`line_pass_upwind()`], but a lane at either end of a warp only lends its cells: 30 spans. About 35 instructions a population.
+    /// As [`line_pass_upwind()`], with a halo lane at either end of a warp: 30 cell vectors. About 35 instructions a population.
     pub fn line_pass_van_leer<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, reversed: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, next, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
+        let pass = Pass { t, f, next, tables, axes, partial, scratch, shape: &shape, groups, reversed: reversed != 0 };
         pass.line::<true, false>();
     }
 }
@@ -81,10 +82,10 @@ kernel! {
 kernel! {
     /// [`line_pass_upwind()`] for the Shakhov model: two operations more, and the sums that its heat flux needs.
     pub fn line_pass_upwind_shakhov<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, reversed: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, next, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
+        let pass = Pass { t, f, next, tables, axes, partial, scratch, shape: &shape, groups, reversed: reversed != 0 };
         pass.line::<false, true>();
     }
 }
@@ -92,10 +93,10 @@ kernel! {
 kernel! {
     /// [`line_pass_van_leer()`] for the Shakhov model.
     pub fn line_pass_van_leer_shakhov<T: Real>(
-        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, turned: u32,
+        t, f: In<T>, tables: In<T>, axes: In<T>, next: Out<T>, partial: Out<T>; shape: FlowShape, groups: u32, reversed: u32,
     ) for f32, f64
     shared { scratch: [T; line_scratch(&shape, size_of::<T>())] } {
-        let pass = Pass { t, f, next, tables, axes, partial, scratch, shape: &shape, groups, turned: turned != 0 };
+        let pass = Pass { t, f, next, tables, axes, partial, scratch, shape: &shape, groups, reversed: reversed != 0 };
         pass.line::<true, true>();
     }
 }
@@ -109,12 +110,12 @@ struct Pass<'a, S, T: Real> {
     tables: In<'a, T>,
     axes: In<'a, T>,
     partial: Out<'a, T>,
-    /// The sums of the warps of the block.
+    /// Sums of the block's warps.
     scratch: Shared<'a, T>,
     shape: &'a FlowShape,
     groups: u32,
     /// Whether the last tiles of the last nodes come first.
-    turned: bool,
+    reversed: bool,
 }
 
 impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
@@ -126,9 +127,9 @@ impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
         self.axes.get(self.t, velocity as usize) > T::ZERO
     }
 
-    /// The first of this warp's groups and the end of its block's, of the block's `part` of `all`; the warps take groups in turn.
+    /// The first of this warp's groups and the end of its block's, of the block's `part` of `all`; the warps process groups in turn.
     ///
-    /// So warps that are at work at the same time mostly share the factors along y, and what they read lies near.
+    /// Warps that work at the same time then mostly share the factors along y, and read neighbouring memory.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn share(&self, part: u32, all: u32) -> (u32, u32) {
         let end = (part + 1) * self.groups;
@@ -136,16 +137,16 @@ impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
         (first, if end < all { end } else { all })
     }
 
-    /// Puts the relaxed populations of mirrored nodes where cells take from a wall that mirrors a part, into K values of each cell: `of(k)` is the
-    /// row of cells, the number of v_y and the innermost node of the k-th.
+    /// Replaces values of cells next to a wall that mirrors a part of the molecules by the relaxed populations of the mirrored nodes. Each cell has K values;
+    /// `of(k)` is the row of cells, the number of v_y and the innermost node of the k-th.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn take_images<const W: usize, const K: usize>(
+    fn load_images<const W: usize, const K: usize>(
         &self,
-        span: &Span<W>,
+        cells: &CellVector<W>,
         jx: u32,
         of: impl Fn(u32) -> [u32; 3],
-        values: &mut [[T; W]; K],
+        values: &mut [Pack<T, W>; K],
     ) {
         let Self {
             t,
@@ -156,49 +157,30 @@ impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
             ..
         } = *self;
         // One after another, so that the code of a rare case stays small: bit K w + k for the k-th value of the w-th cell.
-        let mut left = span.images(K as u32);
+        let mut left = cells.images(K as u32);
         while left != 0 {
             let bit = left.trailing_zeros();
             left &= left - 1;
             let (w, k) = (bit / K as u32, bit % K as u32);
             let [iy, jy, m] = of(k);
-            let place = iy * shape.pitch + span.image(w);
+            let place = iy * shape.pitch + cells.image(w);
             let node = [shape.count_x - 1 - jx, jy, m];
             let read = |node, place| f.get(t, shape.population(node, place) as usize);
             let value = relaxed(t, read, tables, axes, shape, node, place, place);
-            let mut i = 0;
-            while i < W * K {
+            for i in 0..W * K {
                 // A choice each time, of which no jump table can be made.
                 let here = &mut values[i % K][i / K];
                 *here = if i as u32 == bit { value } else { *here };
-                i += 1;
             }
         }
     }
 
-    /// Adds what the warps keep at `own(warp)`, in the order of the warps.
-    #[cfg_attr(target_arch = "nvptx64", inline(always))]
-    #[track_caller]
-    fn sum_of_warps<const W: usize>(&self, own: impl Fn(u32) -> u32) -> [T; W] {
-        let mut sum = self.scratch.get_run::<W, _>(self.t, own(0));
-        let mut warp = 1;
-        while warp < self.t.warps() {
-            let other = self.scratch.get_run::<W, _>(self.t, own(warp));
-            let mut w = 0;
-            while w < W {
-                sum[w] += other[w];
-                w += 1;
-            }
-            warp += 1;
-        }
-        sum
-    }
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
     pub(crate) fn line<const SLOPED: bool, const SHAKHOV: bool>(&self) {
         let Self { shape, .. } = *self;
         let tiles = line_tiles(shape.nx, size_of::<T>(), SLOPED);
-        let (chunk, tile) = split(block(self.t, self.turned), tiles);
+        let (chunk, tile) = split(block(self.t, self.reversed), tiles);
         let (jx, part) = split(chunk, ceiling(line_groups(shape), self.groups));
         if jx >= shape.count_x {
             return;
@@ -250,7 +232,7 @@ impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
                 }
                 if item + step < end {
                     let (jy, m) = of(item + step);
-                    walk.announce(jy, m);
+                    walk.prefetch_ahead(jy, m);
                 }
                 if this_m + LINE_NODES <= shape.count_m {
                     walk.group::<SLOPED, SHAKHOV, FORWARD, { LINE_NODES as usize }>(
@@ -280,40 +262,39 @@ impl<'a, S: Simt, T: Real> Pass<'a, S, T> {
         } = *self;
         let (count, width) = (shape.pass_sums(), W as u32);
         let own = |warp: u32, k: u32| ((warp * count + k) * WARP + t.lane()) * width;
-        let mut k = 0;
-        while k < PASS_SUMS_SHAKHOV {
+        for k in 0..PASS_SUMS_SHAKHOV {
             if k < count {
-                scratch.set_run(t, own(t.warp(), k), walk.sums[k as usize]);
+                scratch.set_run(t, own(t.warp(), k), walk.sums[k as usize].0);
             }
-            k += 1;
         }
         t.sync_threads();
         // A warp takes every eighth of the sums.
         let mut k = t.warp();
         while k < count {
-            let sum = self.sum_of_warps::<W>(|warp| own(warp, k));
-            if walk.span.gives {
-                let at = (chunk * count + k) * shape.pitch + walk.span.gives_to();
-                self.partial.set_run(t, at as usize, sum);
+            let of_warp = |warp| Pack(scratch.get_run::<W, _>(t, own(warp, k)));
+            let sum = sum_of_warps(t, of_warp);
+            if walk.cells.owns {
+                let at = (chunk * count + k) * shape.pitch + walk.cells.own_cell();
+                self.partial.set_run(t, at as usize, sum.0);
             }
             k += t.warps();
         }
     }
 }
 
-/// What a thread keeps while it walks over its nodes.
+/// State of a thread while it walks over its nodes.
 struct Walk<'p, 'a, S, T: Real, const W: usize> {
     pass: &'p Pass<'a, S, T>,
-    span: Span<W>,
+    cells: CellVector<W>,
     jx: u32,
     fraction: T,
     rest: T,
-    keep: [T; W],
-    x: [T; W],
-    heat: Option<[Heat<T>; W]>,
-    /// What turns the innermost axis' argument into the unresolved part of |c|^2.
-    unresolved: [T; W],
-    sums: [[T; W]; PASS_SUMS_SHAKHOV as usize],
+    decay: Pack<T, W>,
+    x: Pack<T, W>,
+    heat: Option<Heat<T, W>>,
+    /// Factor from the innermost axis' argument to the unresolved part of |c|^2.
+    unresolved: Pack<T, W>,
+    sums: [Pack<T, W>; PASS_SUMS_SHAKHOV as usize],
 }
 
 impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
@@ -334,55 +315,42 @@ impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
         let of_x = |jx: u32, k: u32| axes.get(t, (shape.axis_x(jx) + k) as usize);
         let whole = of_x(jx, axis::WHOLE).to_f64() as i32;
         let fraction = of_x(jx, axis::FRACTION);
-        let span = Span::new(t, tile, shape, whole, FORWARD, SLOPED);
-        let column = |k: usize| span.column(k, 0, shape);
+        let cells = CellVector::new(t, tile, shape, whole, FORWARD, SLOPED);
+        let column = |k: usize| cells.column(k, 0, shape);
         let table = |row: u32| {
             let row = row * shape.columns();
-            let [values] = span.take(
+            let [values] = cells.load(
                 t,
                 tables,
-                |_| row + span.first_column(0),
+                |_| row + cells.first_column(0),
                 |_, w| row + column(w),
             );
             values
         };
-        let mut x = [T::ZERO; W];
-        let mut k = 0;
-        while k < W {
-            let row = row::X + span.table_node(k, jx, shape);
-            x[k] = tables.get(t, (row * shape.columns() + column(k)) as usize);
-            k += 1;
-        }
+        let of_node = |k: usize| cells.table_node(k, jx, shape);
+        let x = Pack::from_fn(|k| entry(t, tables, shape, row::X + of_node(k), column(k)));
         let heat = if SHAKHOV {
-            let heat = |k: usize| {
-                let vx = of_x(span.table_node(k, jx, shape), axis::VELOCITY);
-                Heat::new(t, tables, shape, column(k), vx)
-            };
-            let mut all = [heat(0); W];
-            let mut k = 1;
-            while k < W {
-                all[k] = heat(k);
-                k += 1;
-            }
-            Some(all)
+            let rows = |row| Pack::from_fn(|k| entry(t, tables, shape, row, column(k)));
+            let vx = Pack::from_fn(|k| of_x(of_node(k), axis::VELOCITY));
+            Some(Heat::of(rows, vx))
         } else {
             None
         };
         Self {
             pass,
-            span,
+            cells,
             jx,
             fraction,
             rest: T::ONE - fraction,
-            keep: table(row::KEEP),
+            decay: table(row::DECAY),
             x,
             heat,
             unresolved: if SHAKHOV && shape.integrated > 0 {
                 table(shape.row_m() + 1)
             } else {
-                [T::ONE; W]
+                Pack::ONE
             },
-            sums: [[T::ZERO; W]; PASS_SUMS_SHAKHOV as usize],
+            sums: [Pack::ZERO; PASS_SUMS_SHAKHOV as usize],
         }
     }
 
@@ -393,54 +361,59 @@ impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
         shape.row_start(jx * shape.count_y + jy, m, 0)
     }
 
-    /// Rows of tables at the cells that these take from.
+    /// Rows of tables at the sources of the cells.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn table<const K: usize>(&self, tables: In<'_, T>, row: impl Fn(usize) -> u32) -> [[T; W]; K] {
+    fn table<const K: usize>(
+        &self,
+        tables: In<'_, T>,
+        row: impl Fn(usize) -> u32,
+    ) -> [Pack<T, W>; K] {
         let Pass { t, shape, .. } = *self.pass;
-        let span = &self.span;
-        span.take(
+        let cells = &self.cells;
+        cells.load(
             t,
             tables,
-            |k| row(k) * shape.columns() + span.first_column(0),
-            |k, w| row(k) * shape.columns() + span.column(w, 0, shape),
+            |k| row(k) * shape.columns() + cells.first_column(0),
+            |k, w| row(k) * shape.columns() + cells.column(w, 0, shape),
         )
     }
 
     /// The populations of the four nodes from m on; beyond the last, some others.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn load(&self, jy: u32, m: u32) -> [[T; W]; LINE_NODES as usize] {
+    fn load(&self, jy: u32, m: u32) -> [Pack<T, W>; LINE_NODES as usize] {
         let Pass { t, f, shape, .. } = *self.pass;
-        let span = &self.span;
+        let cells = &self.cells;
         let node = |k: usize| {
             let node = m + k as u32;
             if node < shape.count_m { node } else { m }
         };
-        let mut values = span.take_once(
+        let mut values = cells.load_once(
             t,
             f,
-            |k| self.base(self.jx, jy, node(k)) + span.first(),
+            |k| self.base(self.jx, jy, node(k)) + cells.first(),
             |k, w| {
-                self.base(span.node(w, self.jx, shape), jy, node(k)) + shape.in_row(span.source(w))
+                self.base(cells.node(w, self.jx, shape), jy, node(k))
+                    + shape.in_row(cells.source(w))
             },
         );
-        if span.any_mixed() {
+        if cells.any_mixed() {
             let of = |k: u32| [0, jy, node(k as usize)];
-            self.pass.take_images(span, self.jx, of, &mut values);
+            self.pass.load_images(cells, self.jx, of, &mut values);
         }
         values
     }
 
-    /// Announces the populations of the four nodes from m on.
+    /// Prefetches the populations of the four nodes from m on to the L2 cache.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn announce(&self, jy: u32, m: u32) {
+    fn prefetch_ahead(&self, jy: u32, m: u32) {
         let Pass { t, f, shape, .. } = *self.pass;
         let mut k = 0;
-        while k < LINE_NODES && self.span.straight {
+        while k < LINE_NODES && self.cells.straight {
             let node = if m + k < shape.count_m { m + k } else { m };
-            let at = self.base(self.jx, jy, node) + self.span.first();
+            let at = self.base(self.jx, jy, node) + self.cells.first();
             f.prefetch(t, at as usize);
             k += 1;
         }
@@ -453,7 +426,7 @@ impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
         &mut self,
         jy: u32,
         m: u32,
-        f: [[T; W]; M],
+        f: [Pack<T, W>; M],
     ) {
         let Pass {
             t,
@@ -465,23 +438,17 @@ impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
         } = *self.pass;
         let vy = axes.get(t, (shape.axis_y(jy) + axis::VELOCITY) as usize);
         let [y] = self.table(tables, |_| shape.row_y() + jy);
-        let inner: [[T; W]; M] = self.table(tables, |k| shape.row_m() + m + k as u32);
-        // The Maxwellian's share at the first two factors: a constant, and for Shakhov what goes with the unresolved |c|^2.
-        let (mut constant, mut slope) = ([T::ZERO; W], [T::ZERO; W]);
-        let mut w = 0;
-        while w < W {
-            constant[w] = self.x[w] * y[w];
-            if SHAKHOV && let Some(heat) = &self.heat {
-                let (alpha, beta) = heat[w].at(vy);
-                slope[w] = beta * constant[w] * self.unresolved[w];
-                constant[w] = alpha * constant[w];
-            }
-            w += 1;
+        let inner: [Pack<T, W>; M] = self.table(tables, |k| shape.row_m() + m + k as u32);
+        // The equilibrium's first two factors: a constant, and for Shakhov the coefficient of the unresolved |c|^2.
+        let (mut constant, mut slope) = (self.x * y, Pack::ZERO);
+        if SHAKHOV && let Some(heat) = &self.heat {
+            let (alpha, beta) = heat.at(vy);
+            slope = beta * constant * self.unresolved;
+            constant = alpha * constant;
         }
-        let to = self.base(self.jx, jy, m) + shape.in_row(self.span.gives_to());
-        let (mut zeroth, mut second) = ([T::ZERO; W], [T::ZERO; W]);
-        let mut k = 0;
-        while k < M {
+        let to = self.base(self.jx, jy, m) + shape.in_row(self.cells.own_cell());
+        let (mut zeroth, mut second) = (Pack::ZERO, Pack::ZERO);
+        for k in 0..M {
             let node = m + k as u32;
             let [mass, energy] = axes.get_run::<2, _>(t, shape.axis_m(node) as usize);
             let argument = if SHAKHOV {
@@ -489,45 +456,31 @@ impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
             } else {
                 T::ZERO
             };
-            let mut post = [T::ZERO; W];
-            let mut w = 0;
-            while w < W {
-                let share = if SHAKHOV {
-                    slope[w].mul_add(argument, constant[w])
-                } else {
-                    constant[w]
-                };
-                post[w] = self.keep[w].mul_add(f[k][w], share * inner[k][w]);
-                w += 1;
-            }
+            let share = if SHAKHOV {
+                slope.mul_add(argument, constant)
+            } else {
+                constant
+            };
+            let post = self.decay.mul_add(f[k], share * inner[k]);
             let (a, c) = (self.fraction, self.rest);
             let z = if FORWARD {
-                self.span.shift::<S, T, SLOPED, 1>(t, post, a, c, true)
+                self.cells.shift::<S, T, SLOPED, 1>(t, post, a, c, true)
             } else {
-                self.span.shift::<S, T, SLOPED, -1>(t, post, a, c, false)
+                self.cells.shift::<S, T, SLOPED, -1>(t, post, a, c, false)
             };
-            if self.span.gives {
-                next.set_run(t, (to + k as u32 * WARP) as usize, z);
+            if self.cells.owns {
+                next.set_run(t, (to + k as u32 * WARP) as usize, z.0);
             }
-            let mut w = 0;
-            while w < W {
-                zeroth[w] = mass.mul_add(z[w], zeroth[w]);
-                second[w] = energy.mul_add(z[w], second[w]);
-                w += 1;
-            }
-            k += 1;
+            zeroth = z.mul_add(mass, zeroth);
+            second = z.mul_add(energy, second);
         }
-        let mut w = 0;
-        while w < W {
-            let rest = (vy * vy).mul_add(zeroth[w], second[w]);
-            self.sums[0][w] += zeroth[w];
-            self.sums[1][w] = vy.mul_add(zeroth[w], self.sums[1][w]);
-            self.sums[2][w] += rest;
-            if SHAKHOV {
-                self.sums[3][w] = vy.mul_add(rest, self.sums[3][w]);
-                self.sums[4][w] = (vy * vy).mul_add(zeroth[w], self.sums[4][w]);
-            }
-            w += 1;
+        let rest = zeroth.mul_add(vy * vy, second);
+        self.sums[0] += zeroth;
+        self.sums[1] = zeroth.mul_add(vy, self.sums[1]);
+        self.sums[2] += rest;
+        if SHAKHOV {
+            self.sums[3] = rest.mul_add(vy, self.sums[3]);
+            self.sums[4] = zeroth.mul_add(vy * vy, self.sums[4]);
         }
     }
 }

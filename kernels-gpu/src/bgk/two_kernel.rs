@@ -1,7 +1,7 @@
 //! Kernels of the BGK model on a line as A. Frezzotti, G. P. Ghiroldi and L. Gibelli arranged them (2009, arXiv:0903.4044): streaming and collision apart.
 //!
-//! They are what the fused pass of [`sweep_1d`](super::sweep_1d) is measured against. The step is the same, of first order and with Maxwellians sampled as
-//! in the continuum; each of the two kernels reads and writes the populations once.
+//! They are the yardstick for the fused pass of [`sweep_1d`](super::sweep_1d). The step is the same, of first order and with sampled Maxwellians.
+//! Each of the two kernels reads and writes the populations once.
 
 mod collision;
 mod streaming;
@@ -16,7 +16,7 @@ use crate::math::quotient;
 /// Entries of a pair (v_x, v_y): the velocities, the weight and nothing.
 pub const PAIR_LEN: u32 = 4;
 
-/// The order of populations in memory, `[jx][jy][ix / cells][m][ix % cells]`: what a block of the collision reads of a pair (v_x, v_y) lies together.
+/// The order of populations in memory, `[jx][jy][ix / cells][m][ix % cells]`: a block of the collision reads one run for a pair (v_x, v_y).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Order {
@@ -25,7 +25,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// Where the population of a node lies in a cell; of a cell beyond the ends of the row where it would.
+    /// Offset of a node's population in a cell; also for cells beyond the ends of the row.
     #[inline(always)]
     pub const fn place(&self, shape: &FlowShape, [pair, m]: [u32; 2], ix: u32) -> u32 {
         let within = ix & (self.cells - 1);
@@ -39,7 +39,7 @@ impl Order {
     pub const fn whole(&self, nx: u32) -> u32 {
         (nx + self.cells - 1) & !(self.cells - 1)
     }
-    /// Nodes of a block of [`stream_line()`], a power of two: where it can, it takes so many along that it reads and writes lines of 128 bytes.
+    /// Nodes of a block of [`stream_line()`], a power of two: as many as fill lines of 128 bytes.
     #[inline(always)]
     pub const fn together(&self, bytes: usize) -> u32 {
         let nodes = quotient(128, self.cells * bytes as u32);
@@ -48,7 +48,7 @@ impl Order {
 }
 
 kernel! {
-    /// Copies, 64 bytes a thread: the limit of a pass that reads and writes each population once. The number of words is a multiple of four.
+    /// Copies, 64 bytes a thread: the lower bound for a pass that reads and writes each population once. The number of words is a multiple of four.
     pub fn copy_populations(t, from: In<u32>, to: Out<u32>) {
         let all = to.len() / 4;
         let mut first = t.block_idx() as usize * 4 * t.block_dim() as usize + t.thread_idx() as usize;
@@ -64,13 +64,11 @@ kernel! {
             to.set_run(t, at(2), c);
             to.set_run(t, at(3), d);
         } else {
-            let mut k = 0;
-            while k < 4 {
+            for _ in 0..4 {
                 if first < all {
                     to.set_run(t, 4 * first, from.get_whole::<4, _>(t, 4 * first));
                 }
                 first += threads;
-                k += 1;
             }
         }
     }

@@ -64,7 +64,7 @@ struct Means {
 }
 
 impl Means {
-    /// Those of the given parameters; the words of `axes` from `first` on are this call's own until the next barrier but one.
+    /// Those of these parameters; the words of `axes` from `first` on are this call's own until the next barrier but one.
     #[inline(always)]
     #[track_caller]
     fn of<S: Simt>(
@@ -88,16 +88,13 @@ impl Means {
             while j < shape.n {
                 let w = shape.centre(j) - u;
                 let mut term = exponential(w * (slope - m.steepness * w));
-                let mut k = 0;
-                while k < 5 {
+                for k in 0..5 {
                     sums[k] += term;
                     term *= w;
-                    k += 1;
                 }
                 j += WARP;
             }
-            let mut k = 0;
-            while k < 5 {
+            for k in 0..5 {
                 let mut sum = sums[k];
                 sum += t.shuffle_xor(sum, 16);
                 sum += t.shuffle_xor(sum, 8);
@@ -107,7 +104,6 @@ impl Means {
                 if t.lane() == 0 {
                     axes.set(t, first + 5 * axis + k as u32, sum);
                 }
-                k += 1;
             }
         }
         t.sync_threads();
@@ -115,8 +111,7 @@ impl Means {
             of: [[0.0; 4]; 3],
             product: 1.0,
         };
-        let mut a = 0;
-        while a < 3 {
+        for a in 0..3 {
             let at = |k: u32| axes.get(t, first + 5 * a as u32 + k);
             let sum = at(0);
             let inverse = 1.0 / sum;
@@ -127,7 +122,6 @@ impl Means {
                 at(3) * inverse,
                 at(4) * inverse,
             ];
-            a += 1;
         }
         means
     }
@@ -196,8 +190,7 @@ fn solve<S: Simt>(
             let mut drift = 0.0;
             let mut along = [0.0; 3];
             let mut back = [0.0; 3];
-            let mut a = 0;
-            while a < 3 {
+            for a in 0..3 {
                 let [m1, m2, m3, m4] = means.of[a];
                 let (covariance, per_variance) = (m3 - m1 * m2, 1.0 / (m2 - m1 * m1));
                 along[a] = covariance * per_variance;
@@ -205,21 +198,16 @@ fn solve<S: Simt>(
                 drift += m1.abs();
                 excess += m2;
                 spread += m4 - m2 * m2 - along[a] * covariance;
-                a += 1;
             }
             let size = drift * Real::sqrt(3.0 / energy) + excess.abs() * (3.0 / energy);
             let mut right = excess;
-            let mut a = 0;
-            while a < 3 {
+            for a in 0..3 {
                 right -= along[a] * means.of[a][0];
-                a += 1;
             }
             let change = (right / spread).max(-0.5 * c).min(c);
             m.steepness = c + change;
-            let mut a = 0;
-            while a < 3 {
+            for a in 0..3 {
                 m.slope[a] += along[a] * change - back[a];
-                a += 1;
             }
             near = size < NEAR;
             step += 1;
@@ -305,7 +293,7 @@ kernel! {
 
 kernel! {
     /// Second step: finds the Maxwellian of each distribution, and writes g = f - M and behind those of all distributions m = (f + M) / 2, times the scale and in the
-    /// precision of the sums. Where no Maxwellian has the moments of f, M is zero; g and m then give the uncorrected integral.
+    /// precision of the sums. Where no Maxwellian has the moments of f, M is zero; g and m then yield the uncorrected integral.
     ///
     /// Blocks as in [`sum_state()`]. Each finds the Maxwellian for itself, with a warp for each axis, some five passes over the axes; the first one leaves it in `maxwellians`. 8 bytes
     /// read and 2 sizeof(T) written a cell, and an exponential.
@@ -322,18 +310,14 @@ kernel! {
             let line = (item * MAXWELLIAN_WORDS) as usize;
             maxwellians.set(t, line, if found { 1.0 } else { 0.0 });
             maxwellians.set(t, line + 1, sums[0]);
-            let mut k = 0;
-            while k < 3 {
+            for k in 0..3 {
                 maxwellians.set(t, line + 2 + k, maxwellian.u[k]);
                 maxwellians.set(t, line + 6 + k, maxwellian.slope[k]);
-                k += 1;
             }
             maxwellians.set(t, line + 5, maxwellian.amplitude);
             maxwellians.set(t, line + 9, maxwellian.steepness);
-            let mut k = 0;
-            while k < MOMENTS_OF_M as usize {
+            for k in 0..MOMENTS_OF_M as usize {
                 maxwellians.set(t, line + 10 + k, moments[k]);
-                k += 1;
             }
         }
         let scale = scales.get(t, item as usize);
@@ -419,15 +403,11 @@ kernel! {
         let line = (item * MAXWELLIAN_WORDS) as usize;
         let imbalance: [f64; BALANCE_WORDS as usize] = sum_parts(t, imbalance, (item, blocks, BALANCE_WORDS), scratch);
         let mut moments = [0.0; MOMENTS];
-        let mut k = 0;
-        while k < MOMENTS_OF_M as usize {
+        for k in 0..MOMENTS_OF_M as usize {
             moments[k] = maxwellians.get(t, line + 10 + k);
-            k += 1;
         }
-        let mut k = 0;
-        while k < 5 {
+        for k in 0..5 {
             moments[MOMENTS_OF_M as usize + k] = imbalance[k];
-            k += 1;
         }
         let mut basis = Basis { u: maxwellian.u, inverse_root_theta: 1.0 };
         let mut delta = [0.0; 5];
@@ -442,10 +422,8 @@ kernel! {
             delta = system.solution(t);
         }
         if block == 0 && t.thread_idx() == 0 {
-            let mut k = 0;
-            while k < 5 {
+            for k in 0..5 {
                 deltas.set(t, 5 * item as usize + k, delta[k]);
-                k += 1;
             }
         }
         let cells = Parts {
@@ -463,11 +441,9 @@ kernel! {
             let value = part.difference - part.weight * dot(&delta, &phi);
             rate.set(t, cells.first + cell as usize, factor * value);
             let loss = (part.content * part.frequency).abs();
-            let mut k = 0;
-            while k < 5 {
+            for k in 0..5 {
                 sums[k] += value * phi[k];
                 sums[5 + k] += loss * phi[k].abs();
-                k += 1;
             }
             sums[10] += value.abs();
             outflow = if part.frequency > outflow { part.frequency } else { outflow };

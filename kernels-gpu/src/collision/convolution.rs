@@ -11,7 +11,7 @@
 //! `4 pi` times the sum of the f left, or of the cell left out, and at most `(sqrt(3) N)^gamma` times that: no nu is small beside the error, be f a single cell.
 //! (f >= 0 is meant; where some values are negative the error is small beside the largest nu all the same.)
 //!
-//! Both kernels sum in an order that depends on N alone: an item gives the same bits in a batch of any size.
+//! Both kernels sum in an order that depends on N alone: an item has the same bits in a batch of any size.
 
 use crate::kernel;
 use crate::math::{Real, quotient};
@@ -174,7 +174,7 @@ kernel! {
             if 2 * x + 1 == n { 0.5 * wave } else { wave }
         };
 
-        // Step 1. A key orders the cells among which equal values are told apart.
+        // Step 1. A key orders the cells among which equal values stay distinct.
         let mut best = -T::ONE;
         let mut key = 0;
         let mut column = t.thread_idx();
@@ -187,16 +187,13 @@ kernel! {
                 while first < half {
                     let mut values = [[T::ZERO; 4]; 4];
                     let mut weights = [0.0; 4];
-                    let mut u = 0;
-                    while u < 4 {
+                    for u in 0..4 {
                         let x = first + u as u32;
                         let images = images(if x < half { x } else { half - 1 }, y, z);
                         values[u] = images.map(|cell| f.get(t, cell as usize));
                         weights[u] = weight_of(x);
-                        u += 1;
                     }
-                    let mut u = 0;
-                    while u < 4 {
+                    for u in 0..4 {
                         let v = values[u];
                         sum = weights[u].mul_add(fold(v.map(T::to_f64)), sum);
                         let most = v[0].abs().max(v[1].abs()).max(v[2].abs().max(v[3].abs()));
@@ -204,7 +201,6 @@ kernel! {
                             best = most;
                             key = column * half_row + first + u as u32;
                         }
-                        u += 1;
                     }
                     first += 4;
                 }
@@ -282,29 +278,21 @@ kernel! {
             while first < half_row {
                 let mut weights = [0.0; 4];
                 let mut values = [[0.0; 2]; 8];
-                let mut u = 0;
-                while u < 4 {
+                for u in 0..4 {
                     let y = first + u as u32;
                     weights[u] = waves.get(t, y * row + k);
                     values[2 * u] = folded.get_run(t, y * row + z);
                     values[2 * u + 1] = folded.get_run(t, y * row + z + 2);
-                    u += 1;
                 }
-                let mut u = 0;
-                while u < 4 {
-                    let mut c = 0;
-                    while c < 4 {
+                for u in 0..4 {
+                    for c in 0..4 {
                         sum[c] = weights[u].mul_add(values[2 * u + c / 2][c % 2], sum[c]);
-                        c += 1;
                     }
-                    u += 1;
                 }
                 first += 4;
             }
-            let mut c = 0;
-            while c < 4 {
+            for c in 0..4 {
                 rows.set(t, (z + c as u32) * stride + k, sum[c]);
-                c += 1;
             }
             task += t.block_dim();
         }
@@ -320,46 +308,34 @@ kernel! {
             let coefficient = |m: u32| coefficients.get(t, m * row + k);
             // behind[c] belongs to the distance z + c - first, ahead[r] to z - r - first.
             let mut behind = [0.0; 8];
-            let mut c = 1;
-            while c < 8 {
+            for c in 1..8 {
                 behind[c] = coefficient(z + c as u32);
-                c += 1;
             }
             let mut first = 0;
             while first < row {
                 let mut ahead = [0.0; 8];
                 let mut values = [0.0; 8];
-                let mut r = 0;
-                while r < 8 {
+                for r in 0..8 {
                     let j = first + r as u32;
                     ahead[r] = coefficient(z.abs_diff(j));
                     values[r] = rows.get(t, j * stride + k);
-                    r += 1;
                 }
-                let mut r = 0;
-                while r < 8 {
-                    let mut c = 0;
-                    while c < 8 {
+                for r in 0..8 {
+                    for c in 0..8 {
                         let b: f64 = if c > r { behind[c - r] } else { ahead[r - c] };
                         sum[c] = b.mul_add(values[r], sum[c]);
-                        c += 1;
                     }
-                    r += 1;
                 }
-                let mut c = 1;
-                while c < 8 {
+                for c in 1..8 {
                     behind[c] = ahead[8 - c];
-                    c += 1;
                 }
                 first += 8;
             }
         }
         t.sync_threads();
         if task < shape.least_threads() {
-            let mut c = 0;
-            while c < 8 {
+            for c in 0..8 {
                 rows.set(t, (z + c as u32) * stride + k, sum[c]);
-                c += 1;
             }
         }
         t.sync_threads();
@@ -375,33 +351,25 @@ kernel! {
             while first < row {
                 let mut values = [0.0; 4];
                 let mut weights = [[0.0; 2]; 8];
-                let mut u = 0;
-                while u < 4 {
+                for u in 0..4 {
                     let k = first + u as u32;
                     let at = k * half_row + y;
                     values[u] = rows.get(t, z * stride + k);
                     weights[2 * u] = folded.get_run(t, at);
                     weights[2 * u + 1] = folded.get_run(t, at + 2);
-                    u += 1;
                 }
-                let mut u = 0;
-                while u < 4 {
-                    let mut c = 0;
-                    while c < 4 {
+                for u in 0..4 {
+                    for c in 0..4 {
                         sum[c] = weights[2 * u + c / 2][c % 2].mul_add(values[u], sum[c]);
-                        c += 1;
                     }
-                    u += 1;
                 }
                 first += 4;
             }
-            let mut c = 0;
-            while c < 4 {
+            for c in 0..4 {
                 let y = y + c as u32;
                 if y < half && z < n {
                     spectrum.set(t, (to + y * n + z) as usize, sum[c]);
                 }
-                c += 1;
             }
             task += t.block_dim();
         }
@@ -476,28 +444,23 @@ kernel! {
                 while k < row {
                     let mut weights = [[0.0; 2]; 4];
                     let mut values = [[0.0; 4]; 4];
-                    let mut u = 0;
-                    while u < 4 {
+                    for u in 0..4 {
                         let cosine = k + u as u32;
                         let sine = row + cosine;
                         weights[u] = [cosine, sine].map(|wave| waves.get(t, wave * half_row + x));
                         values[u] = [2 * cosine, 2 * cosine + 1, 2 * sine, 2 * sine + 1]
                             .map(|line| tile.get(t, line * width + c));
-                        u += 1;
                     }
-                    let mut u = 0;
-                    while u < 4 {
+                    for u in 0..4 {
                         let ([cosine, sine], v) = (weights[u], values[u]);
                         even = [cosine.mul_add(v[0], even[0]), cosine.mul_add(v[1], even[1])];
                         odd = [sine.mul_add(v[2], odd[0]), sine.mul_add(v[3], odd[1])];
-                        u += 1;
                     }
                     k += 4;
                 }
                 let (low, high) = ([even[0] + odd[0], even[1] + odd[1]], [even[0] - odd[0], even[1] - odd[1]]);
                 let sums = [low[0] + low[1], low[0] - low[1], high[0] + high[1], high[0] - high[1]];
-                let mut k = 0;
-                while k < 4 {
+                for k in 0..4 {
                     // The middle plane and the middle row are their own images.
                     let repeated = (k >= 2 && mirror_x == x) || (k % 2 == 1 && mirror_y == y);
                     if !repeated {
@@ -505,7 +468,6 @@ kernel! {
                         let nu = b[k].mul_add(peak_f, sums[k]);
                         frequency.set(t, (origin + (x * n + y) * n + z) as usize, T::from_f64(nu));
                     }
-                    k += 1;
                 }
             }
             task += t.block_dim();

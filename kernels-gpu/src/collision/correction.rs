@@ -151,30 +151,22 @@ impl System<'_> {
     fn factor<S: Simt>(self, t: &S) {
         let a = self.0;
         let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
-        let mut j = 0;
-        while j < 5 {
+        for j in 0..5 {
             let mut d = a.get(t, 6 * j);
-            let mut k = 0;
-            while k < j {
+            for k in 0..j {
                 let l = a.get(t, 5 * j + k);
                 d -= l * l * a.get(t, 6 * k);
-                k += 1;
             }
             a.set(t, 6 * j, d);
             least = if d < least { d } else { least };
             most = if d > most { d } else { most };
-            let mut i = j + 1;
-            while i < 5 {
+            for i in j + 1..5 {
                 let mut v = a.get(t, 5 * i + j);
-                let mut k = 0;
-                while k < j {
+                for k in 0..j {
                     v -= a.get(t, 5 * i + k) * a.get(t, 5 * j + k) * a.get(t, 6 * k);
-                    k += 1;
                 }
                 a.set(t, 5 * i + j, v / d);
-                i += 1;
             }
-            j += 1;
         }
         let regular = least > 0.0 && least >= PIVOT_RATIO * most;
         a.set(t, Self::REGULAR, if regular { 1.0 } else { 0.0 });
@@ -184,25 +176,19 @@ impl System<'_> {
     #[inline(always)]
     pub(super) fn solve<S: Simt>(self, t: &S) {
         let a = self.0;
-        let mut i = 0;
-        while i < 5 {
+        for i in 0..5 {
             let mut v = a.get(t, Self::RIGHT + i);
-            let mut k = 0;
-            while k < i {
+            for k in 0..i {
                 v -= a.get(t, 5 * i + k) * a.get(t, Self::RIGHT + k);
-                k += 1;
             }
             a.set(t, Self::RIGHT + i, v);
-            i += 1;
         }
         let mut i = 5;
         while i > 0 {
             i -= 1;
             let mut v = a.get(t, Self::RIGHT + i) / a.get(t, 6 * i);
-            let mut k = i + 1;
-            while k < 5 {
+            for k in i + 1..5 {
                 v -= a.get(t, 5 * k + i) * a.get(t, Self::RIGHT + k);
-                k += 1;
             }
             a.set(t, Self::RIGHT + i, v);
         }
@@ -210,10 +196,8 @@ impl System<'_> {
 
     #[inline(always)]
     pub(super) fn set_right<S: Simt>(self, t: &S, b: [f64; 5]) {
-        let mut k = 0;
-        while k < 5 {
+        for k in 0..5 {
             self.0.set(t, Self::RIGHT + k as u32, b[k]);
-            k += 1;
         }
     }
 
@@ -439,10 +423,8 @@ impl<T: Real> Cells<'_, T> {
             let (gain, loss) = self.at(t, cell);
             let phi = basis.phi(shape.velocity(cell));
             let value = gain - loss - (loss + gain_share * gain) * dot(&delta, &phi);
-            let mut k = 0;
-            while k < 5 {
+            for k in 0..5 {
                 left[k] += value * phi[k];
-                k += 1;
             }
             cell += share.step;
         }
@@ -472,11 +454,9 @@ impl<T: Real> Cells<'_, T> {
             let weight = loss + gain_share * gain;
             let value = gain - loss - weight * d;
             rate.set(t, self.losses.first + cell as usize, factor * value);
-            let mut k = 0;
-            while k < 5 {
+            for k in 0..5 {
                 sums[k] += value * phi[k];
                 sums[5 + k] += weight * phi[k].abs();
-                k += 1;
             }
             sums[10] += value.abs();
             // What leaves the cell per unit of time and of its content.
@@ -565,10 +545,8 @@ pub(super) fn combine_parts<const K: usize, S: Simt>(
     }
     t.sync_threads();
     let mut values = [0.0; K];
-    let mut k = 0;
-    while k < K {
+    for k in 0..K {
         values[k] = scratch.get(t, k as u32);
-        k += 1;
     }
     values
 }
@@ -699,10 +677,8 @@ kernel! {
                     }
                     t.sync_threads();
                     let more = system.solution(t);
-                    let mut k = 0;
-                    while k < 5 {
+                    for k in 0..5 {
                         delta[k] += more[k];
-                        k += 1;
                     }
                 }
                 // Without a correction, only the basis of the residuals is wanted.

@@ -98,16 +98,12 @@ kernel! {
             if t.thread_idx() == 0 {
                 let regular = spreads(weights[0], theta, &shape) && system.is_regular(t);
                 state.set(t, line, if regular { 1.0 } else { 0.0 });
-                let mut k = 0;
-                while k < 3 {
+                for k in 0..3 {
                     state.set(t, line + 1 + k, basis.u[k]);
-                    k += 1;
                 }
                 state.set(t, line + 4, basis.inverse_root_theta);
-                let mut k = 0;
-                while k < 5 {
+                for k in 0..5 {
                     state.set(t, line + 5 + k, delta[k]);
-                    k += 1;
                 }
             }
             // Words above the diagonal are never written.
@@ -152,13 +148,11 @@ kernel! {
             let at = |k: usize| state.get(t, line + k);
             let basis = Basis { u: [at(1), at(2), at(3)], inverse_root_theta: at(4) };
             let mut delta = system.solution(t);
-            let mut k = 0;
-            while k < 5 {
+            for k in 0..5 {
                 delta[k] += at(5 + k);
                 if block == 0 && t.thread_idx() == 0 {
                     deltas.set(t, 5 * item as usize + k, delta[k]);
                 }
-                k += 1;
             }
             let (sums, outflow) = cells.apply(t, &shape, 0.0, (basis, delta), (rate, factor), share);
             let [outflow] = block_combine(t, [outflow], scratch, |a, b| if a > b { a } else { b });
@@ -326,10 +320,8 @@ kernel! {
         let regular = spreads(total, theta, &shape) && of(5) == 1.0;
         if block == 0 && t.thread_idx() == 0 {
             state.set(t, (item * STATE_WORDS) as usize, if regular { 1.0 } else { 0.0 });
-            let mut k = 0;
-            while k < 5 {
+            for k in 0..5 {
                 deltas.set(t, 5 * item as usize + k, delta[k]);
-                k += 1;
             }
         }
         let (sums, outflow) = cells.apply(t, &shape, 0.0, (basis, delta), (rate, factor), share);

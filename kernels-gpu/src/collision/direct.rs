@@ -53,55 +53,41 @@ kernel! {
             let iz = k - group * n;
             let iy = group * FREQUENCY_ROWS as u32;
             let mut sum = [T::ZERO; FREQUENCY_ROWS];
-            let mut jz = 0;
-            while jz < n {
+            for jz in 0..n {
                 // Row i_y - j_y + n - 1 of b, for the first cell and j_y = 0; behind[c] is that of cell c.
                 let at = (iy + n - 1) * width + iz + (n - 1) - jz;
                 let mut behind = [T::ZERO; FREQUENCY_ROWS];
-                let mut c = 1;
-                while c < FREQUENCY_ROWS {
+                for c in 1..FREQUENCY_ROWS {
                     behind[c] = b_plane.get(t, at + c as u32 * width);
-                    c += 1;
                 }
                 let mut jy = 0;
                 while jy < n {
                     let mut ahead = [T::ZERO; FREQUENCY_ROWS];
                     let mut value = [T::ZERO; FREQUENCY_ROWS];
-                    let mut r = 0;
-                    while r < FREQUENCY_ROWS {
+                    for r in 0..FREQUENCY_ROWS {
                         let y = jy + r as u32;
                         if y < n {
                             ahead[r] = b_plane.get(t, at - y * width);
                             value[r] = f_plane.get(t, y * n + jz);
                         }
-                        r += 1;
                     }
-                    let mut r = 0;
-                    while r < FREQUENCY_ROWS {
-                        let mut c = 0;
-                        while c < FREQUENCY_ROWS {
+                    for r in 0..FREQUENCY_ROWS {
+                        for c in 0..FREQUENCY_ROWS {
                             let b = if c > r { behind[c - r] } else { ahead[r - c] };
                             sum[c] = b.mul_add(value[r], sum[c]);
-                            c += 1;
                         }
-                        r += 1;
                     }
-                    let mut c = 1;
-                    while c < FREQUENCY_ROWS {
+                    for c in 1..FREQUENCY_ROWS {
                         behind[c] = ahead[FREQUENCY_ROWS - c];
-                        c += 1;
                     }
                     jy += FREQUENCY_ROWS as u32;
                 }
-                jz += 1;
             }
-            let mut row = 0;
-            while row < FREQUENCY_ROWS {
+            for row in 0..FREQUENCY_ROWS {
                 let y = iy + row as u32;
                 if y < n {
                     buffer.set(t, (t.block_idx() * plane + y * n + iz) as usize, sum[row]);
                 }
-                row += 1;
             }
             k += t.block_dim();
         }
@@ -195,8 +181,7 @@ kernel! {
         }
 
         let turns = if partner > 0 { 2 } else { 1 };
-        let mut turn = 0;
-        while turn < turns * n {
+        for turn in 0..turns * n {
             let (mz, origin1, origin2) =
                 if turn < n { (turn, 0, partner) } else { (turn - n, partner, 0) };
             let width = n - mz;
@@ -257,17 +242,14 @@ kernel! {
                 t.sync_warp();
                 item += t.warps();
             }
-            turn += 1;
         }
 
         t.sync_threads();
         let mut k = t.thread_idx();
         while k < plane {
             let mut sum = T::ZERO;
-            let mut warp = 0;
-            while warp < shape.warps {
+            for warp in 0..shape.warps {
                 sum += sums.get(t, warp * plane + k);
-                warp += 1;
             }
             buffer.set(t, slot as usize * plane as usize + k as usize, sum);
             k += t.block_dim();
@@ -322,8 +304,7 @@ impl Walk {
         let mut at = [0; CHUNKS];
         let mut to = [0; CHUNKS];
         let mut sum = [T::ZERO; CHUNKS];
-        let mut c = 0;
-        while c < CHUNKS {
+        for c in 0..CHUNKS {
             let cell = p + c as u32 * WARP + t.lane();
             // Lanes past the end of the window repeat its first cell and drop the result.
             let cell = if cell < self.cells { cell } else { 0 };
@@ -331,11 +312,9 @@ impl Walk {
             let z = cell - y * self.width;
             at[c] = (y + self.margin) * self.stride + z + self.margin;
             to[c] = self.to_i + y * self.n + z;
-            c += 1;
         }
 
-        let mut e = self.first;
-        while e < self.last {
+        for e in self.first..self.last {
             let entry = entries.get(t, e as usize);
             let weight = weights.get(t, e as usize);
             let (ny, nz) = (entry & 0xffff, entry >> 16);
@@ -349,8 +328,7 @@ impl Walk {
             let above_below = above_y.wrapping_add(below_z);
             let below_above = below_y.wrapping_add(above_z);
             let below_below = below_y.wrapping_add(below_z);
-            let mut c = 0;
-            while c < CHUNKS {
+            for c in 0..CHUNKS {
                 let kk = at[c].wrapping_add(above_above);
                 let kl = at[c].wrapping_add(above_below);
                 let lk = at[c].wrapping_add(below_above);
@@ -360,18 +338,14 @@ impl Walk {
                 let products = f1.get(t, lk).mul_add(f2.get(t, kl), products);
                 let products = f1.get(t, kl).mul_add(f2.get(t, lk), products);
                 sum[c] = weight.mul_add(products, sum[c]);
-                c += 1;
             }
-            e += 1;
         }
 
-        let mut c = 0;
-        while c < CHUNKS {
+        for c in 0..CHUNKS {
             if p + (c as u32) * WARP + t.lane() < self.cells {
                 let old = sums.get(t, to[c]);
                 sums.set(t, to[c], scale.mul_add(sum[c], old));
             }
-            c += 1;
         }
     }
 }

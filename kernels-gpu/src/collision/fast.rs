@@ -15,7 +15,7 @@
 //! onto one another. They are treated together, as neighbouring columns: a task. Image `8 m + e` of the canonical s = (w_1, w_2, w_z) has its z component mirrored
 //! if m = 1, its second component if bit 0 of e is set, its first if bit 1 is, and then the two exchanged if bit 2 is.
 //!
-//! For w_1 = w_2 the exchange gives nothing new, and for w_1 = N-1 the mirror of the first component, as N-1 is the middle. The columns that would be copies then
+//! For w_1 = w_2 the exchange adds nothing, and for w_1 = N-1 the mirror of the first component, as N-1 is the middle. The columns that would be copies then
 //! belong to a second box: (w-2, w-2) is treated with (w, w), and (N-1, w_2-2) with (N-1, w_2), so that half as many such tasks are left ([`Image`]). Pairs, coefficients and values of rho of a task are those of
 //! its first box; products of the second one are zero where n lies beyond it. That saves 13 per cent of all work at N = 16, 7 at 32. The mirror image of w_z = N-1 alone is a place left empty.
 
@@ -42,7 +42,7 @@ pub const GATHER_PARTS: u32 = 256;
 pub const GATHER_SHARE: u32 = 4;
 /// Entries that a warp of [`speed_spectrum()`] multiplies together, at least.
 pub const STEP: u32 = 8;
-/// Entries that stand together in the lists of [`speed_spectrum()`]: two steps.
+/// Neighbouring entries in the lists of [`speed_spectrum()`]: two steps.
 pub const PORTION: u32 = 2 * STEP;
 /// Tiles of rho that a block of [`speed_spectrum()`] treats.
 pub const WINDOW: u32 = SPECTRUM_THREADS / WARP;
@@ -272,7 +272,7 @@ kernel! {
 }
 
 kernel! {
-    /// [`pair_products()`] of two distributions, `g_k m_l + m_k g_l` in place of `f_k f_l`: that of m is `partner` words behind that of g.
+    /// [`pair_products()`] of two distributions, `g_k m_l + m_k g_l` instead of `f_k f_l`: that of m is `partner` words behind that of g.
     ///
     /// A pair takes 16 loads of 16 bytes (in f32) and 128 multiply-adds.
     pub fn mixed_products<T: Real>(
@@ -307,17 +307,14 @@ fn multiply_rows<T: Real, S: Simt, const MIXED: bool>(
         // A place is that of |n_z| = a - b, of four levels, plus that of s_z = a + b, of seven columns.
         let slot_words = shape.slot_words();
         let mut levels = [0; 4];
-        let mut k = 0;
-        while k < 4 {
+        for k in 0..4 {
             let level = (2 * (high - low) + k).saturating_sub(2);
             levels[k as usize] = shape
                 .level_start(level)
                 .wrapping_sub(level / GROUP * COLUMNS);
-            k += 1;
         }
         let mut columns = [0; 7];
-        let mut k = 0;
-        while k < 7 {
+        for k in 0..7 {
             let s = 4 * (high + low) + k;
             let (half, mirrored) = if s < n {
                 (s / 2, 0)
@@ -325,7 +322,6 @@ fn multiply_rows<T: Real, S: Simt, const MIXED: bool>(
                 ((n - 1).saturating_sub(s.div_ceil(2)), IMAGES / 2)
             };
             columns[k as usize] = half * IMAGES + mirrored + image;
-            k += 1;
         }
         let end = if pair + PAIRS < count {
             pair + PAIRS
@@ -348,8 +344,7 @@ fn multiply_rows<T: Real, S: Simt, const MIXED: bool>(
             while turns > 0 {
                 let rows = rows_of.meeting(p, q);
                 if MIXED {
-                    let mut r = 0;
-                    while r < 4 {
+                    for r in 0..4 {
                         let (row, other) = (rows[r], rows[r ^ 1]);
                         let a = load_four(t, padded, (row + 4 * high) as usize);
                         let b = load_four(t, padded, (partner + other + 4 * low) as usize);
@@ -357,21 +352,16 @@ fn multiply_rows<T: Real, S: Simt, const MIXED: bool>(
                         let a = load_four(t, padded, (partner + row + 4 * high) as usize);
                         let b = load_four(t, padded, (other + 4 * low) as usize);
                         add_outer(a, b, &mut sums);
-                        r += 1;
                     }
                 } else {
                     let mut a = [[T::ZERO; 4]; 4];
                     let mut b = [[T::ZERO; 4]; 4];
-                    let mut r = 0;
-                    while r < 4 {
+                    for r in 0..4 {
                         a[r] = load_four(t, padded, (rows[r] + 4 * high) as usize);
                         b[r] = load_four(t, padded, (rows[r] + 4 * low) as usize);
-                        r += 1;
                     }
-                    let mut r = 0;
-                    while r < 4 {
+                    for r in 0..4 {
                         add_outer(a[r], b[r ^ 1], &mut sums);
-                        r += 1;
                     }
                 }
                 (p, q) = (q, p);
@@ -379,19 +369,15 @@ fn multiply_rows<T: Real, S: Simt, const MIXED: bool>(
             }
             let target =
                 (item as usize * shape.pairs as usize + pair as usize) * (2 * slot_words) as usize;
-            let mut i = 0;
-            while i < 4 {
-                let mut j = 0;
-                while j < 4 {
+            for i in 0..4 {
+                for j in 0..4 {
                     if 4 * high + (i as u32) < n && (i >= j || high > low) {
                         let odd = if (i + j) % 2 == 1 { slot_words } else { 0 };
                         let level = (i + 4 - j) / 2;
                         let at = levels[level].wrapping_add(columns[i + j]) + odd;
                         products.set(t, target + at as usize, sums[i][j]);
                     }
-                    j += 1;
                 }
-                i += 1;
             }
             pair += 1;
         }
@@ -401,14 +387,10 @@ fn multiply_rows<T: Real, S: Simt, const MIXED: bool>(
 /// Adds the outer product of two rows of four.
 #[inline(always)]
 fn add_outer<T: Real>(a: [T; 4], b: [T; 4], sums: &mut [[T; 4]; 4]) {
-    let mut i = 0;
-    while i < 4 {
-        let mut j = 0;
-        while j < 4 {
+    for i in 0..4 {
+        for j in 0..4 {
             sums[i][j] = a[i].mul_add(b[j], sums[i][j]);
-            j += 1;
         }
-        i += 1;
     }
 }
 
@@ -475,14 +457,14 @@ impl Rows {
 }
 
 kernel! {
-    /// G(s, rho) for all s with given w_1 >= w_2 and four neighbouring values of w_z of one parity, 16 images each: 64 columns.
+    /// G(s, rho) for all s with fixed w_1 >= w_2 and four neighbouring values of w_z of one parity, 16 images each: 64 columns.
     ///
     /// **Block**: a window of four tiles of 16 consecutive values of rho, one for each warp. `list[8 b ..] = [w_1, w_2, parity of s_z + 2 group of w_z, first tile
     /// / 4, packed in bytes; first portion; first pair; first tile of the output; for each warp its first step, and the end in the upper half]`.
     ///
     /// **Entries** are the n whose bands meet the window, by the first and the last tile in it, so that those of a tile are neighbours; 16 are a portion. `entries[32
     /// portion ..]` has 16 words for their products, `[4 rows << 4, which of the four w_z have one]`, and 16 for their coefficients, `[tiles << 4, which tiles of
-    /// the window have some]`. What there is not counts as zero and is not read.
+    /// the window have some]`. Absent entries count as zero and are not read.
     ///
     /// All warps copy products and coefficients into shared memory, a stage ahead or two, in the order in which all will read them. Each multiplies in those steps of 8 entries
     /// in which its own tile has coefficients: two steps at a time, or one, are a product of matrices, 64 columns x 16 or 8 entries times as many entries x 16 rows, for the tensor cores
@@ -518,14 +500,12 @@ kernel! {
         let target = Target { first: class + ((tile * TILE) << class_shift(class)), step: class_shift(class), output };
         // Rows that the tile has for each w_z.
         let mut rows = [0; GROUP as usize];
-        let mut m = 0;
-        while m < GROUP {
+        for m in 0..GROUP {
             let w_z = 2 * (GROUP * group + m) + pz;
             if w_z < shape.n {
                 let end = ((w1 * w1 + w2 * w2 + w_z * w_z - class) >> class_shift(class)) + 1;
                 rows[m as usize] = end.saturating_sub(tile * TILE);
             }
-            m += 1;
         }
         target.write(t, &sums, rows, speed, spectrum, shape);
     }
@@ -587,13 +567,11 @@ impl<T: Real> Stream<'_, T> {
         let span = SPAN as u32;
         let ahead = stages::<T>() - 1;
         let mut sums = [[[T::ZERO; 4]; 2]; 4];
-        let mut stage = 0;
-        while stage < ahead {
+        for stage in 0..ahead {
             if stage * span < self.count {
                 self.copy(t, self.words::<SPAN, _>(t, stage), stage);
             }
             t.end_copies();
-            stage += 1;
         }
         let mut words = self.words::<SPAN, _>(t, ahead);
         let mut stage = 0;
@@ -607,8 +585,7 @@ impl<T: Real> Stream<'_, T> {
                 words = self.words::<SPAN, _>(t, stage + stages::<T>());
             }
             t.end_copies();
-            let mut portion = 0;
-            while portion < span {
+            for portion in 0..span {
                 let step = (stage * span + portion) * (PORTION / STEP);
                 let entry = (slot * span + portion) * PORTION;
                 let lower = first <= step && step < end;
@@ -632,7 +609,6 @@ impl<T: Real> Stream<'_, T> {
                         k += 1;
                     }
                 }
-                portion += 1;
             }
             stage += 1;
             slot = if slot == ahead { 0 } else { slot + 1 };
@@ -645,8 +621,7 @@ impl<T: Real> Stream<'_, T> {
     #[track_caller]
     fn words<const SPAN: usize, S: Simt>(&self, t: &S, stage: u32) -> [Words; SPAN] {
         let mut words = [[[0; SHARE as usize]; 2]; SPAN];
-        let mut k = 0;
-        while k < SPAN {
+        for k in 0..SPAN {
             let portion = stage * SPAN as u32 + k as u32;
             if portion < self.count {
                 let at = (self.first + portion) * 2 * PORTION + t.warp() * SHARE;
@@ -658,7 +633,6 @@ impl<T: Real> Stream<'_, T> {
                     words[k][1] = self.entries.get_run(t, (at + PORTION) as usize);
                 }
             }
-            k += 1;
         }
         words
     }
@@ -669,8 +643,7 @@ impl<T: Real> Stream<'_, T> {
     #[track_caller]
     fn copy<const SPAN: usize, S: Simt>(&self, t: &S, words: [Words; SPAN], slot: u32) {
         let run = run_length::<T>();
-        let mut copy = 0;
-        while copy < SPAN as u32 * size_of::<T>() as u32 / 4 {
+        for copy in 0..SPAN as u32 * size_of::<T>() as u32 / 4 {
             let (portion, part) = (copy % SPAN as u32, copy / SPAN as u32);
             let value = (part * WARP + t.lane()) * run;
             let (half, column) = (value / COLUMNS, value % COLUMNS);
@@ -680,17 +653,14 @@ impl<T: Real> Stream<'_, T> {
                 (self.coefficients, 0)
             };
             let start = start + column as usize;
-            let mut k = 0;
-            while k < SHARE {
+            for k in 0..SHARE {
                 let word = words[portion as usize][part as usize][k as usize];
                 let entry = (slot * SPAN as u32 + portion) * PORTION + t.warp() * SHARE + k;
                 let place = entry * ENTRY + half * COLUMNS + (column ^ swizzle::<T>(k));
                 let there = word >> (column / TILE) & 1 != 0;
                 let index = start + (word >> 4) as usize * TILE as usize;
                 self.staged.copy_16(t, place, from, index, there);
-                k += 1;
             }
-            copy += 1;
         }
     }
 
@@ -708,10 +678,8 @@ impl<T: Real> Stream<'_, T> {
             here + (k as u32 * STEP + half * (STEP / 2)) * ENTRY + column
         };
         let mut coefficients = [[[T::ZERO; 2]; K]; 2];
-        let mut k = 0;
-        while k < K {
-            let mut half = 0;
-            while half < 2 {
+        for k in 0..K {
+            for half in 0..2 {
                 let at = |row: u32| read(k, half, COLUMNS + ((t.warp() * TILE + row) ^ swizzle));
                 // In f64, where they are used as they are, they come in two loads, into the registers where the matrices want them.
                 let [upper, lower] = if size_of::<T>() == 4 {
@@ -721,29 +689,21 @@ impl<T: Real> Stream<'_, T> {
                 };
                 coefficients[0][k][half as usize] = upper;
                 coefficients[1][k][half as usize] = lower;
-                half += 1;
             }
-            k += 1;
         }
         // The columns of the odd matrices are swizzled too, in f32.
         let columns = [(2 * g) ^ swizzle, (2 * g + TILE) ^ swizzle];
-        let mut m = 0;
-        while m < 4 {
+        for m in 0..4 {
             let column = columns[m % 2] + (m as u32 / 2) * 2 * TILE;
             let mut products = [[T::ZERO; 4]; K];
-            let mut k = 0;
-            while k < K {
+            for k in 0..K {
                 let [a, b] = self.staged.get_run::<2, S>(t, read(k, 0, column));
                 let [c, d] = self.staged.get_run::<2, S>(t, read(k, 1, column));
                 products[k] = [a, b, c, d];
-                k += 1;
             }
-            let mut j = 0;
-            while j < 2 {
+            for j in 0..2 {
                 sums[m][j] = t.multiply_tiles(products, coefficients[j], sums[m][j]);
-                j += 1;
             }
-            m += 1;
         }
     }
 }
@@ -770,13 +730,10 @@ impl Target {
         shape: FastShape,
     ) {
         let mut most = 0;
-        let mut m = 0;
-        while m < GROUP as usize {
+        for m in 0..GROUP as usize {
             most = if rows[m] > most { rows[m] } else { most };
-            m += 1;
         }
-        let mut k = 0;
-        while k < 4 {
+        for k in 0..4 {
             let row = if size_of::<T>() == 4 {
                 t.lane() % 4 * 4 + k as u32
             } else {
@@ -787,15 +744,12 @@ impl Target {
                 let at = self.output + (row * shape.row_words() + t.lane() / 4 * 2) as usize;
                 // Column 2 t of the matrix with the j-th coefficients is row 4 t + j of the tile in f32, 8 j + 2 t in f64, column 2 t + 1 row 4 t + 2 + j or 8 j + 2 t + 1.
                 let value = |m: usize, side: usize| factor * sums[m][k % 2][2 * side + k / 2];
-                let mut m = 0;
-                while m < GROUP as usize {
+                for m in 0..GROUP as usize {
                     if row < rows[m] {
                         spectrum.set_run(t, at + 16 * m, [value(m, 0), value(m, 1)]);
                     }
-                    m += 1;
                 }
             }
-            k += 1;
         }
     }
 }
@@ -865,12 +819,10 @@ kernel! {
         let row_words = shape.row_words();
         let half = shape.levels();
         let mut rho_xy = [0; GATHER_SHARE as usize];
-        let mut d = 0;
-        while d < GATHER_SHARE as usize {
+        for d in 0..GATHER_SHARE as usize {
             // Past the end the last value once more.
             let place = first + if (d as u32) < count { d as u32 } else { count - 1 };
             rho_xy[d] = distinct.get(t, (first_distinct + place) as usize);
-            d += 1;
         }
 
         let k = t.thread_idx();
@@ -878,17 +830,14 @@ kernel! {
             let (image, iz) = (k % (IMAGES / 4) * 4, k / (IMAGES / 4));
             let (mirror, e) = (image / 8, image % 8);
             let mut sums_here = [[T::ZERO; 4]; GATHER_SHARE as usize];
-            let mut pz = 0;
-            while pz < 2 {
+            for pz in 0..2 {
                 let class = (w1 & 1) + (w2 & 1) + pz;
                 let shift = class_shift(class);
                 let tile = if pz == 0 { even } else { odd };
                 let mut rows = [0; GATHER_SHARE as usize];
-                let mut d = 0;
-                while d < GATHER_SHARE as usize {
+                for d in 0..GATHER_SHARE as usize {
                     let row = tile * TILE + ((rho_xy[d] + pz - class) >> shift);
                     rows[d] = source + (row * row_words) as usize;
-                    d += 1;
                 }
                 // The j_z of this parity in the order of their distance, above before below. Every lane has as many, whatever its i_z.
                 let mut walk = Walk {
@@ -918,39 +867,28 @@ kernel! {
                     let both = walk.delta < n - iz;
                     let second = if both { place(&walk) } else { first };
                     let mut values = [[[T::ZERO; 4]; 2]; GATHER_SHARE as usize];
-                    let mut d = 0;
-                    while d < GATHER_SHARE as usize {
+                    for d in 0..GATHER_SHARE as usize {
                         values[d][0] = load_four(t, spectrum, rows[d] + first as usize);
                         values[d][1] = load_four(t, spectrum, rows[d] + second as usize);
-                        d += 1;
                     }
-                    let mut d = 0;
-                    while d < GATHER_SHARE as usize {
-                        let mut c = 0;
-                        while c < 4 {
+                    for d in 0..GATHER_SHARE as usize {
+                        for c in 0..4 {
                             sums_here[d][c] += values[d][0][c];
                             sums_here[d][c] += if both { values[d][1][c] } else { T::ZERO };
-                            c += 1;
                         }
-                        d += 1;
                     }
                     walk.step(iz, more);
                 }
-                pz += 1;
             }
             let z = if mirror == 1 { n - 1 - iz } else { iz };
             // The middle cell belongs to both halves; either sum is the same.
             if mirror == 0 || z != iz {
-                let mut d = 0;
-                while d < GATHER_SHARE {
-                    let mut c = 0;
-                    while c < 4 {
+                for d in 0..GATHER_SHARE {
+                    for c in 0..4 {
                         if d < count {
                             sums.set(t, (d * 8 + e + c) * n + z, sums_here[d as usize][c as usize]);
                         }
-                        c += 1;
                     }
-                    d += 1;
                 }
             }
         }
@@ -992,10 +930,8 @@ kernel! {
         let mut iz = t.thread_idx();
         while iz < n {
             let mut sum = parts.get(t, iz);
-            let mut other = 1;
-            while other < shape.gather_shares() {
+            for other in 1..shape.gather_shares() {
                 sum += parts.get(t, other * n + iz);
-                other += 1;
             }
             gain.set(t, t.block_idx() as usize * n as usize + iz as usize, T::from_f64(sum));
             iz += t.block_dim();
@@ -1039,8 +975,7 @@ impl<T: Real> GatherXy<'_, T> {
                 while jy < n {
                     // Chains of loads at a time; where the row ends the last one is loaded again and not counted.
                     let mut terms = [[T::ZERO; RUN]; CHAINS];
-                    let mut r = 0;
-                    while r < CHAINS {
+                    for r in 0..CHAINS {
                         let y = if jy + (r as u32) < n {
                             jy + r as u32
                         } else {
@@ -1057,27 +992,20 @@ impl<T: Real> GatherXy<'_, T> {
                         } else {
                             self.z_sums.get_run(t, at)
                         };
-                        r += 1;
                     }
-                    let mut r = 0;
-                    while r < CHAINS {
+                    for r in 0..CHAINS {
                         if jy + (r as u32) < n {
-                            let mut c = 0;
-                            while c < RUN {
+                            for c in 0..RUN {
                                 sums[c] += terms[r][c].to_f64();
-                                c += 1;
                             }
                         }
-                        r += 1;
                     }
                     jy += CHAINS as u32;
                 }
                 jx += shares;
             }
-            let mut c = 0;
-            while c < RUN {
+            for c in 0..RUN {
                 parts.set(t, share * n + iz + c as u32, sums[c]);
-                c += 1;
             }
         }
     }

@@ -9,7 +9,7 @@ use super::reduce::{block_combine, block_sum, scratch_words};
 use crate::kernel;
 use crate::math::Real;
 
-/// Rounds after which the limiter gives up; one does unless most of f is below zero somewhere.
+/// Most rounds of the limiter; one does unless most of f is below zero somewhere.
 pub const LIMIT_ROUNDS: u32 = 8;
 
 kernel! {

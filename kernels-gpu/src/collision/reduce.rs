@@ -30,8 +30,7 @@ pub(crate) fn block_combine<const K: usize, S: Simt>(
     let count = K as u32;
     // The results of an earlier call may still be being read.
     t.sync_threads();
-    let mut k = 0;
-    while k < K {
+    for k in 0..K {
         let mut value = values[k];
         value = combine(value, t.shuffle_xor(value, 16));
         value = combine(value, t.shuffle_xor(value, 8));
@@ -41,25 +40,20 @@ pub(crate) fn block_combine<const K: usize, S: Simt>(
         if t.lane() == 0 {
             scratch.set(t, (1 + t.warp()) * count + k as u32, value);
         }
-        k += 1;
     }
     t.sync_threads();
     let k = t.thread_idx();
     if k < count {
         let mut value = scratch.get(t, count + k);
-        let mut warp = 1;
-        while warp < t.warps() {
+        for warp in 1..t.warps() {
             value = combine(value, scratch.get(t, (1 + warp) * count + k));
-            warp += 1;
         }
         scratch.set(t, k, value);
     }
     t.sync_threads();
     let mut values = values;
-    let mut k = 0;
-    while k < K {
+    for k in 0..K {
         values[k] = scratch.get(t, k as u32);
-        k += 1;
     }
     values
 }

@@ -182,12 +182,10 @@ kernel! {
             let n = measure.get(t, cell as usize) * value;
             let log = if value > 0.0 { Real::ln(value) } else { 0.0 };
             let terms = [n, n * energy, n * energy * energy, n * energy * energy * energy, n * log];
-            let mut k = 0;
-            while k < SUMS {
+            for k in 0..SUMS {
                 let (sum, error) = two_sum(sums[k], terms[k]);
                 sums[k] = sum;
                 errors[k] += error;
-                k += 1;
             }
             // NaN must not be lost: it fails both comparisons the other way round.
             least = if value >= least { least } else { value };
@@ -197,8 +195,7 @@ kernel! {
         }
 
         let k = t.thread_idx();
-        let mut which = 0;
-        while which < SUMS {
+        for which in 0..SUMS {
             high.set(t, k, sums[which]);
             low.set(t, k, errors[which]);
             t.sync_threads();
@@ -216,7 +213,6 @@ kernel! {
                 rows.set(t, to + which, high.get(t, 0) + low.get(t, 0));
             }
             t.sync_threads();
-            which += 1;
         }
         high.set(t, k, least);
         low.set(t, k, most);

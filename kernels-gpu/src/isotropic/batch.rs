@@ -1,4 +1,4 @@
-//! The operator in O(M^2), as told at [`mod@super::pairs`], for batches: the states lie along the lanes.
+//! The operator in O(M^2), as derived at [`mod@super::pairs`], for batches: the states lie along the lanes.
 
 use super::pairs::{Carry, PairShape};
 use crate::kernel;
@@ -169,8 +169,7 @@ impl<T: Real> Porter<'_, T> {
     ) -> [[f64; 2]; GROUPS as usize] {
         let half = (chunk + 1) % 2;
         let mut terms = [[0.0; 2]; GROUPS as usize];
-        let mut k = 0;
-        while k < GROUPS as usize {
+        for k in 0..GROUPS as usize {
             let group = k as u32;
             let time = ring + (RING - CHUNK - LAG) + WIDTH as u32 * group + self.cell;
             // Once around the ring, at most.
@@ -178,7 +177,6 @@ impl<T: Real> Porter<'_, T> {
             let rise = (group * RING + time) * SUM_PITCH + self.state;
             let fall = ((half * GROUPS + group) * CHUNK + self.cell) * SUM_PITCH + self.state;
             terms[k] = [room.rises.get(t, rise), room.falls.get(t, fall)];
-            k += 1;
         }
         terms
     }
@@ -204,11 +202,9 @@ impl<T: Real> Porter<'_, T> {
 #[inline(always)]
 fn sum_of_groups(x: [[f64; 2]; GROUPS as usize]) -> [f64; 2] {
     let mut sums = [0.0; 2];
-    let mut k = 0;
-    while k < 2 {
+    for k in 0..2 {
         sums[k] = ((x[0][k] + x[1][k]) + (x[2][k] + x[3][k]))
             + ((x[4][k] + x[5][k]) + (x[6][k] + x[7][k]));
-        k += 1;
     }
     sums
 }
@@ -248,8 +244,7 @@ impl<T: Real> Walker<T> {
         let [t2, t3]: [T; 2] = room.coefficients.get_run(t, at + 2);
         let coefficients = [t0, t1, t2, t3];
         let mut flows = [0.0; WIDTH];
-        let mut k = 0;
-        while k < WIDTH {
+        for k in 0..WIDTH {
             let column = (R + k) % WIDTH;
             let [b, beyond] = self.upper[column];
             let [u, v] = self.carry[k].now;
@@ -264,7 +259,6 @@ impl<T: Real> Walker<T> {
                 self.fall[column] + flows[k]
             };
             self.carry[k].add(coefficients[k], b, a);
-            k += 1;
         }
         [
             (flows[0] + flows[1]) + (flows[2] + flows[3]),
@@ -285,11 +279,9 @@ impl<T: Real> Walker<T> {
     ) {
         let rise = (self.group * RING + ring) * SUM_PITCH + self.state;
         let fall = (chunk % 2 * GROUPS + self.group) * CHUNK * SUM_PITCH + self.state;
-        let mut r = 0;
-        while r < CHUNK as usize {
+        for r in 0..CHUNK as usize {
             room.rises.set(t, rise + r as u32 * SUM_PITCH, sums[r][0]);
             room.falls.set(t, fall + r as u32 * SUM_PITCH, sums[r][1]);
-            r += 1;
         }
     }
 
@@ -324,10 +316,8 @@ impl<T: Real> Walker<T> {
         self.leave(t, room, chunk, ring, sums);
         // As often as where one warp has one state.
         if size_of::<T>() == 4 && ((chunk + 1) * CHUNK).is_multiple_of(WARP) {
-            let mut k = 0;
-            while k < WIDTH {
+            for k in 0..WIDTH {
                 self.carry[k].settle();
-                k += 1;
             }
         }
         sum_of_groups(terms)
@@ -344,7 +334,7 @@ kernel! {
     /// cell m + d is complete when it leaves the window.
     ///
     /// **Groups** of threads with the same d are four rows behind each other, so that all of them meet the same cells m + d at the same time.
-    /// They walk in chunks of 8 rows. What the next chunk needs is loaded at the start of a chunk, as 64 consecutive bytes of each state, and put
+    /// They walk in chunks of 8 rows. The data of the next chunk is loaded at the start of a chunk, as 64 consecutive bytes of each state, and put
     /// into shared memory at its end; the sums of the chunk before are added up over the groups, in fixed order, and written. There is one
     /// barrier a chunk: whatever is written lies in another half, or in another part of a ring, than what is read.
     ///
@@ -395,8 +385,7 @@ kernel! {
             upper: [[T::ZERO; 2]; WIDTH],
             fall: [0.0; WIDTH],
         };
-        let mut k = 0;
-        while k < WIDTH {
+        for k in 0..WIDTH {
             let d = nearest + group * WIDTH as u32 + k as u32;
             if d < shape.cells {
                 walker.top[k] = above.get(t, at + (shape.cells - d) as usize);
@@ -406,7 +395,6 @@ kernel! {
                 let cell = at + nearest as usize + k;
                 walker.upper[k] = [f.get(t, cell), above.get(t, cell + 1)];
             }
-            k += 1;
         }
 
         // Before the first row there is nothing.

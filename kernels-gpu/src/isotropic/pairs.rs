@@ -127,16 +127,12 @@ impl<T: Real> Walk<'_, T> {
         let mut values = [T::ZERO; AHEAD];
         if self.shape.uniform == 0 {
             let at = (self.start + m * WARP + t.lane()) as usize;
-            let mut k = 0;
-            while k < AHEAD {
+            for k in 0..AHEAD {
                 values[k] = self.table.get(t, at + k * WARP as usize);
-                k += 1;
             }
         } else {
-            let mut k = 0;
-            while k < AHEAD {
+            for k in 0..AHEAD {
                 values[k] = self.table.get_or(t, m as usize + k, T::ZERO);
-                k += 1;
             }
         }
         values
@@ -149,13 +145,11 @@ impl<T: Real> Walk<'_, T> {
         let mut m = chunk * WARP;
         while m < (chunk + 1) * WARP {
             let values = self.coefficients(t, m);
-            let mut k = 0;
-            while k < AHEAD {
+            for k in 0..AHEAD {
                 let row = m + k as u32;
                 let a = self.f.get(t, self.at + row as usize);
                 let b = self.f.get(t, self.at + (row + self.d) as usize);
                 carry.add(values[k], b, a);
-                k += 1;
             }
             m += AHEAD as u32;
         }
@@ -180,8 +174,7 @@ impl<T: Real> Walk<'_, T> {
         let mut to = own + t.lane();
         while m < (chunk + 1) * WARP {
             let values = self.coefficients(t, m);
-            let mut k = 0;
-            while k < AHEAD {
+            for k in 0..AHEAD {
                 let row = m + k as u32;
                 let inside = row + self.d < self.shape.cells;
                 let low = self.at + row as usize;
@@ -204,7 +197,6 @@ impl<T: Real> Walk<'_, T> {
                 tiles.set(t, to, value);
                 carry.add(values[k], b, a);
                 to += TILE_PITCH;
-                k += 1;
             }
             m += AHEAD as u32;
         }
@@ -225,14 +217,12 @@ fn antidiagonal_sums<S: Simt, T: Real>(
     let lane = t.lane();
     let mut sum = left;
     let mut whole = 0.0;
-    let mut r = 0;
-    while r < WARP {
+    for r in 0..WARP {
         let c = lane.wrapping_sub(r) % WARP;
         sum += tile.get(t, at + r * TILE_PITCH + c).to_f64();
         let done = r == lane;
         whole = if done { sum } else { whole };
         sum = if done { 0.0 } else { sum };
-        r += 1;
     }
     (whole, sum)
 }
@@ -316,21 +306,17 @@ fn sweep<S: Simt, T: Real>(
     if shape.segments > 1 {
         // Nobody starts behind the last segment.
         let end = if segment + 1 < segments { last } else { first };
-        let mut chunk = first;
-        while chunk < end {
+        for chunk in first..end {
             walk.skim(t, chunk, &mut carry);
-            chunk += 1;
         }
         let sums = carry.finished();
         carries.set(t, slot(segment, 0), sums[0]);
         carries.set(t, slot(segment, 1), sums[1]);
         t.sync_threads();
         let mut sums = [0.0; 2];
-        let mut w = 0;
-        while w < segment {
+        for w in 0..segment {
             sums[0] += carries.get(t, slot(w, 0));
             sums[1] += carries.get(t, slot(w, 1));
-            w += 1;
         }
         carry = Carry::new(sums);
         t.sync_threads();
@@ -339,8 +325,7 @@ fn sweep<S: Simt, T: Real>(
     // What belongs to cells above the present chunk, and the first chunk's sums, which lack what the segment before leaves.
     let mut left = 0.0;
     let mut begun = 0.0;
-    let mut chunk = first;
-    while chunk < last {
+    for chunk in first..last {
         walk.fill(t, chunk, what, top, &mut carry, flows, own);
         t.sync_warp();
         let m = (chunk * WARP + t.lane()) as usize;
@@ -354,7 +339,6 @@ fn sweep<S: Simt, T: Real>(
             begun = whole;
         }
         t.sync_warp();
-        chunk += 1;
     }
     if shape.segments > 1 {
         carries.set(t, slot(segment, 0), left);
@@ -435,15 +419,13 @@ pub(super) fn strided_sum<S: Simt>(
     let mut sums = [0.0; 8];
     let mut k = 0;
     while k < count {
-        let mut lane = 0;
-        while lane < 8 {
+        for lane in 0..8 {
             let at = k + lane as u32;
             // What lies beyond repeats the first word and is dropped: no branch between the loads.
             let inside = at < count;
             let row = if inside { at } else { 0 };
             let value = values.get(t, base + (row * stride) as usize);
             sums[lane] += if inside { value } else { 0.0 };
-            lane += 1;
         }
         k += 8;
     }

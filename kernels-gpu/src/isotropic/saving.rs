@@ -131,10 +131,8 @@ fn sum_beyond<S: Simt>(t: &S, value: f64, totals: Shared<'_, f64>) -> f64 {
     t.sync_threads();
     let mut sum = t.shuffle_down(within, 1);
     sum = if t.lane() + 1 < WARP { sum } else { 0.0 };
-    let mut warp = t.warp() + 1;
-    while warp < quotient(t.block_dim(), WARP) {
+    for warp in t.warp() + 1..quotient(t.block_dim(), WARP) {
         sum += totals.get(t, warp);
-        warp += 1;
     }
     sum
 }
@@ -195,7 +193,7 @@ kernel! {
     ///
     /// **Block**: the cells i = set, set + sets, ... of one state, one after the other. **Threads** share the j: densities p_j / width_ij, then sums from j to
     /// the top, for which a thread has a run of neighbours, of odd length so that the banks differ. Then they share the k: one
-    /// thread adds what cell i brings to cell k, and a barrier stands before another does for the next i. Sums are f64 and in fixed order.
+    /// thread adds the part of cell i to cell k, and a barrier precedes the next i. Sums are f64 and in fixed order.
     ///
     /// **Cost** of each i and j: a division and about 25 operations of the f64 pipe, 6 accesses to shared memory; 8 bytes written for each set and cell. Shared memory: 24
     /// bytes a cell, or 8, with densities computed anew and shares in global memory.
@@ -310,11 +308,9 @@ kernel! {
         t.sync_threads();
         if t.warp() == 0 {
             let (mut gain, mut all) = (0.0, 0.0);
-            let mut warp = 0;
-            while warp < COLLECT_WARPS {
+            for warp in 0..COLLECT_WARPS {
                 gain += sums.get(t, warp * WARP + t.lane());
                 all += counts.get(t, warp);
-                warp += 1;
             }
             if inside {
                 flux.set(t, (base + cell) as usize, gain - all * agents(t, p, base, cell));

@@ -46,8 +46,7 @@ kernel! {
         let chunks = count.div_ceil(WARP);
         let last = many(count - 1);
         let (mut p_below, mut m_below) = (0.0, 0.0);
-        let mut chunk = 0;
-        while chunk < chunks {
+        for chunk in 0..chunks {
             let a = chunk * WARP + t.lane();
             let inside = a < count;
             let (h, p, m) = if inside {
@@ -73,7 +72,6 @@ kernel! {
             }
             p_below += t.shuffle(p_sum, 31);
             m_below += t.shuffle(m_sum, 31);
-            chunk += 1;
         }
     }
 }

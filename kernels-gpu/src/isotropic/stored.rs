@@ -54,14 +54,11 @@ kernel! {
             let mut at = t.lane();
             while at < count {
                 let mut g = [T::ZERO; AHEAD as usize];
-                let mut a = 0;
-                while a < AHEAD {
+                for a in 0..AHEAD {
                     let e = at + a * WARP;
                     g[a as usize] = if e < count { table.get(t, start + e as usize) } else { T::ZERO };
-                    a += 1;
                 }
-                let mut a = 0;
-                while a < AHEAD {
+                for a in 0..AHEAD {
                     let e = at + a * WARP;
                     let k = first + if e < count { e } else { 0 };
                     let products = fs.get(t, k) * fs.get(t, i + j - k);
@@ -70,7 +67,6 @@ kernel! {
                         into = g[a as usize].mul_add(products, into);
                         all += g[a as usize];
                     }
-                    a += 1;
                 }
                 at += AHEAD * WARP;
             }
@@ -88,22 +84,18 @@ kernel! {
         }
         moving += frequency;
         let values = [flow, moving, gain, frequency];
-        let mut which = 0;
-        while which < 4 {
+        for which in 0..4 {
             let sum = warp_sum(t, values[which]);
             if t.lane() == 0 {
                 sums.set(t, which as u32 * STORED_WARPS + t.warp(), sum);
             }
-            which += 1;
         }
         t.sync_threads();
         let which = t.thread_idx();
         if which < 4 {
             let mut sum = 0.0;
-            let mut warp = 0;
-            while warp < STORED_WARPS {
+            for warp in 0..STORED_WARPS {
                 sum += sums.get(t, which * STORED_WARPS + warp);
-                warp += 1;
             }
             if which == 0 {
                 flux.set(t, (base + i) as usize, sum);
@@ -169,10 +161,8 @@ kernel! {
                 T::ZERO
             };
             p.set(t, a, value);
-            let mut warp = 0;
-            while warp < STORED_WARPS {
+            for warp in 0..STORED_WARPS {
                 y.set(t, warp * most + a, 0.0);
-                warp += 1;
             }
             a += STORED_THREADS;
         }
@@ -181,10 +171,8 @@ kernel! {
         let two = T::ONE + T::ONE;
         let mut at = starts.get(t, s as usize) as usize;
         let mut number = 0;
-        let mut ta = 0;
-        while ta < tiles {
-            let mut tb = ta;
-            while tb < tiles {
+        for ta in 0..tiles {
+            for tb in ta..tiles {
                 if number % STORED_WARPS == t.warp() {
                     let b = tb * WARP + t.lane();
                     // The middle of an even shell is there once.
@@ -194,13 +182,10 @@ kernel! {
                     let mut r = 0;
                     while r < WARP {
                         let mut g = [T::ZERO; 8];
-                        let mut k = 0;
-                        while k < 8 {
+                        for k in 0..8 {
                             g[k] = table.get(t, at + ((r + k as u32) * WARP + t.lane()) as usize);
-                            k += 1;
                         }
-                        let mut k = 0;
-                        while k < 8 {
+                        for k in 0..8 {
                             let row = r + k as u32;
                             if frequencies == 0 {
                                 let flow = g[k] * (here - p.get(t, ta * WARP + row));
@@ -210,7 +195,6 @@ kernel! {
                                 column += two * g[k];
                                 rows.set(t, tile_at + row * TILE_PITCH + t.lane(), many * g[k]);
                             }
-                            k += 1;
                         }
                         r += 8;
                     }
@@ -224,19 +208,15 @@ kernel! {
                 }
                 at += (WARP * WARP) as usize;
                 number += 1;
-                tb += 1;
             }
-            ta += 1;
         }
         t.sync_threads();
 
         let mut a = t.thread_idx();
         while a < count {
             let mut sum = 0.0;
-            let mut warp = 0;
-            while warp < STORED_WARPS {
+            for warp in 0..STORED_WARPS {
                 sum += y.get(t, warp * most + a);
-                warp += 1;
             }
             let (i, j) = (first + a, s - first - a);
             flows.set(t, i as usize * cells as usize + j as usize, sum);

@@ -17,7 +17,7 @@ pub const CANDIDATES: usize = 8;
 /// Fours of words in the row of weights of an area.
 pub const ROW_QUADS: u32 = 6;
 
-/// Where the weights of an area stand in its row.
+/// Offset of the weights in the row of an area.
 ///
 /// Candidate m is Euler's transformation for even m, that of Cohen, Rodriguez Villegas and Zagier for odd m, with skip number m / 2.
 pub mod row {
@@ -64,7 +64,7 @@ pub struct BatchRule {
     pub skips: [u32; 4],
     /// 1 if the oscillation is a Bessel function.
     pub bessel: u32,
-    /// 1 if the amplitude is looked at far out: not if it is the whole integrand.
+    /// 1 to probe the amplitude far out: not if it is the whole integrand.
     pub looks: u32,
     /// Not used.
     pub padding: u32,

@@ -50,7 +50,7 @@ pub fn decide<I: Integrand<T>, T: Real, S: Simt>(
     }
 }
 
-/// A kernel of the driver for one named amplitude. The declarations below differ in nothing else, but each must stand in the source for itself,
+/// A kernel of the driver for one named amplitude. The declarations below differ in nothing else, but each needs a declaration of its own in the source,
 /// as the builder of the PTX reads them there.
 macro_rules! integrate {
     ($t:ident, $amplitude:ty, $head:ident, $nodes:ident, $rows:ident, $rule:ident, $frequencies:ident, $parameters:ident,

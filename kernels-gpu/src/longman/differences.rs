@@ -80,12 +80,10 @@ impl<'a, T: Real, I: Integrand<T>> Fixed<'a, T, I> {
         let h = self.half_period;
         let start = h * (T::from_f64(self.rule.first) + T::from_f64(f64::from(k)));
         let mut sum = T::ZERO;
-        let mut g = 0;
-        while g < nodes {
+        for g in 0..nodes {
             let Quad([node, phase, weight, _]) = self.nodes.get(t, g);
             let f = E::sin(phase) * self.integrand.amplitude(h.mul_add(node, start));
             sum = weight.mul_add(f, sum);
-            g += 1;
         }
         h * sum
     }
@@ -168,14 +166,12 @@ fn tabulate<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
         table.set(t, k, area.abs());
     }
     t.sync_threads();
-    let mut r = 1;
-    while r < n {
+    for r in 1..n {
         if k + r < n {
             let above = (r - 1) * n + k;
             table.set(t, r * n + k, table.get(t, above + 1) - table.get(t, above));
         }
         t.sync_threads();
-        r += 1;
     }
     if k < n {
         let difference = table.get(t, k * n);
@@ -188,20 +184,14 @@ fn tabulate<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
     t.sync_threads();
     if k == 0 {
         let mut tail = T::ZERO;
-        let mut r = 0;
-        while r < n {
+        for r in 0..n {
             tail += table.get(t, r * n);
-            r += 1;
         }
         let mut head = T::ZERO;
-        let mut panel = 0;
-        while panel < rule.panels {
-            let mut g = 0;
-            while g < rule.nodes {
+        for panel in 0..rule.panels {
+            for g in 0..rule.nodes {
                 head += fixed.head_term::<E, S>(t, panel, g);
-                g += 1;
             }
-            panel += 1;
         }
         values.set(
             t,
@@ -215,8 +205,8 @@ kernel! {
     /// The paper's kernel (section 4): `values[b]` = integral of `e^(-lambda x) cos(omega x)`, or of sin.
     ///
     /// One block an integral, of as many threads as there are areas, rounded up to whole warps. Thread k owns area k, which it sums over the
-    /// Gauss nodes one after another, and column k of the table; row r of the table holds the differences of order r, and a barrier stands
-    /// between two rows, so that nobody reads what is being written. The N threads scale the first column, and thread 0 sums it and the head.
+    /// Gauss nodes one after another, and column k of the table; row r of the table holds the differences of order r, and a barrier lies
+    /// between two rows, so that no thread reads a value that another writes. The N threads scale the first column, and thread 0 sums it and the head.
     /// `columns[b][r]` receives the difference of order r of V_0, if the rule says so.
     ///
     /// Shared memory: N^2 words and the nodes, 33 KiB in `f64` at N = 64 and 8 nodes. N (nodes + 1) evaluations an integral, of which the last

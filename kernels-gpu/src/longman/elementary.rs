@@ -1,6 +1,6 @@
 //! Exponential function and sine of a local phase, in software and by the hardware.
 //!
-//! The software functions are made of [`Real::mul_add`] and exact operations, so they give the same bits on every machine, and have
+//! The software functions are made of [`Real::mul_add`] and exact operations, so their bits are the same on every machine, and have
 //! no branches. Their polynomials are minimax approximations (Remez) of `(e^r - 1 - r)/r^2` for `|r| <= ln(2)/2` and of
 //! `(sin(r)/r - 1)/r^2`, as a function of `r^2`, for `|r| <= pi/2`; the approximation errors are below 1.3e-17 in `f64` and 3e-8 in `f32`.
 

@@ -237,7 +237,7 @@ fn turns_of_large(mantissa: u64, exponent: i32) -> (u32, f64) {
     let at = |i: u32| {
         let high = TWO_OVER_PI[(word + i) as usize % 32];
         let low = TWO_OVER_PI[(word + i + 1) as usize % 32];
-        // The second shift is split so that shift = 0 gives no bits of the next word.
+        // The second shift is split so that shift = 0 adds no bits of the next word.
         high << shift | (low >> 1) >> (63 - shift)
     };
     let wide = |a: u64, b: u64| u128::from(a) * u128::from(b);

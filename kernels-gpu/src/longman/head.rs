@@ -3,7 +3,7 @@
 //! A trapezoidal sum with step h of an analytic function misses its integral by the function's Fourier transform at the frequency 1/h (and its
 //! multiples). The difference of the sums with steps h and 2h would show that at 1/(2h), but for one phase only: where the real part passes through
 //! zero, two sums agree by accident. So the sums over every sixteenth node, each starting at another one, are kept apart; their discrete Fourier
-//! transform gives the magnitude at the frequencies m/(16h) whatever the phase, and what is missed, at m = 16, is continued from m = 3 .. 8.
+//! transform yields the magnitude at the frequencies m/(16h) whatever the phase, and the missing part, at m = 16, is continued from m = 3 .. 8.
 
 use super::amplitude::Amplitude;
 use super::batch::HEAD_SUMS;

@@ -42,7 +42,7 @@ pub trait Integrand<T: Real>: Copy {
 
     /// Whether g is known to have no steps, kinks or narrow fronts. If not, two more nodes of each panel show them.
     const SMOOTH: bool = false;
-    /// Whether [`amplitude_error`](Self::amplitude_error) knows more than the accuracy that is told with a launch.
+    /// Whether [`amplitude_error`](Self::amplitude_error) is tighter than the accuracy in the arguments of a launch.
     const ERRORS: bool = false;
     /// A bound on the error that roundoff makes in g(x); for amplitudes that cancel, or are powers and exponentials of large numbers.
     #[inline(always)]

@@ -81,7 +81,7 @@ pub fn judge<T: Real, S: Simt, A: Amplitude<T>>(
                     quadrature += step;
                 }
             }
-            // QUADPACK's scaling of the difference of the two rules; a quarter of the size stands for the variation, of which it is no more.
+            // QUADPACK's scaling of the difference of the two rules; a quarter of the size, a lower bound of the variation, replaces it.
             let variation = magnitude * number(0.25);
             let scaled = (sum - gauss).abs() * number(200.0);
             quadrature += if scaled < variation {
@@ -128,7 +128,7 @@ pub fn judge<T: Real, S: Simt, A: Amplitude<T>>(
     }
 
     floor += sum_roundoff(fine, seen.largest);
-    // An exponential function multiplies the roundoff of its argument by that: by the logarithm of what it gives.
+    // An exponential function multiplies the roundoff of its argument by that: by the logarithm of its value.
     if magnitude > T::ZERO {
         floor += T::EPSILON * magnitude.ln().abs() * magnitudes;
     }

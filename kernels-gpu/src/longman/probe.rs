@@ -19,7 +19,7 @@ pub struct FarOut<T> {
 }
 
 impl<T: Real> FarOut<T> {
-    /// Before the first look.
+    /// Before the first probe.
     pub const NEW: Self = Self {
         first: T::ZERO,
         last: T::ZERO,
@@ -29,7 +29,7 @@ impl<T: Real> FarOut<T> {
         falls: true,
     };
 
-    /// The next size, a number of at least 0. The second look is six decades beyond the first, the third twelve.
+    /// The next size, a number of at least 0. The second probe is six decades beyond the first, the third twelve.
     #[inline(always)]
     pub fn look(&mut self, size: T) {
         if self.looks == 0 {
@@ -53,7 +53,7 @@ impl<T: Real> FarOut<T> {
         self.looks += 1;
     }
 
-    /// Whether the integrand goes to zero; none after too few looks.
+    /// Whether the integrand goes to zero; none after too few probes.
     #[inline(always)]
     pub fn vanishes(&self) -> Option<bool> {
         if self.looks < 3 {
@@ -73,9 +73,9 @@ pub(super) struct Probed<T> {
     pub(super) vanishes: bool,
 }
 
-/// Looks at the errors of the amplitude, and at the amplitude far out, by one loop, so that its code stands here once.
+/// Probes the errors of the amplitude, and the amplitude far out, by one loop, so that its code occurs once.
 ///
-/// The errors are looked at in some nodes of the head, from the largest s down, and in the middle of each panel, and summed with the weights of the
+/// The errors are sampled in some nodes of the head, from the largest s down, and in the middle of each panel, and summed with the weights of the
 /// candidate `chosen`. Where near 0 nothing but roundoff is left, the amplitude is between 0 and four times what a power -7/8 of x makes of its last value with
 /// digits. Values far out that are less than `noise` are nothing.
 #[inline(always)]

@@ -86,7 +86,7 @@ impl Operation {
     /// The first operation that kernels do not have.
     pub const FIRST_SPECIAL: u32 = Self::BesselJ as u32;
 
-    /// The number that stands for it in an instruction.
+    /// Its number in an instruction.
     #[inline(always)]
     pub const fn code(self) -> u32 {
         self as u32
@@ -182,7 +182,7 @@ impl<S: Simt> Code for SharedCode<'_, '_, S> {
     }
 }
 
-/// Runs instructions `begin .. end`. Operations that kernels do not have are left to `special`, which is given the operation's number
+/// Runs instructions `begin .. end`. Operations that kernels do not have are left to `special`, which receives the operation's number
 /// and its arguments; on a device pass [`no_special`].
 #[inline(always)]
 pub fn run<T: Functions>(
@@ -202,7 +202,7 @@ pub fn run<T: Functions>(
     }
 }
 
-/// Runs instructions like [`run`] and bounds the error of every value: `errors` holds those of the slots. `special_error` is given the number of an operation
+/// Runs instructions like [`run`] and bounds the error of every value: `errors` holds those of the slots. `special_error` receives the number of an operation
 /// that kernels do not have, its arguments and its result, each with its error; on a device pass [`no_special_error`].
 #[inline(always)]
 pub fn run_with_errors<T: Functions>(

@@ -8,7 +8,7 @@ pub enum Status {
     Ok = 0,
     /// The areas do not alternate, or do not decrease: the integral diverges, or is none of this method.
     PremiseViolated = 1,
-    /// The value and an honest error estimate are given, but the estimate exceeds the tolerance.
+    /// The result has an honest error estimate, but the estimate exceeds the tolerance.
     NotConverged = 2,
     /// The integrand is not finite at a point inside the range, or a sum overflowed.
     NotFinite = 3,
@@ -54,7 +54,7 @@ macro_rules! named {
                 None
             }
 
-            /// The word that stands for it in files.
+            /// Its word in files.
             #[cfg(not(target_arch = "nvptx64"))]
             pub const fn name(self) -> &'static str {
                 match self {

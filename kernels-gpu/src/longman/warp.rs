@@ -52,14 +52,12 @@ pub fn warp_integral<I: Integrand<T>, E: Elementary, T: Real, S: Simt>(
     let fixed = Fixed::<T, I>::new(t, index, frequencies, parameters, rule, nodes);
 
     let mut head = T::ZERO;
-    let mut panel = 0;
-    while panel < rule.panels {
+    for panel in 0..rule.panels {
         let mut g = lane;
         while g < rule.nodes {
             head += fixed.head_term::<E, S>(t, panel, g);
             g += lanes;
         }
-        panel += 1;
     }
     let head = head * fixed.head_width();
     let writes = lane == 0 && group < rule.integrals;
@@ -111,7 +109,7 @@ fn part_sum<T: Real, S: Simt>(t: &S, value: T, lanes: u32) -> T {
 
 /// Head and tail, the tail by the linear form of eq. (9), sum of `(-1)^k c_k V_k`: where the differences are not asked for, they need not be formed.
 ///
-/// `head` is this lane's share of the head; the weights `(-1)^k c_k` stand behind the Gauss nodes.
+/// `head` is this lane's share of the head; the weights `(-1)^k c_k` follow the Gauss nodes.
 #[inline(always)]
 #[track_caller]
 fn linear_sum<T: Real, S: Simt>(
@@ -142,7 +140,7 @@ fn linear_sum<T: Real, S: Simt>(
     part_sum(t, head_and_tail(head, first_area, tail), lanes)
 }
 
-/// Area 0 and the sum of eq. (9), in the first lane of an integral; `keep` is given each difference of V_0.
+/// Area 0 and the sum of eq. (9), in the first lane of an integral; `keep` receives each difference of V_0.
 ///
 /// What lanes compute from beyond the last area, or from the next integral, never reaches the first lane: Delta^r V_0 depends on V_0 .. V_r only.
 #[inline(always)]
@@ -195,7 +193,7 @@ kernel! {
     /// A quarter of a warp, a half or a whole one owns an integral of up to 8, 16, 32 areas; lane k owns area k, and for up to 64 areas
     /// lane k of a warp owns areas 2k and 2k + 1. A step of differences is one exchange and one subtraction in registers, `T - shuffle_down(T)` with the
     /// sign of eq. (8), and leaves the next difference of V_0 in the first lane. Blocks of 256 threads; the Gauss nodes are in shared memory, read
-    /// by all lanes at the same address; nothing else is shared, and the one barrier stands between filling and reading it.
+    /// by all lanes at the same address; nothing else is shared, and the one barrier separates filling from reading.
     ///
     /// A node of an area takes 9 instructions in `f32` with hardware functions: the load of the node, x, the exponent and its conversion to base 2, exp2,
     /// the phase in turns, sine, the product, the sum; two are of the special function unit, which takes one each 8 clocks for a warp. N = 16, 8 nodes: 9

@@ -82,10 +82,10 @@ impl Deal {
 kernel! {
     /// columns\[c\] += sum of limb c of all rows, as 64-bit two's complement.
     ///
-    /// The threads of a block stand side by side over whole periods of columns; each keeps the sums of its four columns over every
+    /// The threads of a block lie side by side over whole periods of columns; each keeps the sums of its four columns over every
     /// so-manyth period, eight independent 16-byte loads at a time. 4 bytes and 2 integer additions a limb, as limbs are added in
     /// pairs (|a + b| <= 2e9 < 2^31) before they are widened. Threads of the same columns are added up in shared memory (8 KiB), then atomically
-    /// with those of other blocks: integers, so any order gives the same bits.
+    /// with those of other blocks: integers, so the bits do not depend on the order.
     pub fn column_sums(t, limbs: In<Quad<i32>>, columns: InOut<u64>; deal: Deal)
     shared { sums: [i64; 4 * SUM_THREADS] } {
         let k = t.thread_idx();
@@ -135,10 +135,8 @@ kernel! {
                 }
             }
         }
-        let mut j = 0;
-        while j < 4 {
+        for j in 0..4 {
             sums.set(t, 4 * k + j, sum[j as usize]);
-            j += 1;
         }
         t.sync_threads();
         // One thread a column, over the layers of the block and the rows of a period: neighbours add to neighbouring columns, which
@@ -149,10 +147,8 @@ kernel! {
             let mut total = 0i64;
             let mut limb = item;
             while limb < limbs_here {
-                let mut layer = 0;
-                while layer < deal.stacked {
+                for layer in 0..deal.stacked {
                     total += sums.get(t, 4 * layer * deal.period + limb);
-                    layer += 1;
                 }
                 limb += items;
             }
@@ -168,10 +164,8 @@ kernel! {
 
 #[inline(always)]
 fn add_pair(sum: &mut [i64; 4], a: Quad<i32>, b: Quad<i32>) {
-    let mut j = 0;
-    while j < 4 {
+    for j in 0..4 {
         sum[j] += i64::from(a.0[j].wrapping_add(b.0[j]));
-        j += 1;
     }
 }
 
@@ -188,7 +182,7 @@ kernel! {
 kernel! {
     /// Column sums of many groups of rows: columns\[s\]\[c\] = sum of limb c of the rows first\[s\] to below first\[s+1\]. One warp a group.
     ///
-    /// Lanes stand side by side over the limbs, over several rows where those are short, and step by whole rows, so that each keeps one column;
+    /// Lanes lie side by side over the limbs, over several rows where those are short, and step by whole rows, so that each keeps one column;
     /// four independent loads at a time, 4 bytes a limb. Lanes of the same column exchange by shuffles. Every column has one writer.
     pub fn segmented_sums(t, limbs: In<i32>, first: In<u32>, columns: Out<i64>; groups: u32, width: u32) {
         let group = t.block_idx() * t.warps() + t.warp();
@@ -223,11 +217,9 @@ kernel! {
                     }
                 }
                 let mut total = sum;
-                let mut row = 1;
-                while row < rows {
+                for row in 1..rows {
                     let source = t.lane() + row * width;
                     total += t.shuffle(sum, if source < WARP { source } else { 0 });
-                    row += 1;
                 }
                 if base + t.lane() < width && (rows == 0 || t.lane() < width) {
                     columns.set(t, group as usize * width as usize + (base + t.lane()) as usize, total);
@@ -281,13 +273,11 @@ kernel! {
                 if limb < width {
                     value = columns.get(t, number as usize * width as usize + limb as usize);
                 }
-                let mut pass = 0;
-                while pass < 3 {
+                for pass in 0..3 {
                     let (kept, carry) = balanced(value);
                     let incoming = t.shuffle(carry, below);
                     value = kept + if lane == 0 { handed[pass] } else { incoming };
                     handed[pass] = t.shuffle(carry, WARP - 1);
-                    pass += 1;
                 }
                 if limb < len {
                     limbs.set(t, out + limb as usize, value as i32);
@@ -330,7 +320,7 @@ kernel! {
 }
 
 kernel! {
-    /// Packs decimal digits: number i stands in text\[start\[i\]\] to below text\[end\[i\]\], with an optional sign, and becomes a row of `width` limbs. One thread a quad.
+    /// Packs decimal digits: number i is text\[start\[i\]\] to below text\[end\[i\]\], with an optional sign, and becomes a row of `width` limbs. One thread a quad.
     ///
     /// A limb reads its nine characters and, of the limb below, the leading one: from 5 on that one hands a unit up, which is the whole
     /// carry of a conversion to redundant digits. About 10 bytes read, which neighbours share, and 4 written a limb. What is no digit, and a number without
@@ -342,8 +332,7 @@ kernel! {
             let mut limb = 4 * item as u32 - number * width;
             let mut packed = [0i32; 4];
             let mut wrong = false;
-            let mut j = 0;
-            while j < 4 {
+            for j in 0..4 {
                 if (number as usize) < start.len() {
                     let span = [start.get(t, number as usize), end.get(t, number as usize)];
                     match limb_of_text(t, text, span, limb, width) {
@@ -356,7 +345,6 @@ kernel! {
                     limb = 0;
                     number += 1;
                 }
-                j += 1;
             }
             if wrong {
                 faults.atomic_add(t, 0, 1);
@@ -400,14 +388,12 @@ fn limb_of_text<S: Simt>(
         } else {
             DIGITS
         };
-        let mut i = 0;
-        while i < DIGITS {
+        for i in 0..DIGITS {
             if i < count {
                 let digit = u32::from(text.get(t, (low - count + i) as usize)).wrapping_sub(48);
                 wrong |= digit > 9;
                 value = value.wrapping_mul(10).wrapping_add(digit as i32);
             }
-            i += 1;
         }
     }
     if limb + 1 < width && value >= HALF as i32 {
@@ -448,7 +434,7 @@ kernel! {
     ///
     /// One thread multiplies two pairs at a time, three quads of each matrix, 36 products a pair, and keeps all eleven columns in registers;
     /// they are cut after every `run` times two pairs. 48 bytes, 36 wide multiply-adds and about 66 / (2 run) additions a pair. Warps add up by shuffles,
-    /// a block in shared memory, blocks atomically: integers, so any order gives the same bits. `run` times two pairs have at most 36 units.
+    /// a block in shared memory, blocks atomically: integers, so the bits do not depend on the order. `run` times two pairs have at most 36 units.
     pub fn short_dot(t, x: In<Quad<i32>>, y: In<Quad<i32>>, parts: InOut<u64>; pairs: u64, run: u32)
     shared { sums: [u64; SHORT_THREADS / WARP * SHORT_PARTS] } {
         let mut columns = [0i64; SHORT_COLUMNS];
@@ -473,16 +459,13 @@ kernel! {
             since += 1;
             if since >= run {
                 since = 0;
-                let mut c = 0;
-                while c < SHORT_COLUMNS {
+                for c in 0..SHORT_COLUMNS {
                     cut[c].add(&mut columns[c]);
-                    c += 1;
                 }
             }
             two += t.global_dim();
         }
-        let mut c = 0;
-        while c < SHORT_COLUMNS {
+        for c in 0..SHORT_COLUMNS {
             cut[c].add(&mut columns[c]);
             let low = warp_sum(t, cut[c].low);
             let high = warp_sum(t, cut[c].high as u64);
@@ -490,16 +473,13 @@ kernel! {
                 sums.set(t, t.warp() * SHORT_PARTS + c as u32, low);
                 sums.set(t, t.warp() * SHORT_PARTS + (SHORT_COLUMNS + c) as u32, high);
             }
-            c += 1;
         }
         t.sync_threads();
         let part = t.thread_idx();
         if part < SHORT_PARTS {
             let mut total = 0u64;
-            let mut warp = 0;
-            while warp < t.warps() {
+            for warp in 0..t.warps() {
                 total = total.wrapping_add(sums.get(t, warp * SHORT_PARTS + part));
-                warp += 1;
             }
             parts.atomic_add(t, part as usize, total);
         }
@@ -513,14 +493,10 @@ pub const SHORT_PARTS: u32 = 2 * SHORT_COLUMNS as u32;
 
 #[inline(always)]
 fn multiply(columns: &mut [i64; SHORT_COLUMNS], a: [i32; 6], b: [i32; 6]) {
-    let mut p = 0;
-    while p < 6 {
-        let mut q = 0;
-        while q < 6 {
+    for p in 0..6 {
+        for q in 0..6 {
             columns[p + q] += i64::from(a[p]) * i64::from(b[q]);
-            q += 1;
         }
-        p += 1;
     }
 }
 
@@ -599,8 +575,7 @@ kernel! {
                 units += 3;
                 let mut at = place;
                 let mut current = y.get(t, row + at as usize);
-                let mut step_of = 0;
-                while step_of < quads {
+                for step_of in 0..quads {
                     if units + 4 > UNITS {
                         cut_all(&mut lower, &mut below);
                         cut_all(&mut upper, &mut above);
@@ -622,7 +597,6 @@ kernel! {
                         rest(&mut above, a, previous);
                     }
                     current = previous;
-                    step_of += 1;
                 }
                 pair += step;
             }
@@ -630,15 +604,11 @@ kernel! {
             cut_all(&mut upper, &mut above);
         }
         let k = t.thread_idx();
-        let mut j = 0;
-        while j < 4 {
+        for j in 0..4 {
             let value = [lower[j].low, upper[j].low, lower[j].high as u64, upper[j].high as u64];
-            let mut v = 0;
-            while v < 4 {
+            for v in 0..4 {
                 sums.set(t, (v * 4 + j as u32) * LONG_THREADS + k, value[v as usize]);
-                v += 1;
             }
-            j += 1;
         }
         t.sync_threads();
         let mut item = k;
@@ -648,15 +618,11 @@ kernel! {
             let place = tile * WARP + here;
             if place < quads {
                 let mut total = 0u64;
-                let mut warp = 0;
-                while warp < t.warps() {
-                    let mut slot = 0;
-                    while slot < side {
+                for warp in 0..t.warps() {
+                    for slot in 0..side {
                         let thread = warp * WARP + slot * lanes + here;
                         total = total.wrapping_add(sums.get(t, sum * LONG_THREADS + thread));
-                        slot += 1;
                     }
-                    warp += 1;
                 }
                 // sum = 8 high + 4 upper + j
                 let column = 4 * place + sum % 4 + if sum / 4 % 2 == 1 { 4 * quads } else { 0 };
@@ -671,37 +637,27 @@ kernel! {
 /// Products a_i b_(j-i) for j >= i.
 #[inline(always)]
 fn triangle(columns: &mut [i64; 4], a: Quad<i32>, b: Quad<i32>) {
-    let mut i = 0;
-    while i < 4 {
-        let mut j = i;
-        while j < 4 {
+    for i in 0..4 {
+        for j in i..4 {
             columns[j] += i64::from(a.0[i]) * i64::from(b.0[j - i]);
-            j += 1;
         }
-        i += 1;
     }
 }
 
 /// Products a_i b_(4+j-i) for j < i.
 #[inline(always)]
 fn rest(columns: &mut [i64; 4], a: Quad<i32>, b: Quad<i32>) {
-    let mut i = 1;
-    while i < 4 {
-        let mut j = 0;
-        while j < i {
+    for i in 1..4 {
+        for j in 0..i {
             columns[j] += i64::from(a.0[i]) * i64::from(b.0[4 + j - i]);
-            j += 1;
         }
-        i += 1;
     }
 }
 
 #[inline(always)]
 fn cut_all(cut: &mut [Cut; 4], columns: &mut [i64; 4]) {
-    let mut j = 0;
-    while j < 4 {
+    for j in 0..4 {
         cut[j].add(&mut columns[j]);
-        j += 1;
     }
 }
 
@@ -745,8 +701,7 @@ kernel! {
             let mut cut = Cut::ZERO;
             let mut sum = 0i64;
             let mut units = 0;
-            let mut part = 0;
-            while part < shape.parts {
+            for part in 0..shape.parts {
                 // (a + ib) (c -+ is): the cosine goes with the same part, the sine with the other one.
                 let sine = (part == 1) != imaginary;
                 let minus = sine && (imaginary != (shape.inverse == 1));
@@ -757,8 +712,7 @@ kernel! {
                     let row = (part * n + j) as usize * shape.width as usize;
                     let entry = if sine { n + angle } else { angle } as usize * shape.table_width as usize;
                     units += 3;
-                    let mut p = low;
-                    while p < high {
+                    for p in low..high {
                         if units >= UNITS {
                             cut.add(&mut sum);
                             units = 3;
@@ -766,13 +720,11 @@ kernel! {
                         units += 1;
                         let product = i64::from(x.get(t, row + p as usize)) * i64::from(table.get(t, entry + (column - p) as usize));
                         sum += if minus { -product } else { product };
-                        p += 1;
                     }
                     j += 1;
                     angle += k;
                     angle -= if angle >= n { n } else { 0 };
                 }
-                part += 1;
             }
             cut.add(&mut sum);
             let at = output as usize * 2 * columns as usize + column as usize;

@@ -61,7 +61,7 @@ kernel! {
 kernel! {
     /// z = x + y for matrices of as many digits: z_i = u_i + t_(i-1) with t_i from s_i = x_i + y_i alone and u_i = s_i - 10 t_i.
     ///
-    /// One thread a digit, which also looks at the place below: no thread waits for another. 4 bytes read and 1 written a digit.
+    /// One thread a digit, which also reads the place below: no thread waits for another. 4 bytes read and 1 written a digit.
     pub fn add_digits(t, x: In<i8>, y: In<i8>, z: Out<i8>; width: u32) {
         let item = t.global_idx();
         if item < z.len() {
@@ -89,8 +89,7 @@ kernel! {
         }
         t.sync_threads();
         let mut from = 0;
-        let mut number = 0;
-        while number < count {
+        for number in 0..count {
             let row = number as usize * width as usize;
             let to = sum_width - from;
             let mut place = t.thread_idx();
@@ -109,7 +108,6 @@ kernel! {
             }
             t.sync_threads();
             from = to;
-            number += 1;
         }
         let mut place = t.thread_idx();
         while place < sum_width {
@@ -123,7 +121,7 @@ kernel! {
     /// Column sums of the second method (its step 1): columns\[i\] += sum of digit i of all numbers.
     ///
     /// One thread a column, as in the paper, and blocks over the numbers too: block b has the column tile b mod `tiles` and every
-    /// so-manyth eight numbers. 1 byte and 1 addition a digit; added up by integer atomics, so any order gives the same bits.
+    /// so-manyth eight numbers. 1 byte and 1 addition a digit; added up by integer atomics, so the bits do not depend on the order.
     pub fn digit_columns(t, numbers: In<i8>, columns: InOut<u64>; count: u32, width: u32, tiles: u32) {
         let group = quotient(t.block_idx(), tiles);
         let column = (t.block_idx() - group * tiles) * t.block_dim() + t.thread_idx();
@@ -134,13 +132,11 @@ kernel! {
             while number < count {
                 // A sum of eight digits is small; its loads are independent.
                 let mut few = 0i32;
-                let mut i = 0;
-                while i < 8 {
+                for i in 0..8 {
                     let row = number + i;
                     if row < count {
                         few += i32::from(numbers.get(t, row as usize * width as usize + column as usize));
                     }
-                    i += 1;
                 }
                 total += i64::from(few);
                 number += groups * 8;
@@ -164,10 +160,8 @@ kernel! {
                 // 10^19 is the largest power that 64 bits hold; a column sum has 19 digits at most, its redundant form one more.
                 if column < count && which < 20 {
                     let mut power = 1u64;
-                    let mut i = 0;
-                    while i < which {
+                    for _ in 0..which {
                         power *= 10;
-                        i += 1;
                     }
                     digit = digit_of(columns.get(t, column as usize) as i64, power);
                 }
@@ -197,10 +191,8 @@ kernel! {
                 let xs = pair as usize * x_width as usize;
                 let ys = pair as usize * y_width as usize + column as usize;
                 let mut few = 0i32;
-                let mut p = low;
-                while p < high {
+                for p in low..high {
                     few += i32::from(x.get(t, xs + p as usize)) * i32::from(y.get(t, ys - p as usize));
-                    p += 1;
                 }
                 total += i64::from(few);
                 pair += groups;

@@ -7,8 +7,8 @@ use rarefy_kernels::Real;
 use rarefy_kernels::bgk::layout::{FlowShape, axis, face};
 use rarefy_kernels::bgk::sweep_1d::line_width;
 use rarefy_kernels::bgk::two_kernel::{
-    self as kernels, AT_ONCE_IN_REGISTERS, AT_ONCE_THREADS, Order, PAIR_LEN, STREAM_THREADS,
-    at_once_bytes, collide_groups,
+    self as kernels, Order, PAIR_LEN, RESIDENT_IN_REGISTERS, RESIDENT_THREADS, STREAM_THREADS,
+    collide_groups, resident_bytes,
 };
 
 use super::engine::initial_populations;
@@ -181,18 +181,18 @@ pub enum SeparateKernel {
 
 /// How a block of the collision kernel, which keeps all populations of its cells on the chip, shares them out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct AtOnce {
+struct Resident {
     /// Threads on the cells of a node, of 16 bytes each.
     lanes: u32,
     /// Groups of nodes that a thread keeps in shared memory.
     staged: u32,
 }
 
-impl AtOnce {
+impl Resident {
     /// The quickest of those for which there is room, if any.
     fn new(shape: &FlowShape, bytes: usize, limits: &Limits) -> Option<Self> {
         let fits = |way: &Self| {
-            at_once_bytes(shape, way.lanes, way.staged, bytes) <= limits.shared_bytes_per_block
+            resident_bytes(shape, way.lanes, way.staged, bytes) <= limits.shared_bytes_per_block
         };
         // Sums and constants of a tile take about as long as the populations of two lanes.
         let cost =
@@ -200,10 +200,10 @@ impl AtOnce {
         [2, 4, 8, 16]
             .into_iter()
             .map(|lanes| {
-                let groups = collide_groups(shape).div_ceil(AT_ONCE_THREADS / lanes);
+                let groups = collide_groups(shape).div_ceil(RESIDENT_THREADS / lanes);
                 Self {
                     lanes,
-                    staged: groups.saturating_sub(AT_ONCE_IN_REGISTERS),
+                    staged: groups.saturating_sub(RESIDENT_IN_REGISTERS),
                 }
             })
             .filter(fits)
@@ -258,7 +258,7 @@ pub struct SeparateKernels<M: Machine, T: Real> {
     machine: M,
     shape: FlowShape,
     order: Order,
-    at_once: AtOnce,
+    at_once: Resident,
     /// Blocks of the collision that run at a time.
     at_a_time: u32,
     dt: f64,
@@ -314,7 +314,7 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
             ghost_columns: 0,
             ghost_rows: 0,
         };
-        let at_once = AtOnce::new(&shape, size_of::<T>(), &limits).ok_or_else(|| {
+        let at_once = Resident::new(&shape, size_of::<T>(), &limits).ok_or_else(|| {
             Error::input(format!(
                 "the separate collision keeps all {} populations of a few cells on the chip, and {} bytes of shared memory a block are too little; \
                  use fewer velocities or f32",
@@ -391,9 +391,9 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
         Ok(self.machine.launch(
             Grid {
                 blocks: way.tiles(&shape, size_of::<T>()).min(self.at_a_time),
-                threads: AT_ONCE_THREADS,
+                threads: RESIDENT_THREADS,
             },
-            kernels::collide_line_at_once {
+            kernels::collide_resident {
                 axes: &self.axes,
                 pairs: &self.pairs,
                 f: &mut self.f,
@@ -596,7 +596,7 @@ mod tests {
             free_bytes: 1 << 34,
         };
         let way = |nx, n, bytes, limits| {
-            AtOnce::new(&shape(nx, n), bytes, limits).map(|way| (way.lanes, way.staged))
+            Resident::new(&shape(nx, n), bytes, limits).map(|way| (way.lanes, way.staged))
         };
         assert_eq!(way(8192, 20, 4, &h200), Some((2, 4)));
         assert_eq!(way(8192, 12, 4, &h200), Some((8, 3)));

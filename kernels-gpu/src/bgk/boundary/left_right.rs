@@ -1,8 +1,10 @@
 //! The left and right faces: molecules that leave through them, those that walls send back, and ghosts at the ends of rows.
 
 use super::super::layout::{FACE_WIDTH, FlowShape, PASS_SUMS_BGK, axis, face, row, split};
+use super::super::sweep::sum_of_warps;
 use super::near::{InOutTables, Tables, outflow, relaxed};
 use super::{Faces, emission, leaving};
+use crate::Pack;
 use crate::kernel;
 use crate::math::Real;
 use crate::memory::{In, InOut, Out, Shared};
@@ -15,51 +17,51 @@ pub const FACE_THREADS: u32 = 256;
 pub const FACE_CELL_THREADS: u32 = 128;
 
 kernel! {
-    /// What leaves through the left and right faces; walls among them get their density.
+    /// The outflow through the left and right faces; sets the density of walls among them.
     ///
-    /// **Block**: one cell of one face; its threads share the nodes. Sums are f64, added in a fixed order. The loads, one word from each plane of a node,
-    /// are not coalesced: 32 bytes of traffic each, 1/nx of the pass's in `f32` times 8.
+    /// **Block**: one cell of one face; its threads share the nodes. Sums are f64, added in a fixed order. Loads are not coalesced, one word of each
+    /// node: 32 bytes of traffic each, 8/nx of the pass's in `f32`.
     /// **No race**: a block alone writes the columns and the row of its cell.
     pub fn faces_along_x<T: Real>(
-        t, f: In<T>, axes: In<T>, emissions: In<f64>, tables: InOut<T>, found: Out<f64>; shape: FlowShape, faces: Faces,
+        t, f: In<T>, axes: In<T>, emissions: In<f64>, tables: InOut<T>, face_sums: Out<f64>; shape: FlowShape, faces: Faces,
     ) for f32, f64
     shared { scratch: [f64; FACE_THREADS / WARP * 4] } {
-        near_columns(t, f, axes, emissions, tables, found, scratch, &shape, &faces);
+        outflow_x(t, f, axes, emissions, tables, face_sums, scratch, &shape, &faces);
     }
 }
 
 kernel! {
-    /// The same by the partial sums of a [march](crate::bgk::sweep_2d): where no molecule flies further than a cell in a step, what leaves is a part of the last
-    /// cell's populations, and what those with one v_x carry is known.
+    /// The same from the partial sums of a [plane sweep](crate::bgk::sweep_2d), for molecules that fly at most one cell in a step. The outflow is then a
+    /// part of the last cell's populations, whose sums for each v_x are known.
     ///
-    /// With sums `n`, `n_y` and `e` of a chunk of the cell, of f, v_y f and the energy that is not v_x's, and the factors X, Y and M of what relaxation gives,
-    /// the mass that leaves is the sum over v_x of `a (keep n + X Y0 M0)`, where a is the fraction of a cell that is flown, and Y0 and M0 are sums over their
-    /// axes; momentum and energy likewise.
+    /// Let `n`, `n_y` and `e` be sums of a chunk: of f, of v_y f, and of the energy without v_x's. X, Y and M are the equilibrium's factors with the gain.
+    /// The mass of the outflow is the sum over v_x of `a (decay n + X Y0 M0)`: a is the fraction of a cell that the molecules fly, Y0 and M0 are sums over
+    /// their axes. Momentum and energy follow likewise.
     ///
     /// **Warp**: one cell of one face; its lanes share chunks and nodes. **No race**: a warp alone writes the columns and the row of its cell.
     pub fn faces_along_x_by_sums<T: Real>(
-        t, partial: In<T>, axes: In<T>, emissions: In<f64>, tables: InOut<T>, found: Out<f64>; shape: FlowShape, faces: Faces, parts: u32,
+        t, partial: In<T>, axes: In<T>, emissions: In<f64>, tables: InOut<T>, face_sums: Out<f64>; shape: FlowShape, faces: Faces, parts: u32,
     ) for f32, f64 {
         let (side, iy) = split(t.block_idx() * t.warps() + t.warp(), shape.ny);
         // The same for all lanes of the warp.
-        if side > 1 || (faces.seen >> side) & 1 == 0 {
+        if side > 1 || (faces.mask >> side) & 1 == 0 {
             return;
         }
         let ix = if side == 0 { 0 } else { shape.nx - 1 };
         let place = iy * shape.pitch + ix;
         let at = |row: u32| InOutTables(tables).at(t, &shape, row, place).to_f64();
         let of = |entry: u32| axes.get(t, entry as usize).to_f64();
-        // The fraction of a cell that leaves, of those that do.
+        // The fraction of a cell that flows out, for nodes of the outflow; else 0.
         let leaves = |jx: u32, vx: f64| {
             if (vx > 0.0) == (side == 1) { of(shape.axis_x(jx) + axis::FRACTION) } else { 0.0 }
         };
-        let keep = at(row::KEEP);
+        let decay = at(row::DECAY);
         let mut kept = [0.0; 4];
         let mut chunk = t.lane();
         while chunk < shape.count_x * parts {
             let (jx, _) = split(chunk, parts);
             let vx = of(shape.axis_x(jx) + axis::VELOCITY);
-            let part = keep * leaves(jx, vx);
+            let part = decay * leaves(jx, vx);
             let sum = |k: u32| {
                 let at = (chunk * PASS_SUMS_BGK + k) * shape.plane() + place;
                 part * partial.get(t, at as usize).to_f64()
@@ -100,7 +102,7 @@ kernel! {
         let [m0, m1] = m.map(|value| sum_of_lanes(t, value));
         let kept = kept.map(|value| sum_of_lanes(t, value));
         let column = shape.face_columns(side) + FACE_WIDTH * iy;
-        let mirrored = InOutTables(tables).at(t, &shape, row::KEEP, column).to_f64();
+        let mirrored = InOutTables(tables).at(t, &shape, row::DECAY, column).to_f64();
         let (net, gross) = (1.0 - mirrored, 1.0 + mirrored);
         let carried = [
             net * (kept[0] + x0 * y0 * m0),
@@ -108,21 +110,21 @@ kernel! {
             net * (kept[2] + x0 * y1 * m0),
             net * 0.5 * (kept[3] + (x2 * y0 + x0 * y2) * m0 + x0 * y0 * m1),
         ];
-        send_back(t, emissions, tables, found, &shape, &faces, [side, iy], carried, [t.lane(), WARP]);
+        send_back(t, emissions, tables, face_sums, &shape, &faces, [side, iy], carried, [t.lane(), WARP]);
     }
 }
 
 kernel! {
     /// Ghosts at the left and right ends of rows of cells in a plane: relaxed populations of the mirrored nodes, for faces that mirror.
     ///
-    /// **Thread**: one end of a row and one node. It reads as many cells as the molecules fly over, one more, and with slopes two. A plane of symmetry (`face::MIRROR`) has ghosts of molecules
-    /// that leave too, for their slopes. **No race**: a thread alone writes the ghosts of the node that mirrors its own.
+    /// **Thread**: one end of a row and one node. It reads one cell more than its molecules fly over, two with slopes. A plane of symmetry
+    /// (`face::MIRROR`) has ghosts of outgoing molecules too, for their slopes. **No race**: a thread alone writes the ghosts of its mirrored node.
     pub fn ghosts_along_x<T: Real>(t, f: InOut<T>, axes: In<T>, tables: In<T>; shape: FlowShape, faces: Faces) for f32, f64 {
         let (line, m) = split(t.global_idx() as u32, shape.count_m);
         let (node, iy) = split(line, shape.ny);
         let (side, pair) = split(node, shape.count_x * shape.count_y);
         let (jx, jy) = split(pair, shape.count_y);
-        if side > 1 || (faces.seen >> side) & 1 == 0 {
+        if side > 1 || (faces.mask >> side) & 1 == 0 {
             return;
         }
         let kind = if side == 0 { shape.left } else { shape.right };
@@ -136,8 +138,7 @@ kernel! {
         let to = shape.ghosts_of_row(side, mirrored, m) + iy * of_row;
         let whole = axes.get(t, (shape.axis_x(jx) + axis::WHOLE) as usize).to_f64() as u32;
         let reach = whole + if faces.sloped != 0 { 2 } else { 1 };
-        let mut d = 0;
-        while d < reach {
+        for d in 0..reach {
             let near = if d < shape.nx { d } else { shape.nx - 1 };
             let ix = if side == 0 { near } else { shape.nx - 1 - near };
             let place = iy * shape.pitch + ix;
@@ -145,7 +146,6 @@ kernel! {
             let value = relaxed(t, read, tables, axes, &shape, [jx, jy, m], place, place);
             let ghost = if side == 0 { shape.ghost_columns - 1 - d } else { d };
             f.set(t, (to + ghost) as usize, value);
-            d += 1;
         }
     }
 }
@@ -153,20 +153,20 @@ kernel! {
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
-fn near_columns<S: Simt, T: Real>(
+fn outflow_x<S: Simt, T: Real>(
     t: &S,
     f: In<'_, T>,
     axes: In<'_, T>,
     emissions: In<'_, f64>,
     tables: InOut<'_, T>,
-    found: Out<'_, f64>,
+    face_sums: Out<'_, f64>,
     scratch: Shared<'_, f64>,
     shape: &FlowShape,
     faces: &Faces,
 ) {
     let (side, iy) = split(t.block_idx(), shape.ny);
     // The same for all threads of the block.
-    if (faces.seen >> side) & 1 == 0 {
+    if (faces.mask >> side) & 1 == 0 {
         return;
     }
     let mut sums = [0.0; 4];
@@ -185,7 +185,7 @@ fn near_columns<S: Simt, T: Real>(
                 let d = if d < shape.nx { d } else { shape.nx - 1 };
                 let ix = if side == 0 { d } else { shape.nx - 1 - d };
                 let column = iy * shape.pitch + ix;
-                [relaxed(
+                Pack([relaxed(
                     t,
                     |node, place| f.get(t, shape.population(node, place) as usize),
                     read,
@@ -194,21 +194,21 @@ fn near_columns<S: Simt, T: Real>(
                     [jx, jy, m],
                     column,
                     column,
-                )]
+                )])
             };
             let whole = of_x(axis::WHOLE).to_f64() as u32;
             let fraction = of_x(axis::FRACTION);
-            let [out] = outflow(post, whole, fraction, faces.sloped != 0);
+            let Pack([out]) = outflow(post, whole, fraction, faces.sloped != 0);
             let out = out.to_f64();
             let part = read.at(
                 t,
                 shape,
-                row::KEEP,
+                row::DECAY,
                 shape.face_columns(side) + FACE_WIDTH * iy,
             );
-            // What is mirrored has no slopes beyond the face.
+            // Mirrored molecules have no slope beyond the face.
             let back = if part > T::ZERO {
-                let [back] = outflow(post, whole, fraction, false);
+                let Pack([back]) = outflow(post, whole, fraction, false);
                 (part * back).to_f64()
             } else {
                 0.0
@@ -232,22 +232,14 @@ fn near_columns<S: Simt, T: Real>(
         k += 1;
     }
     t.sync_threads();
-    let total = |k: u32| {
-        let mut sum = 0.0;
-        let mut warp = 0;
-        while warp < t.warps() {
-            sum += scratch.get(t, warp * 4 + k);
-            warp += 1;
-        }
-        sum
-    };
+    let total = |k: u32| sum_of_warps(t, |warp| scratch.get(t, warp * 4 + k));
     let carried = [total(0), total(1), total(2), total(3)];
     let workers = [t.thread_idx(), t.block_dim()];
     send_back(
         t,
         emissions,
         tables,
-        found,
+        face_sums,
         shape,
         faces,
         [side, iy],
@@ -256,7 +248,7 @@ fn near_columns<S: Simt, T: Real>(
     );
 }
 
-/// The sum of what the lanes of a warp have.
+/// The sum of `value` over the lanes of a warp.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
 fn sum_of_lanes<S: Simt>(t: &S, value: f64) -> f64 {
@@ -269,7 +261,7 @@ fn sum_of_lanes<S: Simt>(t: &S, value: f64) -> f64 {
     sum
 }
 
-/// Notes what leaves through a cell of the left or right face, and lets a wall there send back as much. `worker` of some threads does its share.
+/// Stores the outflow through a cell of the left or right face, and emits as much from a wall there. `worker` is one of some threads that share the work.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
@@ -277,7 +269,7 @@ fn send_back<S: Simt, T: Real>(
     t: &S,
     emissions: In<'_, f64>,
     tables: InOut<'_, T>,
-    found: Out<'_, f64>,
+    face_sums: Out<'_, f64>,
     shape: &FlowShape,
     faces: &Faces,
     [side, iy]: [u32; 2],
@@ -300,14 +292,12 @@ fn send_back<S: Simt, T: Real>(
     }
     if worker < leaving::LEN {
         let mut value = density;
-        let mut k = 0;
-        while k < 4 {
+        for k in 0..4 {
             if worker == leaving::CARRIED + k as u32 {
                 value = carried[k];
             }
-            k += 1;
         }
         let at = (side * shape.ny + iy) * leaving::LEN + worker;
-        found.set(t, at as usize, value);
+        face_sums.set(t, at as usize, value);
     }
 }

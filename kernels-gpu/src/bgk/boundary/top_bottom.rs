@@ -1,9 +1,10 @@
 //! The bottom and top faces of a plane: molecules that leave through them, those that walls send back, and ghost rows.
 
 use super::super::layout::{FACE_WIDTH, FlowShape, axis, ceiling, face, row, split};
-use super::super::sweep::{Source, limited, source};
+use super::super::sweep::{Source, limited, source, sum_of_warps};
 use super::near::{Inner, Tables, outflow};
 use super::{Faces, emission, leaving};
+use crate::Pack;
 use crate::kernel;
 use crate::math::Real;
 use crate::memory::{In, InOut, Out, Shared};
@@ -22,36 +23,36 @@ const ROW_NODES: u32 = 4;
 const FACE_ROW_SCRATCH: u32 = 4 * FACE_ROW_THREADS;
 
 kernel! {
-    /// What leaves through the bottom and top faces: partial sums by chunks of nodes.
+    /// The outflow through the bottom and top faces: partial sums by chunks of nodes.
     ///
-    /// **Block**: one tile of cells along x, one a lane, for one face and one chunk of pairs (v_x, v_y), of which only those that leave count; its warps
-    /// share the nodes, four of the innermost axis at a time: blocks are few, and what they wait for is memory. Rows near
+    /// **Block**: one tile of cells along x, one a lane, for one face and one chunk of pairs (v_x, v_y), of which only the outgoing count. Its warps
+    /// share the nodes, four of the innermost axis at a time, since a few blocks must hide the latency of memory. Rows near
     /// the face are relaxed and streamed along x as in the pass, which reads (k + 1)/ny of all populations.
-    /// **No race**: each shared word and each partial sum has one writer; a barrier lies between the warps' sums and their sum, in the order of the warps.
+    /// **No race**: each shared word and each partial sum has one writer. A barrier lies between the warps' sums and their sum, in the order of the warps.
     pub fn faces_along_y<T: Real>(
         t, f: In<T>, axes: In<T>, tables: In<T>, partial: Out<f64>; shape: FlowShape, faces: Faces,
     ) for f32, f64
     shared { scratch: [f64; FACE_ROW_SCRATCH] } {
         if faces.sloped != 0 {
-            near_rows::<_, _, true>(t, f, axes, tables, partial, scratch, &shape, &faces);
+            outflow_y::<_, _, true>(t, f, axes, tables, partial, scratch, &shape, &faces);
         } else {
-            near_rows::<_, _, false>(t, f, axes, tables, partial, scratch, &shape, &faces);
+            outflow_y::<_, _, false>(t, f, axes, tables, partial, scratch, &shape, &faces);
         }
     }
 }
 
 kernel! {
-    /// Adds the partial sums of [`faces_along_y()`]; walls get their density.
+    /// Adds the partial sums of [`faces_along_y()`] and sets the density of walls.
     ///
-    /// **Block**: 32 cells of a face, one a lane. Each of its warps adds every 16th chunk, and then all add the warps' sums in turn: the same bits each
-    /// time. **No race**: a barrier lies between the two; lanes own cells, and warps share the columns of the tables out.
+    /// **Block**: 32 cells of a face, one a lane. Each of its warps adds every 16th chunk; then all add the warps' sums in a fixed order, so the bits repeat.
+    /// **No race**: a barrier lies between the two steps; a lane owns its cell, and the warps share the columns of the tables.
     pub fn finish_faces_along_y<T: Real>(
-        t, partial: In<f64>, emissions: In<f64>, tables: Out<T>, found: Out<f64>; shape: FlowShape, faces: Faces,
+        t, partial: In<f64>, emissions: In<f64>, tables: Out<T>, face_sums: Out<f64>; shape: FlowShape, faces: Faces,
     ) for f32, f64
     shared { scratch: [f64; 4 * FACE_SUM_THREADS] } {
         let (side, block) = split(t.block_idx(), shape.nx.div_ceil(WARP));
         // The same for all threads of the block.
-        if (faces.seen >> (2 + side)) & 1 == 0 {
+        if (faces.mask >> (2 + side)) & 1 == 0 {
             return;
         }
         let ix = block * WARP + t.lane();
@@ -60,11 +61,9 @@ kernel! {
         let mut sums = [0.0; 4];
         let mut chunk = t.warp();
         while chunk < faces.chunks && inside {
-            let mut k = 0;
-            while k < 4 {
+            for k in 0..4 {
                 let at = ((chunk * 2 + side) * 4 + k) * shape.nx + ix;
                 sums[k as usize] += partial.get(t, at as usize);
-                k += 1;
             }
             chunk += t.warps();
         }
@@ -77,15 +76,7 @@ kernel! {
         if !inside {
             return;
         }
-        let total = |k: u32| {
-            let mut sum = scratch.get(t, at(0, k));
-            let mut warp = 1;
-            while warp < t.warps() {
-                sum += scratch.get(t, at(warp, k));
-                warp += 1;
-            }
-            sum
-        };
+        let total = |k: u32| sum_of_warps(t, |warp| scratch.get(t, at(warp, k)));
         let mut density = 1.0;
         if (faces.walls >> (2 + side)) & 1 != 0 {
             let emitted = emission(&shape, 2 + side);
@@ -103,7 +94,7 @@ kernel! {
         let k = t.warp();
         if k < leaving::LEN {
             let value = if k == leaving::DENSITY { density } else { total(k - leaving::CARRIED) };
-            found.set(t, (at + k) as usize, value);
+            face_sums.set(t, (at + k) as usize, value);
         }
     }
 }
@@ -114,34 +105,34 @@ kernel! {
     /// **Block**: as in [`faces_along_y()`]. **No race**: a lane alone writes the ghosts of the nodes that mirror its own.
     pub fn ghosts_along_y<T: Real>(t, f: InOut<T>, axes: In<T>, tables: In<T>; shape: FlowShape, faces: Faces) for f32, f64 {
         if faces.sloped != 0 {
-            mirrored_rows::<_, _, true>(t, f, axes, tables, &shape, &faces);
+            fill_ghost_rows::<_, _, true>(t, f, axes, tables, &shape, &faces);
         } else {
-            mirrored_rows::<_, _, false>(t, f, axes, tables, &shape, &faces);
+            fill_ghost_rows::<_, _, false>(t, f, axes, tables, &shape, &faces);
         }
     }
 }
 
-/// Lanes at either end of a warp that only lend their values where nodes go both ways.
+/// Halo lanes at either end of a warp, for nodes that fly both ways.
 #[inline(always)]
-const fn lent(sloped: bool) -> u32 {
+const fn halo_lanes(sloped: bool) -> u32 {
     if sloped { 2 } else { 1 }
 }
 
-/// Cells that a warp of one cell a lane gives out.
+/// Cells that the owner lanes of a warp write, one cell a lane.
 #[inline(always)]
 pub const fn cells_both_ways(sloped: bool) -> u32 {
-    WARP - 2 * lent(sloped)
+    WARP - 2 * halo_lanes(sloped)
 }
 
-/// Lanes of a warp along x: who is upstream, who gives out a cell.
+/// Lanes of a warp along x: the neighbours, and whether this one is an owner or a halo lane.
 #[derive(Clone, Copy)]
 struct Lanes {
     upstream: u32,
     downstream: u32,
     /// The cell of this lane, perhaps beyond the ends.
     cell: i32,
-    /// Whether the lane gives it out.
-    gives: bool,
+    /// Whether the lane owns its cell: it writes it.
+    owns: bool,
 }
 
 impl Lanes {
@@ -149,18 +140,18 @@ impl Lanes {
     #[inline(always)]
     fn both_ways<S: Simt>(t: &S, tile: u32, nx: u32, forward: bool, sloped: bool) -> Self {
         let lane = t.lane();
-        let (first, out) = (lent(sloped), cells_both_ways(sloped));
+        let (first, out) = (halo_lanes(sloped), cells_both_ways(sloped));
         let cell = (tile * out + lane) as i32 - first as i32;
         let (below, above) = (lane.wrapping_sub(1) % WARP, (lane + 1) % WARP);
         Self {
             upstream: if forward { below } else { above },
             downstream: if forward { above } else { below },
             cell,
-            gives: lane >= first && lane < first + out && cell < nx as i32,
+            owns: lane >= first && lane < first + out && cell < nx as i32,
         }
     }
 
-    /// The streamed value of this lane's place: `post` are the relaxed populations of the lanes, `rest` is what is left of a cell, 0 for no slopes.
+    /// The streamed value of this lane's place. `post` are the relaxed populations of the lanes; `rest` is 1 less the fraction of a cell, or 0 without slopes.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
     fn shift<S: Simt, T: Real, const SLOPED: bool>(
@@ -193,14 +184,14 @@ struct NearRows {
 }
 
 impl NearRows {
-    /// That of this block, if its face is looked at.
+    /// The part of this block, if its face is summed.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn of<S: Simt>(t: &S, shape: &FlowShape, faces: &Faces) -> Option<Self> {
         let tiles = shape.nx.div_ceil(cells_both_ways(faces.sloped != 0));
         let (rest, tile) = split(t.block_idx(), tiles);
         let (chunk, side) = split(rest, 2);
         // The same for all threads of the block.
-        if (faces.seen >> (2 + side)) & 1 == 0 {
+        if (faces.mask >> (2 + side)) & 1 == 0 {
             return None;
         }
         let pairs = shape.count_x * shape.count_y;
@@ -226,13 +217,11 @@ impl NearRows {
         let (pair, group) = split(item, self.groups);
         let (jx, jy) = split(pair, shape.count_y);
         let mut nodes = Inner([shape.count_m - 1; ROW_NODES as usize]);
-        let mut k = 0;
-        while k < ROW_NODES {
+        for k in 0..ROW_NODES {
             let m = group * ROW_NODES + k;
             if m < shape.count_m {
                 nodes.0[k as usize] = m;
             }
-            k += 1;
         }
         ([jx, jy], nodes)
     }
@@ -293,7 +282,7 @@ impl<'a, T: Real, const K: usize> Near<'a, T, K> {
         t: &S,
         f: impl Fn([u32; 3], u32) -> T,
         d: u32,
-    ) -> [T; K] {
+    ) -> Pack<T, K> {
         let Self {
             axes,
             tables,
@@ -326,19 +315,14 @@ impl<'a, T: Real, const K: usize> Near<'a, T, K> {
         }
         // Cells beyond a wall have no slopes.
         let rest = if image { T::ZERO } else { T::ONE - fraction };
-        let mut k = 0;
-        while k < K {
-            post[k] = lanes.shift::<S, T, SLOPED>(t, post[k], fraction, rest);
-            k += 1;
-        }
-        post
+        post.map(|post| lanes.shift::<S, T, SLOPED>(t, post, fraction, rest))
     }
 }
 
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
 #[allow(clippy::too_many_arguments, reason = "the arguments of the kernels")]
-fn near_rows<S: Simt, T: Real, const SLOPED: bool>(
+fn outflow_y<S: Simt, T: Real, const SLOPED: bool>(
     t: &S,
     f: In<'_, T>,
     axes: In<'_, T>,
@@ -366,20 +350,19 @@ fn near_rows<S: Simt, T: Real, const SLOPED: bool>(
             let own = if own < 0 { 0 } else { own as u32 };
             let own = if own < shape.nx { own } else { shape.nx - 1 };
             // The same for all cells of a face.
-            let part = tables.at(t, shape, row::KEEP, shape.face_columns(2 + side) + own);
+            let part = tables.at(t, shape, row::DECAY, shape.face_columns(2 + side) + own);
             let near = Near::new(t, [axes, tables], shape, &rows, ([jx, jy], nodes), SLOPED);
             let read = |node, place| f.get(t, shape.population(node, place) as usize);
             let at = |d: u32| near.row::<S, SLOPED>(t, read, d);
             let whole = of_y(axis::WHOLE).to_f64() as u32;
             let out = outflow(at, whole, of_y(axis::FRACTION), SLOPED);
-            // What is mirrored has no slopes beyond the face.
-            let mut back = [T::ZERO; K];
+            // Mirrored molecules have no slope beyond the face.
+            let mut back = Pack::ZERO;
             if part > T::ZERO {
                 back = outflow(at, whole, of_y(axis::FRACTION), false);
             }
             let (mut mass, mut gross, mut energy) = (T::ZERO, T::ZERO, T::ZERO);
-            let mut k = 0;
-            while k < K {
+            for k in 0..K {
                 // A node beyond the last counts for nothing.
                 if k == 0 || nodes.0[k] != nodes.0[k - 1] {
                     let of_m = |e: u32| axes.get(t, (shape.axis_m(nodes.0[k]) + e) as usize);
@@ -389,7 +372,6 @@ fn near_rows<S: Simt, T: Real, const SLOPED: bool>(
                     gross = of_mass.mul_add(out[k] + back, gross);
                     energy = of_energy.mul_add(out[k] - back, energy);
                 }
-                k += 1;
             }
             let (vx, vy) = (vx.to_f64(), vy.to_f64());
             let (mass, energy) = (mass.to_f64(), energy.to_f64());
@@ -401,21 +383,14 @@ fn near_rows<S: Simt, T: Real, const SLOPED: bool>(
         item += t.warps();
     }
     let own = |warp: u32, k: u32| (warp * 4 + k) * WARP + t.lane();
-    let mut k = 0;
-    while k < 4 {
+    for k in 0..4 {
         scratch.set(t, own(t.warp(), k), sums[k as usize]);
-        k += 1;
     }
     t.sync_threads();
     let lanes = Lanes::both_ways(t, tile, shape.nx, true, SLOPED);
     let mut k = t.warp();
-    while k < 4 && lanes.gives {
-        let mut sum = scratch.get(t, own(0, k));
-        let mut warp = 1;
-        while warp < t.warps() {
-            sum += scratch.get(t, own(warp, k));
-            warp += 1;
-        }
+    while k < 4 && lanes.owns {
+        let sum = sum_of_warps(t, |warp| scratch.get(t, own(warp, k)));
         let at = ((rows.chunk * 2 + side) * 4 + k) * shape.nx;
         partial.set(t, at as usize + lanes.cell as usize, sum);
         k += t.warps();
@@ -424,7 +399,7 @@ fn near_rows<S: Simt, T: Real, const SLOPED: bool>(
 
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
-fn mirrored_rows<S: Simt, T: Real, const SLOPED: bool>(
+fn fill_ghost_rows<S: Simt, T: Real, const SLOPED: bool>(
     t: &S,
     f: InOut<'_, T>,
     axes: In<'_, T>,
@@ -447,7 +422,7 @@ fn mirrored_rows<S: Simt, T: Real, const SLOPED: bool>(
         let whole = axes
             .get(t, (shape.axis_y(jy) + axis::WHOLE) as usize)
             .to_f64() as u32;
-        // The slope of what leaves takes one row beyond a plane of symmetry.
+        // The slope of outgoing molecules needs one row beyond a plane of symmetry.
         let rows = if leaves {
             whole + if SLOPED { 2 } else { 1 }
         } else if SLOPED && kind == face::MIRROR {
@@ -465,8 +440,7 @@ fn mirrored_rows<S: Simt, T: Real, const SLOPED: bool>(
         );
         let read = |node, place| f.get(t, shape.population(node, place) as usize);
         let mirrored = jx * shape.count_y + shape.count_y - 1 - jy;
-        let mut d = 0;
-        while d < rows {
+        for d in 0..rows {
             let post = near.row::<S, SLOPED>(t, read, d);
             let iy = if side == 0 {
                 u32::MAX - d
@@ -474,7 +448,7 @@ fn mirrored_rows<S: Simt, T: Real, const SLOPED: bool>(
                 shape.ny + d
             };
             let mut k = 0;
-            while k < K && near.lanes.gives {
+            while k < K && near.lanes.owns {
                 if k == 0 || nodes.0[k] != nodes.0[k - 1] {
                     let row = shape
                         .row_start(mirrored, nodes.0[k], 0)
@@ -484,7 +458,6 @@ fn mirrored_rows<S: Simt, T: Real, const SLOPED: bool>(
                 }
                 k += 1;
             }
-            d += 1;
         }
         item += t.warps();
     }

@@ -1,13 +1,12 @@
 //! Shakhov's term: from heat fluxes to the coefficients of its polynomial, and the polynomial at a node.
 
-use super::super::layout::{FlowShape, SUMS_BGK, entry, row};
+use super::super::layout::{FlowShape, SUMS_BGK, row};
 use super::sums::AXIS_SUMS;
+use crate::Pack;
 use crate::math::Real;
-use crate::memory::In;
-use crate::simt::Simt;
 
-/// Means over the Maxwellian: powers of the peculiar velocity along x and y (0 where an axis does not move or is not there, but for the even ones),
-/// and of the squares along what is neither.
+/// Means over the Maxwellian: of powers of the peculiar velocity along x and y, and of the squares along the other axes. Odd powers are 0 along an axis
+/// without flow, and all powers along an absent one.
 #[derive(Default)]
 pub(super) struct Means {
     pub(super) x: [f64; 6],
@@ -22,17 +21,13 @@ impl Means {
         let mut x = [1.0; 6];
         let mut y = [0.0; 6];
         let per_mass = 1.0 / sums[0];
-        let mut k = 1;
-        while k < 6 {
+        for k in 1..6 {
             x[k] = sums[k] * per_mass;
-            k += 1;
         }
         if shape.integrated < 2 {
             let per_mass = 1.0 / sums[6];
-            let mut k = 1;
-            while k < 6 {
+            for k in 1..6 {
                 y[k] = sums[6 + k] * per_mass;
-                k += 1;
             }
             if shape.flow < 2 {
                 y[1] = 0.0;
@@ -115,34 +110,22 @@ pub(super) fn heat_term(m: &Means, g: [f64; 2], temperature: f64, conservative: 
     term
 }
 
-/// Shakhov's polynomial at a column for one v_x, as a function of v_y: `alpha + beta s` with s for the unresolved part of |c|^2.
+/// Shakhov's polynomial at some columns for one v_x each, as a function of v_y: `alpha + beta s` with s for the unresolved part of |c|^2.
 #[derive(Clone, Copy)]
-pub(crate) struct Heat<T> {
-    constant: T,
-    linear: T,
-    square: T,
-    cubic: T,
-    x2: T,
-    uy: T,
+pub(crate) struct Heat<T, const W: usize> {
+    constant: Pack<T, W>,
+    linear: Pack<T, W>,
+    square: Pack<T, W>,
+    cubic: Pack<T, W>,
+    x2: Pack<T, W>,
+    uy: Pack<T, W>,
 }
 
-impl<T: Real> Heat<T> {
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn new<S: Simt>(
-        t: &S,
-        tables: In<'_, T>,
-        shape: &FlowShape,
-        column: u32,
-        vx: T,
-    ) -> Self {
-        Self::of(|row| entry(t, tables, shape, row, column), vx)
-    }
-
-    /// The same from any rows of one column.
+impl<T: Real, const W: usize> Heat<T, W> {
+    /// From the rows of the tables at these columns.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    pub(crate) fn of(rows: impl Fn(u32) -> T, vx: T) -> Self {
+    pub(crate) fn of(rows: impl Fn(u32) -> Pack<T, W>, vx: Pack<T, W>) -> Self {
         let at = |k: u32| rows(row::HEAT + k);
         let cx = vx - at(6);
         Self {
@@ -156,8 +139,8 @@ impl<T: Real> Heat<T> {
     }
 
     #[inline(always)]
-    pub(crate) fn at(&self, vy: T) -> (T, T) {
-        let cy = vy - self.uy;
+    pub(crate) fn at(&self, vy: T) -> (Pack<T, W>, Pack<T, W>) {
+        let cy = Pack::splat(vy) - self.uy;
         let beta = self.cubic.mul_add(cy, self.square);
         let resolved = cy.mul_add(cy, self.x2);
         (

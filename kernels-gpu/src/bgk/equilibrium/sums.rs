@@ -2,6 +2,7 @@
 
 use super::super::exponential::{exponential, power_of_two};
 use super::super::layout::{FlowShape, PASS_SUMS_BGK, PASS_SUMS_SHAKHOV, split};
+use super::super::sweep::sum_of_warps;
 use crate::math::Real;
 use crate::memory::{In, Shared};
 use crate::simt::{Simt, WARP};
@@ -25,13 +26,13 @@ pub(super) fn factor<T: Real>(w: f64, weight: f64, slope: f64, c: f64) -> T {
 /// Factor of a Maxwellian along z, as the pass over a plane computes it too.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 pub(super) fn inner_factor<T: Real>(square: f64, log_weight: f64, c: f64) -> T {
-    let steep = T::from_f64(-c * core::f64::consts::LOG2_E);
-    power_of_two(T::from_f64(square).mul_add(steep, T::from_f64(log_weight)))
+    let inverse_temperature = T::from_f64(-c * core::f64::consts::LOG2_E);
+    power_of_two(T::from_f64(square).mul_add(inverse_temperature, T::from_f64(log_weight)))
 }
 
-/// `1 - e^-x`, given `e^-x`, without losing digits where x is small.
+/// `1 - e^-x` from x and `e^-x`, without loss of digits for small x.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) fn less_than_one(x: f64, keep: f64) -> f64 {
+pub(super) fn less_than_one(x: f64, decay: f64) -> f64 {
     if x < 0.5 {
         // Taylor's series: the term after the last is below 2^-53 of the first.
         let mut sum = 0.0;
@@ -43,11 +44,11 @@ pub(super) fn less_than_one(x: f64, keep: f64) -> f64 {
         );
         sum
     } else {
-        1.0 - keep
+        1.0 - decay
     }
 }
 
-/// Adds values of the warps lane by lane; every thread gets the sums.
+/// Adds the values of the warps lane by lane; every thread receives the sums.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
 pub(super) fn combine<S: Simt, const K: usize>(
@@ -56,40 +57,31 @@ pub(super) fn combine<S: Simt, const K: usize>(
     values: [f64; K],
 ) -> [f64; K] {
     let at = |worker: u32, k: u32| (worker * K as u32 + k) * WARP + t.lane();
-    // The sums of an earlier call may still be being read.
+    // Other warps may still read the sums of an earlier call.
     t.sync_threads();
-    let mut k = 0;
-    while k < K {
+    for k in 0..K {
         scratch.set(t, at(t.warp(), k as u32), values[k]);
-        k += 1;
     }
     t.sync_threads();
-    // Each warp adds up some of the values, and leaves the sum where worker 0 had its own, which no other warp reads.
+    // Each warp adds some of the values. It stores the sum in the place of worker 0's own, which no other warp reads.
     let mut k = t.warp();
     while k < K as u32 {
-        let mut sum = scratch.get(t, at(0, k));
-        let mut worker = 1;
-        while worker < t.warps() {
-            sum += scratch.get(t, at(worker, k));
-            worker += 1;
-        }
+        let sum = sum_of_warps(t, |worker| scratch.get(t, at(worker, k)));
         scratch.set(t, at(0, k), sum);
         k += t.warps();
     }
     t.sync_threads();
     let mut sums = [0.0; K];
-    let mut k = 0;
-    while k < K {
+    for k in 0..K {
         sums[k] = scratch.get(t, at(0, k as u32));
-        k += 1;
     }
     sums
 }
 
-/// Chunks whose partial sums are under way at once.
+/// Chunks whose partial sums are in flight together.
 const AHEAD: usize = 4;
 
-/// Adds the partial sums of those of all `chunks` that fall to this warp; `per_vx` of them share a v_x.
+/// Adds the partial sums of this warp's share of all `chunks`; `per_vx` of them share a v_x.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
 pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
@@ -108,13 +100,11 @@ pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
     };
     let load = |chunk: u32| {
         let mut parts = [T::ZERO; PASS_SUMS_SHAKHOV as usize];
-        let mut k = 0;
-        while k < PASS_SUMS_SHAKHOV {
+        for k in 0..PASS_SUMS_SHAKHOV {
             if k < count {
                 let at = (chunk * count + k) * shape.plane() + place;
                 parts[k as usize] = partial.get(t, at as usize);
             }
-            k += 1;
         }
         parts
     };
@@ -138,15 +128,11 @@ pub(super) fn add_chunks<S: Simt, T: Real, const SHAKHOV: bool>(
     let mut chunk = t.warp();
     while chunk + (AHEAD as u32 - 1) * t.warps() < chunks {
         let mut parts = [[T::ZERO; PASS_SUMS_SHAKHOV as usize]; AHEAD];
-        let mut i = 0;
-        while i < AHEAD {
+        for i in 0..AHEAD {
             parts[i] = load(chunk + i as u32 * t.warps());
-            i += 1;
         }
-        let mut i = 0;
-        while i < AHEAD {
+        for i in 0..AHEAD {
             add(chunk + i as u32 * t.warps(), parts[i]);
-            i += 1;
         }
         chunk += AHEAD as u32 * t.warps();
     }
@@ -174,11 +160,9 @@ pub(super) fn axis_sums<S: Simt, T: Real, const POWERS: usize>(
         let (v, weight) = node(t, axes, j);
         let w = v - u[0];
         let mut term = factor::<T>(w, weight, slope[0], c).to_f64();
-        let mut k = 0;
-        while k < POWERS {
+        for k in 0..POWERS {
             sums[k] += term;
             term *= w;
-            k += 1;
         }
         j += t.warps();
     }
@@ -188,11 +172,9 @@ pub(super) fn axis_sums<S: Simt, T: Real, const POWERS: usize>(
             let (v, weight) = node(t, axes, shape.count_x + j);
             let w = v - u[1];
             let mut term = factor::<T>(w, weight, slope[1], c).to_f64();
-            let mut k = 6;
-            while k < 6 + POWERS {
+            for k in 6..6 + POWERS {
                 sums[k] += term;
                 term *= w;
-                k += 1;
             }
             j += t.warps();
         }
@@ -202,11 +184,9 @@ pub(super) fn axis_sums<S: Simt, T: Real, const POWERS: usize>(
         while m < shape.count_m {
             let (square, log_weight) = node(t, axes, shape.count_x + shape.count_y + m);
             let mut term = inner_factor::<T>(square, log_weight, c).to_f64();
-            let mut k = 12;
-            while k < 15 {
+            for k in 12..15 {
                 sums[k] += term;
                 term *= square;
-                k += 1;
             }
             m += t.warps();
         }

@@ -6,7 +6,7 @@ use crate::math::Real;
 use crate::memory::{In, Out, Quad, Shared};
 use crate::simt::{Simt, WARP};
 
-/// Threads of a block of [`steady_line()`], which is the number of cells that it takes up at a time.
+/// Threads of a block of [`steady_line()`], and cells that it processes at a time.
 pub const LINE_THREADS: u32 = 256;
 
 kernel! {
@@ -21,7 +21,7 @@ kernel! {
     }
 }
 
-/// An affine map of what flows into a stretch of cells to what flows out: factor, and what both functions gain.
+/// An affine map from the inflow of a stretch of cells to its outflow: factor, and the gain of both functions.
 #[derive(Clone, Copy)]
 struct Affine<T> {
     factor: T,
@@ -104,8 +104,7 @@ fn line<S: Simt, T: Real, const LINEAR: bool>(
         let nu = b.0[2];
         let inverse = inverse_dx.get(t, cell as usize) * closure;
         let mut sums = [T::ZERO; 6];
-        let mut k = 0;
-        while k < per_block {
+        for k in 0..per_block {
             let node = first + k;
             let velocity = nodes.get(t, node as usize);
             let speed = velocity.0[0].abs() * inverse;
@@ -123,7 +122,7 @@ fn line<S: Simt, T: Real, const LINEAR: bool>(
                     gain: [closure * own[0], closure * own[1]],
                 };
             }
-            // The stretch from the first cell of the warp on, up to and with this one.
+            // The stretch from the first cell of the warp up to this one.
             let mut stretch = map;
             let mut distance = 1;
             while distance < WARP {
@@ -150,15 +149,13 @@ fn line<S: Simt, T: Real, const LINEAR: bool>(
             t.sync_threads();
             let slot = ((tile & 1) * per_block + k) * 2;
             let mut f = [carry.get(t, slot), carry.get(t, slot + 1)];
-            let mut warp = 0;
-            while warp < t.warp() {
+            for warp in 0..t.warp() {
                 let slot = slots + warp * 3;
                 let map = Affine {
                     factor: totals.get(t, slot),
                     gain: [totals.get(t, slot + 1), totals.get(t, slot + 2)],
                 };
                 f = map.of(f);
-                warp += 1;
             }
             let source = t.lane().wrapping_sub(1) & (WARP - 1);
             let before = Affine {
@@ -188,16 +185,13 @@ fn line<S: Simt, T: Real, const LINEAR: bool>(
                 carry.set(t, slot + 1, out[1]);
             }
             parity ^= 1;
-            k += 1;
         }
         if inside {
-            let mut k = 0;
-            while k < 6 {
+            for k in 0..6 {
                 if k < 4 || heat {
                     let at = (t.block_idx() * SUMS + k as u32) as usize * gas.cells as usize;
                     partials.set(t, at + cell as usize, sums[k]);
                 }
-                k += 1;
             }
         }
         tile += 1;
@@ -217,11 +211,11 @@ fn line<S: Simt, T: Real, const LINEAR: bool>(
 }
 
 kernel! {
-    /// Sweeps of a line: `partials[block][sum][cell]` and what leaves, `leaving[function][node]`.
+    /// Sweeps of a line: `partials[block][sum][cell]` and the outflow `leaving[function][node]`.
     ///
-    /// A block owns `per_block` nodes, all of one direction, and takes up [`LINE_THREADS`] cells at a time, a thread each. A cell maps what flows in to what flows
-    /// out by an affine map, so the recurrence along the line is a scan: within warps by shuffles, across warps through shared memory (3 words a
-    /// warp, twice), across tiles through `carry` (2 words a node, twice), each doubled so that one barrier a node parts what is written from what is read.
+    /// A block owns `per_block` nodes, all of one direction, and processes [`LINE_THREADS`] cells at a time, a thread each. A cell maps its inflow to its
+    /// outflow by an affine map, so the recurrence along the line is a scan: within warps by shuffles, across warps through shared memory (3 words a
+    /// warp, twice), across tiles through `carry` (2 words a node, twice), each doubled so that one barrier a node separates writes from reads.
     /// Two loads of 16 bytes (32 in f64) a cell and tile, one a node; about 60 operations and one exponential a cell and node; six words written a cell and block.
     pub fn steady_line<T: Real>(
         t, fields: In<Quad<T>>, inverse_dx: In<T>, nodes: In<Quad<T>>, entering: In<T>, partials: Out<T>, leaving: Out<f64>;
@@ -249,11 +243,9 @@ kernel! {
         let item = t.global_idx();
         if item < (gas.components * gas.cells) as usize {
             let mut sum = 0.0;
-            let mut block = 0;
-            while block < blocks {
+            for block in 0..blocks {
                 let at = block as usize * (SUMS * gas.cells) as usize + item;
                 sum += partials.get(t, at).to_f64();
-                block += 1;
             }
             sums.set(t, item, sum);
         }

@@ -11,15 +11,15 @@ pub const PLANE_LANES: u32 = 8;
 
 /// Numbers that describe a side of space in the table of [`steady_plane()`].
 pub mod side {
-    /// Share of what does not depend on the molecules that left.
+    /// Share of the incoming molecules that does not depend on those that left.
     pub const SHARE: usize = 0;
-    /// Where the density of the first face's wall is among the unknowns.
+    /// Offset among the unknowns of the density of the first face's wall.
     pub const DENSITY: usize = 1;
-    /// Where what returns here is among the unknowns, or -1.
+    /// Offset among the unknowns of the returning molecules, or -1.
     pub const RETURNED: usize = 2;
-    /// Where what leaves here is to be recorded, or -1.
+    /// Offset of the record of the outflow, or -1.
     pub const RECORD: usize = 3;
-    /// For velocities of each of the four directions: how far away in the list of nodes those are that return as them.
+    /// For velocities of each of the four directions: distance in the list of nodes to the velocities that return as them.
     pub const SHIFT: usize = 4;
     /// Numbers a side.
     pub const LEN: usize = 8;
@@ -37,7 +37,7 @@ pub struct PlaneShape {
     pub rows: u32,
     /// Nodes.
     pub nodes: u32,
-    /// Velocities that a thread carries, [`PLANE_LANES`]: told at launch, so that the loop over them is not unrolled and needs few registers.
+    /// Velocities that a thread carries, [`PLANE_LANES`]. An argument of the launch, so that the compiler does not unroll the loop and needs few registers.
     pub lanes: u32,
 }
 
@@ -94,7 +94,7 @@ fn visited(place: u32, shape: &PlaneShape) -> Option<(u32, u32)> {
     }
 }
 
-/// What [`steady_plane()`] reads.
+/// Input of [`steady_plane()`].
 struct PlaneInput<'a, T: Real> {
     fields: In<'a, Quad<T>>,
     nodes: In<'a, Quad<T>>,
@@ -106,7 +106,7 @@ struct PlaneInput<'a, T: Real> {
 }
 
 impl<T: Real> PlaneInput<'_, T> {
-    /// What comes in at a face of a side, at a node: both functions.
+    /// The incoming molecules at a face of a side, at a node: both functions.
     #[inline(always)]
     #[track_caller]
     fn incoming<S: Simt>(&self, t: &S, which: u32, group: u32, face: u32, node: u32) -> [T; 2] {
@@ -191,27 +191,23 @@ fn plane<S: Simt, T: Real, const LINEAR: bool>(
         T::ZERO
     };
 
-    // What flows on along the row: a column of shared memory that only this thread touches, so that the loop over lanes needs no
-    // registers of its own for each.
+    // The flux along the row, in a column of shared memory that only this thread touches, so that the loop over lanes needs no
     let own = 4 * shape.lanes * threads + thread;
     // Batch and column of the cell that this thread sweeps next.
     let (mut batch, mut column) = (0, 0);
     let steps = batches * shape.nx + shape.ny - 1;
-    let mut step = 0;
-    while step < steps {
+    for step in 0..steps {
         let busy = active && step >= thread && batch < batches;
         let read = (step & 1) * 2 * shape.lanes * threads;
         let write = ((step & 1) ^ 1) * 2 * shape.lanes * threads;
         if busy {
             let node = first + batch * shape.lanes;
             if column == 0 {
-                let mut l = 0;
-                while l < shape.lanes {
+                for l in 0..shape.lanes {
                     let f = input.incoming(t, enter_x, group, row, node + l);
                     let slot = own + 2 * l * threads;
                     exchange.set(t, slot, f[0]);
                     exchange.set(t, slot + threads, f[1]);
-                    l += 1;
                 }
             }
             let place = (column + thread) * threads + thread;
@@ -223,15 +219,14 @@ fn plane<S: Simt, T: Real, const LINEAR: bool>(
             let inverse_dx = input.inverse.get(t, x as usize) * closure;
             let mut sums = [T::ZERO; 6];
             let mut left_y = 0.0;
-            let mut l = 0;
-            while l < shape.lanes {
+            for l in 0..shape.lanes {
                 let velocity = input.nodes.get(t, (node + l) as usize);
                 let bx = velocity.0[0].abs() * inverse_dx;
                 let by = velocity.0[1].abs() * inverse_dy * closure;
                 let share = T::ONE / (nu + bx + by);
                 let local = local::<T, LINEAR>(a, b, velocity, half_k);
                 let lane = 2 * l * threads;
-                // Beyond the first row stands the boundary; each branch has its own load, so that neither address is in doubt.
+                // The boundary is beyond the first row; each branch has its own load, so that the memory space of each address is known.
                 let below = if thread == 0 {
                     input.incoming(t, enter_y, group, x, node + l)
                 } else {
@@ -263,10 +258,8 @@ fn plane<S: Simt, T: Real, const LINEAR: bool>(
                         returned.set(t, at + (shape.nx * shape.nodes) as usize, above[1].to_f64());
                     }
                 }
-                l += 1;
             }
-            let mut k = 0;
-            while k < 6 {
+            for k in 0..6 {
                 if k < 4 || heat {
                     let at = (block * gas.components + k as u32) as usize * shape.places() as usize
                         + place as usize;
@@ -277,7 +270,6 @@ fn plane<S: Simt, T: Real, const LINEAR: bool>(
                     };
                     partials.set(t, at, before + sums[k]);
                 }
-                k += 1;
             }
             let faces = block as usize * (shape.nx + shape.ny) as usize;
             if thread == shape.ny - 1 {
@@ -288,8 +280,7 @@ fn plane<S: Simt, T: Real, const LINEAR: bool>(
             column += 1;
             if column == shape.nx {
                 let mut left_x = 0.0;
-                let mut l = 0;
-                while l < shape.lanes {
+                for l in 0..shape.lanes {
                     let velocity = input.nodes.get(t, (node + l) as usize);
                     let slot = own + 2 * l * threads;
                     let f = [exchange.get(t, slot), exchange.get(t, slot + threads)];
@@ -299,7 +290,6 @@ fn plane<S: Simt, T: Real, const LINEAR: bool>(
                         returned.set(t, at, f[0].to_f64());
                         returned.set(t, at + (shape.ny * shape.nodes) as usize, f[1].to_f64());
                     }
-                    l += 1;
                 }
                 let at = faces + row as usize;
                 let before = if batch == 0 { 0.0 } else { leaving.get(t, at) };
@@ -309,18 +299,17 @@ fn plane<S: Simt, T: Real, const LINEAR: bool>(
             }
         }
         t.sync_threads();
-        step += 1;
     }
 }
 
 kernel! {
-    /// Sweeps of a rectangle: `partials[block][sum][diagonal][row]`, the mass that leaves `leaving[block][row, then column]`, and what returns.
+    /// Sweeps of a rectangle: `partials[block][sum][diagonal][row]`, the outflow of mass `leaving[block][row, then column]`, and the returning molecules.
     ///
     /// A block owns batches of [`PLANE_LANES`] nodes, all of one direction (`blocks[block]`: first node, batches, direction), a thread one row of cells.
-    /// The rows follow each other as the diagonals of a wavefront, one cell a step: what flows on along the row stays in the thread's own column of
-    /// shared memory, what flows to the next row goes through shared memory too, doubled, with one barrier a step; one batch after the other enters the pipeline, so that only its
+    /// The rows follow each other as the diagonals of a wavefront, one cell a step. The flux along the row stays in the thread's own column of
+    /// shared memory; the flux to the next row goes through shared memory too, doubled, with one barrier a step. Batches follow each other through the pipeline, so that only its
     /// ends are idle. In the skewed layout `[diagonal][row]` the threads of a warp read and write side by side. A thread writes the sums of
-    /// its own row only, and the last row's thread what leaves along y: no race.
+    /// its own row only, and the last row's thread the outflow along y: no race.
     ///
     /// A cell and batch: 2 loads of 16 bytes (32 in f64) of the cell's numbers, 8 of nodes (the same for all threads), 64 words to and from shared memory; 48 words of it a row,
     /// 4 to 6 sums read and written; about 45 operations and, unless linear, one exponential a velocity.
@@ -399,8 +388,7 @@ kernel! {
                 (face - ny - nx, 0, 1)
             };
             let mut sum = 0.0;
-            let mut turn = 0;
-            while turn < 2 {
+            for turn in 0..2 {
                 let group = if turn == 0 { low } else { high };
                 let mut block = first_block.get(t, group);
                 let end = first_block.get(t, group + 1);
@@ -408,7 +396,6 @@ kernel! {
                     sum += leaving.get(t, (block * (nx + ny) + entry) as usize);
                     block += 1;
                 }
-                turn += 1;
             }
             sums.set(t, item as usize, sum);
         }

@@ -1,4 +1,4 @@
-//! Rows of populations on their way from memory, and their relaxation.
+//! Rows of populations in flight from memory, and their relaxation.
 
 use super::super::equilibrium::Heat;
 use super::super::exponential::power_of_two;
@@ -6,31 +6,31 @@ use super::super::layout::row;
 use super::column::Column;
 use super::group::Group;
 use super::pass::{INNER, Pass, STAGES};
+use crate::Pack;
 use crate::math::Real;
 use crate::simt::{Simt, WARP};
 
-/// What a march has under way.
-pub(super) struct Ahead<T, const W: usize, const P: usize> {
+/// Rows in flight.
+pub(super) struct InFlight<T, const W: usize, const P: usize> {
     /// The next two rows of cells, counted from the face where the molecules come in.
     pub(super) row: i32,
     pub(super) next: i32,
-    /// With slopes its populations.
-    pub(super) f: [[[T; W]; INNER]; P],
-    /// In first order the place in shared memory of those of this row.
-    pub(super) taken: u32,
+    /// With slopes the populations of the next row.
+    pub(super) f: [[Pack<T, W>; INNER]; P],
+    /// In first order the stage in shared memory of the current row.
+    pub(super) stage: u32,
 }
 
-/// What the tables have for a row of the march: what is kept of the populations, the steepness or the table of h, and the Maxwellian's factors along x
-/// and y.
+/// Entries of the tables for a row of the sweep: decay, inverse temperature or table of h, and the Maxwellian's factors along x and y.
 pub(super) struct Row<T, const W: usize, const P: usize> {
     /// Whether it lies beyond a face.
     pub(super) outside: bool,
-    pub(super) keep: [T; W],
-    pub(super) steep: [T; W],
-    pub(super) x: [T; W],
-    pub(super) y: [[T; W]; P],
+    pub(super) decay: Pack<T, W>,
+    pub(super) inverse_temperature: Pack<T, W>,
+    pub(super) x: Pack<T, W>,
+    pub(super) y: [Pack<T, W>; P],
     /// Shakhov's polynomial and the mean velocity.
-    pub(super) heat: [[T; W]; HEAT_ROWS],
+    pub(super) heat: [Pack<T, W>; HEAT_ROWS],
 }
 
 /// Rows of the tables for Shakhov's polynomial and the mean velocity.
@@ -40,7 +40,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     /// The lane's place in shared memory for the k-th population of a row.
     #[inline(always)]
     fn stage<const P: usize>(&self, stage: u32, k: usize) -> u32 {
-        ((stage * (INNER * P) as u32 + k as u32) * self.march.warps + self.warp) * WARP
+        ((stage * (INNER * P) as u32 + k as u32) * self.sweep.warps + self.warp) * WARP
             + self.t.lane()
     }
 
@@ -51,35 +51,29 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         &self,
         group: &Group<T, W, P>,
         row: i32,
-    ) -> [[[T; W]; INNER]; P] {
-        let mut values = [[[T::ZERO; W]; INNER]; P];
-        let mut n = 0;
-        while n < P * INNER {
+    ) -> [[Pack<T, W>; INNER]; P] {
+        let mut values = [[Pack::ZERO; INNER]; P];
+        for n in 0..P * INNER {
             let (j, k) = (n / INNER, n % INNER);
-            values[j][k] = self
-                .memory
-                .f
-                .get_once(self.t, group.at(self.shape, row, j, k));
-            n += 1;
+            let at = group.at(self.shape, row, j, k);
+            values[j][k] = Pack(self.memory.f.get_once(self.t, at));
         }
         values
     }
 
-    /// Announces the populations of a row.
+    /// Prefetches the populations of a row to the L2 cache.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn announce<const W: usize, const P: usize>(&self, group: &Group<T, W, P>, row: i32) {
-        let mut n = 0;
-        while n < P * INNER {
+    fn prefetch_ahead<const W: usize, const P: usize>(&self, group: &Group<T, W, P>, row: i32) {
+        for n in 0..P * INNER {
             let (j, k) = (n / INNER, n % INNER);
             self.memory
                 .f
                 .prefetch(self.t, group.at(self.shape, row, j, k));
-            n += 1;
         }
     }
 
-    /// Copies the populations of a row to shared memory, while the thread goes on; nothing of a row that is not there.
+    /// Starts the copy of a row's populations to shared memory; an absent row copies nothing.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
     pub(super) fn copy<const W: usize, const P: usize>(
@@ -90,24 +84,22 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         there: bool,
     ) {
         if there {
-            let mut n = 0;
-            while n < P * INNER {
+            for n in 0..P * INNER {
                 let (j, k) = (n / INNER, n % INNER);
                 let to = self.stage::<P>(stage, n) * W as u32;
                 let at = group.at(self.shape, row, j, k);
                 self.memory
                     .f
                     .copy_to::<W, _>(self.t, at, self.memory.stages, to);
-                n += 1;
             }
         }
         self.t.end_copies();
     }
 
-    /// What the tables have for a row of cells, or for what lies beyond a face.
+    /// Entries of the tables for a row of cells, or for a row beyond a face.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    pub(super) fn look<const SHAKHOV: bool, const W: usize, const P: usize>(
+    pub(super) fn load_tables<const SHAKHOV: bool, const W: usize, const P: usize>(
         &self,
         column: &Column<T, W>,
         group: &Group<T, W, P>,
@@ -125,36 +117,31 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         } else {
             leaving
         };
-        let entries =
-            |row: u32| -> [T; W] { tables.get_whole(t, (row * shape.columns() + at) as usize) };
-        let mut y = [[T::ZERO; W]; P];
-        let mut j = 0;
-        while j < P {
+        let entries = |row: u32| Pack(tables.get_whole(t, (row * shape.columns() + at) as usize));
+        let mut y = [Pack::ZERO; P];
+        for j in 0..P {
             y[j] = entries(shape.row_y() + group.v_y(j));
-            j += 1;
         }
-        let mut heat = [[T::ZERO; W]; HEAT_ROWS];
+        let mut heat = [Pack::ZERO; HEAT_ROWS];
         if self.shakhov::<SHAKHOV, W>() {
-            let mut k = 0;
-            while k < HEAT_ROWS {
+            for k in 0..HEAT_ROWS {
                 heat[k] = entries(row::HEAT + k as u32);
-                k += 1;
             }
         }
         Row {
             outside,
-            keep: entries(row::KEEP),
-            steep: entries(shape.row_of_inner()),
+            decay: entries(row::DECAY),
+            inverse_temperature: entries(shape.row_of_inner()),
             x: entries(row::X + column.jx),
             y,
             heat,
         }
     }
 
-    /// The relaxed populations of the s-th row, of `last`; those of the next rows are called for meanwhile.
+    /// The relaxed populations of the s-th row, of `last`. Starts the loads of the next rows meanwhile.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    pub(super) fn arrive<
+    pub(super) fn relaxed_row<
         const SLOPED: bool,
         const SHAKHOV: bool,
         const W: usize,
@@ -164,98 +151,85 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         column: &Column<T, W>,
         group: &Group<T, W, P>,
         row: &Row<T, W, P>,
-        ahead: &mut Ahead<T, W, P>,
+        ahead: &mut InFlight<T, W, P>,
         s: u32,
         last: u32,
-    ) -> [[[T; W]; INNER]; P] {
+    ) -> [[Pack<T, W>; INNER]; P] {
         let t = self.t;
-        // The last rows are called for again in place of rows that nobody looks at.
+        // Beyond the last row the last one is loaded again.
         let there = |s: u32| if s < last { s } else { last - 1 };
         ahead.row = ahead.next;
         ahead.next = group.row(self.shape, there(s + 2));
         if SLOPED {
             let post = self.relax::<SHAKHOV, W, P>(column, group, row, ahead.f);
-            // After the tables have been looked at, whose registers are free now.
+            // Here the registers of the tables are free.
             t.pin_accesses();
             ahead.f = self.load(group, ahead.row);
-            self.announce(group, ahead.next);
+            self.prefetch_ahead(group, ahead.next);
             return post;
         }
         let mut f = ahead.f;
-        let free = if ahead.taken == 0 {
+        let free = if ahead.stage == 0 {
             STAGES - 1
         } else {
-            ahead.taken - 1
+            ahead.stage - 1
         };
         self.copy(group, ahead.next, free, s + 2 < last);
         t.wait_copies(STAGES - 1);
-        let mut n = 0;
-        while n < P * INNER {
-            let at = self.stage::<P>(ahead.taken, n) * W as u32;
-            f[n / INNER][n % INNER] = self.memory.stages.get_run(t, at);
-            n += 1;
+        for n in 0..P * INNER {
+            let at = self.stage::<P>(ahead.stage, n) * W as u32;
+            f[n / INNER][n % INNER] = Pack(self.memory.stages.get_run(t, at));
         }
-        ahead.taken = if ahead.taken + 1 < STAGES {
-            ahead.taken + 1
+        ahead.stage = if ahead.stage + 1 < STAGES {
+            ahead.stage + 1
         } else {
             0
         };
         self.relax::<SHAKHOV, W, P>(column, group, row, f)
     }
 
-    /// Relaxes the populations of a row of the march.
+    /// Relaxes the populations of a row.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     fn relax<const SHAKHOV: bool, const W: usize, const P: usize>(
         &self,
         column: &Column<T, W>,
         group: &Group<T, W, P>,
         row: &Row<T, W, P>,
-        f: [[[T; W]; INNER]; P],
-    ) -> [[[T; W]; INNER]; P] {
-        let mut factors = [[T::ONE; W]; INNER];
+        f: [[Pack<T, W>; INNER]; P],
+    ) -> [[Pack<T, W>; INNER]; P] {
+        let mut factors = [Pack::ONE; INNER];
         if self.shape.integrated > 0 {
-            factors[1] = row.steep;
+            factors[1] = row.inverse_temperature;
         } else {
-            let mut k = 0;
-            while k < INNER {
-                let mut w = 0;
-                while w < W {
-                    let exponent = group.energy[k].mul_add(row.steep[w], group.log_weight[k]);
-                    factors[k][w] = power_of_two(exponent);
-                    w += 1;
-                }
-                k += 1;
+            for k in 0..INNER {
+                let exponent = row
+                    .inverse_temperature
+                    .mul_add(group.energy[k], group.log_weight[k]);
+                factors[k] = exponent.map(power_of_two);
             }
         }
         let mut post = f;
-        let mut j = 0;
-        while j < P {
-            let mut w = 0;
-            while w < W {
-                let maxwellian = row.x[w] * row.y[j][w];
-                let (mut constant, mut slope) = (maxwellian, T::ZERO);
-                if self.shakhov::<SHAKHOV, W>() {
-                    let heat = Heat::of(|k| row.heat[(k - row::HEAT) as usize][w], column.vx);
-                    let (alpha, beta) = heat.at(group.vy[j]);
-                    constant = alpha * maxwellian;
-                    slope = beta * maxwellian;
-                    if self.shape.integrated > 0 {
-                        slope *= row.steep[w];
-                    }
+        for j in 0..P {
+            let maxwellian = row.x * row.y[j];
+            let (mut constant, mut slope) = (maxwellian, Pack::ZERO);
+            if self.shakhov::<SHAKHOV, W>() {
+                let of_row = |k: u32| row.heat[(k - row::HEAT) as usize];
+                let heat = Heat::of(of_row, Pack::splat(column.vx));
+                let (alpha, beta) = heat.at(group.vy[j]);
+                constant = alpha * maxwellian;
+                slope = beta * maxwellian;
+                if self.shape.integrated > 0 {
+                    slope = slope * row.inverse_temperature;
                 }
-                let mut k = 0;
-                while k < INNER {
-                    let share = if self.shakhov::<SHAKHOV, W>() {
-                        slope.mul_add(group.argument[k], constant)
-                    } else {
-                        constant
-                    };
-                    post[j][k][w] = row.keep[w].mul_add(f[j][k][w], share * factors[k][w]);
-                    k += 1;
-                }
-                w += 1;
             }
-            j += 1;
+            for k in 0..INNER {
+                let share = if self.shakhov::<SHAKHOV, W>() {
+                    slope.mul_add(group.argument[k], constant)
+                } else {
+                    constant
+                };
+                post[j][k] = row.decay.mul_add(f[j][k], share * factors[k]);
+            }
         }
         post
     }

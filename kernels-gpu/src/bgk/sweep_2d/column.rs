@@ -4,37 +4,37 @@ use super::super::layout::{FACE_WIDTH, FlowShape, ceiling, face, split};
 use crate::math::{Real, quotient};
 use crate::simt::{Simt, WARP};
 
-/// The `W` neighbouring cells of a thread along x, and what meets them: always as many neighbours in memory, so that one access reads them.
+/// The `W` neighbouring cells of a thread along x, and the place that their molecules come from. That place has as many neighbours in memory, so one access reads it.
 pub(super) struct Column<T, const W: usize> {
     /// The first of the cells, perhaps beyond the ends of the row.
     pub(super) cell: i32,
-    /// Whether the lane gives its cells out.
-    pub(super) gives: bool,
-    /// Whether the cells lie beyond the end where molecules leave: then there is no slope.
+    /// Whether the lane owns its cells: it writes them.
+    pub(super) owns: bool,
+    /// Whether the cells lie beyond the end where molecules leave, where there is no slope.
     pub(super) flat: bool,
-    /// The end whose ghosts these are: 1 left, 2 right, 0 where they are cells.
+    /// The end whose ghosts the access reads: 1 left, 2 right, 0 for cells.
     pub(super) ghosts: u32,
-    /// Where in its row of cells or ghosts the access begins.
+    /// Offset of the access in its row of cells or ghosts.
     pub(super) first: u32,
     /// The first entry of a row of the tables in row 0 of the cells, and the distance of rows.
     pub(super) columns: [u32; 2],
     pub(super) jx: u32,
     pub(super) vx: T,
     pub(super) forward: bool,
-    /// Lowest row of the strip, and how many of the rows are given out by the strip below.
+    /// Lowest row of the strip, and the number of its rows that belong to the strip below.
     pub(super) low: u32,
     pub(super) skipped: u32,
-    /// The fraction of a cell that the molecules travel along x, and the rest of it, 0 beyond a wall that mirrors a part: there are no slopes.
+    /// The fraction of a cell that the molecules fly along x, and 1 less that; 0 beyond a wall that mirrors a part, where there are no slopes.
     pub(super) fraction: T,
     pub(super) rest: T,
     /// Place of the block's partial sums.
     pub(super) chunk: u32,
 }
 
-/// The place of a cell in a row whose ends are the same.
+/// The place of a cell in a periodic row.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) fn around(place: i32, n: i32) -> i32 {
-    // Divided unsigned, which cannot fail on the device: `n` copies make any distance positive.
+pub(super) fn wrapped(place: i32, n: i32) -> i32 {
+    // An unsigned division cannot fail on the device: adding `n` copies makes any distance positive.
     let turns = quotient(place.unsigned_abs(), n as u32) as i32 + 1;
     let place = (place + turns * n) as u32;
     (place - quotient(place, n as u32) * n as u32) as i32
@@ -53,9 +53,9 @@ impl<T: Real, const W: usize> Column<T, W> {
         sloped: bool,
     ) -> Self {
         let strips = ceiling(shape.ny, rows);
-        let (cell, gives, strip) = folded_cell::<S, W>(t, tile, strips, shape.nx, forward, sloped);
+        let (cell, owns, strip) = strip_cell::<S, W>(t, tile, strips, shape.nx, forward, sloped);
         let (nx, width) = (shape.nx as i32, W as i32);
-        // Whole cells are flown by narrow lanes alone.
+        // Only narrow lanes have molecules that fly whole cells.
         let whole = if W == 1 { whole.to_f64() as i32 } else { 0 };
         let from = if forward { cell - whole } else { cell + whole };
         let (below, above) = (from < 0, from >= nx);
@@ -72,13 +72,13 @@ impl<T: Real, const W: usize> Column<T, W> {
         let place = if kind != face::PERIODIC || !outside {
             from
         } else if W == 1 {
-            around(from, nx)
+            wrapped(from, nx)
         } else if below {
             from + nx
         } else {
             from - nx
         };
-        // Of cells that count for nothing the access stays within the row.
+        // Cells without effect must stay within the row.
         let place = if place < nx { place } else { nx - width };
         let place = if place < 0 { 0 } else { place as u32 };
         let of_face = mirrors || (enters && kind == face::TABLE);
@@ -87,7 +87,7 @@ impl<T: Real, const W: usize> Column<T, W> {
         } else {
             from - nx
         };
-        // The last strip has as many rows as the others: some it shares with the one below.
+        // All strips have the same number of rows; the last one overlaps the strip below.
         let (low, most) = (strip * rows, shape.ny.max(rows) - rows);
         #[allow(
             clippy::implicit_saturating_sub,
@@ -96,7 +96,7 @@ impl<T: Real, const W: usize> Column<T, W> {
         let skipped = if low > most { low - most } else { 0 };
         Self {
             cell,
-            gives,
+            owns,
             flat,
             ghosts: if mirrors { side } else { 0 },
             first: if mirrors {
@@ -124,24 +124,23 @@ impl<T: Real, const W: usize> Column<T, W> {
         }
     }
 
-    /// The first of the cells, for a lane that gives them out.
+    /// The first cell of an owner lane; any cell for a halo lane.
     #[inline(always)]
-    pub(super) fn gives_to(&self) -> u32 {
-        if self.gives { self.cell as u32 } else { 0 }
+    pub(super) fn own_cell(&self) -> u32 {
+        if self.owns { self.cell as u32 } else { 0 }
     }
 }
 
-/// Warps that take up strips of rows laid end to end: one lane of each only lends its cells (with slopes two), and so does a span of cells beyond the end of
-/// each row where molecules come in (with slopes at either end; two where molecules come in if spans are single cells).
+/// Warps for strips of rows laid end to end. Each warp has [`halo_lanes`], and each row has as many halo vectors at the ends where molecules come in.
 #[inline(always)]
-pub(super) const fn folded_tiles(nx: u32, strips: u32, width: u32, sloped: bool) -> u32 {
-    let lent = lent(sloped, width);
-    (strips * (nx.div_ceil(width) + lent) - lent).div_ceil(WARP - lent)
+pub(super) const fn strip_tiles(nx: u32, strips: u32, width: u32, sloped: bool) -> u32 {
+    let halo_lanes = halo_lanes(sloped, width);
+    (strips * (nx.div_ceil(width) + halo_lanes) - halo_lanes).div_ceil(WARP - halo_lanes)
 }
 
-/// Spans of a warp, and of a row of cells, that only lend their cells.
+/// Number of halo vectors per warp and per row.
 #[inline(always)]
-const fn lent(sloped: bool, width: u32) -> u32 {
+const fn halo_lanes(sloped: bool, width: u32) -> u32 {
     match (sloped, width) {
         (false, _) => 1,
         (true, 1) => 3,
@@ -149,9 +148,9 @@ const fn lent(sloped: bool, width: u32) -> u32 {
     }
 }
 
-/// The first of the `W` cells of this lane in a tile of strips of `nx` cells laid end to end, whether the lane gives them out, and the strip.
+/// The first cell of this lane in a tile of strips of `nx` cells laid end to end, whether the lane owns its cells, and the strip.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
-pub(super) fn folded_cell<S: Simt, const W: usize>(
+pub(super) fn strip_cell<S: Simt, const W: usize>(
     t: &S,
     tile: u32,
     strips: u32,
@@ -159,19 +158,19 @@ pub(super) fn folded_cell<S: Simt, const W: usize>(
     forward: bool,
     sloped: bool,
 ) -> (i32, bool, u32) {
-    let (lane, lent) = (t.lane(), lent(sloped, W as u32));
+    let (lane, halo_lanes) = (t.lane(), halo_lanes(sloped, W as u32));
     let spans = ceiling(nx, W as u32);
     let lead = match (sloped, forward) {
         (false, false) => 0,
         (true, true) if W == 1 => 2,
         _ => 1,
     };
-    let (strip, place) = split(tile * (WARP - lent) + lane, spans + lent);
-    let gives = lane >= lead
-        && lane < lead + WARP - lent
+    let (strip, place) = split(tile * (WARP - halo_lanes) + lane, spans + halo_lanes);
+    let owns = lane >= lead
+        && lane < lead + WARP - halo_lanes
         && place >= lead
         && place < lead + spans
         && strip < strips;
     let strip = if strip < strips { strip } else { strips - 1 };
-    ((place as i32 - lead as i32) * W as i32, gives, strip)
+    ((place as i32 - lead as i32) * W as i32, owns, strip)
 }

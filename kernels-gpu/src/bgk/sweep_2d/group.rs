@@ -1,30 +1,31 @@
-//! The nodes that a warp takes along down the rows.
+//! The nodes of a warp during a sweep.
 
 use super::super::layout::{FlowShape, axis, ceiling, face, split};
-use super::column::{Column, around};
+use super::column::{Column, wrapped};
 use super::pass::{INNER, Pass};
+use crate::Pack;
 use crate::math::Real;
 use crate::simt::{Simt, WARP};
 
-/// The nodes of a group, and the row of them that was last looked at: with slopes also its difference from the one before, and what passed on from that.
+/// The nodes of a group, and their previous row; with slopes also its difference from the one before, and the flux out of that.
 pub(super) struct Group<T, const W: usize, const P: usize> {
     pub(super) jy: u32,
     pub(super) up: bool,
-    /// The row that row 0 of the march takes from, counted from the face where the molecules come in; perhaps beyond it.
+    /// The source row of row 0 of the sweep, counted from the face where the molecules come in; it may lie beyond that face.
     pub(super) start: i32,
-    /// Whole cells that the molecules travel along y, by narrow lanes alone.
+    /// Whole cells that the molecules fly along y, in narrow lanes only.
     pub(super) whole: i32,
-    /// The rows beyond the faces that there are: ghosts, or what comes in altogether.
+    /// The first and the last row beyond the faces: ghosts, or one that holds for all incoming molecules.
     pub(super) least: i32,
     pub(super) most: i32,
     /// Whether the face where the molecules come in mirrors a part of them: rows beyond it have no slopes.
     pub(super) mixed: bool,
-    /// Where the row at that face has its first population of the first node, and its first entry of a row of the tables; and the distances to the next row.
+    /// Offset and distance of rows, from that face on: of the populations of the first node, and of the entries of a row of the tables.
     pub(super) populations: [u32; 2],
     pub(super) entries: [u32; 2],
-    /// `populations` of the cell that a narrow lane writes; rows beyond a face are read there too.
+    /// `populations` of the own cell of a narrow lane, which also holds its rows beyond a face.
     pub(super) own: [u32; 2],
-    /// The first entry of a row of the tables for what lies beyond that face, and beyond the opposite one.
+    /// The first entry of a row of the tables beyond that face, and beyond the opposite one.
     pub(super) beyond: [u32; 2],
     /// The distance to the populations of the second v_y, and to those of the second innermost node.
     pub(super) to_next_y: u32,
@@ -35,19 +36,19 @@ pub(super) struct Group<T, const W: usize, const P: usize> {
     pub(super) vy: [T; P],
     /// The fraction of a cell that they travel along y.
     pub(super) along_y: [T; P],
-    /// What populations of the nodes add to the mass, but for the first, which add themselves, and to the energy: in a full space v_z^2.
+    /// The nodes' weights in the mass, relative to the first node, and in the energy: in a full space v_z^2.
     pub(super) mass: T,
     pub(super) energy: [T; INNER],
-    /// What Shakhov's polynomial has of the nodes.
+    /// The nodes' arguments of Shakhov's polynomial.
     pub(super) argument: [T; INNER],
     pub(super) log_weight: [T; INNER],
-    pub(super) before: [[[T; W]; INNER]; P],
-    pub(super) difference: [[[T; W]; INNER]; P],
-    pub(super) passed: [[[T; W]; INNER]; P],
+    pub(super) before: [[Pack<T, W>; INNER]; P],
+    pub(super) difference: [[Pack<T, W>; INNER]; P],
+    pub(super) passed: [[Pack<T, W>; INNER]; P],
 }
 
 impl<T: Real, const W: usize, const P: usize> Group<T, W, P> {
-    /// The j-th v_y; beyond the last the first, which then counts for nothing.
+    /// The j-th v_y; beyond the last the first, which then has no effect.
     #[inline(always)]
     pub(super) fn v_y(&self, j: usize) -> u32 {
         if j == 0 || !self.both {
@@ -56,7 +57,7 @@ impl<T: Real, const W: usize, const P: usize> Group<T, W, P> {
             self.jy + j as u32
         }
     }
-    /// The row that the s-th row of the march takes from, counted from the face where the molecules come in: below 0 beyond that face, from ny on beyond
+    /// The source of the s-th row of the sweep, counted from the face where the molecules come in: below 0 beyond that face, from ny on beyond
     /// the opposite one.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     pub(super) fn row(&self, shape: &FlowShape, s: u32) -> i32 {
@@ -64,16 +65,16 @@ impl<T: Real, const W: usize, const P: usize> Group<T, W, P> {
         let row = if shape.bottom != face::PERIODIC {
             row
         } else if W == 1 {
-            around(row, ny)
+            wrapped(row, ny)
         } else {
-            // A march looks at so few rows beyond its strip that it meets an end of space once.
+            // A sweep reads so few rows beyond its strip that it crosses the end of space at most once.
             let row = if row < 0 { row + ny } else { row };
             if row >= ny { row - ny } else { row }
         };
         let row = if row < self.least { self.least } else { row };
         if row < self.most { row } else { self.most }
     }
-    /// Where a row has the first population of the lane's cells, of the j-th v_y and the k-th node of the innermost axis.
+    /// Offset of a row's populations at the sources of the lane's cells, of the j-th v_y and the k-th node of the innermost axis.
     #[inline(always)]
     pub(super) fn at(&self, shape: &FlowShape, row: i32, j: usize, k: usize) -> usize {
         if W == 1 && row as u32 >= shape.ny {
@@ -87,7 +88,7 @@ impl<T: Real, const W: usize, const P: usize> Group<T, W, P> {
             .wrapping_add(to_next_y)
             .wrapping_add(to_next) as usize
     }
-    /// Where a row has those of the lane's own cells, which it gives out.
+    /// Offset of those at the lane's own cells.
     #[inline(always)]
     pub(super) fn to(&self, row: i32, j: usize, k: usize) -> usize {
         let [first, distance] = if W == 1 { self.own } else { self.populations };
@@ -111,14 +112,14 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         lead: u32,
     ) -> Group<T, W, P> {
         let Self {
-            t, shape, march, ..
+            t, shape, sweep, ..
         } = *self;
         let axes = self.memory.axes;
         let (pair, inner) = split(number, ceiling(shape.count_m, INNER as u32));
         let (first, end) = if up {
-            (march.down, shape.count_y)
+            (sweep.down, shape.count_y)
         } else {
-            (0, march.down)
+            (0, sweep.down)
         };
         let (jy, m) = (first + pair * P as u32, inner * INNER as u32);
         let both = P == 1 || jy + 1 < end;
@@ -138,7 +139,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         let low = if up {
             column.low as i32
         } else {
-            shape.ny as i32 - (march.rows + column.low) as i32
+            shape.ny as i32 - (sweep.rows + column.low) as i32
         };
         let whole = if W == 1 {
             axes.get(t, (shape.axis_y(jy) + axis::WHOLE) as usize)
@@ -146,7 +147,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
         } else {
             0
         };
-        // Beyond a face along y stands the column of the cell itself, or of the nearest, which does not come from elsewhere along x.
+        // Rows beyond a face along y use the column of the cell itself, or of the nearest cell.
         let most = (shape.pitch - W as u32) as i32;
         let own = if column.cell < most {
             column.cell
@@ -178,7 +179,7 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             up,
             start: low - lead as i32 - whole,
             whole,
-            // What comes in from a wall or an inflow is the same in all rows beyond it.
+            // All rows beyond a wall or an inflow are the same.
             least: if enters == face::PERIODIC {
                 0
             } else if mirrors {
@@ -209,20 +210,17 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             energy: [T::ZERO; INNER],
             argument: [T::ZERO; INNER],
             log_weight: [T::ZERO; INNER],
-            before: [[[T::ZERO; W]; INNER]; P],
-            difference: [[[T::ZERO; W]; INNER]; P],
-            passed: [[[T::ZERO; W]; INNER]; P],
+            before: [[Pack::ZERO; INNER]; P],
+            difference: [[Pack::ZERO; INNER]; P],
+            passed: [[Pack::ZERO; INNER]; P],
         };
-        let mut j = 0;
-        while j < P {
+        for j in 0..P {
             let node = shape.axis_y(group.v_y(j));
             let of_y = |e: u32| axes.get(t, (node + e) as usize);
             group.vy[j] = of_y(axis::VELOCITY);
             group.along_y[j] = of_y(axis::FRACTION);
-            j += 1;
         }
-        let mut k = 0;
-        while k < INNER {
+        for k in 0..INNER {
             let node = shape.axis_m(if k == 0 || two { m + k as u32 } else { m });
             let of_m = |e: u32| axes.get(t, (node + e) as usize);
             if k == 0 || two {
@@ -233,7 +231,6 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
             }
             group.argument[k] = of_m(axis::FRACTION);
             group.log_weight[k] = of_m(axis::LOG_WEIGHT);
-            k += 1;
         }
         group
     }

@@ -1,37 +1,37 @@
-//! What the parts of a pass share: how blocks divide the work, what a launch reads and writes, where a march is.
+//! Shared by the parts of a pass: the division of work among blocks, the memory of a launch, the state of a sweep.
 
 use super::super::layout::{FlowShape, PASS_SUMS_BGK, PASS_SUMS_SHAKHOV};
-use super::column::folded_tiles;
+use super::column::strip_tiles;
 use crate::math::{Real, quotient};
 use crate::memory::{In, Out, Shared};
 use crate::simt::{Simt, WARP};
 
 /// Most threads of a block.
-pub const MARCH_THREADS: u32 = 160;
+pub const SWEEP_THREADS: u32 = 160;
 
-/// Most threads of a block of these kernels, as [`MARCH_THREADS`] or fewer.
+/// Most threads of a block of these kernels, as [`SWEEP_THREADS`] or fewer.
 ///
 /// Three blocks of four warps have 168 registers a thread, three of five have 128. Where the second spill much, the first are faster: by 8%
 /// for both kernels that take them.
 #[inline(always)]
-pub const fn march_threads(bytes: usize, sloped: bool, shakhov: bool) -> u32 {
+pub const fn sweep_threads(bytes: usize, sloped: bool, shakhov: bool) -> u32 {
     if bytes == 8 && sloped == shakhov {
         128
     } else {
-        MARCH_THREADS
+        SWEEP_THREADS
     }
 }
 
-/// Nodes of the innermost axis that a thread takes along: g and h, or two.
+/// Nodes of the innermost axis of a thread: g and h, or two.
 pub(super) const INNER: usize = 2;
 
-/// Neighbouring nodes of v_y that it takes along, in first order: there are registers enough.
+/// Neighbouring nodes of v_y of a thread in first order, which leaves enough registers.
 pub(super) const PAIR: usize = 2;
 
-/// Rows of populations of a warp in shared memory in first order: the one that is worked on and those on their way.
+/// Rows of populations of a warp in shared memory in first order: the current one and those in flight.
 pub(super) const STAGES: u32 = 3;
 
-/// Most cells of a thread in a row: what 16 bytes hold.
+/// Most cells of a thread in a row: as many as fill 16 bytes.
 #[inline(always)]
 pub const fn plane_width(bytes: usize) -> u32 {
     if bytes == 4 { 4 } else { 2 }
@@ -40,22 +40,22 @@ pub const fn plane_width(bytes: usize) -> u32 {
 /// How blocks share the work of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct March {
+pub struct PlaneSweep {
     /// Rows of cells of a strip: an even number, and no more than there are.
     pub rows: u32,
-    /// Warps of a block; each takes up one group of nodes at a time.
+    /// Warps of a block; each processes one group of nodes at a time.
     pub warps: u32,
-    /// Times that a block takes up as many groups as it has warps.
+    /// Batches of a block; a batch has as many groups as the block has warps.
     pub batches: u32,
-    /// Nodes of v_y that do not fly up; they come first.
+    /// Nodes of v_y whose molecules do not fly up; they come first.
     pub down: u32,
-    /// Tiles that blocks take up side by side with the same nodes, so that these share the L2 cache with their tables.
+    /// Tiles that follow each other with the same nodes, so that these share the L2 cache with their tables.
     pub band: u32,
-    /// 1 where a thread takes one cell and one v_y: rows are no whole accesses, or molecules fly further than a cell.
+    /// 1 where a thread has one cell and one v_y: rows are no whole accesses, or molecules fly further than a cell.
     pub narrow: u32,
 }
 
-impl March {
+impl PlaneSweep {
     /// Cells of a thread in a row.
     #[inline(always)]
     pub const fn width(&self, bytes: usize) -> u32 {
@@ -65,7 +65,7 @@ impl March {
             plane_width(bytes)
         }
     }
-    /// Nodes of v_y that a thread takes along.
+    /// Nodes of v_y of a thread.
     #[inline(always)]
     const fn pair(&self, sloped: bool) -> u32 {
         if sloped || self.narrow != 0 {
@@ -78,9 +78,9 @@ impl March {
     #[inline(always)]
     pub const fn tiles(&self, shape: &FlowShape, bytes: usize, sloped: bool) -> u32 {
         let strips = quotient(shape.ny + self.rows - 1, self.rows);
-        folded_tiles(shape.nx, strips, self.width(bytes), sloped)
+        strip_tiles(shape.nx, strips, self.width(bytes), sloped)
     }
-    /// Groups of nodes of one v_x that fly down, and that fly up.
+    /// Groups of nodes of one v_x whose molecules fly down, and up.
     #[inline(always)]
     pub const fn groups(&self, shape: &FlowShape, sloped: bool) -> [u32; 2] {
         let pair = self.pair(sloped);
@@ -105,12 +105,12 @@ impl March {
         let [down, up] = self.batches_of(shape, sloped);
         quotient(down + up + self.batches - 1, self.batches)
     }
-    /// Words of shared memory for the sums of a row that the warps give to each other: of the row that is added up and of the next.
+    /// Words of shared memory for the sums that the warps exchange: of the current row and of the next.
     #[inline(always)]
     pub const fn exchange(&self, shape: &FlowShape, bytes: usize) -> u32 {
         2 * shape.pass_sums() * self.warps * WARP * self.width(bytes)
     }
-    /// Words for the sums of the batches before.
+    /// Words for the sums of earlier batches.
     #[inline(always)]
     pub const fn kept(&self, shape: &FlowShape, bytes: usize) -> u32 {
         if self.batches > 1 {
@@ -119,7 +119,7 @@ impl March {
             0
         }
     }
-    /// Words for the populations on their way.
+    /// Words for the populations in flight.
     #[inline(always)]
     pub const fn staged(&self, bytes: usize, sloped: bool) -> u32 {
         if sloped {
@@ -137,7 +137,7 @@ impl March {
     }
 }
 
-/// What a launch reads and writes.
+/// Memory of a launch.
 #[derive(Clone, Copy)]
 pub(super) struct Memory<'a, T: Real> {
     pub(super) f: In<'a, T>,
@@ -154,8 +154,8 @@ pub(super) struct Pass<'a, S, T: Real> {
     pub(super) t: &'a S,
     pub(super) memory: Memory<'a, T>,
     pub(super) shape: &'a FlowShape,
-    pub(super) march: &'a March,
-    /// The number of the warp, from its first lane: so the compiler knows that the lanes have it in common.
+    pub(super) sweep: &'a PlaneSweep,
+    /// The number of the warp, from its first lane: the compiler then knows that all lanes share it.
     pub(super) warp: u32,
 }
 
@@ -165,15 +165,15 @@ pub(super) struct Batch {
     /// Groups, perhaps fewer than warps.
     pub(super) groups: u32,
     pub(super) up: bool,
-    /// Whether a batch came before, and whether one follows.
+    /// Whether an earlier batch exists, and whether one follows.
     pub(super) later: bool,
     pub(super) more: bool,
 }
 
-/// A row of a strip that a march gives out.
+/// A row of output of a strip.
 #[derive(Clone, Copy)]
-pub(super) struct Given {
-    /// Its number in the order of the march.
+pub(super) struct OutRow {
+    /// Its number in the order of the sweep.
     pub(super) r: u32,
     /// The half of the exchange that its sums lie in.
     pub(super) half: u32,
@@ -182,7 +182,7 @@ pub(super) struct Given {
 }
 
 impl<S: Simt, T: Real> Pass<'_, S, T> {
-    /// Whether the terms of the Shakhov model count: known when compiled, but for single cells, whose code serves both models.
+    /// Whether the Shakhov model's terms apply: a constant, except for single cells, whose code serves both models.
     #[inline(always)]
     pub(super) fn shakhov<const SHAKHOV: bool, const W: usize>(&self) -> bool {
         SHAKHOV && (W > 1 || self.shape.shakhov != 0)

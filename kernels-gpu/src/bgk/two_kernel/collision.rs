@@ -2,28 +2,28 @@
 
 use super::super::exponential::{exponential, power_of_two};
 use super::super::layout::{FlowShape, axis, ceiling, split};
+use super::super::sweep::sum_of_warps;
 use super::super::sweep_1d::line_width;
 use super::{Order, PAIR_LEN};
+use crate::Pack;
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::memory::{In, InOut, Out, Shared};
 use crate::simt::{Simt, WARP};
 
-/// Nodes of the innermost axis that a thread takes at once.
+/// Nodes of the innermost axis of a group, which a thread processes at once.
 const COLLIDE_NODES: usize = 4;
 
-/// Groups of nodes of the innermost axis that the threads of a collision take up: `[group, group + groups, group + 2 groups, ...]`, so that
-/// neighbouring threads have neighbouring nodes.
+/// Groups of nodes of the innermost axis of a collision: `[group, group + groups, group + 2 groups, ...]`, so that
 #[inline(always)]
 pub const fn inner_groups(shape: &FlowShape) -> u32 {
     shape.count_m.div_ceil(COLLIDE_NODES as u32)
 }
 
-/// What relaxation needs of a cell: e^(-nu dt), the Maxwellian's amplitude, its steepness, mean velocity and temperature.
+/// Constants of a cell for relaxation: decay factor e^(-nu dt), amplitude of the Maxwellian, -log2(e)/T, mean velocity and temperature.
 const CELL_LEN: u32 = 5;
 
-/// Writes n, u_x and T of a cell, if there is one, and returns what relaxation needs of it: e^(-nu dt), the Maxwellian's amplitude, its steepness, mean
-/// velocity and temperature.
+/// Writes n, u_x and T of a cell, if the row has it. Returns its constants for relaxation, [`CELL_LEN`] of them.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
 #[track_caller]
 fn relaxation<S: Simt>(
@@ -43,14 +43,14 @@ fn relaxation<S: Simt>(
         fields.set(t, (2 * shape.nx + ix) as usize, temperature);
     }
     let growth = exponential((1.0 - omega) * Real::ln(temperature));
-    let keep = exponential(-dt * density * growth);
+    let decay = exponential(-dt * density * growth);
     let norm = (core::f64::consts::PI * temperature).sqrt();
-    let mut amplitude = (1.0 - keep) * density / norm;
+    let mut amplitude = (1.0 - decay) * density / norm;
     if shape.integrated < 2 {
         amplitude /= norm * norm;
     }
     [
-        keep,
+        decay,
         amplitude,
         -core::f64::consts::LOG2_E / temperature,
         u,
@@ -58,12 +58,12 @@ fn relaxation<S: Simt>(
     ]
 }
 
-/// What relaxation needs of a cell, as [`relaxation`] found it.
+/// Constants of a cell from [`relaxation`].
 #[derive(Clone, Copy)]
 struct Equilibrium<T> {
-    keep: T,
+    decay: T,
     amplitude: T,
-    steep: T,
+    inverse_temperature: T,
     u: T,
     temperature: T,
 }
@@ -74,9 +74,9 @@ impl<T: Real> Equilibrium<T> {
     fn new(constant: impl Fn(u32) -> f64) -> Self {
         let constant = |k| T::from_f64(constant(k));
         Self {
-            keep: constant(0),
+            decay: constant(0),
             amplitude: constant(1),
-            steep: constant(2),
+            inverse_temperature: constant(2),
             u: constant(3),
             temperature: constant(4),
         }
@@ -86,14 +86,14 @@ impl<T: Real> Equilibrium<T> {
     #[inline(always)]
     fn outer(&self, [vx, vy]: [T; 2], [weight, _]: [T; 2]) -> T {
         let c = vx - self.u;
-        self.amplitude * weight * power_of_two(self.steep * (c * c + vy * vy))
+        self.amplitude * weight * power_of_two(self.inverse_temperature * (c * c + vy * vy))
     }
 
-    /// Its factor of an innermost node, which has a square and the logarithm of a weight.
+    /// The factor of an innermost node with a square and the logarithm of a weight.
     #[inline(always)]
     fn inner(&self, shape: &FlowShape, m: u32, [vz2, log]: [T; 2]) -> T {
         if shape.integrated == 0 {
-            power_of_two(self.steep.mul_add(vz2, log))
+            power_of_two(self.inverse_temperature.mul_add(vz2, log))
         } else if m == 1 {
             self.temperature
         } else {
@@ -102,13 +102,13 @@ impl<T: Real> Equilibrium<T> {
     }
 }
 
-/// Threads of a block of [`collide_line_at_once()`], of which a multiprocessor holds one.
-pub const AT_ONCE_THREADS: u32 = 512;
+/// Threads of a block of [`collide_resident()`]; a multiprocessor holds one block.
+pub const RESIDENT_THREADS: u32 = 512;
 
-/// Groups of nodes that one of them keeps in registers.
-pub const AT_ONCE_IN_REGISTERS: u32 = 4;
+/// Groups of nodes that a thread keeps in registers.
+pub const RESIDENT_IN_REGISTERS: u32 = 4;
 
-const IN_REGISTERS: usize = AT_ONCE_IN_REGISTERS as usize;
+const IN_REGISTERS: usize = RESIDENT_IN_REGISTERS as usize;
 
 /// Groups of nodes of a cell: up to four of the innermost axis, of one pair (v_x, v_y).
 #[inline(always)]
@@ -116,53 +116,53 @@ pub const fn collide_groups(shape: &FlowShape) -> u32 {
     shape.count_x * shape.count_y * inner_groups(shape)
 }
 
-/// Words of shared memory of [`collide_line_at_once()`]: the sums of each warp and what relaxation needs, of the cells of so many threads.
-const fn at_once_scratch(lanes: u32, bytes: usize) -> u32 {
-    lanes * line_width(bytes) * (3 * AT_ONCE_THREADS / WARP + CELL_LEN)
+/// Words of shared memory of [`collide_resident()`]: the sums of each warp and the constants of the cells of so many threads.
+const fn resident_scratch(lanes: u32, bytes: usize) -> u32 {
+    lanes * line_width(bytes) * (3 * RESIDENT_THREADS / WARP + CELL_LEN)
 }
 
 /// Words of shared memory for the factors of the innermost nodes in these cells.
-const fn at_once_factors(shape: &FlowShape, lanes: u32, bytes: usize) -> u32 {
+const fn resident_factors(shape: &FlowShape, lanes: u32, bytes: usize) -> u32 {
     lanes * line_width(bytes) * shape.count_m
 }
 
 /// Words of shared memory for the populations of so many groups of each thread.
-const fn at_once_stages(staged: u32, bytes: usize) -> u32 {
-    staged * COLLIDE_NODES as u32 * AT_ONCE_THREADS * line_width(bytes)
+const fn resident_stages(staged: u32, bytes: usize) -> u32 {
+    staged * COLLIDE_NODES as u32 * RESIDENT_THREADS * line_width(bytes)
 }
 
-/// Bytes of shared memory of a block of [`collide_line_at_once()`].
-pub const fn at_once_bytes(shape: &FlowShape, lanes: u32, staged: u32, bytes: usize) -> usize {
-    let words = at_once_factors(shape, lanes, bytes) + at_once_stages(staged, bytes);
-    // The factors end at a multiple of 16 bytes, as a run of cells fills them.
-    at_once_scratch(lanes, bytes) as usize * size_of::<f64>() + words as usize * bytes
+/// Bytes of shared memory of a block of [`collide_resident()`].
+pub const fn resident_bytes(shape: &FlowShape, lanes: u32, staged: u32, bytes: usize) -> usize {
+    let words = resident_factors(shape, lanes, bytes) + resident_stages(staged, bytes);
+    // The factors end at a multiple of 16 bytes, the size of a run of cells.
+    resident_scratch(lanes, bytes) as usize * size_of::<f64>() + words as usize * bytes
 }
 
 kernel! {
-    /// Moments and exact relaxation of a few neighbouring cells whose populations all lie on the chip (algorithm 2).
+    /// Moments and exact relaxation of a few neighbouring cells whose populations all stay on the chip (algorithm 2).
     ///
     /// In the paper a thread has a cell and walks over all nodes alone, which leaves a large GPU idle.
     ///
-    /// **Block**: tiles of the cells of `lanes` threads, a power of two, every so many-th; its threads share the groups of four innermost nodes.
-    /// **Thread**: 16 bytes of neighbouring cells, for every so many-th group: the first four groups in registers, `staged` more in shared memory. All are under
-    /// way at once; it sums them, and once the block's sums are there it relaxes and writes the same, and as each group goes that of the next tile takes
-    /// its place.
-    /// **Cost**: a population is read once and written once; those of a pair (v_x, v_y) lie together. The Maxwellian is a product of the innermost factor, of which
-    /// there is one for each cell and node in shared memory, and of one for the pair (v_x, v_y), an exponential for four populations.
-    /// **Order**: sums run in the precision of the populations over four nodes, then in f64 over a thread, the lanes and the warps: the same bits each time.
+    /// **Block**: every `grid`-th tile; a tile has the cells of `lanes` threads, a power of two. The threads share the groups of four innermost nodes.
+    /// **Thread**: 16 bytes of neighbouring cells, for every `workers`-th group: the first four groups in registers, `staged` more in shared memory. All loads are
+    /// in flight together. The thread sums its groups and, once the block's sums are complete, relaxes and writes them. The next tile's group then
+    /// replaces each of them.
+    /// **Cost**: a population is read once and written once; those of a pair (v_x, v_y) lie together. The Maxwellian is a product of two factors: the innermost
+    /// one, from shared memory, and that of the pair (v_x, v_y), an exponential for four populations.
+    /// **Order**: sums run in the precision of the populations over four nodes, then in f64 over a thread, the lanes and the warps, so the bits repeat.
     /// `fields` receives n, u_x and T of the streamed populations.
-    /// **No race**: tiles are the block's own, and populations the thread's, in shared memory too; sums, constants and factors have one writer, and a barrier stands
-    /// between it and the readers, and another before it writes again.
-    pub fn collide_line_at_once<T: Real>(
+    /// **No race**: a block owns its tiles and a thread its populations, in shared memory too. Sums, constants and factors have one writer. A barrier precedes
+    /// their reading, and another their rewriting.
+    pub fn collide_resident<T: Real>(
         t, axes: In<T>, pairs: In<T>, f: InOut<T>, fields: Out<f64>; shape: FlowShape, dt: f64, omega: f64, lanes: u32, staged: u32,
     ) for f32, f64
     shared {
-        scratch: [f64; at_once_scratch(lanes, size_of::<T>())],
-        factors: [T; at_once_factors(&shape, lanes, size_of::<T>())],
-        stages: [T; at_once_stages(staged, size_of::<T>())],
+        scratch: [f64; resident_scratch(lanes, size_of::<T>())],
+        factors: [T; resident_factors(&shape, lanes, size_of::<T>())],
+        stages: [T; resident_stages(staged, size_of::<T>())],
     } {
         let rule = Rule { dt, omega, lanes, staged };
-        let collision = AtOnce { t, axes, pairs, f, fields, scratch, factors, stages, shape: &shape, rule };
+        let collision = Resident { t, axes, pairs, f, fields, scratch, factors, stages, shape: &shape, rule };
         // Decided at compile time, so that no other width is compiled.
         if const { line_width(size_of::<T>()) == 4 } {
             collision.collide::<4>();
@@ -172,7 +172,7 @@ kernel! {
     }
 }
 
-/// Numbers of a launch of [`collide_line_at_once()`].
+/// Numbers of a launch of [`collide_resident()`].
 #[derive(Clone, Copy)]
 struct Rule {
     dt: f64,
@@ -181,8 +181,8 @@ struct Rule {
     staged: u32,
 }
 
-/// Arguments of [`collide_line_at_once()`].
-struct AtOnce<'a, S, T: Real> {
+/// Arguments of [`collide_resident()`].
+struct Resident<'a, S, T: Real> {
     t: &'a S,
     axes: In<'a, T>,
     pairs: In<'a, T>,
@@ -196,9 +196,9 @@ struct AtOnce<'a, S, T: Real> {
 }
 
 /// Populations of a group of nodes in neighbouring cells.
-type GroupOf<T, const W: usize> = [[T; W]; COLLIDE_NODES];
+type GroupOf<T, const W: usize> = [Pack<T, W>; COLLIDE_NODES];
 
-/// The groups of a thread in turn: every so many-th.
+/// A group of a thread; the next one is a [`Stride`] away.
 #[derive(Clone, Copy)]
 struct Group {
     pair: u32,
@@ -208,7 +208,7 @@ struct Group {
     item: u32,
 }
 
-/// How far it is from one group of a thread to the next.
+/// Distance from one group of a thread to the next.
 #[derive(Clone, Copy)]
 struct Stride {
     pairs: u32,
@@ -231,7 +231,7 @@ impl Group {
     }
 }
 
-impl<S: Simt, T: Real> AtOnce<'_, S, T> {
+impl<S: Simt, T: Real> Resident<'_, S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
     fn collide<const W: usize>(&self) {
@@ -240,7 +240,7 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
         let (worker, lane) = split(t.thread_idx(), lanes);
         let cells = lanes * W as u32;
         let groups = inner_groups(shape);
-        let workers = quotient(AT_ONCE_THREADS, lanes);
+        let workers = quotient(RESIDENT_THREADS, lanes);
         let (pairs, inner) = split(workers, groups);
         let stride = Stride {
             pairs,
@@ -249,76 +249,62 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
             workers,
             items: shape.count_x * shape.count_y * groups,
         };
-        // Threads pass their numbers to themselves: what follows from it is found anew each time and fills no registers meanwhile.
+        // This shuffle hides the number from the optimiser, so values that follow from it are recomputed and hold no registers.
         let start = || {
             let item = t.shuffle(worker, t.lane());
             let (pair, inner) = split(item, groups);
             Group { pair, inner, item }
         };
         let tiles = ceiling(shape.nx, cells);
-        // Threads beyond the end of the row read what the first ones of the tile do, and write nothing.
+        // Threads beyond the end of the row read the cells of the tile's first threads, and write nothing.
         let place = |tile: u32| {
             let own = tile * cells + lane * W as u32;
             if own < shape.nx { own } else { tile * cells }
         };
 
         let mut tile = t.block_idx();
-        let mut kept = [[[T::ZERO; W]; COLLIDE_NODES]; IN_REGISTERS];
+        let mut kept: [GroupOf<T, W>; IN_REGISTERS] = [[Pack::ZERO; COLLIDE_NODES]; IN_REGISTERS];
         if tile < tiles {
             let mut group = start();
-            let mut i = 0;
-            while i < IN_REGISTERS {
+            for i in 0..IN_REGISTERS {
                 if group.item < stride.items {
                     kept[i] = self.load(group, place(tile));
                 }
                 group = group.next(&stride);
-                i += 1;
             }
-            let mut s = 0;
-            while s < staged {
+            for s in 0..staged {
                 if group.item < stride.items {
                     self.copy::<W>(group, place(tile), s);
                 }
                 group = group.next(&stride);
-                s += 1;
             }
             t.end_copies();
         }
         while tile < tiles {
-            let mut sums = [[0.0; W]; 3];
+            let mut sums = [Pack::<f64, W>::ZERO; 3];
             let mut group = start();
-            let mut i = 0;
-            while i < IN_REGISTERS {
+            for i in 0..IN_REGISTERS {
                 if group.item < stride.items {
                     self.add(group, &kept[i], &mut sums);
                 }
                 group = group.next(&stride);
-                i += 1;
             }
             t.wait_copies(0);
-            let mut s = 0;
-            while s < staged {
+            for s in 0..staged {
                 if group.item < stride.items {
                     self.add(group, &self.copied(s), &mut sums);
                 }
                 group = group.next(&stride);
-                s += 1;
             }
             self.combine(tile, sums);
 
-            let mut equilibria = [self.equilibrium(lane * W as u32); W];
-            let mut w = 1;
-            while w < W {
-                equilibria[w] = self.equilibrium(lane * W as u32 + w as u32);
-                w += 1;
-            }
+            let equilibria = Pack::from_fn(|w| self.equilibrium(lane * W as u32 + w as u32));
             let own = place(tile);
             let inside = tile * cells + lane * (W as u32) < shape.nx;
             tile += t.grid_dim();
             let more = tile < tiles;
             let mut group = start();
-            let mut i = 0;
-            while i < IN_REGISTERS {
+            for i in 0..IN_REGISTERS {
                 if group.item < stride.items {
                     if inside {
                         self.relax(group, own, lane, &kept[i], &equilibria);
@@ -328,10 +314,8 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
                     }
                 }
                 group = group.next(&stride);
-                i += 1;
             }
-            let mut s = 0;
-            while s < staged {
+            for s in 0..staged {
                 if group.item < stride.items {
                     if inside {
                         self.relax(group, own, lane, &self.copied(s), &equilibria);
@@ -341,19 +325,18 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
                     }
                 }
                 group = group.next(&stride);
-                s += 1;
             }
             t.end_copies();
         }
     }
 
-    /// A group's k-th node, perhaps beyond the last.
+    /// A group's k-th node, which may lie beyond the last.
     #[inline(always)]
     fn node(&self, group: Group, k: usize) -> u32 {
         group.inner + k as u32 * inner_groups(self.shape)
     }
 
-    /// Where the populations of a cell and a group's k-th node lie; beyond the last node, those of some other.
+    /// Offset of the populations of a cell and a group's k-th node; beyond the last node, those of another.
     #[inline(always)]
     fn at(&self, group: Group, place: u32, k: usize) -> usize {
         let m = self.node(group, k);
@@ -371,43 +354,37 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
     fn load<const W: usize>(&self, group: Group, place: u32) -> GroupOf<T, W> {
-        let mut values = [[T::ZERO; W]; COLLIDE_NODES];
-        let mut k = 0;
-        while k < COLLIDE_NODES {
-            values[k] = self.f.get_once(self.t, self.at(group, place, k));
-            k += 1;
+        let mut values = [Pack::ZERO; COLLIDE_NODES];
+        for k in 0..COLLIDE_NODES {
+            values[k] = Pack(self.f.get_once(self.t, self.at(group, place, k)));
         }
         values
     }
 
-    /// Where this thread's s-th group in shared memory has its k-th node.
+    /// Offset in shared memory of the k-th node of this thread's s-th group.
     #[inline(always)]
     fn stage<const W: usize>(&self, s: u32, k: usize) -> u32 {
         let slot = s * COLLIDE_NODES as u32 + k as u32;
-        (slot * AT_ONCE_THREADS + self.t.thread_idx()) * W as u32
+        (slot * RESIDENT_THREADS + self.t.thread_idx()) * W as u32
     }
 
-    /// Copies a group there while the thread goes on.
+    /// Starts the copy of a group to shared memory.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
     fn copy<const W: usize>(&self, group: Group, place: u32, s: u32) {
-        let mut k = 0;
-        while k < COLLIDE_NODES {
+        for k in 0..COLLIDE_NODES {
             let from = self.at(group, place, k);
             let to = self.stage::<W>(s, k);
             self.f.copy_to::<W, _>(self.t, from, self.stages, to);
-            k += 1;
         }
     }
 
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
     fn copied<const W: usize>(&self, s: u32) -> GroupOf<T, W> {
-        let mut values = [[T::ZERO; W]; COLLIDE_NODES];
-        let mut k = 0;
-        while k < COLLIDE_NODES {
-            values[k] = self.stages.get_run(self.t, self.stage::<W>(s, k));
-            k += 1;
+        let mut values = [Pack::ZERO; COLLIDE_NODES];
+        for k in 0..COLLIDE_NODES {
+            values[k] = Pack(self.stages.get_run(self.t, self.stage::<W>(s, k)));
         }
         values
     }
@@ -415,41 +392,36 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
     /// Adds the moments of a group of nodes.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn add<const W: usize>(&self, group: Group, values: &GroupOf<T, W>, sums: &mut [[f64; W]; 3]) {
+    fn add<const W: usize>(
+        &self,
+        group: Group,
+        values: &GroupOf<T, W>,
+        sums: &mut [Pack<f64, W>; 3],
+    ) {
         let Self { t, shape, .. } = *self;
-        let (mut zeroth, mut second) = ([T::ZERO; W], [T::ZERO; W]);
-        let mut k = 0;
-        while k < COLLIDE_NODES {
+        let (mut zeroth, mut second) = (Pack::ZERO, Pack::ZERO);
+        for k in 0..COLLIDE_NODES {
             let m = self.node(group, k);
             if m < shape.count_m {
                 let at = shape.axis_m(m) + axis::VELOCITY;
                 let [mass, energy] = self.axes.get_run(t, at as usize);
-                let mut w = 0;
-                while w < W {
-                    zeroth[w] = mass.mul_add(values[k][w], zeroth[w]);
-                    second[w] = energy.mul_add(values[k][w], second[w]);
-                    w += 1;
-                }
+                zeroth = values[k].mul_add(mass, zeroth);
+                second = values[k].mul_add(energy, second);
             }
-            k += 1;
         }
         let [vx, vy] = self.pairs.get_run(t, (group.pair * PAIR_LEN) as usize);
         let (vx, vy) = (vx.to_f64(), vy.to_f64());
         let square = vx * vx + vy * vy;
-        let mut w = 0;
-        while w < W {
-            let zeroth = zeroth[w].to_f64();
-            sums[0][w] += zeroth;
-            sums[1][w] = vx.mul_add(zeroth, sums[1][w]);
-            sums[2][w] += square.mul_add(zeroth, second[w].to_f64());
-            w += 1;
-        }
+        let zeroth = zeroth.to_f64();
+        sums[0] += zeroth;
+        sums[1] = zeroth.mul_add(vx, sums[1]);
+        sums[2] += zeroth.mul_add(square, second.to_f64());
     }
 
-    /// Adds the sums of all threads and leaves in shared memory what relaxation needs of the cells of a tile.
+    /// Adds the sums of all threads and writes the constants of a tile's cells to shared memory.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
-    fn combine<const W: usize>(&self, tile: u32, sums: [[f64; W]; 3]) {
+    fn combine<const W: usize>(&self, tile: u32, sums: [Pack<f64, W>; 3]) {
         let Self {
             t,
             shape,
@@ -465,47 +437,28 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
         let mut sums = sums;
         let mut distance = lanes;
         while distance < WARP {
-            let mut k = 0;
-            while k < 3 {
-                let mut w = 0;
-                while w < W {
-                    sums[k][w] += t.shuffle_xor(sums[k][w], distance);
-                    w += 1;
-                }
-                k += 1;
+            for k in 0..3 {
+                sums[k] += sums[k].map(|sum| t.shuffle_xor(sum, distance));
             }
             distance *= 2;
         }
         if t.lane() < lanes {
-            let mut k = 0;
-            while k < 3 {
+            for k in 0..3 {
                 let own = k as u32 * cells + t.lane() * W as u32;
-                let mut w = 0;
-                while w < W {
+                for w in 0..W {
                     scratch.set(t, warp_sum(t.warp(), own + w as u32), sums[k][w]);
-                    w += 1;
                 }
-                k += 1;
             }
         }
         t.sync_threads();
         let cell = t.thread_idx();
         if cell < cells {
-            let sums = [0, 1, 2].map(|k| {
-                let mut sum = scratch.get(t, warp_sum(0, k * cells + cell));
-                let mut warp = 1;
-                while warp < t.warps() {
-                    sum += scratch.get(t, warp_sum(warp, k * cells + cell));
-                    warp += 1;
-                }
-                sum
-            });
+            let sums = [0, 1, 2]
+                .map(|k| sum_of_warps(t, |warp| scratch.get(t, warp_sum(warp, k * cells + cell))));
             let ix = tile * cells + cell;
             let constants = relaxation(t, sums, ix, self.fields, shape, dt, omega);
-            let mut k = 0;
-            while k < CELL_LEN {
+            for k in 0..CELL_LEN {
                 scratch.set(t, self.constant(cell, k), constants[k as usize]);
-                k += 1;
             }
         }
         t.sync_threads();
@@ -515,12 +468,12 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
             let of_m = shape.axis_m(m) + axis::FRACTION;
             let node = self.axes.get_run(t, of_m as usize);
             factors.set(t, at, self.equilibrium(cell).inner(shape, m, node));
-            at += AT_ONCE_THREADS;
+            at += RESIDENT_THREADS;
         }
         t.sync_threads();
     }
 
-    /// Where the k-th of the constants of a cell lies.
+    /// Offset of the k-th constant of a cell.
     #[inline(always)]
     fn constant(&self, cell: u32, k: u32) -> u32 {
         let cells = self.rule.lanes * line_width(size_of::<T>());
@@ -542,33 +495,21 @@ impl<S: Simt, T: Real> AtOnce<'_, S, T> {
         place: u32,
         lane: u32,
         values: &GroupOf<T, W>,
-        equilibria: &[Equilibrium<T>; W],
+        equilibria: &Pack<Equilibrium<T>, W>,
     ) {
         let Self { t, shape, .. } = *self;
         let of_pair = |k: u32| self.pairs.get_run(t, (group.pair * PAIR_LEN + k) as usize);
         let (velocities, weight) = (of_pair(0), of_pair(2));
-        let mut outer = [T::ZERO; W];
-        let mut w = 0;
-        while w < W {
-            outer[w] = equilibria[w].outer(velocities, weight);
-            w += 1;
-        }
-        let mut k = 0;
-        while k < COLLIDE_NODES {
+        let outer = equilibria.map(|cell| cell.outer(velocities, weight));
+        let decay = equilibria.map(|cell| cell.decay);
+        for k in 0..COLLIDE_NODES {
             let m = self.node(group, k);
             if m < shape.count_m {
                 let factor = (m * self.rule.lanes + lane) * W as u32;
-                let inner = self.factors.get_run::<W, _>(t, factor);
-                let mut relaxed = [T::ZERO; W];
-                let mut w = 0;
-                while w < W {
-                    let maxwellian = outer[w] * inner[w];
-                    relaxed[w] = equilibria[w].keep.mul_add(values[k][w], maxwellian);
-                    w += 1;
-                }
-                self.f.set_run(t, self.at(group, place, k), relaxed);
+                let inner = Pack(self.factors.get_run(t, factor));
+                let relaxed = decay.mul_add(values[k], outer * inner);
+                self.f.set_run(t, self.at(group, place, k), relaxed.0);
             }
-            k += 1;
         }
     }
 }

@@ -8,19 +8,19 @@ use crate::math::quotient;
 /// Threads of a block of [`stream_line()`].
 pub const STREAM_THREADS: u32 = 256;
 
-/// Populations of a tile that one of them moves.
+/// Populations of a tile that one thread moves.
 const STREAM_CELLS: u32 = 4;
 
-/// Most nodes that a block of it takes along.
+/// Most nodes of a block.
 const STREAM_NODES: u32 = 4;
 
-/// Words before the cells of each node in shared memory: room for the one before the first, and so many that nodes lie in banks of their own.
+/// Words before the cells of each node in shared memory: one for the cell before the first, the others to put nodes into different banks.
 const STREAM_BEFORE: u32 = 8;
 
 /// Words of a tile in shared memory.
 const STREAM_TILE: u32 = STREAM_CELLS * STREAM_THREADS + STREAM_NODES * STREAM_BEFORE;
 
-/// A cell of a row, perhaps beyond its ends, and where its population lies.
+/// A cell of a row, which may lie beyond its ends, and the offset of its population.
 #[derive(Clone, Copy)]
 struct Spot {
     ix: i32,
@@ -30,13 +30,13 @@ struct Spot {
 kernel! {
     /// Streams the populations of a few nodes in place (algorithm 1).
     ///
-    /// **Block**: as many neighbouring nodes of the innermost axis as fill lines of memory, which all travel as far. It walks over their rows tile by tile from
-    /// the downstream end: each thread loads the populations `k` cells upstream of its own four, the tile lies in shared memory with one cell more, and after a barrier is
-    /// written back. `incoming[side][node]` comes in at the ends. In the paper a block has one node and a thread one cell; four keep four times the bytes under way, and
-    /// the next tile is under way meanwhile.
+    /// **Block**: as many neighbouring nodes of the innermost axis as fill lines of memory; all fly equally far. It walks over their rows tile by tile from
+    /// the downstream end. Each thread loads the populations `k` cells upstream of its own four. The tile lies in shared memory with one cell more, and is
+    /// written back after a barrier. `incoming[side][node]` comes in at the ends. In the paper a block has one node and a thread one cell; four cells keep four
+    /// times the bytes in flight, and the next tile's loads overlap.
     /// **Cost**: 8 bytes a population in `f32`, a barrier a tile.
-    /// **No race**: a tile is written after a barrier that follows its loads, and no later tile, farther upstream, reads it. Tiles take turns in two places of
-    /// shared memory, so that a barrier stands between the readers of one and the writers of the next there.
+    /// **No race**: a tile is written after a barrier that follows its loads, and no later tile, farther upstream, reads it. Tiles alternate between two places of
+    /// shared memory, so that a barrier separates the readers of one from the next writers there.
     pub fn stream_line<T: Real>(t, incoming: In<T>, axes: In<T>, f: InOut<T>; shape: FlowShape, order: Order) for f32, f64
     shared { tiles: [T; 2 * STREAM_TILE] } {
         let together = order.together(size_of::<T>());
@@ -46,23 +46,23 @@ kernel! {
         let forward = of(axis::VELOCITY) > T::ZERO;
         let whole = of(axis::WHOLE).to_f64() as i32;
         let fraction = of(axis::FRACTION);
-        // Threads in the order of memory: neighbouring cells, then the nodes, then the next cells.
+        // Threads follow the order of memory: neighbouring cells, then the nodes, then the next cells.
         let (rest, within) = split(t.thread_idx(), order.cells);
         let (run, own_node) = split(rest, together);
         let own_cell = (run * order.cells + within) as i32;
         let m = group * together + own_node;
-        // A node too many has no cells.
+        // A surplus node has no cells.
         let (m, cells) = if m < shape.count_m { (m, shape.nx) } else { (0, 0) };
         let side = if forward { 0 } else { shape.count_x * shape.count_y * shape.count_m };
         let enters = incoming.get(t, (side + pair * shape.count_m + m) as usize);
         let each = quotient(STREAM_THREADS, together);
-        // Places are counted from the end where molecules come in, at which lines of memory begin.
+        // Places are counted from the end where molecules come in, where lines of memory begin.
         let far = (order.whole(shape.nx) - 1) as i32;
         let spot = |place: i32| {
             let ix = if forward { place } else { far - place };
             Spot { ix, at: order.place(&shape, [pair, m], ix as u32) }
         };
-        // Places that are whole blocks' cells apart lie evenly in memory.
+        // The distance of places in memory is even across whole blocks.
         let (on, apart) = if forward { (1, shape.count_m as i32) } else { (-1, -(shape.count_m as i32)) };
         let later = |spot: Spot, places: i32| Spot {
             ix: spot.ix + on * places,
@@ -78,10 +78,8 @@ kernel! {
         let (here, source) = (spot(own_cell), spot(own_cell - whole));
         let load_tile = |first: i32| {
             let mut values = [T::ZERO; STREAM_CELLS as usize];
-            let mut c = 0;
-            while c < STREAM_CELLS {
+            for c in 0..STREAM_CELLS {
                 values[c as usize] = load(later(source, first + (c * each) as i32));
-                c += 1;
             }
             let before = if own_cell == 0 { load(spot(first - whole - 1)) } else { T::ZERO };
             (values, before)
@@ -92,13 +90,11 @@ kernel! {
         let mut tile = 0;
         let mut ahead = load_tile(first);
         while first >= 0 {
-            // A thread asks another where the tile is: what follows from it is found anew each time and fills no registers meanwhile.
+            // This shuffle hides the value from the optimiser, so addresses are recomputed and hold no registers.
             let begin = t.shuffle(first, 0);
             let (values, before) = ahead;
-            let mut c = 0;
-            while c < STREAM_CELLS {
+            for c in 0..STREAM_CELLS {
                 tiles.set(t, tile + own + c * each, values[c as usize]);
-                c += 1;
             }
             if own_cell == 0 {
                 tiles.set(t, tile + own - 1, before);
@@ -107,15 +103,13 @@ kernel! {
                 ahead = load_tile(begin - size);
             }
             t.sync_threads();
-            let mut c = 0;
-            while c < STREAM_CELLS {
+            for c in 0..STREAM_CELLS {
                 let target = later(here, begin + (c * each) as i32);
                 if (target.ix as u32) < cells {
                     let own = tile + own + c * each;
                     let (value, before) = (tiles.get(t, own), tiles.get(t, own - 1));
                     f.set(t, target.at as usize, fraction.mul_add(before - value, value));
                 }
-                c += 1;
             }
             tile = STREAM_TILE - tile;
             first -= size;

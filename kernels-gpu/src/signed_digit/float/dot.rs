@@ -70,10 +70,8 @@ fn dot<T: Term, const RUN: usize, const LOADS: usize, const THREADS: u32, S: Sim
             let ahead = if next < tiles { next } else { tile };
             k = 0;
             while k < LOADS {
-                let mut j = 0;
-                while j < RUN {
+                for j in 0..RUN {
                     xs[k][j].deposit_product(ys[k][j], t, row, &mut notes);
-                    j += 1;
                 }
                 let at = run_index::<RUN, LOADS, THREADS, S>(t, ahead, k);
                 xs[k] = x.get_run(t, at);
@@ -96,11 +94,9 @@ fn dot<T: Term, const RUN: usize, const LOADS: usize, const THREADS: u32, S: Sim
         // Rare enough to read everything again.
         let mut again = t.block_idx() as usize;
         while again < tiles {
-            let mut k = 0;
-            while k < LOADS * RUN {
+            for k in 0..LOADS * RUN {
                 let at = run_index::<RUN, LOADS, THREADS, S>(t, again, k / RUN) + k % RUN;
                 note_special(x.get(t, at), y.get(t, at), &mut notes);
-                k += 1;
             }
             again += t.grid_dim() as usize;
         }

@@ -41,24 +41,18 @@ fn plain_sum<T: Real, const RUN: usize, S: Simt>(t: &S, x: In<'_, T>, out: Out<'
         }
         k = 0;
         while k < LOADS {
-            let mut j = 0;
-            while j < RUN {
+            for j in 0..RUN {
                 sums[k][j] += values[k][j];
-                j += 1;
             }
             k += 1;
         }
         tile += t.grid_dim() as usize;
     }
     let mut sum = T::ZERO;
-    let mut k = 0;
-    while k < LOADS {
-        let mut j = 0;
-        while j < RUN {
+    for k in 0..LOADS {
+        for j in 0..RUN {
             sum += sums[k][j];
-            j += 1;
         }
-        k += 1;
     }
     sum += t.shuffle_xor(sum, 16);
     sum += t.shuffle_xor(sum, 8);

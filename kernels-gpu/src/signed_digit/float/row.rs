@@ -4,7 +4,7 @@ use super::flag;
 use crate::memory::{InOut, Shared};
 use crate::simt::Simt;
 
-/// How a row of digits stands for a number: `sum of d_k 2^(digit_bits k + unit)`.
+/// The value of a row of digits: `sum of d_k 2^(digit_bits k + unit)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Digits of a row.
@@ -32,10 +32,8 @@ impl<const THREADS: u32> Row<'_, THREADS> {
     #[inline(always)]
     #[track_caller]
     pub(super) fn clear<S: Simt>(self, t: &S, layout: &Layout) {
-        let mut k = 0;
-        while k < layout.digits {
+        for k in 0..layout.digits {
             self.digits.set(t, k * THREADS + self.column, 0);
-            k += 1;
         }
     }
 
@@ -90,11 +88,9 @@ impl<const THREADS: u32> Row<'_, THREADS> {
         let mut k = self.column;
         while k < layout.digits {
             let mut sum = 0_i64;
-            let mut j = 0;
-            while j < THREADS {
+            for j in 0..THREADS {
                 let column = (j + self.column) % THREADS;
                 sum = sum.wrapping_add(self.digits.get(t, k * THREADS + column));
-                j += 1;
             }
             result.atomic_add(t, k as usize, sum as u64);
             k += THREADS;

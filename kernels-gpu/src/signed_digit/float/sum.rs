@@ -99,10 +99,8 @@ fn sum<
             let ahead = if next < tiles { next } else { tile };
             k = 0;
             while k < LOADS {
-                let mut j = 0;
-                while j < RUN {
+                for j in 0..RUN {
                     values[k][j].deposit::<MAGNITUDE, THREADS, S>(t, row, &mut notes);
-                    j += 1;
                 }
                 values[k] = x.get_run(t, run_index::<RUN, LOADS, THREADS, S>(t, ahead, k));
                 k += 1;
@@ -123,11 +121,9 @@ fn sum<
         // Rare enough to read everything again.
         let mut again = t.block_idx() as usize;
         while again < tiles {
-            let mut k = 0;
-            while k < LOADS * RUN {
+            for k in 0..LOADS * RUN {
                 let at = run_index::<RUN, LOADS, THREADS, S>(t, again, k / RUN) + k % RUN;
                 note_special::<MAGNITUDE, T>(x.get(t, at), &mut notes);
-                k += 1;
             }
             again += t.grid_dim() as usize;
         }

@@ -1,9 +1,9 @@
-//! Which kernel a pass is.
+//! The kernel of a pass.
 
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk::layout::FlowShape;
 use rarefy_kernels::bgk::sweep_1d::{self, LINE_THREADS};
-use rarefy_kernels::bgk::sweep_2d::{self, March};
+use rarefy_kernels::bgk::sweep_2d::{self, PlaneSweep};
 
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
@@ -17,10 +17,10 @@ pub(super) struct Arguments<'a, M: Machine, T: Real> {
     pub(super) partial: &'a mut M::Buffer<T>,
     pub(super) shape: FlowShape,
     pub(super) groups: u32,
-    /// 1 where it takes up the last tiles first.
-    pub(super) turned: u32,
-    /// How blocks share the work of a plane.
-    pub(super) march: Option<March>,
+    /// 1 to process the last tiles first.
+    pub(super) reversed: u32,
+    /// Division of a plane's work among blocks.
+    pub(super) sweep: Option<PlaneSweep>,
 }
 
 /// Launches the pass: `kind` is `[slopes, Shakhov]`.
@@ -38,13 +38,13 @@ pub(super) fn pass<M: Machine, T: Real>(
         partial,
         shape,
         groups,
-        turned,
-        march,
+        reversed,
+        sweep,
     } = arguments;
-    if let Some(march) = march {
+    if let Some(sweep) = sweep {
         let grid = Grid {
             blocks,
-            threads: 32 * march.warps,
+            threads: 32 * sweep.warps,
         };
         macro_rules! launch {
             ($kernel:ident) => {
@@ -57,19 +57,19 @@ pub(super) fn pass<M: Machine, T: Real>(
                         next,
                         partial,
                         shape,
-                        march,
-                        turned,
+                        sweep,
+                        reversed,
                     },
                 )?)
             };
         }
-        return match (march.narrow != 0, kind) {
-            (true, [false, _]) => launch!(plane_march_narrow_upwind),
-            (true, [true, _]) => launch!(plane_march_narrow_van_leer),
-            (false, [false, false]) => launch!(plane_march_upwind),
-            (false, [true, false]) => launch!(plane_march_van_leer),
-            (false, [false, true]) => launch!(plane_march_upwind_shakhov),
-            (false, [true, true]) => launch!(plane_march_van_leer_shakhov),
+        return match (sweep.narrow != 0, kind) {
+            (true, [false, _]) => launch!(plane_sweep_narrow_upwind),
+            (true, [true, _]) => launch!(plane_sweep_narrow_van_leer),
+            (false, [false, false]) => launch!(plane_sweep_upwind),
+            (false, [true, false]) => launch!(plane_sweep_van_leer),
+            (false, [false, true]) => launch!(plane_sweep_upwind_shakhov),
+            (false, [true, true]) => launch!(plane_sweep_van_leer_shakhov),
         };
     }
     macro_rules! launch {
@@ -87,7 +87,7 @@ pub(super) fn pass<M: Machine, T: Real>(
                     partial,
                     shape,
                     groups,
-                    turned,
+                    reversed,
                 },
             )?)
         };

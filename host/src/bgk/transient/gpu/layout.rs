@@ -3,7 +3,7 @@
 use rarefy_kernels::bgk::layout::FlowShape;
 use rarefy_kernels::{Real, WARP};
 
-/// Populations `[jx][jy][m][place]` in the order in which the kernels have them: `[jx][jy][place / 32][m][place % 32]`, and zeros for ghosts.
+/// Populations `[jx][jy][m][place]` in the order of the kernels: `[jx][jy][place / 32][m][place % 32]`, and zeros for ghosts.
 pub(super) fn laid_out<T: Real>(shape: &FlowShape, f: &[T]) -> Vec<T> {
     let (tiles, nodes) = (shape.plane() / WARP, shape.count_m);
     let mut words = vec![T::ZERO; shape.words()];
@@ -17,7 +17,7 @@ pub(super) fn laid_out<T: Real>(shape: &FlowShape, f: &[T]) -> Vec<T> {
     words
 }
 
-/// The same back.
+/// The inverse of that order.
 pub(super) fn gathered<T: Real>(shape: &FlowShape, f: &[T]) -> Vec<T> {
     let (tiles, nodes) = (shape.plane() / WARP, shape.count_m);
     let of_pair = (shape.plane() * nodes) as usize;
@@ -32,13 +32,13 @@ pub(super) fn gathered<T: Real>(shape: &FlowShape, f: &[T]) -> Vec<T> {
 fn exchanged<T: Real>(f: &[T], counts: [u32; 2]) -> Vec<T> {
     let [rows, columns] = counts.map(|count| count as usize);
     let run = WARP as usize;
-    let mut turned = Vec::with_capacity(f.len() + run);
+    let mut reversed = Vec::with_capacity(f.len() + run);
     for pair in f.chunks_exact(rows * columns * run) {
         for column in 0..columns {
             for row in 0..rows {
-                turned.extend_from_slice(&pair[(row * columns + column) * run..][..run]);
+                reversed.extend_from_slice(&pair[(row * columns + column) * run..][..run]);
             }
         }
     }
-    turned
+    reversed
 }

@@ -1,7 +1,7 @@
 //! The time-dependent solver on a machine that runs kernels: the launches.
 //!
-//! A step is the pass, which reads and writes every population once, and a small kernel that makes the next tables of its partial sums; with walls two or
-//! three small ones before the pass, which find what the walls send back. Populations alternate between two buffers, so two steps are recorded
+//! A step is the pass, which reads and writes every population once, and a small kernel that makes the next tables from its partial sums. Walls add two or
+//! three small kernels before the pass, which compute the emission of the walls. Populations alternate between two buffers, so two steps are recorded
 //! as a graph and replayed.
 
 mod launches;
@@ -30,10 +30,10 @@ use crate::machine::{Grid, Machine};
 use launches::Arguments;
 use layout::{gathered, laid_out};
 use shape::{check_room, equilibrium_threads, faces_of, mirrors, partials, shape_of};
-use share::{Share, march};
+use share::{Share, plane_sweep};
 use start::{Start, axes, later_steps, nodes_and_weights};
 
-/// Newton steps for Maxwellians without a good start.
+/// Newton steps for Maxwellians from a poor start.
 const FIRST_STEPS: u32 = 12;
 
 pub(super) struct MachineEngine<M: Machine, T: Real> {
@@ -43,15 +43,15 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     plan: StepPlan,
     shape: FlowShape,
     nodes: Vec<Node>,
-    /// How blocks share the work of the pass.
+    /// Division of the pass's work among blocks.
     share: Share,
     f: [M::Buffer<T>; 2],
-    /// The buffer that holds the populations now.
+    /// The buffer of the present populations.
     now: usize,
     /// The tables of the coming step.
     tables: M::Buffer<T>,
     axes: M::Buffer<T>,
-    /// The same for populations that stand still.
+    /// The same for populations that do not move.
     still: M::Buffer<T>,
     nodes_weights: M::Buffer<f64>,
     state: M::Buffer<f64>,
@@ -59,8 +59,8 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     faces: Faces,
     emissions: M::Buffer<f64>,
     face_partial: M::Buffer<f64>,
-    found: M::Buffer<f64>,
-    /// Emission at unit density, for each face that is not mirrored or periodic.
+    face_sums: M::Buffer<f64>,
+    /// Incoming molecules at unit density, for each face that is not mirrored or periodic.
     units: [Option<FaceFlux>; 4],
     /// Newton steps for Maxwellians whose correction was found in the step before.
     later_steps: u32,
@@ -105,7 +105,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             } else {
                 1
             })?,
-            found: machine.upload(&vec![0.0; of_faces])?,
+            face_sums: machine.upload(&vec![0.0; of_faces])?,
             units: start.units,
             later_steps: later_steps(size_of::<T>(), &problem)?,
             step: 0,
@@ -135,23 +135,23 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         }
     }
 
-    /// How blocks share the work of a pass over this shape: one that is to take Shakhov's sums may do it otherwise than the others do.
+    /// Division of the work of a pass over this shape. A pass with Shakhov's sums may divide it otherwise than the others.
     fn share_of(&self, shape: &FlowShape) -> Result<Share> {
         if shape.shakhov == self.shape.shakhov {
             return Ok(self.share);
         }
         let sloped = self.plan.scheme == Scheme::VanLeer;
         let room = self.machine.limits()?.shared_bytes_per_block;
-        let march = march::<T>(&self.problem, &self.plan, shape, room);
-        Ok(Share::new::<T>(shape, sloped, march))
+        let sweep = plane_sweep::<T>(&self.problem, &self.plan, shape, room);
+        Ok(Share::new::<T>(shape, sloped, sweep))
     }
 
-    /// Chunks of partial sums that a pass leaves.
+    /// Chunks of partial sums of a pass.
     fn chunks(&self) -> u32 {
         self.shape.count_x * self.share.parts
     }
 
-    /// The time step of the relaxation that the next step begins with.
+    /// The time step of the relaxation at the start of the next step.
     fn next_dt(&self) -> f64 {
         if self.step == 0 && self.plan.relaxed {
             0.0
@@ -192,7 +192,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
 
     /// Tables of the Maxwellians of the cells' sums alone.
     fn maxwellians(&mut self) -> Result<()> {
-        // A step without end leaves nothing of the populations and the whole of the Maxwellian.
+        // An infinite step has decay 0 and gain 1: the Maxwellian alone.
         self.equilibrium(Relaxing {
             frequency: 1.0,
             ..self.relaxing(1e12, 0, FIRST_STEPS)
@@ -202,7 +202,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     /// The populations of the initial state, their sums, and the tables of the first step.
     fn begin(&mut self) -> Result<()> {
         self.maxwellians()?;
-        // Both, for the second one's margins are read too before they are ever written.
+        // Both buffers: margins of the second are read before they are ever written.
         for f in &mut self.f {
             self.machine.launch(
                 Grid::per_item(
@@ -219,7 +219,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         self.sum_up()
     }
 
-    /// The sums of the populations as they are, and the tables of the next step.
+    /// The sums of the present populations, and the tables of the next step.
     fn sum_up(&mut self) -> Result<()> {
         let shape = self.shape;
         self.equilibrium(Relaxing {
@@ -232,7 +232,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         self.equilibrium(rule)
     }
 
-    /// One pass from the present buffer to the other; populations may stand still, to be summed.
+    /// One pass from the present buffer to the other; populations that do not move are only summed.
     fn pass(&mut self, still: bool, shape: FlowShape) -> Result<()> {
         let sloped = self.plan.scheme == Scheme::VanLeer;
         let share = self.share_of(&shape)?;
@@ -251,9 +251,9 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             partial: &mut self.partial,
             shape,
             groups: share.groups,
-            // To and fro, so that a pass begins with what the one before wrote last.
-            turned: self.now as u32,
-            march: share.march,
+            // Alternating orders, so that a pass starts with the populations that the one before wrote last.
+            reversed: self.now as u32,
+            sweep: share.sweep,
         };
         launches::pass(
             &*self.machine,
@@ -263,21 +263,21 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         )
     }
 
-    /// The tables of the step to come, of the sums that the state holds, where others took their place. After a march
-    /// [`look_at_faces`](Self::look_at_faces) wants the partial sums too: they are the same to the bit as the step before left them.
+    /// Restores the tables of the coming step from the sums of the state. After a plane sweep
+    /// [`sum_faces`](Self::sum_faces) needs the partial sums too; they are the same bits that the step before left.
     fn make_ready(&mut self) -> Result<()> {
-        if self.share.march.is_some() {
+        if self.share.sweep.is_some() {
             self.equilibrium(self.relaxing(0.0, 0, 0))?;
             self.pass(true, self.shape)?;
         }
         self.equilibrium(self.relaxing(self.next_dt(), 0, 0))
     }
 
-    /// Outflow through the faces in the coming step, and the emission of walls.
-    fn look_at_faces(&mut self, seen: u32) -> Result<()> {
-        let (shape, faces) = (self.shape, Faces { seen, ..self.faces });
+    /// The outflow through the faces in the coming step, and the emission of walls.
+    fn sum_faces(&mut self, mask: u32) -> Result<()> {
+        let (shape, faces) = (self.shape, Faces { mask, ..self.faces });
         let f = &self.f[self.now];
-        if seen & 0b0011 != 0 && self.share.wide_lanes() && shape.shakhov == 0 {
+        if mask & 0b0011 != 0 && self.share.wide_lanes() && shape.shakhov == 0 {
             self.machine.launch(
                 Grid {
                     blocks: (2 * shape.ny).div_ceil(FACE_CELL_THREADS / 32),
@@ -288,13 +288,13 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                     axes: &self.axes,
                     emissions: &self.emissions,
                     tables: &mut self.tables,
-                    found: &mut self.found,
+                    face_sums: &mut self.face_sums,
                     shape,
                     faces,
                     parts: self.share.parts,
                 },
             )?;
-        } else if seen & 0b0011 != 0 {
+        } else if mask & 0b0011 != 0 {
             self.machine.launch(
                 Grid {
                     blocks: 2 * shape.ny,
@@ -305,13 +305,13 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                     axes: &self.axes,
                     emissions: &self.emissions,
                     tables: &mut self.tables,
-                    found: &mut self.found,
+                    face_sums: &mut self.face_sums,
                     shape,
                     faces,
                 },
             )?;
         }
-        if seen & 0b1100 != 0 {
+        if mask & 0b1100 != 0 {
             let sloped = faces.sloped != 0;
             let blocks = shape.nx.div_ceil(cells_both_ways(sloped));
             self.machine.launch(
@@ -337,7 +337,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                     partial: &self.face_partial,
                     emissions: &self.emissions,
                     tables: &mut self.tables,
-                    found: &mut self.found,
+                    face_sums: &mut self.face_sums,
                     shape,
                     faces,
                 },
@@ -346,7 +346,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         Ok(())
     }
 
-    /// Fills the ghosts of the populations from what is to leave through faces that mirror.
+    /// Fills the ghosts from the outflow towards faces that mirror.
     fn fill_ghosts(&mut self) -> Result<()> {
         let (shape, faces) = (self.shape, self.faces);
         let [left_and_right, bottom_and_top] = mirrors(&shape);
@@ -362,7 +362,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                     tables,
                     shape,
                     faces: Faces {
-                        seen: left_and_right,
+                        mask: left_and_right,
                         ..faces
                     },
                 },
@@ -381,7 +381,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
                     tables,
                     shape,
                     faces: Faces {
-                        seen: bottom_and_top,
+                        mask: bottom_and_top,
                         ..faces
                     },
                 },
@@ -390,7 +390,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         Ok(())
     }
 
-    /// The faces through which something passes that is to be known.
+    /// The faces with a flux of interest.
     fn open_faces(&self) -> u32 {
         (0..4)
             .filter(|&k| self.units[k].is_some())
@@ -398,9 +398,9 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             .sum()
     }
 
-    fn issue_step(&mut self, seen: u32) -> Result<()> {
-        self.look_at_faces(seen)?;
-        if self.share.march.is_some() {
+    fn issue_step(&mut self, mask: u32) -> Result<()> {
+        self.sum_faces(mask)?;
+        if self.share.sweep.is_some() {
             self.fill_ghosts()?;
         }
         self.pass(false, self.shape)?;
@@ -408,7 +408,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         self.equilibrium(self.relaxing(self.plan.dt, self.chunks(), self.later_steps))
     }
 
-    /// Takes steps without looking at what passes the faces but where walls must know.
+    /// Advances without the fluxes through faces, except where walls need them.
     fn issue_steps(&mut self, mut steps: u64) -> Result<()> {
         while steps > 0 {
             if steps >= 2 && self.now == 0 && self.warm {
@@ -480,7 +480,7 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
     }
 
     fn moments(&mut self) -> Result<Vec<Moments>> {
-        // With Shakhov's sums of populations that stand still; the pass writes them over once more, unchanged.
+        // With Shakhov's sums of populations at rest, which the pass writes again unchanged.
         let (own, plane) = (self.shape, self.shape.plane() as usize);
         let wide = FlowShape { shakhov: 1, ..own };
         let rule = self.relaxing(0.0, 0, 0);
@@ -488,7 +488,7 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
         let rows = (SUMS_SHAKHOV + KEPT) as usize;
         let mut sums = self.machine.upload(&vec![0.0; rows * plane])?;
         if own.shakhov == 0 {
-            // Heat terms of nothing.
+            // Heat terms of 0.
             let mut tables = vec![T::ZERO; own.rows() as usize * own.columns() as usize];
             self.machine.read(&self.tables, &mut tables)?;
             let columns = own.columns() as usize;
@@ -530,8 +530,8 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
             return Ok(fluxes);
         }
         let (nx, ny) = (self.shape.nx as usize, self.shape.ny as usize);
-        let mut found = vec![0.0; leaving::LEN as usize * 2 * (nx + ny)];
-        self.machine.read(&self.found, &mut found)?;
+        let mut face_sums = vec![0.0; leaving::LEN as usize * 2 * (nx + ny)];
+        self.machine.read(&self.face_sums, &mut face_sums)?;
         for (k, flux) in fluxes.iter_mut().enumerate() {
             let Some(unit) = self.units[k] else { continue };
             let (direction, side) = (k / 2, k % 2);
@@ -541,7 +541,7 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
             };
             let width = self.problem.space.step(direction);
             let scale = width / (self.plan.dt * length as f64);
-            for entry in found
+            for entry in face_sums
                 .chunks_exact(leaving::LEN as usize)
                 .skip(first)
                 .take(length)
@@ -617,7 +617,7 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
     }
 }
 
-/// All moments, of the sums that Shakhov's model takes.
+/// All moments, from the sums of Shakhov's model.
 fn moments_of_sums(problem: &Problem, sums: &[f64]) -> Vec<Moments> {
     let cells = problem.space.cells();
     let states = fields(problem, sums);

@@ -4,17 +4,17 @@ use rarefy_kernels::Real;
 use rarefy_kernels::bgk::boundary::{Faces, cells_both_ways};
 use rarefy_kernels::bgk::equilibrium::EQUILIBRIUM_THREADS;
 use rarefy_kernels::bgk::layout::{FlowShape, face};
-use rarefy_kernels::bgk::sweep_1d::SPAN_LIMIT;
+use rarefy_kernels::bgk::sweep_1d::CELL_LIMIT;
 
 use super::super::engine::StepPlan;
 use super::super::shift::Scheme;
-use super::share::{Share, march, whole_cells};
+use super::share::{Share, plane_sweep, whole_cells};
 use crate::bgk::{Boundary, Model, Problem};
 use crate::error::{Error, Result};
 use crate::machine::Limits;
 use crate::memory_plan::{bytes_of, check_device};
 
-/// Blocks of the walk along the lower and upper faces, of which half have something to do; each leaves partial sums that are added up.
+/// Blocks that sum the lower and upper faces; half of them have work, and each leaves partial sums.
 const FACE_BLOCKS: u32 = 1200;
 
 fn too_many(populations: u64) -> Error {
@@ -43,9 +43,9 @@ fn without_ghosts(problem: &Problem) -> Result<FlowShape> {
     if populations >= u64::from(u32::MAX) {
         return Err(too_many(populations));
     }
-    if space.nx() >= SPAN_LIMIT as usize {
+    if space.nx() >= CELL_LIMIT as usize {
         return Err(Error::input(format!(
-            "{} cells along x are more than the GPU path's {SPAN_LIMIT}; use fewer, or compute on the CPU",
+            "{} cells along x are more than the GPU path's {CELL_LIMIT}; use fewer, or compute on the CPU",
             space.nx()
         )));
     }
@@ -69,7 +69,7 @@ fn without_ghosts(problem: &Problem) -> Result<FlowShape> {
     })
 }
 
-/// The shape of a problem with the ghosts that a march over it reads, and how blocks with so much shared memory share the work.
+/// The shape of a problem with the ghosts of its plane sweep, and the division of work among blocks with so much shared memory.
 pub(super) fn shape_of<T: Real>(
     problem: &Problem,
     plan: &StepPlan,
@@ -77,18 +77,18 @@ pub(super) fn shape_of<T: Real>(
 ) -> Result<(FlowShape, Share)> {
     let mut shape = without_ghosts(problem)?;
     let sloped = plan.scheme == Scheme::VanLeer;
-    let march = march::<T>(problem, plan, &shape, shared_bytes);
-    if let Some(march) = march {
+    let sweep = plane_sweep::<T>(problem, plan, &shape, shared_bytes);
+    if let Some(sweep) = sweep {
         let [x, y] = whole_cells(problem, plan).map(|whole| whole + 1 + u32::from(sloped));
-        shape = with_ghosts(shape, [x.next_multiple_of(march.width(size_of::<T>())), y]);
+        shape = with_ghosts(shape, [x.next_multiple_of(sweep.width(size_of::<T>())), y]);
     }
     if shape.words() >= u32::MAX as usize {
         return Err(too_many(shape.words() as u64));
     }
-    Ok((shape, Share::new::<T>(&shape, sloped, march)))
+    Ok((shape, Share::new::<T>(&shape, sloped, sweep)))
 }
 
-/// Partial sums that a pass leaves at most: the moments of a user take Shakhov's.
+/// Most partial sums of a pass: moments for a user need Shakhov's.
 pub(super) fn partials<T: Real>(
     problem: &Problem,
     plan: &StepPlan,
@@ -100,8 +100,8 @@ pub(super) fn partials<T: Real>(
         shakhov: 1,
         ..*shape
     };
-    let march = march::<T>(problem, plan, &wide, limits.shared_bytes_per_block);
-    let most = Share::new::<T>(&wide, plan.scheme == Scheme::VanLeer, march).sums(&wide);
+    let sweep = plane_sweep::<T>(problem, plan, &wide, limits.shared_bytes_per_block);
+    let most = Share::new::<T>(&wide, plan.scheme == Scheme::VanLeer, sweep).sums(&wide);
     shape.count_x as usize * shape.plane() as usize * share.sums(shape).max(most) as usize
 }
 
@@ -127,13 +127,13 @@ pub(super) fn check_room<T: Real>(
     )?)
 }
 
-/// How blocks share the walk along the faces.
+/// Division of the faces' work among blocks.
 pub(super) fn faces_of(shape: &FlowShape, sloped: bool, walls: u32) -> Faces {
     let pairs = shape.count_x * shape.count_y;
     let tiles = shape.nx.div_ceil(cells_both_ways(sloped));
     let range = pairs.div_ceil((FACE_BLOCKS / (2 * tiles)).clamp(1, pairs));
     Faces {
-        seen: walls,
+        mask: walls,
         walls,
         sloped: u32::from(sloped),
         range,
@@ -153,12 +153,12 @@ pub(super) fn mirrors(shape: &FlowShape) -> [u32; 2] {
     ]
 }
 
-/// The shape with room for the ghosts of a march, which takes so many along x and y from beyond a face that mirrors.
+/// The shape with room for the ghosts of a plane sweep: so many along x and y beyond a face that mirrors.
 fn with_ghosts(shape: FlowShape, reach: [u32; 2]) -> FlowShape {
     let [left_and_right, bottom_and_top] = mirrors(&shape);
     FlowShape {
         ghost_columns: if left_and_right == 0 { 0 } else { reach[0] },
-        // A sweep reads the row before the first, whatever its values.
+        // A sweep reads the row before the first, with any content.
         ghost_rows: match (shape.bottom == face::PERIODIC, bottom_and_top) {
             (true, _) => 0,
             (_, 0) => 1,

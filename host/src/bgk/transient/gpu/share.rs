@@ -1,54 +1,54 @@
-//! How the blocks of a pass share its work: tiles of cells, and the nodes of each v_x.
+//! Division of a pass's work among blocks: tiles of cells, and the nodes of each v_x.
 
 use rarefy_kernels::Real;
 use rarefy_kernels::bgk::layout::FlowShape;
 use rarefy_kernels::bgk::sweep_1d::{LINE_THREADS, line_groups, line_tiles};
-use rarefy_kernels::bgk::sweep_2d::{March, march_threads, plane_width};
+use rarefy_kernels::bgk::sweep_2d::{PlaneSweep, plane_width, sweep_threads};
 
 use super::super::engine::StepPlan;
 use super::super::shift::{Courant, Scheme};
 use crate::bgk::Problem;
 
-/// Blocks of a pass over a line that keep a large GPU busy for several rounds, so that the last one costs little. More would leave more partial sums and
-/// fewer groups than the warps can share evenly: ten rounds on an H200.
+/// Blocks of a pass over a line: ten rounds on an H200. A large GPU is busy for several rounds, so that a partly filled last round costs little; more blocks
+/// would leave more partial sums, and fewer groups than the warps can share evenly.
 const LINE_BLOCKS: u32 = 2670;
-/// The same in a plane.
-const MARCH_BLOCKS: u32 = 1000;
+/// The same for a plane.
+const SWEEP_BLOCKS: u32 = 1000;
 /// Rows of cells of 128 places whose tables share the L2 cache with those of the tiles beside.
 const BAND_ROWS: u32 = 256;
-/// Most rows of a strip of a march: the sums of more leave room for fewer blocks on a multiprocessor, which are worth more.
+/// Most rows of a strip: the sums of more rows would leave room for fewer blocks on a multiprocessor, which costs more.
 const MOST_ROWS: u32 = 16;
 
-/// The longest way that a march takes for one cell: time steps in which the fastest molecules cross one are common, and round off.
+/// Longest flight, in cells, that counts as one cell: a time step in which the fastest molecules cross one cell is common, and rounds off.
 const ONE_CELL: f64 = 1.0 + 1e-12;
 
-/// How blocks share the work of a pass.
+/// Division of a pass's work among blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Share {
-    /// Groups of nodes of a block; 1 of a march, which knows by itself.
+    /// Groups of nodes of a block; 1 for a plane sweep, which has its own division.
     pub(super) groups: u32,
     /// Blocks that share the nodes of one v_x.
     pub(super) parts: u32,
     /// Tiles of cells.
     tiles: u32,
-    pub(super) march: Option<March>,
+    pub(super) sweep: Option<PlaneSweep>,
 }
 
 impl Share {
-    /// That of a march over a plane, or of a pass over a line.
-    pub(super) fn new<T: Real>(shape: &FlowShape, sloped: bool, march: Option<March>) -> Self {
+    /// The division of a plane sweep, or of a pass over a line.
+    pub(super) fn new<T: Real>(shape: &FlowShape, sloped: bool, sweep: Option<PlaneSweep>) -> Self {
         let bytes = size_of::<T>();
-        if let Some(march) = march {
+        if let Some(sweep) = sweep {
             return Self {
                 groups: 1,
-                parts: march.parts(shape, sloped),
-                tiles: march.tiles(shape, bytes, sloped),
-                march: Some(march),
+                parts: sweep.parts(shape, sloped),
+                tiles: sweep.tiles(shape, bytes, sloped),
+                sweep: Some(sweep),
             };
         }
         let tiles = line_tiles(shape.nx, bytes, sloped);
         let (all, warps) = (line_groups(shape), LINE_THREADS / 32);
-        // A group for each warp of a block at least.
+        // At least one group for each warp of a block.
         let blocks = shape.count_x * tiles;
         let groups = all
             .div_ceil(LINE_BLOCKS.div_ceil(blocks))
@@ -58,13 +58,13 @@ impl Share {
             groups,
             parts: all.div_ceil(groups),
             tiles,
-            march: None,
+            sweep: None,
         }
     }
 
-    /// Whether this is a march whose lanes take several cells and no molecule flies further than one.
+    /// Whether this is a plane sweep whose lanes have several cells and whose molecules fly at most one cell.
     pub(super) fn wide_lanes(&self) -> bool {
-        self.march.is_some_and(|march| march.narrow == 0)
+        self.sweep.is_some_and(|sweep| sweep.narrow == 0)
     }
 
     /// Blocks of the pass.
@@ -72,13 +72,13 @@ impl Share {
         self.tiles * shape.count_x * self.parts
     }
 
-    /// Partial sums of a cell that the blocks of one v_x leave.
+    /// Partial sums of a cell from the blocks of one v_x.
     pub(super) fn sums(&self, shape: &FlowShape) -> u32 {
         self.parts * shape.pass_sums()
     }
 }
 
-/// Most whole cells that molecules travel in a step along x and along y. One that crosses just a cell, as is common, has a fraction of 1.
+/// Most whole cells that molecules fly in a step along x and along y. A flight of just one cell, as is common, has a fraction of 1 and no whole cell.
 pub(super) fn whole_cells(problem: &Problem, plan: &StepPlan) -> [u32; 2] {
     [0, 1].map(|direction| {
         let Some(axis) = problem.velocity.axes().get(direction) else {
@@ -93,13 +93,13 @@ pub(super) fn whole_cells(problem: &Problem, plan: &StepPlan) -> [u32; 2] {
     })
 }
 
-/// The march over a plane, of blocks with room in so much shared memory.
-pub(super) fn march<T: Real>(
+/// The sweep of a plane by blocks with so much shared memory.
+pub(super) fn plane_sweep<T: Real>(
     problem: &Problem,
     plan: &StepPlan,
     shape: &FlowShape,
     shared_bytes: usize,
-) -> Option<March> {
+) -> Option<PlaneSweep> {
     let bytes = size_of::<T>();
     let velocity = &problem.velocity;
     if problem.space.dimensions() != 2 {
@@ -110,7 +110,7 @@ pub(super) fn march<T: Real>(
         && whole_cells(problem, plan) == [0, 0];
     let sloped = plan.scheme == Scheme::VanLeer;
     let down = velocity.axes()[1].nodes().iter().filter(|v| **v <= 0.0);
-    let mut march = March {
+    let mut sweep = PlaneSweep {
         rows: 1,
         warps: 1,
         batches: 1,
@@ -118,48 +118,48 @@ pub(super) fn march<T: Real>(
         band: 1,
         narrow: u32::from(!wide),
     };
-    // So many warps that the fewest are idle in the last batches, and rather more of them.
-    let groups = march.groups(shape, sloped);
+    // The number of warps with the fewest idle ones in the last batches; of equal numbers the larger.
+    let groups = sweep.groups(shape, sloped);
     let idle = |warps: u32| -> u32 {
         groups
             .iter()
             .map(|all| all.next_multiple_of(warps) - all)
             .sum()
     };
-    let most = march_threads(bytes, sloped, shape.shakhov != 0) / 32;
-    march.warps = (4..=most)
+    let most = sweep_threads(bytes, sloped, shape.shakhov != 0) / 32;
+    sweep.warps = (4..=most)
         .rev()
         .min_by_key(|&warps| idle(warps))
         .unwrap_or(most)
         .min(groups[0].max(groups[1]).max(1));
-    // The strips that come to the fewest rows of all tiles, with those that are looked at twice, of as many blocks as are wanted.
+    // The height of strips with the fewest rows over all tiles, rows read twice included, for as many blocks as wanted.
     let twice = if sloped { 3 } else { 1 };
-    let of = move |rows: u32| March { rows, ..march };
+    let of = move |rows: u32| PlaneSweep { rows, ..sweep };
     let work = |rows: u32| of(rows).tiles(shape, bytes, sloped) * (rows + twice);
     let units = move |rows: u32| {
         let [down, up] = of(rows).batches_of(shape, sloped);
         of(rows).tiles(shape, bytes, sloped) * shape.count_x * (down + up)
     };
-    march.rows = (4..=MOST_ROWS)
+    sweep.rows = (4..=MOST_ROWS)
         .map(|rows| {
             let rows = shape.ny.div_ceil(shape.ny.div_ceil(rows));
             rows.next_multiple_of(2).min((shape.ny / 2 * 2).max(2))
         })
-        .filter(|&rows| rows <= MOST_ROWS / 2 || units(rows) >= MARCH_BLOCKS)
+        .filter(|&rows| rows <= MOST_ROWS / 2 || units(rows) >= SWEEP_BLOCKS)
         .min_by_key(|&rows| work(rows))
         .unwrap_or(2);
-    let [down, up] = march.batches_of(shape, sloped);
-    march.batches = (units(march.rows) / MARCH_BLOCKS).clamp(1, down + up);
-    march.band = (BAND_ROWS / march.rows).max(1);
+    let [down, up] = sweep.batches_of(shape, sloped);
+    sweep.batches = (units(sweep.rows) / SWEEP_BLOCKS).clamp(1, down + up);
+    sweep.band = (BAND_ROWS / sweep.rows).max(1);
     // Small GPUs have less room.
-    while march.shared_bytes(shape, bytes, sloped) > shared_bytes && march.warps > 1 {
-        if march.batches > 1 {
-            march.batches = 1;
+    while sweep.shared_bytes(shape, bytes, sloped) > shared_bytes && sweep.warps > 1 {
+        if sweep.batches > 1 {
+            sweep.batches = 1;
         } else {
-            march.warps -= 1;
+            sweep.warps -= 1;
         }
     }
-    Some(march)
+    Some(sweep)
 }
 
 #[cfg(test)]
@@ -234,24 +234,24 @@ mod tests {
         Ok((engine.save()?.populations, fluxes.collect()))
     }
 
-    /// The same of a march that shares the work in this way.
-    fn marched<T: Real + Default>(
+    /// The same from a plane sweep with this division.
+    fn swept<T: Real + Default>(
         problem: &Problem,
         plan: StepPlan,
         [rows, warps, batches]: [u32; 3],
         order: ThreadOrder,
     ) -> Result<(Vec<f64>, Vec<f64>)> {
         let mut engine = engine::<T>(problem, plan, order);
-        let march = engine.share.march.expect("a march");
+        let sweep = engine.share.sweep.expect("a sweep");
         let shape = engine.shape;
-        let march = March {
+        let sweep = PlaneSweep {
             rows: rows.min((shape.ny / 2 * 2).max(2)),
             warps,
             batches,
             band: 2,
-            ..march
+            ..sweep
         };
-        engine.share = Share::new::<T>(&shape, plan.scheme == Scheme::VanLeer, Some(march));
+        engine.share = Share::new::<T>(&shape, plan.scheme == Scheme::VanLeer, Some(sweep));
         let sums = shape.count_x * engine.share.sums(&shape) * shape.plane();
         engine.partial = engine.machine.allocate(sums as usize)?;
         engine.make_ready()?;
@@ -306,7 +306,7 @@ mod tests {
         [periodic, upright, mirrors, opposite, halves, mixed]
     }
 
-    fn a_march_is_the_reference<T: Real + Default>(tolerance: f64) {
+    fn plane_sweep_equals_reference<T: Real + Default>(tolerance: f64) {
         let [periodic, upright, mirrors, opposite, halves, mixed] = other_boundaries();
         let (wide, ragged) = ([12, 11], [13, 11]);
         // The fastest molecules fly over three cells in the long step.
@@ -353,7 +353,7 @@ mod tests {
             let mut reference = Reference::new(problem.clone(), plan).expect("a reference");
             let expected = outcome(&mut reference).expect("steps of the reference");
             for (way, order) in [ways[k % 4], ways[(k + 1) % 4]] {
-                let found = marched::<T>(&problem, plan, way, order).expect("steps of a march");
+                let found = swept::<T>(&problem, plan, way, order).expect("steps of a sweep");
                 let near = |found: f64, expected: f64, least: f64| {
                     (found - expected).abs() <= tolerance * expected.abs().max(least)
                 };
@@ -370,13 +370,13 @@ mod tests {
     }
 
     #[test]
-    fn a_march_is_the_reference_in_f64() {
-        a_march_is_the_reference::<f64>(1e-11);
+    fn plane_sweep_equals_reference_in_f64() {
+        plane_sweep_equals_reference::<f64>(1e-11);
     }
 
     #[test]
-    fn a_march_is_the_reference_in_f32() {
-        a_march_is_the_reference::<f32>(1e-4);
+    fn plane_sweep_equals_reference_in_f32() {
+        plane_sweep_equals_reference::<f32>(1e-4);
     }
 
     #[test]
@@ -396,10 +396,10 @@ mod tests {
         let engine = engine::<f64>(&common, plan(0.01, false), ThreadOrder::Ascending);
         for room in [16 << 10, 48 << 10, 227 << 10] {
             let plan = plan(0.01, false);
-            let march = march::<f64>(&common, &plan, &engine.shape, room).expect("a march");
+            let sweep = plane_sweep::<f64>(&common, &plan, &engine.shape, room).expect("a sweep");
             assert!(
-                march.shared_bytes(&engine.shape, 8, false) <= room,
-                "{room}: {march:?}"
+                sweep.shared_bytes(&engine.shape, 8, false) <= room,
+                "{room}: {sweep:?}"
             );
         }
     }

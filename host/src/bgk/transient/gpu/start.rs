@@ -9,8 +9,8 @@ use super::super::shift::Courant;
 use crate::bgk::{Boundary, DiscreteMaxwellian, Problem, State, VelocitySpace};
 use crate::error::Result;
 
-/// Newton steps for Maxwellians from the correction of the step before: each squares the error. On a fine grid of velocities the correction is small, and its change in a
-/// step far smaller. On a coarse one, a step more is taken.
+/// Newton steps for Maxwellians from the correction of the step before; each squares the error. On a fine grid of velocities the correction is small, and its
+/// change in a step far smaller. A coarse grid needs one step more.
 pub(super) fn later_steps(bytes: usize, problem: &Problem) -> Result<u32> {
     let faces = problem.boundaries;
     let coldest = [faces.left, faces.right, faces.bottom, faces.top]
@@ -28,12 +28,12 @@ pub(super) fn later_steps(bytes: usize, problem: &Problem) -> Result<u32> {
     Ok(if bytes == 4 { 1 } else { 2 } + u32::from(coarse))
 }
 
-/// The logarithm to base 2, as everything that the kernels are given of the weights along v_z is made of.
+/// The logarithm to base 2, in which the kernels take all weights along v_z.
 fn log2(weight: f64) -> f64 {
     weight.ln() * std::f64::consts::LOG2_E
 }
 
-/// The nodes of all axes with the distances that their molecules travel in a step, and the innermost ones with their weights.
+/// The nodes of all axes with the distances that their molecules fly in a step, and the innermost ones with their weights.
 ///
 /// If not `moving`, all distances are 0. Wide lanes have no whole cells: one cell is a fraction of 1.
 pub(super) fn axes<T: Real>(problem: &Problem, dt: f64, moving: bool, wide_lanes: bool) -> Vec<T> {
@@ -147,8 +147,8 @@ impl<T: Real> Start<T> {
                     (wall.state(), true, 1.0 - wall.accommodation)
                 }
                 Boundary::Wall(_) | Boundary::Specular => {
-                    let keep = row::KEEP as usize * columns + first;
-                    start.tables[keep..][..length].fill(T::ONE);
+                    let decay = row::DECAY as usize * columns + first;
+                    start.tables[decay..][..length].fill(T::ONE);
                     continue;
                 }
                 _ => continue,
@@ -174,9 +174,9 @@ impl<T: Real> Start<T> {
             let mut fill = |row: u32, value: f64| {
                 start.tables[row as usize * columns + first..][..length].fill(T::from_f64(value));
             };
-            fill(row::KEEP, mirrored);
+            fill(row::DECAY, mirrored);
             fill(
-                row::STEEP,
+                row::INVERSE_TEMPERATURE,
                 -maxwellian.inverse_temperature * std::f64::consts::LOG2_E,
             );
             fill(row::HEAT, 1.0);
