@@ -2,6 +2,7 @@
 
 mod bgk;
 mod bgk_boltzmann;
+mod bgk_boltzmann_plates;
 mod bgk_steady;
 mod cli;
 mod collision;

@@ -9,9 +9,7 @@ use super::config::LineConfig;
 use super::engine::{Flow, shifts};
 use super::host::{left_exchange, stream};
 use crate::bgk::transient::{Change, Node, nodes};
-use crate::bgk::{
-    Boundaries, Boundary, FaceFlux, Gas, Looked, Moments, Problem, State, VelocitySpace,
-};
+use crate::bgk::{FaceFlux, Looked, Moments, State, VelocitySpace};
 use crate::compute::{Pooled, steps_between};
 use crate::error::{Error, Result};
 
@@ -70,17 +68,9 @@ impl Line {
     pub fn new(config: LineConfig) -> Result<Self> {
         config.validate()?;
         let velocity = config.velocity_space()?;
-        let same_nodes = Problem {
-            space: config.space,
-            velocity: velocity.clone(),
-            gas: Gas::default(),
-            boundaries: Boundaries::line(Boundary::Periodic, Boundary::Periodic),
-            conservative: true,
-            initial: Vec::new(),
-        };
         Ok(Self {
             engine: Pooled::new(&config.compute, || super::engine(&config))?,
-            nodes: nodes(&same_nodes),
+            nodes: nodes(&velocity),
             config,
             velocity,
             step: 0,

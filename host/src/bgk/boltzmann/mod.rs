@@ -1,4 +1,4 @@
-//! The Boltzmann equation on a line, with the collision integral of the [`collision`](crate::collision) wing instead of a relaxation model.
+//! The Boltzmann equation on a line in time, and between plates in the steady state, with the collision integral of the [`collision`](crate::collision) wing instead of a relaxation model.
 //!
 //! ```text
 //! df/dt + v_x df/dx = I(f, f)
@@ -22,6 +22,8 @@
 mod config;
 mod engine;
 mod flow;
+mod gap;
+mod gap_correction;
 mod gpu;
 mod host;
 mod shock;
@@ -31,6 +33,7 @@ use serde::{Deserialize, Serialize};
 pub use config::{LineConfig, cross_section};
 use engine::Flow;
 pub use flow::{Checkpoint, Line, Look};
+pub use gap::{GapCollisions, Plates, PlatesConfig};
 use gpu::MachineFlow;
 use host::HostFlow;
 pub use shock::{ShockStart, ShockWave};

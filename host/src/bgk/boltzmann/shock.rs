@@ -6,10 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::config::{LineConfig, operator, velocity_space};
 use crate::bgk::steady::Anderson;
 use crate::bgk::transient::{Node, nodes};
-use crate::bgk::{
-    Boundaries, Boundary, DiscreteMaxwellian, Gas, Mach, Moments, Problem, Scheme, Shock, Space,
-    State, VelocitySpace,
-};
+use crate::bgk::{DiscreteMaxwellian, Mach, Moments, Scheme, Shock, Space, State, VelocitySpace};
 use crate::collision::{
     CollisionOperator, CorrectionMethod, Evaluation, Method, Mirrors, Order, Scattering, Spectral,
     VelocityGrid,
@@ -308,18 +305,10 @@ impl Discrete {
                 ..wave.compute.with_precision(Precision::F64)
             },
         );
-        let problem = Problem {
-            space: Space::line(1, [0.0, 1.0])?,
-            velocity,
-            gas: Gas::default(),
-            boundaries: Boundaries::line(Boundary::Periodic, Boundary::Periodic),
-            conservative: true,
-            initial: Vec::new(),
-        };
         Ok(Self {
             operator: CollisionOperator::new(config)?,
-            nodes: nodes(&problem),
-            velocity: problem.velocity,
+            nodes: nodes(&velocity),
+            velocity,
             volume: grid.volume(),
         })
     }

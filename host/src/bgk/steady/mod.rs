@@ -53,6 +53,7 @@ mod sums;
 pub(super) use self::anderson::Anderson;
 pub use self::case::{Closure, SteadyProblem};
 pub use self::config::SteadyConfig;
+pub(super) use self::correction::constant_flux;
 use self::cpu::CpuSweeps;
 use self::engine::Sweeps;
 use self::gpu::MachineSweeps;

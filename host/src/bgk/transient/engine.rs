@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::shift::Scheme;
-use crate::bgk::{DiscreteMaxwellian, Moments, Problem, State};
+use crate::bgk::{DiscreteMaxwellian, Moments, Problem, State, VelocitySpace};
 use crate::error::Result;
 
 /// Flux received by the gas through a face of space, per unit of area and time: the mean over the face and over the last time step. Planes of
@@ -106,8 +106,7 @@ pub(in crate::bgk) struct Node {
 }
 
 /// All nodes in the order of the layout.
-pub(in crate::bgk) fn nodes(problem: &Problem) -> Vec<Node> {
-    let space = &problem.velocity;
+pub(in crate::bgk) fn nodes(space: &VelocitySpace) -> Vec<Node> {
     let inner = space.inner();
     let mut nodes = Vec::with_capacity(space.nodes());
     for (jx, &vx) in space.x().nodes().iter().enumerate() {

@@ -64,7 +64,7 @@ impl Reference {
     pub(super) fn new(problem: Problem, plan: StepPlan) -> Result<Self> {
         let f = initial_populations(&problem)?;
         let mut reference = Self {
-            nodes: nodes(&problem),
+            nodes: nodes(&problem.velocity),
             moments: Vec::new(),
             fluxes: Default::default(),
             step: 0,

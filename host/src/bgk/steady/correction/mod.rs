@@ -25,6 +25,7 @@ mod shock;
 
 use self::plane::PlaneCorrection;
 use self::plates::PlatesCorrection;
+pub(in crate::bgk) use self::plates::constant_flux;
 use self::shock::ShockCorrection;
 use super::case::{Closure, SteadyProblem};
 use super::plan::{EAST, Hold, Plan, WEST};

@@ -44,15 +44,21 @@ struct Wall {
 }
 
 /// A constant flux, and the values at the faces that drive it.
-struct Line {
-    constant: f64,
-    faces: Vec<f64>,
+pub(in crate::bgk) struct Line {
+    pub(in crate::bgk) constant: f64,
+    pub(in crate::bgk) faces: Vec<f64>,
 }
 
 /// The constant C and the face values z with `C = left - g_0 z_0`, `C = right + g_1 z_N` and `z_{i+1} = z_i - t_i (C - source_i)`.
 ///
 /// Where neither wall exchanges anything the flux is the mean of both and z is left at zero.
-fn constant_flux(left: f64, right: f64, conductance: [f64; 2], t: &[f64], source: &[f64]) -> Line {
+pub(in crate::bgk) fn constant_flux(
+    left: f64,
+    right: f64,
+    conductance: [f64; 2],
+    t: &[f64],
+    source: &[f64],
+) -> Line {
     let resistance: f64 = t.iter().sum();
     let driven: f64 = t.iter().zip(source).map(|(t, s)| t * s).sum();
     let [g0, g1] = conductance;

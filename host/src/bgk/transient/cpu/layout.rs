@@ -58,7 +58,7 @@ impl<T: Real> Layout<T> {
             Some(z) => z.nodes().iter().map(|v| T::from_f64(v * v)).collect(),
             None => [1.0, 1.0 + 2.0 / integrated].map(T::from_f64).to_vec(),
         };
-        let nodes = nodes(&problem);
+        let nodes = nodes(&problem.velocity);
         let weights = nodes[..shape[1] * shape[2]]
             .iter()
             .map(|node| {

@@ -307,7 +307,7 @@ fn central_moments(
 ) -> Vec<Moments> {
     const BLOCK: usize = 256;
     let cells = problem.space.cells();
-    let nodes = nodes(problem);
+    let nodes = nodes(&problem.velocity);
     let one_axis = problem.velocity.axes().len() == 1;
     let [density, ux, uy, _] = fields;
     let blocks: Vec<Vec<Moments>> = (0..cells.div_ceil(BLOCK))

@@ -76,7 +76,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
         let (shape, share) = shape_of::<T>(&problem, &plan, limits.shared_bytes_per_block)?;
         let partial = partials::<T>(&problem, &plan, &shape, share, &limits);
         check_room::<T>(&problem, &shape, partial, &limits)?;
-        let nodes = nodes(&problem);
+        let nodes = nodes(&problem.velocity);
         let start = Start::new(&problem, &plan, &shape, &nodes)?;
         let faces = faces_of(&shape, plan.scheme == Scheme::VanLeer, start.walls);
         let axes = |moving| axes::<T>(&problem, plan.dt, moving, share.wide_lanes());

@@ -1,0 +1,99 @@
+//! The steady gas between plates, by sweeps around a model's relaxation and around the collision integral.
+
+use rarefy::Backend;
+use rarefy::bgk::boltzmann::{GapCollisions, Plates, PlatesConfig, cross_section};
+use rarefy::bgk::steady::Status;
+use rarefy::bgk::steady::plates::Drive;
+use rarefy::bgk::{Axis, Gas, VelocitySpace};
+use rarefy::collision::{OperatorConfig, Scattering, VelocityGrid};
+
+/// Velocities on which the linear problems of the tables are accurate.
+fn gauss() -> VelocitySpace {
+    let axes = vec![Axis::half_range(16, 2).unwrap(), Axis::hermite(8).unwrap()];
+    VelocitySpace::new(axes, 2).unwrap()
+}
+
+/// With a model's relaxation the steady solver around an integral finds what that of the models does.
+#[test]
+fn sweeps_around_an_integral_find_the_flows_of_the_models() {
+    for (delta, pi) in [(0.1, 0.522325), (1.0, 0.338925), (10.0, 0.083112)] {
+        let model = GapCollisions::Model(Gas::default(), gauss());
+        let config = PlatesConfig::new(delta, Drive::Couette(0.001), model);
+        let solution = Plates::new(config).unwrap().solve().unwrap();
+        assert_eq!(solution.status, Status::Converged, "delta {delta}");
+        assert!(
+            solution.residuals.len() <= 40,
+            "{}",
+            solution.residuals.len()
+        );
+        let [left, right, ..] = &solution.exchange;
+        let found = (left[0].shear - right[0].shear) / 0.001;
+        assert!((found / pi - 1.0).abs() < 1e-3, "delta {delta}: {found}");
+    }
+    for (delta, q) in [(1.0, 0.361563), (10.0, 0.09918)] {
+        let model = GapCollisions::Model(Gas::default(), gauss());
+        let config = PlatesConfig::new(delta, Drive::Fourier(0.001), model);
+        let solution = Plates::new(config).unwrap().solve().unwrap();
+        assert_eq!(solution.status, Status::Converged, "delta {delta}");
+        let [left, right, ..] = &solution.exchange;
+        let found = (right[0].heat - left[0].heat) / 0.001;
+        assert!((found / q - 1.0).abs() < 1e-3, "delta {delta}: {found}");
+    }
+}
+
+/// A force along the plates: `delta/6 + 1.01619 + ...` in thick gas, a minimum of the flow rate near delta = 1.
+#[test]
+fn the_flow_rate_has_its_limits_and_knudsens_minimum() {
+    let of = |delta: f64| {
+        let model = GapCollisions::Model(Gas::default(), gauss());
+        let mut config = PlatesConfig::new(delta, Drive::Couette(0.0), model);
+        config.force = 1e-4 / delta;
+        config.cells = 100;
+        let mut plates = Plates::new(config).unwrap();
+        let solution = plates.solve().unwrap();
+        assert_eq!(solution.status, Status::Converged, "delta {delta}");
+        plates.flow_rate().unwrap()
+    };
+    let [thin, least, more, thick] = [0.1, 1.0, 3.0, 100.0].map(of);
+    assert!(thin > least && least < more, "{thin}, {least}, {more}");
+    let limit = 100.0 / 6.0 + 1.01619;
+    assert!((thick - limit).abs() < 0.02, "{thick}, {limit}");
+}
+
+/// Plates by the collision integral, in few integrals from thin to thick gas.
+#[test]
+fn plates_converge_in_few_integrals() {
+    for (delta, near) in [(0.1, 0.15), (1.0, 0.12), (30.0, 0.12)] {
+        let mut operator = OperatorConfig {
+            sigma_t: cross_section(Scattering::HardSphere),
+            compute: Backend::Cpu.into(),
+            ..OperatorConfig::spectral(VelocityGrid::new(14, -4.0, 4.0).unwrap())
+        };
+        operator.spectral.degree = Some(7);
+        let mut config = PlatesConfig::new(
+            delta,
+            Drive::Couette(0.1),
+            GapCollisions::Integral(operator),
+        );
+        config.cells = 24;
+        config.tolerance = 1e-5;
+        let solution = Plates::new(config).unwrap().solve().unwrap();
+        assert_eq!(solution.status, Status::Converged, "delta {delta}");
+        assert!(
+            solution.residuals.len() <= 60,
+            "{}",
+            solution.residuals.len()
+        );
+        let [left, right, ..] = &solution.exchange;
+        for end in [left, right] {
+            assert!(end[0].mass.abs() < 1e-5, "{}", end[0].mass);
+        }
+        // That of a slipping gas, with the viscosity of hard spheres; half-range sums are off by 3% on this grid.
+        let found = (left[0].shear - right[0].shear) / 0.1;
+        let expected = 1.0 / (delta / 1.016 + 1.97);
+        assert!(
+            (found / expected - 1.0).abs() < near,
+            "delta {delta}: {found}, {expected}"
+        );
+    }
+}
