@@ -20,7 +20,7 @@ const TOGETHER: usize = 64;
 /// Earlier iterations that are mixed.
 const DEPTH: usize = 6;
 
-/// What molecules between plates do to each other.
+/// Collisions of the molecules between plates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -46,7 +46,7 @@ pub struct PlatesConfig {
     pub drive: Drive,
     /// Acceleration along y by a force, in units of v0^2/l0.
     pub force: f64,
-    /// What molecules do to each other.
+    /// Collisions of the molecules.
     pub collisions: GapCollisions,
     /// Cells; they crowd towards the plates.
     pub cells: usize,
@@ -107,7 +107,7 @@ struct Integral {
     frequency: Vec<f64>,
 }
 
-/// What a sweep leaves.
+/// Results of a sweep.
 struct Swept {
     /// `[cell][node]`.
     f: Vec<f64>,
@@ -130,7 +130,7 @@ pub struct Plates {
     /// Exponent of the viscosity, and the Prandtl number.
     transport: [f64; 2],
     frequency: f64,
-    /// What the plates emit at unit density, and its mass in a unit of time.
+    /// Emission of the plates at unit density, and its mass in a unit of time.
     emitted: [Vec<f64>; 2],
     units: [f64; 2],
     walls: [State; 2],
@@ -538,7 +538,7 @@ impl Plates {
     }
 }
 
-/// What both plates emit at unit density.
+/// Emission of both plates at unit density.
 fn emissions(velocity: &VelocitySpace, walls: [State; 2]) -> Result<[Vec<f64>; 2]> {
     let [left, right] = walls.map(|wall| {
         let maxwellian = DiscreteMaxwellian::conservative(velocity, wall)?;
@@ -554,7 +554,7 @@ fn outgoing(nodes: &[Node], f: &[f64], forward: bool) -> f64 {
     those.map(|(node, f)| node.mass * node.v[0].abs() * f).sum()
 }
 
-/// What a force does in one cell, of the local Maxwellian.
+/// Effect of a force in one cell, of the local Maxwellian.
 fn forced(velocity: &VelocitySpace, nodes: &[Node], force: f64, f: &[f64]) -> Result<Vec<f64>> {
     let state = Moments::of(velocity, |node| f[node]).state();
     let maxwellian = DiscreteMaxwellian::conservative(velocity, state)?;

@@ -11,7 +11,7 @@ pub(super) struct PlateLaw {
     pub(super) velocity: f64,
 }
 
-/// What the laws are written of.
+/// Quantities of the laws.
 pub(super) struct Laws<'a> {
     pub(super) widths: &'a [f64],
     /// Fluxes through the faces that a steady flow has constant.

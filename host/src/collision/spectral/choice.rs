@@ -34,7 +34,7 @@ pub(super) const USUAL_DEGREE: u8 = 11;
 /// The most products of the kernel: further ones are below roundoff of f32.
 const MOST_PRODUCTS: u8 = 8;
 
-/// What the spectral method can be given; anything else is chosen.
+/// Choices of the spectral method; the rest follows from the grid and f.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spectral {

@@ -72,7 +72,7 @@ impl Plan {
         (&self.directions[index / rank], index % rank)
     }
 
-    /// What each product of the gain is multiplied by.
+    /// Factor of each product of the gain.
     pub(in crate::collision) fn factors(&self) -> Vec<f64> {
         let products = 0..self.products();
         products

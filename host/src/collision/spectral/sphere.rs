@@ -1,7 +1,7 @@
 //! Directions on a half sphere, with weights: Lebedev's rules.
 //!
 //! Lebedev, USSR Comput. Math. Math. Phys. 16 (1976) 10. The rules have the octahedral symmetry of the velocity grid, so the sums keep the 48 symmetries of the cube exactly. One
-//! of each pair of opposite directions stands for both. The rule of degree 13 has a negative weight and is left out.
+//! of each pair of opposite directions represents both. The rule of degree 13 has a negative weight and is left out.
 
 use std::f64::consts::PI;
 

@@ -14,7 +14,7 @@ use crate::distributed::{Reader, put};
 use crate::error::Result;
 use crate::maxwellian::TOGETHER;
 
-/// What the engine on the CPU keeps for its cuts.
+/// State of the engine on the CPU for its cuts.
 pub(super) struct Ends {
     pub(super) cut: Cut,
     /// Whether all ghosts are made unusable before they are written over.
@@ -61,7 +61,7 @@ impl Ends {
         }
     }
 
-    /// What `of` is at each side with a neighbour.
+    /// Values of `of` at each side with a neighbour.
     fn at_sides<V: Default>(&self, of: impl Fn(usize) -> V) -> [V; 2] {
         let there = self
             .cut

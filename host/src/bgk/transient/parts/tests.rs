@@ -47,7 +47,7 @@ fn on_all<R: Send>(ranks: usize, work: impl Fn(Arc<dyn Transport>) -> R + Sync) 
     })
 }
 
-/// What each rank finds, with a cut that may be changed.
+/// Results of each rank, with a cut that may be changed.
 fn parted(
     make: Make,
     problem: &Problem,
