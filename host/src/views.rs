@@ -102,7 +102,7 @@ mod arrays {
     }
 
     impl Problem {
-        /// [Populations](crate::bgk::Simulation::populations) as an array `[jx, jy, m, iy, ix]`. Takes the feature `ndarray`.
+        /// [Populations](crate::bgk::Simulation::state) as an array `[jx, jy, m, iy, ix]`. Takes the feature `ndarray`.
         ///
         /// ```
         /// use rarefy::Backend;
@@ -113,7 +113,7 @@ mod arrays {
         /// let boundaries = Boundaries::line(Boundary::Periodic, Boundary::Periodic);
         /// let problem = Problem::uniform(space, velocity, Gas::default(), boundaries, State::REST)?;
         /// let config = SimulationConfig { compute: Backend::Cpu.into(), ..SimulationConfig::new(problem.clone(), 0.01) };
-        /// let populations = Simulation::new(config)?.populations()?;
+        /// let populations = Simulation::new(config)?.state()?;
         /// let view = problem.view(&populations)?;
         /// assert_eq!(view.shape(), [16, 1, 2, 1, 10]);
         /// // The populations of m = 0 contain the weights: their sum is the density.

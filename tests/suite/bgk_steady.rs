@@ -811,7 +811,7 @@ fn what_cannot_be_solved_is_refused_in_one_line() {
     case.initial.pop();
     refused(
         solve(&case, &on_cpu()).map(drop),
-        "initial state has 7 cells",
+        "initial: 7 cells; expected an initial state of 8 cells",
     );
     let coarse = VelocitySpace::new(vec![Axis::uniform(4, -6.0, 6.0).unwrap()], 1).unwrap();
     let mut case = line(

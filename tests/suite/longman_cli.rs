@@ -352,7 +352,7 @@ fn wrong_usage_is_refused_in_one_line() {
                 "--frequency",
                 "1",
             ],
-            "'tan' is no oscillator",
+            "'tan'; expected cos, sin or bessel:NU",
         ),
         (
             vec![

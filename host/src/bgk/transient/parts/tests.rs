@@ -91,7 +91,7 @@ fn line(cells: usize, ends: [Boundary; 2], model: Model) -> Problem {
     let space = Space::line(cells, [0.0, 1.0]).expect("cells");
     stirred(
         space,
-        &[7, 6, 4],
+        &[7, 7, 8],
         1,
         Boundaries::line(ends[0], ends[1]),
         model,
