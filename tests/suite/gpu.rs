@@ -364,7 +364,6 @@ fn everything_works_on_a_driver_without_a_gpu() {
             "gpu::a_graph_keeps_the_memory_that_it_uses",
             "gpu::a_failed_recording_leaves_the_device_working",
             "gpu::work_alongside_other_work_comes_before_what_follows",
-            "gpu::memory_of_others_is_used_in_place",
             "gpu::time_is_measured",
             "gpu::two_handles_keep_their_buffers_apart",
             "gpu::a_device_works_from_many_threads",
@@ -384,7 +383,7 @@ fn everything_works_on_a_driver_without_a_gpu() {
     );
     assert!(output.status.success(), "{text}");
     assert!(
-        text.contains("21 passed") && text.contains("Fake GPU"),
+        text.contains("20 passed") && text.contains("Fake GPU"),
         "{text}"
     );
 }
