@@ -88,11 +88,32 @@ def overhead() -> None:
     row("rarefy.dot of 4 numbers", least(lambda: rarefy.dot(x, x)))
 
 
+def on_device() -> None:
+    try:
+        import torch
+    except ImportError:
+        print("  torch is not installed")
+        return
+    if not torch.cuda.is_available():
+        print("  torch finds no GPU")
+        return
+
+    def total(x: torch.Tensor) -> float:
+        return float(x.sum())
+
+    print(f"arrays in the memory of {torch.cuda.get_device_name()}")
+    for n in (4, 1_000_000, 100_000_000):
+        x = torch.randn(n, device="cuda", dtype=torch.float64)
+        row(f"torch.sum of {n} float64", least(lambda x=x: total(x)))  # type: ignore[misc]
+        row(f"rarefy.sum of {n} float64", least(lambda x=x: rarefy.sum(x)))  # type: ignore[misc]
+
+
 def main() -> None:
     print(f"rarefy {rarefy.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, {platform.processor() or platform.machine()}")
     overhead()
     sums()
     integrals()
+    on_device()
 
 
 if __name__ == "__main__":

@@ -16,12 +16,12 @@ use crate::config::{from_python, texts, to_python, with_given};
 use crate::errors::raise;
 use crate::work::{Run, compute};
 
-fn grid((n, min, max): (usize, f64, f64)) -> PyResult<VelocityGrid> {
+pub(crate) fn grid((n, min, max): (usize, f64, f64)) -> PyResult<VelocityGrid> {
     VelocityGrid::new(n, min, max).map_err(raise)
 }
 
 /// The operator on a grid, with what was given.
-fn operator(grid: VelocityGrid, given: &Bound<'_, PyDict>) -> PyResult<OperatorConfig> {
+pub(crate) fn operator(grid: VelocityGrid, given: &Bound<'_, PyDict>) -> PyResult<OperatorConfig> {
     let method = given.get_item("method")?;
     let spectral = method.is_some_and(|m| m.extract::<String>().is_ok_and(|m| m == "spectral"));
     // Each method has its own usual correction.

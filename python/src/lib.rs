@@ -3,9 +3,11 @@
 //! Names and defaults are the library's: a configuration is serialised, what the caller gave is put into it, and it is read back, which checks it.
 
 mod arrays;
+mod cells;
 mod collision;
 mod config;
 mod decimals;
+mod device;
 mod errors;
 mod flows;
 mod isotropic;
@@ -34,6 +36,7 @@ fn _rarefy(m: &Bound<'_, PyModule>) -> PyResult<()> {
     decimals::register(m)?;
     longman::register(m)?;
     collision::register(m)?;
+    cells::register(m)?;
     isotropic::register(m)?;
     flows::register(m)
 }

@@ -8,12 +8,13 @@ use rarefy::Backend;
 use rarefy::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
 
 use crate::arrays::{Reals, reals};
+use crate::device::{DeviceArray, device_array};
 use crate::errors::raise;
 use crate::work::{Run, compute, enter};
 
 /// The addends.
 #[derive(Clone, Copy)]
-enum Terms {
+pub(crate) enum Terms {
     Values,
     Magnitudes,
     Squares,
@@ -96,11 +97,17 @@ fn add_array<T: Float + numpy::Element>(
     })
 }
 
-/// The backend of this name, by default the CPU, where the array lies.
-fn backend_of(py: Python<'_>, name: Option<&str>) -> PyResult<Backend> {
-    let name = name.unwrap_or("cpu");
+/// The backend of this name, by default the one in whose memory the array is.
+fn backend_of(py: Python<'_>, name: Option<&str>, on_device: bool) -> PyResult<Backend> {
+    let name = name.unwrap_or(if on_device { "cuda" } else { "cpu" });
     enter(py, name)?;
-    name.parse().map_err(raise)
+    let backend = name.parse().map_err(raise)?;
+    if on_device && !matches!(backend, Backend::Auto | Backend::Cuda) {
+        return Err(PyValueError::new_err(format!(
+            "the array is in GPU memory, which backend='{name}' does not reach; omit backend, or copy the array to the host"
+        )));
+    }
+    Ok(backend)
 }
 
 /// An exact sum, and whether its terms are in single precision.
@@ -108,7 +115,11 @@ type Added = (ExactAccumulator, bool);
 
 fn added(name: &str, x: &Bound<'_, PyAny>, terms: Terms, backend: Option<&str>) -> PyResult<Added> {
     let py = x.py();
-    let backend = backend_of(py, backend)?;
+    let on_device = device_array(name, x)?;
+    let backend = backend_of(py, backend, on_device.is_some())?;
+    if let Some(x) = on_device {
+        return Ok((x.sum(py, terms)?, x.is_single()));
+    }
     let x = floats(x)?;
     Ok(match reals(name, &x)? {
         Reals::F32(x) => (add_array(py, &x, terms, backend)?, true),
@@ -151,7 +162,20 @@ fn multiplied(
         })
     }
     let py = x.py();
-    let backend = backend_of(py, backend)?;
+    let arrays: [Option<DeviceArray>; 2] = [device_array("x", x)?, device_array("y", y)?];
+    let backend = backend_of(py, backend, arrays.iter().any(Option::is_some))?;
+    match arrays {
+        [Some(x), Some(y)] => {
+            same_shape(x.shape(), y.shape())?;
+            return Ok((x.dot(py, &y)?, x.is_single()));
+        }
+        [None, None] => {}
+        _ => {
+            return Err(PyValueError::new_err(
+                "one of x and y is in GPU memory and the other is not; copy one to the other's memory",
+            ));
+        }
+    }
     let (x, y) = (floats(x)?, floats(y)?);
     let (x, y) = (reals("x", &x)?, reals("y", &y)?);
     same_shape(x.shape(), y.shape())?;
@@ -189,7 +213,7 @@ fn rounded((sum, single): Added) -> f64 {
 /// Parameters
 /// ----------
 /// x : array of float32 or float64, or sequence of floats
-///     Any shape and layout; it is not copied.
+///     Any shape and layout; it is not copied. C-contiguous arrays of CuPy, PyTorch, JAX and Numba in GPU memory are summed there.
 /// backend : str, optional
 ///     ``"cpu"``, ``"cuda"``, ``"auto"``, ``"emulator"`` or ``"reference"``; by default where the array lies.
 ///

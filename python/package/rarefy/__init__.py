@@ -3,7 +3,7 @@
 =====================  ====================================================================================
 exact sums             `sum`, `mean`, `norm`, `dot`, `ExactAccumulator`, `decimal_sum`, `decimal_dot`, `dft`
 oscillatory integrals  `longman`, `longman_between`
-collision integral     `collide`, `Relaxation`, `rates`
+collision integral     `collide`, `Relaxation`, `CellCollisions`, `rates`
 energy space           `Isotropic`, `isotropic_rates`, `Market`
 flows                  `shock`, `cavity`, `couette`, `fourier`, `Simulation`, `units`
 files and devices      `load`, `doctor`
@@ -23,6 +23,7 @@ from ._rarefy import DeviceError, NumericalError, __version__
 from ._results import Result
 from ._run import Interrupted, RarefyWarning
 from .collision import (
+    CellCollisions,
     Evaluation,
     Rates,
     Relaxation,
@@ -65,6 +66,7 @@ from .sums import ExactAccumulator, Spectrum, decimal_dot, decimal_sum, dft, dot
 
 __all__ = [
     "CavityResult",
+    "CellCollisions",
     "DeviceError",
     "Doctor",
     "Evaluation",

@@ -1,12 +1,21 @@
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 _Array = NDArray[np.float64]
-_Floats = NDArray[np.float64] | NDArray[np.float32] | Sequence[float]
+class _ByDLPack(Protocol):
+    def __dlpack__(self, *, stream: int | None = None) -> Any: ...
+    def __dlpack_device__(self) -> Any: ...
+
+class _ByCudaInterface(Protocol):
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+_DeviceArray = _ByDLPack | _ByCudaInterface
+_Floats = NDArray[np.float64] | NDArray[np.float32] | Sequence[float] | _DeviceArray
 _Number = int | float | str | Decimal
 _Columns = dict[str, _Array]
 _Options = dict[str, Any]
@@ -107,6 +116,12 @@ class Relaxation:
     def distribution(self) -> _Array: ...
     def history(self) -> _Columns: ...
     def checkpoint(self) -> dict[str, Any]: ...
+
+class CellCollisions:
+    def __init__(
+        self, cells: int, n: int, bounds: _Bounds, step: tuple[float, float, str], given: _Options
+    ) -> None: ...
+    def collide(self, before: _DeviceArray, after: _DeviceArray) -> None: ...
 
 # Energy space.
 

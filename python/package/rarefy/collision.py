@@ -18,6 +18,7 @@ from ._results import Array, Result
 from ._run import Backend, Precision, compute, drive, given, warn
 
 __all__ = [
+    "CellCollisions",
     "Evaluation",
     "Rates",
     "Relaxation",
@@ -226,6 +227,73 @@ def collide(
     for one in all_:
         warn(one.warnings)
     return all_[0] if f.ndim == 3 else all_
+
+
+class CellCollisions:
+    """Collisions in many cells of space, whose distributions stay in GPU memory: the collision step of a solver of one's own.
+
+    Arrays are those of CuPy, PyTorch, JAX or Numba. They are read and written where they are; nothing passes the host.
+
+    Parameters
+    ----------
+    cells
+        Cells of space.
+    n
+        Velocities along an axis.
+    box
+        Lower and upper bound of the velocities along each axis.
+    dt
+        Time of a step.
+    largest
+        About the largest value of a distribution; the arithmetic is scaled by it.
+    integrator
+        ``"ssprk2"`` (default), ``"ssprk3"`` or ``"euler"``.
+    scattering, sigma_t, method, order, correction, spectral, precision
+        As for :func:`collide`. ``precision`` is that of the sums; distributions are float64.
+
+    Raises
+    ------
+    rarefy.DeviceError
+        No GPU.
+
+    Examples
+    --------
+    >>> import rarefy
+    >>> box = (-5.0, 5.0)
+    >>> f = cupy.asarray(rarefy.two_maxwellians(16, box))[None].repeat(100, axis=0)  # doctest: +SKIP
+    >>> after = cupy.empty_like(f)  # doctest: +SKIP
+    >>> rarefy.CellCollisions(100, 16, box, dt=0.05, largest=1.0).collide(f, after)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        cells: int,
+        n: int,
+        box: Box,
+        *,
+        dt: float,
+        largest: float,
+        integrator: Literal["euler", "ssprk2", "ssprk3"] = "ssprk2",
+        scattering: str | None = None,
+        sigma_t: float | None = None,
+        method: Method | None = None,
+        order: Literal[2, 4] | None = None,
+        correction: CorrectionMethod | None = None,
+        spectral: dict[str, Any] | None = None,
+        precision: Precision = "f64",
+    ) -> None:
+        options = _operator(scattering, sigma_t, method, order, correction, spectral, compute("cuda", precision, None))
+        self._cells = _rarefy.CellCollisions(cells, n, box, (dt, largest, integrator), options)
+
+    def collide(self, before: Any, after: Any) -> None:
+        """Write the distributions ``before`` into ``after``, a step later.
+
+        Parameters
+        ----------
+        before, after
+            Arrays of float64 in GPU memory, shape ``(cells, n, n, n)``, C-contiguous, without memory in common.
+        """
+        self._cells.collide(before, after)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -294,7 +294,11 @@ pub(super) struct Allocation {
 impl Drop for Allocation {
     fn drop(&mut self) {
         let mut state = self.inner.lock_for_cleaning();
-        state.allocations.remove(&self.address);
+        // Another buffer may have borrowed the same memory since.
+        let gone = |known: &Weak<Self>| known.strong_count() == 0;
+        if state.allocations.get(&self.address).is_some_and(gone) {
+            state.allocations.remove(&self.address);
+        }
         if !self.owned {
             self.inner.bind_for_cleaning();
             self.inner.finish(state.recording.is_some());
@@ -393,34 +397,42 @@ impl Device {
     /// Work that was given to `stream`, a `CUstream` of the driver, is done before this returns; `None` waits for none. Dropping the buffer waits for the work that uses it.
     ///
     /// # Errors
-    /// A null or misaligned address, or one that is in use as a buffer already; a fault of the device; a recording under way.
+    /// A null or misaligned address, memory of the host or of another device, or an address that this device's own buffer has; a fault of the device; a
+    /// recording under way.
     ///
     /// # Safety
-    /// From `address` on there are `len` elements in the primary context of this device. They live, and only this buffer's user reads and writes them, until
-    /// the buffer and all recordings that use it are dropped. `stream` is a live stream of that context, or 0 for its default stream.
+    /// From `address` on there are `len` elements in the primary context of this device. They live until the buffer and all recordings that use it are
+    /// dropped. Others neither write them meanwhile, nor read them where the buffer is written. `stream` is a live stream of that context, or 0 for its
+    /// default stream.
     pub unsafe fn borrow<T: Element>(
         &self,
         address: u64,
         len: usize,
         stream: Option<u64>,
     ) -> Result<DeviceBuffer<T>> {
+        // Dropped after `state`, whose lock its destructor takes.
+        let known: Option<Arc<Allocation>>;
         let mut state = self.inner.lock()?;
         state.refuse_in_recording("taking up memory of another library")?;
-        let known = state.allocations.contains_key(&address);
-        if known || address == 0 || !address.is_multiple_of(align_of::<T>() as u64) {
+        known = state.allocations.get(&address).and_then(Weak::upgrade);
+        let own = known.as_ref().is_some_and(|known| known.owned);
+        if own || address == 0 || !address.is_multiple_of(align_of::<T>() as u64) {
             return Err(Error::input(format!(
                 "memory at {address:#x} is no array of another library: it must be aligned, and no buffer of this device"
             )));
         }
+        self.check_owner(address)?;
         if let Some(stream) = stream {
             // SAFETY: the caller vouches for the stream; the context is current.
             unsafe { result::stream::synchronize(stream as sys::CUstream) }
                 .during("waiting for the work of another library")?;
         }
-        let allocation = Arc::new(Allocation {
-            address,
-            owned: false,
-            inner: self.inner.clone(),
+        let allocation = known.unwrap_or_else(|| {
+            Arc::new(Allocation {
+                address,
+                owned: false,
+                inner: self.inner.clone(),
+            })
         });
         state
             .allocations
@@ -430,6 +442,28 @@ impl Device {
             len,
             elements: PhantomData,
         })
+    }
+
+    /// Refuses memory of the host and of other devices.
+    fn check_owner(&self, address: u64) -> Result<()> {
+        let mut ordinal = -1_i32;
+        // SAFETY: the attribute is an integer, for which `ordinal` has room; the driver refuses addresses that it does not know.
+        let found = unsafe {
+            sys::cuPointerGetAttribute(
+                (&raw mut ordinal).cast(),
+                sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                address,
+            )
+        };
+        let here = self.inner.properties.ordinal;
+        let place = match found.result() {
+            Err(_) => "no memory that the driver knows".to_owned(),
+            Ok(()) if u32::try_from(ordinal) != Ok(here) => format!("memory of device {ordinal}"),
+            Ok(()) => return Ok(()),
+        };
+        Err(Error::input(format!(
+            "the address {address:#x} is in {place}; copy the array to device {here}"
+        )))
     }
 
     fn open_first(modules: &'static [PtxModule]) -> Result<Self> {
