@@ -7,55 +7,29 @@
 use std::time::Duration;
 
 use super::engine::{Engine, FaceFlux, Saved};
-use crate::bgk::{Moments, Problem};
+use crate::bgk::{Moments, Problem, VelocitySpace};
 use crate::error::Result;
 use crate::memory_plan::{bytes_of, check_host};
 
 /// Which populations are kept of those that a problem has.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fold {
-    /// For each node, in the order of the layout, the number of the kept node that represents it, and its share in that node's population.
-    kept: Vec<(usize, f64)>,
-    /// Number of the nodes that are kept.
-    nodes: usize,
+    all: VelocitySpace,
+    halved: VelocitySpace,
     cells: usize,
-    /// Whether v_y is folded.
-    along_y: bool,
 }
 
 impl Fold {
     /// The fold of a problem, and the problem of what is kept; none where every population counts.
     pub(super) fn of(problem: &Problem) -> Option<(Self, Problem)> {
-        let all = &problem.velocity;
-        let halved = all.halved();
-        let (shape, kept) = (all.shape(), halved.shape());
-        if shape == kept {
+        let halved = problem.velocity.halved();
+        if problem.velocity.shape() == halved.shape() {
             return None;
         }
-        // The place on a half axis, and the share: a velocity of 0 has no mirror image.
-        let along = |axis: usize, j: usize| {
-            let (n, half) = (shape[axis], kept[axis]);
-            if n == half {
-                return (j, 1.0);
-            }
-            let place = j.max(n - 1 - j) - n / 2;
-            (place, if j == n - 1 - j { 1.0 } else { 0.5 })
-        };
-        let mut map = Vec::with_capacity(all.nodes());
-        for jx in 0..shape[0] {
-            for jy in 0..shape[1] {
-                let (y, of_y) = along(1, jy);
-                for m in 0..shape[2] {
-                    let (z, of_z) = along(2, m);
-                    map.push((halved.index(jx, y, z), of_y * of_z));
-                }
-            }
-        }
         let fold = Self {
-            kept: map,
-            nodes: halved.nodes(),
+            all: problem.velocity.clone(),
+            halved: halved.clone(),
             cells: problem.space.cells(),
-            along_y: shape[1] != kept[1],
         };
         let problem = Problem {
             velocity: halved,
@@ -64,19 +38,47 @@ impl Fold {
         Some((fold, problem))
     }
 
+    /// Whether v_y is folded.
+    fn along_y(&self) -> bool {
+        self.all.shape()[1] != self.halved.shape()[1]
+    }
+
+    /// For each node, in the order of the layout: the number of the kept node that represents it, and its share in that node's population.
+    ///
+    /// It is computed each time: a list for all nodes can exceed the memory that the populations are checked against.
+    fn kept(&self) -> impl Iterator<Item = (usize, f64)> {
+        let (shape, kept) = (self.all.shape(), self.halved.shape());
+        // The place on a half axis, and the share: a velocity of 0 has no mirror image.
+        let along = move |axis: usize, j: usize| {
+            let (n, half) = (shape[axis], kept[axis]);
+            if n == half {
+                return (j, 1.0);
+            }
+            let place = j.max(n - 1 - j) - n / 2;
+            (place, if j == n - 1 - j { 1.0 } else { 0.5 })
+        };
+        let rows = (0..shape[0]).flat_map(move |jx| (0..shape[1]).map(move |jy| (jx, jy)));
+        rows.flat_map(move |(jx, jy)| {
+            let (y, of_y) = along(1, jy);
+            (0..shape[2]).map(move |m| {
+                let (z, of_z) = along(2, m);
+                (self.halved.index(jx, y, z), of_y * of_z)
+            })
+        })
+    }
+
     /// Whether populations are even to the bit, so that nothing is lost by keeping them once.
     pub(super) fn suits(&self, populations: &[f64]) -> bool {
-        let mut seen: Vec<Option<&[f64]>> = vec![None; self.nodes];
-        self.kept
-            .iter()
+        let mut seen: Vec<Option<&[f64]>> = vec![None; self.halved.nodes()];
+        self.kept()
             .zip(populations.chunks_exact(self.cells))
-            .all(|(&(node, _), f)| *seen[node].get_or_insert(f) == f)
+            .all(|((node, _), f)| *seen[node].get_or_insert(f) == f)
     }
 
     /// The kept part of all populations.
     fn join(&self, populations: &[f64]) -> Vec<f64> {
-        let mut kept = vec![0.0; self.nodes * self.cells];
-        for (&(node, share), f) in self.kept.iter().zip(populations.chunks_exact(self.cells)) {
+        let mut kept = vec![0.0; self.halved.nodes() * self.cells];
+        for ((node, share), f) in self.kept().zip(populations.chunks_exact(self.cells)) {
             for (kept, f) in kept[node * self.cells..].iter_mut().zip(f) {
                 *kept = f / share;
             }
@@ -86,9 +88,8 @@ impl Fold {
 
     /// All populations of those that are kept.
     fn spread(&self, kept: &[f64]) -> Vec<f64> {
-        self.kept
-            .iter()
-            .flat_map(|&(node, share)| {
+        self.kept()
+            .flat_map(|(node, share)| {
                 kept[node * self.cells..][..self.cells]
                     .iter()
                     .map(move |f| share * f)
@@ -118,7 +119,7 @@ impl Engine for Folded {
 
     fn moments(&mut self) -> Result<Vec<Moments>> {
         let mut all = self.engine.moments()?;
-        if self.fold.along_y {
+        if self.fold.along_y() {
             for moments in &mut all {
                 // The part that is odd in v_y.
                 moments.pressure[2] = 0.0;
@@ -130,7 +131,7 @@ impl Engine for Folded {
 
     fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {
         let mut fluxes = self.engine.fluxes()?;
-        if self.fold.along_y {
+        if self.fold.along_y() {
             for flux in &mut fluxes {
                 flux.momentum[1] = 0.0;
             }
@@ -140,7 +141,7 @@ impl Engine for Folded {
 
     fn save(&mut self) -> Result<Saved> {
         // More than the engine ever had.
-        let all = self.fold.kept.len() * self.fold.cells;
+        let all = self.fold.all.nodes() * self.fold.cells;
         check_host(
             &format!("all {all} populations, mirror images too,"),
             bytes_of::<f64>(all as u64),
@@ -169,7 +170,7 @@ impl Engine for Folded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bgk::{Axis, Boundaries, Boundary, Gas, Space, State, VelocitySpace};
+    use crate::bgk::{Axis, Boundaries, Boundary, Gas, Space, State};
 
     fn problem(counts: [usize; 3], flow: usize) -> Problem {
         let axes = counts.map(|n| Axis::uniform(n, -4.0, 4.0).unwrap());
