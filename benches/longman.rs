@@ -10,12 +10,13 @@ use std::time::{Duration, Instant};
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
+use rarefy::Backend;
 use rarefy::gpu::{self, Device};
+use rarefy::longman::Task;
 use rarefy::longman::expression::Program;
 use rarefy::longman::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation};
 use rarefy::longman::gpu::fixed::{FixedBatch, Form, Functions};
 use rarefy::longman::paper::{PaperRule, integrate_on_cpu};
-use rarefy::longman::{Oscillator, Settings, integrate_oscillating};
 use rarefy_kernels::Real;
 
 /// Numbers of areas of the paper's Fig. 9.
@@ -125,20 +126,17 @@ fn cpu(group: &mut BenchmarkGroup<'_, WallTime>, measured: &Measured) {
     }
     let what = "one core f64 with error estimate";
     let (lambda, omega) = parameters::<f64>(1000);
+    let amplitude = |x: f64, p: &[f64]| (-p[0] * x).exp();
+    let task = Task::function(amplitude, "cos", "omega", &["lambda"]).expect("a task");
+    let integrals = task
+        .integrals()
+        .column("lambda", &lambda)
+        .column("omega", &omega);
+    let integrals = integrals.compute(Backend::Reference);
     measure(group, measured, (what, 32, 1000), |repetitions| {
         let start = Instant::now();
         for _ in 0..repetitions {
-            for (lambda, omega) in lambda.iter().zip(&omega) {
-                let g = |x: f64| (-lambda * x).exp();
-                let settings = Settings::default();
-                std::hint::black_box(integrate_oscillating(
-                    g,
-                    Oscillator::Cos,
-                    *omega,
-                    0.0,
-                    &settings,
-                )?);
-            }
+            std::hint::black_box(integrals.integrate()?);
         }
         Ok(start.elapsed())
     });

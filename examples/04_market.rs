@@ -5,33 +5,27 @@
 //!     cargo run --release --example 04_market
 
 use rarefy::Backend;
-use rarefy::isotropic::market::{Histogram, gini};
-use rarefy::isotropic::{
-    CollisionKernel, EnergyGrid, OperatorConfig, Relaxation, RelaxationConfig,
-};
+use rarefy::isotropic::CollisionKernel;
+use rarefy::isotropic::market::{Histogram, Market, MarketConfig, Start};
 
 fn main() -> rarefy::Result<()> {
-    let grid = EnergyGrid::new(256, 16.0)?;
-    let agents = incomes()?.in_units_of_the_mean().rebin(&grid)?;
+    let incomes = Start::Histogram(incomes()?);
     for law in [
         CollisionKernel::Money,
         CollisionKernel::Saving { lambda: 0.5 },
     ] {
-        let mut operator = OperatorConfig::new(grid, law);
-        operator.compute.backend = Backend::Cpu;
-        let config = RelaxationConfig {
-            dt: Some(0.1), // encounters of an agent
-            every: 10,
-            ..RelaxationConfig::new(operator)
-        };
-        let mut run = Relaxation::new(config, std::slice::from_ref(&agents))?;
-        println!("{law}, on {}", run.device());
+        let mut config = MarketConfig::on_grid(law, incomes.clone(), 256, 16.0)?;
+        config.operator.compute.backend = Backend::Cpu;
+        config.dt = Some(0.1); // encounters of an agent
+        config.every = 10;
+        let mut market = Market::new(config)?;
+        println!("{law}, on {}", market.device());
         println!("  encounters     Gini   agents below half the mean");
         for _ in 0..6 {
-            let p = run.states()?.remove(0);
-            let poor: f64 = p[..8].iter().sum();
-            println!("  {:10.1}  {:.5}   {poor:.5}", run.time(), gini(&grid, &p));
-            run.advance(40)?;
+            let poor: f64 = market.agents()?[0][..8].iter().sum();
+            let (time, gini) = (market.time(), market.inequality()?[0]);
+            println!("  {time:10.1}  {gini:.5}   {poor:.5}");
+            market.advance(40)?;
         }
     }
     Ok(())

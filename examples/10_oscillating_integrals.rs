@@ -2,20 +2,12 @@
 //!
 //!     cargo run --release --example 10_oscillating_integrals
 
-use rarefy::longman::{Oscillator, Settings, Status, Task, integrate_oscillating};
-use rarefy::{Backend, Precision};
+use rarefy::longman::{Status, Task};
 
 fn main() -> rarefy::Result<()> {
-    let settings = Settings::default();
-
     // int_0^inf J_0(2 x) x / (x^2 + 1) dx = K_0(2)
-    let found = integrate_oscillating(
-        |x| x / (x * x + 1.0),
-        Oscillator::BesselJ(0.0),
-        2.0,
-        0.0,
-        &settings,
-    )?;
+    let task = Task::function(|x, _| x / (x * x + 1.0), "bessel:0", "2", &[])?;
+    let found = task.integrals().integrate()?[0];
     println!(
         "a closure      {:.16} +- {:.0e}, {:?}",
         found.value, found.error, found.status
@@ -23,16 +15,10 @@ fn main() -> rarefy::Result<()> {
 
     // The same for a thousand pairs of parameters, by name, on the GPU if there is one.
     let task = Task::oscillating("x/(x^2+p^2)", "bessel:0", "xi", &[])?;
-    let rows: Vec<f64> = (0..1000)
-        .flat_map(|k| {
-            [
-                0.5 + 0.01 * f64::from(k % 100),
-                1.0 + 0.3 * f64::from(k / 100),
-            ]
-        })
-        .collect();
-    let machine = Backend::Auto.resolve()?;
-    let all = task.integrate_on(&machine, &[0.0; 1000], &rows, &settings, Precision::F64)?;
+    let p: Vec<f64> = (0..1000).map(|k| 0.5 + 0.01 * f64::from(k % 100)).collect();
+    let xi: Vec<f64> = (0..1000).map(|k| 1.0 + 0.3 * f64::from(k / 100)).collect();
+    let integrals = task.integrals().column("p", p).column("xi", xi);
+    let all = integrals.tolerance(1e-10).integrate()?;
     let good = all.iter().filter(|found| found.status == Status::Ok);
     let worst = good
         .clone()
@@ -45,7 +31,8 @@ fn main() -> rarefy::Result<()> {
     );
 
     // cos(x) (1 + x) oscillates ever wider: no value is given, and the status says why.
-    let found = integrate_oscillating(|x| 1.0 + x, Oscillator::Cos, 1.0, 0.0, &settings)?;
+    let task = Task::oscillating("1+x", "cos", "1", &[])?;
+    let found = task.integrals().integrate()?[0];
     println!("no integral    {:?}, value {}", found.status, found.value);
     Ok(())
 }

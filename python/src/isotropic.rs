@@ -4,10 +4,10 @@ use numpy::{PyArray1, PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rarefy::isotropic::market::{Histogram, TradeVolume, gini, lorenz};
+use rarefy::isotropic::market::{self, Histogram, Market, MarketConfig, Start, gini, lorenz};
 use rarefy::isotropic::{
-    Checkpoint, CollisionKernel, EnergyGrid, OperatorConfig, Record, Relaxation, RelaxationConfig,
-    initial,
+    Checkpoint, CollisionKernel, EnergyGrid, Integrator, OperatorConfig, Record, Relaxation,
+    RelaxationConfig, initial,
 };
 
 use crate::arrays::{array, columns, doubles, in_order, shaped};
@@ -26,6 +26,17 @@ fn operator(
     with_given(&OperatorConfig::new(grid, law), given)
 }
 
+/// Rows of an array, and their length.
+fn rows(f: &Bound<'_, PyAny>) -> PyResult<(Vec<Vec<f64>>, usize)> {
+    let f = doubles("f", f)?;
+    let &[states, cells] = f.shape() else {
+        return Err(PyValueError::new_err("f has the shape (states, cells)"));
+    };
+    let f = in_order("f", &f)?;
+    let row = |i: usize| f[i * cells..][..cells].to_vec();
+    Ok(((0..states).map(row).collect(), cells))
+}
+
 #[pyclass(name = "Isotropic", module = "rarefy._rarefy", frozen)]
 struct PyIsotropic(Run<Relaxation>);
 
@@ -40,18 +51,11 @@ impl PyIsotropic {
         operator: &Bound<'_, PyDict>,
         run: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let f = doubles("f", f)?;
-        let &[states, cells] = f.shape() else {
-            return Err(PyValueError::new_err("f has the shape (states, cells)"));
-        };
+        let (rows, cells) = rows(f)?;
         let config = with_given(
             &RelaxationConfig::new(self::operator(cells, emax, law, operator)?),
             run,
         )?;
-        let f = in_order("f", &f)?;
-        let rows: Vec<Vec<f64>> = (0..states)
-            .map(|i| f[i * cells..][..cells].to_vec())
-            .collect();
         Ok(Self(Run::new(compute(py, || {
             Relaxation::new(config, &rows)
         })?)))
@@ -139,6 +143,95 @@ impl PyIsotropic {
     fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let checkpoint = self.0.with(py, Relaxation::checkpoint)?;
         to_python(py, &checkpoint)
+    }
+}
+
+/// Economies under way.
+#[pyclass(name = "Market", module = "rarefy._rarefy", frozen)]
+struct PyMarket(Run<Market>);
+
+#[pymethods]
+impl PyMarket {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        agents: &Bound<'_, PyAny>,
+        emax: f64,
+        law: &Bound<'_, PyAny>,
+        operator: &Bound<'_, PyDict>,
+        run: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let (rows, cells) = rows(agents)?;
+        let base = MarketConfig {
+            operator: self::operator(cells, emax, law, operator)?,
+            economies: Vec::new(),
+            integrator: Integrator::default(),
+            dt: None,
+            every: 1,
+        };
+        let config = MarketConfig {
+            economies: rows.into_iter().map(Start::Agents).collect(),
+            ..with_given(&base, run)?
+        };
+        Ok(Self(Run::new(compute(py, || Market::new(config))?)))
+    }
+
+    fn advance(&self, py: Python<'_>, steps: u64) -> PyResult<u64> {
+        self.0.with(py, |market| market.advance_part(steps))?;
+        Ok(steps)
+    }
+
+    #[getter]
+    fn steps(&self, py: Python<'_>) -> PyResult<u64> {
+        self.0.with(py, |market| Ok(market.steps_taken()))
+    }
+
+    #[getter]
+    fn time(&self, py: Python<'_>) -> PyResult<f64> {
+        self.0.with(py, |market| Ok(market.time()))
+    }
+
+    #[getter]
+    fn dt(&self, py: Python<'_>) -> PyResult<f64> {
+        self.0.with(py, |market| Ok(market.time_step()))
+    }
+
+    #[getter]
+    fn device(&self, py: Python<'_>) -> PyResult<String> {
+        self.0.with(py, |market| Ok(market.device()))
+    }
+
+    #[getter]
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.0.with(py, |market| Ok(market.warnings().to_vec()))
+    }
+
+    /// Agents of each cell, a row for each economy.
+    fn distributions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let all = self.0.with(py, Market::agents)?;
+        let shape = [all.len(), all.first().map_or(0, Vec::len)];
+        shaped(py, all.concat(), &shape)
+    }
+
+    fn trade_rates(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
+        self.0.with(py, Market::trade_rates)
+    }
+
+    fn history<'py>(&self, py: Python<'py>, economy: usize) -> PyResult<Bound<'py, PyDict>> {
+        let history = self.0.with(py, |market| Ok(market.history(economy).to_vec()))?;
+        let names = ["step", "time", "wealth", "traded", "trade_rate", "gini"];
+        let row = |row: &market::Record| {
+            let wealth = row.moments.energy;
+            let step = row.step as f64;
+            [step, row.time, wealth, row.traded, row.trade_rate, row.gini]
+        };
+        columns(py, names, history.iter().map(row))
+    }
+
+    /// The distributions, as a relaxation goes on from them.
+    fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let checkpoint = self.0.with(py, Market::checkpoint)?;
+        to_python(py, &checkpoint.relaxation)
     }
 }
 
@@ -242,27 +335,13 @@ fn inequality<'py>(
     Ok((gini(&grid, p), curve))
 }
 
-/// Value that an agent trades in a unit of time, on average.
-#[pyfunction]
-fn trade_volume(
-    py: Python<'_>,
-    p: &Bound<'_, PyAny>,
-    emax: f64,
-    law: &Bound<'_, PyAny>,
-) -> PyResult<f64> {
-    let p = doubles("p", p)?;
-    let p = in_order("p", &p)?;
-    let config = operator(p.len(), emax, law, &PyDict::new(py))?;
-    compute(py, || Ok(TradeVolume::new(&config)?.rate(p)))
-}
-
 pub(crate) fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PyIsotropic>()?;
+    m.add_class::<PyMarket>()?;
     m.add_function(wrap_pyfunction!(isotropic_rates, m)?)?;
     m.add_function(wrap_pyfunction!(energy_grid, m)?)?;
     m.add_function(wrap_pyfunction!(wealth_end, m)?)?;
     m.add_function(wrap_pyfunction!(isotropic_initial, m)?)?;
     m.add_function(wrap_pyfunction!(rebin, m)?)?;
-    m.add_function(wrap_pyfunction!(inequality, m)?)?;
-    m.add_function(wrap_pyfunction!(trade_volume, m)?)
+    m.add_function(wrap_pyfunction!(inequality, m)?)
 }

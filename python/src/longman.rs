@@ -6,7 +6,7 @@ use pyo3::types::PyDict;
 use rarefy::longman::family::Family;
 use rarefy::longman::sampled::{Chebyshev, Samples};
 use rarefy::longman::{Boundaries, Integral, Settings, Task};
-use rarefy::{Backend, Precision};
+use rarefy::{Backend, Compute, Precision};
 
 use crate::arrays::{array, doubles, in_order};
 use crate::config::{from_python, with_given};
@@ -93,12 +93,12 @@ impl PyTask {
         self.0.parameters().to_vec()
     }
 
-    /// Integrals from `lower` on, a row of parameters each.
+    /// Integrals from `lower` on, with a column for each parameter.
     fn integrate<'py>(
         &self,
         py: Python<'py>,
         lower: &Bound<'py, PyAny>,
-        rows: &Bound<'py, PyAny>,
+        columns: Vec<(String, Bound<'py, PyAny>)>,
         settings: &Bound<'py, PyDict>,
         precision: &str,
         backend: &str,
@@ -107,12 +107,23 @@ impl PyTask {
         let backend: Backend = backend.parse().map_err(raise)?;
         let precision: Precision = precision.parse().map_err(raise)?;
         let settings = with_given(&Settings::for_precision(precision), settings)?;
-        let (lower, rows) = (doubles("lower", lower)?, doubles("parameters", rows)?);
-        let (lower, rows) = (in_order("lower", &lower)?, in_order("parameters", &rows)?);
-        let found = compute(py, || {
-            self.0
-                .integrate_on(&machine(backend)?, lower, rows, &settings, precision)
-        })?;
+        let lower = doubles("lower", lower)?;
+        let integrals = self
+            .0
+            .integrals()
+            .lower(in_order("lower", &lower)?)
+            .settings(settings)
+            .compute(Compute::new(backend).with_precision(precision));
+        let arrays = columns
+            .iter()
+            .map(|(name, values)| Ok((name.as_str(), doubles(name, values)?)))
+            .collect::<PyResult<Vec<_>>>()?;
+        let integrals = arrays
+            .iter()
+            .try_fold(integrals, |integrals, (name, values)| {
+                PyResult::Ok(integrals.column(*name, in_order(name, values)?))
+            })?;
+        let found = compute(py, || integrals.on(&machine(backend)?).integrate())?;
         table(py, &found)
     }
 }

@@ -1217,3 +1217,55 @@ fn single_precision_conserves_number_to_roundoff() {
         }
     }
 }
+
+#[test]
+fn economies_go_on_to_the_same_bits() {
+    use rarefy::isotropic::market::{Histogram, Market, MarketConfig, Start};
+
+    let histogram = Histogram::new(&[[0.0, 1.0, 3.0], [1.0, 3.0, 1.0]]).expect("a histogram");
+    for backend in [Backend::Cpu, Backend::Emulator] {
+        let law = CollisionKernel::Saving { lambda: 0.3 };
+        let mut config = MarketConfig::on_grid(law, Start::Histogram(histogram.clone()), 48, 8.0)
+            .expect("a configuration");
+        config.operator.compute = Compute::new(backend);
+        config.economies.push(Start::Equal);
+        config.dt = Some(0.05);
+        config.every = 3;
+        let start = || Market::new(config.clone()).expect("a market");
+        let mut whole = start();
+        whole.advance(12).expect("steps");
+        // Divided between two records.
+        let mut divided = start();
+        divided.advance_part(4).expect("steps");
+        let checkpoint = divided.checkpoint().expect("a checkpoint");
+        let text = serde_json::to_string(&checkpoint).expect("a text");
+        let mut divided =
+            Market::resume(serde_json::from_str(&text).expect("a checkpoint")).expect("a market");
+        divided.advance(8).expect("steps");
+        assert_eq!(
+            whole.states().expect("states"),
+            divided.states().expect("states")
+        );
+        for economy in 0..2 {
+            let history = whole.history(economy);
+            assert_eq!(history, divided.history(economy), "{backend}");
+            assert_eq!(history.len(), 5);
+            let (first, last) = (history[0], history[4]);
+            assert!((last.moments.energy / first.moments.energy - 1.0).abs() < 1e-12);
+            assert!(last.traded > 0.0 && last.time == 12.0 * 0.05);
+            // An economy alone has the same bits.
+            let mut alone = config.clone();
+            alone.economies = vec![config.economies[economy].clone()];
+            let mut alone = Market::new(alone).expect("a market");
+            alone.run_until(0.6).expect("steps");
+            assert_eq!(alone.history(0), history, "{backend}");
+        }
+        let gini = whole.inequality().expect("coefficients");
+        assert_eq!(gini[1], whole.history(1)[4].gini);
+        assert!(whole.history(1)[0].gini < 0.1 && gini[1] > whole.history(1)[0].gini);
+        let mut other = checkpoint.clone();
+        other.histories.pop();
+        assert!(Market::resume(other).is_err());
+        assert!(whole.equilibrium(2).is_err());
+    }
+}

@@ -10,6 +10,7 @@ use rarefy::compute::Resolved;
 use rarefy::longman::{Boundaries, Integral, Settings, Status, Task};
 use rayon::prelude::*;
 
+use super::longman::rows;
 use super::longman_draws::{Draw, KINDS, Wave, draw};
 use crate::support;
 
@@ -110,9 +111,9 @@ fn campaign(
                 .filter_map(move |form| {
                     let task = task(&draw, form)?;
                     let results = ways().into_iter().map(|(settings, precision)| {
-                        let found = task
-                            .integrate(draw.lower, &[], &settings, precision)
-                            .unwrap();
+                        let lower = [draw.lower];
+                        let found =
+                            rows(&task, &Resolved::Cpu, &lower, &[], &settings, precision)[0];
                         (found, wrong(&draw, &found, settings.rtol, slack))
                     });
                     Some((form, draw.clone(), results.collect()))
@@ -183,8 +184,7 @@ fn by_kernels(machine: &Resolved, seed: u64, count: usize) -> (Vec<String>, usiz
                 rtol,
                 ..Settings::default()
             };
-            let found = task.integrate_on(machine, &[0.0], &[], &settings, precision);
-            let found = found.unwrap()[0];
+            let found = rows(&task, machine, &[0.0], &[], &settings, precision)[0];
             if draw.kind == "smooth" {
                 smooth += 1;
                 ok += usize::from(found.status == Status::Ok);

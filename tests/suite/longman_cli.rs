@@ -341,7 +341,7 @@ fn wrong_usage_is_refused_in_one_line() {
         ),
         (
             with(&["1", "--xi", "1", "--rtol=-1"]),
-            "the relative tolerance is a number from 0 on, not -1",
+            "--rtol: -1; expected a number of at least 0",
         ),
         (
             vec![

@@ -3,14 +3,16 @@
 use std::f64::consts::PI;
 
 use rarefy::Precision;
+use rarefy::compute::Resolved;
 use rarefy::emulator::{Emulator, ThreadOrder};
 use rarefy::longman::expression::Program;
 use rarefy::longman::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Verdict};
 use rarefy::longman::special::bessel_k;
-use rarefy::longman::{Boundaries, Integral, Oscillator, Settings, Task, integrate_oscillating};
+use rarefy::longman::{Boundaries, Integral, Oscillator, Settings, Task};
 use rarefy::machine::Machine;
 use rarefy_kernels::longman::Status;
 
+use crate::longman::{of_function, rows};
 use crate::support;
 
 /// The integrand of the example `own_integrand`, by a link, for that is a package of its own and this one must hold all that its tests need.
@@ -392,9 +394,7 @@ fn an_integrand_of_ones_own_is_judged_too() {
     for (rho, verdict) in rho.iter().zip(&verdicts) {
         let Some(verdict) = verdict else { continue };
         let g = |x: f64| x * (-0.3 * x).exp() / (x + 0.7);
-        let right =
-            integrate_oscillating(g, Oscillator::BesselJ(0.0), *rho, 0.0, &Settings::default())
-                .expect("the CPU's answer");
+        let right = of_function(g, Oscillator::BesselJ(0.0), *rho, 0.0, &Settings::default());
         assert!(
             (verdict.value - right.value).abs() <= verdict.error + right.error,
             "{rho}: {verdict:?} {right:?}"
@@ -404,7 +404,7 @@ fn an_integrand_of_ones_own_is_judged_too() {
     assert!(decided > 60, "{decided}");
 }
 
-fn every_row_gets_its_answer<M: Machine>(machine: &M, precision: Precision, rtol: f64) {
+fn every_row_gets_its_answer(machine: &Resolved, precision: Precision, rtol: f64) {
     let settings = Settings {
         rtol,
         ..Settings::default()
@@ -421,9 +421,8 @@ fn every_row_gets_its_answer<M: Machine>(machine: &M, precision: Precision, rtol
         [1e-6, 3.0],
         [2.0, 1.0],
     ];
-    let found = task
-        .integrate_with(machine, &lower, values.as_flattened(), &settings, precision)
-        .expect("answers");
+    let values = values.as_flattened();
+    let found = rows(&task, machine, &lower, values, &settings, precision);
     // At 1e-3 what f32 leaves is computed in f64.
     let ill_conditioned = if rtol < 1e-6 {
         Status::NotConverged
@@ -450,9 +449,8 @@ fn every_row_gets_its_answer<M: Machine>(machine: &M, precision: Precision, rtol
         half_period: PI,
     };
     let task = Task::whole("exp(-l*x)*cos(x)", boundaries, &[]).expect("a task");
-    let found = task
-        .integrate_with(machine, &[0.0, 0.0], &[0.5, -0.1], &settings, precision)
-        .expect("answers");
+    let (lower, values) = ([0.0, 0.0], [0.5, -0.1]);
+    let found = rows(&task, machine, &lower, &values, &settings, precision);
     let Integral { value, error, .. } = found[0];
     assert!((value - 0.4).abs() <= error, "{value} {error}");
     assert_eq!(found[0].status, Status::Ok);
@@ -461,9 +459,9 @@ fn every_row_gets_its_answer<M: Machine>(machine: &M, precision: Precision, rtol
 
 #[test]
 fn what_a_machine_leaves_the_cpu_answers() {
-    every_row_gets_its_answer(&Emulator::default(), Precision::F64, 1e-10);
-    every_row_gets_its_answer(&Emulator::default(), Precision::F32, 1e-3);
-    if let Some(device) = support::device() {
+    every_row_gets_its_answer(&Resolved::Emulator, Precision::F64, 1e-10);
+    every_row_gets_its_answer(&Resolved::Emulator, Precision::F32, 1e-3);
+    if let Some(device) = support::device().map(Resolved::Cuda) {
         every_row_gets_its_answer(&device, Precision::F64, 1e-10);
         every_row_gets_its_answer(&device, Precision::F32, 1e-3);
     }

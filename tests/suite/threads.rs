@@ -30,7 +30,7 @@ fn public_types_go_to_other_threads() {
         collision::initial::TwoMaxwellians, collision::initial::Bkw, collision::transport::Study,
         isotropic::Moments, isotropic::EnergyGrid, isotropic::Weights, isotropic::OperatorConfig, isotropic::Rates,
         isotropic::RelaxationConfig, isotropic::Record, isotropic::Checkpoint, isotropic::coefficients::Coefficients, isotropic::coefficients::PairTables,
-        isotropic::market::TradeVolume, isotropic::market::Histogram, isotropic::initial::Equilibrium,
+        isotropic::market::TradeVolume, isotropic::market::Histogram, isotropic::market::MarketConfig, isotropic::market::Checkpoint, isotropic::initial::Equilibrium,
     }
     each! { shared:
         bgk::SimulationConfig, bgk::Checkpoint, bgk::Looked, bgk::Moments, bgk::Mach, bgk::Shock, bgk::ShockProfile, bgk::Boundaries, bgk::Wall,
@@ -40,7 +40,7 @@ fn public_types_go_to_other_threads() {
         steady::plates::Resolution, steady::plates::Drive, steady::Checkpoint, steady::Status, boltzmann::LineConfig, boltzmann::Checkpoint, boltzmann::ShockWave, boltzmann::Look,
     }
     each! { shared:
-        longman::Integral, longman::Settings, longman::Boundaries, longman::Oscillator, longman::Task,
+        longman::Integral, longman::Settings, longman::Boundaries, longman::Oscillator, longman::Task, longman::Integrals<'_>,
         longman::expression::Function, longman::expression::Expression, longman::expression::Program, longman::family::Family,
         longman::accelerate::Accelerated, longman::sampled::Spline, longman::sampled::Chebyshev,
         longman::paper::PaperRule, longman::paper::AreaTable, longman::quadrature::Rule, longman::quadrature::Kronrod,

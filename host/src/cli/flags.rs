@@ -43,17 +43,24 @@ const FLAGS: [(&str, &str); 5] = [
 ];
 
 /// Fields of the library's configurations, and the options that set them.
-const FIELDS: [(&str, &str); 12] = [
+const FIELDS: [(&str, &str); 19] = [
+    ("accuracy", "--accuracy"),
+    ("areas", "--areas"),
+    ("atol", "--atol"),
+    ("beyond", "--beyond"),
     ("cut", "--vmax"),
     ("degree", "--sphere"),
     ("delta", "--delta"),
     ("dt", "--dt"),
     ("emax", "--emax"),
+    ("gauss", "--gauss"),
+    ("head_exponent", "--head-exponent"),
     ("lid", "--lid"),
     ("mach", "--mach"),
     ("order", "--order"),
     ("period", "--period"),
     ("rank", "--rank"),
+    ("rtol", "--rtol"),
     ("sigma_t", "--sigma-t"),
     ("threads", "--threads"),
 ];

@@ -157,7 +157,6 @@ fn integrate(
     common: &Common,
     machine: &Resolved,
 ) -> Result<Vec<Integral>> {
-    let count = task.parameters().len();
     let total = rows.lower.len();
     let chunk = match machine {
         Resolved::Cuda(_) => GPU_CHUNK,
@@ -168,9 +167,17 @@ fn integrate(
     while results.len() < total {
         let done = results.len();
         let end = (done + chunk).min(total);
-        let lower = &rows.lower[done..end];
-        let values = &rows.values[done * count..end * count];
-        results.extend(task.integrate_on(machine, lower, values, settings, common.precision)?);
+        let integrals = task
+            .integrals()
+            .lower(&rows.lower[done..end])
+            .settings(*settings)
+            .compute(common.compute())
+            .on(machine);
+        let columns = task.parameters().iter().zip(&rows.columns);
+        let integrals = columns.fold(integrals, |integrals, (name, column)| {
+            integrals.column(name, &column[done..end])
+        });
+        results.extend(integrals.integrate()?);
         progress.update(end as f64 / total as f64, || format!("{end} of {total}"));
     }
     progress.finish();

@@ -11,13 +11,10 @@ use super::progress::Progress;
 use super::report::Report;
 use super::text::reason;
 use crate::error::{Error, Result};
-use crate::isotropic::market::{Histogram, TradeVolume, grid_around_one, suitable_grid};
-use crate::isotropic::{
-    CollisionKernel, EnergyGrid, OperatorConfig, Relaxation, RelaxationConfig, Weights, initial,
-};
+use crate::isotropic::market::{Histogram, Market, MarketConfig, Start, suitable_grid};
 use parameters::Clock;
 pub(super) use parameters::MarketArgs;
-use results::{Outcome, Sample, Shift, Step};
+use results::{Outcome, Sample, Step};
 
 /// Days that are shown if none are asked for.
 const DAYS: [f64; 5] = [100.0, 250.0, 500.0, 1000.0, 2000.0];
@@ -55,102 +52,35 @@ pub(super) fn read_histogram(path: &Path) -> Result<Histogram> {
     Histogram::new(&rows).map_err(|e| refuse(e.to_string()))
 }
 
-/// Cells and largest wealth, as asked for or as the law needs them, and the operator.
-fn operator(
-    args: &MarketArgs,
-    histogram: Option<&Histogram>,
-) -> Result<(usize, f64, OperatorConfig)> {
-    let law = args.mode.0;
-    let weights = match law {
-        // The weight has an integrable pole at 0 below the shape 1.
-        CollisionKernel::Gamma { .. } => Weights::Cell,
-        _ => Weights::Center,
-    };
-    // A histogram that reaches further than usual is refused unless a grid for it is asked for.
-    let least = histogram.map_or(0.0, |h| h.in_units_of_the_mean().end().min(16.0));
-    let (cells, emax) = suitable_grid(law, weights, args.cells, args.emax, least)?;
-    let grid = match histogram {
-        None => grid_around_one(cells, emax)?,
-        Some(_) => EnergyGrid::new(cells, emax)?,
-    };
-    let config = OperatorConfig {
-        compute: args.common.compute(),
-        weights,
-        ..OperatorConfig::new(grid, law)
-    };
-    Ok((cells, emax, config))
-}
-
-/// The initial distribution, and the shift of a histogram.
-fn initial_state(
-    config: &OperatorConfig,
-    histogram: Option<Histogram>,
-) -> Result<(Vec<f64>, Option<Shift>)> {
-    let measure = config.measure();
-    // Agents of each cell, then the state that the law works on.
-    let (agents, shift): (Vec<f64>, _) = match histogram {
-        None => {
-            let f = initial::delta(config, 1.0)?;
-            (f.iter().zip(&measure).map(|(f, m)| f * m).collect(), None)
-        }
-        Some(histogram) => {
-            let mean = histogram.mean();
-            let agents = histogram.in_units_of_the_mean().rebin(&config.grid)?;
-            let cells = agents.iter().enumerate();
-            let centred: f64 = cells.map(|(i, p)| p * config.grid.energy(i)).sum();
-            (agents, Some((mean, centred - 1.0)))
-        }
-    };
-    let f = agents.iter().zip(&measure).map(|(p, m)| p / m).collect();
-    Ok((f, shift))
-}
-
 /// Steps to the last of the points, with progress; returns the states at the points, and the history.
 fn trade(
-    run: &mut Relaxation,
-    volume: &TradeVolume,
-    f: Vec<f64>,
+    market: &mut Market,
     (clock, points): (Clock, &[f64]),
     quiet: bool,
 ) -> Result<(Vec<Sample>, Vec<Step>)> {
-    let RelaxationConfig {
-        operator, dt: step, ..
-    } = run.config().clone();
+    let sample = |market: &mut Market| -> Result<(Sample, Step)> {
+        let f = market.states()?.remove(0);
+        Sample::new(market.history(0), f, clock)
+    };
     let mut progress = Progress::new("market", quiet);
     let last_point = points.last().copied().unwrap_or(0.0);
     let mut ahead = points.iter().copied().peekable();
-    let mut before = Sample {
-        reading: 0.0,
-        time: 0.0,
-        volume: 0.0,
-        volume_rate: volume.rate(&f),
-        f,
-    };
+    let (mut before, step) = sample(market)?;
     let mut shown = vec![before.clone()];
-    let mut history = vec![before.summary(&operator)];
+    let mut history = vec![step];
     while let Some(&next) = ahead.peek() {
-        run.advance(1)?;
-        let f = run.states()?.remove(0);
-        let volume_rate = volume.rate(&f);
-        let dt = step.unwrap_or_default();
-        let traded = before.volume + dt * (before.volume_rate + volume_rate) / 2.0;
-        let after = Sample {
-            reading: clock.reading(run.time(), traded),
-            time: run.time(),
-            volume: traded,
-            volume_rate,
-            f,
-        };
+        market.advance(1)?;
+        let (after, step) = sample(market)?;
         if after.reading <= before.reading {
             return Err(Error::Numerical(format!(
                 "no more value is traded at time {}; day {next} is never reached",
-                run.time()
+                market.time()
             )));
         }
         while let Some(point) = ahead.next_if(|&point| point <= after.reading) {
             shown.push(before.between(&after, point));
         }
-        history.push(after.summary(&operator));
+        history.push(step);
         progress.update(after.reading / last_point, || {
             let (name, reading, time) = (clock.name(), after.reading, after.time);
             format!("{name} {reading:.1}, t = {time:.2}")
@@ -171,8 +101,15 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
         ));
     }
     let histogram = args.input.as_deref().map(read_histogram).transpose()?;
-    let (cells, emax, config) = operator(args, histogram.as_ref())?;
-    let (f, shift) = initial_state(&config, histogram)?;
+    let input = histogram.as_ref().map(Histogram::mean);
+    let start = histogram.map_or(Start::Equal, Start::Histogram);
+    let law = args.mode.0;
+    let (cells, emax) = suitable_grid(law, &start, args.cells, args.emax)?;
+    let mut config = MarketConfig::on_grid(law, start, cells, emax)?;
+    config.operator.compute = common.compute();
+    config.integrator = args.integrator;
+    config.dt = Some(args.dt);
+    let operator = config.operator.clone();
     let (clock, points) = match (&args.days, &args.times, args.scenario) {
         (Some(days), _, _) => (Clock::Days, &days.0[..]),
         (None, Some(times), _) => (Clock::Encounters, &times.0[..]),
@@ -187,33 +124,29 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     let mut report = Report::new("market", &parameters, common, started);
     args.input.iter().for_each(|path| report.reads(path));
     report.open()?;
-    let volume = TradeVolume::new(&config)?;
-    let mut run = Relaxation::new(
-        RelaxationConfig {
-            operator: config.clone(),
-            integrator: args.integrator,
-            dt: Some(args.dt),
-            every: 1,
-        },
-        std::slice::from_ref(&f),
-    )?;
-    for warning in run.warnings() {
+    let mut market = Market::new(config)?;
+    let mut moved = |mean: f64| -> Result<(f64, f64)> {
+        let agents = market.agents()?.remove(0);
+        let wealth = agents.iter().zip(operator.grid.energies());
+        Ok((mean, wealth.map(|(p, e)| p * e).sum::<f64>() - 1.0))
+    };
+    let shift = input.map(&mut moved).transpose()?;
+    for warning in market.warnings() {
         report.warn(warning.clone());
     }
     report.time("setup", started.elapsed());
 
     let stepping = Instant::now();
-    let (shown, history) = trade(&mut run, &volume, f, (clock, points), common.quiet)?;
+    let (shown, history) = trade(&mut market, (clock, points), common.quiet)?;
     let spent = stepping.elapsed();
     report.time("steps", spent);
 
-    let moments = run.history(0)[0].moments;
-    let rest = initial::equilibrium(&config, moments.number, moments.energy)?;
+    let rest = market.equilibrium(0)?;
     let outcome = Outcome {
         parameters: &parameters,
-        config: &config,
+        config: &operator,
         clock,
-        run: &run,
+        market: &market,
         shown: &shown,
         history: &history,
         equilibrium: &rest,

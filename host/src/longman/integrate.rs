@@ -86,61 +86,41 @@ impl Settings {
     /// # Errors
     /// A number out of range: the line says which, and what it may be.
     pub fn check(&self) -> Result<()> {
-        let refuse = |what: &str, range: &str, found: &dyn std::fmt::Display| {
-            Err(Error::input(format!("{what} {range}, not {found}")))
+        let refuse = |field: &str, value: &dyn std::fmt::Display, expected: &str| {
+            Err(Error::invalid(field, value, expected))
         };
-        match self.areas {
-            Some(areas) if !AREAS.contains(&areas) => {
-                return refuse("the number of areas is", "from 8 to 64", &areas);
-            }
-            _ => {}
+        if let Some(areas) = self.areas
+            && !AREAS.contains(&areas)
+        {
+            return refuse("areas", &areas, "8 to 64 areas");
         }
         if !BEYOND.contains(&self.beyond) {
-            return refuse(
-                "the number of half periods beyond the areas is",
-                "up to 65536",
-                &self.beyond,
-            );
+            return refuse("beyond", &self.beyond, "up to 65536 half periods");
         }
         if !GAUSS_POINTS.contains(&self.gauss) {
-            return refuse("the number of Gauss points is", "from 2 to 64", &self.gauss);
+            return refuse("gauss", &self.gauss, "2 to 64 Gauss points");
         }
-        for (name, tolerance) in [("relative", self.rtol), ("absolute", self.atol)] {
-            if !(tolerance >= 0.0 && tolerance.is_finite()) {
-                return refuse(
-                    &format!("the {name} tolerance is"),
-                    "a number from 0 on",
-                    &tolerance,
-                );
+        let sizes = [
+            ("rtol", self.rtol),
+            ("atol", self.atol),
+            ("absolute_accuracy", self.absolute_accuracy),
+        ];
+        for (field, size) in sizes {
+            if !(size >= 0.0 && size.is_finite()) {
+                return refuse(field, &size, "a number of at least 0");
             }
         }
-        match self.accuracy {
-            Some(accuracy) if !(0.0..1.0).contains(&accuracy) => {
-                return refuse(
-                    "the accuracy of the integrand is",
-                    "from 0 to below 1",
-                    &accuracy,
-                );
+        for (field, share) in [
+            ("accuracy", self.accuracy.unwrap_or(0.0)),
+            ("roundoff", self.roundoff),
+        ] {
+            if !(0.0..1.0).contains(&share) {
+                return refuse(field, &share, "a number of at least 0 and below 1");
             }
-            _ => {}
-        }
-        if !(self.absolute_accuracy >= 0.0 && self.absolute_accuracy.is_finite()) {
-            return refuse(
-                "the absolute accuracy of the integrand is",
-                "a number from 0 on",
-                &self.absolute_accuracy,
-            );
-        }
-        if !(0.0..1.0).contains(&self.roundoff) {
-            return refuse(
-                "the unit of roundoff is",
-                "from 0 to below 1",
-                &self.roundoff,
-            );
         }
         match self.head_exponent {
             Some(p) if !(p < 1.0 && p > -1e3) => {
-                refuse("the exponent of the head is", "below 1", &p)
+                refuse("head_exponent", &p, "a number below 1 and above -1000")
             }
             _ => Ok(()),
         }
@@ -221,32 +201,6 @@ impl Boundaries {
 /// Never a wrong value with [`Status::Ok`]: the status reports an integral without the form that the method needs.
 /// `Err` is for settings out of range. An argument that is not a number or a frequency that is not positive has the status
 /// [`Status::InvalidArgument`], since one row of many may have it.
-///
-/// ```
-/// use rarefy::longman::{Oscillator, Settings, Status, integrate_oscillating};
-///
-/// let (lambda, omega) = (0.5_f64, 10.0);
-/// let g = |x: f64| (-lambda * x).exp();
-/// let found = integrate_oscillating(g, Oscillator::Cos, omega, 0.0, &Settings::default())?;
-/// assert_eq!(found.status, Status::Ok);
-/// let right = lambda / (lambda * lambda + omega * omega);
-/// assert!((found.value - right).abs() <= found.error && found.error < 1e-12 * right);
-/// # Ok::<(), rarefy::Error>(())
-/// ```
-///
-/// # Errors
-/// As [`Settings::check`]; an order of a Bessel function out of range.
-pub fn integrate_oscillating(
-    amplitude: impl FnMut(f64) -> f64,
-    oscillator: Oscillator,
-    omega: f64,
-    lower: f64,
-    settings: &Settings,
-) -> Result<Integral> {
-    oscillating(amplitude, oscillator, omega, lower, settings)
-}
-
-/// The same of an amplitude that may know its errors.
 pub(super) fn oscillating(
     mut amplitude: impl Function,
     oscillator: Oscillator,
@@ -499,30 +453,6 @@ fn has_narrow_peak(amplitude: &mut impl Function, lower: f64, end: f64) -> bool 
 }
 
 /// Integral of f(x) from `lower` to infinity, between given boundaries.
-///
-/// ```
-/// use rarefy::longman::{Boundaries, Settings, Status, integrate_between};
-///
-/// // cos(x^2), with its zeros.
-/// let zeros = (0..65).map(|k| (std::f64::consts::PI * (f64::from(k) + 0.5)).sqrt()).collect();
-/// let found = integrate_between(|x| (x * x).cos(), 0.0, &Boundaries::Points(zeros), &Settings::default())?;
-/// assert_eq!(found.status, Status::Ok);
-/// assert!((found.value - (std::f64::consts::PI / 8.0).sqrt()).abs() <= found.error);
-/// # Ok::<(), rarefy::Error>(())
-/// ```
-///
-/// # Errors
-/// As [`Settings::check`].
-pub fn integrate_between(
-    integrand: impl FnMut(f64) -> f64,
-    lower: f64,
-    boundaries: &Boundaries,
-    settings: &Settings,
-) -> Result<Integral> {
-    between(integrand, lower, boundaries, settings)
-}
-
-/// The same of an integrand that may know its errors.
 pub(super) fn between(
     mut integrand: impl Function,
     lower: f64,

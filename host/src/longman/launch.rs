@@ -6,14 +6,14 @@ use rayon::prelude::*;
 use super::driver::Integral;
 use super::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Verdict};
 use super::gpu::{head_steps, panels};
+use super::integrals::Rows;
 use super::integrate::Settings;
 use super::oscillator::Oscillator;
 use super::proof::Proof;
 use super::proof::shared::{self, Item};
 use super::quadrature::Kronrod;
 use super::task::{Form, Kind, LEAST_SINGLE, Quantity, Task};
-use crate::compute::{Precision, Resolved};
-use crate::emulator::{Emulator, ThreadOrder};
+use crate::compute::Precision;
 use crate::error::Result;
 use crate::machine::Machine;
 
@@ -33,61 +33,26 @@ struct Group {
 }
 
 impl Task {
-    /// The integrals of [`integrate_all`](Self::integrate_all) where a backend says: in parallel on the CPU, one after the other as the scalar
-    /// reference, by kernels on a GPU or in the emulator.
-    ///
-    /// Kernels judge integrals from 0 on with an oscillator, by the pair of 7 Gauss and 15 Kronrod nodes. The CPU computes those that
-    /// they leave undecided, and those that they do not cover, as whole integrands or other numbers of [`Settings::gauss`].
-    ///
-    /// # Errors
-    /// As [`integrate_all`](Self::integrate_all); a fault of the device.
-    pub fn integrate_on(
-        &self,
-        machine: &Resolved,
-        lower: &[f64],
-        values: &[f64],
-        settings: &Settings,
-        precision: Precision,
-    ) -> Result<Vec<Integral>> {
-        match machine {
-            Resolved::Reference => self.integrate_serially(lower, values, settings, precision),
-            Resolved::Cuda(device) => {
-                self.integrate_with(device, lower, values, settings, precision)
-            }
-            Resolved::Emulator => {
-                let emulator = Emulator::new(ThreadOrder::Ascending);
-                self.integrate_with(&emulator, lower, values, settings, precision)
-            }
-            Resolved::Cpu => self.integrate_all(lower, values, settings, precision),
-        }
-    }
-
-    /// The same with the kernels of a machine of one's own.
-    ///
-    /// # Errors
-    /// As [`integrate_on`](Self::integrate_on).
-    pub fn integrate_with<M: Machine>(
+    /// The integrals of rows, by the kernels of a machine; the CPU computes those that they leave undecided or do not cover.
+    pub(super) fn integrate_with<M: Machine>(
         &self,
         machine: &M,
-        lower: &[f64],
-        values: &[f64],
+        rows: &Rows<'_>,
         settings: &Settings,
         precision: Precision,
     ) -> Result<Vec<Integral>> {
-        self.check_rows(lower, values)?;
-        settings.check()?;
         let mut results: Vec<Option<Integral>> = Vec::new();
-        results.par_extend(rayon::iter::repeat_n(None, lower.len()));
-        for group in groups(self, lower, values, settings)? {
+        results.par_extend(rayon::iter::repeat_n(None, rows.count));
+        for group in groups(self, rows, settings)? {
             let verdicts = match precision {
-                Precision::F64 => judge::<M, f64>(self, machine, &group, values, settings)?,
-                Precision::F32 => judge::<M, f32>(self, machine, &group, values, settings)?,
+                Precision::F64 => judge::<M, f64>(self, machine, &group, rows, settings)?,
+                Precision::F32 => judge::<M, f32>(self, machine, &group, rows, settings)?,
             };
             let epsilon = match precision {
                 Precision::F64 => f64::EPSILON,
                 Precision::F32 => f64::from(f32::EPSILON),
             };
-            let proven = prove(self, &group, values, (&verdicts, epsilon), settings);
+            let proven = prove(self, &group, rows, (&verdicts, epsilon), settings);
             // More areas may still lead to a value, or f64.
             let more = settings.areas.is_none();
             let known = |i: usize, verdict: &Option<Verdict>| {
@@ -118,23 +83,19 @@ impl Task {
                 }
             }
         }
-        let count = self.parameters().len();
         results
             .into_par_iter()
             .enumerate()
             .map(|(i, known)| match known {
                 Some(integral) => Ok(integral),
-                None => {
-                    let row = &values[i * count..(i + 1) * count];
-                    self.integrate(lower[i], row, settings, precision)
-                }
+                None => self.integral(rows.lower(i), &rows.row(i), settings, precision),
             })
             .collect()
     }
 }
 
 /// The rows that kernels take, by their tables.
-fn groups(task: &Task, lower: &[f64], values: &[f64], settings: &Settings) -> Result<Vec<Group>> {
+fn groups(task: &Task, rows: &Rows<'_>, settings: &Settings) -> Result<Vec<Group>> {
     let others = settings.head_exponent.is_some()
         || settings.absolute_accuracy > 0.0
         || settings.nonlinear
@@ -154,30 +115,29 @@ fn groups(task: &Task, lower: &[f64], values: &[f64], settings: &Settings) -> Re
     if kernel_of(task, amplitude).is_none() {
         return Ok(Vec::new());
     }
-    let count = task.parameters().len();
     let (areas, _) = settings.counts();
-    let row = |i: usize| &values[i * count..(i + 1) * count];
     // Frequency and order of the rows that kernels can take.
-    let wanted = |i: usize| -> Result<Option<(Oscillation, f64)>> {
-        if lower[i] != 0.0 || row(i).iter().any(|value| !value.is_finite()) {
+    let wanted = |row: &mut Vec<f64>, i: usize| -> Result<Option<(Oscillation, f64)>> {
+        rows.load(i, row);
+        if rows.lower(i) != 0.0 || row.iter().any(|value| !value.is_finite()) {
             return Ok(None);
         }
-        let omega = frequency.value(row(i))?;
+        let omega = frequency.value(row)?;
         if !(omega > 0.0 && omega.is_finite()) {
             return Ok(None);
         }
         let oscillation = match kind {
             Kind::Cos => Oscillation::Cos,
             Kind::Sin => Oscillation::Sin,
-            Kind::Bessel(order) => Oscillation::Bessel(order.value(row(i))?),
+            Kind::Bessel(order) => Oscillation::Bessel(order.value(row)?),
         };
         let possible = oscillation.check(areas).is_ok();
         Ok(possible.then_some((oscillation, omega)))
     };
-    let wanted: Vec<Option<(Oscillation, f64)>> = (0..lower.len())
+    let wanted: Vec<Option<(Oscillation, f64)>> = (0..rows.count)
         .into_par_iter()
         .with_min_len(PARALLEL)
-        .map(wanted)
+        .map_init(Vec::new, wanted)
         .collect::<Result<_>>()?;
     let mut groups: Vec<Group> = Vec::new();
     for (i, (oscillation, frequency)) in wanted
@@ -214,7 +174,7 @@ fn groups(task: &Task, lower: &[f64], values: &[f64], settings: &Settings) -> Re
 fn prove(
     task: &Task,
     group: &Group,
-    values: &[f64],
+    rows: &Rows<'_>,
     (verdicts, epsilon): (&[Option<Verdict>], f64),
     settings: &Settings,
 ) -> Vec<bool> {
@@ -236,11 +196,10 @@ fn prove(
         step: head_steps(epsilon).0,
         panels,
     };
-    let count = task.parameters().len();
     let row = |i: usize| -> Vec<f64> {
-        let row = &values[group.rows[i] * count..][..count];
         let places = amplitude.places.iter();
-        places.map(|place| row[*place]).collect()
+        let of = |place: &usize| rows.value(*place, group.rows[i]);
+        places.map(of).collect()
     };
     let candidates: Vec<usize> = (0..group.rows.len())
         .filter(|i| verdicts[*i].is_some_and(|v| v.status == Status::Ok))
@@ -295,10 +254,9 @@ fn judge<M: Machine, T: Interpret>(
     task: &Task,
     machine: &M,
     group: &Group,
-    values: &[f64],
+    rows: &Rows<'_>,
     settings: &Settings,
 ) -> Result<Vec<Option<Verdict>>> {
-    let count = task.parameters().len();
     let (areas, _) = settings.counts();
     let Form::Oscillating { amplitude, .. } = &task.form else {
         return Ok(vec![None; group.rows.len()]);
@@ -308,8 +266,8 @@ fn judge<M: Machine, T: Interpret>(
     };
     let place = |name: &str| task.parameters().iter().position(|known| known == name);
     let column = |place: usize| -> Vec<f64> {
-        let rows = group.rows.par_iter().with_min_len(PARALLEL);
-        rows.map(|row| values[row * count + place]).collect()
+        let places = group.rows.par_iter().with_min_len(PARALLEL);
+        places.map(|row| rows.value(place, *row)).collect()
     };
     let columns: Vec<Vec<f64>> = match kernel {
         Amplitude::Program(_) => amplitude

@@ -19,15 +19,13 @@
 //! **Units.** Those of the integrand; phases are in radians.
 //!
 //! ```
-//! use rarefy::longman::{Settings, Status, Task};
-//! use rarefy::{Backend, Precision};
+//! use rarefy::longman::{Status, Task};
 //!
 //! // x/(x^2+p^2) J_0(xi x), from 0, for three pairs of p and xi: the last has no meaning.
 //! let task = Task::oscillating("x/(x^2+p^2)", "bessel:0", "xi", &[])?;
 //! assert_eq!(task.parameters(), ["p", "xi"]);
-//! let rows = [1.0, 2.0, /**/ 0.5, 3.0, /**/ 1.0, -1.0];
-//! let machine = Backend::Cpu.resolve()?;
-//! let found = task.integrate_on(&machine, &[0.0; 3], &rows, &Settings::default(), Precision::F64)?;
+//! let integrals = task.integrals().column("p", &[1.0, 0.5, 1.0]).column("xi", &[2.0, 3.0, -1.0]);
+//! let found = integrals.tolerance(1e-10).integrate()?;
 //! assert!((found[0].value - 0.113_893_872_749_533_44).abs() <= found[0].error); // K_0(2)
 //! assert_eq!(found[2].status, Status::InvalidArgument);
 //! # Ok::<(), rarefy::Error>(())
@@ -35,7 +33,7 @@
 //!
 //! | symbol | meaning | where |
 //! |---|---|---|
-//! | f, a | integrand, lower limit | [`integrate_between`], [`integrate_oscillating`], [`Task`] |
+//! | f, a | integrand, lower limit | [`Task`], [`Integrals::lower`] |
 //! | x_k | boundaries | [`Boundaries`], [`zeros`] |
 //! | N | areas | [`Settings::areas`] |
 //! | N_g | Gauss points of an area | [`Settings::gauss`] |
@@ -60,6 +58,7 @@ pub mod family;
 mod far;
 pub mod gpu;
 mod head;
+mod integrals;
 mod integrand;
 mod integrate;
 mod launch;
@@ -75,7 +74,8 @@ pub mod zeros;
 
 pub use areas::AREAS;
 pub use driver::Integral;
-pub use integrate::{BEYOND, Boundaries, Settings, integrate_between, integrate_oscillating};
+pub use integrals::Integrals;
+pub use integrate::{BEYOND, Boundaries, Settings};
 pub use oscillator::Oscillator;
 pub use proof::Proof;
 pub use rarefy_kernels::longman::{Accelerator, Status};

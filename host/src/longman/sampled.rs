@@ -209,17 +209,15 @@ impl Chebyshev {
 /// An amplitude that is known at points, and how it goes between them; for [`Task::sampled`](crate::longman::Task::sampled).
 ///
 /// ```
-/// use rarefy::Precision;
 /// use rarefy::longman::sampled::Samples;
-/// use rarefy::longman::{Settings, Status, Task};
+/// use rarefy::longman::{Status, Task};
 ///
 /// let x: Vec<f64> = (0..6000).map(|i| f64::from(i) * 0.01).collect();
 /// let g: Vec<f64> = x.iter().map(|x| (-x).exp()).collect();
 /// let task = Task::sampled(Samples::cubic(&x, &g)?, "cos", "w", &[])?;
-/// let settings = Settings { rtol: 1e-5, ..Settings::default() };
-/// let found = task.integrate(0.0, &[3.0], &settings, Precision::F64)?;
-/// assert_eq!(found.status, Status::Ok);
-/// assert!((found.value - 0.1).abs() <= found.error);
+/// let found = task.integrals().column("w", &[3.0]).tolerance(1e-5).integrate()?;
+/// assert_eq!(found[0].status, Status::Ok);
+/// assert!((found[0].value - 0.1).abs() <= found[0].error);
 /// # Ok::<(), rarefy::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -333,7 +331,8 @@ impl Samples {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::longman::{Oscillator, Settings, Status, integrate_oscillating};
+    use crate::longman::integrate::oscillating;
+    use crate::longman::{Oscillator, Settings, Status};
 
     #[test]
     fn a_spline_is_exact_for_cubics() {
@@ -359,8 +358,7 @@ mod tests {
             absolute_accuracy: series.accuracy(),
             ..Settings::default()
         };
-        let found =
-            integrate_oscillating(|x| series.at(x), Oscillator::Cos, 3.0, 0.0, &settings).unwrap();
+        let found = oscillating(|x| series.at(x), Oscillator::Cos, 3.0, 0.0, &settings).unwrap();
         let error = (found.value - exact).abs();
         assert!(error <= found.error && error < 1e-12, "{found:?} {error:e}");
 
@@ -372,13 +370,11 @@ mod tests {
             accuracy: Some(1e-8),
             ..Settings::default()
         };
-        let found =
-            integrate_oscillating(|x| spline.at(x), Oscillator::Sin, 2.0, 0.0, &settings).unwrap();
+        let found = oscillating(|x| spline.at(x), Oscillator::Sin, 2.0, 0.0, &settings).unwrap();
         assert_eq!(found.status, Status::Ok);
         assert!((found.value - 0.4).abs() < 1e-7, "{found:?}");
         // The frequency is so low that the samples end too early.
-        let found =
-            integrate_oscillating(|x| spline.at(x), Oscillator::Sin, 0.1, 0.0, &settings).unwrap();
+        let found = oscillating(|x| spline.at(x), Oscillator::Sin, 0.1, 0.0, &settings).unwrap();
         assert_eq!(found.status, Status::NotFinite);
     }
 }

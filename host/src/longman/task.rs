@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 use std::f64::consts::FRAC_2_PI;
+use std::fmt;
 use std::sync::Arc;
 
 use rarefy_kernels::longman::Status;
 use rarefy_kernels::longman::functions::Functions;
-use rayon::prelude::*;
 use serde::{Serialize, Serializer};
 
 use super::areas::AREAS;
@@ -14,9 +14,7 @@ use super::driver::Integral;
 use super::expression::{Evaluator, Expression, Program};
 use super::family::{DOUBLE_FOURIER, Family};
 use super::integrand::Farsighted;
-use super::integrate::{
-    Boundaries, MOST_PHASE, Settings, between, integrate_oscillating, oscillating,
-};
+use super::integrate::{Boundaries, MOST_PHASE, Settings, between, oscillating};
 use super::oscillator::Oscillator;
 use super::proof::function::encloses;
 use super::sampled::Samples;
@@ -37,6 +35,24 @@ pub(super) enum Kind {
     Bessel(Quantity),
 }
 
+/// A function of x and of some parameters, in Rust.
+#[derive(Clone)]
+pub(super) struct Closure(Arc<dyn Fn(f64, &[f64]) -> f64 + Send + Sync>);
+
+impl fmt::Debug for Closure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Closure")
+    }
+}
+
+impl Closure {
+    /// The function with the parameters of a row, which follow its first ones.
+    fn of<'a, T: Functions>(&'a self, row: &'a [f64], count: usize) -> impl Fn(f64) -> f64 + 'a {
+        let row = row.get(..count).unwrap_or(row);
+        move |x| T::from_f64((self.0)(x, row)).to_f64()
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) enum Form {
     /// amplitude times oscillator(frequency x).
@@ -51,9 +67,21 @@ pub(super) enum Form {
         kind: Kind,
         frequency: Quantity,
     },
+    /// The same with an amplitude in Rust, of the first `count` parameters.
+    Function {
+        amplitude: Closure,
+        count: usize,
+        kind: Kind,
+        frequency: Quantity,
+    },
     /// A whole integrand between given boundaries.
     Whole {
         integrand: Quantity,
+        boundaries: Boundaries,
+    },
+    /// The same with an integrand in Rust.
+    WholeFunction {
+        integrand: Closure,
         boundaries: Boundaries,
     },
     /// Eq. (3), for a function that is even in x and in y: 2/pi times the integral of f cos(xi x) cos(eta y) over x, y > 0.
@@ -83,8 +111,15 @@ enum Source {
         oscillator: String,
         frequency: String,
     },
+    Function {
+        oscillator: String,
+        frequency: String,
+    },
     Whole {
         integrand: String,
+        boundaries: Boundaries,
+    },
+    WholeFunction {
         boundaries: Boundaries,
     },
     Family {
@@ -101,7 +136,7 @@ fn shared<S: Serializer>(
     samples.serialize(serializer)
 }
 
-/// The form of many integrals. Written by serde as the texts that it was made of.
+/// The form of many integrals; [`integrals`](Self::integrals) computes them. Serde writes it as the texts that it was made of, and functions in Rust not at all.
 #[derive(Clone, Debug)]
 pub struct Task {
     source: Source,
@@ -279,6 +314,81 @@ impl Task {
         })
     }
 
+    /// The same with an amplitude in Rust, a function of x and of the values of the parameters `names`. The CPU computes it.
+    ///
+    /// ```
+    /// use rarefy::longman::{Status, Task};
+    ///
+    /// let amplitude = |x: f64, p: &[f64]| (-p[0] * x).exp();
+    /// let task = Task::function(amplitude, "cos", "omega", &["lambda"])?;
+    /// let found = task.integrals().column("lambda", &[0.5]).column("omega", &[10.0]).integrate()?;
+    /// assert_eq!(found[0].status, Status::Ok);
+    /// let right = 0.5 / (0.5 * 0.5 + 10.0 * 10.0);
+    /// assert!((found[0].value - right).abs() <= found[0].error && found[0].error < 1e-12 * right);
+    /// # Ok::<(), rarefy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`oscillating`](Self::oscillating).
+    pub fn function(
+        amplitude: impl Fn(f64, &[f64]) -> f64 + Send + Sync + 'static,
+        oscillator: &str,
+        frequency: &str,
+        parameters: &[&str],
+    ) -> Result<Self> {
+        let mut names = Names {
+            known: parameters,
+            names: parameters.iter().map(|&name| name.to_owned()).collect(),
+        };
+        let kind = names.kind(oscillator)?;
+        let frequency_of = names.quantity(frequency, false)?;
+        Ok(Self {
+            source: Source::Function {
+                oscillator: oscillator.to_owned(),
+                frequency: frequency.to_owned(),
+            },
+            form: Form::Function {
+                amplitude: Closure(Arc::new(amplitude)),
+                count: parameters.len(),
+                kind,
+                frequency: frequency_of,
+            },
+            names: names.names,
+            family: None,
+        })
+    }
+
+    /// integrand(x) between boundaries, with an integrand in Rust, a function of x and of the values of the parameters `names`. The CPU computes it.
+    ///
+    /// ```
+    /// use rarefy::longman::{Boundaries, Status, Task};
+    ///
+    /// // cos(x^2), with its zeros.
+    /// let zeros = (0..65).map(|k| (std::f64::consts::PI * (f64::from(k) + 0.5)).sqrt()).collect();
+    /// let task = Task::whole_function(|x, _| (x * x).cos(), Boundaries::Points(zeros), &[]);
+    /// let found = task.integrals().integrate()?;
+    /// assert_eq!(found[0].status, Status::Ok);
+    /// assert!((found[0].value - (std::f64::consts::PI / 8.0).sqrt()).abs() <= found[0].error);
+    /// # Ok::<(), rarefy::Error>(())
+    /// ```
+    pub fn whole_function(
+        integrand: impl Fn(f64, &[f64]) -> f64 + Send + Sync + 'static,
+        boundaries: Boundaries,
+        parameters: &[&str],
+    ) -> Self {
+        Self {
+            source: Source::WholeFunction {
+                boundaries: boundaries.clone(),
+            },
+            form: Form::WholeFunction {
+                integrand: Closure(Arc::new(integrand)),
+                boundaries,
+            },
+            names: parameters.iter().map(|&name| name.to_owned()).collect(),
+            family: None,
+        }
+    }
+
     /// integrand(x) between boundaries.
     ///
     /// # Errors
@@ -366,17 +476,16 @@ impl Task {
     pub fn is_sampled(&self) -> bool {
         match &self.form {
             Form::Oscillating { amplitude, .. } => !encloses(&amplitude.program),
-            Form::Whole { boundaries, .. } => matches!(boundaries, Boundaries::HalfPeriod { .. }),
-            Form::Sampled { .. } | Form::DoubleFourier { .. } => true,
+            Form::Whole { boundaries, .. } | Form::WholeFunction { boundaries, .. } => {
+                matches!(boundaries, Boundaries::HalfPeriod { .. })
+            }
+            Form::Sampled { .. } | Form::Function { .. } | Form::DoubleFourier { .. } => true,
         }
     }
 
-    /// One integral, from `lower` on, with these values of the parameters. The integrand is evaluated in the given precision, sums are in `f64` always. If
-    /// an integrand in `f32` is not OK since it cancels or leaves the range, the integral is computed in `f64`.
-    ///
-    /// # Errors
-    /// As [`Settings::check`]; another number of values than of parameters.
-    pub fn integrate(
+    /// One integral, from `lower` on, with these values of the parameters. If an integrand in `f32` is not OK since it cancels or leaves the range, the
+    /// integral is computed in `f64`.
+    pub(super) fn integral(
         &self,
         lower: f64,
         values: &[f64],
@@ -414,12 +523,13 @@ impl Task {
         if values.iter().any(|value| !value.is_finite()) {
             return invalid;
         }
-        let with = |quantity: &Quantity, oscillator: f64| Settings {
-            accuracy: settings.accuracy.or(Some(
-                T::EPSILON.to_f64() * quantity.program.epsilons().max(oscillator),
-            )),
+        let in_rust = |epsilons: f64| Settings {
+            accuracy: settings.accuracy.or(Some(T::EPSILON.to_f64() * epsilons)),
             roundoff: T::EPSILON.to_f64(),
             ..*settings
+        };
+        let with = |quantity: &Quantity, oscillator: f64| {
+            in_rust(quantity.program.epsilons().max(oscillator))
         };
         match &self.form {
             Form::Oscillating {
@@ -445,12 +555,8 @@ impl Task {
                     return invalid;
                 }
                 let mut settings = Settings {
-                    accuracy: settings
-                        .accuracy
-                        .or(Some(T::EPSILON.to_f64() * oscillator.epsilons())),
                     absolute_accuracy: settings.absolute_accuracy.max(amplitude.accuracy()),
-                    roundoff: T::EPSILON.to_f64(),
-                    ..*settings
+                    ..in_rust(oscillator.epsilons())
                 };
                 let most = settings.counts().1;
                 let zeros = oscillator.zeros_beyond(omega * lower, most + 1);
@@ -470,7 +576,25 @@ impl Task {
                     };
                     T::from_f64(amplitude.at(x)).to_f64()
                 };
-                integrate_oscillating(g, oscillator, omega, lower, &settings)
+                oscillating(g, oscillator, omega, lower, &settings)
+            }
+            Form::Function {
+                amplitude,
+                count,
+                kind,
+                frequency,
+            } => {
+                let omega = frequency.value(values)?;
+                let oscillator = kind.oscillator(values)?;
+                let g = amplitude.of::<T>(values, *count);
+                oscillating(g, oscillator, omega, lower, &in_rust(oscillator.epsilons()))
+            }
+            Form::WholeFunction {
+                integrand,
+                boundaries,
+            } => {
+                let f = integrand.of::<T>(values, values.len());
+                between(f, lower, boundaries, &in_rust(4.0))
             }
             Form::Whole {
                 integrand,
@@ -498,71 +622,6 @@ impl Task {
                 double_fourier::<T>((function, *y, &row), (xi, eta), settings, &inner)
             }
         }
-    }
-
-    /// Many integrals: row i has the lower limit `lower[i]` and the values `values[i * parameters ..]`. In parallel, in the order of the rows.
-    ///
-    /// # Errors
-    /// As [`integrate`](Self::integrate); lower limits and values of numbers that do not fit each other.
-    pub fn integrate_all(
-        &self,
-        lower: &[f64],
-        values: &[f64],
-        settings: &Settings,
-        precision: Precision,
-    ) -> Result<Vec<Integral>> {
-        self.check_rows(lower, values)?;
-        (0..lower.len())
-            .into_par_iter()
-            .map(|i| self.row(i, lower, values, settings, precision))
-            .collect()
-    }
-
-    /// The same, one after the other.
-    ///
-    /// # Errors
-    /// As [`integrate_all`](Self::integrate_all).
-    pub fn integrate_serially(
-        &self,
-        lower: &[f64],
-        values: &[f64],
-        settings: &Settings,
-        precision: Precision,
-    ) -> Result<Vec<Integral>> {
-        self.check_rows(lower, values)?;
-        (0..lower.len())
-            .map(|i| self.row(i, lower, values, settings, precision))
-            .collect()
-    }
-
-    pub(super) fn check_rows(&self, lower: &[f64], values: &[f64]) -> Result<()> {
-        let count = self.parameters().len();
-        if values.len() != lower.len() * count {
-            return Err(Error::input(format!(
-                "{} integrals with {count} parameters need {} values, not {}",
-                lower.len(),
-                lower.len() * count,
-                values.len()
-            )));
-        }
-        Ok(())
-    }
-
-    fn row(
-        &self,
-        i: usize,
-        lower: &[f64],
-        values: &[f64],
-        settings: &Settings,
-        precision: Precision,
-    ) -> Result<Integral> {
-        let count = self.parameters().len();
-        self.integrate(
-            lower[i],
-            &values[i * count..(i + 1) * count],
-            settings,
-            precision,
-        )
     }
 }
 
@@ -608,11 +667,11 @@ fn double_fourier<T: Functions>(
         ..*outer
     };
     let assumed = 2e-15 * largest;
-    let found = integrate_oscillating(amplitude, Oscillator::Cos, eta, 0.0, &with(assumed))?;
+    let found = oscillating(&amplitude, Oscillator::Cos, eta, 0.0, &with(assumed))?;
     let reached = worst.get();
     if reached <= assumed || found.status == Status::NotFinite {
         return Ok(found);
     }
     // The inner integrals are less accurate than was assumed: once more, with what they are.
-    integrate_oscillating(amplitude, Oscillator::Cos, eta, 0.0, &with(reached))
+    oscillating(&amplitude, Oscillator::Cos, eta, 0.0, &with(reached))
 }

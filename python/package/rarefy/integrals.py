@@ -115,9 +115,8 @@ def _integrate(task: Any, parameters: Parameters, lower: ArrayLike, backend: str
     surplus = [name for name in columns if name not in task.parameters]
     if surplus:
         raise ValueError(f"the integrand has no parameter {', '.join(surplus)}; it has {', '.join(task.parameters) or 'none'}")
-    chosen = [columns[name].ravel() for name in task.parameters]
-    rows = np.ascontiguousarray(np.stack(chosen, axis=1)) if chosen else np.empty((lowers.size, 0))
-    found = task.integrate(np.ascontiguousarray(lowers.ravel()), rows, settings, precision, backend)
+    chosen = [(name, np.ascontiguousarray(columns[name].ravel())) for name in task.parameters]
+    found = task.integrate(np.ascontiguousarray(lowers.ravel()), chosen, settings, precision, backend)
     shaped = {name: np.asarray(values).reshape(lowers.shape) for name, values in found.items()}
     return Integrals(**shaped, parameters=columns)
 

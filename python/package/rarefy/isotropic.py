@@ -169,13 +169,13 @@ class IsotropicResult(Result):
 class _EnergyRun:
     """What runs in energy space share."""
 
-    _run: _rarefy.Isotropic
+    _run: Any
     _law: dict[str, Any]
     _emax: float
 
-    def _start_run(self, states: Array, emax: float, law: dict[str, Any], options: dict[str, Any], run: dict[str, Any]) -> None:
+    def _start_run(self, kind: Any, states: Array, emax: float, law: dict[str, Any], options: dict[str, Any], run: dict[str, Any]) -> None:
         self._law, self._emax = law, float(emax)
-        self._run = _rarefy.Isotropic(states, emax, law, options, run)
+        self._run = kind(states, emax, law, options, run)
         warn(self._run.warnings)
 
     @property
@@ -274,7 +274,7 @@ class Isotropic(_EnergyRun):
         self._one = states.ndim == 1
         options = given(storage=storage, weights=weights, corrected=corrected) | compute(backend, precision, threads)
         run = given(step=dt, every=every, integrator=integrator)
-        self._start_run(np.atleast_2d(states), emax, _law(law, theta, gamma, alpha, saved), options, run)
+        self._start_run(_rarefy.Isotropic, np.atleast_2d(states), emax, _law(law, theta, gamma, alpha, saved), options, run)
 
     @classmethod
     def resume(cls, checkpoint: str | os.PathLike[str]) -> Isotropic:
@@ -347,6 +347,8 @@ class MarketResult(Result):
         The Lorenz curve now, shape ``(cells + 1,)``.
     trade_volume
         Value that an agent trades in a unit of time, now.
+    history
+        Columns of the records by name: ``step``, ``time``, ``wealth``, ``traded``, ``trade_rate``, ``gini``.
     """
 
     wealth: Array
@@ -357,6 +359,7 @@ class MarketResult(Result):
     lorenz_agents: Array
     lorenz_wealth: Array
     trade_volume: float
+    history: dict[str, Array]
     time: float
     device: str
 
@@ -431,8 +434,8 @@ class Market(_EnergyRun):
                 start = np.ascontiguousarray(table)
             else:
                 raise ValueError(f"agents has the shape {table.shape}; (cells,), or (bins, 3) with rows of low, high and share, is needed")
-        run = given(step=dt, every=every, integrator=integrator)
-        self._start_run(np.atleast_2d(start), emax, of, compute(backend, precision, threads), run)
+        run = given(dt=dt, every=every, integrator=integrator)
+        self._start_run(_rarefy.Market, np.atleast_2d(start), emax, of, compute(backend, precision, threads), run)
         self._start = start
 
     def run(self, *, steps: int | None = None, time: float | None = None, progress: bool = False) -> MarketResult:
@@ -455,7 +458,8 @@ class Market(_EnergyRun):
             gini_initial=before,
             lorenz_agents=share,
             lorenz_wealth=wealth,
-            trade_volume=_rarefy.trade_volume(np.ascontiguousarray(agents), self._emax, self._law),
+            trade_volume=self._run.trade_rates()[0],
+            history=self._run.history(0),
             time=self.time,
             device=self.device,
         )

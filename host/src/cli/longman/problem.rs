@@ -13,10 +13,10 @@ use crate::longman::family::{FAMILIES, Family};
 use crate::longman::sampled::Samples;
 use crate::longman::{Boundaries, Task};
 
-/// Rows of parameters.
+/// Rows of parameters: the lower limits, and a column for each parameter of the task.
 pub(in crate::cli) struct Rows {
     pub(super) lower: Vec<f64>,
-    pub(super) values: Vec<f64>,
+    pub(super) columns: Vec<Vec<f64>>,
     /// Whether the limits are a column or a parameter of the input.
     pub(super) limited: bool,
     /// Cells that are no numbers: the first one's place, and how many.
@@ -355,7 +355,7 @@ fn rows(
         };
         return Ok(Rows {
             lower: vec![value(&limit)],
-            values: origins.iter().map(value).collect(),
+            columns: origins.iter().map(|o| vec![value(o)]).collect(),
             limited,
             unreadable: None,
             long: None,
@@ -363,7 +363,7 @@ fn rows(
     };
     let mut rows = Rows {
         lower: Vec::new(),
-        values: Vec::new(),
+        columns: vec![Vec::new(); origins.len()],
         limited,
         unreadable: None,
         long: None,
@@ -402,8 +402,8 @@ fn rows(
             })
         };
         rows.lower.push(cell(&limit));
-        for origin in &origins {
-            rows.values.push(cell(origin));
+        for (column, origin) in rows.columns.iter_mut().zip(&origins) {
+            column.push(cell(origin));
         }
     }
     Ok(rows)

@@ -111,9 +111,8 @@ impl Outcome<'_> {
 
     /// Values of the columns of the parameters in a row.
     fn inputs_of(&self, row: usize) -> impl Iterator<Item = f64> + '_ {
-        let count = self.names.len();
-        let values = &self.rows.values[row * count..(row + 1) * count];
-        std::iter::once(self.rows.lower[row]).chain(values.iter().copied())
+        let columns = std::iter::once(&self.rows.lower).chain(&self.rows.columns);
+        columns.map(move |column| column[row])
     }
 
     pub(super) fn table(&self) -> Result<Vec<u8>> {

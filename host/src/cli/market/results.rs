@@ -10,9 +10,9 @@ use crate::cli::npy;
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
 use crate::cli::report::{Output, Report};
 use crate::cli::summary::Summary;
-use crate::error::Result;
-use crate::isotropic::market::{gini, lorenz, total_variation};
-use crate::isotropic::{CollisionKernel, OperatorConfig, Relaxation, initial::Equilibrium};
+use crate::error::{Error, Result};
+use crate::isotropic::market::{Market, Record, gini, lorenz, total_variation};
+use crate::isotropic::{CollisionKernel, OperatorConfig, initial::Equilibrium};
 
 const WEALTH: &str = "wealth E (units of the mean)";
 
@@ -29,6 +29,27 @@ pub(super) struct Sample {
 }
 
 impl Sample {
+    /// The state of the last record of a history.
+    pub(super) fn new(history: &[Record], f: Vec<f64>, clock: Clock) -> Result<(Self, Step)> {
+        let row = history.last().copied();
+        let row = row.ok_or_else(|| Error::Numerical("a market without records".into()))?;
+        let reading = clock.reading(row.time, row.traded);
+        let step = Step {
+            time: row.time,
+            reading,
+            volume: row.traded,
+            gini: row.gini,
+        };
+        let sample = Self {
+            reading,
+            time: row.time,
+            volume: row.traded,
+            volume_rate: row.trade_rate,
+            f,
+        };
+        Ok((sample, step))
+    }
+
     /// Linear between two states.
     pub(super) fn between(&self, after: &Self, reading: f64) -> Self {
         let share = (reading - self.reading) / (after.reading - self.reading);
@@ -44,16 +65,6 @@ impl Sample {
                 .zip(&after.f)
                 .map(|(a, b)| mix(*a, *b))
                 .collect(),
-        }
-    }
-
-    pub(super) fn summary(&self, config: &OperatorConfig) -> Step {
-        let p = agents(config, &self.f);
-        Step {
-            time: self.time,
-            reading: self.reading,
-            volume: self.volume,
-            gini: gini(&config.grid, &p),
         }
     }
 }
@@ -96,7 +107,7 @@ pub(super) struct Outcome<'a> {
     pub(super) parameters: &'a MarketArgs,
     pub(super) config: &'a OperatorConfig,
     pub(super) clock: Clock,
-    pub(super) run: &'a Relaxation,
+    pub(super) market: &'a Market,
     pub(super) shown: &'a [Sample],
     pub(super) history: &'a [Step],
     pub(super) equilibrium: &'a Equilibrium,
@@ -146,7 +157,7 @@ impl Outcome<'_> {
     }
 
     fn drift(&self) -> (f64, f64) {
-        let rows = self.run.history(0);
+        let rows = self.market.history(0);
         let first = rows[0].moments;
         let most = |of: &dyn Fn(usize) -> f64| (0..rows.len()).map(of).fold(0.0, f64::max);
         (
@@ -158,7 +169,7 @@ impl Outcome<'_> {
     /// Adds the results to `run.json`.
     pub(super) fn report(&self, report: &mut Report) {
         let (number, energy) = self.drift();
-        report.set("machine", self.run.device());
+        report.set("machine", self.market.device());
         report.set("grid", self.config.grid);
         report.set(
             "result",
@@ -385,7 +396,11 @@ impl Outcome<'_> {
         .row("law", self.config.law)
         .row(
             "backend",
-            format!("{}, {}", self.run.device(), self.config.compute.precision),
+            format!(
+                "{}, {}",
+                self.market.device(),
+                self.config.compute.precision
+            ),
         )
         .row_if("input", input)
         .row_if("equilibrium", equilibrium)
