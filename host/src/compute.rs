@@ -130,12 +130,7 @@ macro_rules! by_name {
                 Self::ALL
                     .into_iter()
                     .find(|choice| choice.name().eq_ignore_ascii_case(text.trim()))
-                    .ok_or_else(|| {
-                        Error::input(format!(
-                            concat!("`{}` is no ", $what, "; choose ", $choices),
-                            text
-                        ))
-                    })
+                    .ok_or_else(|| Error::invalid($what, text, $choices))
             }
         }
     };
@@ -229,9 +224,11 @@ impl Compute {
         }
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = Arc::new(pool.map_err(|error| {
-            Error::input(format!(
-                "the system has no room for {threads} threads: {error}"
-            ))
+            Error::invalid(
+                "threads",
+                threads,
+                format!("a number for which the system has room: {error}"),
+            )
         })?);
         pools.insert(threads, Arc::clone(&pool));
         Ok(Pool(Some(pool)))
@@ -413,13 +410,10 @@ mod tests {
         let error = "gpu".parse::<Backend>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`gpu` is no backend; choose auto, cuda, cpu, emulator or reference"
+            "backend: gpu; expected auto, cuda, cpu, emulator or reference"
         );
         let error = "f16".parse::<Precision>().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "`f16` is no precision; choose f32 or f64"
-        );
+        assert_eq!(error.to_string(), "precision: f16; expected f32 or f64");
     }
 
     #[test]

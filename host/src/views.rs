@@ -9,9 +9,11 @@ fn check_len(found: usize, expected: usize) -> Result<()> {
     if found == expected {
         return Ok(());
     }
-    Err(Error::input(format!(
-        "a view of {found} values where {expected} are needed"
-    )))
+    Err(Error::invalid(
+        "view",
+        format!("{found} values"),
+        format!("{expected} values"),
+    ))
 }
 
 #[cfg(feature = "ndarray")]
@@ -25,7 +27,7 @@ mod arrays {
 
     /// A view of a slice whose length was checked.
     fn wrong_shape(error: ndarray::ShapeError) -> Error {
-        Error::input(format!("no array has this shape: {error}"))
+        Error::invalid("shape", error, "the shape of an array")
     }
 
     impl VelocityGrid {
@@ -72,10 +74,11 @@ mod arrays {
         pub fn values<T: Clone>(&self, array: &ArrayRef3<T>) -> Result<Vec<T>> {
             let n = self.n();
             if array.dim() != (n, n, n) {
-                return Err(Error::input(format!(
-                    "the grid has {n} x {n} x {n} cells; the array has the shape {:?}",
-                    array.shape()
-                )));
+                return Err(Error::invalid(
+                    "array",
+                    format!("the shape {:?}", array.shape()),
+                    format!("the {n} x {n} x {n} cells of the grid"),
+                ));
             }
             Ok(array.iter().cloned().collect())
         }

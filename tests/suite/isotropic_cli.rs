@@ -254,8 +254,14 @@ fn what_cannot_be_computed_is_refused() {
     with(&["--emax", "0"], "a positive finite number");
     with(&["--emax", "-1"], "a positive finite number");
     with(&["--emax", "nan"], "a positive finite number");
-    with(&["--theta", "-0.5"], "theta must be at least 0");
-    with(&["--theta", "200"], "finite up to theta = ");
+    with(
+        &["--theta", "-0.5"],
+        "--theta: -0.5; expected a finite exponent of at least 0",
+    );
+    with(
+        &["--theta", "200"],
+        "--theta: 200; expected an exponent up to ",
+    );
     with(&["--theta", "nan"], "a finite number");
     with(&["--init", "bkw:0.5"], "0.6 <= K0 < 1");
     with(&["--init", "delta:-1"], "positive finite energy");

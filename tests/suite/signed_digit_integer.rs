@@ -106,7 +106,7 @@ fn integers_are_packed_and_unpacked() {
     let error = Integers::from_text(b"1\n2.5")
         .expect_err("a fraction")
         .to_string();
-    assert_eq!(error, "number 2 is no whole number: 2.5");
+    assert_eq!(error, "number 2: 2.5; expected a whole number");
     let empty = Integers::from_text(b"\n").expect("no number");
     assert!(empty.is_empty());
     for backend in [Backend::Cpu, Backend::Reference, Backend::Emulator] {

@@ -58,8 +58,10 @@ impl Failure {
         let (code, text) = match self {
             Self::StdoutClosed | Self::Shown(_) => (0, String::new()),
             Self::Usage(text) => (2, text.clone()),
-            Self::Library(error) if error.is_input() => (2, flags::refusal(error)),
-            Self::Library(error) => (1, flags::named(&error.to_string())),
+            Self::Library(error) => {
+                let code = if error.is_input() { 2 } else { 1 };
+                (code, flags::named(&error.to_string()))
+            }
             Self::NotConverged(text) => (1, format!("NOT CONVERGED: {text}")),
             Self::Interrupted(text) => (1, text.clone()),
             Self::Stdout(error) => (1, format!("standard output: {}", reason(error))),
@@ -71,6 +73,16 @@ impl Failure {
             .map(|c| if c.is_control() { '\u{fffd}' } else { c })
             .collect();
         (code, format!("rarefy: error: {text}"))
+    }
+}
+
+impl Failure {
+    /// The same with the options of a subcommand for the fields of the library.
+    pub(super) fn with_options(self, sub: Option<&str>) -> Self {
+        match self {
+            Self::Library(error) => Self::Library(flags::with_options(error, sub)),
+            other => other,
+        }
     }
 }
 

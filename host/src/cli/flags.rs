@@ -42,37 +42,33 @@ const FLAGS: [(&str, &str); 5] = [
     ("the fourth order does so", "--order 4 does so"),
 ];
 
-/// Fields of the library's configurations, and the options that set them.
-const FIELDS: [(&str, &str); 19] = [
-    ("accuracy", "--accuracy"),
-    ("areas", "--areas"),
-    ("atol", "--atol"),
-    ("beyond", "--beyond"),
-    ("cut", "--vmax"),
-    ("degree", "--sphere"),
-    ("delta", "--delta"),
-    ("dt", "--dt"),
-    ("emax", "--emax"),
-    ("gauss", "--gauss"),
-    ("head_exponent", "--head-exponent"),
-    ("lid", "--lid"),
-    ("mach", "--mach"),
-    ("order", "--order"),
-    ("period", "--period"),
-    ("rank", "--rank"),
-    ("rtol", "--rtol"),
-    ("sigma_t", "--sigma-t"),
-    ("threads", "--threads"),
-];
+/// Fields of the library whose options have other names.
+const FIELDS: [(&str, &str); 2] = [("degree", "sphere"), ("corrected", "no-correction")];
 
-/// The refusal of an input as the command prints it: with the option in the field's place.
-pub(super) fn refusal(error: &Error) -> String {
-    let text = error.to_string();
-    let Error::Input { field, .. } = error else {
-        return named(&text);
+/// The refusal of a field with the option of a subcommand in the field's place, where it has one.
+pub(super) fn with_options(error: Error, sub: Option<&str>) -> Error {
+    let Error::Input {
+        field,
+        value,
+        expected,
+    } = error
+    else {
+        return error;
     };
-    let option = FIELDS.iter().find(|(name, _)| name == field);
-    named(&option.map_or(text.clone(), |(name, flag)| text.replacen(name, flag, 1)))
+    let command = super::command();
+    let sub = sub.and_then(|name| command.find_subcommand(name));
+    let other = FIELDS.iter().find(|(name, _)| *name == field);
+    let long = other.map_or_else(|| field.replace('_', "-"), |(_, long)| (*long).to_owned());
+    let option = sub
+        .into_iter()
+        .flat_map(clap::Command::get_arguments)
+        .filter(|arg| arg.get_id() == field.as_str() || arg.get_long() == Some(&long))
+        .find_map(clap::Arg::get_long);
+    Error::Input {
+        field: option.map_or(field, |option| format!("--{option}")),
+        value,
+        expected,
+    }
 }
 
 /// A text of the library as the command prints it.
@@ -88,14 +84,20 @@ mod tests {
 
     #[test]
     fn fields_become_options() {
-        assert_eq!(
-            super::refusal(&Error::invalid("cut", 0, "a positive number")),
-            "--vmax: 0; expected a positive number"
-        );
-        assert_eq!(
-            super::refusal(&Error::invalid("space", 0, "1 or more cells")),
-            "space: 0; expected 1 or more cells"
-        );
+        let refusal = |field: &str, sub: &str| {
+            let error = Error::invalid(field, 0, "a positive number");
+            super::with_options(error, Some(sub)).to_string()
+        };
+        for (field, sub, shown) in [
+            ("cut", "shock", "--vmax"),
+            ("degree", "relax", "--sphere"),
+            ("head_exponent", "longman", "--head-exponent"),
+            ("space", "cavity", "space"),
+            ("frequency", "couette", "frequency"),
+        ] {
+            let expected = format!("{shown}: 0; expected a positive number");
+            assert_eq!(refusal(field, sub), expected);
+        }
     }
 
     /// Each hidden spelling has a row of the page's last table, with the command that takes it.

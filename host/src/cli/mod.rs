@@ -176,6 +176,10 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
     let sub: Option<&ArgMatches> = matches.subcommand().map(|(_, sub)| sub);
     let threads = sub.and_then(|sub| sub.try_get_one("threads").ok().flatten());
     build_pool(threads.copied())?;
+    dispatch(cli, sub).map_err(|failure| failure.with_options(matches.subcommand_name()))
+}
+
+fn dispatch(cli: Cli, sub: Option<&ArgMatches>) -> Result<(), Failure> {
     match (cli.command, sub) {
         (Some(Command::Relax(args)), Some(sub)) => relax::run(&args, sub),
         (Some(Command::Collide(args)), _) => collide::run(&args),

@@ -49,7 +49,7 @@ pub fn delta(config: &OperatorConfig, energy: f64) -> Result<Vec<f64>> {
     let cells = grid.cells();
     if !(energy > 0.0 && energy < grid.emax()) {
         return Err(Error::invalid(
-            "delta:E",
+            "energy",
             energy,
             format!("an energy above 0 and below E_max = {}", grid.emax()),
         ));
@@ -64,17 +64,16 @@ pub fn delta(config: &OperatorConfig, energy: f64) -> Result<Vec<f64>> {
     };
     if !(0.0..=cells as f64 - 1.0).contains(&place) {
         let (first, last) = (grid.energy(0), grid.energy(cells - 1));
-        return Err(Error::input(if place < 0.0 {
+        let expected = if place < 0.0 {
+            let least = (0.5 * grid.emax() / energy).ceil();
+            let end = grid.emax();
             format!(
-                "delta:E needs an energy from the first centre of a cell on, {first}; {energy} takes at least {} cells up to {}",
-                (0.5 * grid.emax() / energy).ceil(),
-                grid.emax()
+                "an energy from the first centre of a cell on, {first}, or at least {least} cells up to {end}"
             )
         } else {
-            format!(
-                "delta:E needs an energy up to the last centre of a cell, {last}; {energy} takes a larger E_max"
-            )
-        }));
+            format!("an energy up to the last centre of a cell, {last}, or a larger highest energy")
+        };
+        return Err(Error::invalid("energy", energy, expected));
     }
     let mut f = vec![0.0; cells];
     let (cell, upper) = (place.floor() as usize, place.fract());

@@ -47,41 +47,36 @@ impl CollisionKernel {
 
     /// Checks the law's number.
     pub(super) fn validate(self) -> Result<()> {
-        let number = |name: &str, value: f64, good: bool, right: &str| {
-            if good && value.is_finite() {
-                Ok(())
-            } else {
-                Err(Error::input(format!(
-                    "{name} must be {right}; {value} was given"
-                )))
-            }
-        };
-        match self {
-            Self::Power { theta } => number(
-                "the exponent theta",
+        let (field, value, good, expected) = match self {
+            Self::Power { theta } => (
+                "theta",
                 theta,
                 theta >= 0.0,
-                "at least 0 and finite",
+                "a finite exponent of at least 0",
             ),
-            Self::Isotropic { gamma } => number(
-                "the exponent gamma",
-                gamma,
-                (0.0..=4.0).contains(&gamma),
-                "between 0 and 4",
-            ),
-            Self::Money => Ok(()),
-            Self::Gamma { alpha } => number(
-                "the shape alpha",
-                alpha,
-                alpha > 0.0 && alpha <= 50.0,
-                "above 0 and at most 50",
-            ),
-            Self::Saving { lambda } => number(
-                "the saved share lambda",
-                lambda,
-                (0.0..1.0).contains(&lambda),
-                "at least 0 and below 1",
-            ),
+            Self::Isotropic { gamma } => {
+                let good = (0.0..=4.0).contains(&gamma);
+                ("gamma", gamma, good, "an exponent between 0 and 4")
+            }
+            Self::Money => return Ok(()),
+            Self::Gamma { alpha } => {
+                let good = alpha > 0.0 && alpha <= 50.0;
+                ("alpha", alpha, good, "a shape above 0 and at most 50")
+            }
+            Self::Saving { lambda } => {
+                let good = (0.0..1.0).contains(&lambda);
+                (
+                    "lambda",
+                    lambda,
+                    good,
+                    "a saved share of at least 0 and below 1",
+                )
+            }
+        };
+        if good && value.is_finite() {
+            Ok(())
+        } else {
+            Err(Error::invalid(field, value, expected))
         }
     }
 }
@@ -210,11 +205,15 @@ impl OperatorConfig {
             // The rest of the range is for sums, and for products with f.
             let limit = 0.8 * largest.ln() / (4.0 * self.grid.cells() as f64).sqrt().ln();
             if theta > limit {
-                return Err(Error::input(format!(
-                    "theta = {theta} leaves the range of {}: the rates of {} cells are finite up to theta = {limit:.1}",
-                    self.compute.precision,
-                    self.grid.cells()
-                )));
+                return Err(Error::invalid(
+                    "theta",
+                    theta,
+                    format!(
+                        "an exponent up to {limit:.1}, for which the rates of {} cells are in the range of {}",
+                        self.grid.cells(),
+                        self.compute.precision
+                    ),
+                ));
             }
         }
         if let CollisionKernel::Gamma { alpha } = self.law {
@@ -222,14 +221,20 @@ impl OperatorConfig {
             let cells = self.grid.cells();
             let largest = [0, cells - 1].map(|i| self.weights.share(alpha, i).ln());
             if 2.0 * largest[0].max(largest[1]) + (cells as f64).ln() > 0.98 * f64::MAX.ln() {
-                return Err(Error::input(format!(
-                    "shares of shape {alpha} leave the range of f64 on {cells} cells; take a shape nearer to 1 or fewer cells"
-                )));
+                return Err(Error::invalid(
+                    "alpha",
+                    alpha,
+                    format!(
+                        "a shape nearer to 1, or fewer cells than {cells}, for shares in the range of f64"
+                    ),
+                ));
             }
         }
         if !self.corrected && !matches!(self.law, CollisionKernel::Power { .. }) {
-            return Err(Error::input(
-                "only the coefficients of a gas with exponent theta have an uncorrected form",
+            return Err(Error::invalid(
+                "corrected",
+                false,
+                "true: only the coefficients of a gas with exponent theta have an uncorrected form",
             ));
         }
         Ok(())
@@ -249,24 +254,32 @@ impl OperatorConfig {
             ));
         }
         let wrong = |what: &str, bad: &dyn Fn(f64) -> bool| match f.iter().position(|&v| bad(v)) {
-            Some(i) => Err(Error::input(format!(
-                "the distribution has {} {what} values, the first {} in cell {i} (counted from 0); all must be finite and at least 0",
-                f.iter().filter(|&&v| bad(v)).count(),
-                f[i]
-            ))),
+            Some(i) => Err(Error::invalid(
+                "distribution",
+                format!(
+                    "{} {what} values, the first {} in cell {i} (counted from 0)",
+                    f.iter().filter(|&&v| bad(v)).count(),
+                    f[i]
+                ),
+                "finite values of at least 0",
+            )),
             None => Ok(()),
         };
         wrong("non-finite", &|v| !v.is_finite())?;
         wrong("negative", &|v| v < 0.0)?;
         let sum: f64 = f.iter().sum();
         if sum == 0.0 {
-            return Err(Error::input(
-                "the distribution is zero everywhere; it must have some mass",
+            return Err(Error::invalid(
+                "distribution",
+                "zero everywhere",
+                "some mass",
             ));
         }
         if !sum.is_finite() || !(sum * sum).is_finite() {
-            return Err(Error::input(
-                "the distribution is too large for its products to be finite; the sum of its values must be below 1e154",
+            return Err(Error::invalid(
+                "distribution",
+                format!("values with the sum {sum:e}"),
+                "a sum below 1e154, for finite products",
             ));
         }
         Ok(())

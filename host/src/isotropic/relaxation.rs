@@ -164,8 +164,10 @@ impl Relaxation {
         }
         let dt = config.dt.unwrap_or(SAFETY * bound);
         if !(dt.is_finite() && dt > 0.0) {
-            return Err(Error::input(
-                "this distribution has no collisions that move a particle; give the time step",
+            return Err(Error::invalid(
+                "dt",
+                "none",
+                "a time step, for no collision of this distribution moves a particle",
             ));
         }
         let mut run = Self {
@@ -439,10 +441,14 @@ pub fn rates(config: &OperatorConfig, f: &[f64]) -> Result<Rates> {
     let finite = values.chain(&rates.rate).all(|value| value.is_finite());
     let kept = most == 0.0 || rates.gain.iter().any(|gain| gain.is_normal());
     if !(finite && kept) {
-        return Err(Error::input(format!(
-            "the rates of a distribution of up to {largest:.2e} leave the range of f64; {}",
-            advice(most / scale(largest, exponent).powi(2))
-        )));
+        return Err(Error::invalid(
+            "distribution",
+            format!("values up to {largest:.2e}"),
+            format!(
+                "rates in the range of f64: {}",
+                advice(most / scale(largest, exponent).powi(2))
+            ),
+        ));
     }
     rates.device = engine.describe();
     Ok(rates)
@@ -480,8 +486,12 @@ fn check_range(f: &[f64], row: &Row) -> Result<()> {
     if moments.iter().all(|m| m.is_finite()) && rates && largest.is_normal() {
         return Ok(());
     }
-    Err(Error::input(format!(
-        "a distribution of up to {largest:.2e} has moments or rates that leave the range of f64; {}",
-        advice(fastest / largest)
-    )))
+    Err(Error::invalid(
+        "distribution",
+        format!("values up to {largest:.2e}"),
+        format!(
+            "moments and rates in the range of f64: {}",
+            advice(fastest / largest)
+        ),
+    ))
 }

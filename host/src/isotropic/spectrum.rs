@@ -20,8 +20,10 @@ pub fn decay_rates(config: &OperatorConfig, number: f64, energy: f64) -> Result<
     let cells = config.grid.cells();
     config.validate()?;
     if !config.corrected || matches!(config.law, super::CollisionKernel::Saving { .. }) {
-        return Err(Error::input(
-            "decay rates need a law with detailed balance, so corrected coefficients and no saving",
+        return Err(Error::invalid(
+            "law",
+            config.law,
+            "a law with detailed balance: corrected coefficients, and no saving",
         ));
     }
     if cells > MAX_CELLS {
@@ -33,9 +35,11 @@ pub fn decay_rates(config: &OperatorConfig, number: f64, energy: f64) -> Result<
     }
     let f = initial::equilibrium(config, number, energy)?.f;
     if let Some(i) = f.iter().position(|&f| f < 1e-290) {
-        return Err(Error::input(format!(
-            "at equilibrium f underflows from cell {i} on; use a smaller E_max for the decay rates"
-        )));
+        return Err(Error::invalid(
+            "emax",
+            config.grid.emax(),
+            format!("a smaller one for decay rates: at equilibrium f underflows from cell {i} on"),
+        ));
     }
     let operator = cpu::operator::<f64>(&super::OperatorConfig {
         storage: super::Storage::Pairs,

@@ -35,15 +35,18 @@ impl Spline {
     pub fn new(x: &[f64], g: &[f64]) -> Result<Self> {
         let n = x.len();
         if n != g.len() || n < 4 {
-            return Err(Error::input(format!(
-                "a sampled amplitude needs at least 4 points, each with x and g, not {n} and {}",
-                g.len()
-            )));
+            return Err(Error::invalid(
+                "samples",
+                format!("{n} of x and {} of g", g.len()),
+                "at least 4 points, each with x and g",
+            ));
         }
         let finite = x.iter().chain(g).all(|value| value.is_finite());
         if !finite || !x.windows(2).all(|pair| pair[0] < pair[1]) {
-            return Err(Error::input(
-                "the points of a sampled amplitude must be finite, with x ascending",
+            return Err(Error::invalid(
+                "samples",
+                "x that does not ascend, or what is not finite",
+                "finite numbers with x ascending",
             ));
         }
         Ok(Self {
@@ -154,8 +157,10 @@ impl Chebyshev {
     /// Fewer values than two, or what is not finite; a scale that is not positive.
     pub fn new(g: &[f64], scale: f64) -> Result<Self> {
         if g.len() < 2 || !g.iter().all(|value| value.is_finite()) {
-            return Err(Error::input(
-                "a Chebyshev series needs at least 2 values, all finite",
+            return Err(Error::invalid(
+                "samples",
+                format!("{} values", g.len()),
+                "2 or more values, all finite",
             ));
         }
         if !(scale > 0.0 && scale.is_finite()) {
@@ -248,10 +253,11 @@ impl Samples {
     pub fn cubic(x: &[f64], g: &[f64]) -> Result<Self> {
         let spline = Spline::new(x, g)?;
         if x.len() < FEWEST {
-            return Err(Error::input(format!(
-                "a sampled amplitude needs at least {FEWEST} points, not {}",
-                x.len()
-            )));
+            return Err(Error::invalid(
+                "samples",
+                format!("{} points", x.len()),
+                format!("at least {FEWEST} points"),
+            ));
         }
         let last = x.len() - 1;
         let kept = |values: &[f64]| -> Vec<f64> {
@@ -281,8 +287,10 @@ impl Samples {
         let mut points: Vec<(f64, f64)> = x.iter().copied().zip(g.iter().copied()).collect();
         let numbers = x.len() == g.len() && points.iter().all(|(x, _)| x.is_finite() && *x > 0.0);
         if !numbers || points.len() < 2 {
-            return Err(Error::input(
-                "a Chebyshev series needs at least 2 points, each with x > 0 and g",
+            return Err(Error::invalid(
+                "samples",
+                format!("{} of x and {} of g", x.len(), g.len()),
+                "2 or more points of a Chebyshev series, each with x > 0 and g",
             ));
         }
         points.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -291,13 +299,16 @@ impl Samples {
         let scale = (points[0].0 * points[points.len() - 1].0).sqrt();
         for (k, ((x, _), node)) in points.iter().zip(&unit).enumerate() {
             if (x / (scale * node) - 1.0).abs() > 1e-9 {
-                return Err(Error::input(format!(
-                    "x = {x:?} is no node of a Chebyshev series of {} points; the nodes are s cot(pi (k + 1/2)/{})^2 for k = 0, 1, ..., \
-                     and with s = {scale:?} number {k} is {:?}",
-                    points.len(),
-                    2 * points.len(),
-                    scale * node
-                )));
+                return Err(Error::invalid(
+                    "samples",
+                    format!("x = {x:?}"),
+                    format!(
+                        "nodes s cot(pi (k + 1/2)/{})^2 of a Chebyshev series of {} points, k = 0, 1, ...; with s = {scale:?} number {k} is {:?}",
+                        2 * points.len(),
+                        points.len(),
+                        scale * node
+                    ),
+                ));
             }
         }
         let g: Vec<f64> = points.iter().map(|(_, g)| *g).collect();

@@ -159,12 +159,14 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    fn quantity(&mut self, text: &str, of_x: bool) -> Result<Quantity> {
+    fn quantity(&mut self, field: &str, text: &str, of_x: bool) -> Result<Quantity> {
         let expression = Expression::parse_with(text, self.known)?;
         if !of_x && expression.depends_on_x() {
-            return Err(Error::input(format!(
-                "'{text}' must be a number or a parameter, and depends on x"
-            )));
+            return Err(Error::invalid(
+                field,
+                format!("'{text}', which depends on x"),
+                "a number or a parameter",
+            ));
         }
         let program = Program::compile(&expression)?;
         let places = program.parameters().iter().map(|name| {
@@ -184,7 +186,7 @@ impl Names<'_> {
             ("cos", _) => Kind::Cos,
             ("sin", _) => Kind::Sin,
             (_, Some(order)) => {
-                let order = self.quantity(order, false)?;
+                let order = self.quantity("order", order, false)?;
                 if order.places.is_empty() {
                     Oscillator::BesselJ(order.value(&[])?).check()?;
                 }
@@ -263,9 +265,9 @@ impl Task {
             oscillator: oscillator.to_owned(),
             frequency: frequency.to_owned(),
         };
-        let amplitude = names.quantity(amplitude, true)?;
+        let amplitude = names.quantity("amplitude", amplitude, true)?;
         let kind = names.kind(oscillator)?;
-        let frequency = names.quantity(frequency, false)?;
+        let frequency = names.quantity("frequency", frequency, false)?;
         let task = Self {
             source,
             form: Form::Oscillating {
@@ -301,7 +303,7 @@ impl Task {
             frequency: frequency.to_owned(),
         };
         let kind = names.kind(oscillator)?;
-        let frequency = names.quantity(frequency, false)?;
+        let frequency = names.quantity("frequency", frequency, false)?;
         Ok(Self {
             source,
             form: Form::Sampled {
@@ -341,7 +343,7 @@ impl Task {
             names: parameters.iter().map(|&name| name.to_owned()).collect(),
         };
         let kind = names.kind(oscillator)?;
-        let frequency_of = names.quantity(frequency, false)?;
+        let frequency_of = names.quantity("frequency", frequency, false)?;
         Ok(Self {
             source: Source::Function {
                 oscillator: oscillator.to_owned(),
@@ -404,7 +406,7 @@ impl Task {
                 boundaries: boundaries.clone(),
             },
             form: Form::Whole {
-                integrand: names.quantity(integrand, true)?,
+                integrand: names.quantity("integrand", integrand, true)?,
                 boundaries,
             },
             names: names.names,
@@ -419,18 +421,23 @@ impl Task {
     pub fn family(family: &Family, function: Option<&str>, known: &[&str]) -> Result<Self> {
         let amplitude = match (family.amplitude, family.wrapped, function) {
             (Some(_), _, Some(_)) => {
-                return Err(Error::input(format!(
-                    "the family {} has its own amplitude; leave the amplitude away",
-                    family.name
-                )));
+                return Err(Error::invalid(
+                    "amplitude",
+                    function.unwrap_or_default(),
+                    format!("none, for the family {} has its own", family.name),
+                ));
             }
             (Some(amplitude), ..) => amplitude.to_owned(),
             (None, Some(wrapped), Some(function)) => wrapped.replace('f', function),
             _ => {
-                return Err(Error::input(format!(
-                    "the family {} needs a function f as amplitude",
-                    family.name
-                )));
+                return Err(Error::invalid(
+                    "amplitude",
+                    "none",
+                    format!(
+                        "a function f, for the family {} needs a function f as amplitude",
+                        family.name
+                    ),
+                ));
             }
         };
         let source = Source::Family {
@@ -448,9 +455,9 @@ impl Task {
             known,
             names: vec!["y".to_owned()],
         };
-        let function = names.quantity(&amplitude, true)?;
-        let xi = names.quantity("xi", false)?;
-        let eta = names.quantity("eta", false)?;
+        let function = names.quantity("amplitude", &amplitude, true)?;
+        let xi = names.quantity("frequency", "xi", false)?;
+        let eta = names.quantity("frequency", "eta", false)?;
         Ok(Self {
             source,
             form: Form::DoubleFourier {

@@ -162,9 +162,11 @@ impl Rule {
 
 fn check(n: usize) -> Result<()> {
     if n == 0 || n > MAX_NODES {
-        return Err(Error::input(format!(
-            "a Gauss rule has 1 to {MAX_NODES} nodes, not {n}"
-        )));
+        return Err(Error::invalid(
+            "nodes",
+            n,
+            format!("1 to {MAX_NODES} nodes of a Gauss rule"),
+        ));
     }
     Ok(())
 }
@@ -337,7 +339,10 @@ mod tests {
     #[test]
     fn impossible_rules_are_refused() {
         let error = Rule::half_hermite(0).unwrap_err();
-        assert_eq!(error.to_string(), "a Gauss rule has 1 to 128 nodes, not 0");
+        assert_eq!(
+            error.to_string(),
+            "nodes: 0; expected 1 to 128 nodes of a Gauss rule"
+        );
         assert!(Rule::radial(129).is_err());
         assert!(Rule::graded_half_hermite(8, 0).is_err());
     }

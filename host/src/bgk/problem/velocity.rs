@@ -48,15 +48,21 @@ impl Axis {
                 ),
             ));
         }
-        if !(nodes.iter().all(|v| v.is_finite()) && nodes.windows(2).all(|w| w[0] < w[1])) {
-            return Err(Error::input(
-                "the nodes of a velocity axis must be finite and ascend",
+        // Not a number is below nothing.
+        if let Some(pair) = nodes
+            .windows(2)
+            .find(|w| !(w[0] < w[1] && w[0].is_finite() && w[1].is_finite()))
+        {
+            let value = format!("{} before {}", pair[0], pair[1]);
+            return Err(Error::invalid(
+                "nodes",
+                value,
+                "finite velocities that ascend",
             ));
         }
-        if !weights.iter().all(|w| w.is_finite() && *w > 0.0) {
-            return Err(Error::input(
-                "the weights of a velocity axis must be positive and finite",
-            ));
+        if let Some(weight) = weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
+            let expected = "positive and finite weights of a velocity axis";
+            return Err(Error::invalid("weights", weight, expected));
         }
         Ok(Self { nodes, weights })
     }
@@ -206,10 +212,11 @@ impl VelocitySpace {
             ));
         }
         if let Some(bad) = (flow..axes.len()).find(|&d| !axes[d].is_symmetric()) {
-            return Err(Error::input(format!(
-                "the gas does not move along v_{}; the nodes of that axis must be symmetric about 0",
-                ["x", "y", "z"][bad]
-            )));
+            return Err(Error::invalid(
+                format!("axis v_{}", ["x", "y", "z"][bad]),
+                "not symmetric",
+                "nodes that are symmetric about 0, since the gas does not move along this axis",
+            ));
         }
         Ok(Self { axes, flow })
     }

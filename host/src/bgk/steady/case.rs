@@ -97,8 +97,14 @@ impl SteadyProblem {
                 .any(|w| w.is_empty() || !w.iter().all(fine))
             || (self.dimensions == 1 && self.widths[1].len() != 1)
         {
-            return Err(Error::input(
-                "space has one or two dimensions, and every cell a positive width",
+            return Err(Error::invalid(
+                "widths",
+                format!(
+                    "{:?} cells in {} dimensions",
+                    self.widths.each_ref().map(Vec::len),
+                    self.dimensions
+                ),
+                "one or two dimensions, and a positive width of every cell",
             ));
         }
         let cells = self.widths[0].len() * self.widths[1].len();
@@ -111,8 +117,10 @@ impl SteadyProblem {
         }
         self.gas.validate()?;
         if self.gas.frequency == 0.0 {
-            return Err(Error::input(
-                "a steady flow without collisions is not found by this iteration; use a small positive frequency",
+            return Err(Error::invalid(
+                "frequency",
+                0,
+                "a small positive frequency: this iteration finds no flow without collisions",
             ));
         }
         self.boundaries.validate(self.dimensions)?;

@@ -178,10 +178,11 @@ impl<M: Machine, T: Real> Line<M, T> {
 impl<M: Machine, T: Real> Plane<M, T> {
     fn new(machine: &M, plan: &Plan, limits: &Limits, wanted: usize) -> Result<(Self, Sizes)> {
         if plan.ny > MOST_ROWS {
-            return Err(Error::input(format!(
-                "a GPU sweeps at most {MOST_ROWS} rows of cells; {} were asked for: compute on the CPU, or fewer cells",
-                plan.ny
-            )));
+            return Err(Error::invalid(
+                "cells along y",
+                plan.ny,
+                format!("at most {MOST_ROWS} on a GPU: use fewer cells, or compute on the CPU"),
+            ));
         }
         check_shared(
             limits,

@@ -295,8 +295,10 @@ impl Plan {
             }
         }
         if emits && prepared.rate[0] <= 0.0 {
-            return Err(Error::input(
-                "no velocity leads from a wall into the gas; use nodes on both sides of 0",
+            return Err(Error::invalid(
+                "nodes",
+                "no velocity from a wall into the gas",
+                "velocities on both sides of 0",
             ));
         }
         Ok(prepared)

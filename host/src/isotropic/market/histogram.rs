@@ -37,43 +37,51 @@ impl Histogram {
     /// # Errors
     /// No rows; bins that are empty, not in order, apart or overlapping, or below 0; shares that are negative or not finite; no mass.
     pub fn new(rows: &[[f64; 3]]) -> Result<Self> {
-        let fail = |row: usize, text: String| {
-            Err(Error::input(format!(
-                "bin {} of the histogram: {text}",
-                row + 1
-            )))
+        let fail = |row: usize, value: String, expected: &str| {
+            let field = format!("bin {} of the histogram", row + 1);
+            Err(Error::invalid(field, value, expected))
         };
         let mut edges: Vec<f64> = Vec::with_capacity(rows.len() + 1);
         let mut shares = Vec::with_capacity(rows.len());
         for (at, &[low, high, share]) in rows.iter().enumerate() {
             if !(low.is_finite() && high.is_finite() && share.is_finite()) {
-                return fail(at, "all three numbers must be finite".into());
-            }
-            if low < 0.0 {
                 return fail(
                     at,
-                    format!("x_lo = {low} is negative; wealth is at least 0"),
+                    format!("{low}, {high}, {share}"),
+                    "three numbers, which must be finite",
                 );
             }
+            if low < 0.0 {
+                let value = format!("x_lo = {low} is negative");
+                return fail(at, value, "wealth of at least 0");
+            }
             if high <= low {
-                return fail(at, format!("x_hi = {high} must be above x_lo = {low}"));
+                return fail(
+                    at,
+                    format!("x_hi = {high}"),
+                    &format!("an end, which must be above x_lo = {low}"),
+                );
             }
             if share < 0.0 {
-                return fail(at, format!("the share {share} is negative"));
+                let value = format!("the share {share} is negative");
+                return fail(at, value, "a share of at least 0");
             }
             if let Some(&end) = edges.last() {
                 // Printed edges agree to their last digit.
                 let slack = 1e-6 * (high - low).min(end - edges[edges.len() - 2]);
+                let expected = "bins side by side";
                 if low > end + slack {
-                    return fail(at, format!("there is a gap between {end} and {low}"));
-                }
-                if low < end - slack {
                     return fail(
                         at,
-                        format!(
-                            "it begins at {low} and overlaps the bin before, which ends at {end}"
-                        ),
+                        format!("there is a gap between {end} and {low}"),
+                        expected,
                     );
+                }
+                if low < end - slack {
+                    let value = format!(
+                        "it begins at {low} and overlaps the bin before, which ends at {end}"
+                    );
+                    return fail(at, value, expected);
                 }
             } else {
                 edges.push(low);
@@ -83,11 +91,13 @@ impl Histogram {
         }
         let mass: f64 = shares.iter().sum();
         if shares.is_empty() {
-            return Err(Error::input("the histogram has no bins"));
+            return Err(Error::invalid("histogram", "no bins", "one bin or more"));
         }
         if !(mass > 0.0 && mass.is_finite()) {
-            return Err(Error::input(
-                "the histogram has no mass: the shares add up to nothing",
+            return Err(Error::invalid(
+                "histogram",
+                "no mass",
+                "shares with a positive finite sum",
             ));
         }
         // A normalised distribution is returned unchanged.

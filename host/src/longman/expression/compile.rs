@@ -32,9 +32,11 @@ impl Program {
     /// An expression that needs more numbers at a time than a program has places for.
     pub fn compile(expression: &Expression) -> Result<Self> {
         let too_large = || {
-            Error::input(format!(
-                "an expression needs more than {MAX_SLOTS} numbers at a time; make it smaller"
-            ))
+            Error::invalid(
+                "expression",
+                "too large",
+                format!("one that needs at most {MAX_SLOTS} numbers at a time"),
+            )
         };
         let Expression {
             nodes,

@@ -46,12 +46,15 @@ impl<'a, T: Functions> Evaluator<'a, T> {
     pub fn new(program: &'a Program, parameters: &[f64]) -> Result<Self> {
         let shape = program.shape();
         if parameters.len() != shape.parameters as usize {
-            return Err(Error::input(format!(
-                "an expression has {} parameters ({}), and {} values are given",
-                shape.parameters,
-                program.parameters().join(", "),
-                parameters.len()
-            )));
+            return Err(Error::invalid(
+                "parameters",
+                format!("{} values", parameters.len()),
+                format!(
+                    "{} values: {}",
+                    shape.parameters,
+                    program.parameters().join(", ")
+                ),
+            ));
         }
         let mut slots = Memory(vec![T::ZERO; shape.slots as usize]);
         let mut errors = slots.clone();
@@ -230,37 +233,28 @@ mod tests {
     #[test]
     fn wrong_texts_are_refused_with_their_place() {
         for (text, why) in [
-            (
-                "",
-                "character 1: a number, a name or '(' is needed, not the end",
-            ),
+            ("", "character 1: the end; expected a number, a name or '('"),
             (
                 "x +",
-                "character 4: a number, a name or '(' is needed, not the end",
+                "character 4: the end; expected a number, a name or '('",
             ),
-            (
-                "(x",
-                "character 3: an operator or ')' is needed, not the end",
-            ),
-            (
-                "x)",
-                "character 2: an operator or the end is needed, not ')'",
-            ),
-            (
-                "2 x",
-                "character 3: an operator or the end is needed, not 'x'",
-            ),
+            ("(x", "character 3: the end; expected an operator or ')'"),
+            ("x)", "character 2: ')'; expected an operator or the end"),
+            ("2 x", "character 3: 'x'; expected an operator or the end"),
             (
                 "sin x",
-                "character 5: '(' after the function sin is needed, not 'x'",
+                "character 5: 'x'; expected '(' after the function sin",
             ),
-            ("f(x)", "there is no function 'f'; functions are sqrt, "),
-            ("besselj(x)", "besselj is called as besselj(nu, x)"),
             (
-                "x § 2",
-                "character 3: an operator or the end is needed, not '§'",
+                "f(x)",
+                "f is no function; expected one of the functions sqrt, ",
             ),
-            ("1..2", "an operator or the end is needed, not '.'"),
+            (
+                "besselj(x)",
+                "besselj has 1 arguments; expected besselj(nu, x)",
+            ),
+            ("x § 2", "character 3: '§'; expected an operator or the end"),
+            ("1..2", "'.'; expected an operator or the end"),
         ] {
             let error = Program::parse(text).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");

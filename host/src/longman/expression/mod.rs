@@ -370,10 +370,11 @@ impl Parser<'_> {
             Some(c) => format!("'{c}'"),
         };
         let place = self.text.get(..self.at).map_or(0, |t| t.chars().count()) + 1;
-        Error::input(format!(
-            "expression '{}', character {place}: {wanted} is needed, not {found}",
-            self.text
-        ))
+        Error::invalid(
+            "expression",
+            format!("'{}', character {place}: {found}", self.text),
+            wanted,
+        )
     }
 
     fn sum(&mut self) -> Result<u32> {
@@ -409,9 +410,11 @@ impl Parser<'_> {
     fn sign(&mut self) -> Result<u32> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(Error::input(format!(
-                "an expression is nested more than {MAX_DEPTH} deep"
-            )));
+            return Err(Error::invalid(
+                "expression",
+                "too deep",
+                format!("at most {MAX_DEPTH} levels of brackets"),
+            ));
         }
         let node = if self.take("-") {
             let operand = self.sign()?;
@@ -519,11 +522,11 @@ impl Parser<'_> {
         let Some(function) = FUNCTIONS.iter().find(|f| f.name == real) else {
             self.at = start;
             let names: Vec<_> = FUNCTIONS.iter().map(|f| f.name).collect();
-            return Err(Error::input(format!(
-                "expression '{}': there is no function '{name}'; functions are {}",
-                self.text,
-                names.join(", ")
-            )));
+            return Err(Error::invalid(
+                "expression",
+                format!("'{}', where {name} is no function", self.text),
+                format!("one of the functions {}", names.join(", ")),
+            ));
         };
         self.take("(");
         let mut arguments = Vec::new();
@@ -536,12 +539,15 @@ impl Parser<'_> {
         match (arguments.as_slice(), function.arguments.len()) {
             (&[a], 1) => Ok(self.graph.unary(function.operation, a)),
             (&[a, b], 2) => Ok(self.graph.binary(function.operation, a, b)),
-            _ => Err(Error::input(format!(
-                "expression '{}': {name} is called as {}({})",
-                self.text,
-                function.name,
-                function.arguments.join(", ")
-            ))),
+            _ => Err(Error::invalid(
+                "expression",
+                format!(
+                    "'{}', where {name} has {} arguments",
+                    self.text,
+                    arguments.len()
+                ),
+                format!("{}({})", function.name, function.arguments.join(", ")),
+            )),
         }
     }
 }

@@ -31,11 +31,11 @@ impl Integers {
     /// A number that is not whole; a matrix that does not fit into memory.
     pub fn from_decimals(numbers: &[Decimal]) -> Result<Self> {
         if let Some(i) = numbers.iter().position(|number| !number.is_integer()) {
-            return Err(Error::input(format!(
-                "number {} is no whole number: {}",
-                i + 1,
-                numbers[i]
-            )));
+            return Err(Error::invalid(
+                format!("number {}", i + 1),
+                &numbers[i],
+                "a whole number",
+            ));
         }
         let top = numbers.iter().map(Decimal::top).max().unwrap_or(0);
         Self::aligned(numbers, 0, top.max(1) as u64)

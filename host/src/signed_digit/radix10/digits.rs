@@ -52,16 +52,24 @@ impl DigitSet {
         }
         let (low, high) = (radix - largest + 1, largest);
         if largest >= radix || low > high {
-            return Err(Error::input(format!(
-                "digits up to {largest} of radix {radix} cannot be added without a running carry; {} to {} can",
-                (radix + 2) / 2,
-                radix - 1
-            )));
+            return Err(Error::invalid(
+                "largest",
+                largest,
+                format!(
+                    "a largest digit from {} to {} for radix {radix}, whose digits are added without a running carry",
+                    (radix + 2) / 2,
+                    radix - 1
+                ),
+            ));
         }
         if !(low..=high).contains(&threshold) {
-            return Err(Error::input(format!(
-                "with the threshold {threshold} sums of digits -{largest}..{largest} leave the set; {low} to {high} are right"
-            )));
+            return Err(Error::invalid(
+                "threshold",
+                threshold,
+                format!(
+                    "{low} to {high}: with others sums of digits -{largest}..{largest} leave the set"
+                ),
+            ));
         }
         Ok(Self {
             radix,
@@ -169,10 +177,11 @@ impl SignedDigits {
             .iter()
             .find(|&&digit| i32::from(digit).abs() > set.largest)
         {
-            return Err(Error::input(format!(
-                "the digit {digit} is not between -{0} and {0}",
-                set.largest
-            )));
+            return Err(Error::invalid(
+                "digit",
+                digit,
+                format!("a digit from -{0} to {0}", set.largest),
+            ));
         }
         trim(&mut digits);
         Ok(Self { set, digits })
@@ -187,10 +196,11 @@ impl SignedDigits {
             .iter()
             .find(|&&digit| i32::from(digit) >= set.radix)
         {
-            return Err(Error::input(format!(
-                "{digit} is no digit of radix {}",
-                set.radix
-            )));
+            return Err(Error::invalid(
+                "digit",
+                digit,
+                format!("a digit below the radix {}", set.radix),
+            ));
         }
         let digits = set.convert(negative, ordinary.len(), |place| ordinary[place]);
         Ok(Self { set, digits })
@@ -202,7 +212,7 @@ impl SignedDigits {
     /// A number with a fraction; [`Float`](super::Float) takes those.
     pub fn from_decimal(number: &Decimal) -> Result<Self> {
         if !number.is_integer() {
-            return Err(Error::input(format!("{number} is no whole number")));
+            return Err(Error::invalid("number", number, "a whole number"));
         }
         let mut ordinary = vec![0; 9 * number.scale() as usize];
         ordinary.extend(ordinary_digits(number));

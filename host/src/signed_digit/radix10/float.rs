@@ -39,10 +39,11 @@ impl Float {
     /// Digits of another radix, or an exponent beyond +-2 [`MAX_EXPONENT`].
     pub fn new(digits: SignedDigits, exponent: i64) -> Result<Self> {
         if digits.set().radix() != 10 {
-            return Err(Error::input(format!(
-                "a number with an exponent has digits of radix 10; these are of radix {}",
-                digits.set().radix()
-            )));
+            return Err(Error::invalid(
+                "radix",
+                digits.set().radix(),
+                "10, for a number with an exponent",
+            ));
         }
         if exponent.unsigned_abs() > 2 * MAX_EXPONENT.unsigned_abs() {
             return Err(Error::invalid(

@@ -65,12 +65,8 @@ fn matrix(numbers: &[SignedDigits], width: usize) -> Vec<i8> {
 
 /// A count or a width that the kernels index with 32 bits.
 fn index(what: &str, count: usize) -> Result<u32> {
-    u32::try_from(count).map_err(|_| {
-        Error::input(format!(
-            "{count} {what} are too many at once; {} are not",
-            u32::MAX
-        ))
-    })
+    u32::try_from(count)
+        .map_err(|_| Error::invalid(what, count, format!("at most {} at once", u32::MAX)))
 }
 
 /// Decimal digits of a count.
