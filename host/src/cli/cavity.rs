@@ -6,7 +6,7 @@ mod results;
 use clap::ArgMatches;
 
 use super::failure::Failure;
-use super::flow::{self, Flow, MarchArgs, Outcome, Saved, SiArgs};
+use super::flow::{self, Flow, Outcome, Saved, SiArgs, TimeOptions};
 use super::options::Common;
 use super::report::{Output, Report};
 use super::steady;
@@ -31,11 +31,11 @@ impl Flow for CavityArgs {
     fn si(&self) -> &SiArgs {
         &self.si
     }
-    fn march(&self) -> &MarchArgs {
-        &self.march
+    fn time_options(&self) -> &TimeOptions {
+        &self.time_options
     }
-    fn march_mut(&mut self) -> &mut MarchArgs {
-        &mut self.march
+    fn time_options_mut(&mut self) -> &mut TimeOptions {
+        &mut self.time_options
     }
     fn is_steady(&self) -> bool {
         self.steady
@@ -86,7 +86,7 @@ impl Flow for CavityArgs {
 
     fn found_steady(&self, case: &SteadyProblem, solution: &Solution) -> Result<Found> {
         let mut cells = solution.cells.clone();
-        let closure = self.march.interpolation().closure();
+        let closure = self.time_options.interpolation().closure();
         let mut moments = solution.reconstructed(case, closure);
         if self.linear {
             steady::total(&mut cells);

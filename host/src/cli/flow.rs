@@ -6,18 +6,20 @@
 //! | `case` | what a flow is to the command, and what its run leaves |
 //! | `course` | how a run went |
 //! | `kept` | checkpoints |
-//! | `march`, `steady` | the loop over steps, the iteration to the steady state |
+//! | `time_loop`, `steady` | the loop over steps, the iteration to the steady state |
 //! | `solve` | a run from arguments to files |
 
 mod arguments;
 mod case;
 mod course;
 mod kept;
-mod march;
 mod solve;
 mod steady;
+mod time_loop;
 
-pub(super) use arguments::{Counts, GasArgs, Interpolation, MarchArgs, OMEGA, SiArgs, rarefaction};
+pub(super) use arguments::{
+    Counts, GasArgs, Interpolation, OMEGA, SiArgs, TimeOptions, rarefaction,
+};
 pub(super) use case::{Flow, Outcome, Run, Saved};
 pub(super) use kept::resume_simulation;
 #[cfg(test)]

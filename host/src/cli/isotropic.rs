@@ -1,9 +1,9 @@
 //! `rarefy isotropic`: relaxation in energy space.
 
-mod march;
 mod parameters;
 mod results;
 pub(super) mod state;
+mod time_loop;
 
 use std::time::Instant;
 
@@ -20,7 +20,7 @@ pub(super) use parameters::{IsotropicArgs, cells};
 pub(super) fn run(args: &IsotropicArgs, given: &ArgMatches) -> std::result::Result<(), Failure> {
     let started = Instant::now();
     if let Some(path) = &args.resume {
-        return march::go_on(args, path, given, started);
+        return time_loop::go_on(args, path, given, started);
     }
     args.refuse_options_without_effect()?;
     let (parameters, config, f) = args.resolved()?;
@@ -38,7 +38,7 @@ pub(super) fn run(args: &IsotropicArgs, given: &ArgMatches) -> std::result::Resu
     if args.rates_only {
         evaluate(&parameters, &config, &f, report)
     } else {
-        march::start(&parameters, config, f, report)
+        time_loop::start(&parameters, config, f, report)
     }
 }
 

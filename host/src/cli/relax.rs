@@ -24,13 +24,13 @@ use state::State;
 const PATIENCE: u64 = 500;
 
 /// A relaxation on its way.
-struct March<'a> {
+struct TimeLoop<'a> {
     parameters: &'a RelaxArgs,
     relaxation: Relaxation,
     state: State,
 }
 
-impl March<'_> {
+impl TimeLoop<'_> {
     fn steps(&self) -> u64 {
         self.relaxation.history().last().map_or(0, |row| row.step)
     }
@@ -113,16 +113,16 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     }
     report.time("setup", started.elapsed());
 
-    let mut march = March {
+    let mut time_loop = TimeLoop {
         parameters: &parameters,
         relaxation,
         state,
     };
     let stepping = Instant::now();
-    let first_step = march.steps();
-    let stalled = march.run_to_the_end(common.quiet, &mut report)?;
+    let first_step = time_loop.steps();
+    let stalled = time_loop.run_to_the_end(common.quiet, &mut report)?;
     let spent = stepping.elapsed();
-    let steps = march.steps() - first_step;
+    let steps = time_loop.steps() - first_step;
     report.time("steps", spent);
     if steps > 0 {
         report.time("step", spent.div_f64(steps as f64));
@@ -132,7 +132,7 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
             "stopped: the sum of |I| has not fallen for {PATIENCE} steps; what is left is the roundoff of the arithmetic or the limit of the grid"
         ));
     }
-    let correction = march.relaxation.correction();
+    let correction = time_loop.relaxation.correction();
     if correction.status == CorrectionStatus::Singular {
         report.warn(
             "no conservative correction exists, too few cells carry f: the moments may drift"
@@ -140,18 +140,18 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
         );
     }
     if parameters.checkpoint_every.is_some() {
-        let saved = march.save(&mut report);
+        let saved = time_loop.save(&mut report);
         report.saved_at_the_end(saved)?;
     }
 
-    let final_f = march.relaxation.state()?;
+    let final_f = time_loop.relaxation.state()?;
     let outcome = results::Outcome {
         parameters: &parameters,
         config: &config.operator,
-        machine: march.relaxation.device(),
-        history: march.relaxation.history(),
+        machine: time_loop.relaxation.device(),
+        history: time_loop.relaxation.history(),
         correction,
-        state: &march.state,
+        state: &time_loop.state,
         final_f: &final_f,
     };
     outcome.report(&mut report);

@@ -6,7 +6,7 @@ mod results;
 use clap::ArgMatches;
 
 use super::failure::Failure;
-use super::flow::{self, Flow, MarchArgs, Outcome, Run, Saved, SiArgs};
+use super::flow::{self, Flow, Outcome, Run, Saved, SiArgs, TimeOptions};
 use super::options::Common;
 use super::report::{Output, Report};
 use super::summary::Summary;
@@ -129,11 +129,11 @@ impl Flow for ShockArgs {
     fn si(&self) -> &SiArgs {
         &self.si
     }
-    fn march(&self) -> &MarchArgs {
-        &self.march
+    fn time_options(&self) -> &TimeOptions {
+        &self.time_options
     }
-    fn march_mut(&mut self) -> &mut MarchArgs {
-        &mut self.march
+    fn time_options_mut(&mut self) -> &mut TimeOptions {
+        &mut self.time_options
     }
     fn is_steady(&self) -> bool {
         self.steady
@@ -169,7 +169,7 @@ impl Flow for ShockArgs {
         let warnings = match run {
             Solver::Model(_) => self.shock().warnings(),
             Solver::Boltzmann(line, start) => {
-                self.march.dt = Some(line.config().dt);
+                self.time_options.dt = Some(line.config().dt);
                 report.set("boltzmann", start);
                 self.wave().warnings(start)
             }
@@ -184,7 +184,7 @@ impl Flow for ShockArgs {
         let space = self.space()?;
         let ended = run.end()?;
         let profile = ShockProfile::new(self.mach, &space, &ended.moments)?;
-        let rate = space.step(0) / self.march.dt.unwrap_or(f64::NAN);
+        let rate = space.step(0) / self.time_options.dt.unwrap_or(f64::NAN);
         let (mean, spread) = profile.face_fluxes(&ended.before, &ended.after, &ended.left, rate);
         Ok(Found {
             profile,
@@ -206,7 +206,7 @@ impl Flow for ShockArgs {
         let (_, pointwise) = profile.fluxes();
         Ok(Found {
             // With diamond differences the moments of a cell are the means of those at its faces.
-            spread: match self.march.interpolation() {
+            spread: match self.time_options.interpolation() {
                 flow::Interpolation::Upwind => {
                     std::array::from_fn(|k| (leaving[k] / entering[k] - 1.0).abs())
                 }
@@ -240,10 +240,10 @@ impl Flow for ShockArgs {
 /// Whether a run goes on from the file that `--resume` names; none of its steps is taken.
 #[cfg(test)]
 pub(super) fn goes_on(args: &ShockArgs, given: &ArgMatches) -> bool {
-    let path = args.march.resume.as_deref();
+    let path = args.time_options.resume.as_deref();
     let path = path.unwrap_or(std::path::Path::new(""));
     args.resolved()
-        .and_then(|wanted| flow::resumed(path, &wanted, &args.march, given))
+        .and_then(|wanted| flow::resumed(path, &wanted, &args.time_options, given))
         .is_ok()
 }
 

@@ -53,7 +53,12 @@ pub(super) fn advance(solver: &mut SteadySolver, goal: f64, progress: &mut Progr
 }
 
 /// Reports how an iteration ended: its status, and how far its result is from the steady flow. A run that has not converged is none.
-pub(super) fn judge(report: &mut Report, solution: &Solution, goal: f64, remedy: &str) {
+pub(super) fn report_convergence(
+    report: &mut Report,
+    solution: &Solution,
+    goal: f64,
+    remedy: &str,
+) {
     let change = solution.residuals.last().copied().unwrap_or(f64::NAN);
     let (spread, count) = (solution.flux_spread, solution.residuals.len());
     let finite = |value: f64| value.is_finite().then_some(value);

@@ -204,8 +204,8 @@ impl Computed {
         if noise.is_finite() { noise } else { 0.0 }
     }
 
-    /// The verdict on the integral; divides areas further where that helps.
-    pub(super) fn judge(&mut self, source: &mut dyn Areas, demand: &Demand) -> Integral {
+    /// The outcome on the integral; divides areas further where that helps.
+    pub(super) fn classify(&mut self, source: &mut dyn Areas, demand: &Demand) -> Integral {
         if !self.finite() {
             return Integral::without_value(Status::NotFinite);
         }
@@ -438,7 +438,7 @@ impl Computed {
         any
     }
 
-    /// The verdict with a tail that is known: `found`, if its value is the sum of all areas and the tail, to within what that may be off by, or else that sum.
+    /// The outcome with a tail that is known: `found`, if its value is the sum of all areas and the tail, to within what that may be off by, or else that sum.
     pub(super) fn with_tail(&self, found: Integral, tail: &Tail, demand: &Demand) -> Integral {
         if !self.finite() {
             return Integral::without_value(Status::NotFinite);
@@ -487,7 +487,7 @@ impl Computed {
         summed((value, error, magnitude), demand)
     }
 
-    /// The verdict where the areas alternate and fall from `p` on, and are smooth beyond `rough`.
+    /// The outcome where the areas alternate and fall from `p` on, and are smooth beyond `rough`.
     fn accelerated(&self, p: usize, rough: usize, v: &[f64], demand: &Demand) -> Integral {
         let count = v.len();
         let mut candidates: Vec<Candidate> = Vec::new();

@@ -1,4 +1,4 @@
-//! Launches of the kernels, on any [`Machine`](crate::machine::Machine): the paper's method, and verdicts on many integrals.
+//! Launches of the kernels, on any [`Machine`](crate::machine::Machine): the paper's method, and outcomes of many integrals.
 //!
 //! | module | content |
 //! |---|---|

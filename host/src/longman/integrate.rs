@@ -232,11 +232,11 @@ pub(super) fn oscillating(
     }
     let mut source = integral.areas(&mut amplitude, start);
     let mut computed = Computed::new(&mut source, start, &demand);
-    let mut found = computed.judge(&mut source, &demand);
+    let mut found = computed.classify(&mut source, &demand);
     if start < most && worth_more(found.status) {
         source = integral.areas(&mut amplitude, most);
         computed.extend(&mut source, most);
-        found = better(found, computed.judge(&mut source, &demand));
+        found = better(found, computed.classify(&mut source, &demand));
     }
     if !(found.status == Status::Ok || worth_more(found.status)) {
         return Ok(found);
@@ -307,7 +307,7 @@ impl OscillatingIntegral<'_> {
         (begin + PI / SAMPLES as f64 * looks as f64) / self.omega
     }
 
-    /// The verdict by samples of the amplitude beyond the last area, each as an area.
+    /// The outcome by samples of the amplitude beyond the last area, each as an area.
     fn sampled(
         &self,
         amplitude: &mut impl Function,
@@ -338,7 +338,7 @@ impl OscillatingIntegral<'_> {
         features.beyond(&mut source, count, settings.beyond)
     }
 
-    /// The verdict by an enclosure of the amplitude beyond the last area.
+    /// The outcome by an enclosure of the amplitude beyond the last area.
     fn proven(
         &self,
         amplitude: &mut impl Function,
@@ -376,16 +376,16 @@ impl OscillatingIntegral<'_> {
             // The data of the accelerator end before the feature.
             found = found.unproven();
         }
-        let judged = computed.with_tail(found, &tail, demand);
-        self.examined(amplitude, computed, (judged, &tail), demand)
+        let classified = computed.with_tail(found, &tail, demand);
+        self.examined(amplitude, computed, (classified, &tail), demand)
     }
 
-    /// The verdict after a look at what the nodes of head and areas may miss.
+    /// The outcome after a look at what the nodes of head and areas may miss.
     fn examined(
         &self,
         amplitude: &mut impl Function,
         mut computed: Computed,
-        (mut judged, tail): (Integral, &Tail),
+        (mut classified, tail): (Integral, &Tail),
         demand: &Demand,
     ) -> Integral {
         let count = computed.count();
@@ -402,11 +402,11 @@ impl OscillatingIntegral<'_> {
         };
         // Once more, if the value that is found asks for more.
         for _ in 0..LOOKS {
-            if judged.status != Status::Ok {
-                return judged;
+            if classified.status != Status::Ok {
+                return classified;
             }
             // Of integrals all of whose samples are zero: what is next to nothing beside a peak of height 1.
-            let tolerance = match demand.tolerance(judged.value) {
+            let tolerance = match demand.tolerance(classified.value) {
                 0.0 => LEAST_HIDDEN / self.omega,
                 tolerance => tolerance,
             };
@@ -414,27 +414,27 @@ impl OscillatingIntegral<'_> {
                 Look::new(&mut g, places, tolerance).hidden(|k| computed.panels(k))
             });
             let Some(hidden) = hidden else {
-                return judged.unproven();
+                return classified.unproven();
             };
             if hidden.is_empty() {
-                return judged;
+                return classified;
             }
             let mut source = self.areas(amplitude, count);
             let target = 0.03 * tolerance / count as f64;
             if !computed.look_closer(&mut source, &hidden, (target, demand)) {
-                return judged;
+                return classified;
             }
             let found = if count > most {
                 Integral::without_value(Status::NotConverged)
             } else {
-                computed.judge(&mut source, demand)
+                computed.classify(&mut source, demand)
             };
-            judged = computed.with_tail(found, tail, demand);
-            if demand.tolerance(judged.value) >= tolerance {
-                return judged;
+            classified = computed.with_tail(found, tail, demand);
+            if demand.tolerance(classified.value) >= tolerance {
+                return classified;
             }
         }
-        judged.unproven()
+        classified.unproven()
     }
 }
 
@@ -489,10 +489,10 @@ pub(super) fn between(
         exponent: settings.exponent(),
     };
     let mut computed = Computed::new(&mut source, start, &demand);
-    let mut found = computed.judge(&mut source, &demand);
+    let mut found = computed.classify(&mut source, &demand);
     if start < most && worth_more(found.status) {
         computed.extend(&mut source, most);
-        found = better(found, computed.judge(&mut source, &demand));
+        found = better(found, computed.classify(&mut source, &demand));
     }
     let Boundaries::HalfPeriod { half_period, .. } = *boundaries else {
         // Nothing is known of the integrand's zeros further out.
@@ -575,7 +575,7 @@ impl Features<'_> {
         Some(end.div_ceil(each))
     }
 
-    /// The verdict where there is no feature.
+    /// The outcome where there is no feature.
     fn none(&self) -> Integral {
         if self.found.status == Status::Ok && self.computed.is_nothing() {
             // A function that is zero wherever it was looked at may be anything.
@@ -584,14 +584,14 @@ impl Features<'_> {
         self.found.sampled(self.examined)
     }
 
-    /// The verdict with the areas before number `count` added to the head.
+    /// The outcome with the areas before number `count` added to the head.
     fn beyond(self, source: &mut dyn Areas, count: usize, most: usize) -> Integral {
         if count > self.computed.count() + most {
             return self.found.unproven();
         }
         self.computed.fold(source, count, self.demand);
         self.computed.extend(source, count + self.start);
-        let found = self.computed.judge(source, self.demand);
+        let found = self.computed.classify(source, self.demand);
         found.sampled(self.examined)
     }
 }

@@ -1,4 +1,4 @@
-//! Tasks on a machine: which integrals kernels judge, which the CPU does.
+//! Tasks on a machine: which integrals kernels classify, and which the CPU computes.
 
 use rarefy_kernels::longman::Status;
 use rayon::prelude::*;
@@ -45,8 +45,8 @@ impl Task {
         results.par_extend(rayon::iter::repeat_n(None, rows.count));
         for group in groups(self, rows, settings)? {
             let verdicts = match precision {
-                Precision::F64 => judge::<M, f64>(self, machine, &group, rows, settings)?,
-                Precision::F32 => judge::<M, f32>(self, machine, &group, rows, settings)?,
+                Precision::F64 => classify::<M, f64>(self, machine, &group, rows, settings)?,
+                Precision::F32 => classify::<M, f32>(self, machine, &group, rows, settings)?,
             };
             let epsilon = match precision {
                 Precision::F64 => f64::EPSILON,
@@ -168,7 +168,7 @@ fn groups(task: &Task, rows: &Rows<'_>, settings: &Settings) -> Result<Vec<Group
     Ok(groups)
 }
 
-/// Which of the verdicts that are OK have a tail without a feature beyond their areas. The others the CPU computes, with areas over what is there.
+/// Which of the outcomes that are OK have a tail without a feature beyond their areas. The others the CPU computes, with areas over what is there.
 ///
 /// Rows are split by their parameters until one proof with intervals for parameters serves all rows of a part: of a million rows a part has hundreds.
 fn prove(
@@ -250,7 +250,7 @@ enum Source<'a> {
     Fixed(f64),
 }
 
-fn judge<M: Machine, T: Interpret>(
+fn classify<M: Machine, T: Interpret>(
     task: &Task,
     machine: &M,
     group: &Group,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::case::Closure;
+use super::problem::Closure;
 use crate::compute::{Compute, Precision};
 use crate::error::{Error, Result};
 

@@ -1,6 +1,6 @@
 //! Whether the cells of space fit the flow.
 
-use super::case::{Closure, SteadyProblem};
+use super::problem::{Closure, SteadyProblem};
 use crate::bgk::Boundary;
 
 /// Mean free paths that a cell may be wide: with upwind differences, whose numerical diffusion has the coefficient `|v| h/2`, and at a wall with

@@ -1,8 +1,8 @@
 //! Main memory of a steady flow, before any of it is allocated.
 
-use super::case::SteadyProblem;
 use super::config::SteadyConfig;
 use super::correction::Correction;
+use super::problem::SteadyProblem;
 use crate::bgk::{Boundary, State};
 use crate::error::Result;
 use crate::memory_plan::{bytes_of, check_host};

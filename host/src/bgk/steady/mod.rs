@@ -32,7 +32,6 @@
 //! Commun. 245 (2019) 106861. The mixing: D. G. Anderson, J. ACM 12 (1965) 547.
 
 mod anderson;
-mod case;
 mod config;
 mod correction;
 mod cpu;
@@ -42,6 +41,7 @@ mod gpu;
 mod memory;
 mod nodes;
 mod plan;
+mod problem;
 mod reconstruction;
 mod reference;
 mod residuals;
@@ -51,7 +51,6 @@ mod solver;
 mod sums;
 
 pub(super) use self::anderson::Anderson;
-pub use self::case::{Closure, SteadyProblem};
 pub use self::config::SteadyConfig;
 pub(super) use self::correction::constant_flux;
 use self::cpu::CpuSweeps;
@@ -59,6 +58,7 @@ use self::engine::Sweeps;
 use self::gpu::MachineSweeps;
 pub use self::nodes::Nodes;
 use self::plan::Plan;
+pub use self::problem::{Closure, SteadyProblem};
 use self::reference::ReferenceSweeps;
 pub use self::solution::{Exchange, Solution, Status};
 pub use self::solver::{Checkpoint, SteadySolver, solve};

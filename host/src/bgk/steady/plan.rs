@@ -1,7 +1,7 @@
 //! A steady problem prepared for sweeping: velocities in groups of one direction, boundaries as formulas, the unknowns in one vector.
 
-use super::case::{Closure, SteadyProblem};
 use super::nodes::Nodes;
+use super::problem::{Closure, SteadyProblem};
 use super::sums::{Swept, flux};
 use crate::bgk::{Boundary, State};
 use crate::error::{Error, Result};

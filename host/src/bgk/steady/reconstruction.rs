@@ -1,6 +1,6 @@
 //! Fields of a rectangle without the alternating errors of diamond differences.
 
-use super::case::{Closure, SteadyProblem};
+use super::problem::{Closure, SteadyProblem};
 use super::solution::Solution;
 use crate::bgk::Moments;
 

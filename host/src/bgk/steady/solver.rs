@@ -6,12 +6,12 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use super::anderson::Anderson;
-use super::case::SteadyProblem;
 use super::config::SteadyConfig;
 use super::correction::Correction;
 use super::engine::Sweeps;
 use super::memory;
 use super::plan::Plan;
+use super::problem::SteadyProblem;
 use super::solution::{Solution, Status};
 use super::sums::Swept;
 use crate::compute::{Pool, Resolved};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::bgk::steady::plates::LEAST_DRIVE;
 use crate::bgk::steady::{Nodes, SteadyProblem};
 use crate::bgk::{Axis, Cavity, SimulationConfig};
-use crate::cli::flow::{self, Counts, GasArgs, MarchArgs, OMEGA, SiArgs};
+use crate::cli::flow::{self, Counts, GasArgs, OMEGA, SiArgs, TimeOptions};
 use crate::cli::options::Common;
 use crate::cli::record::OF_TIME;
 use crate::cli::text::name_of;
@@ -73,7 +73,7 @@ pub(in crate::cli) struct CavityArgs {
     pub(super) gas: GasArgs,
     #[command(flatten)]
     #[serde(flatten)]
-    pub(super) march: MarchArgs,
+    pub(super) time_options: TimeOptions,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) common: Common,
@@ -124,9 +124,9 @@ impl CavityArgs {
         } else {
             flow::RESIDUAL
         };
-        full.march = self.march.resolved(self.steady, residual)?;
-        if full.march.dt.is_none() {
-            full.march.dt = Some(full.cavity()?.time_step());
+        full.time_options = self.time_options.resolved(self.steady, residual)?;
+        if full.time_options.dt.is_none() {
+            full.time_options.dt = Some(full.cavity()?.time_step());
         }
         Ok(full)
     }
@@ -244,7 +244,7 @@ impl CavityArgs {
             lid: self.lid,
             accommodation: self.accommodation,
             gas: self.gas.gas(),
-            conservative: !self.march.no_correction,
+            conservative: !self.time_options.no_correction,
             ..Cavity::with_axes(self.delta(), self.cells(), axes.collect::<Result<_>>()?)?
         })
     }
@@ -252,10 +252,13 @@ impl CavityArgs {
     /// The flow in time.
     pub(super) fn config(&self) -> Result<SimulationConfig> {
         Ok(SimulationConfig {
-            scheme: self.march.interpolation().scheme(),
+            scheme: self.time_options.interpolation().scheme(),
             relaxed: false,
             compute: self.common.compute(),
-            ..SimulationConfig::new(self.cavity()?.problem()?, self.march.dt.unwrap_or(0.0))
+            ..SimulationConfig::new(
+                self.cavity()?.problem()?,
+                self.time_options.dt.unwrap_or(0.0),
+            )
         })
     }
 

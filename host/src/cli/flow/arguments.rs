@@ -207,7 +207,7 @@ impl Interpolation {
 /// Flags of a run in time, or of the iteration to a steady state.
 #[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
 #[serde(rename_all = "kebab-case")]
-pub(in crate::cli) struct MarchArgs {
+pub(in crate::cli) struct TimeOptions {
     /// Interpolation of the shift: first-order upwind as in the paper, or second order with van Leer's slopes; a steady flow has upwind or diamond differences
     /// [default: vanleer, or diamond with --steady]
     #[arg(long, value_parser = named::<Interpolation>(&["upwind", "vanleer", "diamond"]))]
@@ -237,7 +237,7 @@ pub(in crate::cli) struct MarchArgs {
     pub(in crate::cli) resume: Option<PathBuf>,
 }
 
-impl MarchArgs {
+impl TimeOptions {
     /// In full: `residual` is where a run ends that the flags give no end, and an iteration to the steady state in any case.
     pub(in crate::cli) fn resolved(&self, steady: bool, residual: f64) -> Result<Self> {
         let scheme = match (self.scheme, steady) {

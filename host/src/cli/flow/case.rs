@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::arguments::{MarchArgs, SiArgs};
+use super::arguments::{SiArgs, TimeOptions};
 use super::course::Course;
 use crate::bgk::steady::{Solution, SteadyProblem};
 use crate::bgk::{Looked, Units};
@@ -59,9 +59,9 @@ pub(in crate::cli) trait Flow: Clone + Serialize + DeserializeOwned {
     /// The units of a case in SI units.
     fn si(&self) -> &SiArgs;
     /// The end of the run.
-    fn march(&self) -> &MarchArgs;
+    fn time_options(&self) -> &TimeOptions;
     /// The same, to be renewed.
-    fn march_mut(&mut self) -> &mut MarchArgs;
+    fn time_options_mut(&mut self) -> &mut TimeOptions;
     /// Whether the steady state is solved for directly.
     fn is_steady(&self) -> bool;
     /// The run from its start.
@@ -112,7 +112,7 @@ impl<F: Flow> Outcome<F> {
         let text = format!(
             "{} of {} to t = {:.2}, residual {:.2e}",
             course.steps,
-            short(self.flow.march().dt.unwrap_or(0.0)),
+            short(self.flow.time_options().dt.unwrap_or(0.0)),
             course.time,
             course.residual
         );

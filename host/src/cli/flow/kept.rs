@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 
-use super::arguments::MarchArgs;
+use super::arguments::TimeOptions;
 use super::case::{Flow, Run, Saved};
 use super::course::History;
 use crate::bgk::{Checkpoint, Looked, Simulation, SimulationConfig};
@@ -61,10 +61,10 @@ pub(in crate::cli) fn fresh<F: Flow>(parameters: &F) -> Result<Start<F::Run>> {
 pub(in crate::cli) fn resumed<F: Flow>(
     path: &Path,
     wanted: &F,
-    march: &MarchArgs,
+    options: &TimeOptions,
     given: &ArgMatches,
 ) -> Result<(F, Start<F::Run>)> {
-    let (parameters, mut content) = reopened(path, wanted, march, given)?;
+    let (parameters, mut content) = reopened(path, wanted, options, given)?;
     let populations = content.take(path, "populations")?;
     let extra = content.arrays.remove("extra").unwrap_or_default();
     // Checkpoints of versions before this one hold neither.
@@ -84,7 +84,7 @@ pub(in crate::cli) fn resumed<F: Flow>(
         .map(|row| (row[0] as u64, row[1], row[2]))
         .collect();
     let warning = content.elsewhere(&simulation.machine());
-    let end = parameters.march();
+    let end = parameters.time_options();
     if let (Some(steps), None) = (end.steps, end.until_residual)
         && steps <= simulation.step()
     {
@@ -122,14 +122,14 @@ fn looked_from(array: &[f64]) -> Option<Looked> {
 pub(in crate::cli) fn reopened<F: Flow>(
     path: &Path,
     wanted: &F,
-    march: &MarchArgs,
+    options: &TimeOptions,
     given: &ArgMatches,
 ) -> Result<(F, Reopened<F>)> {
     let content = Content::<Kept<F>>::read(path, F::COMMAND)?;
     let mut parameters = content.state.parameters.clone();
-    let until_residual = parameters.march().until_residual;
+    let until_residual = parameters.time_options().until_residual;
     resume::refuse_contradictions(&parameters, wanted, &FREE, given)?;
-    parameters.march_mut().renew(march);
+    parameters.time_options_mut().renew(options);
     let Content {
         version,
         state,

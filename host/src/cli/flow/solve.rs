@@ -6,8 +6,8 @@ use clap::ArgMatches;
 
 use super::case::{Flow, Outcome, Run};
 use super::kept;
-use super::march;
 use super::steady::{self, SteadyRun};
+use super::time_loop;
 use crate::bgk::Units;
 use crate::cli::failure::Failure;
 use crate::cli::report::Report;
@@ -19,14 +19,14 @@ pub(in crate::cli) fn run<F: Flow>(
     given: &ArgMatches,
 ) -> std::result::Result<(), Failure> {
     let started = Instant::now();
-    let march = args.march();
+    let options = args.time_options();
     let wanted = args.resolved()?;
-    let is_steady = match &march.resume {
+    let is_steady = match &options.resume {
         Some(path) => kept::parameters_of::<F>(path)?.is_steady(),
         None => wanted.is_steady(),
     };
     let mut report = Report::new(F::COMMAND, &wanted, args.common(), started);
-    report.open_resumable(march.resume.as_deref(), march.checkpoint_every, true)?;
+    report.open_resumable(options.resume.as_deref(), options.checkpoint_every, true)?;
     let outcome = if is_steady {
         find_steady(args, wanted, given, &mut report)?
     } else {
@@ -60,7 +60,7 @@ fn find_steady<F: Flow>(
     given: &ArgMatches,
     report: &mut Report,
 ) -> std::result::Result<Outcome<F>, Failure> {
-    let (flow, from) = steady::reopened(wanted, args.march(), given)?;
+    let (flow, from) = steady::reopened(wanted, args.time_options(), given)?;
     let units = record(&flow, report)?;
     let (case, warnings) = flow.case()?;
     for warning in warnings {
@@ -89,13 +89,13 @@ fn find_in_time<F: Flow>(
     report: &mut Report,
     started: Instant,
 ) -> std::result::Result<Outcome<F>, Failure> {
-    let march = args.march();
-    let (mut flow, start) = match &march.resume {
+    let options = args.time_options();
+    let (mut flow, start) = match &options.resume {
         None => {
             let start = kept::fresh(&wanted)?;
             (wanted, start)
         }
-        Some(path) => kept::resumed(path, &wanted, march, given)?,
+        Some(path) => kept::resumed(path, &wanted, options, given)?,
     };
     let mut run = start.simulation;
     report.set("machine", run.machine());
@@ -106,7 +106,7 @@ fn find_in_time<F: Flow>(
     let units = record(&flow, report)?;
     report.time("setup", started.elapsed());
     let quiet = args.common().quiet;
-    let course = march::drive(&flow, &mut run, start.history, quiet, report)?;
+    let course = time_loop::drive(&flow, &mut run, start.history, quiet, report)?;
     Ok(Outcome {
         units,
         found: flow.found(&mut run)?,

@@ -8,7 +8,7 @@ use std::time::Instant;
 use clap::ArgMatches;
 use serde_json::json;
 
-use super::arguments::MarchArgs;
+use super::arguments::TimeOptions;
 use super::case::Flow;
 use super::course::Course;
 use super::kept::{self, Reopened};
@@ -17,7 +17,7 @@ use crate::cli::failure::Failure;
 use crate::cli::progress::Progress;
 use crate::cli::report::Report;
 use crate::cli::resume;
-use crate::cli::steady::{DEPTH, advance, judge};
+use crate::cli::steady::{DEPTH, advance, report_convergence};
 use crate::compute::Precision;
 use crate::error::Result;
 
@@ -34,11 +34,11 @@ pub(in crate::cli) fn residual(precision: Precision) -> f64 {
 
 /// The library's configuration of a flow, whose steps are iterations.
 pub(super) fn config<F: Flow>(flow: &F) -> SteadyConfig {
-    let (march, common) = (flow.march(), flow.common());
+    let (options, common) = (flow.time_options(), flow.common());
     SteadyConfig {
-        closure: march.interpolation().closure(),
-        rtol: march.until_residual,
-        iterations: usize::try_from(march.steps.unwrap_or(MOST_ITERATIONS)).unwrap_or(usize::MAX),
+        closure: options.interpolation().closure(),
+        rtol: options.until_residual,
+        iterations: usize::try_from(options.steps.unwrap_or(MOST_ITERATIONS)).unwrap_or(usize::MAX),
         anderson_depth: DEPTH,
         compute: common.compute(),
     }
@@ -50,15 +50,15 @@ type Origin<'a, F> = (&'a Path, Reopened<F>);
 /// The arguments of a run in full, and the checkpoint that it goes on from if the flags name one.
 pub(super) fn reopened<'a, F: Flow>(
     wanted: F,
-    march: &'a MarchArgs,
+    options: &'a TimeOptions,
     given: &ArgMatches,
 ) -> Result<(F, Option<Origin<'a, F>>)> {
-    let Some(path) = &march.resume else {
+    let Some(path) = &options.resume else {
         return Ok((wanted, None));
     };
-    let (mut flow, content) = kept::reopened(path, &wanted, march, given)?;
+    let (mut flow, content) = kept::reopened(path, &wanted, options, given)?;
     // More iterations do not mean another residual.
-    let goal = &mut flow.march_mut().until_residual;
+    let goal = &mut flow.time_options_mut().until_residual;
     *goal = goal.or(content.until_residual);
     Ok((flow, Some((path.as_path(), content))))
 }
@@ -120,7 +120,7 @@ impl<F: Flow> SteadyRun<'_, F> {
         report: &mut Report,
     ) -> std::result::Result<Status, Failure> {
         let interrupted = resume::interruption();
-        let every = self.parameters.march().checkpoint_every;
+        let every = self.parameters.time_options().checkpoint_every;
         let mut progress = Progress::new(F::COMMAND, self.quiet);
         loop {
             if let Some(status) = solver.status() {
@@ -166,7 +166,7 @@ pub(super) fn solve<F: Flow>(
     let spent = started.elapsed();
     report.time("iterations", spent);
     let solution = solver.solution()?;
-    judge(report, &solution, config.tolerance(), "--steps");
+    report_convergence(report, &solution, config.tolerance(), "--steps");
     let count = solution.residuals.len() as u64;
     report.set(
         "steady",

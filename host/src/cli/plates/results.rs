@@ -60,7 +60,7 @@ impl Outcome<'_> {
             json!({ "left": solution.exchange[0], "right": solution.exchange[1] }),
         );
         report.set("conservation", self.conservation());
-        steady::judge(
+        steady::report_convergence(
             report,
             solution,
             self.args.config().tolerance(),

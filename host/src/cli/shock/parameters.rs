@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bgk::boltzmann::{Collisions, ShockWave};
 use crate::bgk::{Mach, Model, Shock, SimulationConfig, Space};
-use crate::cli::flow::{self, Counts, GasArgs, MarchArgs, OMEGA, SiArgs};
+use crate::cli::flow::{self, Counts, GasArgs, OMEGA, SiArgs, TimeOptions};
 use crate::cli::operator::{CORRECTIONS, METHODS};
 use crate::cli::options::Common;
 use crate::cli::record::OF_TIME;
@@ -84,7 +84,7 @@ pub(in crate::cli) struct ShockArgs {
     pub(super) gas: GasArgs,
     #[command(flatten)]
     #[serde(flatten)]
-    pub(super) march: MarchArgs,
+    pub(super) time_options: TimeOptions,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) common: Common,
@@ -168,7 +168,7 @@ impl ShockArgs {
             &[
                 ("reduced", self.reduced),
                 ("steady", self.steady),
-                ("no-correction", self.march.no_correction),
+                ("no-correction", self.time_options.no_correction),
                 ("model", self.gas.model != Model::Bgk),
                 ("prandtl", self.gas.prandtl.is_some()),
             ],
@@ -213,7 +213,7 @@ impl ShockArgs {
         } else {
             usual.residual
         };
-        full.march = full.march.resolved(self.steady, residual)?;
+        full.time_options = full.time_options.resolved(self.steady, residual)?;
         Ok(full)
     }
 
@@ -252,7 +252,7 @@ impl ShockArgs {
         // A relaxation frequency times the step of a fifth is what the accuracy of the tables in the documentation was measured with.
         let gas = self.gas.gas();
         let fastest = gas.relaxation_frequency(after.density, after.temperature);
-        self.march.dt = self.march.dt.or(Some((0.25 / fastest).min(0.05)));
+        self.time_options.dt = self.time_options.dt.or(Some((0.25 / fastest).min(0.05)));
         Ok(())
     }
 
@@ -330,8 +330,8 @@ impl ShockArgs {
                 ..Spectral::default()
             },
             correction: self.correction.unwrap_or(CorrectionMethod::Paper),
-            scheme: self.march.interpolation().scheme(),
-            dt: self.march.dt,
+            scheme: self.time_options.interpolation().scheme(),
+            dt: self.time_options.dt,
             compute: self.common.compute(),
         }
     }
@@ -345,16 +345,16 @@ impl ShockArgs {
             velocities: self.counts().to_vec(),
             cut: self.cut(),
             gas: self.gas.gas(),
-            conservative: !self.march.no_correction,
+            conservative: !self.time_options.no_correction,
         }
     }
 
     /// The same in time.
     pub(super) fn config(&self) -> Result<SimulationConfig> {
         Ok(SimulationConfig {
-            scheme: self.march.interpolation().scheme(),
+            scheme: self.time_options.interpolation().scheme(),
             compute: self.common.compute(),
-            ..SimulationConfig::new(self.shock().problem()?, self.march.dt.unwrap_or(0.0))
+            ..SimulationConfig::new(self.shock().problem()?, self.time_options.dt.unwrap_or(0.0))
         })
     }
 }

@@ -23,7 +23,7 @@ pub(in crate::longman) struct Beyond {
     /// Areas below this are nothing.
     pub(in crate::longman) nothing: f64,
     pub(in crate::longman) found: Integral,
-    /// About what the integral is, if the areas had no verdict.
+    /// About what the integral is, if the areas had no outcome.
     pub(in crate::longman) guess: f64,
 }
 

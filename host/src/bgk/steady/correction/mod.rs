@@ -27,8 +27,8 @@ use self::plane::PlaneCorrection;
 use self::plates::PlatesCorrection;
 pub(in crate::bgk) use self::plates::constant_flux;
 use self::shock::ShockCorrection;
-use super::case::{Closure, SteadyProblem};
 use super::plan::{EAST, Hold, Plan, WEST};
+use super::problem::{Closure, SteadyProblem};
 use super::sums::Swept;
 use crate::error::{Error, Result};
 

@@ -69,13 +69,13 @@ pub(super) fn start(
         std::slice::from_ref(&f),
     )?;
     report.time("setup", begun.elapsed());
-    let march = March {
+    let time_loop = TimeLoop {
         parameters,
         run,
         snapshots: vec![Snapshot { time: 0.0, f }],
         steps,
     };
-    march.run_to_the_end(parameters.common.quiet, report)
+    time_loop.run_to_the_end(parameters.common.quiet, report)
 }
 
 /// Goes on from a checkpoint.
@@ -108,17 +108,17 @@ pub(super) fn go_on(
         report.warn(warning);
     }
     report.time("setup", started.elapsed());
-    let march = March {
+    let time_loop = TimeLoop {
         parameters: &parameters,
         run,
         snapshots,
         steps,
     };
-    march.run_to_the_end(args.common.quiet, report)
+    time_loop.run_to_the_end(args.common.quiet, report)
 }
 
 /// A run on its way.
-struct March<'a> {
+struct TimeLoop<'a> {
     parameters: &'a IsotropicArgs,
     run: Relaxation,
     /// States at times that double, the initial one first.
@@ -127,7 +127,7 @@ struct March<'a> {
     steps: u64,
 }
 
-impl March<'_> {
+impl TimeLoop<'_> {
     fn save(&mut self, report: &mut Report) -> Result<Option<PathBuf>> {
         report.checkpoint(|| state::encode(self.parameters, &mut self.run, &self.snapshots))
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::arguments::MarchArgs;
+use super::arguments::TimeOptions;
 use super::case::{Flow, Run, Saved};
 use super::course::{Course, History};
 use super::kept::{self, looked_as_array};
@@ -143,9 +143,9 @@ impl Fall {
 }
 
 /// A run on its way.
-struct March<'a, F: Flow> {
+struct TimeLoop<'a, F: Flow> {
     parameters: &'a F,
-    end: MarchArgs,
+    end: TimeOptions,
     last_step: u64,
     simulation: &'a mut F::Run,
     history: History,
@@ -155,7 +155,7 @@ struct March<'a, F: Flow> {
     level: bool,
 }
 
-impl<F: Flow> March<'_, F> {
+impl<F: Flow> TimeLoop<'_, F> {
     fn save(&mut self, report: &mut Report) -> Result<Option<PathBuf>> {
         let (machine, step) = (self.simulation.machine(), self.simulation.step());
         let Self {
@@ -233,7 +233,7 @@ impl<F: Flow> March<'_, F> {
     }
 
     /// Reports how the run ended.
-    fn judge(&self, report: &mut Report) {
+    fn report_convergence(&self, report: &mut Report) {
         let status = match (self.end.until_residual, self.is_reached(), self.level) {
             (None, ..) => Status::Done,
             (Some(_), true, _) => Status::Converged,
@@ -263,14 +263,14 @@ pub(in crate::cli) fn drive<F: Flow>(
     quiet: bool,
     report: &mut Report,
 ) -> std::result::Result<Course, Failure> {
-    let end = parameters.march().clone();
+    let end = parameters.time_options().clone();
     let interrupted = resume::interruption();
     let first_step = simulation.step();
     let mut fall = Fall::from(0);
     for &(step, _, residual) in &history {
         fall.steps_without_half(step, residual);
     }
-    let mut march = March {
+    let mut time_loop = TimeLoop {
         parameters,
         end: end.clone(),
         last_step: end.steps.unwrap_or(MOST_STEPS).max(first_step),
@@ -284,53 +284,53 @@ pub(in crate::cli) fn drive<F: Flow>(
     let started = Instant::now();
     let mut kept = false;
     let mut pace = Pace::new();
-    while !march.is_over() {
+    while !time_loop.is_over() {
         if interrupted.load(Ordering::SeqCst) {
             progress.finish();
-            let after = format!("{} steps", march.simulation.step());
-            return Err(resume::stopped(F::COMMAND, &after, march.save(report)));
+            let after = format!("{} steps", time_loop.simulation.step());
+            return Err(resume::stopped(F::COMMAND, &after, time_loop.save(report)));
         }
-        let part = march.part(&pace);
+        let part = time_loop.part(&pace);
         let advancing = Instant::now();
-        let advanced = march.simulation.advance(part);
+        let advanced = time_loop.simulation.advance(part);
         advanced.map_err(|error| report.broken_off(error))?;
         pace.learn(part, advancing.elapsed());
-        let now = march.simulation.step();
+        let now = time_loop.simulation.step();
         // A run resumed between two evaluations does not evaluate there, so it equals an uninterrupted one.
-        let (between, last) = (!now.is_multiple_of(LOOK), now == march.last_step);
+        let (between, last) = (!now.is_multiple_of(LOOK), now == time_loop.last_step);
         if between && last && end.checkpoint_every.is_some() {
-            let saved = march.save(report);
+            let saved = time_loop.save(report);
             report.saved_at_the_end(saved)?;
             kept = true;
         }
         if !between || last {
-            march.look().map_err(|error| report.broken_off(error))?;
+            time_loop.look().map_err(|error| report.broken_off(error))?;
         }
         let every = end.checkpoint_every;
-        if !march.is_over() && every.is_some_and(|every| now.is_multiple_of(every)) {
-            let saved = march.save(report);
+        if !time_loop.is_over() && every.is_some_and(|every| now.is_multiple_of(every)) {
+            let saved = time_loop.save(report);
             report.saved(saved)?;
         }
-        march.show(&mut progress);
+        time_loop.show(&mut progress);
     }
     progress.finish();
-    let steps = march.simulation.step();
+    let steps = time_loop.simulation.step();
     let spent = (started.elapsed(), steps - first_step);
     report.time("steps", spent.0);
     if spent.1 > 0 {
         report.time("step", spent.0.div_f64(spent.1 as f64));
     }
     if end.checkpoint_every.is_some() && !kept {
-        let saved = march.save(report);
+        let saved = time_loop.save(report);
         report.saved_at_the_end(saved)?;
     }
-    march.judge(report);
+    time_loop.report_convergence(report);
     Ok(Course {
         steps,
-        time: march.simulation.time(),
-        residual: march.residual,
-        converged: end.until_residual.map(|_| march.is_reached()),
-        history: march.history,
+        time: time_loop.simulation.time(),
+        residual: time_loop.residual,
+        converged: end.until_residual.map(|_| time_loop.is_reached()),
+        history: time_loop.history,
         spent,
     })
 }
