@@ -18,6 +18,7 @@ use super::{distribution, npy};
 use crate::collision::{
     CollisionOperator, Correction, CorrectionStatus, Evaluation, Moments, Scattering, VelocityGrid,
 };
+use crate::compute::Precision;
 use crate::error::Result;
 
 const EXAMPLES: &str = "\
@@ -41,7 +42,7 @@ pub(super) struct CollideArgs {
     #[command(flatten)]
     #[serde(flatten)]
     operator: OperatorArgs,
-    /// Where to write the collision integral; needed unless there is --out [default: q.npy in --out]
+    /// Where to write the collision integral; NAME_grid_v.npy beside it has the velocities; needed unless there is --out [default: q.npy in --out]
     #[arg(long, value_name = "FILE")]
     #[serde(serialize_with = "shown_if")]
     output: Option<PathBuf>,
@@ -74,6 +75,26 @@ fn places(args: &CollideArgs, report: &mut Report) -> Result<[Option<PathBuf>; 3
         report.claim(path)?;
     }
     Ok(places)
+}
+
+/// Where the velocities of the cells go: into the folder, and beside an integral with a name of its own.
+fn grids(args: &CollideArgs, report: &mut Report) -> Result<Vec<PathBuf>> {
+    let folder = &args.common.out;
+    let inside = folder.iter().map(|folder| folder.join("grid_v.npy"));
+    // A device, such as /dev/null, has no place beside it.
+    let files = args
+        .output
+        .iter()
+        .filter(|path| path.is_file() || !path.exists());
+    let beside = files.filter_map(|path| {
+        let stem = path.file_stem()?.to_str()?;
+        Some(path.with_file_name(format!("{stem}_grid_v.npy")))
+    });
+    let paths: Vec<PathBuf> = inside.chain(beside).collect();
+    for path in &paths {
+        report.claim(path)?;
+    }
+    Ok(paths)
 }
 
 /// Warns of the first of the distributions with these warnings, and how many there are of `items`.
@@ -138,6 +159,7 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     report.reads(input);
     report.open_given()?;
     let places = places(args, &mut report)?;
+    let grids = grids(args, &mut report)?;
     let boundary = each().enumerate();
     let boundary = boundary.flat_map(|(k, f)| grid.warnings(f).into_iter().map(move |w| (k, w)));
     warn(&mut report, items, boundary.collect());
@@ -175,6 +197,10 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
             let bytes = npy::encode(&shape, &values, common.precision);
             report.stage(path, &bytes)?;
         }
+    }
+    for path in &grids {
+        let bytes = npy::encode(&[n], &distribution::centres(&grid), Precision::F64);
+        report.stage(path, &bytes)?;
     }
     // After all that may refuse the array, whose error is one line.
     let odd = each()

@@ -193,6 +193,11 @@ fn check(path: &Path, n: usize, item: Option<usize>, values: &[f64], tolerated: 
     Ok(())
 }
 
+/// The velocities of the cells along each axis.
+pub(super) fn centres(grid: &VelocityGrid) -> Vec<f64> {
+    (0..grid.n()).map(|i| grid.centre(i)).collect()
+}
+
 /// Cross-sections of `f` along x (at y = z = 0) and along y (at x = z = 0), through the middle of the box.
 ///
 /// For odd N the middle is a row of cells; for even N it is an edge, and the four rows of cells around it are averaged.

@@ -77,6 +77,7 @@ fn evaluate(
             npy::check_range(name, values, precision)?;
             out.array(name, &[cells], values, precision)?;
         }
+        out.grid("grid_energy.npy", &config.grid.energies())?;
         out.put("rates.csv", &results::rates_table(config, f, &found)?)?;
         out.plot("rates.png", &results::rates_plot(config, f, &found))
     })?;

@@ -5,7 +5,11 @@ use super::report_page::PAGE;
 use super::resident::RECORD;
 
 /// Fields of a cavity, in the units of the solver and in SI units.
-const CAVITY: [&str; 24] = [
+const CAVITY: [&str; 28] = [
+    "grid_x.npy",
+    "grid_y.npy",
+    "grid_x_m.npy",
+    "grid_y_m.npy",
     "density.npy",
     "density_kg_m3.npy",
     "temperature.npy",
@@ -61,6 +65,7 @@ fn listed(command: &str) -> &'static [&'static str] {
         "cavity" => &CAVITY,
         "collide" => &[
             "q.npy",
+            "grid_v.npy",
             "gain.npy",
             "nu.npy",
             "cross_sections.csv",
@@ -88,6 +93,7 @@ fn listed(command: &str) -> &'static [&'static str] {
             RECORD,
         ],
         "isotropic" => &[
+            "grid_energy.npy",
             "f_initial.npy",
             "f_final.npy",
             "gain.npy",
@@ -114,6 +120,7 @@ fn listed(command: &str) -> &'static [&'static str] {
             RECORD,
         ],
         "market" => &[
+            "grid_wealth.npy",
             "f_final.npy",
             "p_final.npy",
             "market.csv",
@@ -136,6 +143,7 @@ fn listed(command: &str) -> &'static [&'static str] {
         ],
         "relax" => &[
             "history.csv",
+            "grid_v.npy",
             "f_initial.npy",
             "f_final.npy",
             "cross_sections.npy",

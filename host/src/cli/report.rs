@@ -475,6 +475,11 @@ impl Output<'_> {
         self.put(name, &npy::encode(shape, values, precision))
     }
 
+    /// The places of a grid along an axis, beside the arrays on it.
+    pub(super) fn grid(&mut self, name: &str, places: &[f64]) -> Result<()> {
+        self.array(name, &[places.len()], places, Precision::F64)
+    }
+
     /// A plot, as PNG and SVG.
     pub(super) fn plot(&mut self, name: &str, figure: &Figure) -> Result<()> {
         self.put(name, &figure.png()?)

@@ -81,6 +81,17 @@ impl Outcome<CavityArgs> {
             let flat: Vec<f64> = values.iter().flat_map(|[x, y, _]| [*x, *y]).collect();
             out.array(&format!("{name}.npy"), &[n, n, 2], &flat, precision)?;
         }
+        let [name_x, name_y] = if units.is_some() {
+            ["grid_x_m.npy", "grid_y_m.npy"]
+        } else {
+            ["grid_x.npy", "grid_y.npy"]
+        };
+        let centres = |axis: usize| -> Vec<f64> {
+            let place = |i: usize| fields.origin[axis] + (i as f64 + 0.5) * fields.spacing[axis];
+            (0..n).map(place).collect()
+        };
+        out.grid(name_x, &centres(0))?;
+        out.grid(name_y, &centres(1))?;
         out.put(vti, &fields.encode())
     }
 

@@ -216,6 +216,7 @@ impl Outcome<'_> {
         let cells = grid.cells();
         let precision = self.parameters.common.precision;
         npy::check_range("f_final.npy", self.end(), precision)?;
+        out.grid("grid_energy.npy", &self.config.grid.energies())?;
         out.array("f_final.npy", &[cells], self.end(), precision)?;
         out.array("f_initial.npy", &[cells], &self.snapshots[0].f, precision)?;
         let rows = self.history().iter().map(|row| {

@@ -201,6 +201,7 @@ impl Outcome<'_> {
         out.array("f_final.npy", &[cells], &f_final, precision)?;
         let p_final = agents(self.config, last);
         out.array("p_final.npy", &[cells], &p_final, precision)?;
+        out.grid("grid_wealth.npy", &self.config.grid.energies())?;
         self.write_tables(out)?;
         out.plot("distribution_f.png", &self.plot(true))?;
         out.plot("distribution_P.png", &self.plot(false))?;

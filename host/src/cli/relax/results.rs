@@ -175,6 +175,7 @@ impl Outcome<'_> {
         out.table("history.csv", &COLUMNS, rows)?;
         out.array("f_initial.npy", &[n; 3], &self.state.initial, precision)?;
         out.array("f_final.npy", &[n; 3], self.final_f, precision)?;
+        out.grid("grid_v.npy", &distribution::centres(&self.config.grid))?;
         let shape = [2, samples.len(), n];
         out.array("cross_sections.npy", &shape, &sections, precision)?;
         let rows = ["x", "y"].into_iter().enumerate().flat_map(|(axis, name)| {
