@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::accelerate::{
     Weights, differences, levin_u, limit, remainder_bound, weighted, wynn_epsilon,
 };
-use super::areas::{Area, Areas, RESOLVED};
+use super::half_cycles::{Area, HalfCycles, RESOLVED};
 use super::oscillator::DIVISIONS;
 use super::panels::EIGHTHS;
 use super::proof::Proof;
@@ -171,7 +171,7 @@ pub(super) struct Computed {
 
 impl Computed {
     /// Computes the head and the first `count` areas.
-    pub(super) fn new(source: &mut dyn Areas, count: usize, demand: &Demand) -> Self {
+    pub(super) fn new(source: &mut dyn HalfCycles, count: usize, demand: &Demand) -> Self {
         let head = source.head(demand.accuracy.max(1e-15));
         let mut computed = Self {
             head,
@@ -183,7 +183,7 @@ impl Computed {
     }
 
     /// Computes more areas.
-    pub(super) fn extend(&mut self, source: &mut dyn Areas, count: usize) {
+    pub(super) fn extend(&mut self, source: &mut dyn HalfCycles, count: usize) {
         for k in self.folded + self.areas.len()..count {
             self.areas.push(source.area(k, 0));
         }
@@ -193,7 +193,7 @@ impl Computed {
     }
 
     /// Error that rounding x makes where the areas change fast: 0.5 eps x |d ln V/dx| V. It matters far out in a steep decay only.
-    fn slope(&self, source: &dyn Areas, k: usize) -> f64 {
+    fn slope(&self, source: &dyn HalfCycles, k: usize) -> f64 {
         let size = |k: usize| self.areas.get(k).map(|a| a.value.abs());
         let neighbour = size(k + 1).or_else(|| size(k.wrapping_sub(1)));
         let (Some(here), Some(next)) = (size(k), neighbour) else {
@@ -205,7 +205,7 @@ impl Computed {
     }
 
     /// The outcome on the integral; divides areas further where that helps.
-    pub(super) fn classify(&mut self, source: &mut dyn Areas, demand: &Demand) -> Integral {
+    pub(super) fn classify(&mut self, source: &mut dyn HalfCycles, demand: &Demand) -> Integral {
         if !self.finite() {
             return Integral::without_value(Status::NotFinite);
         }
@@ -261,7 +261,7 @@ impl Computed {
 
     /// Divides the areas whose quadrature error is above their noise, above roundoff, and above their share of the tolerance. Returns the number of areas up to
     /// the last one that equal panels do not resolve. There the integrand has a step or a kink, and the areas before and beyond follow different laws.
-    fn refine(&mut self, source: &mut dyn Areas, demand: &Demand) -> usize {
+    fn refine(&mut self, source: &mut dyn HalfCycles, demand: &Demand) -> usize {
         let values: Vec<f64> = self.areas.iter().map(|a| a.value.abs()).collect();
         let sign = self.areas.first().map_or(1.0, |a| a.value.signum());
         let guess = self.head.value + sign * weighted(Weights::get().euler(values.len()), &values);
@@ -269,7 +269,7 @@ impl Computed {
     }
 
     /// The same for an integral of about this value.
-    fn refine_for(&mut self, source: &mut dyn Areas, demand: &Demand, guess: f64) -> usize {
+    fn refine_for(&mut self, source: &mut dyn HalfCycles, demand: &Demand, guess: f64) -> usize {
         let count = self.areas.len() as f64;
         // A guess that cancels must not ask for what cannot be had.
         let share = 0.03 * demand.tolerance(guess) / count;
@@ -302,21 +302,21 @@ impl Computed {
     }
 
     /// Whether the areas fall to a constant above zero; the integral then diverges although they fall. They no longer fall in the second half, or
-    fn vanishes(&self, source: &mut dyn Areas, v: &[f64], p: usize) -> bool {
+    fn vanishes(&self, source: &mut dyn HalfCycles, v: &[f64], p: usize) -> bool {
         source
             .vanishes(self.nothing(source))
             .unwrap_or_else(|| !self.levels_off(source, v, p))
     }
 
     /// Areas far out that are below this are nothing.
-    pub(super) fn nothing(&self, source: &dyn Areas) -> f64 {
+    pub(super) fn nothing(&self, source: &dyn HalfCycles) -> f64 {
         1e-3 * source.roundoff() * self.scale()
     }
 
     /// Whether the areas fall to a constant above zero; the integral then diverges although they fall. They no longer fall in the second half, or
     /// their limit is found and is not zero, or the exponent of their decay goes to zero or below. A limit counts if it is sharp compared with the observed fall. So
     /// exponentials too slow to differ from a straight line pass.
-    fn levels_off(&self, source: &dyn Areas, v: &[f64], p: usize) -> bool {
+    fn levels_off(&self, source: &dyn HalfCycles, v: &[f64], p: usize) -> bool {
         let last = v.len() - 1;
         let noise = self.areas[last].error();
         let late = p + (last - p) / 2;
@@ -362,7 +362,7 @@ impl Computed {
     }
 
     /// Adds the areas before number `count` to the head, so that the accelerators begin there.
-    pub(super) fn fold(&mut self, source: &mut dyn Areas, count: usize, demand: &Demand) {
+    pub(super) fn fold(&mut self, source: &mut dyn HalfCycles, count: usize, demand: &Demand) {
         self.extend(source, count);
         let guess = self.sum();
         self.refine_for(source, demand, guess);
@@ -388,7 +388,7 @@ impl Computed {
     /// Computes areas up to `count`, each to its share of the tolerance of an integral with this tail.
     pub(super) fn extend_to(
         &mut self,
-        source: &mut dyn Areas,
+        source: &mut dyn HalfCycles,
         count: usize,
         (tail, demand): (&Tail, &Demand),
     ) {
@@ -407,7 +407,7 @@ impl Computed {
     /// have.
     pub(super) fn look_closer(
         &mut self,
-        source: &mut dyn Areas,
+        source: &mut dyn HalfCycles,
         hidden: &Hidden,
         (target, demand): (f64, &Demand),
     ) -> bool {

@@ -5,8 +5,8 @@ use std::f64::consts::{FRAC_2_PI, PI};
 use rarefy_kernels::longman::Status;
 use serde::{Deserialize, Serialize};
 
-use super::areas::{AREAS, Areas, Oscillating, Plain};
 use super::driver::{Computed, Demand, Integral};
+use super::half_cycles::{AREAS, HalfCycles, Oscillating, Plain};
 use super::head::Exponent;
 use super::integrand::{Accuracy, Function};
 use super::oscillator::Oscillator;
@@ -585,7 +585,7 @@ impl Features<'_> {
     }
 
     /// The outcome with the areas before number `count` added to the head.
-    fn beyond(self, source: &mut dyn Areas, count: usize, most: usize) -> Integral {
+    fn beyond(self, source: &mut dyn HalfCycles, count: usize, most: usize) -> Integral {
         if count > self.computed.count() + most {
             return self.found.unproven();
         }

@@ -51,12 +51,12 @@
 //! | [`paper`], [`gpu`] | the method exactly as the paper has it; kernels on any machine |
 
 pub mod accelerate;
-mod areas;
 mod driver;
 pub mod expression;
 pub mod family;
 mod far;
 pub mod gpu;
+mod half_cycles;
 mod head;
 mod integrals;
 mod integrand;
@@ -72,8 +72,8 @@ pub mod special;
 mod task;
 pub mod zeros;
 
-pub use areas::AREAS;
 pub use driver::Integral;
+pub use half_cycles::AREAS;
 pub use integrals::Integrals;
 pub use integrate::{BEYOND, Boundaries, Settings};
 pub use oscillator::Oscillator;

@@ -9,10 +9,10 @@ use rarefy_kernels::longman::Status;
 use rarefy_kernels::longman::functions::Functions;
 use serde::{Serialize, Serializer};
 
-use super::areas::AREAS;
 use super::driver::Integral;
 use super::expression::{Evaluator, Expression, Program};
 use super::family::{DOUBLE_FOURIER, Family};
+use super::half_cycles::AREAS;
 use super::integrand::Farsighted;
 use super::integrate::{Boundaries, MOST_PHASE, Settings, between, oscillating};
 use super::oscillator::Oscillator;

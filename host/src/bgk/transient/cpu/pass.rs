@@ -10,7 +10,7 @@ use rarefy_kernels::Real;
 
 use super::face::Face;
 use super::layout::Layout;
-use super::rows::{BLOCK, RowShift, Sums, add, call_for, pass_on, passing};
+use super::rows::{BLOCK, RowShift, Sums, add, pass_on, passing, prefetch};
 use super::step::{Scratch, Step};
 use crate::simd::Job;
 
@@ -263,7 +263,7 @@ impl<'a, T: Real> March<'a, T> {
         if s < ny {
             let source = self.place(s);
             if s + 1 < ny {
-                call_for(&f[self.place(s + 1) * nx..][..nx]);
+                prefetch(&f[self.place(s + 1) * nx..][..nx]);
             }
             self.shifted(node, source, &f[source * nx..][..nx], scratch, row);
             if s == 0 && periodic {

@@ -27,7 +27,7 @@ pub(super) use for_cells;
 
 /// Calls for a row that will be read before long, and that the processor does not foresee: the row before it in time lies elsewhere.
 #[inline(always)]
-pub(super) fn call_for<P>(row: &[P]) {
+pub(super) fn prefetch<P>(row: &[P]) {
     #[cfg(target_arch = "x86_64")]
     for line in row.chunks(64 / size_of::<P>()) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -1,4 +1,4 @@
-//! The head and the areas of an integral, each with its error, whatever the integrand is given by.
+//! The head and the areas of an integral, which are its half-cycle integrals, each with its error.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Area {
 pub(super) const RESOLVED: usize = DIVISIONS.len();
 
 /// A head and areas in an order; the sum of all of them is the integral.
-pub(super) trait Areas {
+pub(super) trait HalfCycles {
     /// Unit of roundoff of the abscissas.
     fn roundoff(&self) -> f64;
     /// How far out an area lies, in units of its width.
@@ -122,7 +122,7 @@ impl<'a, G: Function> Oscillating<'a, G> {
     }
 }
 
-impl<G: Function> Areas for Oscillating<'_, G> {
+impl<G: Function> HalfCycles for Oscillating<'_, G> {
     fn roundoff(&self) -> f64 {
         self.accuracy.roundoff
     }
@@ -297,7 +297,7 @@ pub(super) struct Plain<'a, F> {
     pub(super) exponent: Exponent,
 }
 
-impl<F: Function> Areas for Plain<'_, F> {
+impl<F: Function> HalfCycles for Plain<'_, F> {
     fn roundoff(&self) -> f64 {
         self.accuracy.roundoff
     }
