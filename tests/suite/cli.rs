@@ -507,7 +507,7 @@ fn results_that_can_be_written_are_kept() {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     let lines: Vec<_> = stderr.lines().collect();
     let warning = "rarefy: warning: no checkpoint, and the run goes on: nowhere/checkpoint.rarefy: file too large";
-    let error = "rarefy: error: nowhere/checkpoint.rarefy: file too large; nor could 15 other files be written";
+    let error = "rarefy: error: nowhere/checkpoint.rarefy: file too large; nor could 16 other files be written";
     assert_eq!(lines, [warning, error]);
     let report = object(&output);
     assert_eq!(report["result"]["steps"], 4);

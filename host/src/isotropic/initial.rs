@@ -68,10 +68,12 @@ pub fn delta(config: &OperatorConfig, energy: f64) -> Result<Vec<f64>> {
             let least = (0.5 * grid.emax() / energy).ceil();
             let end = grid.emax();
             format!(
-                "an energy from the first centre of a cell on, {first}, or at least {least} cells up to {end}"
+                "an energy from the first centre of a cell on, {first}; this one takes at least {least} cells up to {end}"
             )
         } else {
-            format!("an energy up to the last centre of a cell, {last}, or a larger highest energy")
+            format!(
+                "an energy up to the last centre of a cell, {last}; this one takes a larger highest energy"
+            )
         };
         return Err(Error::invalid("energy", energy, expected));
     }
