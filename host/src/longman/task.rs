@@ -35,9 +35,12 @@ pub(super) enum Kind {
     Bessel(Quantity),
 }
 
+/// Integrands and amplitudes in Rust.
+type Formula = dyn Fn(f64, &[f64]) -> f64 + Send + Sync;
+
 /// A function of x and of some parameters, in Rust.
 #[derive(Clone)]
-pub(super) struct Closure(Arc<dyn Fn(f64, &[f64]) -> f64 + Send + Sync>);
+pub(super) struct Closure(Arc<Formula>);
 
 impl fmt::Debug for Closure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
