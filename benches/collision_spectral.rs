@@ -72,6 +72,13 @@ fn shock(grid: VelocityGrid) -> OperatorConfig {
     }
 }
 
+/// The same with all directions.
+fn shock_of_all(grid: VelocityGrid) -> OperatorConfig {
+    let mut config = shock(grid);
+    config.spectral.mirrors = Mirrors::NONE;
+    config
+}
+
 fn balanced(grid: VelocityGrid) -> OperatorConfig {
     OperatorConfig {
         correction: CorrectionMethod::Balanced,
@@ -109,6 +116,13 @@ fn rows() -> Vec<Row> {
             120,
             24,
             Part::Gain,
+        ),
+        row(
+            "spectral shock of 120, all directions",
+            shock_of_all,
+            120,
+            24,
+            Part::All,
         ),
         row("order 2", OperatorConfig::paper, 1, 32, Part::All),
         row("order 4 balanced", OperatorConfig::new, 1, 32, Part::All),

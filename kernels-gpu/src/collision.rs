@@ -15,6 +15,7 @@
 //! | `correction_steps` | its sums by several blocks |
 //! | `balanced` | the balanced correction, which keeps rates and equilibria |
 //! | `spectral` | the spectral operator: gain in Carleman's variables, by transforms |
+//! | `mirrors` | means over images, where distributions are symmetric |
 //! | `limit` | the limiter that keeps f >= 0 |
 //! | `relax` | time stepping and moments |
 
@@ -25,6 +26,7 @@ mod correction_steps;
 mod direct;
 mod fast;
 mod limit;
+mod mirrors;
 mod reduce;
 mod relax;
 mod spectral;
@@ -36,6 +38,7 @@ pub use correction_steps::*;
 pub use direct::*;
 pub use fast::*;
 pub use limit::*;
+pub use mirrors::*;
 pub use reduce::REDUCE_THREADS;
 pub use relax::*;
 pub use spectral::*;

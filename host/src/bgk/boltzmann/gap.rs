@@ -12,7 +12,7 @@ use crate::bgk::steady::plates::{Drive, MAX_CELLS, graded};
 use crate::bgk::steady::{Anderson, Exchange, Solution, Status};
 use crate::bgk::transient::{Node, nodes};
 use crate::bgk::{Axis, DiscreteMaxwellian, FaceFlux, Gas, Moments, State, VelocitySpace};
-use crate::collision::{CollisionOperator, OperatorConfig};
+use crate::collision::{CollisionOperator, Mirrors, OperatorConfig};
 use crate::error::{Error, Result};
 
 /// Cells whose integrals are evaluated together.
@@ -68,6 +68,29 @@ impl PlatesConfig {
             tolerance: 1e-6,
             iterations: 60,
         }
+    }
+
+    /// Whether the gas moves along the plates.
+    fn moves(&self) -> bool {
+        matches!(self.drive, Drive::Couette(speed) if speed != 0.0) || self.force != 0.0
+    }
+
+    /// The operator with the symmetries of the flow, which save directions of the spectral method: f is even in v_z, and in a gas that does not move along y even in v_y and the
+    /// same after their exchange.
+    fn symmetric(&self, operator: &OperatorConfig) -> OperatorConfig {
+        let mut operator = operator.clone();
+        let grid = &operator.grid;
+        if grid.min() == -grid.max() {
+            operator.spectral.mirrors = if self.moves() {
+                Mirrors {
+                    z: true,
+                    ..Mirrors::NONE
+                }
+            } else {
+                Mirrors::ALL
+            };
+        }
+        operator
     }
 
     fn validate(&self) -> Result<()> {
@@ -176,7 +199,7 @@ impl Plates {
                 let omega = 1.0 - 0.5 * operator.scattering.gamma();
                 let volume = operator.grid.volume();
                 let frequency = operator.sigma_t / cross_section(operator.scattering);
-                let operator = Box::new(CollisionOperator::new(operator.clone())?);
+                let operator = Box::new(CollisionOperator::new(config.symmetric(operator))?);
                 let source = Source::Integral(operator, volume);
                 (velocity, source, [omega, 2.0 / 3.0], frequency)
             }
@@ -191,8 +214,7 @@ impl Plates {
                 ..State::REST
             }),
         };
-        let moves = walls.iter().any(|wall| wall.velocity[1] != 0.0) || config.force != 0.0;
-        if moves && velocity.flow() < 2 {
+        if config.moves() && velocity.flow() < 2 {
             return Err(Error::invalid(
                 "velocity.flow",
                 velocity.flow(),

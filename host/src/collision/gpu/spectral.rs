@@ -3,11 +3,11 @@
 use std::f64::consts::TAU;
 
 use rarefy_kernels::Real;
-use rarefy_kernels::collision::{self as kernels, SPECTRAL_COLUMNS, SpectralShape};
+use rarefy_kernels::collision::{self as kernels, MirrorShape, SPECTRAL_COLUMNS, SpectralShape};
 
-use super::values::{convert, copies};
-use crate::collision::OperatorConfig;
+use super::values::{CELL_THREADS, convert, copies};
 use crate::collision::spectral::{Plan, radices};
+use crate::collision::{Mirrors, OperatorConfig};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{Memory, check_memory};
@@ -30,6 +30,8 @@ struct Threads {
 pub(super) struct Spectral<M: Machine, T: Real> {
     shape: SpectralShape,
     threads: Threads,
+    /// Symmetries of the distributions.
+    mirrors: Mirrors,
     /// Distributions whose integral is wanted.
     items: u32,
     /// Whether the gain is the bilinear one of two distributions, those of all items one after the other.
@@ -51,7 +53,7 @@ impl<M: Machine, T: Real> Spectral<M, T> {
         mixed: bool,
     ) -> Result<Self> {
         let limits = machine.limits()?;
-        let plan = Plan::of_all(config);
+        let plan = Plan::new(config);
         let most = limits.shared_bytes_per_block;
         let shape = shape::<T>(&plan, mixed, most)?;
         let copies = if mixed { 2 } else { 1 };
@@ -82,6 +84,7 @@ impl<M: Machine, T: Real> Spectral<M, T> {
         let pairs = |numbers: u32| 2 * numbers as usize;
         Ok(Self {
             threads: threads::<T>(&shape, items),
+            mirrors: plan.mirrors,
             items: items as u32,
             mixed,
             together,
@@ -168,7 +171,25 @@ impl<M: Machine, T: Real> Spectral<M, T> {
             }
             first += count;
         }
-        Ok(())
+        self.symmetrise(machine, items, gain)?;
+        self.symmetrise(machine, copies * items, frequency)
+    }
+
+    /// Replaces the values of each of so many distributions by their means over the images of a velocity.
+    fn symmetrise(&self, machine: &M, items: u32, values: &mut M::Buffer<T>) -> Result<()> {
+        if self.mirrors.is_none() {
+            return Ok(());
+        }
+        let Mirrors { y, z, exchange } = self.mirrors;
+        let shape = MirrorShape {
+            n: self.shape.n,
+            values: items * self.shape.n.pow(3),
+            y: u32::from(y),
+            z: u32::from(z),
+            exchange: u32::from(exchange),
+        };
+        let grid = Grid::per_item(shape.values as usize, CELL_THREADS);
+        Ok(machine.launch(grid, kernels::mean_of_images { values, shape })?)
     }
 }
 

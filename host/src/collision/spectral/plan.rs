@@ -33,13 +33,6 @@ pub(in crate::collision) struct Plan {
 }
 
 impl Plan {
-    /// With all directions, whatever the symmetries.
-    pub(in crate::collision) fn of_all(config: &OperatorConfig) -> Self {
-        let mut config = config.clone();
-        config.spectral.mirrors = Mirrors::NONE;
-        Self::new(&config)
-    }
-
     /// Of a validated configuration.
     pub(in crate::collision) fn new(config: &OperatorConfig) -> Self {
         let (n, law) = (config.grid.n(), config.scattering);
