@@ -12,6 +12,7 @@ mod collision_batch;
 mod collision_mirrors;
 mod collision_order;
 mod collision_range;
+mod collision_sizes;
 mod collision_spectral;
 mod collision_transport;
 mod command;

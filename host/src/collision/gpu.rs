@@ -29,7 +29,7 @@ pub use cells::CellCollisions;
 use direct::Direct;
 use fast::Fast;
 use frequency::{Frequency, way};
-use spectral::Spectral;
+use spectral::{Distributions, Spectral};
 use values::{CELL_THREADS, copies};
 
 /// Most distributions that are evaluated together: enough to fill any GPU with the smallest grid.
@@ -200,8 +200,13 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 &mut || gain.gain(&self.machine, &self.work, &mut self.gain),
             )?,
             Sums::Spectral(spectral) => {
-                let (gain, frequency) = (&mut self.gain, &mut self.frequency);
-                spectral.gain_and_frequency(&self.machine, &self.work, gain, frequency)?;
+                let distributions = Distributions {
+                    work: &self.work,
+                    f: &self.f,
+                    scales: &self.scales_there,
+                };
+                let fields = (&mut self.gain, &mut self.frequency);
+                spectral.gain_and_frequency(&self.machine, distributions, fields, self.shape)?;
                 prepare(&self.frequency)?;
             }
         }
@@ -214,7 +219,13 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         match &mut self.sums {
             Sums::Nodal { gain: sum, .. } => sum.gain(&self.machine, work, gain),
             Sums::Spectral(spectral) => {
-                spectral.gain_and_frequency(&self.machine, work, gain, &mut self.frequency)
+                let distributions = Distributions {
+                    work,
+                    f: &self.f,
+                    scales: &self.scales_there,
+                };
+                let fields = (gain, &mut self.frequency);
+                spectral.gain_and_frequency(&self.machine, distributions, fields, self.shape)
             }
         }
     }
@@ -239,7 +250,13 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             summary: &mut self.summary,
         };
         match &mut self.conservation {
-            Conservation::Paper(correction) => correction.apply(&*self.machine, sums),
+            Conservation::Paper(correction) => {
+                let summed = match &self.sums {
+                    Sums::Nodal { .. } => None,
+                    Sums::Spectral(spectral) => spectral.invariants(),
+                };
+                correction.apply(&*self.machine, sums, summed)
+            }
             Conservation::Balanced(balance) => balance.apply(&*self.machine, sums),
         }
     }

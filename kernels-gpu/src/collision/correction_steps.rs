@@ -9,7 +9,7 @@ use super::correction::{
     System, centre, first_moments, spreads, sum_parts, theta,
 };
 use super::correction::{END_WORDS, MOMENT_WORDS, RESIDUAL_WORDS, STATE_WORDS, WEIGHT_WORDS};
-use super::reduce::{block_combine, block_sum, scratch_words};
+use super::reduce::{block_combine, block_sum, combine_warps, scratch_words};
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::memory::{Out, Shared};
@@ -29,10 +29,35 @@ pub(super) fn leave<const K: usize, S: Simt>(
     scratch: Shared<'_, f64>,
 ) {
     block_sum(t, sums, scratch);
-    // The sums are still in the scratch words.
+    leave_scratch::<K, S>(t, parts, t.block_idx() * words, scratch);
+}
+
+/// Leaves sums of which the threads of the first `warps` warps have a share, from the word `place` on.
+#[inline(always)]
+#[track_caller]
+pub(super) fn leave_of_warps<const K: usize, S: Simt>(
+    t: &S,
+    (sums, warps): ([f64; K], u32),
+    parts: Out<'_, f64>,
+    place: u32,
+    scratch: Shared<'_, f64>,
+) {
+    combine_warps::<K, false, S>(t, sums, warps, scratch, |a, b| a + b);
+    leave_scratch::<K, S>(t, parts, place, scratch);
+}
+
+/// Leaves the sums that are still in the scratch words, from the word `place` on.
+#[inline(always)]
+#[track_caller]
+fn leave_scratch<const K: usize, S: Simt>(
+    t: &S,
+    parts: Out<'_, f64>,
+    place: u32,
+    scratch: Shared<'_, f64>,
+) {
     let k = t.thread_idx();
     if k < K as u32 {
-        parts.set(t, (t.block_idx() * words + k) as usize, scratch.get(t, k));
+        parts.set(t, (place + k) as usize, scratch.get(t, k));
     }
 }
 
@@ -283,17 +308,18 @@ kernel! {
 
 kernel! {
     /// Second step: solves the system, and writes the corrected integral, `factor` times the lattice operator. Where the system is singular it leaves all to
-    /// [`conserve()`](super::conserve()). The first warp of every block solves it in registers.
+    /// [`conserve()`](super::conserve()). The first warp of every block solves it in registers. `sources` blocks a distribution have left the sums: those of [`sum_invariants()`], or of
+    /// [`spectral_columns()`](super::spectral_columns()).
     pub fn solve_and_apply<T: Real>(
         t, f: In<f64>, gain: In<T>, frequency: In<T>, scales: In<f64>, invariants: In<f64>, rate: Out<f64>, state: Out<f64>, deltas: Out<f64>,
-        parts: Out<f64>; shape: GridShape, factor: f64, blocks: u32,
+        parts: Out<f64>; shape: GridShape, factor: f64, blocks: u32, sources: u32,
     ) for f32, f64
     shared { scratch: [f64; scratch_words(INVARIANT_WORDS)], solution: [f64; 6] } {
         let item = quotient(t.block_idx(), blocks);
         let block = t.block_idx() - item * blocks;
         let share = Share::of_blocks(t, block, blocks);
         let cells = Cells::of(t, item, &shape, f, gain, frequency, scales);
-        let all: [f64; INVARIANT_WORDS as usize] = sum_parts(t, invariants, (item, blocks, INVARIANT_WORDS), scratch);
+        let all: [f64; INVARIANT_WORDS as usize] = sum_parts(t, invariants, (item, sources, INVARIANT_WORDS), scratch);
         let total = all[0];
         let sums = [
             all[1], all[2], all[3], all[4], all[5], all[6], all[7], all[8], all[9], all[10], all[11], all[12], all[13], all[14], all[15], all[16], all[17],

@@ -110,8 +110,13 @@ impl<M: Machine> Correction<M> {
         Ok(machine.launch(grid, weights)?)
     }
 
-    /// The rest, after [`prepare`](Self::prepare).
-    pub(super) fn apply<T: Real>(&mut self, machine: &M, sums: Sums<'_, M, T>) -> Result<()> {
+    /// The rest, after [`prepare`](Self::prepare). `summed` are the sums of the invariants and the blocks a distribution that have left them, where the transforms have.
+    pub(super) fn apply<T: Real>(
+        &mut self,
+        machine: &M,
+        sums: Sums<'_, M, T>,
+        summed: Option<(&M::Buffer<f64>, u32)>,
+    ) -> Result<()> {
         let Sums {
             f,
             gain,
@@ -122,22 +127,25 @@ impl<M: Machine> Correction<M> {
         } = sums;
         let (shape, blocks, factor) = (self.shape, self.blocks, self.factor);
         if let (Some(grid), true) = (self.shared_grid(), self.at_once) {
-            let sum = kernels::sum_invariants {
-                f,
-                gain,
-                frequency,
-                scales,
-                parts: &mut self.weights,
-                shape,
-                blocks,
-            };
-            machine.launch(grid, sum)?;
+            if summed.is_none() {
+                let sum = kernels::sum_invariants {
+                    f,
+                    gain,
+                    frequency,
+                    scales,
+                    parts: &mut self.weights,
+                    shape,
+                    blocks,
+                };
+                machine.launch(grid, sum)?;
+            }
+            let (invariants, sources) = summed.unwrap_or((&self.weights, blocks));
             let solve = kernels::solve_and_apply {
                 f,
                 gain,
                 frequency,
                 scales,
-                invariants: &self.weights,
+                invariants,
                 rate: &mut *rate,
                 state: &mut self.state,
                 deltas: &mut self.deltas,
@@ -145,6 +153,7 @@ impl<M: Machine> Correction<M> {
                 shape,
                 factor,
                 blocks,
+                sources,
             };
             machine.launch(grid, solve)?;
         } else if let Some(grid) = self.shared_grid() {
@@ -261,7 +270,7 @@ mod tests {
         correction
             .prepare(&machine, sums.f, sums.frequency, sums.scales)
             .expect("no fault");
-        correction.apply(&machine, sums).expect("no fault");
+        correction.apply(&machine, sums, None).expect("no fault");
         let mut results = (vec![0.0; f.len()], vec![0.0; items * summary::LEN]);
         machine.read(&rate, &mut results.0).expect("the rate");
         machine.read(&summary, &mut results.1).expect("the summary");

@@ -3,21 +3,43 @@
 use std::f64::consts::TAU;
 
 use rarefy_kernels::Real;
-use rarefy_kernels::collision::{self as kernels, MirrorShape, SPECTRAL_COLUMNS, SpectralShape};
+use rarefy_kernels::collision::{
+    self as kernels, GridShape, INVARIANT_WORDS, MirrorShape, SPECTRAL_COLUMNS, SPECTRAL_SIZES,
+    SpectralShape,
+};
 
 use super::values::{CELL_THREADS, convert, copies};
 use crate::collision::spectral::{Plan, radices};
-use crate::collision::{Mirrors, OperatorConfig};
+use crate::collision::{CorrectionMethod, Mirrors, OperatorConfig};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{Memory, check_memory};
 
 /// Bytes of the planes of the distributions that are taken up together: they stay in the cache that all blocks share.
 const PLANES_BYTES: u64 = 32 << 20;
+/// Cells along an axis up to which the columns sum the invariants: the blocks of more would leave more than the correction reads in passing.
+const SUMMED_UP_TO: u32 = 32;
 /// Shared memory of a block of the columns: some blocks share a multiprocessor.
 const COLUMN_BYTES: u32 = 48 << 10;
-/// Lines along the first axis that a block takes up together: one for each lane of a warp.
+/// The most lines along the first axis that a block takes up together: one for each lane of a warp.
 const LINES: u32 = 32;
+
+/// Launches a kernel, or that of the same name for the period of its shape.
+macro_rules! launch {
+    ($machine:expr, $grid:expr, $size:expr, $general:ident [$($period:literal $own:ident)+] $fields:tt) => {
+        match $size {
+            $($period => $machine.launch($grid, kernels::$own $fields),)+
+            _ => $machine.launch($grid, kernels::$general $fields),
+        }
+    };
+}
+
+/// Distributions, their working copies, and the powers of two by which these differ.
+pub(super) struct Distributions<'a, M: Machine, T: Real> {
+    pub(super) work: &'a M::Buffer<T>,
+    pub(super) f: &'a M::Buffer<f64>,
+    pub(super) scales: &'a M::Buffer<f64>,
+}
 
 /// Threads of a block, for each of the three kernels.
 struct Threads {
@@ -29,9 +51,14 @@ struct Threads {
 /// The spectral operator on a machine.
 pub(super) struct Spectral<M: Machine, T: Real> {
     shape: SpectralShape,
+    /// Whether the kernels for its period are taken.
+    sized: bool,
     threads: Threads,
     /// Symmetries of the distributions.
     mirrors: Mirrors,
+    /// Blocks a distribution that leave sums of the invariants, or 0.
+    summing: u32,
+    invariants: M::Buffer<f64>,
     /// Distributions whose integral is wanted.
     items: u32,
     /// Whether the gain is the bilinear one of two distributions, those of all items one after the other.
@@ -55,7 +82,13 @@ impl<M: Machine, T: Real> Spectral<M, T> {
         let limits = machine.limits()?;
         let plan = Plan::new(config);
         let most = limits.shared_bytes_per_block;
-        let shape = shape::<T>(&plan, mixed, most)?;
+        let (shape, sized) = shape::<T>(&plan, mixed, most)?;
+        // Means over images would come after the sums.
+        let sums = config.correction == CorrectionMethod::Paper && plan.mirrors.is_none();
+        let summing = match sums && shape.n <= SUMMED_UP_TO {
+            true => (shape.n * shape.n).div_ceil(SPECTRAL_COLUMNS),
+            false => 0,
+        };
         let copies = if mixed { 2 } else { 1 };
         let bytes = |numbers: u32| u64::from(numbers) * 2 * size_of::<T>() as u64;
         let each = copies * bytes(shape.planes());
@@ -84,7 +117,10 @@ impl<M: Machine, T: Real> Spectral<M, T> {
         let pairs = |numbers: u32| 2 * numbers as usize;
         Ok(Self {
             threads: threads::<T>(&shape, items),
+            sized,
             mirrors: plan.mirrors,
+            summing,
+            invariants: machine.allocate(items * (summing.max(1) * INVARIANT_WORDS) as usize)?,
             items: items as u32,
             mixed,
             together,
@@ -98,24 +134,31 @@ impl<M: Machine, T: Real> Spectral<M, T> {
         })
     }
 
-    /// The gain and the frequency of `f`, or of the pairs of distributions in it.
+    /// The sums of the invariants that the last transforms left, and the blocks a distribution that left them; `None` where they do not.
+    pub(super) fn invariants(&self) -> Option<(&M::Buffer<f64>, u32)> {
+        (self.summing > 0).then_some((&self.invariants, self.summing))
+    }
+
+    /// The gain and the frequency of the working copies, or of the pairs of distributions in them; the distributions themselves and their scales are for the sums of the invariants.
     pub(super) fn gain_and_frequency(
         &mut self,
         machine: &M,
-        f: &M::Buffer<T>,
-        gain: &mut M::Buffer<T>,
-        frequency: &mut M::Buffer<T>,
+        Distributions { work, f, scales }: Distributions<'_, M, T>,
+        (gain, frequency): (&mut M::Buffer<T>, &mut M::Buffer<T>),
+        grid: GridShape,
     ) -> Result<()> {
-        let (shape, items) = (self.shape, self.items);
+        let (shape, items, velocities) = (self.shape, self.items, grid);
+        let size = if self.sized { shape.period } else { 0 };
         let copies = if self.mixed { 2 } else { 1 };
         let half = shape.period / 2;
+        let grid = Grid {
+            blocks: copies * items * half,
+            threads: self.threads.transform,
+        };
         machine.launch(
-            Grid {
-                blocks: copies * items * half,
-                threads: self.threads.transform,
-            },
+            grid,
             kernels::spectral_transform {
-                f,
+                f: work,
                 roots: &self.roots,
                 spectrum: &mut self.spectrum,
                 shape,
@@ -124,22 +167,23 @@ impl<M: Machine, T: Real> Spectral<M, T> {
         let mut first = 0;
         while first < items {
             let count = self.together.min(items - first);
-            machine.launch(
-                Grid {
-                    blocks: copies * count * (shape.products + 1) * half,
-                    threads: self.threads.planes,
-                },
-                kernels::spectral_planes {
-                    spectrum: &self.spectrum,
-                    weights: &self.weights,
-                    roots: &self.roots,
-                    planes: &mut self.planes,
-                    shape,
-                    first,
-                    count,
-                    partner: items,
-                },
-            )?;
+            let grid = Grid {
+                blocks: copies * count * (shape.products + 1) * (shape.period / shape.twins),
+                threads: self.threads.planes,
+            };
+            launch!(machine, grid, size, spectral_planes [
+                24 spectral_planes_24 30 spectral_planes_30 36 spectral_planes_36
+                48 spectral_planes_48 72 spectral_planes_72 96 spectral_planes_96
+            ] {
+                spectrum: &self.spectrum,
+                weights: &self.weights,
+                roots: &self.roots,
+                planes: &mut self.planes,
+                shape,
+                first,
+                count,
+                partner: items,
+            })?;
             let grid = Grid {
                 blocks: count * (shape.n * shape.n).div_ceil(SPECTRAL_COLUMNS),
                 threads: self.threads.columns,
@@ -158,16 +202,23 @@ impl<M: Machine, T: Real> Spectral<M, T> {
                 };
                 machine.launch(grid, columns)?;
             } else {
-                let columns = kernels::spectral_columns {
+                launch!(machine, grid, size, spectral_columns [
+                    24 spectral_columns_24 30 spectral_columns_30 36 spectral_columns_36
+                    48 spectral_columns_48
+                ] {
                     planes: &self.planes,
                     factors: &self.factors,
                     roots: &self.roots,
+                    f,
+                    scales,
                     gain: &mut *gain,
                     frequency: &mut *frequency,
+                    parts: &mut self.invariants,
                     shape,
                     first,
-                };
-                machine.launch(grid, columns)?;
+                    grid: velocities,
+                    wanted: u32::from(self.summing > 0),
+                })?;
             }
             first += count;
         }
@@ -200,17 +251,21 @@ pub(super) fn bytes_per_item<T: Real>(config: &OperatorConfig) -> u64 {
     copies(config) as u64 * period.pow(3) * size_of::<T>() as u64
 }
 
-/// The shape of a plan's kernels that fits into the shared memory of a block.
-fn shape<T: Real>(plan: &Plan, mixed: bool, most: usize) -> Result<SpectralShape> {
+/// The shape of a plan's kernels that fits into the shared memory of a block, and whether its period has kernels of its own.
+fn shape<T: Real>(plan: &Plan, mixed: bool, most: usize) -> Result<(SpectralShape, bool)> {
     let [first, second] = radices(plan.period as u32).unwrap_or([1, 1]);
     let size = size_of::<T>() as u32;
+    let (n, period) = (plan.n as u32, plan.period as u32);
     let mut shape = SpectralShape {
-        n: plan.n as u32,
-        period: plan.period as u32,
+        n,
+        over_n: SpectralShape::reciprocal(n),
+        period,
         first,
         second,
         products: plan.products() as u32,
-        lines: LINES.min(plan.period as u32),
+        // The same in each round.
+        lines: period.div_ceil(period.div_ceil(LINES)),
+        twins: 2,
         together: 1,
     };
     let roots = 2 * shape.period;
@@ -220,6 +275,15 @@ fn shape<T: Real>(plan: &Plan, mixed: bool, most: usize) -> Result<SpectralShape
         (roots + 2 * (shape.lines + shape.period) * shape.line_stride()) * size
     };
     let fits = |shape: &SpectralShape| of_planes(shape).max(of_transform(shape)) as usize <= most;
+    let own = SPECTRAL_SIZES.into_iter().find(|own| own.period == period);
+    let own = own.map(|own| SpectralShape {
+        lines: own.lines,
+        twins: own.twins,
+        ..shape
+    });
+    let own = own.filter(fits);
+    let sized = own.is_some();
+    shape = own.unwrap_or(shape);
     while !fits(&shape) && shape.lines > 4 {
         shape.lines /= 2;
     }
@@ -227,7 +291,7 @@ fn shape<T: Real>(plan: &Plan, mixed: bool, most: usize) -> Result<SpectralShape
     let each = (copies * 2 * shape.column_stride() + shape.n * SPECTRAL_COLUMNS) * size;
     shape.together = (COLUMN_BYTES / each).clamp(1, shape.products + 1);
     if fits(&shape) {
-        return Ok(shape);
+        return Ok((shape, sized));
     }
     Err(Error::input(format!(
         "the spectral method on a grid of {}^3 in {} needs {} KiB of shared memory a block and {} KiB are there; use a coarser grid or f32",
@@ -238,24 +302,58 @@ fn shape<T: Real>(plan: &Plan, mixed: bool, most: usize) -> Result<SpectralShape
     )))
 }
 
+/// Threads of a block that takes up so many tasks in each of its passes: few idle ones, and few rounds.
+fn even(passes: &[(u32, u32)], most: u32) -> u32 {
+    /// Threads that a round is worth.
+    const ROUND: u32 = 64;
+    let rounds = |threads: u32| -> u32 {
+        let rounds = passes.iter();
+        rounds
+            .map(|(tasks, times)| times * tasks.div_ceil(threads))
+            .sum()
+    };
+    let choices = (2..=most / 32).map(|warps| 32 * warps);
+    choices
+        .min_by_key(|&threads| (rounds(threads) * (threads + ROUND), most - threads))
+        .unwrap_or(most)
+}
+
 /// A thread for each short transform of a pass, within what a block may have.
 fn threads<T: Real>(shape: &SpectralShape, items: usize) -> Threads {
+    let SpectralShape {
+        n,
+        first,
+        second,
+        lines,
+        twins,
+        together,
+        ..
+    } = *shape;
     // A single grid has few blocks of columns; those of many grids hide each other's barriers.
-    let most = if size_of::<T>() == 4 && items == 1 {
-        512
-    } else {
-        256
+    let most = match (size_of::<T>(), items) {
+        (4, 1) => 640,
+        _ => 320,
     };
-    let threads = |tasks: u32, most: u32| tasks.next_multiple_of(32).clamp(64, most);
-    let radix = shape.first.max(shape.second);
+    let rounds = shape.period.div_ceil(lines);
     Threads {
-        transform: threads(shape.lines.min(shape.n) * shape.n, 512),
-        // Few blocks of large planes share a multiprocessor.
-        planes: if shape.n > 32 {
-            512
-        } else {
-            threads(shape.lines * radix, 256)
-        },
-        columns: threads(shape.together * radix * SPECTRAL_COLUMNS, most),
+        transform: (lines.min(n) * n).next_multiple_of(32).clamp(64, 512),
+        planes: even(
+            &[
+                (lines * second, rounds),
+                (twins * lines * first, rounds),
+                (twins * n * second, 1),
+                (twins * n * first, 1),
+            ],
+            384,
+        ),
+        // At least one for each cell of the block.
+        columns: even(
+            &[
+                (together * second * SPECTRAL_COLUMNS, 1),
+                (together * first * SPECTRAL_COLUMNS, 1),
+            ],
+            most,
+        )
+        .max((n * SPECTRAL_COLUMNS).next_multiple_of(32)),
     }
 }
