@@ -136,6 +136,8 @@ fn listed(command: &str) -> &'static [&'static str] {
             "rates.csv",
             "errors.csv",
             "errors.png",
+            "frontier.csv",
+            "frontier.png",
             "rates.png",
             "viscosity.png",
             "timings.png",
