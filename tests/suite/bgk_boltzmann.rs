@@ -262,8 +262,9 @@ fn rarefy_shock_solves_the_boltzmann_equation_and_goes_on_to_the_same_bits() {
     );
     assert!(whole["boltzmann"]["mott_smith_thickness"].as_f64().unwrap() > 6.0);
     assert_eq!(whole["parameters"]["collision"], "boltzmann");
-    assert_eq!(whole["parameters"]["order"], 4);
-    assert_eq!(whole["parameters"]["correction"], "balanced");
+    assert_eq!(whole["parameters"]["method"], "spectral");
+    assert_eq!(whole["parameters"]["correction"], "paper");
+    assert_eq!(whole["method"]["taken"], "spectral");
     assert!(whole["parameters"]["dt"].as_f64().unwrap() > 0.0);
     assert!(
         whole["conservation"]["flux_spread"]["mass"]
@@ -273,6 +274,66 @@ fn rarefy_shock_solves_the_boltzmann_equation_and_goes_on_to_the_same_bits() {
     );
     for file in ["profile.png", "history.csv", "run.json"] {
         assert!(folder.join("whole").join(file).exists(), "{file}");
+    }
+}
+
+/// Thickness and heat flux of a wave of hard spheres by an independent program, for the same velocities, directions and cells.
+#[test]
+fn a_weak_shock_has_the_published_thickness_on_a_gpu() {
+    if support::device().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let wave = run(
+        folder.path(),
+        "shock --mach 1.5 --collision boltzmann --velocities 16 --sphere 11 --nx 100 --length 40 --upstream 22 --until-residual 1e-5 --precision f32 --backend cuda",
+    );
+    let near = |value: &Value, known: f64, share: f64| {
+        let found = value.as_f64().unwrap();
+        assert!((found / known - 1.0).abs() < share, "{found} for {known}");
+    };
+    near(&wave["result"]["thickness"], 5.902, 0.01);
+    near(&wave["result"]["least_heat_flux"], -0.0993, 0.01);
+}
+
+#[test]
+fn flags_of_the_sums_and_coarse_grids_take_the_sums() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let shock = "shock --mach 1.4 --collision boltzmann --nx 8 --length 30 --backend cpu --steps 1";
+    let relax = "relax --backend cpu --steps 1";
+    for (line, method, because) in [
+        (
+            format!("{shock} --velocities 10"),
+            "fast",
+            "alternate from cell to cell",
+        ),
+        (
+            format!("{shock} --velocities 10 --order 2"),
+            "fast",
+            "chosen",
+        ),
+        (format!("{relax} --grid 14"), "spectral", "is smooth"),
+        (
+            format!("{relax} --grid 12 --correction paper"),
+            "fast",
+            "chosen",
+        ),
+        (format!("{relax} --grid 12 --order 2"), "fast", "chosen"),
+        (format!("{relax} --grid 8"), "fast", "cells are"),
+        (
+            format!("{relax} --grid 8 --sphere 11"),
+            "spectral",
+            "chosen",
+        ),
+    ] {
+        let object = run(folder, &line);
+        let order = &object["parameters"]["order"];
+        assert_eq!(object["parameters"]["method"], method, "{line}");
+        assert_eq!(object["method"]["taken"], method, "{line}");
+        assert_eq!(order.is_null(), method == "spectral", "{line}");
+        let found = object["method"]["because"].as_str().unwrap();
+        assert!(found.contains(because), "{line}: {found}");
     }
 }
 

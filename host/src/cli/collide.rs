@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::failure::Failure;
-use super::operator::OperatorArgs;
+use super::operator::{Choice, OperatorArgs};
 use super::options::Common;
 use super::output;
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
@@ -143,19 +143,21 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     let cube = distribution::read(
         input,
         VelocityGrid::MIN_N..=VelocityGrid::MAX_N,
-        args.operator.tolerated_negative(),
+        args.operator.tolerated_negative(Choice::Fast),
         true,
     )?;
     let grid = args.operator.grid(cube.n, vmax)?;
     let (items, f) = (cube.items, cube.values);
     let each = || f.chunks_exact(grid.cells());
-    let usual = Scattering::HardSphere;
+    let usual = (Scattering::HardSphere, Choice::Fast);
+    let (operator_args, method) = args.operator.resolved(&grid, usual, &f)?;
     let full = CollideArgs {
-        operator: args.operator.resolved(&grid, usual, &f)?,
+        operator: operator_args,
         ..args.clone()
     };
 
     let mut report = Report::new("collide", &full, common, begun);
+    report.set("method", method);
     report.reads(input);
     report.open_given()?;
     let places = places(args, &mut report)?;

@@ -28,9 +28,10 @@ pub(super) struct OperatorArgs {
     /// Total cross-section sigma_T = 4 pi C at unit relative speed
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     pub(super) sigma_t: f64,
-    /// How the integral is computed: by sums over the nodes, fast or term by term; by transforms, accurate and fast where f is smooth; or as suits f
-    #[arg(long, default_value = "fast", value_parser = named::<Choice>(&["direct", "fast", "spectral", "auto"]))]
-    method: Choice,
+    /// How the integral is computed: by sums over the nodes, fast or term by term; by transforms, accurate and fast where f is smooth; or as suits f [default: fast; auto for relax
+    /// without --order and --correction]
+    #[arg(long, value_parser = named::<Choice>(&METHODS))]
+    method: Option<Choice>,
     /// Order of the sums' coefficients: 4, or 2 as in the paper, whose relaxation rates are far less accurate [default: 4]
     #[arg(long, value_parser = order())]
     order: Option<Order>,
@@ -67,15 +68,37 @@ pub(super) enum Choice {
     Auto,
 }
 
+/// A method, and why it was taken.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Taken {
+    pub(super) taken: Method,
+    pub(super) because: String,
+}
+
 impl Choice {
-    /// The method for distributions `f` on a grid.
-    fn method(self, grid: &VelocityGrid, model: Scattering, f: &[f64]) -> Method {
+    /// The method where `obstacle` says what is in the way of the transforms, if anything is.
+    pub(super) fn method(self, obstacle: impl FnOnce() -> Option<String>) -> Taken {
+        let (taken, because) = match self {
+            Self::Direct => (Method::Direct, "chosen".into()),
+            Self::Fast => (Method::Fast, "chosen".into()),
+            Self::Spectral => (Method::Spectral, "chosen".into()),
+            Self::Auto => match obstacle() {
+                None => (
+                    Method::Spectral,
+                    "the box holds f, and f is smooth on the grid".into(),
+                ),
+                Some(obstacle) => (Method::Fast, obstacle),
+            },
+        };
+        Taken { taken, because }
+    }
+
+    /// The method of a choice in full.
+    pub(super) fn chosen(self) -> Method {
         match self {
             Self::Direct => Method::Direct,
-            Self::Fast => Method::Fast,
+            Self::Fast | Self::Auto => Method::Fast,
             Self::Spectral => Method::Spectral,
-            Self::Auto if Spectral::suits(grid, model, f) => Method::Spectral,
-            Self::Auto => Method::Fast,
         }
     }
 
@@ -95,8 +118,8 @@ impl From<Method> for Choice {
     }
 }
 
-/// Names of the methods of a wave.
-pub(super) const METHODS: [&str; 3] = ["direct", "fast", "spectral"];
+/// Names of the methods.
+pub(super) const METHODS: [&str; 4] = ["direct", "fast", "spectral", "auto"];
 /// Names of the corrections.
 pub(super) const CORRECTIONS: [&str; 3] = ["balanced", "paper", "none"];
 
@@ -111,15 +134,27 @@ impl OperatorArgs {
         }
     }
 
+    /// The method by flags: `usual` where none of them says it. Those of the sums take the sums, as they did before there was another method.
+    fn choice(&self, usual: Choice) -> Choice {
+        let sums = self.order.is_some() || self.correction.is_some() || self.no_correction;
+        let transforms = self.sphere.is_some() || self.rank.is_some() || self.period.is_some();
+        match self.method {
+            Some(choice) => choice,
+            None if sums || usual == Choice::Fast => Choice::Fast,
+            None if transforms => Choice::Spectral,
+            None => usual,
+        }
+    }
+
     /// Refuses options that the method does not have.
-    fn validate(&self) -> Result<(), Error> {
+    fn validate(&self, choice: Choice) -> Result<(), Error> {
         let spectral = [
             ("sphere", self.sphere.is_some()),
             ("rank", self.rank.is_some()),
             ("period", self.period.is_some()),
         ];
         let other = spectral.into_iter().find(|(_, given)| *given);
-        match (self.method, self.order, other) {
+        match (choice, self.order, other) {
             (Choice::Spectral, Some(_), _) => Err(Error::input(
                 "--order belongs to the sums over the nodes; the spectral method has --sphere",
             )),
@@ -131,8 +166,8 @@ impl OperatorArgs {
     }
 
     /// How far below zero a given distribution may reach, as a share of its largest value.
-    pub(super) fn tolerated_negative(&self) -> f64 {
-        let method = if self.method.may_be_spectral() {
+    pub(super) fn tolerated_negative(&self, usual: Choice) -> f64 {
+        let method = if self.choice(usual).may_be_spectral() {
             Method::Spectral
         } else {
             Method::Fast
@@ -152,34 +187,38 @@ impl OperatorArgs {
         VelocityGrid::new(cells, self.vmin.unwrap_or(-vmax), vmax)
     }
 
-    /// In full, for the distributions `f` on a grid, which determine the degree of the sphere where none is given, and molecules of this kind.
+    /// In full, and the reason for the method, for the distributions `f` on a grid, which determine the degree of the sphere where none is given; `usual` are molecules and method where
+    /// none are given.
     pub(super) fn resolved(
         &self,
         grid: &VelocityGrid,
-        usual: Scattering,
+        usual: (Scattering, Choice),
         f: &[f64],
-    ) -> Result<Self, Error> {
-        self.validate()?;
-        let model = self.model.unwrap_or(usual);
-        let method = self.method.method(grid, model, f);
+    ) -> Result<(Self, Taken), Error> {
+        let choice = self.choice(usual.1);
+        self.validate(choice)?;
+        let model = self.model.unwrap_or(usual.0);
+        let taken = choice.method(|| Spectral::obstacle(grid, model, f));
+        let method = taken.taken;
         let chosen = match method {
             Method::Spectral => self.spectral().suited(grid, f).resolved(grid.n(), model),
             _ => Spectral::default(),
         };
         let correction = self.correction(method);
-        Ok(Self {
+        let full = Self {
             vmin: Some(grid.min()),
             vmax: Some(grid.max()),
             model: Some(model),
             sigma_t: self.sigma_t,
-            method: method.into(),
+            method: Some(method.into()),
             order: (method != Method::Spectral).then(|| self.order.unwrap_or(Order::Fourth)),
             sphere: chosen.degree,
             rank: chosen.rank,
             period: chosen.period,
             correction: Some(correction),
             no_correction: correction == CorrectionMethod::None,
-        })
+        };
+        Ok((full, taken))
     }
 
     fn spectral(&self) -> Spectral {
@@ -193,11 +232,7 @@ impl OperatorArgs {
 
     /// The method of an operator in full.
     fn chosen(&self) -> Method {
-        match self.method {
-            Choice::Direct => Method::Direct,
-            Choice::Fast | Choice::Auto => Method::Fast,
-            Choice::Spectral => Method::Spectral,
-        }
+        self.method.map_or(Method::Fast, Choice::chosen)
     }
 
     /// The library's configuration of an operator in full.
@@ -227,7 +262,7 @@ impl OperatorArgs {
             }
             _ => format!(
                 "{} sum of order {}",
-                name_of(&self.method),
+                name_of(&self.chosen()),
                 self.order.unwrap_or(Order::Second)
             ),
         }

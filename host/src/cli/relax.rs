@@ -87,9 +87,11 @@ impl TimeLoop<'_> {
 pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let started = Instant::now();
+    let mut method = None;
     let (parameters, start) = match &args.resume {
         None => {
-            let (parameters, f) = args.resolved()?;
+            let (parameters, f, taken) = args.resolved()?;
+            method = Some(taken);
             (parameters, Start::Fresh(f))
         }
         Some(path) => {
@@ -102,6 +104,9 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     let config = parameters.config()?;
 
     let mut report = Report::new("relax", &parameters, common, started);
+    if let Some(taken) = &method {
+        report.set("method", taken);
+    }
     if let (Init::File(path), None) = (&args.init, &args.resume) {
         report.reads(path);
     }

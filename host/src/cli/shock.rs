@@ -171,6 +171,9 @@ impl Flow for ShockArgs {
             Solver::Boltzmann(line, start) => {
                 self.time_options.dt = Some(line.config().dt);
                 report.set("boltzmann", start);
+                if let Some(taken) = &self.taken {
+                    report.set("method", taken);
+                }
                 self.wave().warnings(start)
             }
         };

@@ -7,6 +7,7 @@ use super::config::{LineConfig, operator, velocity_space};
 use crate::bgk::steady::Anderson;
 use crate::bgk::transient::{Node, nodes};
 use crate::bgk::{DiscreteMaxwellian, Mach, Moments, Scheme, Shock, Space, State, VelocitySpace};
+use crate::collision::initial::maxwellian;
 use crate::collision::{
     CollisionOperator, CorrectionMethod, Evaluation, Method, Mirrors, Order, Scattering, Spectral,
     VelocityGrid,
@@ -125,6 +126,24 @@ impl ShockWave {
             Method::Spectral => spectral.resolved(self.velocities, self.scattering),
             _ => self.spectral,
         }
+    }
+
+    /// The reason for which the spectral method does not suit both ends of the wave, if there is one; see [`Spectral::obstacle`].
+    ///
+    /// # Errors
+    /// Too few or too many velocities.
+    pub fn obstacle(&self) -> Result<Option<String>> {
+        let [half, drift] = extent(self.mach, self.cut);
+        let grid = VelocityGrid::new(self.velocities, -half, half)?;
+        let ends = [self.mach.upstream(), self.mach.downstream()];
+        let f: Vec<f64> = ends
+            .iter()
+            .flat_map(|end| {
+                let velocity = [end.velocity[0] - drift, 0.0, 0.0];
+                maxwellian(&grid, end.density, velocity, 0.5 * end.temperature)
+            })
+            .collect();
+        Ok(Spectral::obstacle(&grid, self.scattering, &f))
     }
 
     /// Warnings: choices that cost accuracy.

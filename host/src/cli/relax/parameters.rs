@@ -8,7 +8,7 @@ use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::distribution::{self, Init};
-use crate::cli::operator::OperatorArgs;
+use crate::cli::operator::{Choice, OperatorArgs, Taken};
 use crate::cli::options::Common;
 use crate::cli::resume;
 use crate::cli::text::kept_as_text;
@@ -111,10 +111,10 @@ impl fmt::Display for Stop {
 const EQUILIBRIUM: f64 = 1e-3;
 
 impl RelaxArgs {
-    /// The arguments in full, and the initial distribution.
-    pub(super) fn resolved(&self) -> Result<(Self, Vec<f64>)> {
+    /// The arguments in full, the initial distribution, and the reason for the method.
+    pub(super) fn resolved(&self) -> Result<(Self, Vec<f64>, Taken)> {
         let init = &self.init;
-        let tolerated = self.operator.tolerated_negative();
+        let tolerated = self.operator.tolerated_negative(Choice::Auto);
         let read = |path: &Path| {
             let sizes = VelocityGrid::MIN_N..=VelocityGrid::MAX_N;
             distribution::read(path, sizes, tolerated, false)
@@ -145,16 +145,17 @@ impl RelaxArgs {
             Init::Bkw(_) => Scattering::Maxwell,
             _ => Scattering::HardSphere,
         };
+        let (operator, taken) = self.operator.resolved(&grid, (usual, Choice::Auto), &f)?;
         let full = Self {
             grid: Some(grid.n()),
-            operator: self.operator.resolved(&grid, usual, &f)?,
+            operator,
             until: match self.steps {
                 Some(_) => None,
                 None => self.until.or(Some(Stop::Equilibrium(EQUILIBRIUM))),
             },
             ..self.clone()
         };
-        Ok((full, f))
+        Ok((full, f, taken))
     }
 
     pub(super) fn until(&self) -> Until {

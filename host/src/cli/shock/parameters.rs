@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::bgk::boltzmann::{Collisions, ShockWave};
 use crate::bgk::{Mach, Model, Shock, SimulationConfig, Space};
 use crate::cli::flow::{self, Counts, GasArgs, OMEGA, SiArgs, TimeOptions};
-use crate::cli::operator::{CORRECTIONS, METHODS};
+use crate::cli::operator::{CORRECTIONS, Choice, METHODS, Taken};
 use crate::cli::options::Common;
 use crate::cli::record::OF_TIME;
 use crate::cli::values::{count, degree, finite, named, positive};
@@ -42,9 +42,13 @@ pub(in crate::cli) struct ShockArgs {
     #[arg(long, default_value = "model", value_parser = named::<Collisions>(&["model", "boltzmann"]))]
     #[serde(default)]
     pub(super) collision: Collisions,
-    /// With --collision boltzmann: sums over the nodes, or the spectral method [default: fast]
-    #[arg(long, value_parser = named::<Method>(&METHODS))]
-    pub(super) method: Option<Method>,
+    /// With --collision boltzmann: sums over the nodes, the spectral method, or as suits both ends of the wave [default: auto; fast with --order or --correction]
+    #[arg(long, value_parser = named::<Choice>(&METHODS))]
+    pub(super) method: Option<Choice>,
+    /// The method that was taken and why, unless a checkpoint says it.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub(super) taken: Option<Taken>,
     /// With --method spectral: degree of the rule on the sphere, 5, 7, 9, 11, 15, 17 or 21 [default: 11 to 21, by the Mach number]
     #[arg(long, value_name = "DEGREE", value_parser = degree())]
     pub(super) sphere: Option<u8>,
@@ -174,15 +178,26 @@ impl ShockArgs {
             ],
             "belongs to the models; with --collision boltzmann leave it out",
         )?;
-        let spectral = self.method == Some(Method::Spectral);
+        let choice = self.choice();
         refused(
-            &[("order", spectral && self.order.is_some())],
+            &[("order", choice == Choice::Spectral && self.order.is_some())],
             "belongs to the sums over the nodes; the spectral method has --sphere",
         )?;
+        let sums = matches!(choice, Choice::Direct | Choice::Fast);
         refused(
-            &[("sphere", !spectral && self.sphere.is_some())],
+            &[("sphere", sums && self.sphere.is_some())],
             "belongs to --method spectral; the sums over the nodes have --order",
         )
+    }
+
+    /// The method by flags. Those of the sums take the sums, as they did before there was another method.
+    fn choice(&self) -> Choice {
+        match self.method {
+            Some(choice) => choice,
+            None if self.order.is_some() || self.correction.is_some() => Choice::Fast,
+            None if self.sphere.is_some() => Choice::Spectral,
+            None => Choice::Auto,
+        }
     }
 
     /// The arguments in full.
@@ -276,7 +291,13 @@ impl ShockArgs {
             }
         };
         self.velocities = Some(Counts(vec![nodes; 3]));
-        let spectral = self.method == Some(Method::Spectral);
+        let obstacle = self.wave().obstacle()?;
+        let taken = self.choice().method(|| obstacle);
+        let spectral = taken.taken == Method::Spectral;
+        if !spectral {
+            self.sphere = None;
+        }
+        (self.method, self.taken) = (Some(taken.taken.into()), Some(taken));
         let (order, correction) = if spectral {
             (None, CorrectionMethod::Paper)
         } else {
@@ -323,7 +344,7 @@ impl ShockArgs {
             velocities: self.counts().first().copied().unwrap_or(0),
             cut: self.cut(),
             scattering: self.gas.scattering(),
-            method: self.method.unwrap_or_default(),
+            method: self.method.map_or(Method::Fast, Choice::chosen),
             order: self.order.unwrap_or(Order::Fourth),
             spectral: Spectral {
                 degree: self.sphere,

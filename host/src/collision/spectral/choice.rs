@@ -70,10 +70,18 @@ impl Spectral {
         }
     }
 
-    /// Whether the spectral method suits distributions on a grid, one after the other: their boxes hold them, and they are so smooth that less than 0.3% of their molecules
-    /// alternate from cell to cell. Jumps and cells wider than about 0.9 thermal speeds have more. Variable soft spheres have no other method.
+    /// Whether the spectral method suits distributions on a grid, one after the other: no [`obstacle`](Self::obstacle) is in its way.
     pub fn suits(grid: &VelocityGrid, scattering: Scattering, f: &[f64]) -> bool {
+        Self::obstacle(grid, scattering, f).is_none()
+    }
+
+    /// The reason for which the spectral method does not suit distributions on a grid, one after the other. It suits them where the box holds them, and where less than 0.3% of their
+    /// molecules alternate from cell to cell. Jumps and cells wider than about 0.9 thermal speeds have more. Variable soft spheres have no other method.
+    pub fn obstacle(grid: &VelocityGrid, scattering: Scattering, f: &[f64]) -> Option<String> {
         const ALTERNATING: f64 = 3e-3;
+        if matches!(scattering, Scattering::Vss { .. }) {
+            return None;
+        }
         let n = grid.n();
         let alternating = |f: &[f64]| {
             let mut sums = [0.0; 3];
@@ -84,10 +92,17 @@ impl Spectral {
             }
             sums.iter().fold(0.0, |most: f64, sum| most.max(sum.abs()))
         };
-        let smooth = |f: &[f64]| {
-            alternating(f) <= ALTERNATING * f.iter().sum::<f64>() && grid.warnings(f).is_empty()
-        };
-        matches!(scattering, Scattering::Vss { .. }) || f.chunks_exact(grid.cells()).all(smooth)
+        f.chunks_exact(grid.cells()).find_map(|f| {
+            let share = alternating(f) / f.iter().sum::<f64>();
+            if share <= ALTERNATING {
+                return grid.warnings(f).into_iter().next();
+            }
+            Some(format!(
+                "f is not smooth on the grid: {:.1}% of the molecules alternate from cell to cell, {:.1}% may",
+                100.0 * share,
+                100.0 * ALTERNATING
+            ))
+        })
     }
 
     /// Checks what was given.
