@@ -1,6 +1,6 @@
 //! The BGK solver in time: the fused pass against the machine's copy speed, against the paper's two kernels, and against one core and all cores.
 //!
-//! Times of the GPU are those of its own clock, without copies between host and device. After criterion's report stand the tables: the cases of the fused pass, and
+//! Times of the GPU are those of its own clock, without copies between host and device. After criterion's report follow the tables: the cases of the fused pass, and
 //! the paper's figures 2 to 5 and 7 (Frezzotti et al. 2009: a GTX 260 against one core of a Core 2 Quad Q9300) regenerated.
 
 mod support;

@@ -1,7 +1,7 @@
 //! The isotropic Boltzmann equation in energy space: one core, all cores of the CPU, GPU; every storage; batches; economies.
 //!
 //! A row is one Euler step, which is one evaluation of the operator and an update. Times of the GPU are those of its own clock, without
-//! copies; steps follow each other in recorded graphs. After criterion's report stand the tables of Aristov, Yastrebov and Stroganov (2020)
+//! copies; steps follow each other in recorded graphs. After criterion's report follow the tables of Aristov, Yastrebov and Stroganov (2020)
 //! with their own numbers beside: memory (Table 1), time of 10 000 steps (Table 2), ratios (Table 3).
 
 mod support;

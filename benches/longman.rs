@@ -1,7 +1,7 @@
 //! The paper's figures of time, Figs. 7 to 10, 12 and 13: M integrals of `e^(-lambda x) cos(omega x)` by N areas of 8 Gauss nodes and a head of 8.
 //!
 //! Times of the GPU are those of its own clock with the parameters in its memory, unless a row says "with transfers": then parameters go to the device
-//! and values come back. Every integral has parameters of its own. After criterion's report stand tables beside the paper's numbers (Mesquita et al.
+//! and values come back. Every integral has parameters of its own. After criterion's report follow tables beside the paper's numbers (Mesquita et al.
 //! 2009, a GTX 280 against one core of an Athlon X2 at 2.6 GHz) and beside the bound of the unit that limits each mode.
 
 use std::cell::RefCell;
@@ -92,8 +92,8 @@ fn main() {
         Ok(device) => {
             fixed::<f32>(&mut group, &measured, &device);
             fixed::<f64>(&mut group, &measured, &device);
-            verdicts::<f32>(&mut group, &measured, &device);
-            verdicts::<f64>(&mut group, &measured, &device);
+            outcomes::<f32>(&mut group, &measured, &device);
+            outcomes::<f64>(&mut group, &measured, &device);
         }
         Err(error) => println!("skipped: GPU: {error}"),
     }
@@ -299,7 +299,7 @@ fn fixed<T: Real>(group: &mut BenchmarkGroup<'_, WallTime>, measured: &Measured,
 }
 
 /// Value, error estimate and status of every integral, from host memory to host memory: a named amplitude, and the same as an expression.
-fn verdicts<T: Interpret>(
+fn outcomes<T: Interpret>(
     group: &mut BenchmarkGroup<'_, WallTime>,
     measured: &Measured,
     device: &Device,
@@ -317,7 +317,7 @@ fn verdicts<T: Interpret>(
     ) {
         (Ok(batch), Ok(program)) => (batch, program),
         (Err(error), _) | (_, Err(error)) => {
-            println!("skipped: verdicts: {error}");
+            println!("skipped: outcomes: {error}");
             return;
         }
     };
@@ -325,13 +325,13 @@ fn verdicts<T: Interpret>(
         ("named", Amplitude::Damped),
         ("expression", Amplitude::Program(&program)),
     ] {
-        let what = format!("verdicts {name} {} with transfers", T::NAME);
+        let what = format!("outcomes {name} {} with transfers", T::NAME);
         let mut decided = 0;
         measure(group, measured, (&what, 24, count), |repetitions| {
             let start = Instant::now();
             for _ in 0..repetitions {
-                let verdicts = batch.integrate(amplitude, &omega, &columns)?;
-                decided = verdicts.iter().flatten().count();
+                let outcomes = batch.integrate(amplitude, &omega, &columns)?;
+                decided = outcomes.iter().flatten().count();
             }
             Ok(start.elapsed())
         });
@@ -379,7 +379,7 @@ fn peers(measured: &Measured) {
             "estimated, 1e-10",
         ),
         (
-            "verdicts named f64 with transfers",
+            "outcomes named f64 with transfers",
             24,
             1_000_000,
             "estimated, 1e-10",

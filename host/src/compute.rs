@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_names_are_told_the_right_ones() {
+    fn wrong_names_are_refused_with_the_right_ones() {
         let error = "gpu".parse::<Backend>().unwrap_err();
         assert_eq!(
             error.to_string(),

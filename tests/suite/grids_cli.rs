@@ -64,7 +64,7 @@ fn maxwellian(n: usize, v: f64, temperature: f64) -> Vec<f64> {
 }
 
 #[test]
-fn velocity_grids_that_do_not_suit_are_told_with_the_one_that_does() {
+fn velocity_grids_that_do_not_suit_are_refused_with_the_one_that_does() {
     let dir = folder();
     let path = dir.path();
     write_cube(path, "narrow.npy", 9, &maxwellian(9, 5.0, 0.01));
@@ -114,7 +114,7 @@ fn velocity_grids_that_do_not_suit_are_told_with_the_one_that_does() {
 }
 
 #[test]
-fn energy_grids_that_do_not_suit_are_told_with_the_one_that_does() {
+fn energy_grids_that_do_not_suit_are_refused_with_the_one_that_does() {
     let dir = folder();
     let path = dir.path();
     let refused = |arguments: &str, why: &str| {

@@ -1,4 +1,4 @@
-//! Verdicts of machines on many integrals, against closed forms: nothing wrong may be OK.
+//! Outcomes of machines on many integrals, against closed forms: nothing wrong may be OK.
 
 use std::f64::consts::PI;
 
@@ -6,7 +6,7 @@ use rarefy::Precision;
 use rarefy::compute::Resolved;
 use rarefy::emulator::{Emulator, ThreadOrder};
 use rarefy::longman::expression::Program;
-use rarefy::longman::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Verdict};
+use rarefy::longman::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Outcome};
 use rarefy::longman::special::bessel_k;
 use rarefy::longman::{Boundaries, Integral, Oscillator, Settings, Task};
 use rarefy::machine::Machine;
@@ -158,24 +158,24 @@ fn draws(family: &Family, count: usize) -> (Vec<f64>, Vec<Vec<f64>>, Vec<f64>) {
 }
 
 /// Checks that nothing wrong is OK; returns how many are.
-fn judge(name: &str, relative: f64, verdicts: &[Option<Verdict>], exact: &[f64]) -> usize {
+fn judge(name: &str, relative: f64, outcomes: &[Option<Outcome>], exact: &[f64]) -> usize {
     let mut right = 0;
-    for (k, (verdict, exact)) in verdicts.iter().zip(exact).enumerate() {
-        let Some(verdict) = verdict else { continue };
-        let error = (verdict.value - exact).abs();
+    for (k, (outcome, exact)) in outcomes.iter().zip(exact).enumerate() {
+        let Some(outcome) = outcome else { continue };
+        let error = (outcome.value - exact).abs();
         assert!(
-            error <= verdict.error + 1e-14 * exact.abs(),
-            "{name}, {k}: {verdict:?}, exact {exact:e}, error {error:e}"
+            error <= outcome.error + 1e-14 * exact.abs(),
+            "{name}, {k}: {outcome:?}, exact {exact:e}, error {error:e}"
         );
-        assert!(verdict.condition >= 0.99, "{name}: {verdict:?}");
-        if verdict.status == Status::Ok {
+        assert!(outcome.condition >= 0.99, "{name}: {outcome:?}");
+        if outcome.status == Status::Ok {
             right += 1;
             assert!(
                 error <= relative * exact.abs() * (1.0 + relative),
-                "{name}, {k}: {verdict:?}, exact {exact:e}"
+                "{name}, {k}: {outcome:?}, exact {exact:e}"
             );
         } else {
-            assert_eq!(verdict.status, Status::NotConverged, "{name}");
+            assert_eq!(outcome.status, Status::NotConverged, "{name}");
         }
     }
     right
@@ -191,7 +191,7 @@ fn families_are_judged<M: Machine, T: Interpret>(machine: &M, count: usize, rela
         let batch = Batch::<M, T>::new(machine, &config).expect("a batch");
         let named = batch
             .integrate(family.amplitude, &frequencies, &columns)
-            .expect("verdicts");
+            .expect("outcomes");
         let right = judge(family.name, relative, &named, &exact);
         if T::NAME == "f64" {
             assert!(
@@ -212,7 +212,7 @@ fn families_are_judged<M: Machine, T: Interpret>(machine: &M, count: usize, rela
             .collect();
         let interpreted = batch
             .integrate(Amplitude::Program(&program), &frequencies, &columns)
-            .expect("verdicts");
+            .expect("outcomes");
         let right_too = judge(family.name, relative, &interpreted, &exact);
         assert!(
             right.abs_diff(right_too) <= 1 + count / 10,
@@ -239,7 +239,7 @@ fn hopeless_integrals_stay_undecided<M: Machine>(machine: &M) {
         let program = Program::parse(expression).expect("an expression");
         batch
             .integrate(Amplitude::Program(&program), &[1.0], &[])
-            .expect("verdicts")[0]
+            .expect("outcomes")[0]
     };
     let uniform = |start: f64, first: f64, step: f64| Oscillation::Boundaries {
         start,
@@ -270,17 +270,17 @@ fn hopeless_integrals_stay_undecided<M: Machine>(machine: &M) {
         // A step inside an area.
         (Oscillation::Cos, "exp(-x)*(1+0.01*sign(x-4))"),
     ] {
-        let verdict = ask(oscillation.clone(), expression);
-        assert_eq!(verdict, None, "{oscillation:?} {expression}");
+        let outcome = ask(oscillation.clone(), expression);
+        assert_eq!(outcome, None, "{oscillation:?} {expression}");
     }
     // In their place: the same questions with an answer.
-    let verdict = ask(uniform(0.0, 0.5 * PI, PI), "exp(-0.1*x)*cos(x)").expect("an answer");
-    assert_eq!(verdict.status, Status::Ok);
-    assert!((verdict.value - 0.1 / 1.01).abs() < verdict.error);
+    let outcome = ask(uniform(0.0, 0.5 * PI, PI), "exp(-0.1*x)*cos(x)").expect("an answer");
+    assert_eq!(outcome.status, Status::Ok);
+    assert!((outcome.value - 0.1 / 1.01).abs() < outcome.error);
     // From 1 on: (1 - i)^-1 e^(-(1-i)) = ...
     let exact = (-1f64).exp() * 0.5 * (1f64.cos() - 1f64.sin());
-    let verdict = ask(uniform(1.0, 0.5 * PI, PI), "exp(-x)*cos(x)").expect("an answer");
-    assert!((verdict.value - exact).abs() < verdict.error && verdict.status == Status::Ok);
+    let outcome = ask(uniform(1.0, 0.5 * PI, PI), "exp(-x)*cos(x)").expect("an answer");
+    assert!((outcome.value - exact).abs() < outcome.error && outcome.status == Status::Ok);
 }
 
 #[test]
@@ -307,10 +307,10 @@ fn heads_are_judged<M: Machine, T: Interpret>(machine: &M, count: usize, relativ
         ..BatchConfig::new(Oscillation::Cos)
     };
     let batch = Batch::<M, T>::new(machine, &config).expect("a batch");
-    let verdicts = batch
+    let outcomes = batch
         .integrate(Amplitude::Rational, &frequencies, &columns)
-        .expect("verdicts");
-    let right = judge("narrow peaks", relative, &verdicts, &exact);
+        .expect("outcomes");
+    let right = judge("narrow peaks", relative, &outcomes, &exact);
     assert!(right > count / 4, "{right} of {count} are OK");
 }
 
@@ -337,7 +337,7 @@ fn chunks_do_not_show<M: Machine>(machine: &M) {
     let ask = |batch: Batch<'_, M, f64>| {
         batch
             .integrate(Amplitude::Damped, &frequencies, &columns)
-            .expect("verdicts")
+            .expect("outcomes")
     };
     let whole = ask(Batch::new(machine, &config).expect("a batch"));
     for bad in [7, 130, 131, 132, 133] {
@@ -352,7 +352,7 @@ fn chunks_do_not_show<M: Machine>(machine: &M) {
     let none = Batch::<M, f64>::new(machine, &config)
         .expect("a batch")
         .integrate(Amplitude::Damped, &[], &[vec![]])
-        .expect("no integral, no verdict");
+        .expect("no integral, no outcome");
     assert!(none.is_empty());
 }
 
@@ -371,7 +371,7 @@ fn an_integrand_of_ones_own_is_judged_too() {
     let columns = [vec![0.3; rho.len()], vec![0.7; rho.len()]];
     let config = BatchConfig::new(Oscillation::Bessel(0.0));
     let batch = Batch::<_, f64>::new(&machine, &config).expect("a batch");
-    let verdicts = batch
+    let outcomes = batch
         .integrate_with(&rho, &columns, |grid, a| {
             Ok(machine.launch(
                 grid,
@@ -389,17 +389,17 @@ fn an_integrand_of_ones_own_is_judged_too() {
                 },
             )?)
         })
-        .expect("verdicts");
+        .expect("outcomes");
     let mut decided = 0;
-    for (rho, verdict) in rho.iter().zip(&verdicts) {
-        let Some(verdict) = verdict else { continue };
+    for (rho, outcome) in rho.iter().zip(&outcomes) {
+        let Some(outcome) = outcome else { continue };
         let g = |x: f64| x * (-0.3 * x).exp() / (x + 0.7);
         let right = of_function(g, Oscillator::BesselJ(0.0), *rho, 0.0, &Settings::default());
         assert!(
-            (verdict.value - right.value).abs() <= verdict.error + right.error,
-            "{rho}: {verdict:?} {right:?}"
+            (outcome.value - right.value).abs() <= outcome.error + right.error,
+            "{rho}: {outcome:?} {right:?}"
         );
-        decided += usize::from(verdict.status == Status::Ok);
+        decided += usize::from(outcome.status == Status::Ok);
     }
     assert!(decided > 60, "{decided}");
 }

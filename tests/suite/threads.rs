@@ -44,7 +44,7 @@ fn public_types_go_to_other_threads() {
         longman::expression::Function, longman::expression::Expression, longman::expression::Program, longman::family::Family,
         longman::accelerate::Accelerated, longman::sampled::Spline, longman::sampled::Chebyshev,
         longman::paper::PaperRule, longman::paper::AreaTable, longman::quadrature::Rule, longman::quadrature::Kronrod,
-        longman::gpu::batch::BatchConfig, longman::gpu::batch::Verdict,
+        longman::gpu::batch::BatchConfig, longman::gpu::batch::Outcome,
     }
     each! { shared:
         float::ExactAccumulator, float::ExactValue, float::ExactEngine, float::MachineAccumulator<'_, Device>,

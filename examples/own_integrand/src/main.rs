@@ -33,7 +33,7 @@ fn potentials<M: Machine>(machine: &M, count: usize) -> rarefy::Result<()> {
         .collect();
     let (z, q) = (vec![0.3; count], vec![0.7; count]);
     let batch = Batch::<M, f64>::new(machine, &BatchConfig::new(Oscillation::Bessel(0.0)))?;
-    let verdicts = batch.integrate_with(&rho, &[z, q], |grid, a| {
+    let outcomes = batch.integrate_with(&rho, &[z, q], |grid, a| {
         Ok(machine.launch(
             grid,
             integrate_ring {
@@ -50,12 +50,12 @@ fn potentials<M: Machine>(machine: &M, count: usize) -> rarefy::Result<()> {
             },
         )?)
     })?;
-    let decided = verdicts.iter().flatten().count();
+    let decided = outcomes.iter().flatten().count();
     println!(
         "{decided} of {count} integrals are decided; the rest is for rarefy::longman on the CPU"
     );
     for k in [0, count / 2, count - 1] {
-        if let Some(found) = verdicts[k] {
+        if let Some(found) = outcomes[k] {
             println!(
                 "rho = {:.4}: {:.15} +- {:.1e}, {}",
                 rho[k], found.value, found.error, found.status

@@ -283,7 +283,7 @@ struct Told {
 /// Measures a row at a place, or only says what it is.
 type Work = fn(&Plan, Option<Place<'_>>) -> Result<Told>;
 
-fn told(
+fn printed_row(
     name: String,
     paper: &'static str,
     place: Option<Place<'_>>,
@@ -311,7 +311,7 @@ fn collision(plan: &Plan, place: &Place<'_>, n: usize, method: Method) -> Result
 fn collision_direct(plan: &Plan, place: Option<Place<'_>>) -> Result<Told> {
     let n = plan.size(12, 20);
     let name = format!("collision integral, {n}^3 velocities, the paper's sum");
-    told(name, "40 at 20^3 (GTX 295)", place, |place| {
+    printed_row(name, "40 at 20^3 (GTX 295)", place, |place| {
         collision(plan, place, n, Method::Direct)
     })
 }
@@ -319,7 +319,7 @@ fn collision_direct(plan: &Plan, place: Option<Place<'_>>) -> Result<Told> {
 fn collision_fast(plan: &Plan, place: Option<Place<'_>>) -> Result<Told> {
     let n = plan.size(16, 32);
     let name = format!("collision integral, {n}^3 velocities, restructured");
-    told(name, "", place, |place| {
+    printed_row(name, "", place, |place| {
         collision(plan, place, n, Method::Fast)
     })
 }
@@ -327,7 +327,7 @@ fn collision_fast(plan: &Plan, place: Option<Place<'_>>) -> Result<Told> {
 fn isotropic_step(plan: &Plan, place: Option<Place<'_>>) -> Result<Told> {
     let cells = plan.size(256, 1024);
     let name = format!("isotropic equation, a step at M = {cells}");
-    told(name, "", place, |place| {
+    printed_row(name, "", place, |place| {
         place.run(|| {
             let grid = EnergyGrid::new(cells, 20.0)?;
             let operator = isotropic::OperatorConfig {
@@ -350,7 +350,7 @@ fn isotropic_step(plan: &Plan, place: Option<Place<'_>>) -> Result<Told> {
 fn flow_step(plan: &Plan, place: Option<Place<'_>>) -> Result<Told> {
     let (cells, nodes) = (plan.size(256, 2048), plan.size(16, 20));
     let name = format!("BGK equation, a step of {cells} x {nodes}^3 cells");
-    told(name, "", place, |place| {
+    printed_row(name, "", place, |place| {
         place.run(|| {
             let shock = Shock {
                 cells,
@@ -371,7 +371,7 @@ fn flow_step(plan: &Plan, place: Option<Place<'_>>) -> Result<Told> {
 fn integrals(plan: &Plan, place: Option<Place<'_>>) -> Result<Told> {
     let count = plan.size(5000, 50_000);
     let name = format!("{count} oscillating integrals, 16 areas of 8 nodes");
-    told(name, "55 in f64, 888 in f32 (GTX 280)", place, |place| {
+    printed_row(name, "55 in f64, 888 in f32 (GTX 280)", place, |place| {
         // Decay from 0.01 to 2 and frequencies from 1 to 100.
         let spread =
             |i: usize, low: f64, high: f64| low * (high / low).powf(i as f64 / count as f64);
@@ -427,7 +427,7 @@ fn exact_sum(plan: &Plan, place: Option<Place<'_>>) -> Result<Told> {
         let sign = if mixed >> 63 == 0 { 1.0 } else { -1.0 };
         sign * (1.0 + i as f64 / count as f64) * 2f64.powi((mixed >> 40) as i32 % 61 - 30)
     };
-    told(name, "", place, |place| match plan.precision {
+    printed_row(name, "", place, |place| match plan.precision {
         Precision::F32 => sum_of(plan, place, (0..count).map(|i| number(i) as f32).collect()),
         Precision::F64 => sum_of(plan, place, (0..count).map(number).collect()),
     })
@@ -454,7 +454,7 @@ fn sum_of<T: Float>(plan: &Plan, place: &Place<'_>, x: Vec<T>) -> Result<f64> {
 fn integer_sum(plan: &Plan, place: Option<Place<'_>>) -> Result<Told> {
     let (count, digits) = (plan.size(100_000, 1_000_000), 900);
     let name = format!("sum of {count} integers of {digits} digits, packed");
-    told(name, "3 to 4, digit by digit", place, |place| {
+    printed_row(name, "3 to 4, digit by digit", place, |place| {
         let numbers = Integers::from_fn(count, digits / 9, |i, limbs| {
             for (k, limb) in limbs.iter_mut().enumerate() {
                 let mixed = (i * limbs_of(digits) + k) as u64;

@@ -204,7 +204,7 @@ pub(super) fn parse_header<'a>(path: &Path, head: &'a [u8]) -> Result<(Header, &
 
 const NOT_NPY: &str = "not a .npy file; numpy.save writes one";
 
-/// The numbers as they stand in the file, and no byte less or more.
+/// The numbers as the file has them, and no byte less or more.
 fn exact<T: ReadableElement + Into<f64>>(
     data: impl Read,
     header: &Header,

@@ -38,7 +38,7 @@ impl Bytes {
     }
 }
 
-/// How the bytes stand for numbers.
+/// How bytes encode numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     /// A decimal number a line.

@@ -2,7 +2,7 @@
 //!
 //! 1. The head is integrated by tanh-sinh, each area by a Kronrod pair, divided further where its error matters.
 //! 2. Where the areas end far below roundoff, they are summed as they are.
-//! 3. The premise is tested: from some area on the signs alternate and the areas fall, to zero as far as can be seen. Without this test
+//! 3. The alternation test: from some area on the signs alternate and the areas fall, to zero as far as can be seen. Without this test
 //!    Euler's sum would give divergent integrals the value of their analytic continuation, with a tiny bound.
 //! 4. Euler's transformation and that of Cohen, Rodriguez Villegas and Zagier are applied after leaving out more and fewer areas. The
 //!    result with the smallest estimate is taken, if no other one that believes itself as good contradicts it.

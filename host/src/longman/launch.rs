@@ -4,7 +4,7 @@ use rarefy_kernels::longman::Status;
 use rayon::prelude::*;
 
 use super::driver::Integral;
-use super::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Verdict};
+use super::gpu::batch::{Amplitude, Batch, BatchConfig, Interpret, Oscillation, Outcome};
 use super::gpu::{head_steps, panels};
 use super::integrals::Rows;
 use super::integrate::Settings;
@@ -44,7 +44,7 @@ impl Task {
         let mut results: Vec<Option<Integral>> = Vec::new();
         results.par_extend(rayon::iter::repeat_n(None, rows.count));
         for group in groups(self, rows, settings)? {
-            let verdicts = match precision {
+            let outcomes = match precision {
                 Precision::F64 => classify::<M, f64>(self, machine, &group, rows, settings)?,
                 Precision::F32 => classify::<M, f32>(self, machine, &group, rows, settings)?,
             };
@@ -52,19 +52,19 @@ impl Task {
                 Precision::F64 => f64::EPSILON,
                 Precision::F32 => f64::from(f32::EPSILON),
             };
-            let proven = prove(self, &group, rows, (&verdicts, epsilon), settings);
+            let proven = prove(self, &group, rows, (&outcomes, epsilon), settings);
             // More areas may still lead to a value, or f64.
             let more = settings.areas.is_none();
-            let known = |i: usize, verdict: &Option<Verdict>| {
-                verdict
+            let known = |i: usize, outcome: &Option<Outcome>| {
+                outcome
                     .filter(|v| v.status == Status::Ok || !(more || precision == Precision::F32))
                     .filter(|v| precision == Precision::F64 || v.value.abs() >= LEAST_SINGLE)
-                    .map(|verdict| Integral {
-                        value: verdict.value,
-                        error: verdict.error,
-                        status: verdict.status,
-                        accelerator: verdict.accelerator,
-                        condition: verdict.condition,
+                    .map(|outcome| Integral {
+                        value: outcome.value,
+                        error: outcome.error,
+                        status: outcome.status,
+                        accelerator: outcome.accelerator,
+                        condition: outcome.condition,
                         proof: Proof::None,
                         examined: 0.0,
                     })
@@ -73,13 +73,13 @@ impl Task {
                     .map(|found| found.proven())
             };
             if group.rows.len() == results.len() {
-                let pairs = results.par_iter_mut().zip(&verdicts).enumerate();
+                let pairs = results.par_iter_mut().zip(&outcomes).enumerate();
                 pairs
                     .with_min_len(PARALLEL)
-                    .for_each(|(i, (result, verdict))| *result = known(i, verdict));
+                    .for_each(|(i, (result, outcome))| *result = known(i, outcome));
             } else {
-                for (i, (row, verdict)) in group.rows.iter().zip(&verdicts).enumerate() {
-                    results[*row] = known(i, verdict);
+                for (i, (row, outcome)) in group.rows.iter().zip(&outcomes).enumerate() {
+                    results[*row] = known(i, outcome);
                 }
             }
         }
@@ -175,7 +175,7 @@ fn prove(
     task: &Task,
     group: &Group,
     rows: &Rows<'_>,
-    (verdicts, epsilon): (&[Option<Verdict>], f64),
+    (outcomes, epsilon): (&[Option<Outcome>], f64),
     settings: &Settings,
 ) -> Vec<bool> {
     let mut proven = vec![false; group.rows.len()];
@@ -202,14 +202,14 @@ fn prove(
         places.map(of).collect()
     };
     let candidates: Vec<usize> = (0..group.rows.len())
-        .filter(|i| verdicts[*i].is_some_and(|v| v.status == Status::Ok))
+        .filter(|i| outcomes[*i].is_some_and(|v| v.status == Status::Ok))
         .collect();
     let items: Vec<Item> = candidates
         .par_iter()
         .with_min_len(PARALLEL)
         .filter_map(|&i| {
-            let verdict = verdicts[i]?;
-            let tolerance = settings.atol.max(settings.rtol * verdict.value.abs());
+            let outcome = outcomes[i]?;
+            let tolerance = settings.atol.max(settings.rtol * outcome.value.abs());
             Some(Item {
                 index: i,
                 omega: group.frequencies[i],
@@ -256,7 +256,7 @@ fn classify<M: Machine, T: Interpret>(
     group: &Group,
     rows: &Rows<'_>,
     settings: &Settings,
-) -> Result<Vec<Option<Verdict>>> {
+) -> Result<Vec<Option<Outcome>>> {
     let (areas, _) = settings.counts();
     let Form::Oscillating { amplitude, .. } = &task.form else {
         return Ok(vec![None; group.rows.len()]);

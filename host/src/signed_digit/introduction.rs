@@ -75,7 +75,7 @@ pub fn sequence(n: usize, exponent: i32) -> Signal {
     Signal::real((1..=n).map(number).collect())
 }
 
-/// The largest relative error in percent (eq. 5) of a transform and its inverse in floating point, by the formulas as they stand (eqs. 3 and 4), of a
+/// The largest relative error in percent (eq. 5) of a transform and its inverse in floating point, by the formulas as printed (eqs. 3 and 4), of a
 /// real sequence without zeros.
 pub fn transform_error<T: Real>(x: &Signal) -> f64 {
     let n = x.len();

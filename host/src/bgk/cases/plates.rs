@@ -1,6 +1,6 @@
 //! Gas between two parallel plates: Couette flow and heat conduction.
 //!
-//! The plates stand at x = -delta/2 and delta/2, so that delta is their distance in units of l0. In Couette flow they slide along y with -U/2 and
+//! The plates are at x = -delta/2 and delta/2, so that delta is their distance in units of l0. In Couette flow they slide along y with -U/2 and
 //! U/2; in the Fourier problem their temperatures are 1 + dT/2 on the left and 1 - dT/2 on the right.
 
 use serde::{Deserialize, Serialize};

@@ -79,7 +79,7 @@ impl SteadyProblem {
         };
         Some(format!(
             "the cells at the {walls} {widest:.2} mean free paths wide: velocity slip and temperature jump there have the coefficients 0.886 and 1.108 of \
-             half-range moments in place of 1.016 and 1.303; cells of {WIDEST} resolve them"
+             half-range moments, where 1.016 and 1.303 are right; cells of {WIDEST} resolve them"
         ))
     }
 }

@@ -74,7 +74,7 @@ pub(super) enum Hold {
     Nothing,
     /// No mass passes any boundary: the total mass, as the start has it.
     Mass(f64),
-    /// A wave between two streams may stand anywhere: the mass fixes where.
+    /// A wave between two streams may be anywhere: the mass fixes its place.
     Position(f64),
 }
 

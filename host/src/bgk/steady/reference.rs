@@ -5,7 +5,7 @@ use super::plan::{COEFFICIENTS, Plan, upward};
 use super::sums::{Sums, Swept, leaving};
 use crate::error::Result;
 
-/// The scalar reference: one velocity after the other, the formulas as they stand.
+/// The scalar reference: one velocity after the other, the formulas as printed.
 pub(super) struct ReferenceSweeps {
     pub(super) plan: Plan,
 }

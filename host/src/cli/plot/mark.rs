@@ -35,7 +35,7 @@ impl Mark {
     }
 }
 
-/// Where the axes of a panel stand, in pixels of the figure.
+/// Places of the axes of a panel, in pixels of the figure.
 pub(super) struct Frame {
     pub(super) left: f64,
     pub(super) right: f64,

@@ -133,7 +133,7 @@ impl Program {
         &self.code
     }
 
-    /// Constants, which stand in the slots after the parameters.
+    /// Constants, whose slots follow those of the parameters.
     pub fn constants(&self) -> &[f64] {
         &self.constants
     }

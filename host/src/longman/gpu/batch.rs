@@ -52,7 +52,7 @@ impl Amplitude<'_> {
 /// Outcome of an integral on a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Verdict {
+pub struct Outcome {
     /// The integral.
     pub value: f64,
     /// Estimate of its error.
@@ -161,7 +161,7 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
         amplitude: Amplitude<'_>,
         frequencies: &[f64],
         parameters: &[Vec<f64>],
-    ) -> Result<Vec<Option<Verdict>>> {
+    ) -> Result<Vec<Option<Outcome>>> {
         if parameters.len() != amplitude.parameters() {
             return Err(Error::invalid(
                 "parameters",
@@ -217,7 +217,7 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
         frequencies: &[f64],
         parameters: &[Vec<f64>],
         mut launch: impl FnMut(Grid, Arguments<'_, M, T>) -> Result<()>,
-    ) -> Result<Vec<Option<Verdict>>> {
+    ) -> Result<Vec<Option<Outcome>>> {
         if let Some(column) = parameters.iter().find(|c| c.len() != frequencies.len()) {
             return Err(Error::invalid(
                 "parameters",
@@ -233,7 +233,7 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
             Some(len) => len,
             None => chunk_len(machine.limits()?.free_bytes, bytes_each),
         };
-        let mut verdicts = Vec::with_capacity(frequencies.len());
+        let mut outcomes = Vec::with_capacity(frequencies.len());
         let mut first = 0;
         // Memory serves all chunks of the same length, and the next call.
         let lock = || self.ready.lock().unwrap_or_else(PoisonError::into_inner);
@@ -268,11 +268,11 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
                     rule,
                 },
             )?;
-            buffers.collect(machine, frequencies, &mut verdicts)?;
+            buffers.collect(machine, frequencies, &mut outcomes)?;
             ready = Some(buffers);
         }
         *lock() = ready;
-        Ok(verdicts)
+        Ok(outcomes)
     }
 }
 
@@ -333,12 +333,12 @@ impl<M: Machine, T: Real> Buffers<M, T> {
         Ok(machine.write(&mut self.parameters, &self.host_parameters)?)
     }
 
-    /// Reads the verdicts. A frequency that is none is undecided, whatever the kernel made of it.
+    /// Reads the outcomes. A frequency that is none is undecided, whatever the kernel made of it.
     fn collect(
         &mut self,
         machine: &M,
         frequencies: &[f64],
-        verdicts: &mut Vec<Option<Verdict>>,
+        outcomes: &mut Vec<Option<Outcome>>,
     ) -> Result<()> {
         let [values, errors, conditions] = &mut self.host;
         machine.read(&self.codes, &mut self.host_codes)?;
@@ -352,7 +352,7 @@ impl<M: Machine, T: Real> Buffers<M, T> {
                 Status::from_code(code & 0xFF)
                     .zip(Accelerator::from_code(code >> 8))
                     .filter(|_| known)
-                    .map(|(status, accelerator)| Verdict {
+                    .map(|(status, accelerator)| Outcome {
                         value: value.to_f64(),
                         error: error.to_f64(),
                         status,
@@ -361,7 +361,7 @@ impl<M: Machine, T: Real> Buffers<M, T> {
                     })
             },
         );
-        verdicts.par_extend(found);
+        outcomes.par_extend(found);
         Ok(())
     }
 }

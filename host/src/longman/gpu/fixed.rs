@@ -90,7 +90,7 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
             )));
         }
         let points = gauss(rule.nodes);
-        // Behind the nodes stand the weights of Euler's sum, with its signs.
+        // The weights of Euler's sum, with its signs, follow the nodes.
         let signs = [1.0, -1.0].into_iter().cycle();
         let weights = euler_weights(rule.areas).into_iter().zip(signs);
         let weights = weights.map(|(c, sign)| Quad([sign * c, 0.0, 0.0, 0.0].map(T::from_f64)));

@@ -432,7 +432,7 @@ pub(super) fn segmented_sums<M: Machine>(
     Ok(sums.collect())
 }
 
-/// Where the integers of a text stand, one a line.
+/// Places of the integers of a text, one a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextLines {
     start: Vec<u32>,
