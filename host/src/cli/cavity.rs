@@ -4,10 +4,10 @@ mod parameters;
 mod results;
 
 use clap::ArgMatches;
+use serde_json::Value;
 
 use super::failure::Failure;
-use super::flow::{self, Flow, Outcome, Saved, SiArgs, TimeOptions};
-use super::options::Common;
+use super::flow::{self, Flow, FlowArgs, Outcome, Saved};
 use super::report::{Output, Report};
 use super::steady;
 use super::summary::Summary;
@@ -25,17 +25,11 @@ impl Flow for CavityArgs {
     fn resolved(&self) -> Result<Self> {
         self.in_full()
     }
-    fn common(&self) -> &Common {
-        &self.common
+    fn shared(&self) -> &FlowArgs {
+        &self.shared
     }
-    fn si(&self) -> &SiArgs {
-        &self.si
-    }
-    fn time_options(&self) -> &TimeOptions {
-        &self.time_options
-    }
-    fn time_options_mut(&mut self) -> &mut TimeOptions {
-        &mut self.time_options
+    fn shared_mut(&mut self) -> &mut FlowArgs {
+        &mut self.shared
     }
     fn is_steady(&self) -> bool {
         self.steady
@@ -86,7 +80,7 @@ impl Flow for CavityArgs {
 
     fn found_steady(&self, case: &SteadyProblem, solution: &Solution) -> Result<Found> {
         let mut cells = solution.cells.clone();
-        let closure = self.time_options.interpolation().closure();
+        let closure = self.shared.time_options.interpolation().closure();
         let mut moments = solution.reconstructed(case, closure);
         if self.linear {
             steady::total(&mut cells);
@@ -109,10 +103,8 @@ impl Flow for CavityArgs {
         quadrants * functions * nodes * self.cells().pow(2)
     }
 
-    fn report(outcome: &Outcome<Self>, report: &mut Report) {
-        let (result, conservation) = outcome.record();
-        report.set("result", result);
-        report.set("conservation", conservation);
+    fn record(outcome: &Outcome<Self>) -> (Value, Value) {
+        outcome.record()
     }
 
     fn write(outcome: &Outcome<Self>, out: &mut Output) -> Result<()> {

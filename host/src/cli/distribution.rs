@@ -8,7 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::npy;
-use super::text::short;
+use super::text::{short, text_or_file};
 use crate::collision::initial::{Bkw, TwoMaxwellians};
 use crate::collision::{Beams, VelocityGrid};
 use crate::error::{Error, Result};
@@ -118,19 +118,7 @@ impl fmt::Display for Init {
     }
 }
 
-impl From<Init> for String {
-    fn from(init: Init) -> Self {
-        init.to_string()
-    }
-}
-
-/// The initial state of a run that was checked before; the file of one may be gone by now.
-impl From<String> for Init {
-    fn from(text: String) -> Self {
-        text.parse()
-            .unwrap_or_else(|_| Self::File(PathBuf::from(text)))
-    }
-}
+text_or_file!(Init);
 
 /// H of the Maxwellian with this density and temperature: n (ln n - 3/2 (1 + ln 2 pi T)).
 pub(super) fn equilibrium_entropy(density: f64, temperature: f64) -> f64 {

@@ -17,9 +17,7 @@ mod solve;
 mod steady;
 mod time_loop;
 
-pub(super) use arguments::{
-    Counts, GasArgs, Interpolation, OMEGA, SiArgs, TimeOptions, rarefaction,
-};
+pub(super) use arguments::{Counts, FlowArgs, GasArgs, Interpolation, OMEGA, SiArgs, rarefaction};
 pub(super) use case::{Flow, Outcome, Run, Saved};
 pub(super) use kept::resume_simulation;
 #[cfg(test)]

@@ -123,50 +123,22 @@ impl Element {
 /// Calls a generic function with the Rust type of an element.
 macro_rules! with_type {
     ($element:expr, $T:ident => $call:expr) => {
+        with_type!(@ $element, $T => $call; F32 f32, F64 f64, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64)
+    };
+    (@ $element:expr, $T:ident => $call:expr; $($name:ident $real:ty),*) => {
         match $element {
-            Element::F32 => { type $T = f32; $call }
-            Element::F64 => { type $T = f64; $call }
-            element => with_integer_type!(element, $T => $call),
+            $(Element::$name => {
+                type $T = $real;
+                $call
+            })*
         }
     };
 }
+
 /// The same for integers; floating-point numbers are taken for `i8`, and must have been dealt with before.
 macro_rules! with_integer_type {
     ($element:expr, $T:ident => $call:expr) => {
-        match $element {
-            Element::I8 | Element::F32 | Element::F64 => {
-                type $T = i8;
-                $call
-            }
-            Element::I16 => {
-                type $T = i16;
-                $call
-            }
-            Element::I32 => {
-                type $T = i32;
-                $call
-            }
-            Element::I64 => {
-                type $T = i64;
-                $call
-            }
-            Element::U8 => {
-                type $T = u8;
-                $call
-            }
-            Element::U16 => {
-                type $T = u16;
-                $call
-            }
-            Element::U32 => {
-                type $T = u32;
-                $call
-            }
-            Element::U64 => {
-                type $T = u64;
-                $call
-            }
-        }
+        with_type!(@ $element, $T => $call; F32 i8, F64 i8, I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64)
     };
 }
 

@@ -4,10 +4,10 @@ mod parameters;
 mod results;
 
 use clap::ArgMatches;
+use serde_json::Value;
 
 use super::failure::Failure;
-use super::flow::{self, Flow, Outcome, Run, Saved, SiArgs, TimeOptions};
-use super::options::Common;
+use super::flow::{self, Flow, FlowArgs, Outcome, Run, Saved};
 use super::report::{Output, Report};
 use super::summary::Summary;
 use crate::bgk::boltzmann::{self, Collisions, Line, ShockStart};
@@ -123,17 +123,11 @@ impl Flow for ShockArgs {
     fn resolved(&self) -> Result<Self> {
         self.in_full()
     }
-    fn common(&self) -> &Common {
-        &self.common
+    fn shared(&self) -> &FlowArgs {
+        &self.shared
     }
-    fn si(&self) -> &SiArgs {
-        &self.si
-    }
-    fn time_options(&self) -> &TimeOptions {
-        &self.time_options
-    }
-    fn time_options_mut(&mut self) -> &mut TimeOptions {
-        &mut self.time_options
+    fn shared_mut(&mut self) -> &mut FlowArgs {
+        &mut self.shared
     }
     fn is_steady(&self) -> bool {
         self.steady
@@ -169,7 +163,7 @@ impl Flow for ShockArgs {
         let warnings = match run {
             Solver::Model(_) => self.shock().warnings(),
             Solver::Boltzmann(line, start) => {
-                self.time_options.dt = Some(line.config().dt);
+                self.shared.time_options.dt = Some(line.config().dt);
                 report.set("boltzmann", start);
                 if let Some(taken) = &self.taken {
                     report.set("method", taken);
@@ -187,7 +181,7 @@ impl Flow for ShockArgs {
         let space = self.space()?;
         let ended = run.end()?;
         let profile = ShockProfile::new(self.mach, &space, &ended.moments)?;
-        let rate = space.step(0) / self.time_options.dt.unwrap_or(f64::NAN);
+        let rate = space.step(0) / self.shared.time_options.dt.unwrap_or(f64::NAN);
         let (mean, spread) = profile.face_fluxes(&ended.before, &ended.after, &ended.left, rate);
         Ok(Found {
             profile,
@@ -209,7 +203,7 @@ impl Flow for ShockArgs {
         let (_, pointwise) = profile.fluxes();
         Ok(Found {
             // With diamond differences the moments of a cell are the means of those at its faces.
-            spread: match self.time_options.interpolation() {
+            spread: match self.shared.time_options.interpolation() {
                 flow::Interpolation::Upwind => {
                     std::array::from_fn(|k| (leaving[k] / entering[k] - 1.0).abs())
                 }
@@ -225,10 +219,8 @@ impl Flow for ShockArgs {
         self.cells() * if self.reduced { 2 * nodes } else { nodes }
     }
 
-    fn report(outcome: &Outcome<Self>, report: &mut Report) {
-        let (result, conservation) = outcome.record();
-        report.set("result", result);
-        report.set("conservation", conservation);
+    fn record(outcome: &Outcome<Self>) -> (Value, Value) {
+        outcome.record()
     }
 
     fn write(outcome: &Outcome<Self>, out: &mut Output) -> Result<()> {
@@ -243,10 +235,10 @@ impl Flow for ShockArgs {
 /// Whether a run goes on from the file that `--resume` names; none of its steps is taken.
 #[cfg(test)]
 pub(super) fn goes_on(args: &ShockArgs, given: &ArgMatches) -> bool {
-    let path = args.time_options.resume.as_deref();
+    let path = args.shared.time_options.resume.as_deref();
     let path = path.unwrap_or(std::path::Path::new(""));
     args.resolved()
-        .and_then(|wanted| flow::resumed(path, &wanted, &args.time_options, given))
+        .and_then(|wanted| flow::resumed(path, &wanted, &args.shared.time_options, given))
         .is_ok()
 }
 

@@ -25,6 +25,25 @@ macro_rules! kept_as_text {
 }
 pub(super) use kept_as_text;
 
+/// Texts of an initial state that was checked when the run began. The file of one may be gone since.
+macro_rules! text_or_file {
+    ($init:ty) => {
+        impl From<$init> for String {
+            fn from(init: $init) -> Self {
+                init.to_string()
+            }
+        }
+
+        impl From<String> for $init {
+            fn from(text: String) -> Self {
+                text.parse()
+                    .unwrap_or_else(|_| Self::File(PathBuf::from(text)))
+            }
+        }
+    };
+}
+pub(super) use text_or_file;
+
 /// The name under which `value` is serialised.
 pub(super) fn name_of(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {

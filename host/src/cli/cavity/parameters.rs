@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::bgk::steady::plates::LEAST_DRIVE;
 use crate::bgk::steady::{Nodes, SteadyProblem};
 use crate::bgk::{Axis, Cavity, SimulationConfig};
-use crate::cli::flow::{self, Counts, GasArgs, OMEGA, SiArgs, TimeOptions};
-use crate::cli::options::Common;
+use crate::cli::flow::{self, Counts, FlowArgs, OMEGA};
 use crate::cli::record::OF_TIME;
 use crate::cli::text::name_of;
 use crate::cli::values::{count, finite, named, positive};
@@ -67,16 +66,7 @@ pub(in crate::cli) struct CavityArgs {
     pub(super) accommodation: f64,
     #[command(flatten)]
     #[serde(flatten)]
-    pub(super) si: SiArgs,
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub(super) gas: GasArgs,
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub(super) time_options: TimeOptions,
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub(super) common: Common,
+    pub(super) shared: FlowArgs,
 }
 
 /// How the velocities of the steady mode are chosen.
@@ -108,25 +98,28 @@ impl CavityArgs {
     /// The arguments in full.
     pub(super) fn in_full(&self) -> Result<Self> {
         if self.steady && self.linear {
-            self.gas.refuse_molecules_of_linear()?;
+            self.shared.gas.refuse_molecules_of_linear()?;
         }
-        self.si.check(true)?;
+        self.shared.si.check(true)?;
         let mut full = self.clone();
         full.quadrature = Some(self.chosen_quadrature()?);
         full.vmax = Some(self.vmax.unwrap_or(VMAX));
         full.reduced |= self.steady;
         let delta = self.delta.or(self.kn.map(flow::rarefaction));
-        full.delta = Some(delta.or(self.si.length()?).unwrap_or(1.0));
+        full.delta = Some(delta.or(self.shared.si.length()?).unwrap_or(1.0));
         full.velocities = Some(full.complete_velocities()?);
-        full.gas = self.gas.resolved(self.si.omega().unwrap_or(OMEGA))?;
+        full.shared.gas = self
+            .shared
+            .gas
+            .resolved(self.shared.si.omega().unwrap_or(OMEGA))?;
         let residual = if self.steady {
-            flow::residual(self.common.precision)
+            flow::residual(self.shared.common.precision)
         } else {
             flow::RESIDUAL
         };
-        full.time_options = self.time_options.resolved(self.steady, residual)?;
-        if full.time_options.dt.is_none() {
-            full.time_options.dt = Some(full.cavity()?.time_step());
+        full.shared.time_options = self.shared.time_options.resolved(self.steady, residual)?;
+        if full.shared.time_options.dt.is_none() {
+            full.shared.time_options.dt = Some(full.cavity()?.time_step());
         }
         Ok(full)
     }
@@ -243,8 +236,8 @@ impl CavityArgs {
         Ok(Cavity {
             lid: self.lid,
             accommodation: self.accommodation,
-            gas: self.gas.gas(),
-            conservative: !self.time_options.no_correction,
+            gas: self.shared.gas.gas(),
+            conservative: !self.shared.time_options.no_correction,
             ..Cavity::with_axes(self.delta(), self.cells(), axes.collect::<Result<_>>()?)?
         })
     }
@@ -252,12 +245,12 @@ impl CavityArgs {
     /// The flow in time.
     pub(super) fn config(&self) -> Result<SimulationConfig> {
         Ok(SimulationConfig {
-            scheme: self.time_options.interpolation().scheme(),
+            scheme: self.shared.time_options.interpolation().scheme(),
             relaxed: false,
-            compute: self.common.compute(),
+            compute: self.shared.common.compute(),
             ..SimulationConfig::new(
                 self.cavity()?.problem()?,
-                self.time_options.dt.unwrap_or(0.0),
+                self.shared.time_options.dt.unwrap_or(0.0),
             )
         })
     }

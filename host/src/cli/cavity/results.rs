@@ -72,7 +72,7 @@ impl Outcome<CavityArgs> {
     /// The fields as arrays, and for VTK.
     fn write_fields(&self, out: &mut Output, vti: &str, units: Option<&Units>) -> Result<()> {
         let n = self.found.cavity.cells;
-        let precision = self.flow.common.precision;
+        let precision = self.flow.shared.common.precision;
         let fields = self.fields(units);
         for (name, values) in &fields.scalars {
             out.array(&format!("{name}.npy"), &[n, n], values, precision)?;
@@ -177,7 +177,7 @@ impl Outcome<CavityArgs> {
         format!(
             "{what}, δ = {}, {}, {} × {} cells, {} velocities",
             short(p.delta()),
-            p.gas.name(),
+            p.shared.gas.name(),
             p.cells(),
             p.cells(),
             Counts(p.counts().to_vec()).in_title()
@@ -189,7 +189,7 @@ impl Outcome<CavityArgs> {
         let flow = &self.flow;
         // Up to this speed a flow is linear to a thousandth.
         let linear = flow.linear || flow.lid.abs() <= 0.02;
-        let usual = flow.gas.model == Model::Bgk && flow.accommodation == 1.0;
+        let usual = flow.shared.gas.model == Model::Bgk && flow.accommodation == 1.0;
         known::centre_line(flow.delta()).filter(|_| linear && usual)
     }
 

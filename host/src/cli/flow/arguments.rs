@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bgk::steady::Closure;
 use crate::bgk::{Gas, Model, Scheme, Species, Units};
+use crate::cli::options::Common;
 use crate::cli::text::kept_as_text;
 use crate::cli::values::{count, exponent, finite, named, positive};
 use crate::collision::Scattering;
@@ -15,6 +16,24 @@ use crate::error::{Error, Result};
 
 /// Exponent of the viscosity of a gas whose molecules are not given: argon's as the paper takes it.
 pub(in crate::cli) const OMEGA: f64 = 0.74;
+
+/// Flags of shocks and cavities.
+#[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
+#[serde(rename_all = "kebab-case")]
+pub(in crate::cli) struct FlowArgs {
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(in crate::cli) si: SiArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(in crate::cli) gas: GasArgs,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(in crate::cli) time_options: TimeOptions,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(in crate::cli) common: Common,
+}
 
 /// The gas.
 #[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]

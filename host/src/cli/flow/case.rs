@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use super::arguments::{SiArgs, TimeOptions};
+use super::arguments::{FlowArgs, SiArgs, TimeOptions};
 use super::course::Course;
 use crate::bgk::steady::{Solution, SteadyProblem};
 use crate::bgk::{Looked, Units};
@@ -54,14 +55,26 @@ pub(in crate::cli) trait Flow: Clone + Serialize + DeserializeOwned {
 
     /// The arguments in full: with the values of what the flags leave out.
     fn resolved(&self) -> Result<Self>;
-    /// The options of every command.
-    fn common(&self) -> &Common;
-    /// The units of a case in SI units.
-    fn si(&self) -> &SiArgs;
-    /// The end of the run.
-    fn time_options(&self) -> &TimeOptions;
+    /// The options that flows share.
+    fn shared(&self) -> &FlowArgs;
     /// The same, to be renewed.
-    fn time_options_mut(&mut self) -> &mut TimeOptions;
+    fn shared_mut(&mut self) -> &mut FlowArgs;
+    /// The options of every command.
+    fn common(&self) -> &Common {
+        &self.shared().common
+    }
+    /// The units of a case in SI units.
+    fn si(&self) -> &SiArgs {
+        &self.shared().si
+    }
+    /// The end of the run.
+    fn time_options(&self) -> &TimeOptions {
+        &self.shared().time_options
+    }
+    /// The same, to be renewed.
+    fn time_options_mut(&mut self) -> &mut TimeOptions {
+        &mut self.shared_mut().time_options
+    }
     /// Whether the steady state is solved for directly.
     fn is_steady(&self) -> bool;
     /// The run from its start.
@@ -78,8 +91,8 @@ pub(in crate::cli) trait Flow: Clone + Serialize + DeserializeOwned {
     fn found_steady(&self, case: &SteadyProblem, solution: &Solution) -> Result<Self::Found>;
     /// Phase-space cells, a function of a node counting as one.
     fn unknowns(&self) -> usize;
-    /// Adds results to the record.
-    fn report(outcome: &Outcome<Self>, report: &mut Report);
+    /// The results and the residuals of the conservation laws, for the record.
+    fn record(outcome: &Outcome<Self>) -> (Value, Value);
     /// Writes tables, arrays and plots.
     fn write(outcome: &Outcome<Self>, out: &mut Output) -> Result<()>;
     /// The summary up to the time that the run took.

@@ -33,7 +33,9 @@ pub(in crate::cli) fn run<F: Flow>(
         find_in_time(args, wanted, given, &mut report, started)?
     };
     report.set("course", &outcome.course);
-    F::report(&outcome, &mut report);
+    let (result, conservation) = F::record(&outcome);
+    report.set("result", result);
+    report.set("conservation", conservation);
     report.write(|out| {
         F::write(&outcome, out)?;
         out.put(

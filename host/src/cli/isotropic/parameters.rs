@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::cli::failure::Failure;
 use crate::cli::options::{Common, without_effect};
 use crate::cli::summary::Summary;
-use crate::cli::text::{name_of, short};
+use crate::cli::text::{name_of, short, text_or_file};
 use crate::cli::values::{count, exponent, finite, molecules, named, positive, whole};
 use crate::cli::{npy, resume};
 use crate::collision::Scattering;
@@ -213,19 +213,7 @@ impl fmt::Display for Init {
     }
 }
 
-impl From<Init> for String {
-    fn from(init: Init) -> Self {
-        init.to_string()
-    }
-}
-
-/// The initial state of a run that was checked before; the file of one may be gone by now.
-impl From<String> for Init {
-    fn from(text: String) -> Self {
-        text.parse()
-            .unwrap_or_else(|_| Self::File(PathBuf::from(text)))
-    }
-}
+text_or_file!(Init);
 
 impl Init {
     /// The integrals of the distribution that is sampled, and its temperatures, if they are known.

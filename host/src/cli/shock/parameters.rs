@@ -4,9 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::bgk::boltzmann::{Collisions, ShockWave};
 use crate::bgk::{Mach, Model, Shock, SimulationConfig, Space};
-use crate::cli::flow::{self, Counts, GasArgs, OMEGA, SiArgs, TimeOptions};
+use crate::cli::flow::{self, Counts, FlowArgs, OMEGA};
 use crate::cli::operator::{CORRECTIONS, Choice, METHODS, Taken};
-use crate::cli::options::Common;
 use crate::cli::record::OF_TIME;
 use crate::cli::values::{count, degree, finite, named, positive};
 use crate::collision::{CorrectionMethod, Method, Order, Spectral};
@@ -82,16 +81,7 @@ pub(in crate::cli) struct ShockArgs {
     pub(super) steady: bool,
     #[command(flatten)]
     #[serde(flatten)]
-    pub(super) si: SiArgs,
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub(super) gas: GasArgs,
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub(super) time_options: TimeOptions,
-    #[command(flatten)]
-    #[serde(flatten)]
-    pub(super) common: Common,
+    pub(super) shared: FlowArgs,
 }
 /// A Mach number.
 fn mach(text: &str) -> std::result::Result<Mach, String> {
@@ -172,9 +162,9 @@ impl ShockArgs {
             &[
                 ("reduced", self.reduced),
                 ("steady", self.steady),
-                ("no-correction", self.time_options.no_correction),
-                ("model", self.gas.model != Model::Bgk),
-                ("prandtl", self.gas.prandtl.is_some()),
+                ("no-correction", self.shared.time_options.no_correction),
+                ("model", self.shared.gas.model != Model::Bgk),
+                ("prandtl", self.shared.gas.prandtl.is_some()),
             ],
             "belongs to the models; with --collision boltzmann leave it out",
         )?;
@@ -203,11 +193,17 @@ impl ShockArgs {
     /// The arguments in full.
     pub(super) fn in_full(&self) -> Result<Self> {
         self.refuse_foreign()?;
-        self.si.check(false)?;
+        self.shared.si.check(false)?;
         let usual = self.usual();
         let mut full = self.clone();
-        full.gas = self.gas.resolved(self.si.omega().unwrap_or(usual.omega))?;
-        let length = self.length.or(self.si.length()?).unwrap_or(usual.length);
+        full.shared.gas = self
+            .shared
+            .gas
+            .resolved(self.shared.si.omega().unwrap_or(usual.omega))?;
+        let length = self
+            .length
+            .or(self.shared.si.length()?)
+            .unwrap_or(usual.length);
         let upstream = usual.upstream / usual.length * length;
         let upstream = self.upstream.unwrap_or(upstream);
         if upstream >= length {
@@ -224,11 +220,11 @@ impl ShockArgs {
             full.complete_model()?;
         }
         let residual = if self.steady {
-            flow::residual(self.common.precision)
+            flow::residual(self.shared.common.precision)
         } else {
             usual.residual
         };
-        full.time_options = full.time_options.resolved(self.steady, residual)?;
+        full.shared.time_options = full.shared.time_options.resolved(self.steady, residual)?;
         Ok(full)
     }
 
@@ -265,15 +261,19 @@ impl ShockArgs {
         };
         self.velocities = Some(Counts(velocities));
         // A relaxation frequency times the step of a fifth is what the accuracy of the tables in the documentation was measured with.
-        let gas = self.gas.gas();
+        let gas = self.shared.gas.gas();
         let fastest = gas.relaxation_frequency(after.density, after.temperature);
-        self.time_options.dt = self.time_options.dt.or(Some((0.25 / fastest).min(0.05)));
+        self.shared.time_options.dt = self
+            .shared
+            .time_options
+            .dt
+            .or(Some((0.25 / fastest).min(0.05)));
         Ok(())
     }
 
     /// Molecules and velocities of the collision integral, which finds the time step.
     fn complete_integral(&mut self) -> Result<()> {
-        let omega = self.gas.gas().omega;
+        let omega = self.shared.gas.gas().omega;
         if !(0.5..=1.0).contains(&omega) {
             return Err(Error::input(format!(
                 "variable hard spheres have a viscosity exponent omega from 0.5 to 1; {omega} was given"
@@ -343,7 +343,7 @@ impl ShockArgs {
             sides: self.sides(),
             velocities: self.counts().first().copied().unwrap_or(0),
             cut: self.cut(),
-            scattering: self.gas.scattering(),
+            scattering: self.shared.gas.scattering(),
             method: self.method.map_or(Method::Fast, Choice::chosen),
             order: self.order.unwrap_or(Order::Fourth),
             spectral: Spectral {
@@ -351,9 +351,9 @@ impl ShockArgs {
                 ..Spectral::default()
             },
             correction: self.correction.unwrap_or(CorrectionMethod::Paper),
-            scheme: self.time_options.interpolation().scheme(),
-            dt: self.time_options.dt,
-            compute: self.common.compute(),
+            scheme: self.shared.time_options.interpolation().scheme(),
+            dt: self.shared.time_options.dt,
+            compute: self.shared.common.compute(),
         }
     }
 
@@ -365,17 +365,20 @@ impl ShockArgs {
             sides: self.sides(),
             velocities: self.counts().to_vec(),
             cut: self.cut(),
-            gas: self.gas.gas(),
-            conservative: !self.time_options.no_correction,
+            gas: self.shared.gas.gas(),
+            conservative: !self.shared.time_options.no_correction,
         }
     }
 
     /// The same in time.
     pub(super) fn config(&self) -> Result<SimulationConfig> {
         Ok(SimulationConfig {
-            scheme: self.time_options.interpolation().scheme(),
-            compute: self.common.compute(),
-            ..SimulationConfig::new(self.shock().problem()?, self.time_options.dt.unwrap_or(0.0))
+            scheme: self.shared.time_options.interpolation().scheme(),
+            compute: self.shared.common.compute(),
+            ..SimulationConfig::new(
+                self.shock().problem()?,
+                self.shared.time_options.dt.unwrap_or(0.0),
+            )
         })
     }
 }

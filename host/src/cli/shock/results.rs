@@ -129,7 +129,7 @@ impl Outcome<ShockArgs> {
             if p.is_boltzmann() {
                 format!("Boltzmann, {}", p.wave().scattering)
             } else {
-                p.gas.name().into()
+                p.shared.gas.name().into()
             },
             p.cells(),
             Counts(p.counts().to_vec()).in_title()
@@ -142,7 +142,7 @@ impl Outcome<ShockArgs> {
         let mut known = if flow.is_boltzmann() {
             Vec::new()
         } else {
-            known::shock(flow.mach.into(), &flow.gas.gas())
+            known::shock(flow.mach.into(), &flow.shared.gas.gas())
         };
         known.retain(|p| p.x > -reach && p.x < 0.7 * reach);
         known
