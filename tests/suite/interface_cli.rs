@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::command::{done, folder, listing, refused, text};
+use crate::command::{done, doubles, folder, listing, npy, refused, text};
 
 fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
@@ -357,4 +357,57 @@ fn commands_of_the_readme_find_their_files() {
         count += 1;
     }
     assert!(count >= 5, "{count} commands were run");
+}
+
+/// The numbers of a one-dimensional array.
+fn vector(path: &Path) -> Vec<f64> {
+    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    let numbers = bytes[start..].chunks_exact(8);
+    numbers
+        .map(|b| f64::from_le_bytes(b.try_into().unwrap()))
+        .collect()
+}
+
+#[test]
+fn arrays_have_their_grid_beside_them() {
+    let dir = folder();
+    let at = dir.path();
+    // Ten cells of width 1: the centres are halves of odd numbers, without rounding.
+    let f: Vec<f64> = (0..1000)
+        .map(|k| {
+            let square = |i: i32| (f64::from(i) - 4.5).powi(2);
+            (-0.25 * (square(k / 100) + square(k / 10 % 10) + square(k % 10))).exp()
+        })
+        .collect();
+    fs::write(
+        at.join("f.npy"),
+        npy("<f8", false, "(10, 10, 10)", doubles(&f)),
+    )
+    .unwrap();
+    let centres: Vec<f64> = (0..10).map(|i| f64::from(i) - 4.5).collect();
+    let run = |line: &str| done(at, &[&words(line)[..], &["--backend", "cpu"]].concat());
+    run("collide --input f.npy --vmax 5 --output q.npy");
+    assert_eq!(vector(&at.join("q_grid_v.npy")), centres);
+    run("collide --input f.npy --vmax 5 --out parts");
+    assert_eq!(vector(&at.join("parts/grid_v.npy")), centres);
+    run("relax --init f.npy --vmax 5 --steps 1 --out relaxed");
+    assert_eq!(vector(&at.join("relaxed/grid_v.npy")), centres);
+    run("cavity --delta 4 --cells 8 --velocities 6x6x6 --steps 1 --out cavity");
+    let places: Vec<f64> = (0..8).map(|i| 0.5 * f64::from(i) + 0.25).collect();
+    for axis in ["x", "y"] {
+        assert_eq!(vector(&at.join(format!("cavity/grid_{axis}.npy"))), places);
+    }
+    let energies: Vec<f64> = (0..128).map(|i| 0.125 * f64::from(i) + 0.0625).collect();
+    for line in [
+        "isotropic --cells 128 --emax 16 --steps 1",
+        "isotropic --cells 128 --emax 16 --rates-only",
+    ] {
+        let home = format!("energies{}", line.len());
+        run(&format!("{line} --out {home}"));
+        assert_eq!(vector(&at.join(home).join("grid_energy.npy")), energies);
+    }
+    fs::write(at.join("h.csv"), "x_lo,x_hi,share\n0,1,1\n1,3,1\n").unwrap();
+    run("market --input h.csv --cells 128 --emax 16 --times 0.1 --out market");
+    assert_eq!(vector(&at.join("market/grid_wealth.npy")), energies);
 }
