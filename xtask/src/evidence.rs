@@ -67,6 +67,22 @@ const EVIDENCE: &[Evidence] = &[
         ],
     },
     Evidence {
+        name: "frontier",
+        arguments: &[
+            "rates",
+            "--convergence",
+            "12,16,20",
+            "--frontier",
+            "--precision",
+            "f32",
+        ],
+        takes: &[
+            ("frontier.png", "figures/frontier.png"),
+            ("frontier.csv", "figures/frontier.csv"),
+            ("run.json", "figures/frontier.json"),
+        ],
+    },
+    Evidence {
         name: "timings",
         arguments: &["rates", "--timings", "docs/benchmarks/collision-h200.txt"],
         takes: &[("timings.png", "figures/timings.png")],
