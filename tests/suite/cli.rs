@@ -1224,3 +1224,23 @@ fn an_interrupted_run_says_how_to_go_on() {
     ];
     done(path, &resume);
 }
+
+#[test]
+fn ranks_of_a_launcher_are_refused() {
+    let folder = folder();
+    let line = "shock --mach 1.5 --cells 20 --velocities 12x8x8 --steps 1 --quiet --backend cpu";
+    let arguments: Vec<&str> = line.split_whitespace().collect();
+    let under = |more: &[(&str, &str)]| {
+        let mut command = rarefy(folder.path(), &arguments);
+        command.env("OMPI_COMM_WORLD_RANK", "1");
+        command.env("OMPI_COMM_WORLD_SIZE", "4");
+        command.envs(more.iter().copied()).output().unwrap()
+    };
+    let refusal = under(&[]);
+    assert_eq!(refusal.status.code(), Some(2));
+    let line = text(&refusal.stderr);
+    assert!(line.contains("mpirun of Open MPI started this as rank 1 of 4,"));
+    assert_eq!(line.lines().count(), 1);
+    let alone = under(&[("RAREFY_SEPARATE", "1")]);
+    assert!(alone.status.success(), "{}", text(&alone.stderr));
+}

@@ -5,6 +5,7 @@
 //! | `options`, `operator`, `values` | options of every computing subcommand, those of the collision operator, parsers of values |
 //! | `config` | layering of `--config` and `-s` under the flags |
 //! | `failure` | the way from an error to an exit code |
+//! | `launcher` | refusal of processes that a launcher of ranks started |
 //! | `streams` | standard output that may close, and standard error |
 //! | `summary` | the rows that a command prints |
 //! | `text` | names, numbers and system errors as texts |
@@ -45,6 +46,7 @@ mod frontier;
 mod fuzz;
 mod isotropic;
 mod known;
+mod launcher;
 mod longman;
 mod market;
 mod names;
@@ -176,6 +178,10 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
     let sub: Option<&ArgMatches> = matches.subcommand().map(|(_, sub)| sub);
     let threads = sub.and_then(|sub| sub.try_get_one("threads").ok().flatten());
     build_pool(threads.copied())?;
+    // The commands that compute have the option.
+    if sub.is_some_and(|sub| sub.try_get_one::<usize>("threads").is_ok()) {
+        launcher::check()?;
+    }
     dispatch(cli, sub).map_err(|failure| failure.with_options(matches.subcommand_name()))
 }
 
