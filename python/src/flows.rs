@@ -448,9 +448,9 @@ impl PySteady {
         let (nx, ny) = (centres[0].len(), centres[1].len());
         let mut warnings = problem.map(|p| p.warnings.clone()).unwrap_or_default();
         let solver = compute(py, || SteadySolver::new(case, config))?;
-        warnings.extend(solver.case().warnings(config.closure));
+        warnings.extend(solver.problem().warnings(config.closure));
         Ok(Self {
-            shape: if solver.case().dimensions == 1 {
+            shape: if solver.problem().dimensions == 1 {
                 vec![nx]
             } else {
                 vec![ny, nx]

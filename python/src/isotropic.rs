@@ -218,7 +218,9 @@ impl PyMarket {
     }
 
     fn history<'py>(&self, py: Python<'py>, economy: usize) -> PyResult<Bound<'py, PyDict>> {
-        let history = self.0.with(py, |market| Ok(market.history(economy).to_vec()))?;
+        let history = self
+            .0
+            .with(py, |market| Ok(market.history(economy).to_vec()))?;
         let names = ["step", "time", "wealth", "traded", "trade_rate", "gini"];
         let row = |row: &market::Record| {
             let wealth = row.moments.energy;

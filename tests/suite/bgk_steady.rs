@@ -718,7 +718,7 @@ fn shocks_have_their_profiles_and_constant_fluxes() {
         let mut solver = SteadySolver::new(case, &config).unwrap();
         assert_eq!(solver.solve().unwrap().status, Status::Converged);
         let found = solver.solution().unwrap();
-        let x = solver.case().centres(0);
+        let x = solver.problem().centres(0);
         let n: Vec<f64> = found
             .cells
             .iter()

@@ -70,7 +70,7 @@ pub(super) fn run(
         report.set("units", units);
     }
     let mut solver = SteadySolver::new(case, &config)?;
-    for warning in solver.case().warnings(config.closure) {
+    for warning in solver.problem().warnings(config.closure) {
         report.warn(warning);
     }
     report.time("setup", started.elapsed());

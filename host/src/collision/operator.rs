@@ -303,17 +303,21 @@ impl OperatorConfig {
             ));
         }
         if f.iter().sum::<f64>() <= 0.0 {
-            return Err(Error::input(
-                "the distribution is zero everywhere; its density must be positive",
+            return Err(Error::invalid(
+                "distribution",
+                "zero everywhere",
+                "a positive density",
             ));
         }
         let m = Moments::of(&self.grid, f);
         let sums = [m.density, m.temperature, m.fourth, m.entropy];
         let all = sums.iter().chain(&m.pressure).chain(&m.heat_flux);
         if !(all.into_iter().all(|m| m.is_finite()) && m.density.is_normal()) {
-            return Err(Error::input(format!(
-                "the moments of a distribution of up to {largest:.2e} leave the range of f64; scale it so that its largest value is near 1"
-            )));
+            return Err(Error::invalid(
+                "distribution",
+                format!("values up to {largest:.2e}"),
+                "moments in the range of f64: scale it so that its largest value is near 1",
+            ));
         }
         Ok(())
     }
@@ -453,9 +457,11 @@ impl Evaluation {
         } else {
             "take units in which velocities and the cross-section are nearer to 1".into()
         };
-        Err(Error::input(format!(
-            "the collision integral of a distribution of up to {largest:.2e} leaves the range of f64; {advice}"
-        )))
+        Err(Error::invalid(
+            "distribution",
+            format!("values up to {largest:.2e}"),
+            format!("a collision integral in the range of f64: {advice}"),
+        ))
     }
 }
 

@@ -478,9 +478,11 @@ impl Relaxation {
 }
 
 fn out_of_range(size: f64) -> Error {
-    Error::input(format!(
-        "the collision integral of a distribution of the size of {size:e} leaves the range of f64; scale it to the order of 1: times run as its inverse"
-    ))
+    Error::invalid(
+        "distribution",
+        format!("values up to {size:e}"),
+        "a collision integral in the range of f64: scale it to the order of 1, and times run as its inverse",
+    )
 }
 
 /// A collision operator with its tables, ready for one distribution after the other.
@@ -636,7 +638,11 @@ impl CollisionOperator {
     pub fn time_batches(&mut self, part: Part, repetitions: u32) -> Result<Duration> {
         match &mut self.batch {
             Some((_, batch)) => batch.time_evaluations(part, repetitions),
-            None => Err(Error::input("no batch has been evaluated")),
+            None => Err(Error::invalid(
+                "batch",
+                "none",
+                "an evaluation of a batch before",
+            )),
         }
     }
 

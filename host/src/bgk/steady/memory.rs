@@ -15,14 +15,20 @@ const FACE_SUMS: u64 = 7;
 /// Tasks of the CPU in each direction.
 const TASKS: u64 = 16;
 
-/// Refuses a case that does not fit into main memory.
+/// Refuses a problem that does not fit into main memory.
 ///
 /// # Errors
 /// [`Error::Memory`](crate::Error::Memory) with what is needed and what there is.
-pub(super) fn check(case: &SteadyProblem, config: &SteadyConfig, on_cpu: bool) -> Result<()> {
-    let nodes = case.nodes.velocities.len() as u64;
-    let [nx, ny] = [0, 1].map(|d| case.widths[d].len() as u64);
-    let needed = needed(case, config.anderson_depth as u64, nodes, [nx, ny], on_cpu);
+pub(super) fn check(problem: &SteadyProblem, config: &SteadyConfig, on_cpu: bool) -> Result<()> {
+    let nodes = problem.nodes.velocities.len() as u64;
+    let [nx, ny] = [0, 1].map(|d| problem.widths[d].len() as u64);
+    let needed = needed(
+        problem,
+        config.anderson_depth as u64,
+        nodes,
+        [nx, ny],
+        on_cpu,
+    );
     let check = |needed: u64| {
         check_host(
             &format!("a steady flow of {nx} x {ny} cells and {nodes} velocities"),
@@ -32,22 +38,29 @@ pub(super) fn check(case: &SteadyProblem, config: &SteadyConfig, on_cpu: bool) -
     };
     // The factors are counted part by part, which takes long where not even the fields fit.
     check(needed)?;
-    Ok(check(
-        needed.saturating_add(Correction::bytes(case, config.closure)),
-    )?)
+    Ok(check(needed.saturating_add(Correction::bytes(
+        problem,
+        config.closure,
+    )))?)
 }
 
-fn needed(case: &SteadyProblem, depth: u64, nodes: u64, [nx, ny]: [u64; 2], on_cpu: bool) -> u64 {
+fn needed(
+    problem: &SteadyProblem,
+    depth: u64,
+    nodes: u64,
+    [nx, ny]: [u64; 2],
+    on_cpu: bool,
+) -> u64 {
     let cells = nx.saturating_mul(ny);
-    let components = if case.gas.effective_prandtl() == 1.0 {
+    let components = if problem.gas.effective_prandtl() == 1.0 {
         4
     } else {
         6
     };
     let (mut faces, mut returned) = (0_u64, 0_u64);
-    for direction in 0..case.dimensions {
+    for direction in 0..problem.dimensions {
         let along = [ny, nx][direction];
-        for face in case.boundaries.along(direction) {
+        for face in problem.boundaries.along(direction) {
             faces = faces.saturating_add(along);
             let returns = match face {
                 Boundary::Inflow(_) => false,
@@ -66,7 +79,7 @@ fn needed(case: &SteadyProblem, depth: u64, nodes: u64, [nx, ny]: [u64; 2], on_c
     // The point and its value, a copy of each, and both of every iteration that is mixed.
     let vectors = 4 + 2 * (depth + 1);
     let tasks = if on_cpu {
-        (TASKS << case.dimensions).min(nodes)
+        (TASKS << problem.dimensions).min(nodes)
     } else {
         1
     };
@@ -89,8 +102,8 @@ mod tests {
     #[test]
     fn a_plan_grows_with_what_is_asked_for() {
         let cavity = Cavity::new(1.0, 10, &[16, 16]).expect("a cavity");
-        let case = SteadyProblem::from(&cavity.problem().expect("a problem"));
-        let of = |depth, nodes, n, on_cpu| needed(&case, depth, nodes, [n, n], on_cpu);
+        let problem = SteadyProblem::from(&cavity.problem().expect("a problem"));
+        let of = |depth, nodes, n, on_cpu| needed(&problem, depth, nodes, [n, n], on_cpu);
         // A hundred times the cells has ten times the faces.
         let growth = of(8, 256, 1000, true) as f64 / of(8, 256, 100, true) as f64;
         assert!((90.0..100.0).contains(&growth), "{growth}");

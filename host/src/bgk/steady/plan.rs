@@ -113,15 +113,15 @@ pub(super) const fn upward(group: usize, direction: usize) -> bool {
 }
 
 impl Plan {
-    pub(super) fn new(case: &SteadyProblem, closure: Closure) -> Result<Self> {
-        case.validate()?;
-        let velocities = &case.nodes;
-        let dimensions = case.dimensions;
-        let [nx, ny] = [case.widths[0].len(), case.widths[1].len()];
-        let shakhov = case.gas.effective_prandtl() != 1.0;
+    pub(super) fn new(problem: &SteadyProblem, closure: Closure) -> Result<Self> {
+        problem.validate()?;
+        let velocities = &problem.nodes;
+        let dimensions = problem.dimensions;
+        let [nx, ny] = [problem.widths[0].len(), problem.widths[1].len()];
+        let shakhov = problem.gas.effective_prandtl() != 1.0;
         let cells = nx * ny;
 
-        let (nodes, groups) = grouped(velocities, dimensions, case.linear);
+        let (nodes, groups) = grouped(velocities, dimensions, problem.linear);
         let components = if shakhov { 6 } else { 4 };
         let mut faces = [0, ny, 2 * ny, 2 * ny, 2 * ny];
         if dimensions == 2 {
@@ -132,14 +132,14 @@ impl Plan {
             dimensions,
             nx,
             ny,
-            inverse: [0, 1].map(|d| case.widths[d].iter().map(|w| 1.0 / w).collect()),
-            widths: case.widths.clone(),
-            linear: case.linear,
+            inverse: [0, 1].map(|d| problem.widths[d].iter().map(|w| 1.0 / w).collect()),
+            widths: problem.widths.clone(),
+            linear: problem.linear,
             shakhov,
-            prandtl: case.gas.effective_prandtl(),
-            shakhov_factor: 1.6 * (1.0 - case.gas.effective_prandtl()),
-            omega: case.gas.omega,
-            frequency: case.gas.frequency,
+            prandtl: problem.gas.effective_prandtl(),
+            shakhov_factor: 1.6 * (1.0 - problem.gas.effective_prandtl()),
+            omega: problem.gas.omega,
+            frequency: problem.gas.frequency,
             diamond: closure == Closure::Diamond,
             velocity_dimensions: velocities.dimensions,
             internal: velocities.internal(),
@@ -156,8 +156,8 @@ impl Plan {
         };
         let mut len = components * cells + faces[4];
         for side in 0..2 * dimensions {
-            let boundary = case.boundaries.along(side / 2)[side % 2];
-            let mut prepared = plan.side(case, side, boundary)?;
+            let boundary = problem.boundaries.along(side / 2)[side % 2];
+            let mut prepared = plan.side(problem, side, boundary)?;
             prepared.offset = len;
             if let Some((_, mirrored)) = prepared.returned {
                 if mirrored {
@@ -168,7 +168,7 @@ impl Plan {
             plan.sides[side] = Some(prepared);
         }
         plan.layout.len = len;
-        plan.hold = plan.held(case);
+        plan.hold = plan.held(problem);
         if matches!(plan.hold, Hold::Position(_)) && plan.diamond {
             plan.free_stream(EAST);
         }
@@ -186,17 +186,18 @@ impl Plan {
         }
     }
 
-    /// Fixed quantity for the start and the boundaries of the case.
-    fn held(&self, case: &SteadyProblem) -> Hold {
-        let faces = || (0..self.dimensions).flat_map(|direction| case.boundaries.along(direction));
-        let start = self.start(case);
+    /// Fixed quantity for the start and the boundaries of the problem.
+    fn held(&self, problem: &SteadyProblem) -> Hold {
+        let faces =
+            || (0..self.dimensions).flat_map(|direction| problem.boundaries.along(direction));
+        let start = self.start(problem);
         let mass = self.mass(&start);
         let mut inflows = faces().filter(|face| matches!(face, Boundary::Inflow(_)));
         match (inflows.next(), inflows.next()) {
             (None, _) => Hold::Mass(mass),
             (Some(Boundary::Inflow(a)), Some(Boundary::Inflow(b)))
                 if self.dimensions == 1
-                    && !case.linear
+                    && !problem.linear
                     && a.velocity[0] * b.velocity[0] > 0.0
                     && (a.density * a.velocity[0] / (b.density * b.velocity[0]) - 1.0).abs()
                         < 1e-6
@@ -208,7 +209,7 @@ impl Plan {
         }
     }
 
-    fn side(&self, case: &SteadyProblem, side: usize, boundary: Boundary) -> Result<Side> {
+    fn side(&self, problem: &SteadyProblem, side: usize, boundary: Boundary) -> Result<Side> {
         let count = self.nodes.len();
         let mut prepared = Side {
             share: 1.0,
@@ -252,7 +253,7 @@ impl Plan {
                 state.temperature,
             ]
         } else {
-            case.nodes.matched(
+            problem.nodes.matched(
                 "an inflow",
                 state.density,
                 state.velocity,
@@ -376,10 +377,10 @@ impl Plan {
     }
 
     /// The unknowns at the start.
-    pub(super) fn start(&self, case: &SteadyProblem) -> Vec<f64> {
+    pub(super) fn start(&self, problem: &SteadyProblem) -> Vec<f64> {
         let Layout { cells, len, .. } = self.layout;
         let mut x = vec![0.0; len];
-        for (cell, state) in case.initial.iter().enumerate() {
+        for (cell, state) in problem.initial.iter().enumerate() {
             let values = self.unknowns(state);
             for (k, value) in values.into_iter().enumerate() {
                 x[k * cells + cell] = value;

@@ -16,23 +16,23 @@ impl Solution {
     ///
     /// On a line and with upwind differences nothing alternates, and the cells are returned unchanged. So are they where the
     /// reconstruction would have no positive density or temperature.
-    pub fn reconstructed(&self, case: &SteadyProblem, closure: Closure) -> Vec<Moments> {
-        if case.dimensions != 2 || closure != Closure::Diamond {
+    pub fn reconstructed(&self, problem: &SteadyProblem, closure: Closure) -> Vec<Moments> {
+        if problem.dimensions != 2 || closure != Closure::Diamond {
             return self.cells.clone();
         }
-        let [nx, ny] = [0, 1].map(|d| case.widths[d].len());
+        let [nx, ny] = [0, 1].map(|d| problem.widths[d].len());
         let mut fields: Vec<Densities> = (self.cells.iter())
-            .map(|m| densities(m, case.linear))
+            .map(|m| densities(m, problem.linear))
             .collect();
         for iy in 0..ny {
-            smooth(&mut fields, iy * nx, 1, &case.widths[0]);
+            smooth(&mut fields, iy * nx, 1, &problem.widths[0]);
         }
         for ix in 0..nx {
-            smooth(&mut fields, ix, nx, &case.widths[1]);
+            smooth(&mut fields, ix, nx, &problem.widths[1]);
         }
-        let found: Vec<Moments> = fields.iter().map(|w| moments(w, case.linear)).collect();
+        let found: Vec<Moments> = fields.iter().map(|w| moments(w, problem.linear)).collect();
         let is_gas = |m: &Moments| m.density > 0.0 && m.temperature > 0.0;
-        if case.linear || found.iter().all(is_gas) {
+        if problem.linear || found.iter().all(is_gas) {
             found
         } else {
             self.cells.clone()
@@ -100,13 +100,13 @@ mod tests {
     use crate::bgk::Cavity;
     use crate::bgk::steady::{Nodes, SteadyConfig, solve};
 
-    fn case(lid: Option<f64>) -> SteadyProblem {
+    fn problem(lid: Option<f64>) -> SteadyProblem {
         let mut cavity = Cavity::new(1.0, 24, &[8, 8]).unwrap();
         cavity.lid = lid.unwrap_or(1.0);
-        let mut case = SteadyProblem::from(&cavity.problem().unwrap());
-        case.nodes = Nodes::polar(32, 5).unwrap();
-        case.linear = lid.is_none();
-        case
+        let mut problem = SteadyProblem::from(&cavity.problem().unwrap());
+        problem.nodes = Nodes::polar(32, 5).unwrap();
+        problem.linear = lid.is_none();
+        problem
     }
 
     /// The largest alternating part of u_x along the rows of the middle, a quarter of the side off all walls.
@@ -127,15 +127,15 @@ mod tests {
     #[test]
     fn what_alternates_goes_and_conserved_sums_stay() {
         for lid in [None, Some(0.3)] {
-            let case = case(lid);
-            let solution = solve(&case, &SteadyConfig::default()).unwrap();
-            let found = solution.reconstructed(&case, Closure::Diamond);
+            let problem = problem(lid);
+            let solution = solve(&problem, &SteadyConfig::default()).unwrap();
+            let found = solution.reconstructed(&problem, Closure::Diamond);
             let [before, after] = [&solution.cells, &found].map(|cells| alternating(cells, 24));
             assert!(after < 0.25 * before, "{before} {after}");
             let sums = |cells: &[Moments]| {
                 let mut sums = [0.0; 9];
                 for m in cells {
-                    let w = densities(m, case.linear);
+                    let w = densities(m, problem.linear);
                     sums.iter_mut().zip(w).for_each(|(sum, w)| *sum += w);
                 }
                 sums

@@ -21,8 +21,9 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Checkpoint {
-    /// The case.
-    pub case: SteadyProblem,
+    /// The problem.
+    #[serde(rename = "case")]
+    pub problem: SteadyProblem,
     /// How it is iterated.
     pub config: SteadyConfig,
     /// All unknowns.
@@ -58,7 +59,7 @@ const THICKEST: f64 = 1e12;
 
 /// An iteration towards a steady flow.
 pub struct SteadySolver {
-    case: SteadyProblem,
+    problem: SteadyProblem,
     config: SteadyConfig,
     plan: Plan,
     sweeps: Box<dyn Sweeps>,
@@ -87,21 +88,21 @@ impl fmt::Debug for SteadySolver {
 }
 
 impl SteadySolver {
-    /// Prepares a case.
+    /// Prepares a problem.
     ///
     /// # Errors
-    /// A case or configuration that is not acceptable, or a device that is not there.
+    /// A problem or configuration that is not acceptable, or a device that is not there.
     pub fn new(problem: impl Into<SteadyProblem>, config: &SteadyConfig) -> Result<Self> {
-        let case = problem.into();
+        let problem = problem.into();
         config.validate()?;
         let pool = config.compute.pool()?;
-        pool.run(|| Self::prepare(case, config, pool.clone()))
+        pool.run(|| Self::prepare(problem, config, pool.clone()))
     }
 
-    fn prepare(case: SteadyProblem, config: &SteadyConfig, pool: Pool) -> Result<Self> {
+    fn prepare(problem: SteadyProblem, config: &SteadyConfig, pool: Pool) -> Result<Self> {
         let resolved = config.compute.backend.resolve()?;
-        memory::check(&case, config, matches!(resolved, Resolved::Cpu))?;
-        let plan = Plan::new(&case, config.closure)?;
+        memory::check(&problem, config, matches!(resolved, Resolved::Cpu))?;
+        let plan = Plan::new(&problem, config.closure)?;
         if plan.thickness() > THICKEST {
             return Err(Error::invalid(
                 "rarefaction",
@@ -113,14 +114,14 @@ impl SteadySolver {
         }
         let device = resolved.describe();
         let sweeps = super::engine(&plan, config.compute.precision, resolved)?;
-        let x = plan.start(&case);
+        let x = plan.start(&problem);
         Ok(Self {
             correction: Correction::new(&plan)?,
             mixing: Anderson::new(config.anderson_depth),
             y: x.clone(),
             x,
             config: *config,
-            case,
+            problem,
             plan,
             sweeps,
             pool,
@@ -318,7 +319,7 @@ impl SteadySolver {
     pub fn checkpoint(&self) -> Checkpoint {
         let [values, mixed] = self.mixing.kept().map(<[_]>::concat);
         Checkpoint {
-            case: self.case.clone(),
+            problem: self.problem.clone(),
             config: self.config,
             unknowns: self.x.clone(),
             residuals: self.residuals.clone(),
@@ -335,10 +336,10 @@ impl SteadySolver {
     /// Continues an iteration from a checkpoint.
     ///
     /// # Errors
-    /// As [`SteadySolver::new`]; unknowns of another case, or not those of a gas.
+    /// As [`SteadySolver::new`]; unknowns of another problem, or not those of a gas.
     pub fn resume(checkpoint: Checkpoint) -> Result<Self> {
         let Checkpoint {
-            case,
+            problem,
             config,
             unknowns,
             residuals,
@@ -347,7 +348,7 @@ impl SteadySolver {
             spreads,
             correction,
         } = checkpoint;
-        let mut solver = Self::new(case, &config)?;
+        let mut solver = Self::new(problem, &config)?;
         let count = solver.x.len();
         let fits = unknowns.len() == count
             && values.len() == mixed.len()
@@ -405,9 +406,9 @@ impl SteadySolver {
         })
     }
 
-    /// The case.
-    pub fn case(&self) -> &SteadyProblem {
-        &self.case
+    /// The problem.
+    pub fn problem(&self) -> &SteadyProblem {
+        &self.problem
     }
 
     /// How it is solved.

@@ -82,7 +82,7 @@ impl<F: Flow> SteadyRun<'_, F> {
             return SteadySolver::new(case, config);
         };
         let solver = SteadySolver::resume(Checkpoint {
-            case,
+            problem: case,
             config: *config,
             unknowns: content.take(path, "unknowns")?,
             residuals: content.take(path, "residuals")?,

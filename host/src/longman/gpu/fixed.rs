@@ -132,8 +132,10 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
     /// Hardware functions in `f64`; a fault of the device.
     pub fn launch(&mut self, machine: &M, form: Form, functions: Functions) -> Result<()> {
         if functions == Functions::Hardware && T::NAME != "f32" {
-            return Err(Error::input(
-                "hardware functions are of single precision; choose f32, or software functions",
+            return Err(Error::invalid(
+                "functions",
+                "hardware",
+                "software functions in f64: those of the hardware are of single precision",
             ));
         }
         let rule = self.rule;

@@ -22,9 +22,11 @@ pub(super) fn transform<M: Machine>(
     let outputs = 2 * points;
     let small = |value: usize| {
         u32::try_from(value).map_err(|_| {
-            Error::input(format!(
-                "a transform with rows of {value} limbs is too long for a device"
-            ))
+            Error::invalid(
+                "transform",
+                format!("rows of {value} limbs"),
+                "shorter rows on a device",
+            )
         })
     };
     let shape = TransformShape {

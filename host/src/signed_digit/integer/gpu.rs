@@ -150,9 +150,11 @@ impl<M: Machine> Resident<M> {
             .ok()
             .filter(|_| rows as u64 <= MAX_ROWS);
         let Some(width) = fits else {
-            return Err(Error::input(format!(
-                "{rows} integers of {width} limbs are too many for one sum on a device; {MAX_ROWS} integers of 4294967295 limbs are not"
-            )));
+            return Err(Error::invalid(
+                "integers",
+                rows,
+                format!("at most {MAX_ROWS} integers of 4294967295 limbs for one sum on a device"),
+            ));
         };
         let deal = Deal::new(rows as u64, width);
         // As many as the machine holds at once, but no more than there is work for, and whole periods.
@@ -190,8 +192,10 @@ impl<M: Machine> Resident<M> {
             .saturating_mul(width as u64)
             .div_ceil(4);
         if quads > u64::from(u32::MAX / 4) {
-            return Err(Error::input(
-                "a text of more than 4294967292 limbs is packed in parts, not at once",
+            return Err(Error::invalid(
+                "text",
+                "more than 4294967292 limbs",
+                "a text packed in parts",
             ));
         }
         let mut limbs = machine.allocate(quads as usize)?;
@@ -287,10 +291,13 @@ impl<M: Machine> ResidentPair<M> {
         same_length(x.len(), y.len())?;
         let width = product_width(x, y);
         if x.len() as u64 > MAX_ROWS || width as u64 * 4 > u64::from(u32::MAX) {
-            return Err(Error::input(format!(
-                "{} pairs of {width} limbs are too many for one dot product on a device; {MAX_ROWS} pairs are not",
-                x.len()
-            )));
+            return Err(Error::invalid(
+                "pairs",
+                x.len(),
+                format!(
+                    "at most {MAX_ROWS} pairs of {width} limbs for one dot product on a device"
+                ),
+            ));
         }
         let (x, y) = (x.widened(width), y.widened(width));
         Ok(Self {
@@ -388,10 +395,11 @@ pub(super) fn segmented_sums<M: Machine>(
     let groups = first.len() - 1;
     let limit = u32::MAX as usize;
     if groups > limit || numbers.len() > limit || width + EXTRA_LIMBS as usize > limit {
-        return Err(Error::input(format!(
-            "{groups} sums of {} integers are too many at once; {limit} are not",
-            numbers.len()
-        )));
+        return Err(Error::invalid(
+            "groups",
+            groups,
+            format!("at most {limit} sums of {} integers at once", numbers.len()),
+        ));
     }
     let starts: Vec<u32> = first.iter().map(|&row| row as u32).collect();
     let limbs = machine.upload(numbers.limbs())?;
@@ -447,8 +455,10 @@ impl TextLines {
     /// A text of more than 4 GiB; it is read in parts.
     pub fn of(text: &[u8]) -> Result<Self> {
         if u32::try_from(text.len()).is_err() {
-            return Err(Error::input(
-                "a text of more than 4 GiB is read in parts, not at once",
+            return Err(Error::invalid(
+                "text",
+                "more than 4 GiB",
+                "a text read in parts",
             ));
         }
         let parts: Vec<Self> = tasks(text)

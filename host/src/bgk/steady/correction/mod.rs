@@ -77,12 +77,12 @@ impl Correction {
         })
     }
 
-    /// Bytes of main memory that the correction of a case takes at most.
-    pub(super) fn bytes(case: &SteadyProblem, closure: Closure) -> u64 {
-        if case.dimensions == 1 || closure != Closure::Diamond {
+    /// Bytes of main memory that the correction of a problem takes at most.
+    pub(super) fn bytes(problem: &SteadyProblem, closure: Closure) -> u64 {
+        if problem.dimensions == 1 || closure != Closure::Diamond {
             return 0;
         }
-        let [nx, ny] = [0, 1].map(|d| case.widths[d].len());
+        let [nx, ny] = [0, 1].map(|d| problem.widths[d].len());
         let [factors, working] = PlaneCorrection::bytes(nx, ny);
         factors.saturating_add(working)
     }

@@ -617,21 +617,21 @@ mod tests {
     fn cavity(delta: f64, cells: usize, lid: Option<f64>) -> SteadyProblem {
         let mut cavity = Cavity::new(delta, cells, &[8, 8]).unwrap();
         cavity.lid = lid.unwrap_or(1.0);
-        let mut case = SteadyProblem::from(&cavity.problem().unwrap());
-        case.nodes = Nodes::polar(4, 5).unwrap();
-        case.linear = lid.is_none();
-        case
+        let mut problem = SteadyProblem::from(&cavity.problem().unwrap());
+        problem.nodes = Nodes::polar(4, 5).unwrap();
+        problem.linear = lid.is_none();
+        problem
     }
 
     /// Iterations to a change of 1e-9, and the last change.
-    fn count(case: SteadyProblem, depth: usize) -> usize {
+    fn count(problem: SteadyProblem, depth: usize) -> usize {
         let config = SteadyConfig {
             iterations: 100,
             rtol: Some(1e-9),
             anderson_depth: depth,
             ..SteadyConfig::default()
         };
-        let mut solver = SteadySolver::new(case, &config).unwrap();
+        let mut solver = SteadySolver::new(problem, &config).unwrap();
         assert_eq!(solver.solve().unwrap().status, Status::Converged);
         solver.residuals().len()
     }
@@ -726,9 +726,9 @@ mod tests {
 
     #[test]
     fn what_is_kept_restores_the_operator() {
-        let case = cavity(300.0, 8, Some(0.5));
-        let plan = Plan::new(&case, Closure::Diamond).unwrap();
-        let (cells, x) = (plan.layout.cells, plan.start(&case));
+        let problem = cavity(300.0, 8, Some(0.5));
+        let plan = Plan::new(&problem, Closure::Diamond).unwrap();
+        let (cells, x) = (plan.layout.cells, plan.start(&problem));
         // A shear flow with defects.
         let mut x = x;
         for cell in 0..cells {
