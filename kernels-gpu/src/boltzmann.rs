@@ -1,78 +1,309 @@
-//! Streaming of distributions on the velocity grid of the [collision integral](crate::collision), on a line of cells.
+//! Streaming of distributions on the velocity grid of the [collision integral](crate::collision), along the lines of cells of one direction of space.
 //!
 //! Distributions lie `[cell][ix][iy][iz]`, `iz` fastest, as the collision kernels take them, in f64. The scheme is that of the BGK wing (A. Frezzotti,
-//! G. P. Ghiroldi and L. Gibelli, 2009, arXiv:0903.4044, eqs. 12 and 15): a shift by `k` whole cells, and the fraction `a` of a cell with or without van Leer's slopes.
+//! G. P. Ghiroldi and L. Gibelli, 2009, arXiv:0903.4044, eqs. 12 and 15): a shift by `k` whole cells, and the fraction `a` of a cell with or without van Leer's slopes;
+//! or, for a method of lines, the rate of change by the same slopes.
 
 use crate::bgk::sweep::limited;
+use crate::collision::reduce::{block_sum, scratch_words};
 use crate::kernel;
 use crate::math::{Real, quotient};
+use crate::memory::In;
+use crate::simt::Simt;
 
-/// A line of cells, each with a distribution.
+/// Kinds of ends of the lines.
+pub mod end {
+    /// The incoming distribution is given.
+    pub const STREAM: u32 = 0;
+    /// A wall: it sends back a Maxwellian of its temperature and velocity, with a density of its own for each line, and mirrors the rest.
+    pub const WALL: u32 = 1;
+    /// Molecules are mirrored.
+    pub const MIRROR: u32 = 2;
+    /// Leaving molecules come in at the other end.
+    pub const PERIODIC: u32 = 3;
+}
+
+/// Results of a pass.
+pub mod write {
+    /// The shifted distributions.
+    pub const SHIFTED: u32 = 0;
+    /// Rates of change.
+    pub const RATES: u32 = 1;
+    /// The sum of the rates of change and of those that are there.
+    pub const MORE_RATES: u32 = 2;
+}
+
+/// The lines of cells along a direction of space, and what a pass along them does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
-pub struct LineShape {
-    /// Cells of the line.
+pub struct Lines {
+    /// Share of the molecules that a wall at the low end mirrors.
+    pub low_mirrors: f64,
+    /// The same at the high end.
+    pub high_mirrors: f64,
+    /// Cells of a line.
+    pub length: u32,
+    /// Cells from one of a line to the next.
+    pub distance: u32,
+    /// All cells.
     pub cells: u32,
     /// Nodes of a distribution.
     pub nodes: u32,
-    /// Nodes of the same v_x.
-    pub plane: u32,
+    /// Nodes along an axis.
+    pub count: u32,
+    /// Nodes one after the other with the same velocity along the lines.
+    pub run: u32,
+    /// Kind of the low end, as in [`end`].
+    pub low: u32,
+    /// Kind of the high end.
+    pub high: u32,
     /// 1 with van Leer's slopes, 0 without.
     pub sloped: u32,
+    /// As in [`write`].
+    pub write: u32,
 }
 
-/// Index of the three numbers kept for each v_x.
+impl Lines {
+    /// Lines beside each other.
+    #[inline(always)]
+    pub fn rows(&self) -> u32 {
+        quotient(self.cells, self.length)
+    }
+
+    /// The line of a cell, and its place on it from the low end.
+    #[inline(always)]
+    pub fn place(&self, cell: u32) -> [u32; 2] {
+        let lines = quotient(cell, self.distance);
+        let beside = quotient(lines, self.length);
+        let place = lines - beside * self.length;
+        [cell - lines * self.distance + beside * self.distance, place]
+    }
+
+    /// The cell at a place of a line.
+    #[inline(always)]
+    pub fn cell(&self, row: u32, place: u32) -> u32 {
+        let beside = quotient(row, self.distance);
+        (beside * self.length + place) * self.distance + row - beside * self.distance
+    }
+}
+
+/// Index of the numbers kept for each velocity along the lines.
 pub mod courant {
-    /// 1 for molecules that move to the right, -1 for the others.
+    /// 1 for molecules that move up, -1 for the others.
     pub const DIRECTION: usize = 0;
     /// Whole cells of the shift, k.
     pub const WHOLE: usize = 1;
-    /// The fraction left over, a.
+    /// The fraction left over, a; for rates the cells passed in a unit of time.
     pub const FRACTION: usize = 2;
+    /// The share of half a slope that passes: 1 - a; for rates 1.
+    pub const REST: usize = 3;
     /// Entries.
-    pub const LEN: usize = 3;
+    pub const LEN: usize = 4;
+}
+
+/// The molecules of one node on one line. Places are counted from the end where they come in.
+#[derive(Clone, Copy)]
+struct Beam<'a> {
+    lines: Lines,
+    from: In<'a, f64>,
+    row: u32,
+    node: u32,
+    /// The node with the opposite velocity along the line.
+    opposite: u32,
+    forward: bool,
+    whole: i32,
+    fraction: f64,
+    rest: f64,
+}
+
+impl<'a> Beam<'a> {
+    #[inline(always)]
+    #[track_caller]
+    fn of<S: Simt>(
+        t: &S,
+        lines: Lines,
+        from: In<'a, f64>,
+        shifts: In<'a, f64>,
+        (row, node): (u32, u32),
+    ) -> Self {
+        let runs = quotient(node, lines.run);
+        let j = runs - quotient(runs, lines.count) * lines.count;
+        let at = j as usize * courant::LEN;
+        Self {
+            lines,
+            from,
+            row,
+            node,
+            opposite: (node + (lines.count - 1 - j) * lines.run) - j * lines.run,
+            forward: shifts.get(t, at + courant::DIRECTION) > 0.0,
+            whole: shifts.get(t, at + courant::WHOLE) as i32,
+            fraction: shifts.get(t, at + courant::FRACTION),
+            rest: shifts.get(t, at + courant::REST),
+        }
+    }
+
+    /// Kind of the end where they come in, and of the end where they leave.
+    #[inline(always)]
+    fn ends(&self) -> [u32; 2] {
+        let Lines { low, high, .. } = self.lines;
+        if self.forward {
+            [low, high]
+        } else {
+            [high, low]
+        }
+    }
+
+    /// The value of a node in the cell at a place.
+    #[inline(always)]
+    #[track_caller]
+    fn inside<S: Simt>(&self, t: &S, node: u32, place: i32) -> f64 {
+        let last = self.lines.length as i32 - 1;
+        let place = if place < last { place } else { last };
+        let place = if place > 0 { place } else { 0 };
+        let place = if self.forward { place } else { last - place };
+        let cell = self.lines.cell(self.row, place as u32);
+        let first = cell as usize * self.lines.nodes as usize;
+        self.from.get(t, first + node as usize)
+    }
+
+    /// The value at a place; a stream or a wall sends `comes` in, without the share that a wall mirrors.
+    #[inline(always)]
+    #[track_caller]
+    fn at<S: Simt>(&self, t: &S, comes: f64, place: i32) -> f64 {
+        let length = self.lines.length as i32;
+        let [enters, leaves] = self.ends();
+        if place < 0 {
+            if enters == end::STREAM {
+                comes
+            } else if enters == end::PERIODIC {
+                self.inside(t, self.node, place + length)
+            } else {
+                let image = self.inside(t, self.opposite, -1 - place);
+                if enters == end::MIRROR {
+                    image
+                } else {
+                    let share = if self.forward {
+                        self.lines.low_mirrors
+                    } else {
+                        self.lines.high_mirrors
+                    };
+                    Real::mul_add(share, image, comes)
+                }
+            }
+        } else if place >= length {
+            if leaves == end::MIRROR {
+                self.inside(t, self.opposite, 2 * length - 1 - place)
+            } else if leaves == end::PERIODIC {
+                self.inside(t, self.node, place - length)
+            } else {
+                let last = self.inside(t, self.node, length - 1);
+                if self.lines.write == write::SHIFTED {
+                    last
+                } else {
+                    let before = self.inside(t, self.node, length - 2);
+                    (2.0 * last - before).max(0.0)
+                }
+            }
+        } else {
+            self.inside(t, self.node, place)
+        }
+    }
+
+    /// Half of van Leer's slope at a place, of the values before it, there and after it.
+    #[inline(always)]
+    fn slope(&self, place: i32, [before, here, after]: [f64; 3]) -> f64 {
+        let [enters, _] = self.ends();
+        let flat = place < 0 && enters != end::MIRROR && enters != end::PERIODIC;
+        if flat {
+            0.0
+        } else {
+            limited(here - before, after - here)
+        }
+    }
 }
 
 kernel! {
-    /// `out` = `from`, shifted by |v| dt: `f_p - a (f_p - f_(p-1)) - a(1-a)/2 (S_p - S_(p-1))`, p being k cells upstream. One thread a value.
+    /// `out` = `from`, shifted by |v| dt: `f_p - a (f_p - f_(p-1)) - a(1-a)/2 (S_p - S_(p-1))`, p being k cells upstream; or its rate of change. One thread a value.
     ///
-    /// `ends[side][node]` comes in at the left (0) and the right (1) end; where molecules leave, the last cell is repeated. `shifts` has the entries of
-    /// [`courant`] for each v_x. Neighbouring threads have neighbouring nodes, so all loads are coalesced; of the four or two values that a thread
-    /// reads all but one are in the cache, as neighbouring cells have read or will read them. 16 bytes a value. Nothing is written that is read.
-    pub fn stream_cells(t, from: In<f64>, ends: In<f64>, shifts: In<f64>, out: Out<f64>; shape: LineShape) {
+    /// `comes[end][node]` comes in at the low (0) and the high (1) end, at walls times `densities[end][line]`; where molecules leave, the last cell is repeated, and for rates
+    /// extrapolated. `shifts` has the entries of [`courant`] for each velocity along the lines. Neighbouring threads have neighbouring nodes, so all loads are coalesced; of the four or two values that a thread
+    /// reads all but one are in the cache, as neighbouring cells have read or will read them. 16 bytes a value. Nothing is written that is read by another thread.
+    pub fn stream_cells(t, from: In<f64>, comes: In<f64>, densities: In<f64>, shifts: In<f64>, out: InOut<f64>; lines: Lines) {
         let item = t.global_idx() as u32;
-        if item >= shape.cells * shape.nodes {
+        if item >= lines.cells * lines.nodes {
             return;
         }
-        let cell = quotient(item, shape.nodes);
-        let node = item - cell * shape.nodes;
-        let shift = quotient(node, shape.plane) as usize * courant::LEN;
-        let forward = shifts.get(t, shift + courant::DIRECTION) > 0.0;
-        let whole = shifts.get(t, shift + courant::WHOLE) as i32;
-        let a = shifts.get(t, shift + courant::FRACTION);
-        // Places are counted from the end where molecules come in.
-        let last = shape.cells as i32 - 1;
-        let load = |place: i32| {
-            if place < 0 {
-                let side = if forward { 0 } else { shape.nodes };
-                ends.get(t, (side + node) as usize)
-            } else {
-                let place = if place < last { place } else { last };
-                let cell = if forward { place } else { last - place };
-                from.get(t, cell as usize * shape.nodes as usize + node as usize)
-            }
+        let cell = quotient(item, lines.nodes);
+        let node = item - cell * lines.nodes;
+        let [row, place] = lines.place(cell);
+        let beam = Beam::of(t, lines, from, shifts, (row, node));
+        let side = if beam.forward { 0 } else { 1 };
+        let mut enters = comes.get(t, (side * lines.nodes + node) as usize);
+        if beam.ends()[0] == end::WALL {
+            enters *= densities.get(t, (side * lines.rows() + row) as usize);
+        }
+        let place = if beam.forward { place } else { lines.length - 1 - place };
+        let p = place as i32 - beam.whole;
+        let a = beam.fraction;
+        let (here, before) = (beam.at(t, enters, p), beam.at(t, enters, p - 1));
+        let base = if lines.write == write::SHIFTED {
+            here
+        } else if lines.write == write::RATES {
+            0.0
+        } else {
+            out.get(t, item as usize)
         };
-        let cell = cell as i32;
-        let p = if forward { cell - whole } else { last - cell - whole };
-        let (here, before) = (load(p), load(p - 1));
-        let mut value = Real::mul_add(a, before - here, here);
-        if shape.sloped != 0 {
-            let (first, after) = (load(p - 2), load(p + 1));
-            let middle = here - before;
-            let halves = limited(middle, after - here) - limited(before - first, middle);
-            value = Real::mul_add(-a * (1.0 - a), halves, value);
+        let mut value = Real::mul_add(a, before - here, base);
+        if lines.sloped != 0 {
+            let (first, after) = (beam.at(t, enters, p - 2), beam.at(t, enters, p + 1));
+            let halves = beam.slope(p, [before, here, after]) - beam.slope(p - 1, [first, before, here]);
+            value = Real::mul_add(-a * beam.rest, halves, value);
         }
         out.set(t, item as usize, value);
+    }
+}
+
+/// Threads of a block of [`wall_densities()`].
+pub const WALL_THREADS: u32 = 256;
+
+kernel! {
+    /// The densities with which walls send molecules back: as much mass returns on each line as leaves by the scheme's own sums.
+    ///
+    /// Block `end rows + row`; its threads own nodes in steps of the block. `units` has the mass that unit density sends in at each end. 8 (k + 3) bytes read for each node that leaves.
+    pub fn wall_densities(t, from: In<f64>, shifts: In<f64>, units: In<f64>, densities: Out<f64>; lines: Lines)
+    shared { scratch: [f64; scratch_words(2)] } {
+        let high = t.block_idx() >= lines.rows();
+        let row = if high { t.block_idx() - lines.rows() } else { t.block_idx() };
+        let (kind, share) = if high { (lines.high, lines.high_mirrors) } else { (lines.low, lines.low_mirrors) };
+        if kind != end::WALL {
+            return;
+        }
+        let mut sums = [0.0; 2];
+        let mut node = t.thread_idx();
+        while node < lines.nodes {
+            let beam = Beam::of(t, lines, from, shifts, (row, node));
+            if beam.forward == high {
+                let last = lines.length as i32 - 1;
+                let mut m = 0;
+                while m < beam.whole {
+                    sums[0] += beam.inside(t, node, last - m);
+                    m += 1;
+                }
+                let p = last - beam.whole;
+                let here = beam.inside(t, node, p);
+                sums[0] += beam.fraction * here;
+                if lines.sloped != 0 {
+                    let around = [beam.inside(t, node, p - 1), here, beam.at(t, 0.0, p + 1)];
+                    sums[1] += beam.fraction * beam.rest * beam.slope(p, around);
+                }
+            }
+            node += t.block_dim();
+        }
+        let [flat, slopes] = block_sum(t, sums, scratch);
+        if t.thread_idx() == 0 {
+            let unit = units.get(t, if high { 1 } else { 0 });
+            densities.set(t, t.block_idx() as usize, ((1.0 - share) * flat + slopes) / unit);
+        }
     }
 }
 

@@ -27,7 +27,8 @@ mod direct;
 mod fast;
 mod limit;
 mod mirrors;
-mod reduce;
+mod penalty;
+pub(crate) mod reduce;
 mod relax;
 mod spectral;
 
@@ -39,6 +40,7 @@ pub use direct::*;
 pub use fast::*;
 pub use limit::*;
 pub use mirrors::*;
+pub use penalty::*;
 pub use reduce::REDUCE_THREADS;
 pub use relax::*;
 pub use spectral::*;

@@ -4,7 +4,7 @@ use numpy::{PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use rarefy::bgk::boltzmann::{Line, ShockWave};
+use rarefy::bgk::boltzmann::{Flow, ShockWave};
 use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
 use rarefy::bgk::steady::{Exchange, Nodes, SteadyConfig, SteadyProblem, SteadySolver};
 use rarefy::bgk::{
@@ -618,7 +618,7 @@ fn exchange<'py>(py: Python<'py>, side: &[Exchange]) -> PyResult<Bound<'py, PyDi
 /// A shock wave with the collision integral.
 #[pyclass(name = "Line", module = "rarefy._rarefy", frozen)]
 struct PyLine {
-    run: Run<Line>,
+    run: Run<Flow>,
     mach: Mach,
     start: f64,
     warnings: Vec<String>,
@@ -632,7 +632,7 @@ impl PyLine {
         let (line, start, warnings) = compute(py, || {
             let (config, start) = wave.line()?;
             let warnings = wave.warnings(&start);
-            Ok((Line::new(config)?, start, warnings))
+            Ok((Flow::new(config)?, start, warnings))
         })?;
         Ok(Self {
             run: Run::new(line),
@@ -679,7 +679,7 @@ impl PyLine {
     }
 
     fn residual(&self, py: Python<'_>) -> PyResult<f64> {
-        self.run.with(py, Line::residual)
+        self.run.with(py, Flow::residual)
     }
 
     fn shock<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -2,52 +2,62 @@
 
 use std::path::Path;
 
-use rarefy::bgk::boltzmann::{Line, LineConfig, ShockWave, cross_section};
-use rarefy::bgk::{DiscreteMaxwellian, Moments, Scheme, ShockPoint, Space, State};
-use rarefy::collision::{CorrectionMethod, Method, Order, Scattering, Spectral, VelocityGrid};
-use rarefy::{Backend, Compute, Precision};
+use rarefy::bgk::boltzmann::{Flow, FlowConfig, ShockWave, Stepping, cross_section};
+use rarefy::bgk::{
+    Boundaries, Boundary, DiscreteMaxwellian, Moments, Scheme, ShockPoint, Space, State,
+};
+use rarefy::collision::{
+    CorrectionMethod, Method, OperatorConfig, Order, Scattering, VelocityGrid,
+};
+use rarefy::{Backend, Precision};
 use serde_json::Value;
 
 use crate::command::{done, object, refused, unconverged};
 use crate::support;
 
 /// A small line between two Maxwellians, with cells that molecules cross more than one of in a step.
-fn line(scheme: Scheme, order: Order, scattering: Scattering) -> LineConfig {
-    let mut config = LineConfig {
+fn line(scheme: Scheme, order: Order, scattering: Scattering) -> FlowConfig {
+    let stream = Boundary::Inflow(State::REST);
+    let mut config = FlowConfig {
         space: Space::line(4, [-0.5, 0.3]).unwrap(),
-        grid: VelocityGrid::new(7, -3.6, 3.6).unwrap(),
-        drift: 0.4,
-        scattering,
-        method: Method::Fast,
-        order,
-        spectral: Spectral::default(),
-        correction: match order {
-            Order::Fourth => CorrectionMethod::Balanced,
-            _ => CorrectionMethod::Paper,
+        operator: OperatorConfig {
+            scattering,
+            sigma_t: cross_section(scattering),
+            order,
+            correction: match order {
+                Order::Fourth => CorrectionMethod::Balanced,
+                _ => CorrectionMethod::Paper,
+            },
+            compute: Backend::Reference.into(),
+            ..OperatorConfig::new(VelocityGrid::new(7, -3.6, 3.6).unwrap())
         },
+        drift: 0.4,
+        boundaries: Boundaries::line(stream, stream),
+        incoming: Default::default(),
         scheme,
+        stepping: Stepping::Split,
         dt: 0.08,
-        compute: Backend::Reference.into(),
-        ends: [Vec::new(), Vec::new()],
         initial: Vec::new(),
     };
+    assert_eq!(config.operator.method, Method::Fast);
     let velocity = config.velocity_space().unwrap();
-    let volume = config.grid.volume();
+    let volume = config.operator.grid.volume();
     let of = |density, u, temperature| -> Vec<f64> {
         let state = State::along_x(density, u, temperature);
         let maxwellian = DiscreteMaxwellian::new(&velocity, state, true).unwrap();
         let f = maxwellian.populations(&velocity);
         f.iter().map(|f| f / volume).collect()
     };
-    config.ends = [of(1.0, 1.0, 1.2), of(1.4, 0.6, 1.5)];
+    let none = Vec::new();
+    config.incoming = [of(1.0, 1.0, 1.2), of(1.4, 0.6, 1.5), none.clone(), none];
     config.initial = (0..4)
         .flat_map(|i| of(1.0 + 0.08 * f64::from(i), 1.0 - 0.07 * f64::from(i), 1.2))
         .collect();
     config
 }
 
-fn after(config: &LineConfig, steps: u64) -> Vec<f64> {
-    let mut line = Line::new(config.clone()).unwrap();
+fn after(config: &FlowConfig, steps: u64) -> Vec<f64> {
+    let mut line = Flow::new(config.clone()).unwrap();
     line.advance(steps).unwrap();
     line.state().unwrap()
 }
@@ -73,10 +83,9 @@ fn every_backend_takes_the_same_steps() {
             let expected = after(&config, steps);
             let largest = expected.iter().copied().fold(0.0, f64::max);
             for (precision, tolerance) in [(Precision::F64, 1e-13), (Precision::F32, 1e-6)] {
-                let config = LineConfig {
-                    compute: Compute::new(backend).with_precision(precision),
-                    ..config.clone()
-                };
+                let mut config = config.clone();
+                config.operator.compute.backend = backend;
+                config.operator.compute.precision = precision;
                 let found = after(&config, steps);
                 let worst = found
                     .iter()
@@ -102,11 +111,11 @@ fn every_backend_takes_the_same_steps() {
 #[test]
 fn a_run_goes_on_from_its_checkpoint_to_the_same_bits() {
     let mut config = line(Scheme::VanLeer, Order::Fourth, Scattering::HardSphere);
-    config.compute.backend = Backend::Cpu;
-    let mut whole = Line::new(config).unwrap();
+    config.operator.compute.backend = Backend::Cpu;
+    let mut whole = Flow::new(config).unwrap();
     whole.advance(2).unwrap();
     let text = serde_json::to_string(&whole.checkpoint().unwrap()).unwrap();
-    let mut resumed = Line::resume(serde_json::from_str(&text).unwrap()).unwrap();
+    let mut resumed = Flow::resume(serde_json::from_str(&text).unwrap()).unwrap();
     assert_eq!(resumed.steps_taken(), 2);
     whole.advance(1).unwrap();
     resumed.advance(1).unwrap();
@@ -114,7 +123,7 @@ fn a_run_goes_on_from_its_checkpoint_to_the_same_bits() {
 
     let mut short = whole.checkpoint().unwrap();
     short.distributions.pop();
-    let message = Line::resume(short).unwrap_err().to_string();
+    let message = Flow::resume(short).unwrap_err().to_string();
     assert!(message.contains("another problem"), "{message}");
 }
 
@@ -122,23 +131,23 @@ fn a_run_goes_on_from_its_checkpoint_to_the_same_bits() {
 #[test]
 fn mass_momentum_and_energy_are_kept_to_roundoff() {
     let mut config = line(Scheme::VanLeer, Order::Second, Scattering::HardSphere);
-    config.compute.backend = Backend::Cpu;
+    config.operator.compute.backend = Backend::Cpu;
     config.space = Space::line(6, [0.0, 6.0]).unwrap();
-    let nodes = config.grid.cells();
+    let nodes = config.operator.grid.cells();
     let middle = config.initial[nodes..3 * nodes].to_vec();
     config.initial = middle.repeat(3);
-    for end in &mut config.ends {
+    for end in &mut config.incoming {
         end.iter_mut().for_each(|f| *f *= 1e-20);
     }
     for cell in [0, 1, 4, 5] {
-        let end = config.ends[0].clone();
+        let end = config.incoming[0].clone();
         config.initial[cell * nodes..][..nodes].copy_from_slice(&end);
     }
     let velocity = config.velocity_space().unwrap();
     let content = |f: &[f64]| -> [f64; 3] {
         let mut sum = [0.0; 3];
         for f in f.chunks_exact(nodes) {
-            let m = Moments::of(&velocity, |node| config.grid.volume() * f[node]);
+            let m = Moments::of(&velocity, |node| config.operator.grid.volume() * f[node]);
             let (n, u) = (m.density, m.velocity[0]);
             sum[0] += n;
             sum[1] += n * u;
@@ -162,13 +171,13 @@ fn a_wave_stands_between_streams_of_equal_fluxes() {
     };
     let (config, start) = wave.line().unwrap();
     let velocity = config.velocity_space().unwrap();
-    let nodes = config.grid.cells();
+    let nodes = config.operator.grid.cells();
     let points: Vec<[f64; 3]> = config
         .initial
         .chunks_exact(nodes)
-        .chain(config.ends.iter().map(|end| &end[..]))
+        .chain(config.incoming[..2].iter().map(|end| &end[..]))
         .map(|f| {
-            let m = Moments::of(&velocity, |node| config.grid.volume() * f[node]);
+            let m = Moments::of(&velocity, |node| config.operator.grid.volume() * f[node]);
             ShockPoint::new(0.0, &m).fluxes()
         })
         .collect();
@@ -185,8 +194,8 @@ fn a_wave_stands_between_streams_of_equal_fluxes() {
     let mut steady = config.clone();
     steady.space = Space::line(4, [0.0, 1.0]).unwrap();
     steady.dt = config.dt.min(0.05);
-    steady.ends[1] = config.ends[0].clone();
-    steady.initial = config.ends[0].repeat(4);
+    steady.incoming[1] = config.incoming[0].clone();
+    steady.initial = config.incoming[0].repeat(4);
     let f = after(&steady, 5);
     let largest = f.iter().copied().fold(0.0, f64::max);
     for (now, before) in f.iter().zip(&steady.initial) {
@@ -201,26 +210,27 @@ fn the_units_are_those_of_the_models() {
     assert!((path - 8.0 / (5.0 * std::f64::consts::PI.sqrt())).abs() < 1e-14);
     // Maxwell molecules: the rate of stress is 1 whatever the distribution, but for the error of the grid.
     let mut config = line(Scheme::Upwind, Order::Fourth, Scattering::Maxwell);
-    config.compute.backend = Backend::Cpu;
-    config.grid = VelocityGrid::new(18, -4.5, 4.5).unwrap();
+    config.operator.compute.backend = Backend::Cpu;
+    config.operator.grid = VelocityGrid::new(18, -4.5, 4.5).unwrap();
     config.space = Space::line(3, [0.0, 3.0]).unwrap();
     config.dt = 0.02;
     let velocity = config.velocity_space().unwrap();
-    let volume = config.grid.volume();
-    let anisotropic: Vec<f64> = (0..config.grid.cells())
+    let volume = config.operator.grid.volume();
+    let anisotropic: Vec<f64> = (0..config.operator.grid.cells())
         .map(|cell| {
-            let [x, y, z] = config.grid.velocity(cell);
+            let [x, y, z] = config.operator.grid.velocity(cell);
             (-x * x / 1.3 - (y * y + z * z) / 0.85).exp()
                 / (1.3f64.sqrt() * 0.85 * 5.568_327_996_831_708)
         })
         .collect();
-    config.ends = [anisotropic.clone(), anisotropic.clone()];
+    config.incoming[0].clone_from(&anisotropic);
+    config.incoming[1].clone_from(&anisotropic);
     config.initial = anisotropic.repeat(3);
     let excess = |f: &[f64]| {
         let m = Moments::of(&velocity, |node| volume * f[node]);
         m.pressure[0] - 0.5 * m.density * m.temperature
     };
-    let nodes = config.grid.cells();
+    let nodes = config.operator.grid.cells();
     // One step: streaming does not change what is uniform.
     let f = after(&config, 1);
     let rate = -(excess(&f[nodes..2 * nodes]) / excess(&anisotropic)).ln() / config.dt;

@@ -37,7 +37,7 @@ fn public_types_go_to_other_threads() {
         bgk::FaceFlux, bgk::DiscreteMaxwellian, bgk::Model, bgk::Gas, bgk::Units, bgk::Species, bgk::Cavity, bgk::CavityResults,
         bgk::State, bgk::Space, bgk::Problem, bgk::Scheme, bgk::Courant, bgk::VelocitySpace, bgk::quadrature::Rule,
         bgk::separate::Sequential<f64>, steady::SteadyProblem, steady::SteadyConfig, steady::Exchange, steady::Solution, steady::Nodes,
-        steady::plates::Resolution, steady::plates::Drive, steady::Checkpoint, steady::Status, boltzmann::LineConfig, boltzmann::Checkpoint, boltzmann::ShockWave, boltzmann::Look,
+        steady::plates::Resolution, steady::plates::Drive, steady::Checkpoint, steady::Status, boltzmann::FlowConfig, boltzmann::Stepping, boltzmann::Checkpoint, boltzmann::ShockWave, boltzmann::Look,
     }
     each! { shared:
         longman::Integral, longman::Settings, longman::Boundaries, longman::Oscillator, longman::Task, longman::Integrals<'_>,
@@ -54,7 +54,7 @@ fn public_types_go_to_other_threads() {
     }
     // One thread at a time uses a state on a machine.
     each! { send:
-        collision::Relaxation, collision::CollisionOperator, collision::transport::Linearised, isotropic::Relaxation, bgk::Simulation, boltzmann::Line, steady::SteadySolver,
+        collision::Relaxation, collision::CollisionOperator, collision::transport::Linearised, isotropic::Relaxation, bgk::Simulation, boltzmann::Flow, steady::SteadySolver,
         emulator::Buffer<f32>, float::MachineAccumulator<'_, Emulator>, integer::Resident<Emulator>, integer::ResidentPair<Emulator>,
         radix10::ResidentDigits<Emulator>, radix10::ResidentVectors<Emulator>,
         bgk::separate::SeparateKernels<Device, f64>, bgk::separate::SeparateKernels<Emulator, f64>,

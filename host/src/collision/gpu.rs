@@ -25,7 +25,7 @@ use super::{
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
 use balance::Balance;
-pub use cells::CellCollisions;
+pub use cells::{CellCollisions, CellStage};
 use direct::Direct;
 use fast::Fast;
 use frequency::{Frequency, way};

@@ -76,7 +76,7 @@ pub use cpu::{CpuOperator, CpuReal};
 #[doc(hidden)]
 pub use engine::Part;
 pub use fit::Beams;
-pub use gpu::CellCollisions;
+pub use gpu::{CellCollisions, CellStage};
 pub use grid::VelocityGrid;
 pub use integrator::Integrator;
 pub use moments::Moments;

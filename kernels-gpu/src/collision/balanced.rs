@@ -26,14 +26,14 @@ pub const MAXWELLIAN_WORDS: u32 = 10 + MOMENTS_OF_M;
 const MOMENTS_OF_M: u32 = 13;
 
 /// Sums of `w^k exp(b w - c w^2)`, k < 5, along three axes, twice: a warp may be a step ahead of another one.
-const AXES_WORDS: u32 = 30;
+pub(super) const AXES_WORDS: u32 = 30;
 /// Newton steps after which a Maxwellian counts as not there, and the residual from which on one more step ends in roundoff.
 const MOST_STEPS: u32 = 60;
 const NEAR: f64 = 1e-8;
 
 /// `M = A exp(b . w - c |w|^2)`, w = xi - u.
 #[derive(Clone, Copy)]
-struct Maxwellian {
+pub(super) struct Maxwellian {
     u: [f64; 3],
     amplitude: f64,
     slope: [f64; 3],
@@ -50,7 +50,7 @@ impl Maxwellian {
     };
 
     #[inline(always)]
-    fn at(&self, xi: [f64; 3]) -> f64 {
+    pub(super) fn at(&self, xi: [f64; 3]) -> f64 {
         let w = [xi[0] - self.u[0], xi[1] - self.u[1], xi[2] - self.u[2]];
         let flow = self.slope[0] * w[0] + self.slope[1] * w[1] + self.slope[2] * w[2];
         self.amplitude * exponential(flow - self.steepness * square(w))
@@ -153,7 +153,7 @@ impl Means {
 /// the same; a warp sums along each axis.
 #[inline(always)]
 #[track_caller]
-fn solve<S: Simt>(
+pub(super) fn solve<S: Simt>(
     t: &S,
     shape: &GridShape,
     sums: [f64; 5],

@@ -1,17 +1,17 @@
-//! The definition of a line of gas between two streams.
+//! The definition of a flow by the collision integral.
 
 use serde::{Deserialize, Serialize};
 
-use crate::bgk::{Axis, Courant, Scheme, Space, VelocitySpace};
-use crate::collision::transport::{Flux, exact_decay_rate};
-use crate::collision::{
-    CorrectionMethod, Method, OperatorConfig, Order, Scattering, Spectral, VelocityGrid,
+use crate::bgk::{
+    Axis, Boundaries, Boundary, Courant, DiscreteMaxwellian, Scheme, Space, State, VelocitySpace,
 };
-use crate::compute::Compute;
+use crate::collision::transport::{Flux, exact_decay_rate};
+use crate::collision::{OperatorConfig, Scattering, VelocityGrid};
 use crate::error::{Error, Result};
+use crate::memory_plan::{bytes_of, check_host};
 
-/// Index of a distribution's side: what comes in from the left, and from the right.
-pub(super) const SIDES: usize = 2;
+/// Faces of space: left, right, bottom, top.
+pub(super) const FACES: usize = 4;
 
 /// The total cross-section at unit relative speed, in the units of [`bgk`](crate::bgk). The shear stress of the gas at n0 and T0 then decays with the rate
 /// nu0 = 1 in the first approximation of Chapman and Enskog, so its viscosity is `p0/nu0`.
@@ -31,105 +31,175 @@ pub fn cross_section(scattering: Scattering) -> f64 {
     1.0 / rate
 }
 
-/// A line of gas between two streams, and how it is computed.
+/// How streaming and collisions make a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Stepping {
+    /// Streaming by a shift, and then collisions by Heun's method: molecules may pass many cells in a step, and collisions bound it by `dt nu <= 1`.
+    #[default]
+    Split,
+    /// Both together, relaxation to the local Maxwellian being implicit: collisions do not bound the step, streaming does, by `|v_x| dt/dx + |v_y| dt/dy <= 1`. The steady state does not depend
+    /// on the step.
+    Penalised,
+}
+
+/// A flow by the Boltzmann equation, and how it is computed.
+///
+/// ```
+/// use rarefy::Backend;
+/// use rarefy::bgk::boltzmann::{Flow, FlowConfig};
+/// use rarefy::bgk::{Boundaries, Boundary, Space, State, Wall};
+/// use rarefy::collision::VelocityGrid;
+///
+/// // Gas between two plates, the right one hotter.
+/// let walls = [1.0, 1.1].map(|t| Boundary::Wall(Wall::diffuse(t)));
+/// let mut config = FlowConfig::new(
+///     Space::line(6, [0.0, 1.0])?,
+///     VelocityGrid::new(10, -4.0, 4.0)?,
+///     Boundaries::line(walls[0], walls[1]),
+///     0.04,
+///     |_, _| State::REST,
+/// )?;
+/// config.operator.compute.backend = Backend::Cpu;
+/// let mut flow = Flow::new(config)?;
+/// flow.advance(2)?;
+/// assert_eq!(flow.look()?.moments.len(), 6);
+/// # Ok::<(), rarefy::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LineConfig {
-    /// Cells in space; one dimension.
+pub struct FlowConfig {
+    /// Cells in space, on a line or a rectangle.
     pub space: Space,
-    /// The velocity grid, its box symmetric about 0.
-    pub grid: VelocityGrid,
+    /// The collision integral, on a velocity grid whose box is symmetric about 0; [`cross_section`] says how often molecules collide. Distributions and streaming are f64 whatever the
+    /// precision of its sums.
+    pub operator: OperatorConfig,
     /// The velocity along x of the centre of the box.
     pub drift: f64,
-    /// The scattering law; [`cross_section`] says how often molecules collide.
-    pub scattering: Scattering,
-    /// How the collision integral is computed.
+    /// Conditions at the faces of space.
+    pub boundaries: Boundaries,
+    /// Incoming distribution of the left, right, bottom and top face where it is no Maxwellian, `[ix][iy][iz]`, in units of n0/v0^3; empty where the boundary says it.
     #[serde(default)]
-    pub method: Method,
-    /// Order of the coefficients of the collision integral.
-    pub order: Order,
-    /// Directions, products and period of the spectral method.
-    #[serde(default)]
-    pub spectral: Spectral,
-    /// The conservative correction of the collision integral.
-    #[serde(default = "paper")]
-    pub correction: CorrectionMethod,
+    pub incoming: [Vec<f64>; FACES],
     /// Interpolation of the shift.
     pub scheme: Scheme,
+    /// How streaming and collisions make a step.
+    #[serde(default)]
+    pub stepping: Stepping,
     /// Time step dt.
     #[serde(rename = "step")]
     pub dt: f64,
-    /// Where to compute, and in which arithmetic gain and collision frequency; distributions and all else are f64.
-    #[serde(flatten)]
-    pub compute: Compute,
-    /// The distributions that come in at the left and at the right end, `[ix][iy][iz]`, in units of n0/v0^3.
-    pub ends: [Vec<f64>; SIDES],
-    /// The distribution of each cell at the start, `[cell][ix][iy][iz]`.
+    /// The distribution of each cell at the start, `[iy][ix][jx][jy][jz]`.
     pub initial: Vec<f64>,
 }
 
-/// The correction of configurations that do not say which.
-pub(super) fn paper() -> CorrectionMethod {
-    CorrectionMethod::Paper
-}
+impl FlowConfig {
+    /// Hard spheres that start from discrete Maxwellians of `state(x, y)` in the cells' centres, with split steps: by the spectral integral where the grid suits it.
+    ///
+    /// # Errors
+    /// States that are none or that the grid cannot hold; too little memory.
+    pub fn new(
+        space: Space,
+        grid: VelocityGrid,
+        boundaries: Boundaries,
+        dt: f64,
+        state: impl Fn(f64, f64) -> State,
+    ) -> Result<Self> {
+        let mut config = Self {
+            space,
+            operator: OperatorConfig {
+                sigma_t: cross_section(Scattering::HardSphere),
+                ..OperatorConfig::spectral(grid)
+            },
+            drift: 0.0,
+            boundaries,
+            incoming: Default::default(),
+            scheme: Scheme::default(),
+            stepping: Stepping::default(),
+            dt,
+            initial: Vec::new(),
+        };
+        config.start(state)?;
+        Ok(config)
+    }
 
-impl LineConfig {
-    /// The velocity space of the BGK wing with the same nodes.
+    /// Starts from discrete Maxwellians of `state(x, y)` in the cells' centres.
+    ///
+    /// # Errors
+    /// States that are none or that the grid cannot hold; too little memory.
+    pub fn start(&mut self, state: impl Fn(f64, f64) -> State) -> Result<()> {
+        let space = self.space;
+        let nodes = self.operator.grid.cells();
+        check_host(
+            &format!(
+                "a flow of {} x {} cells with {nodes} velocities",
+                space.nx(),
+                space.ny()
+            ),
+            bytes_of::<f64>(space.cells() as u64 * nodes as u64),
+            "use fewer cells in space or velocity",
+        )?;
+        let velocity = self.velocity_space()?;
+        let mut initial = Vec::with_capacity(space.cells() * nodes);
+        let mut last: Option<(State, Vec<f64>)> = None;
+        for iy in 0..space.ny() {
+            for ix in 0..space.nx() {
+                let state = state(space.centre(0, ix), space.centre(1, iy));
+                let same = last.as_ref().is_some_and(|(known, _)| *known == state);
+                if !same {
+                    state.validate()?;
+                    last = Some((state, maxwellian(&self.operator.grid, &velocity, state)?));
+                }
+                initial.extend(last.iter().flat_map(|(_, f)| f));
+            }
+        }
+        self.initial = initial;
+        Ok(())
+    }
+
+    /// The velocity space of the models with the same nodes.
     ///
     /// # Errors
     /// A velocity that is not finite.
     pub fn velocity_space(&self) -> Result<VelocitySpace> {
-        velocity_space(&self.grid, self.drift)
+        velocity_space(&self.operator.grid, self.drift)
     }
 
-    /// The collision integral's configuration.
-    pub fn operator(&self) -> OperatorConfig {
-        operator(
-            &self.grid,
-            self.scattering,
-            (self.method, self.order, self.spectral, self.correction),
-            self.compute,
-        )
+    /// The longest step for which streaming with penalised collisions is stable, `|v_x| dt/dx + |v_y| dt/dy = 1` for the fastest molecules.
+    ///
+    /// # Errors
+    /// A velocity that is not finite.
+    pub fn crossing_step(&self) -> Result<f64> {
+        let velocity = self.velocity_space()?;
+        let rates =
+            (0..self.space.dimensions()).map(|d| velocity.axes()[d].fastest() / self.space.step(d));
+        Ok(1.0 / rates.sum::<f64>())
     }
 
     /// Checks the parts and that they belong together.
     ///
     /// # Errors
-    /// Space of two dimensions; a box that is not symmetric; a step that is none or in which molecules cross all of space; distributions of wrong length or
+    /// A box that is not symmetric, or that moves where molecules are mirrored; a step that is none or in which molecules cross all of space; distributions of wrong length or
     /// with values that are none.
     pub fn validate(&self) -> Result<()> {
-        if self.space.dimensions() != 1 {
-            return Err(Error::invalid(
-                "space",
-                "two dimensions",
-                "a line, on which the collision integral is computed",
-            ));
-        }
-        if self.grid.min() != -self.grid.max() {
+        let (space, grid) = (&self.space, &self.operator.grid);
+        self.boundaries.validate(space.dimensions())?;
+        if grid.min() != -grid.max() {
             return Err(Error::invalid(
                 "grid",
-                format!("[{}, {}]", self.grid.min(), self.grid.max()),
-                "a velocity box of a line that is symmetric about its centre",
+                format!("[{}, {}]", grid.min(), grid.max()),
+                "a velocity box that is symmetric about its centre",
             ));
         }
-        if !(self.dt.is_finite() && self.dt > 0.0) {
+        if self.drift != 0.0 && self.boundaries.mirrors(0) {
             return Err(Error::invalid(
-                "dt",
-                self.dt,
-                "a time step that must be positive and finite",
+                "drift",
+                self.drift,
+                "0 where a face mirrors molecules, so that their velocities are symmetric",
             ));
         }
-        let (cells, nodes) = (self.space.nx(), self.grid.cells());
-        let fastest = self.velocity_space()?.x().fastest();
-        let most = Courant::new(fastest, self.dt, self.space.step(0)).distance();
-        if most + 2.0 > cells as f64 {
-            return Err(Error::invalid(
-                "dt",
-                self.dt,
-                format!(
-                    "a smaller time step: the fastest molecules cross {most:.1} cells, of {cells} there are, and two less than all is the limit"
-                ),
-            ));
-        }
+        self.validate_step()?;
+        let (cells, nodes) = (space.cells(), grid.cells());
         if u32::try_from(cells as u64 * nodes as u64).is_err() {
             return Err(Error::invalid(
                 "space",
@@ -140,49 +210,86 @@ impl LineConfig {
         let wrong = |what: &str, found: usize, expected: usize| {
             Error::invalid(what, found, format!("{expected} values"))
         };
-        for end in &self.ends {
-            if end.len() != nodes {
-                return Err(wrong("the distribution of a stream", end.len(), nodes));
+        for (face, incoming) in self.incoming.iter().enumerate() {
+            if incoming.is_empty() {
+                continue;
+            }
+            if incoming.len() != nodes {
+                return Err(wrong("incoming", incoming.len(), nodes));
+            }
+            let boundary = self.boundaries.along(face / 2)[face % 2];
+            if !matches!(boundary, Boundary::Inflow(_)) {
+                return Err(Error::invalid(
+                    "incoming",
+                    ["left", "right", "bottom", "top"][face],
+                    "a distribution only where the boundary is an inflow; leave the others empty",
+                ));
             }
         }
         if self.initial.len() != cells * nodes {
-            return Err(wrong(
-                "the initial state",
-                self.initial.len(),
-                cells * nodes,
-            ));
+            return Err(wrong("initial", self.initial.len(), cells * nodes));
         }
-        let mut values = self.ends.iter().chain([&self.initial]).flatten();
+        let mut values = self.incoming.iter().chain([&self.initial]).flatten();
         if let Some(bad) = values.find(|f| !f.is_finite()) {
             return Err(Error::invalid("distributions", bad, "finite values"));
         }
         Ok(())
     }
+
+    fn validate_step(&self) -> Result<()> {
+        let (space, velocity) = (&self.space, self.velocity_space()?);
+        if !(self.dt.is_finite() && self.dt > 0.0) {
+            return Err(Error::invalid(
+                "dt",
+                self.dt,
+                "a time step that must be positive and finite",
+            ));
+        }
+        for direction in 0..space.dimensions() {
+            let cells = [space.nx(), space.ny()][direction];
+            let fastest = velocity.axes()[direction].fastest();
+            let most = Courant::new(fastest, self.dt, space.step(direction)).distance();
+            if most + 2.0 > cells as f64 {
+                return Err(Error::invalid(
+                    "dt",
+                    self.dt,
+                    format!(
+                        "a smaller time step: the fastest molecules cross {most:.1} cells along {}, of {cells} there are, and two less than all is the limit",
+                        ["x", "y"][direction]
+                    ),
+                ));
+            }
+        }
+        let longest = self.crossing_step()?;
+        if self.stepping == Stepping::Penalised && self.dt > longest * (1.0 + 1e-12) {
+            return Err(Error::invalid(
+                "dt",
+                self.dt,
+                format!(
+                    "at most {longest:.4e}, for which streaming in penalised steps is stable; half of it is accurate"
+                ),
+            ));
+        }
+        Ok(())
+    }
 }
 
-/// The velocity space of the BGK wing with the nodes of a grid whose box moves along x.
+/// The velocity space of the models with the nodes of a grid whose box moves along x.
 pub(super) fn velocity_space(grid: &VelocityGrid, drift: f64) -> Result<VelocitySpace> {
     let (n, half) = (grid.n(), grid.max());
     let across = Axis::uniform(n, -half, half)?;
     let along = Axis::uniform(n, drift - half, drift + half)?;
-    VelocitySpace::new(vec![along, across.clone(), across], 1)
+    VelocitySpace::new(vec![along, across.clone(), across], 2)
 }
 
-/// The collision integral in the units of this wing.
-pub(super) fn operator(
+/// The discrete Maxwellian of a state, as a density over velocities.
+pub(super) fn maxwellian(
     grid: &VelocityGrid,
-    scattering: Scattering,
-    (method, order, spectral, correction): (Method, Order, Spectral, CorrectionMethod),
-    compute: Compute,
-) -> OperatorConfig {
-    OperatorConfig {
-        scattering,
-        sigma_t: cross_section(scattering),
-        method,
-        order,
-        spectral,
-        correction,
-        compute,
-        ..OperatorConfig::new(*grid)
-    }
+    velocity: &VelocitySpace,
+    state: State,
+) -> Result<Vec<f64>> {
+    let maxwellian = DiscreteMaxwellian::conservative(velocity, state)?;
+    let mut f = maxwellian.populations(velocity);
+    f.iter_mut().for_each(|f| *f /= grid.volume());
+    Ok(f)
 }

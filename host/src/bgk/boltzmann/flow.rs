@@ -1,24 +1,23 @@
-//! A run on a line: time loop, moments, checkpoints.
+//! A run: time loop, moments, checkpoints.
 
 use std::fmt;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::config::LineConfig;
-use super::engine::{Flow, shifts};
-use super::host::{left_exchange, stream};
+use super::config::{FACES, FlowConfig, Stepping};
+use super::engine::{Engine, Pass, passes};
 use crate::bgk::transient::{Change, Node, nodes};
 use crate::bgk::{FaceFlux, Looked, Moments, State, VelocitySpace};
 use crate::compute::{Pooled, steps_between};
 use crate::error::{Error, Result};
 
-/// Everything that a run on a line needs to go on to the same bits.
+/// Everything that a run needs to go on to the same bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Checkpoint {
     /// The run's configuration.
-    pub config: LineConfig,
+    pub config: FlowConfig,
     /// Steps taken.
     pub step: u64,
     /// The distributions, `[cell][ix][iy][iz]`.
@@ -28,31 +27,32 @@ pub struct Checkpoint {
     pub looked: Option<Looked>,
 }
 
-/// The state of the line at one moment, in the middle of a step's collisions.
+/// The state of the gas at one moment; with split steps in the middle of a step's collisions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Look {
-    /// Moments of the cells after streaming; stresses and heat fluxes are means of those before and after the collisions that follow.
+    /// Moments of the cells, `[iy][ix]`; with split steps after streaming, and stresses and heat fluxes are means of those before and after the collisions that follow.
     pub moments: Vec<Moments>,
     /// Density, velocity and temperature before that streaming.
     pub before: Vec<State>,
-    /// Flux received through the left end in that streaming.
-    pub left: FaceFlux,
+    /// Mass, momentum and energy that the gas receives through the left, right, bottom and top face, the mean over the face.
+    pub faces: [FaceFlux; 4],
 }
 
-/// A solution of the Boltzmann equation on a line under way.
-pub struct Line {
-    engine: Pooled<dyn Flow>,
-    config: LineConfig,
+/// A solution of the Boltzmann equation under way.
+pub struct Flow {
+    engine: Pooled<dyn Engine>,
+    config: FlowConfig,
     velocity: VelocitySpace,
     nodes: Vec<Node>,
+    passes: Vec<Pass>,
     step: u64,
     change: Change,
 }
 
-impl fmt::Debug for Line {
+impl fmt::Debug for Flow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Line")
+        f.debug_struct("Flow")
             .field("step", &self.step)
             .field("time", &self.time())
             .field("device", &self.device())
@@ -60,17 +60,18 @@ impl fmt::Debug for Line {
     }
 }
 
-impl Line {
+impl Flow {
     /// Prepares a run from the initial state.
     ///
     /// # Errors
-    /// Those of [`LineConfig::validate`]; a backend that is not there; too little memory.
-    pub fn new(config: LineConfig) -> Result<Self> {
+    /// Those of [`FlowConfig::validate`]; a backend that is not there; too little memory.
+    pub fn new(config: FlowConfig) -> Result<Self> {
         config.validate()?;
         let velocity = config.velocity_space()?;
         Ok(Self {
-            engine: Pooled::new(&config.compute, || super::engine(&config))?,
+            engine: Pooled::new(&config.operator.compute, || super::engine(&config))?,
             nodes: nodes(&velocity),
+            passes: passes(&config)?,
             config,
             velocity,
             step: 0,
@@ -81,7 +82,7 @@ impl Line {
     /// Continues a run from a checkpoint.
     ///
     /// # Errors
-    /// As [`Line::new`]; distributions of another problem, negative or not finite.
+    /// As [`Flow::new`]; distributions of another problem, negative or not finite.
     pub fn resume(checkpoint: Checkpoint) -> Result<Self> {
         let Checkpoint {
             config,
@@ -97,11 +98,11 @@ impl Line {
             ));
         }
         let change = Change::resume(looked, step, config.space.cells())?;
-        let mut line = Self::new(config)?;
-        (line.step, line.change) = (step, change);
-        line.check(&distributions)?;
-        line.engine.run(|engine| engine.restore(&distributions))?;
-        Ok(line)
+        let mut flow = Self::new(config)?;
+        (flow.step, flow.change) = (step, change);
+        flow.check(&distributions)?;
+        flow.engine.run(|engine| engine.restore(&distributions))?;
+        Ok(flow)
     }
 
     /// Everything that is needed to go on later to the same bits.
@@ -130,12 +131,12 @@ impl Line {
     /// Takes the time steps that are left to a time, rounded to the nearest whole number of them.
     ///
     /// # Errors
-    /// As [`Line::advance`].
+    /// As [`Flow::advance`].
     pub fn run_until(&mut self, time: f64) -> Result<()> {
         self.advance(steps_between(self.time(), time, self.config.dt))
     }
 
-    /// Moments of each cell, as [`Line::look`] has them.
+    /// Moments of each cell, as [`Flow::look`] has them.
     ///
     /// # Errors
     /// A fault of the device.
@@ -169,16 +170,40 @@ impl Line {
         self.change.residual(fields, self.step, self.config.dt)
     }
 
-    /// Moments, and what passed the left end.
+    /// The exchange through the faces as `f` streams, and `f` after that.
+    fn streamed(&self, mut f: Vec<f64>) -> ([FaceFlux; FACES], Vec<f64>) {
+        let mut faces = [FaceFlux::default(); FACES];
+        let volume = self.config.operator.grid.volume();
+        for (direction, pass) in self.passes.iter().enumerate() {
+            let densities = pass.densities(&f);
+            let ends = pass.exchange(&self.nodes, volume, self.config.dt, &f, &densities);
+            faces[2 * direction..][..2].copy_from_slice(&ends);
+            if self.config.stepping == Stepping::Split {
+                let mut shifted = vec![0.0; f.len()];
+                pass.stream(&f, &densities, &mut shifted);
+                f = shifted;
+            }
+        }
+        (faces, f)
+    }
+
+    /// Moments, and what passes the faces.
     ///
     /// # Errors
     /// A fault of the device.
     pub fn look(&mut self) -> Result<Look> {
         let before = self.engine.run(|engine| engine.distributions())?;
-        let shifts = shifts(&self.config)?;
-        let mut streamed = vec![0.0; before.len()];
-        stream(&self.config, &shifts, &before, &mut streamed);
-        let left = left_exchange(&self.config, &shifts, &self.nodes, &before);
+        let states = |moments: &[Moments]| moments.iter().map(Moments::state).collect();
+        if self.config.stepping == Stepping::Penalised {
+            let moments = self.moments_of(&before);
+            let (faces, _) = self.streamed(before);
+            return Ok(Look {
+                before: states(&moments),
+                moments,
+                faces,
+            });
+        }
+        let (faces, streamed) = self.streamed(before.clone());
         self.engine.run(|engine| engine.advance(1))?;
         let after = self.engine.run(|engine| engine.distributions())?;
         self.engine.run(|engine| engine.restore(&before))?;
@@ -194,12 +219,8 @@ impl Line {
         }
         Ok(Look {
             moments,
-            before: self
-                .moments_of(&before)
-                .iter()
-                .map(Moments::state)
-                .collect(),
-            left,
+            before: states(&self.moments_of(&before)),
+            faces,
         })
     }
 
@@ -207,7 +228,7 @@ impl Line {
     fn check(&self, f: &[f64]) -> Result<()> {
         let largest = f.iter().copied().fold(0.0, f64::max);
         let least = f.iter().copied().fold(f64::INFINITY, f64::min);
-        let tolerated = self.config.operator().tolerated_negative() * largest;
+        let tolerated = self.config.operator.tolerated_negative() * largest;
         if f.iter().all(|f| f.is_finite()) && least >= -tolerated.max(1e-12 * largest) {
             return Ok(());
         }
@@ -218,8 +239,8 @@ impl Line {
     }
 
     fn moments_of(&self, f: &[f64]) -> Vec<Moments> {
-        let (volume, velocity) = (self.config.grid.volume(), &self.velocity);
-        f.par_chunks_exact(self.config.grid.cells())
+        let (volume, velocity) = (self.config.operator.grid.volume(), &self.velocity);
+        f.par_chunks_exact(self.config.operator.grid.cells())
             .map(|f| Moments::of(velocity, |node| volume * f[node]))
             .collect()
     }
@@ -233,7 +254,7 @@ impl Line {
         self.step as f64 * self.config.dt
     }
     /// The configuration of the run.
-    pub fn config(&self) -> &LineConfig {
+    pub fn config(&self) -> &FlowConfig {
         &self.config
     }
     /// The device in words.

@@ -5,13 +5,13 @@ use std::time::Instant;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::config::cross_section;
+use super::config::{cross_section, velocity_space};
 use super::gap_correction::{Laws, PlateLaw, correct};
 use crate::bgk::equilibrium::{HeatTerm, heat_vector, unresolved};
-use crate::bgk::steady::plates::{Drive, MAX_CELLS, graded};
+use crate::bgk::steady::plates::{Drive, LEAST_DRIVE, MAX_CELLS, graded};
 use crate::bgk::steady::{Anderson, Exchange, Solution, Status};
 use crate::bgk::transient::{Node, nodes};
-use crate::bgk::{Axis, DiscreteMaxwellian, FaceFlux, Gas, Moments, State, VelocitySpace};
+use crate::bgk::{DiscreteMaxwellian, FaceFlux, Gas, Moments, State, VelocitySpace};
 use crate::collision::{CollisionOperator, Mirrors, OperatorConfig};
 use crate::error::{Error, Result};
 
@@ -110,6 +110,10 @@ impl PlatesConfig {
                 return Err(Error::invalid(field, value, positive));
             }
         }
+        if strength != 0.0 && strength.abs() < LEAST_DRIVE {
+            let expected = format!("a drive of at least {LEAST_DRIVE:e}: less is lost in roundoff");
+            return Err(Error::invalid("drive", format!("{strength:e}"), expected));
+        }
         if !(4..=MAX_CELLS).contains(&self.cells) {
             let expected = format!("4 to {MAX_CELLS} cells between the plates");
             return Err(Error::invalid("cells", self.cells, expected));
@@ -193,9 +197,7 @@ impl Plates {
                 )
             }
             GapCollisions::Integral(operator) => {
-                let grid = &operator.grid;
-                let axis = Axis::uniform(grid.n(), grid.min(), grid.max())?;
-                let velocity = VelocitySpace::new(vec![axis; 3], 2)?;
+                let velocity = velocity_space(&operator.grid, 0.0)?;
                 let omega = 1.0 - 0.5 * operator.scattering.gamma();
                 let volume = operator.grid.volume();
                 let frequency = operator.sigma_t / cross_section(operator.scattering);

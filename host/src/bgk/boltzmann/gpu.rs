@@ -1,29 +1,104 @@
-//! The line on a machine that runs kernels: distributions stay in its memory, and a step is one graph.
+//! The flow on a machine that runs kernels: distributions stay in its memory, and a step is one graph.
 
 use std::sync::Arc;
 
 use rarefy_kernels::Real;
-use rarefy_kernels::boltzmann::{LineShape, stream_cells};
+use rarefy_kernels::boltzmann::{WALL_THREADS, end, stream_cells, wall_densities};
 
-use super::config::LineConfig;
-use super::engine::{Flow, shifts};
-use crate::bgk::Scheme;
+use super::config::{FlowConfig, Stepping};
+use super::engine::{Engine, Pass, passes, stages};
 use crate::collision::{CellCollisions, Integrator};
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
+use crate::memory_plan::{Memory, bytes_of, check_memory};
 
 /// Threads of a block of the streaming kernel.
 const THREADS: u32 = 256;
+
+/// A pass, and its tables in the memory of a machine.
+struct There<M: Machine> {
+    pass: Pass,
+    shifts: M::Buffer<f64>,
+    comes: M::Buffer<f64>,
+    units: M::Buffer<f64>,
+    densities: M::Buffer<f64>,
+}
+
+impl<M: Machine> There<M> {
+    fn new(machine: &M, pass: Pass) -> Result<Self> {
+        let shifts = pass.shifts.iter().flat_map(|shift| {
+            [
+                if shift.forward { 1.0 } else { -1.0 },
+                shift.whole as f64,
+                shift.fraction,
+                shift.rest,
+            ]
+        });
+        let shifts: Vec<f64> = shifts.collect();
+        let rows = pass.lines.rows() as usize;
+        Ok(Self {
+            shifts: machine.upload(&shifts)?,
+            comes: machine.upload(&pass.comes.concat())?,
+            units: machine.upload(&pass.units)?,
+            densities: machine.upload(&vec![0.0; 2 * rows])?,
+            pass,
+        })
+    }
+
+    /// Streams all distributions, or finds their rates of change.
+    fn stream(
+        &mut self,
+        machine: &M,
+        from: &M::Buffer<f64>,
+        out: &mut M::Buffer<f64>,
+    ) -> Result<()> {
+        let lines = self.pass.lines;
+        if lines.low == end::WALL || lines.high == end::WALL {
+            machine.launch(
+                Grid {
+                    blocks: 2 * lines.rows(),
+                    threads: WALL_THREADS,
+                },
+                wall_densities {
+                    from,
+                    shifts: &self.shifts,
+                    units: &self.units,
+                    densities: &mut self.densities,
+                    lines,
+                },
+            )?;
+        }
+        let values = lines.cells as usize * lines.nodes as usize;
+        Ok(machine.launch(
+            Grid::per_item(values, THREADS),
+            stream_cells {
+                from,
+                comes: &self.comes,
+                densities: &self.densities,
+                shifts: &self.shifts,
+                out,
+                lines,
+            },
+        )?)
+    }
+}
+
+/// Distributions that a penalised step needs besides.
+struct Penalised<B> {
+    stage: B,
+    explicit: B,
+    next: B,
+}
 
 /// The distributions in the memory of a machine.
 pub(super) struct MachineFlow<M: Machine, T: Real> {
     name: String,
     collisions: CellCollisions<M, T>,
-    shape: LineShape,
-    shifts: M::Buffer<f64>,
-    ends: M::Buffer<f64>,
+    passes: Vec<There<M>>,
+    step: f64,
     f: M::Buffer<f64>,
     streamed: M::Buffer<f64>,
+    penalised: Option<Penalised<M::Buffer<f64>>>,
     values: usize,
     /// Whether the kernels have run once, and the step as a graph where the machine can record.
     warm: bool,
@@ -31,63 +106,89 @@ pub(super) struct MachineFlow<M: Machine, T: Real> {
 }
 
 impl<M: Machine + 'static, T: Real> MachineFlow<M, T> {
-    pub(super) fn new(machine: M, name: String, config: &LineConfig) -> Result<Self> {
+    pub(super) fn new(machine: M, name: String, config: &FlowConfig) -> Result<Self> {
         let machine = Arc::new(machine);
-        let (cells, nodes) = (config.space.nx(), config.grid.cells());
+        let (cells, nodes) = (config.space.cells(), config.operator.grid.cells());
         let values = cells * nodes;
-        let shifts: Vec<f64> = shifts(config)?
-            .iter()
-            .flat_map(|shift| {
-                [
-                    if shift.forward { 1.0 } else { -1.0 },
-                    shift.courant.whole as f64,
-                    shift.courant.fraction,
-                ]
-            })
-            .collect();
-        let largest = config.ends.iter().flatten().copied().fold(0.0, f64::max);
+        let copies = match config.stepping {
+            Stepping::Split => 2,
+            Stepping::Penalised => 5,
+        };
+        check_memory(
+            &format!("{copies} times the distributions of {cells} cells with {nodes} velocities"),
+            Memory::Device,
+            bytes_of::<f64>(copies * values as u64),
+            machine.limits()?.free_bytes,
+            "use fewer cells in space or velocity",
+        )?;
+        let passes = passes(config)?;
+        let comes = passes.iter().flat_map(|pass| pass.comes.iter().flatten());
+        let largest = comes.chain(&config.initial).copied().fold(0.0, f64::max);
+        let penalised = match config.stepping {
+            Stepping::Split => None,
+            Stepping::Penalised => Some(Penalised {
+                stage: machine.allocate(values)?,
+                explicit: machine.allocate(values)?,
+                next: machine.allocate(values)?,
+            }),
+        };
         Ok(Self {
             name,
-            shape: LineShape {
-                cells: cells as u32,
-                nodes: nodes as u32,
-                plane: (nodes / config.grid.n()) as u32,
-                sloped: u32::from(config.scheme == Scheme::VanLeer),
-            },
-            shifts: machine.upload(&shifts)?,
-            ends: machine.upload(&config.ends.concat())?,
+            passes: passes
+                .into_iter()
+                .map(|pass| There::new(&*machine, pass))
+                .collect::<Result<_>>()?,
+            step: config.dt,
             f: machine.upload(&config.initial)?,
             streamed: machine.allocate(values)?,
+            penalised,
             values,
-            collisions: CellCollisions::new(
-                machine,
-                &config.operator(),
-                cells,
-                largest,
-                config.dt,
-            )?,
+            collisions: CellCollisions::new(machine, &config.operator, cells, largest, config.dt)?,
             warm: false,
             graph: None,
         })
     }
 
     fn issue(&mut self) -> Result<()> {
-        self.collisions.machine().launch(
-            Grid::per_item(self.values, THREADS),
-            stream_cells {
-                from: &self.f,
-                ends: &self.ends,
-                shifts: &self.shifts,
-                out: &mut self.streamed,
-                shape: self.shape,
-            },
-        )?;
-        self.collisions
-            .collide(Integrator::Ssprk2, &self.streamed, &mut self.f)
+        let machine = self.collisions.machine().clone();
+        let Some(penalised) = &mut self.penalised else {
+            for (direction, pass) in self.passes.iter_mut().enumerate() {
+                // Along y what was shifted along x is shifted back to where it came from.
+                match direction {
+                    0 => pass.stream(&machine, &self.f, &mut self.streamed)?,
+                    _ => pass.stream(&machine, &self.streamed, &mut self.f)?,
+                }
+            }
+            let heun = Integrator::Ssprk2;
+            return match self.passes.len() {
+                1 => (self.collisions).collide(heun, &self.streamed, &mut self.f),
+                _ => {
+                    (self.collisions).collide(heun, &self.f, &mut self.streamed)?;
+                    self.collisions.copy(&self.streamed, &mut self.f)
+                }
+            };
+        };
+        for (number, stage) in stages(self.step).into_iter().enumerate() {
+            let Penalised {
+                stage: middle,
+                explicit,
+                next,
+            } = penalised;
+            let (now, out) = match number {
+                0 => (&self.f, middle),
+                _ => (&*middle, next),
+            };
+            for pass in &mut self.passes {
+                pass.stream(&machine, now, &mut self.streamed)?;
+            }
+            let at = [&self.f, &self.streamed];
+            self.collisions.stage(stage, now, at, explicit, out)?;
+        }
+        self.collisions.copy(&penalised.next, &mut self.f)
     }
 }
 
-impl<M: Machine + 'static, T: Real> Flow for MachineFlow<M, T> {
+impl<M: Machine + 'static, T: Real> Engine for MachineFlow<M, T> {
     fn describe(&self) -> String {
         self.name.clone()
     }

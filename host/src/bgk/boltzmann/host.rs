@@ -1,67 +1,181 @@
-//! The line on the host: streaming by all cores, collisions by the CPU's or the reference operator.
+//! The flow on the host: streaming by all cores, collisions by the CPU's or the reference operator.
 
+use rarefy_kernels::collision::PENALTY;
 use rayon::prelude::*;
 
-use super::config::LineConfig;
-use super::engine::{Flow, Shift, shifts};
-use crate::bgk::transient::{Node, van_leer};
-use crate::bgk::{FaceFlux, Scheme};
-use crate::collision::CollisionOperator;
+use super::config::{FlowConfig, Stepping};
+use super::engine::{Engine, Pass, passes, stages};
+use crate::collision::{
+    CellStage, CollisionOperator, Evaluation, VelocityGrid, discrete_maxwellian,
+};
 use crate::error::Result;
+
+/// Cells whose integrals are evaluated together: enough for all cores, and little memory.
+const TOGETHER: usize = 64;
 
 /// The distributions in the memory of the host.
 pub(super) struct HostFlow {
-    config: LineConfig,
     operator: CollisionOperator,
-    shifts: Vec<Shift>,
+    grid: VelocityGrid,
+    stepping: Stepping,
+    step: f64,
+    passes: Vec<Pass>,
     f: Vec<f64>,
     streamed: Vec<f64>,
 }
 
 impl HostFlow {
-    pub(super) fn new(config: &LineConfig) -> Result<Self> {
+    pub(super) fn new(config: &FlowConfig) -> Result<Self> {
         Ok(Self {
-            operator: CollisionOperator::new(config.operator())?,
-            shifts: shifts(config)?,
+            operator: CollisionOperator::new(config.operator.clone())?,
+            grid: config.operator.grid,
+            stepping: config.stepping,
+            step: config.dt,
+            passes: passes(config)?,
             f: config.initial.clone(),
             streamed: vec![0.0; config.initial.len()],
-            config: config.clone(),
         })
+    }
+
+    /// Shift by shift; the result is in `streamed`.
+    fn stream(&mut self) {
+        for (direction, pass) in self.passes.iter().enumerate() {
+            if direction > 0 {
+                std::mem::swap(&mut self.f, &mut self.streamed);
+            }
+            let densities = pass.densities(&self.f);
+            pass.stream(&self.f, &densities, &mut self.streamed);
+        }
     }
 
     /// Heun's method in the form that keeps f >= 0: `f = (f0 + E(E(f0))) / 2`, E being Euler's step.
     fn collide(&mut self) -> Result<()> {
-        let nodes = self.config.grid.cells();
-        for keep in [0.0, 0.5] {
-            let rates = self.operator.evaluate_batch(match keep {
-                0.0 => &self.streamed,
-                _ => &self.f,
-            })?;
-            let step = self.config.dt;
-            let cells = self
-                .f
-                .par_chunks_exact_mut(nodes)
-                .zip(self.streamed.par_chunks_exact(nodes));
-            cells.zip(&rates).for_each(|((f, start), evaluation)| {
-                for ((f, start), rate) in f.iter_mut().zip(start).zip(&evaluation.rate) {
-                    let now = if keep == 0.0 { *start } else { *f };
-                    let euler = step.mul_add(*rate, now);
-                    *f = f64::mul_add(keep, start - euler, euler);
-                }
-            });
+        let nodes = self.grid.cells();
+        let step = self.step;
+        let groups = self.f.chunks_mut(TOGETHER * nodes);
+        for (f, start) in groups.zip(self.streamed.chunks(TOGETHER * nodes)) {
+            for keep in [0.0, 0.5] {
+                let rates = self.operator.evaluate_batch(match keep {
+                    0.0 => start,
+                    _ => &*f,
+                })?;
+                let cells = f
+                    .par_chunks_exact_mut(nodes)
+                    .zip(start.par_chunks_exact(nodes));
+                cells.zip(&rates).for_each(|((f, start), evaluation)| {
+                    for ((f, start), rate) in f.iter_mut().zip(start).zip(&evaluation.rate) {
+                        let now = if keep == 0.0 { *start } else { *f };
+                        let euler = step.mul_add(*rate, now);
+                        *f = f64::mul_add(keep, start - euler, euler);
+                    }
+                });
+            }
         }
+        Ok(())
+    }
+
+    /// A step with implicit relaxation.
+    fn penalised(&mut self) -> Result<()> {
+        let nodes = self.grid.cells();
+        let cells = self.f.len() / nodes;
+        let (mut explicit, mut betas) = (vec![0.0; self.f.len()], vec![0.0; cells]);
+        let mut now = self.f.clone();
+        for stage in stages(self.step) {
+            for pass in &self.passes {
+                let densities = pass.densities(&now);
+                pass.stream(&now, &densities, &mut self.streamed);
+            }
+            for first in (0..cells).step_by(TOGETHER) {
+                let count = TOGETHER.min(cells - first);
+                let range = first * nodes..(first + count) * nodes;
+                let evaluations = self.operator.evaluate_batch(&now[range.clone()])?;
+                let all = now[range.clone()]
+                    .par_chunks_exact_mut(nodes)
+                    .zip(self.f[range.clone()].par_chunks_exact(nodes))
+                    .zip(self.streamed[range.clone()].par_chunks_exact(nodes))
+                    .zip(explicit[range].par_chunks_exact_mut(nodes))
+                    .zip(&mut betas[first..first + count])
+                    .zip(&evaluations);
+                all.for_each(
+                    |(((((f, start), transport), explicit), beta), evaluation)| {
+                        let cell = Cell {
+                            grid: &self.grid,
+                            stage,
+                            start,
+                            transport,
+                            evaluation,
+                        };
+                        cell.advance(f, explicit, beta);
+                    },
+                );
+            }
+        }
+        self.f = now;
         Ok(())
     }
 }
 
-impl Flow for HostFlow {
+/// A stage of a penalised step in one cell.
+struct Cell<'a> {
+    grid: &'a VelocityGrid,
+    stage: CellStage,
+    /// The distribution before the step.
+    start: &'a [f64],
+    transport: &'a [f64],
+    evaluation: &'a Evaluation,
+}
+
+impl Cell<'_> {
+    /// Takes f from its stage to the next; `explicit` has the explicit part of the first stage, and `beta` the rate of relaxation.
+    fn advance(&self, f: &mut [f64], explicit: &mut [f64], beta: &mut f64) {
+        let stage = self.stage;
+        let first = stage.before == 0.0;
+        let maxwellian = discrete_maxwellian(self.grid, f);
+        if first {
+            *beta = PENALTY / self.evaluation.correction.largest_step;
+        }
+        // Without a Maxwellian all is explicit.
+        let usable = maxwellian.is_some() && *beta > 0.0 && beta.is_finite();
+        if first && !usable {
+            *beta = 0.0;
+        }
+        let rate = if usable { *beta } else { 0.0 };
+        for (k, f) in f.iter_mut().enumerate() {
+            let relaxing = match &maxwellian {
+                Some(maxwellian) => rate * (maxwellian[k] - *f),
+                None => 0.0,
+            };
+            let e = self.transport[k] + self.evaluation.rate[k] - relaxing;
+            let mut sum = self.start[k] + (stage.now * e + stage.relaxing * relaxing);
+            if first {
+                explicit[k] = e;
+            } else {
+                sum += stage.before * explicit[k];
+            }
+            *f = sum;
+        }
+        if let Some(maxwellian) = discrete_maxwellian(self.grid, f) {
+            let z = stage.implicit * *beta;
+            for (f, m) in f.iter_mut().zip(maxwellian) {
+                *f = (*f + z * m) / (1.0 + z);
+            }
+        }
+    }
+}
+
+impl Engine for HostFlow {
     fn describe(&self) -> String {
         self.operator.device()
     }
     fn advance(&mut self, steps: u64) -> Result<()> {
         for _ in 0..steps {
-            stream(&self.config, &self.shifts, &self.f, &mut self.streamed);
-            self.collide()?;
+            match self.stepping {
+                Stepping::Split => {
+                    self.stream();
+                    self.collide()?;
+                }
+                Stepping::Penalised => self.penalised()?,
+            }
         }
         Ok(())
     }
@@ -72,88 +186,4 @@ impl Flow for HostFlow {
         self.f.copy_from_slice(f);
         Ok(())
     }
-}
-
-/// The values of one v_x at a place counted from the end where molecules come in. Where they leave, the last cell is repeated.
-fn plane<'a>(
-    config: &'a LineConfig,
-    f: &'a [f64],
-    jx: usize,
-    forward: bool,
-    place: isize,
-) -> &'a [f64] {
-    let (cells, nodes) = (config.space.nx(), config.grid.cells());
-    let size = nodes / config.grid.n();
-    match usize::try_from(place) {
-        Err(_) => &config.ends[usize::from(!forward)][jx * size..][..size],
-        Ok(place) => {
-            let place = place.min(cells - 1);
-            let cell = if forward { place } else { cells - 1 - place };
-            &f[cell * nodes + jx * size..][..size]
-        }
-    }
-}
-
-/// Shifts all distributions by `|v| dt`.
-pub(super) fn stream(config: &LineConfig, shifts: &[Shift], from: &[f64], to: &mut [f64]) {
-    let (cells, nodes) = (config.space.nx(), config.grid.cells());
-    let size = nodes / config.grid.n();
-    let sloped = config.scheme == Scheme::VanLeer;
-    to.par_chunks_exact_mut(nodes)
-        .enumerate()
-        .for_each(|(cell, to)| {
-            for (jx, (to, shift)) in to.chunks_exact_mut(size).zip(shifts).enumerate() {
-                let place = if shift.forward {
-                    cell
-                } else {
-                    cells - 1 - cell
-                };
-                let p = place as isize - shift.courant.whole as isize;
-                let at = |place| plane(config, from, jx, shift.forward, place);
-                let (first, before, here, after) = (at(p - 2), at(p - 1), at(p), at(p + 1));
-                let a = shift.courant.fraction;
-                for (k, to) in to.iter_mut().enumerate() {
-                    let middle = here[k] - before[k];
-                    *to = (-a).mul_add(middle, here[k]);
-                    if sloped {
-                        let slopes = van_leer(2.0, middle, after[k] - here[k])
-                            - van_leer(2.0, before[k] - first[k], middle);
-                        *to = (-0.5 * a * (1.0 - a)).mul_add(slopes, *to);
-                    }
-                }
-            }
-        });
-}
-
-/// Flux through the left end while `f` streams, per unit of time.
-pub(super) fn left_exchange(
-    config: &LineConfig,
-    shifts: &[Shift],
-    nodes: &[Node],
-    f: &[f64],
-) -> FaceFlux {
-    let cells = config.space.nx() as isize;
-    let size = config.grid.cells() / config.grid.n();
-    let scale = config.grid.volume() * config.space.step(0) / config.dt;
-    let mut flux = FaceFlux::default();
-    for (jx, shift) in shifts.iter().enumerate() {
-        let (whole, a) = (shift.courant.whole as isize, shift.courant.fraction);
-        for k in 0..size {
-            let at = |place| plane(config, f, jx, shift.forward, place)[k];
-            let amount = if shift.forward {
-                shift.courant.distance() * at(-1)
-            } else {
-                // The last cells before the end, and the part of the next that reaches it.
-                let p = cells - 1 - whole;
-                let slope = match config.scheme {
-                    Scheme::Upwind => 0.0,
-                    Scheme::VanLeer => van_leer(2.0, at(p) - at(p - 1), at(p + 1) - at(p)),
-                };
-                let whole: f64 = (0..whole).map(|m| at(cells - 1 - m)).sum();
-                -(whole + a * at(p) + 0.5 * a * (1.0 - a) * slope)
-            };
-            flux += nodes[jx * size + k].carries(amount * scale);
-        }
-    }
-    flux
 }

@@ -3,14 +3,14 @@
 use nalgebra::{Matrix3, Vector3};
 use serde::{Deserialize, Serialize};
 
-use super::config::{LineConfig, operator, velocity_space};
+use super::config::{FlowConfig, Stepping, cross_section, maxwellian, velocity_space};
 use crate::bgk::steady::Anderson;
 use crate::bgk::transient::{Node, nodes};
-use crate::bgk::{DiscreteMaxwellian, Mach, Moments, Scheme, Shock, Space, State, VelocitySpace};
-use crate::collision::initial::maxwellian;
+use crate::bgk::{Boundaries, Boundary, Mach, Moments, Scheme, Shock, Space, State, VelocitySpace};
+use crate::collision::initial;
 use crate::collision::{
-    CollisionOperator, CorrectionMethod, Evaluation, Method, Mirrors, Order, Scattering, Spectral,
-    VelocityGrid,
+    CollisionOperator, CorrectionMethod, Evaluation, Method, Mirrors, OperatorConfig, Order,
+    Scattering, Spectral, VelocityGrid,
 };
 use crate::compute::{Backend, Compute, Precision};
 use crate::error::{Error, Result};
@@ -51,12 +51,15 @@ pub struct ShockWave {
     /// Directions, products and period of the spectral method; the degree that is not given follows from the Mach number.
     #[serde(default)]
     pub spectral: Spectral,
-    /// The conservative correction of the collision integral.
-    #[serde(default = "super::config::paper")]
+    /// What makes the collision integral conservative.
+    #[serde(default = "paper")]
     pub correction: CorrectionMethod,
     /// Interpolation of the shift.
     pub scheme: Scheme,
-    /// Time step; `None` for the longest with which no molecule passes more than a cell and f stays positive.
+    /// How streaming and collisions make a step.
+    #[serde(default)]
+    pub stepping: Stepping,
+    /// Time step; `None` for the longest with which no molecule passes more than a cell and f stays positive, or in penalised steps more than half a cell.
     #[serde(rename = "step")]
     pub dt: Option<f64>,
     /// Where to compute, and in which arithmetic gain and collision frequency.
@@ -64,7 +67,12 @@ pub struct ShockWave {
     pub compute: Compute,
 }
 
-/// Results of the preparation of a wave.
+/// The correction of waves that do not say which.
+fn paper() -> CorrectionMethod {
+    CorrectionMethod::Paper
+}
+
+/// What was found while a wave was prepared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ShockStart {
@@ -96,6 +104,7 @@ impl ShockWave {
             spectral: Spectral::default(),
             correction: CorrectionMethod::Balanced,
             scheme: Scheme::VanLeer,
+            stepping: Stepping::default(),
             dt: None,
             compute: Compute::default(),
         })
@@ -128,6 +137,20 @@ impl ShockWave {
         }
     }
 
+    /// The collision integral in the units of this wing.
+    fn operator(&self, grid: VelocityGrid, compute: Compute) -> OperatorConfig {
+        OperatorConfig {
+            scattering: self.scattering,
+            sigma_t: cross_section(self.scattering),
+            method: self.method,
+            order: self.order,
+            spectral: self.chosen(),
+            correction: self.correction,
+            compute,
+            ..OperatorConfig::new(grid)
+        }
+    }
+
     /// The reason for which the spectral method does not suit both ends of the wave, if there is one; see [`Spectral::obstacle`].
     ///
     /// # Errors
@@ -140,7 +163,7 @@ impl ShockWave {
             .iter()
             .flat_map(|end| {
                 let velocity = [end.velocity[0] - drift, 0.0, 0.0];
-                maxwellian(&grid, end.density, velocity, 0.5 * end.temperature)
+                initial::maxwellian(&grid, end.density, velocity, 0.5 * end.temperature)
             })
             .collect();
         Ok(Spectral::obstacle(&grid, self.scattering, &f))
@@ -190,7 +213,7 @@ impl ShockWave {
     ///
     /// # Errors
     /// Sides, grids or steps that are none or too coarse; a step in which collisions would make f negative.
-    pub fn line(&self) -> Result<(LineConfig, ShockStart)> {
+    pub fn line(&self) -> Result<(FlowConfig, ShockStart)> {
         if !(self
             .sides
             .iter()
@@ -242,10 +265,13 @@ impl ShockWave {
         for end in [&upstream, &downstream] {
             longest = longest.min(gas.evaluate(end)?.correction.largest_step);
         }
-        let fastest = gas.velocity.x().fastest();
-        let step = self
-            .dt
-            .unwrap_or_else(|| (SAFETY * longest).min(space.step(0) / fastest));
+        let split = self.stepping == Stepping::Split;
+        let crossing = space.step(0) / gas.velocity.x().fastest();
+        let usual = match self.stepping {
+            Stepping::Split => (SAFETY * longest).min(crossing),
+            Stepping::Penalised => 0.5 * crossing,
+        };
+        let step = self.dt.unwrap_or(usual);
         if !(step.is_finite() && step > 0.0) {
             return Err(Error::invalid(
                 "dt",
@@ -253,13 +279,12 @@ impl ShockWave {
                 "a time step that must be positive and finite",
             ));
         }
-        if step > longest {
+        if split && step > longest {
             return Err(Error::invalid(
                 "dt",
                 step,
                 format!(
-                    "a time step of at most {longest:.4}, which leaves no negative populations; one that is not given is {:.4}",
-                    (SAFETY * longest).min(space.step(0) / fastest)
+                    "a time step of at most {longest:.4}, which leaves no negative populations; one that is not given is {usual:.4}"
                 ),
             ));
         }
@@ -278,19 +303,17 @@ impl ShockWave {
             downstream: gas.moments(&downstream).state(),
             longest_step: longest,
         };
-        let config = LineConfig {
+        let [left, right] =
+            [&upstream, &downstream].map(|end| Boundary::Inflow(gas.moments(end).state()));
+        let config = FlowConfig {
             space,
-            grid,
+            operator: self.operator(grid, self.compute),
             drift,
-            scattering: self.scattering,
-            method: self.method,
-            order: self.order,
-            spectral: self.chosen(),
-            correction: self.correction,
+            boundaries: Boundaries::line(left, right),
+            incoming: [upstream, downstream, Vec::new(), Vec::new()],
             scheme: self.scheme,
+            stepping: self.stepping,
             dt: step,
-            compute: self.compute,
-            ends: [upstream, downstream],
             initial,
         };
         Ok((config, start))
@@ -315,15 +338,11 @@ struct Discrete {
 
 impl Discrete {
     fn new(wave: &ShockWave, grid: VelocityGrid, velocity: VelocitySpace) -> Result<Self> {
-        let config = operator(
-            &grid,
-            wave.scattering,
-            (wave.method, wave.order, wave.chosen(), wave.correction),
-            Compute {
-                backend: Backend::Cpu,
-                ..wave.compute.with_precision(Precision::F64)
-            },
-        );
+        let compute = Compute {
+            backend: Backend::Cpu,
+            ..wave.compute.with_precision(Precision::F64)
+        };
+        let config = wave.operator(grid, compute);
         Ok(Self {
             operator: CollisionOperator::new(config)?,
             nodes: nodes(&velocity),
@@ -341,10 +360,7 @@ impl Discrete {
     }
 
     fn maxwellian(&self, state: State) -> Result<Vec<f64>> {
-        let maxwellian = DiscreteMaxwellian::conservative(&self.velocity, state)?;
-        let mut f = maxwellian.populations(&self.velocity);
-        f.iter_mut().for_each(|f| *f /= self.volume);
-        Ok(f)
+        maxwellian(&self.operator.config().grid, &self.velocity, state)
     }
 
     /// Mass, momentum and energy that pass in a unit of time.
