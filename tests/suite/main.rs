@@ -2,8 +2,10 @@
 
 mod bgk;
 mod bgk_boltzmann;
+mod bgk_boltzmann_flow;
 mod bgk_boltzmann_plates;
 mod bgk_steady;
+mod boltzmann_cli;
 mod cli;
 mod collision;
 mod collision_backends;

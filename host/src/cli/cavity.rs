@@ -17,9 +17,12 @@ use crate::error::Result;
 pub(super) use parameters::CavityArgs;
 use results::Found;
 
+/// The solver for a cavity in time.
+type Solver = flow::Solver<()>;
+
 impl Flow for CavityArgs {
     const COMMAND: &'static str = "cavity";
-    type Run = Simulation;
+    type Run = Solver;
     type Found = Found;
 
     fn resolved(&self) -> Result<Self> {
@@ -35,18 +38,31 @@ impl Flow for CavityArgs {
         self.steady
     }
 
-    fn begin(&self) -> Result<Simulation> {
-        Simulation::new(self.config()?)
+    fn begin(&self) -> Result<Solver> {
+        if self.collisions.is_boltzmann() {
+            return Solver::boltzmann(self.flow_config()?, ());
+        }
+        Ok(Solver::model(Simulation::new(self.config()?)?))
     }
 
-    fn resume(&self, saved: Saved) -> Result<Simulation> {
-        flow::resume_simulation(self.config()?, saved)
+    fn resume(&self, saved: Saved) -> Result<Solver> {
+        if self.collisions.is_boltzmann() {
+            return Solver::resumed(self.flow_config()?, saved, ());
+        }
+        let simulation = flow::resume_simulation(self.config()?, saved)?;
+        Ok(Solver::model(simulation))
     }
 
-    fn prepared(&mut self, run: &Simulation, report: &mut Report) -> Result<()> {
+    fn prepared(&mut self, run: &Solver, report: &mut Report) -> Result<()> {
         if let Some(warning) = self.cavity()?.ray_warning() {
             report.warn(warning);
         }
+        if let Some(taken) = &self.collisions.taken {
+            report.set("method", taken);
+        }
+        let Solver::Model(run) = run else {
+            return Ok(());
+        };
         let courant = run.config().courant();
         if courant > 1.001 {
             report.warn(format!(
@@ -57,9 +73,14 @@ impl Flow for CavityArgs {
         Ok(())
     }
 
-    fn found(&self, run: &mut Simulation) -> Result<Found> {
-        let moments = run.moments()?;
-        let fluxes = run.face_fluxes()?;
+    fn found(&self, run: &mut Solver) -> Result<Found> {
+        let (moments, fluxes) = match run {
+            Solver::Model(run) => (run.moments()?, run.face_fluxes()?),
+            Solver::Boltzmann(run, ()) => {
+                let look = run.look()?;
+                (look.moments, look.faces)
+            }
+        };
         let cavity = self.cavity()?;
         Ok(Found {
             results: cavity.results(&moments, &fluxes[3]),

@@ -1,15 +1,15 @@
 //! `rarefy couette`: shear flow between sliding plates.
 
 use super::failure::Failure;
-use super::plates::{Flow, PlatesArgs};
+use super::plates::{Flow, Kind, PlatesArgs};
 use super::values::finite;
-use crate::bgk::steady::plates::Drive;
 
 const EXAMPLES: &str = "\
 Examples:
   rarefy couette --delta 1 --linear                the linearised equation, as in tables
   rarefy couette --delta 1 --u 2 --model shakhov   plates that slide fast; the gas warms up
   rarefy couette --kn 0.1 --cells 400 --out run    with profile, plots and run.json
+  rarefy couette --delta 1 --collision boltzmann   hard spheres, by the collision integral itself
   rarefy couette --gas argon --pressure 10 --temperature 300 --size 1e-3    in SI units";
 
 /// Steady Couette flow: plates that slide with -U/2 and U/2 along y
@@ -37,8 +37,8 @@ fn moving(text: &str) -> Result<f64, String> {
 /// Runs the command.
 pub(super) fn run(args: &CouetteArgs) -> Result<(), Failure> {
     let flow = Flow {
-        command: "couette",
-        drive: Drive::Couette(args.u.unwrap_or(0.02)),
+        kind: Kind::Couette,
+        strength: args.u.unwrap_or(0.02),
     };
     super::plates::run(&args.plates, &flow, args.u.map(|_| "--u"))
 }

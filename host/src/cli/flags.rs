@@ -3,9 +3,10 @@
 use crate::error::Error;
 
 /// Options that have another name than at first: command, first name, name. The first name stays, hidden, and records use it as a key.
-pub(super) const RENAMED: [(&str, &str, &str); 9] = [
+pub(super) const RENAMED: [(&str, &str, &str); 10] = [
     ("couette", "nx", "cells"),
     ("fourier", "nx", "cells"),
+    ("poiseuille", "nx", "cells"),
     ("cavity", "n", "cells"),
     ("shock", "nx", "cells"),
     ("shock", "cut", "vmax"),

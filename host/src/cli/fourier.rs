@@ -1,14 +1,14 @@
 //! `rarefy fourier`: heat conduction between plates.
 
 use super::failure::Failure;
-use super::plates::{Flow, PlatesArgs};
+use super::plates::{Flow, Kind, PlatesArgs};
 use super::values::finite;
-use crate::bgk::steady::plates::Drive;
 
 const EXAMPLES: &str = "\
 Examples:
   rarefy fourier --delta 1 --linear                                       the linearised equation, as in tables
   rarefy fourier --delta 1 --temperature-difference 1 --model shakhov     plates at 1.5 and 0.5 T0
+  rarefy fourier --delta 1 --collision boltzmann                          hard spheres, by the collision integral itself
   rarefy fourier --delta 10 --out run                                     with profile, plots and run.json";
 
 /// Steady heat conduction: plates at temperatures 1 + dT/2 and 1 - dT/2
@@ -36,8 +36,8 @@ fn difference(text: &str) -> Result<f64, String> {
 /// Runs the command.
 pub(super) fn run(args: &FourierArgs) -> Result<(), Failure> {
     let flow = Flow {
-        command: "fourier",
-        drive: Drive::Fourier(args.temperature_difference.unwrap_or(0.02)),
+        kind: Kind::Fourier,
+        strength: args.temperature_difference.unwrap_or(0.02),
     };
     let drive = args
         .temperature_difference

@@ -57,6 +57,7 @@ mod options;
 mod output;
 mod plates;
 mod plot;
+mod poiseuille;
 mod progress;
 mod rates;
 mod record;
@@ -106,6 +107,7 @@ enum Command {
     Market(market::MarketArgs),
     Couette(couette::CouetteArgs),
     Fourier(fourier::FourierArgs),
+    Poiseuille(poiseuille::PoiseuilleArgs),
     Shock(shock::ShockArgs),
     Cavity(cavity::CavityArgs),
     Longman(Box<longman::LongmanArgs>),
@@ -198,6 +200,7 @@ fn dispatch(cli: Cli, sub: Option<&ArgMatches>) -> Result<(), Failure> {
         (Some(Command::Market(args)), _) => market::run(&args),
         (Some(Command::Couette(args)), _) => couette::run(&args),
         (Some(Command::Fourier(args)), _) => fourier::run(&args),
+        (Some(Command::Poiseuille(args)), _) => poiseuille::run(&args),
         (Some(Command::Shock(args)), Some(sub)) => shock::run(&args, sub),
         (Some(Command::Cavity(args)), Some(sub)) => cavity::run(&args, sub),
         (Some(Command::Longman(args)), _) => longman::run(&args),

@@ -72,7 +72,7 @@ fn listed(command: &str) -> &'static [&'static str] {
             "cross_section_x.png",
             RECORD,
         ],
-        "couette" | "fourier" => &[
+        "couette" | "fourier" | "poiseuille" => &[
             "profile.csv",
             "residuals.csv",
             "profile.png",

@@ -1,4 +1,4 @@
-//! Gas between plates: what `rarefy couette` and `rarefy fourier` share.
+//! Gas between plates: the common part of `rarefy couette`, `rarefy fourier` and `rarefy poiseuille`.
 
 mod flow;
 mod parameters;
@@ -11,10 +11,11 @@ use serde::Serialize;
 use super::failure::Failure;
 use super::report::Report;
 use super::steady;
-use crate::bgk::steady::SteadySolver;
-use crate::bgk::steady::plates::{Drive, Resolution, plates};
-use crate::error::Error;
-pub(super) use flow::Flow;
+use crate::bgk::boltzmann::Plates;
+use crate::bgk::steady::plates::{Resolution, plates};
+use crate::bgk::steady::{Solution, SteadySolver};
+use crate::error::{Error, Result};
+pub(super) use flow::{Flow, Kind};
 pub(super) use parameters::PlatesArgs;
 use results::Outcome;
 
@@ -24,75 +25,120 @@ use results::Outcome;
 struct Parameters {
     u: Option<f64>,
     temperature_difference: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gradient: Option<f64>,
     #[serde(flatten)]
     plates: PlatesArgs,
 }
 
-/// Runs one of the two commands.
+/// A steady flow, the centres of its cells, and the reduced flow rate along the plates where a force drives it.
+struct Steady {
+    solution: Solution,
+    x: Vec<f64>,
+    rate: Option<f64>,
+}
+
+/// Runs one of the commands.
 pub(super) fn run(
     args: &PlatesArgs,
     flow: &Flow,
     drive: Option<&str>,
 ) -> std::result::Result<(), Failure> {
-    let common = &args.common;
     let started = Instant::now();
-    let (full, delta, gas) = args.resolved(drive)?;
-    let config = args.config();
+    let (full, delta) = args.resolved(flow, drive)?;
+    let gas = full.gas.gas();
     let units = full.si.units()?;
-    // The linear equation's solution is that per unit of the drive.
-    let strength = if args.linear { 1.0 } else { flow.strength() };
-    let drive = match flow.drive {
-        Drive::Couette(_) => Drive::Couette(strength),
-        Drive::Fourier(_) => Drive::Fourier(strength),
-    };
-    let resolution = Resolution {
-        cells: args.nx,
-        normal: args.velocities.normal,
-        tangential: args.velocities.tangential,
-    };
-    let case = plates(
-        delta,
-        drive,
-        gas,
-        args.accommodation,
-        resolution,
-        args.linear,
-    )?;
-    let x = case.centres(0);
+    let of = |kind| (flow.kind == kind).then_some(flow.strength);
     let parameters = Parameters {
-        u: flow.is_couette().then_some(flow.strength()),
-        temperature_difference: (!flow.is_couette()).then_some(flow.strength()),
+        u: of(Kind::Couette),
+        temperature_difference: of(Kind::Fourier),
+        gradient: of(Kind::Poiseuille),
         plates: full,
     };
-    let mut report = Report::new(flow.command, &parameters, common, started);
+    let mut report = Report::new(flow.command(), &parameters, &args.common, started);
     report.open()?;
     if let Some(units) = &units {
         report.set("units", units);
     }
-    let mut solver = SteadySolver::new(case, &config)?;
-    for warning in solver.problem().warnings(config.closure) {
-        report.warn(warning);
-    }
-    report.time("setup", started.elapsed());
-    let iterating = Instant::now();
-    steady::iterate(flow.command, &mut solver, config.tolerance(), common.quiet)?;
-    report.time("iterations", iterating.elapsed());
-    let solution = solver.solution()?;
-    let Some(found) = flow.measure(&solution, strength) else {
+    let full = parameters.plates;
+    // The linear equation's solution is that per unit of the drive.
+    let flow = &Flow {
+        strength: if full.linear { 1.0 } else { flow.strength },
+        ..*flow
+    };
+    let Steady { solution, x, rate } = if full.sweeps_integral(flow) {
+        around_collisions(&full, flow, &mut report)?
+    } else {
+        by_model(&full, flow, &mut report)?
+    };
+    let Some(found) = flow.measure(&solution, rate) else {
         return Err(Error::Numerical("the plates exchanged nothing".into()).into());
     };
+    let model = (!full.collisions.is_boltzmann()).then_some(&gas);
     let outcome = Outcome {
+        reference: flow.reference(delta, model, full.accommodation),
         flow,
-        args: parameters.plates,
+        args: full,
         delta,
         units,
         machine: solution.device.clone(),
         found,
-        reference: flow.reference(delta, &gas, args.accommodation),
         solution,
         x,
     };
     outcome.report(&mut report);
     report.write(|out| outcome.write(out))?;
     report.finish(|total| outcome.summary(total))
+}
+
+/// The flow by the steady solver of the models.
+fn by_model(full: &PlatesArgs, flow: &Flow, report: &mut Report) -> Result<Steady> {
+    let started = Instant::now();
+    let velocities = full.velocities();
+    let resolution = Resolution {
+        cells: full.cells(),
+        normal: velocities.normal,
+        tangential: velocities.tangential.unwrap_or_default(),
+    };
+    let (delta, drive, gas) = (full.delta(), flow.drive(), full.gas.gas());
+    let case = plates(
+        delta,
+        drive,
+        gas,
+        full.accommodation,
+        resolution,
+        full.linear,
+    )?;
+    let x = case.centres(0);
+    let config = full.config();
+    let mut solver = SteadySolver::new(case, &config)?;
+    for warning in solver.problem().warnings(config.closure) {
+        report.warn(warning);
+    }
+    report.time("setup", started.elapsed());
+    let iterating = Instant::now();
+    let quiet = full.common.quiet;
+    steady::iterate(flow.command(), &mut solver, config.tolerance(), quiet)?;
+    report.time("iterations", iterating.elapsed());
+    Ok(Steady {
+        solution: solver.solution()?,
+        x,
+        rate: None,
+    })
+}
+
+/// The flow by sweeps around the collision integral, or around a model's relaxation where a force drives it.
+fn around_collisions(full: &PlatesArgs, flow: &Flow, report: &mut Report) -> Result<Steady> {
+    let started = Instant::now();
+    let mut plates = Plates::new(full.around_collisions(flow)?)?;
+    report.time("setup", started.elapsed());
+    let iterating = Instant::now();
+    let quiet = full.common.quiet;
+    steady::iterate(flow.command(), &mut plates, full.tolerance(), quiet)?;
+    report.time("iterations", iterating.elapsed());
+    Ok(Steady {
+        solution: plates.solution()?,
+        x: plates.centres(),
+        rate: plates.flow_rate(),
+    })
 }

@@ -7,77 +7,18 @@ use clap::ArgMatches;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::flow::{self, Flow, FlowArgs, Outcome, Run, Saved};
+use super::flow::{self, Flow, FlowArgs, Outcome, Saved};
 use super::report::{Output, Report};
 use super::summary::Summary;
-use crate::bgk::boltzmann::{self, Collisions, Line, ShockStart};
+use crate::bgk::boltzmann::ShockStart;
 use crate::bgk::steady::{Solution, SteadyProblem};
 use crate::bgk::{FaceFlux, Moments, ShockProfile, Simulation, State};
 use crate::error::Result;
 pub(super) use parameters::ShockArgs;
 use results::Found;
 
-/// Steps within which the residual of a run with the collision integral must halve.
-const BOLTZMANN_PATIENCE: u64 = 600;
-
 /// The solver for a shock in time.
-pub(super) enum Solver {
-    Model(Simulation),
-    Boltzmann(Line, ShockStart),
-}
-
-impl Run for Solver {
-    fn step(&self) -> u64 {
-        match self {
-            Self::Model(simulation) => simulation.steps_taken(),
-            Self::Boltzmann(line, _) => line.steps_taken(),
-        }
-    }
-    fn time(&self) -> f64 {
-        match self {
-            Self::Model(simulation) => simulation.time(),
-            Self::Boltzmann(line, _) => line.time(),
-        }
-    }
-    fn machine(&self) -> String {
-        match self {
-            Self::Model(simulation) => simulation.device(),
-            Self::Boltzmann(line, _) => line.device(),
-        }
-    }
-    fn advance(&mut self, steps: u64) -> Result<()> {
-        match self {
-            Self::Model(simulation) => simulation.advance(steps),
-            Self::Boltzmann(line, _) => line.advance(steps),
-        }
-    }
-    fn residual(&mut self) -> Result<f64> {
-        match self {
-            Self::Model(simulation) => simulation.residual(),
-            Self::Boltzmann(line, _) => line.residual(),
-        }
-    }
-    fn patience(&self) -> Option<u64> {
-        match self {
-            Self::Model(simulation) => Run::patience(simulation),
-            Self::Boltzmann(..) => Some(BOLTZMANN_PATIENCE),
-        }
-    }
-    fn save(&mut self) -> Result<Saved> {
-        match self {
-            Self::Model(simulation) => Run::save(simulation),
-            Self::Boltzmann(line, _) => {
-                let checkpoint = line.checkpoint()?;
-                Ok(Saved {
-                    step: checkpoint.step,
-                    populations: checkpoint.distributions,
-                    extra: Vec::new(),
-                    looked: checkpoint.looked,
-                })
-            }
-        }
-    }
-}
+pub(super) type Solver = flow::Solver<ShockStart>;
 
 /// The line at the end of a run: moments of the cells, their states on both sides of a step, and what came in at the left in it.
 struct Ended {
@@ -87,28 +28,28 @@ struct Ended {
     left: FaceFlux,
 }
 
-impl Solver {
-    fn end(&mut self) -> Result<Ended> {
-        match self {
-            Self::Model(simulation) => {
+impl Ended {
+    fn of(solver: &mut Solver) -> Result<Self> {
+        match solver {
+            Solver::Model(simulation) => {
                 let moments = simulation.moments()?;
                 // One step more shows what passes each face; the moments are from before it.
                 let before = simulation.states()?;
                 simulation.advance(1)?;
-                Ok(Ended {
+                Ok(Self {
                     moments,
                     before,
                     after: simulation.states()?,
                     left: simulation.face_fluxes()?[0],
                 })
             }
-            Self::Boltzmann(line, _) => {
-                let look = line.look()?;
-                Ok(Ended {
+            Solver::Boltzmann(flow, _) => {
+                let look = flow.look()?;
+                Ok(Self {
                     after: look.moments.iter().map(Moments::state).collect(),
                     moments: look.moments,
                     before: look.before,
-                    left: look.left,
+                    left: look.faces[0],
                 })
             }
         }
@@ -134,38 +75,29 @@ impl Flow for ShockArgs {
     }
 
     fn begin(&self) -> Result<Solver> {
-        Ok(match self.collision {
-            Collisions::Model => Solver::Model(Simulation::new(self.config()?)?),
-            Collisions::Boltzmann => {
-                let (config, start) = self.wave().line()?;
-                Solver::Boltzmann(Line::new(config)?, start)
-            }
-        })
+        if self.collisions.is_boltzmann() {
+            let (config, start) = self.wave().line()?;
+            return Solver::boltzmann(config, start);
+        }
+        Ok(Solver::model(Simulation::new(self.config()?)?))
     }
 
     fn resume(&self, saved: Saved) -> Result<Solver> {
-        Ok(match self.collision {
-            Collisions::Model => Solver::Model(flow::resume_simulation(self.config()?, saved)?),
-            Collisions::Boltzmann => {
-                let (config, start) = self.wave().line()?;
-                let checkpoint = boltzmann::Checkpoint {
-                    config,
-                    step: saved.step,
-                    distributions: saved.populations,
-                    looked: saved.looked,
-                };
-                Solver::Boltzmann(Line::resume(checkpoint)?, start)
-            }
-        })
+        if self.collisions.is_boltzmann() {
+            let (config, start) = self.wave().line()?;
+            return Solver::resumed(config, saved, start);
+        }
+        let simulation = flow::resume_simulation(self.config()?, saved)?;
+        Ok(Solver::model(simulation))
     }
 
     fn prepared(&mut self, run: &Solver, report: &mut Report) -> Result<()> {
         let warnings = match run {
             Solver::Model(_) => self.shock().warnings(),
-            Solver::Boltzmann(line, start) => {
-                self.shared.time_options.dt = Some(line.config().dt);
+            Solver::Boltzmann(flow, start) => {
+                self.shared.time_options.dt = Some(flow.config().dt);
                 report.set("boltzmann", start);
-                if let Some(taken) = &self.taken {
+                if let Some(taken) = &self.collisions.taken {
                     report.set("method", taken);
                 }
                 self.wave().warnings(start)
@@ -179,7 +111,7 @@ impl Flow for ShockArgs {
 
     fn found(&self, run: &mut Solver) -> Result<Found> {
         let space = self.space()?;
-        let ended = run.end()?;
+        let ended = Ended::of(run)?;
         let profile = ShockProfile::new(self.mach, &space, &ended.moments)?;
         let rate = space.step(0) / self.shared.time_options.dt.unwrap_or(f64::NAN);
         let (mean, spread) = profile.face_fluxes(&ended.before, &ended.after, &ended.left, rate);

@@ -9,13 +9,13 @@ use serde::Serialize;
 use super::failure::Failure;
 use super::known::{self, CAVITIES, CENTRE_LINES, SHOCKS, TABLE};
 use super::options::Common;
-use super::plates::Flow;
+use super::plates::{Flow, Kind};
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::progress::Progress;
 use super::report::Report;
 use super::steady;
 use super::text::name_of;
-use crate::bgk::steady::plates::{Drive, Resolution, plates};
+use crate::bgk::steady::plates::{Resolution, plates};
 use crate::bgk::steady::{Closure, Nodes, Solution, SteadyConfig, SteadyProblem, solve};
 use crate::bgk::{Cavity, Gas, Mach, Model, Shock, ShockProfile};
 use crate::error::{Error, Result};
@@ -232,16 +232,20 @@ impl Results {
         };
         let mut machine = String::new();
         let mut measured = [(0.0, 0.0); 2];
-        let flows = [
-            ("couette", Drive::Couette(1.0)),
-            ("fourier", Drive::Fourier(1.0)),
-        ];
-        for ((command, drive), measured) in flows.into_iter().zip(&mut measured) {
-            let case = plates(delta, drive, Gas::default(), 1.0, resolution, true)?;
-            let what = format!("{command} flow at delta = {delta}");
+        for (kind, measured) in [Kind::Couette, Kind::Fourier]
+            .into_iter()
+            .zip(&mut measured)
+        {
+            let flow = Flow {
+                kind,
+                strength: 1.0,
+            };
+            let gas = Gas::default();
+            let case = plates(delta, flow.drive(), gas, 1.0, resolution, true)?;
+            let what = format!("{} flow at delta = {delta}", flow.command());
             let solution = checked(&case, &config(args), &what, report)?;
-            let found = Flow { command, drive }
-                .measure(&solution, 1.0)
+            let found = flow
+                .measure(&solution, None)
                 .ok_or_else(|| Error::Numerical("the plates exchanged nothing".into()))?;
             *measured = (found.flux, found.wall);
             machine = solution.device;

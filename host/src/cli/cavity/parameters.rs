@@ -2,13 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bgk::boltzmann::{FlowConfig, Stepping};
 use crate::bgk::steady::plates::LEAST_DRIVE;
 use crate::bgk::steady::{Nodes, SteadyProblem};
-use crate::bgk::{Axis, Cavity, SimulationConfig};
-use crate::cli::flow::{self, Counts, FlowArgs, OMEGA};
+use crate::bgk::{Axis, Cavity, SimulationConfig, State};
+use crate::cli::flow::{
+    self, CollisionArgs, Counts, FlowArgs, HARD_SPHERES, OMEGA,
+};
+use crate::cli::operator::Choice;
 use crate::cli::record::OF_TIME;
 use crate::cli::text::name_of;
 use crate::cli::values::{count, finite, named, positive};
+use crate::collision::{Mirrors, VelocityGrid};
+use crate::compute::Precision;
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
@@ -16,12 +22,14 @@ Examples:
   rarefy cavity --delta 1 --cells 40 --reduced                the reduced velocity space: a minute on a CPU
   rarefy cavity --delta 10 --cells 160 --velocities 20x20x20 --scheme upwind --precision f32 --out cavity10
   rarefy cavity --delta 1 --cells 160 --steady --linear       the steady flow directly, without steps in time
+  rarefy cavity --delta 10 --cells 64 --collision boltzmann --precision f32   hard spheres, by the collision integral itself: on a GPU
   rarefy cavity --resume cavity10/checkpoint.rarefy       go on where --checkpoint-every or Ctrl-C left it";
 
 /// Compute the flow in a square cavity whose lid moves
 ///
 /// Units: velocity v0 = sqrt(2 R T0), length l0 = v0/nu0, pressure p0; delta is the side in l0, (sqrt(pi)/2)/Kn. The walls have the temperature of the gas at
-/// rest. Results go to --out, or to rarefy-out/cavity if neither --out nor --json is given. Ctrl-C saves a checkpoint.
+/// rest. With --collision boltzmann steps take relaxation to the local Maxwellian as implicit, so that collisions do not bound them; molecules are hard spheres unless
+/// --molecules says otherwise. Results go to --out, or to rarefy-out/cavity if neither --out nor --json is given. Ctrl-C saves a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
 #[serde(rename_all = "kebab-case")]
 #[command(after_help = EXAMPLES)]
@@ -36,10 +44,13 @@ pub(in crate::cli) struct CavityArgs {
     /// Cells along a side
     #[arg(long, value_name = "N", default_value_t = 80, value_parser = count)]
     pub(super) n: u64,
-    /// Velocity nodes along x, y and z, as 20x20x20 [default: 20x20x20, or 20x20 with --reduced]
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) collisions: CollisionArgs,
+    /// Velocity nodes along x, y and z, as 20x20x20 [default: 20x20x20, or 20x20 with --reduced]; one number with --collision boltzmann, for a cubic grid [default: 16]
     #[arg(long, value_name = "NXxNYxNZ")]
     pub(super) velocities: Option<Counts>,
-    /// Half-width of the velocity box of --quadrature midpoint, which this implies [default: 4.5]
+    /// Half-width of the velocity box of --quadrature midpoint, which this implies [default: 4.5, or 4 with --collision boltzmann]
     #[arg(long, value_name = "V", value_parser = positive)]
     pub(super) vmax: Option<f64>,
     /// Integrate v_z out and keep two functions of v_x and v_y: the same result at a tenth of the work
@@ -101,38 +112,62 @@ impl CavityArgs {
             self.shared.gas.refuse_molecules_of_linear()?;
         }
         self.shared.si.check(true)?;
+        let other_rule = self
+            .quadrature
+            .is_some_and(|rule| rule != Quadrature::Midpoint);
+        let of_models = [
+            ("reduced", self.reduced),
+            ("steady", self.steady),
+            ("no-correction", self.shared.time_options.no_correction),
+            ("quadrature", other_rule),
+        ];
+        (self.collisions).refuse_foreign(&self.shared.gas, &of_models, Choice::Spectral)?;
+        let boltzmann = self.collisions.is_boltzmann();
+        let (vmax, omega) = if boltzmann {
+            (4.0, HARD_SPHERES)
+        } else {
+            (VMAX, OMEGA)
+        };
         let mut full = self.clone();
         full.quadrature = Some(self.chosen_quadrature()?);
-        full.vmax = Some(self.vmax.unwrap_or(VMAX));
+        full.vmax = Some(self.vmax.unwrap_or(vmax));
         full.reduced |= self.steady;
         let delta = self.delta.or(self.kn.map(flow::rarefaction));
         full.delta = Some(delta.or(self.shared.si.length()?).unwrap_or(1.0));
         full.velocities = Some(full.complete_velocities()?);
-        full.shared.gas = self
-            .shared
-            .gas
-            .resolved(self.shared.si.omega().unwrap_or(OMEGA))?;
-        let residual = if self.steady {
+        full.shared.gas = self.shared.gas.resolved(self.shared.si.omega().unwrap_or(omega))?;
+        if boltzmann {
+            full.collisions.complete_near_rest(&full.grid()?, &full.shared.gas);
+        }
+        // The integral in f32 leaves more than roundoff.
+        let residual = if self.steady || boltzmann && self.shared.common.precision == Precision::F32 {
             flow::residual(self.shared.common.precision)
         } else {
             flow::RESIDUAL
         };
         full.shared.time_options = self.shared.time_options.resolved(self.steady, residual)?;
         if full.shared.time_options.dt.is_none() {
-            full.shared.time_options.dt = Some(full.cavity()?.time_step());
+            full.shared.time_options.dt = Some(if boltzmann {
+                0.5 * full.by_integral()?.crossing_step()?
+            } else {
+                full.cavity()?.time_step()
+            });
         }
         Ok(full)
     }
 
     /// The rule of the velocity nodes, which flags may imply.
     fn chosen_quadrature(&self) -> Result<Quadrature> {
-        let quadrature = self
-            .quadrature
-            .unwrap_or(match (self.steady, self.vmax.is_some()) {
+        let quadrature = self.quadrature.unwrap_or(
+            match (
+                self.steady,
+                self.vmax.is_some() || self.collisions.is_boltzmann(),
+            ) {
                 (_, true) => Quadrature::Midpoint,
                 (true, false) => Quadrature::Polar,
                 (false, false) => Quadrature::HalfRange,
-            });
+            },
+        );
         if quadrature == Quadrature::Polar && !self.steady {
             return Err(Error::input(
                 "--quadrature polar needs --steady; in time half-range and midpoint are there",
@@ -150,6 +185,10 @@ impl CavityArgs {
     /// Numbers of velocity nodes along all axes; the rest of the arguments is in full.
     fn complete_velocities(&self) -> Result<Counts> {
         let quadrature = self.quadrature();
+        if self.collisions.is_boltzmann() {
+            let nodes = CollisionArgs::nodes(self.velocities.as_ref(), 16)?;
+            return Ok(Counts(vec![nodes; 3]));
+        }
         let counts = match (&self.velocities, self.steady) {
             (Some(Counts(counts)), _) => counts.clone(),
             (None, true) => quadrature.counts(self.delta()),
@@ -242,7 +281,46 @@ impl CavityArgs {
         })
     }
 
-    /// The flow in time.
+    /// The velocities of the collision integral.
+    fn grid(&self) -> Result<VelocityGrid> {
+        let half = self.vmax.unwrap_or(VMAX);
+        let nodes = self.counts().first().copied().unwrap_or(0);
+        VelocityGrid::new(nodes, -half, half)
+    }
+
+    /// The flow by the collision integral, in time; it has no start yet.
+    fn by_integral(&self) -> Result<FlowConfig> {
+        let problem = self.cavity()?.problem()?;
+        let grid = self.grid()?;
+        // Nothing moves along z.
+        let mirrors = Mirrors {
+            z: true,
+            ..Mirrors::NONE
+        };
+        let compute = self.shared.common.compute();
+        Ok(FlowConfig {
+            space: problem.space,
+            operator: self
+                .collisions
+                .operator(grid, &self.shared.gas, mirrors, compute)?,
+            drift: 0.0,
+            boundaries: problem.boundaries,
+            incoming: Default::default(),
+            scheme: self.shared.time_options.interpolation().scheme(),
+            stepping: Stepping::Penalised,
+            dt: self.shared.time_options.dt.unwrap_or(0.0),
+            initial: Vec::new(),
+        })
+    }
+
+    /// The same from rest.
+    pub(super) fn flow_config(&self) -> Result<FlowConfig> {
+        let mut config = self.by_integral()?;
+        config.start(|_, _| State::REST)?;
+        Ok(config)
+    }
+
+    /// The flow by a model, in time.
     pub(super) fn config(&self) -> Result<SimulationConfig> {
         Ok(SimulationConfig {
             scheme: self.shared.time_options.interpolation().scheme(),

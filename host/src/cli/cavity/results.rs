@@ -177,7 +177,7 @@ impl Outcome<CavityArgs> {
         format!(
             "{what}, δ = {}, {}, {} × {} cells, {} velocities",
             short(p.delta()),
-            p.shared.gas.name(),
+            p.collisions.name(&p.shared.gas),
             p.cells(),
             p.cells(),
             Counts(p.counts().to_vec()).in_title()
@@ -189,7 +189,8 @@ impl Outcome<CavityArgs> {
         let flow = &self.flow;
         // Up to this speed a flow is linear to a thousandth.
         let linear = flow.linear || flow.lid.abs() <= 0.02;
-        let usual = flow.shared.gas.model == Model::Bgk && flow.accommodation == 1.0;
+        let bgk = flow.shared.gas.model == Model::Bgk && !flow.collisions.is_boltzmann();
+        let usual = bgk && flow.accommodation == 1.0;
         known::centre_line(flow.delta()).filter(|_| linear && usual)
     }
 

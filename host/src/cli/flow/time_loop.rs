@@ -11,7 +11,7 @@ use super::arguments::TimeOptions;
 use super::case::{Flow, Run, Saved};
 use super::course::{Course, History};
 use super::kept::{self, looked_as_array};
-use crate::bgk::{Boundary, Problem, Simulation, State};
+use crate::bgk::{Boundaries, Boundary, Simulation, Space, State};
 use crate::cli::failure::Failure;
 use crate::cli::progress::Progress;
 use crate::cli::report::Report;
@@ -40,7 +40,10 @@ impl Run for Simulation {
         self.residual()
     }
     fn patience(&self) -> Option<u64> {
-        patience(&self.config().problem, self.config().dt)
+        let config = self.config();
+        let problem = &config.problem;
+        let frequency = problem.gas.frequency;
+        patience(&problem.space, &problem.boundaries, frequency, config.dt)
     }
     fn save(&mut self) -> Result<Saved> {
         let checkpoint = self.checkpoint()?;
@@ -62,8 +65,12 @@ const LEAST_PATIENCE: u64 = 2000;
 ///
 /// Sound, or the slowest signal of the streams that come in, crosses the domain; shear diffuses across it between walls, which take up a
 /// share of it only; and collisions take a time 1/nu.
-fn patience(problem: &Problem, step: f64) -> Option<u64> {
-    let space = &problem.space;
+pub(super) fn patience(
+    space: &Space,
+    boundaries: &Boundaries,
+    frequency: f64,
+    step: f64,
+) -> Option<u64> {
     let length = (0..space.dimensions())
         .map(|d| space.bounds(d)[1] - space.bounds(d)[0])
         .fold(0.0, f64::max);
@@ -78,7 +85,7 @@ fn patience(problem: &Problem, step: f64) -> Option<u64> {
     };
     let (mut slowest, mut share, mut closed) = (f64::INFINITY, 1.0_f64, false);
     for d in 0..space.dimensions() {
-        for face in problem.boundaries.along(d) {
+        for face in boundaries.along(d) {
             match face {
                 Boundary::Inflow(state) => slowest = slowest.min(slowest_of(&state)),
                 Boundary::Wall(wall) => {
@@ -89,7 +96,6 @@ fn patience(problem: &Problem, step: f64) -> Option<u64> {
             }
         }
     }
-    let frequency = problem.gas.frequency;
     if closed {
         slowest = slowest.min(slowest_of(&State::REST));
     }
@@ -358,6 +364,9 @@ mod tests {
 
     #[test]
     fn a_run_is_waited_for_as_long_as_signals_take() {
+        let patience = |problem: &crate::bgk::Problem, step| {
+            patience(&problem.space, &problem.boundaries, 1.0, step)
+        };
         let of = |mach: f64| {
             let shock = crate::bgk::Shock::new(mach).expect("a shock");
             patience(&shock.problem().expect("a problem"), 0.05).expect("steps")

@@ -5,13 +5,18 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::bgk::Gas;
+use super::flow::{Flow, Kind};
+use crate::bgk::boltzmann::{GapCollisions, PlatesConfig};
 use crate::bgk::steady::{Closure, SteadyConfig};
-use crate::cli::flow::{self, GasArgs, SiArgs};
+use crate::bgk::{Axis, VelocitySpace};
+use crate::cli::flow::{self, CollisionArgs, GasArgs, HARD_SPHERES, SiArgs, refused};
+use crate::cli::operator::Choice;
 use crate::cli::options::Common;
 use crate::cli::steady;
 use crate::cli::text::kept_as_text;
 use crate::cli::values::{count, finite, named, positive, whole};
+use crate::collision::{Mirrors, VelocityGrid};
+use crate::compute::{Backend, Precision};
 use crate::error::{Error, Result};
 
 /// Flags of both commands, and in full what a record says of the run.
@@ -25,12 +30,20 @@ pub(in crate::cli) struct PlatesArgs {
     #[arg(long, value_name = "KN", value_parser = positive, conflicts_with_all = ["delta", "size"])]
     #[serde(skip)]
     pub(super) kn: Option<f64>,
-    /// Cells between the plates; they crowd towards them
-    #[arg(long, value_name = "N", default_value = "200", value_parser = cells)]
-    pub(super) nx: usize,
-    /// Velocities normal to the plates of either sign, and along them: a graded half-range Gauss rule and a Gauss rule
-    #[arg(long, value_name = "N[xM]", default_value = "20x8")]
-    pub(super) velocities: Velocities,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) collisions: CollisionArgs,
+    /// Cells between the plates; they crowd towards them [default: 200, or 60 with --collision boltzmann]
+    #[arg(long, value_name = "N", value_parser = cells)]
+    pub(super) nx: Option<usize>,
+    /// Velocities normal to the plates of either sign, and along them: a graded half-range Gauss rule and a Gauss rule [default: 20x8]; one number with --collision boltzmann, for
+    /// a cubic grid [default: steps of 0.4 v0]
+    #[arg(long, value_name = "N[xM]")]
+    pub(super) velocities: Option<Velocities>,
+    /// With --collision boltzmann: half-width of the velocity box in units of v0 [default: 4 thermal speeds of the hottest gas beyond the plates' velocities]
+    #[arg(long, value_name = "V", value_parser = positive)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) vmax: Option<f64>,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) si: SiArgs,
@@ -46,7 +59,7 @@ pub(in crate::cli) struct PlatesArgs {
     /// How what leaves a cell follows from what is in it: diamond (second order) or upwind (first order)
     #[arg(long, default_value = "diamond", value_parser = named::<Closure>(&["diamond", "upwind"]))]
     pub(super) scheme: Closure,
-    /// Stop when an iteration changes the fields by less than this share of their range [default: 1e-9 in f64, 1e-5 in f32]
+    /// Stop when an iteration changes the fields by less than this share of their range [default: 1e-9 in f64, 1e-5 in f32; 1e-6 with --collision boltzmann]
     #[arg(long, value_name = "R", value_parser = positive)]
     pub(super) until_residual: Option<f64>,
     /// Stop after so many iterations
@@ -66,7 +79,7 @@ fn cells(text: &str) -> std::result::Result<usize, String> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Velocities {
     pub(super) normal: usize,
-    pub(super) tangential: usize,
+    pub(super) tangential: Option<usize>,
 }
 
 kept_as_text!(Velocities);
@@ -75,31 +88,54 @@ impl FromStr for Velocities {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let (normal, tangential) = text.split_once('x').unwrap_or((text, "8"));
-        match (normal.parse(), tangential.parse()) {
-            (Ok(normal), Ok(tangential))
-                if (3..=64).contains(&normal) && (3..=64).contains(&tangential) =>
-            {
-                Ok(Self { normal, tangential })
-            }
-            _ => Err(Error::input(
-                "use N or NxM with whole numbers from 3 to 64, such as 20x8",
-            )),
-        }
+        let number = |text: &str| text.parse().ok().filter(|n| (3..=64).contains(n));
+        let found = match text.split_once('x') {
+            None => number(text).map(|normal| (normal, None)),
+            Some((normal, along)) => number(normal).zip(number(along).map(Some)),
+        };
+        let (normal, tangential) = found.ok_or_else(|| {
+            Error::input("use N or NxM with whole numbers from 3 to 64, such as 20x8")
+        })?;
+        Ok(Self { normal, tangential })
     }
 }
 
 impl fmt::Display for Velocities {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}x{}", self.normal, self.tangential)
+        match self.tangential {
+            Some(tangential) => write!(f, "{}x{tangential}", self.normal),
+            None => self.normal.fmt(f),
+        }
     }
 }
 
+/// Velocities of the models that are not given.
+const VELOCITIES: Velocities = Velocities {
+    normal: 20,
+    tangential: Some(8),
+};
+/// Velocity box of the collision integral that is not given, in thermal speeds, and the step of its nodes in v0.
+const REACH: f64 = 4.0;
+const SPACING: f64 = 0.4;
+/// Change of an iteration around the collision integral that ends it, if none is given.
+const BOLTZMANN_TOLERANCE: f64 = 1e-6;
+
 impl PlatesArgs {
-    /// Refuses flags without effect, and returns them with the values of what they leave out, the rarefaction parameter and the gas. `drive` is the
-    /// flag of what drives the flow, if it was given.
-    pub(super) fn resolved(&self, drive: Option<&str>) -> Result<(Self, f64, Gas)> {
+    /// Refuses flags without effect, and returns them with the values of what they leave out, and the rarefaction parameter. `drive` is the flag of what drives the flow, if it
+    /// was given.
+    pub(super) fn resolved(&self, flow: &Flow, drive: Option<&str>) -> Result<(Self, f64)> {
         self.si.check(true)?;
+        let of_models = self.of_steady_solver();
+        (self.collisions).refuse_foreign(&self.gas, &of_models, Choice::Spectral)?;
+        let boltzmann = self.collisions.is_boltzmann();
+        let vmax = [("vmax", self.vmax.is_some() && !boltzmann)];
+        refused(
+            &vmax,
+            "belongs to --collision boltzmann; the models have Gauss rules",
+        )?;
+        if flow.kind == Kind::Poiseuille && !boltzmann {
+            self.check_forced()?;
+        }
         let delta = self.delta.or(self.kn.map(flow::rarefaction));
         let delta = delta.or(self.si.length()?);
         let delta = delta.ok_or_else(|| {
@@ -113,13 +149,148 @@ impl PlatesArgs {
                 "{drive} has no effect with --linear, whose results are per unit of it; leave it out"
             )));
         }
-        let mut full = self.clone();
-        full.delta = Some(delta);
-        full.gas = self.gas.resolved(self.si.omega().unwrap_or(flow::OMEGA))?;
-        let gas = full.gas.gas();
-        full.gas.prandtl = Some(gas.prandtl);
-        full.until_residual = Some(self.config().tolerance());
-        Ok((full, delta, gas))
+        let omega = if boltzmann { HARD_SPHERES } else { flow::OMEGA };
+        let mut full = Self {
+            delta: Some(delta),
+            gas: self.gas.resolved(self.si.omega().unwrap_or(omega))?,
+            nx: self.nx.or(Some(if boltzmann { 60 } else { 200 })),
+            ..self.clone()
+        };
+        full.gas.prandtl = Some(full.gas.gas().prandtl);
+        full.until_residual = Some(full.tolerance());
+        if boltzmann {
+            full.complete_box(flow)?;
+        } else {
+            let given = self.velocities.unwrap_or(VELOCITIES);
+            full.velocities = Some(Velocities {
+                tangential: given.tangential.or(VELOCITIES.tangential),
+                ..given
+            });
+        }
+        Ok((full, delta))
+    }
+
+    /// Flags of the models' steady solver alone.
+    fn of_steady_solver(&self) -> [(&'static str, bool); 3] {
+        [
+            ("linear", self.linear),
+            ("scheme upwind", self.scheme != Closure::Diamond),
+            ("accommodation", self.accommodation != 1.0),
+        ]
+    }
+
+    /// Refuses flags that a model with a force has no use for: its sweeps are on the CPU, in f64.
+    fn check_forced(&self) -> Result<()> {
+        refused(
+            &self.of_steady_solver(),
+            "is not there for Poiseuille flow, whose plates are diffuse and whose cells have diamond differences; a --gradient of 0.01 is linear to 1e-4",
+        )?;
+        let device = matches!(self.common.backend, Backend::Auto | Backend::Cpu);
+        let elsewhere = [
+            ("backend", !device),
+            ("precision f32", self.common.precision == Precision::F32),
+        ];
+        refused(
+            &elsewhere,
+            "is not there for Poiseuille flow by a model, which runs on the CPU in f64; leave it out, or use --collision boltzmann",
+        )
+    }
+
+    /// Box and nodes of the collision integral.
+    fn complete_box(&mut self, flow: &Flow) -> Result<()> {
+        // Dissipation adds about u^2/10 between plates that slide.
+        let (hottest, fastest) = match flow.kind {
+            Kind::Couette => (1.0 + 0.1 * flow.strength.powi(2), 0.5 * flow.strength.abs()),
+            Kind::Fourier => (1.0 + 0.5 * flow.strength.abs(), 0.0),
+            Kind::Poiseuille => (1.0, 0.0),
+        };
+        let vmax = self.vmax.unwrap_or(REACH * hottest.sqrt() + fastest);
+        let nodes = match self.velocities {
+            None => 2 * (vmax / SPACING - 1e-9).ceil() as usize,
+            Some(Velocities {
+                normal,
+                tangential: None,
+            }) => normal,
+            Some(_) => {
+                return Err(Error::input(
+                    "the collision integral needs a cubic velocity grid: --velocities takes one number",
+                ));
+            }
+        };
+        self.vmax = Some(vmax);
+        self.velocities = Some(Velocities {
+            normal: nodes,
+            tangential: None,
+        });
+        CollisionArgs::check_molecules(&self.gas)?;
+        let grid = self.grid()?;
+        self.collisions.complete_near_rest(&grid, &self.gas);
+        Ok(())
+    }
+
+    /// The velocities of the collision integral.
+    fn grid(&self) -> Result<VelocityGrid> {
+        let half = self.vmax.unwrap_or(REACH);
+        VelocityGrid::new(self.velocities().normal, -half, half)
+    }
+
+    /// Whether the flow is found by sweeps around the collisions, instead of by the models' steady solver.
+    pub(super) fn sweeps_integral(&self, flow: &Flow) -> bool {
+        self.collisions.is_boltzmann() || flow.kind == Kind::Poiseuille
+    }
+
+    /// The configuration of such sweeps; the arguments are in full.
+    pub(super) fn around_collisions(&self, flow: &Flow) -> Result<PlatesConfig> {
+        let velocities = self.velocities();
+        let collisions = if self.collisions.is_boltzmann() {
+            let half = self.vmax.unwrap_or(REACH);
+            let grid = VelocityGrid::new(velocities.normal, -half, half)?;
+            let mirrors = match flow.kind {
+                Kind::Fourier => Mirrors::ALL,
+                Kind::Couette | Kind::Poiseuille => Mirrors {
+                    z: true,
+                    ..Mirrors::NONE
+                },
+            };
+            let compute = self.common.compute();
+            let operator = self
+                .collisions
+                .operator(grid, &self.gas, mirrors, compute)?;
+            GapCollisions::Integral(operator)
+        } else {
+            let tangential = velocities.tangential.unwrap_or_default();
+            let axes = vec![
+                Axis::half_range(velocities.normal, 2)?,
+                Axis::hermite(tangential)?,
+            ];
+            GapCollisions::Model(self.gas.gas(), VelocitySpace::new(axes, 2)?)
+        };
+        let mut config = PlatesConfig::new(self.delta(), flow.drive(), collisions);
+        config.force = flow.force(self.delta());
+        config.cells = self.cells();
+        config.tolerance = self.tolerance();
+        config.iterations = usize::try_from(self.iterations).unwrap_or(usize::MAX);
+        Ok(config)
+    }
+
+    pub(super) fn delta(&self) -> f64 {
+        self.delta.unwrap_or(1.0)
+    }
+
+    pub(super) fn cells(&self) -> usize {
+        self.nx.unwrap_or_default()
+    }
+
+    pub(super) fn velocities(&self) -> Velocities {
+        self.velocities.unwrap_or(VELOCITIES)
+    }
+
+    /// The change of an iteration that ends it.
+    pub(super) fn tolerance(&self) -> f64 {
+        match self.until_residual {
+            None if self.collisions.is_boltzmann() => BOLTZMANN_TOLERANCE,
+            _ => self.config().tolerance(),
+        }
     }
 
     /// The library's configuration.

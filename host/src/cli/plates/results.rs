@@ -5,7 +5,7 @@ use std::time::Duration;
 use plotters::style::RGBColor;
 use serde_json::{Map, Value, json};
 
-use super::flow::{Flow, Measured};
+use super::flow::{Flow, Kind, Measured};
 use super::parameters::PlatesArgs;
 use crate::bgk::Units;
 use crate::bgk::steady::Solution;
@@ -60,36 +60,30 @@ impl Outcome<'_> {
             json!({ "left": solution.exchange[0], "right": solution.exchange[1] }),
         );
         report.set("conservation", self.conservation());
-        steady::report_convergence(
-            report,
-            solution,
-            self.args.config().tolerance(),
-            "--iterations",
-        );
+        steady::report_convergence(report, solution, self.args.tolerance(), "--iterations");
     }
 
-    /// The stress in Pa or the heat flux in W/m^2 of a case in SI units.
+    /// The stress in Pa, the heat flux in W/m^2 or the mean velocity in m/s of a case in SI units.
     fn flux_si(&self) -> Option<(&'static str, f64)> {
         // The result of the linearised equation is that of no drive in particular.
         let units = self.units.as_ref().filter(|_| !self.args.linear)?;
         // The table's units have p0, and those of the moments rho0 v0^2 = 2 p0.
-        let flux = 0.5 * self.found.flux * self.flow.strength();
-        Some(if self.flow.is_couette() {
-            ("stress_pa", flux * units.pressure_pa)
-        } else {
-            ("heat_flux_w_m2", flux * units.heat_flux_w_m2)
+        let flux = 0.5 * self.found.flux * self.flow.strength;
+        Some(match self.flow.kind {
+            Kind::Couette => ("stress_pa", flux * units.pressure_pa),
+            Kind::Fourier => ("heat_flux_w_m2", flux * units.heat_flux_w_m2),
+            Kind::Poiseuille => ("mean_velocity_m_s", flux * units.velocity_m_s),
         })
     }
 
     /// The exchange of the plates that must vanish, and the variation of the fluxes through the gas.
     fn conservation(&self) -> Value {
         let solution = &self.solution;
-        let flux = |m: &crate::bgk::Moments| {
-            if self.flow.is_couette() {
-                m.pressure[2]
-            } else {
-                m.heat_flux[0]
-            }
+        let flux = |m: &crate::bgk::Moments| match self.flow.kind {
+            Kind::Couette => m.pressure[2],
+            Kind::Fourier => m.heat_flux[0],
+            // A force builds up stress; the pressure across the channel is constant.
+            Kind::Poiseuille => m.pressure[0],
         };
         let values = solution.cells.iter().map(flux);
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
@@ -174,8 +168,7 @@ impl Outcome<'_> {
             Panel::new("distance from the middle x / l_0", y, curves)
                 .reach((-0.5 * self.delta, 0.5 * self.delta))
         };
-        let slope = self.reference_slope();
-        let per = if self.flow.is_couette() { "U" } else { "dT" };
+        let [.., per] = self.flow.titles();
         let scaled = |y: &str| {
             if linear {
                 format!("{y}, perturbation per {per}")
@@ -183,67 +176,59 @@ impl Outcome<'_> {
                 y.to_owned()
             }
         };
-        let panels = if self.flow.is_couette() {
-            let mut curves = vec![curve("u_y", 0, &|m| m.velocity[1])];
-            curves.extend(slope);
-            vec![
-                panel(&scaled("velocity along the plates u_y / v_0"), curves),
-                panel(
-                    &scaled("shear stress P_{xy} / (2 p_0)"),
-                    vec![curve("P_{xy}", 1, &|m| m.pressure[2])],
-                ),
-            ]
-        } else {
-            let mut curves = vec![curve("T", 0, &|m| m.temperature)];
-            curves.extend(slope);
-            vec![
-                panel(&scaled("temperature T / T_0"), curves),
-                panel(
-                    &scaled("density n / n_0"),
-                    vec![curve("n", 2, &|m| m.density)],
-                ),
-            ]
+        let velocity = "velocity along the plates u_y / v_0";
+        let stress = panel(
+            &scaled("shear stress P_{xy} / (2 p_0)"),
+            vec![curve("P_{xy}", 1, &|m| m.pressure[2])],
+        );
+        let panels = match self.flow.kind {
+            Kind::Couette => {
+                let curves = vec![curve("u_y", 0, &|m| m.velocity[1]), self.reference_slope()];
+                vec![panel(&scaled(velocity), curves), stress]
+            }
+            Kind::Fourier => {
+                let curves = vec![curve("T", 0, &|m| m.temperature), self.reference_slope()];
+                let density = vec![curve("n", 2, &|m| m.density)];
+                vec![
+                    panel(&scaled("temperature T / T_0"), curves),
+                    panel(&scaled("density n / n_0"), density),
+                ]
+            }
+            Kind::Poiseuille => vec![
+                panel(velocity, vec![curve("u_y", 0, &|m| m.velocity[1])]),
+                stress,
+            ],
         };
         Figure {
             title: format!(
                 "{} at δ = {}, {}",
-                if self.flow.is_couette() {
-                    "Couette flow"
-                } else {
-                    "Heat conduction"
-                },
+                self.flow.titles()[0],
                 short(self.delta),
-                p.gas.name()
+                p.collisions.name(&p.gas)
             ),
             panels,
         }
     }
 
     /// The straight line from plate to plate, which holds without slip or jump.
-    fn reference_slope(&self) -> Option<Curve> {
-        let p = &self.args;
-        let strength = if p.linear { 1.0 } else { self.flow.strength() };
-        let middle = if p.linear || self.flow.is_couette() {
+    fn reference_slope(&self) -> Curve {
+        let couette = self.flow.kind == Kind::Couette;
+        let (label, share) = if couette {
+            ("no slip", 0.5)
+        } else {
+            ("no jump", -0.5)
+        };
+        let end = share * self.flow.strength;
+        let middle = if self.args.linear || couette {
             0.0
         } else {
             1.0
         };
-        let end = if self.flow.is_couette() { 0.5 } else { -0.5 } * strength;
-        Some(
-            Curve::new(
-                if self.flow.is_couette() {
-                    "no slip"
-                } else {
-                    "no jump"
-                },
-                vec![
-                    (-0.5 * self.delta, middle - end),
-                    (0.5 * self.delta, middle + end),
-                ],
-                RGBColor(120, 120, 120),
-            )
-            .stroke(Stroke::Dashed),
-        )
+        let ends = vec![
+            (-0.5 * self.delta, middle - end),
+            (0.5 * self.delta, middle + end),
+        ];
+        Curve::new(label, ends, RGBColor(120, 120, 120)).stroke(Stroke::Dashed)
     }
 
     fn residual_plot(&self) -> Figure {
@@ -271,11 +256,7 @@ impl Outcome<'_> {
     pub(super) fn summary(&self, total: Duration) -> Summary {
         let p = &self.args;
         let solution = &self.solution;
-        let (flow, flux, wall) = if self.flow.is_couette() {
-            ("Couette flow", "Pi", "u_wall / U")
-        } else {
-            ("Heat conduction between plates", "Q", "tau_wall / dT")
-        };
+        let [flow, flux, wall, _] = self.flow.titles();
         let kind = if p.linear { "linearised " } else { "" };
         let [flux_key, wall_key] = self.flow.names();
         let of = |limit: &str| self.reference.get(limit);
@@ -289,16 +270,24 @@ impl Outcome<'_> {
         let thin = of("free_molecular").and_then(|limit| limit[flux_key].as_f64());
         let (name, si) = self.flux_si().unzip();
         Summary::new(format!(
-            "{flow} at delta = {}: {kind}{} model",
+            "{flow} at delta = {}: {kind}{}",
             short(self.delta),
-            name_of(&p.gas.model)
+            if p.collisions.is_boltzmann() {
+                p.collisions.name(&p.gas)
+            } else {
+                format!("{} model", name_of(&p.gas.model))
+            }
         ))
         .row(
             "resolution",
             format!(
-                "{} cells, {} velocities (half-range Gauss x Gauss), {} closure",
-                p.nx,
-                p.velocities,
+                "{} cells, {}, {} closure",
+                p.cells(),
+                if p.collisions.is_boltzmann() {
+                    format!("{}^3 velocities", p.velocities().normal)
+                } else {
+                    format!("{} velocities (half-range Gauss x Gauss)", p.velocities())
+                },
                 name_of(&p.scheme)
             ),
         )

@@ -2,13 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bgk::boltzmann::{Collisions, ShockWave};
-use crate::bgk::{Mach, Model, Shock, SimulationConfig, Space};
-use crate::cli::flow::{self, Counts, FlowArgs, OMEGA};
-use crate::cli::operator::{CORRECTIONS, Choice, METHODS, Taken};
+use crate::bgk::boltzmann::{Collisions, ShockWave, Stepping};
+use crate::bgk::{Mach, Shock, SimulationConfig, Space};
+use crate::cli::flow::{
+    self, CollisionArgs, Counts, FlowArgs, HARD_SPHERES, OMEGA,
+};
+use crate::cli::operator::Choice;
 use crate::cli::record::OF_TIME;
-use crate::cli::values::{count, degree, finite, named, positive};
-use crate::collision::{CorrectionMethod, Method, Order, Spectral};
+use crate::cli::values::{count, finite, positive};
+use crate::collision::{CorrectionMethod, Order, Spectral};
 use crate::error::{Error, Result};
 
 const EXAMPLES: &str = "\
@@ -37,26 +39,9 @@ pub(in crate::cli) struct ShockArgs {
     /// Cells in space [default: ten for each l0, five with --collision boltzmann]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(super) nx: Option<u64>,
-    /// Collisions of molecules: a relaxation model, or the collision integral
-    #[arg(long, default_value = "model", value_parser = named::<Collisions>(&["model", "boltzmann"]))]
-    #[serde(default)]
-    pub(super) collision: Collisions,
-    /// With --collision boltzmann: sums over the nodes, the spectral method, or as suits both ends of the wave [default: auto; fast with --order or --correction]
-    #[arg(long, value_parser = named::<Choice>(&METHODS))]
-    pub(super) method: Option<Choice>,
-    /// The method that was taken and why, unless a checkpoint says it.
-    #[arg(skip)]
-    #[serde(skip)]
-    pub(super) taken: Option<Taken>,
-    /// With --method spectral: degree of the rule on the sphere, 5, 7, 9, 11, 15, 17 or 21 [default: 11 to 21, by the Mach number]
-    #[arg(long, value_name = "DEGREE", value_parser = degree())]
-    pub(super) sphere: Option<u8>,
-    /// With --collision boltzmann: order of the coefficients of the collision integral, 2 as published or 4 [default: 4]
-    #[arg(long, value_name = "ORDER")]
-    pub(super) order: Option<Order>,
-    /// With --collision boltzmann: what makes the collision integral conservative [default: balanced; paper for the spectral method]
-    #[arg(long, value_parser = named::<CorrectionMethod>(&CORRECTIONS))]
-    pub(super) correction: Option<CorrectionMethod>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) collisions: CollisionArgs,
     /// Length of the domain in l0 [default: 60, or 24 with --collision boltzmann, or --size in m]
     #[arg(long, value_name = "L", value_parser = positive, conflicts_with = "size")]
     pub(super) length: Option<f64>,
@@ -108,12 +93,8 @@ struct Usual {
 const SPACING: f64 = 0.55;
 
 impl ShockArgs {
-    pub(super) fn is_boltzmann(&self) -> bool {
-        self.collision == Collisions::Boltzmann
-    }
-
     fn usual(&self) -> Usual {
-        match self.collision {
+        match self.collisions.collision {
             Collisions::Model => Usual {
                 length: 60.0,
                 upstream: 40.0,
@@ -128,71 +109,20 @@ impl ShockArgs {
                 upstream: 14.0,
                 cells: 5.0,
                 cut: ShockWave::CUT,
-                omega: 0.5,
+                omega: HARD_SPHERES,
                 residual: 2e-5,
             },
         }
     }
 
-    /// Refuses flags that belong to the other collisions.
-    fn refuse_foreign(&self) -> Result<()> {
-        let refused = |flags: &[(&str, bool)], why: &str| match flags.iter().find(|flag| flag.1) {
-            Some((flag, _)) => Err(Error::input(format!("--{flag} {why}"))),
-            None => Ok(()),
-        };
-        if !self.is_boltzmann() {
-            let why = "belongs to --collision boltzmann; the models";
-            refused(
-                &[("order", self.order.is_some())],
-                &format!("{why} have no coefficients"),
-            )?;
-            refused(
-                &[
-                    ("method", self.method.is_some()),
-                    ("sphere", self.sphere.is_some()),
-                ],
-                &format!("{why} relax"),
-            )?;
-            return refused(
-                &[("correction", self.correction.is_some())],
-                &format!("{why} have --no-correction"),
-            );
-        }
-        refused(
-            &[
-                ("reduced", self.reduced),
-                ("steady", self.steady),
-                ("no-correction", self.shared.time_options.no_correction),
-                ("model", self.shared.gas.model != Model::Bgk),
-                ("prandtl", self.shared.gas.prandtl.is_some()),
-            ],
-            "belongs to the models; with --collision boltzmann leave it out",
-        )?;
-        let choice = self.choice();
-        refused(
-            &[("order", choice == Choice::Spectral && self.order.is_some())],
-            "belongs to the sums over the nodes; the spectral method has --sphere",
-        )?;
-        let sums = matches!(choice, Choice::Direct | Choice::Fast);
-        refused(
-            &[("sphere", sums && self.sphere.is_some())],
-            "belongs to --method spectral; the sums over the nodes have --order",
-        )
-    }
-
-    /// The method by flags. Those of the sums take the sums, as they did before there was another method.
-    fn choice(&self) -> Choice {
-        match self.method {
-            Some(choice) => choice,
-            None if self.order.is_some() || self.correction.is_some() => Choice::Fast,
-            None if self.sphere.is_some() => Choice::Spectral,
-            None => Choice::Auto,
-        }
-    }
-
     /// The arguments in full.
     pub(super) fn in_full(&self) -> Result<Self> {
-        self.refuse_foreign()?;
+        let of_models = [
+            ("reduced", self.reduced),
+            ("steady", self.steady),
+            ("no-correction", self.shared.time_options.no_correction),
+        ];
+        (self.collisions).refuse_foreign(&self.shared.gas, &of_models, Choice::Auto)?;
         self.shared.si.check(false)?;
         let usual = self.usual();
         let mut full = self.clone();
@@ -214,7 +144,7 @@ impl ShockArgs {
         (full.length, full.upstream) = (Some(length), Some(upstream));
         full.nx = self.nx.or(Some((usual.cells * length).ceil() as u64));
         full.cut = Some(self.cut.unwrap_or(usual.cut));
-        if self.is_boltzmann() {
+        if self.collisions.is_boltzmann() {
             full.complete_integral()?;
         } else {
             full.complete_model()?;
@@ -273,38 +203,13 @@ impl ShockArgs {
 
     /// Molecules and velocities of the collision integral, which finds the time step.
     fn complete_integral(&mut self) -> Result<()> {
-        let omega = self.shared.gas.gas().omega;
-        if !(0.5..=1.0).contains(&omega) {
-            return Err(Error::input(format!(
-                "variable hard spheres have a viscosity exponent omega from 0.5 to 1; {omega} was given"
-            )));
-        }
-        let counts = self.velocities.as_ref().map(|Counts(counts)| &counts[..]);
-        let nodes = match counts {
-            None => ShockWave::nodes(self.mach, self.cut()),
-            Some([n]) => *n,
-            Some([x, y, z]) if x == y && y == z => *x,
-            Some(_) => {
-                return Err(Error::input(
-                    "the collision integral needs a cubic velocity grid: --velocities takes one number, or three equal ones",
-                ));
-            }
-        };
+        CollisionArgs::check_molecules(&self.shared.gas)?;
+        let usual = ShockWave::nodes(self.mach, self.cut());
+        let nodes = CollisionArgs::nodes(self.velocities.as_ref(), usual)?;
         self.velocities = Some(Counts(vec![nodes; 3]));
         let obstacle = self.wave().obstacle()?;
-        let taken = self.choice().method(|| obstacle);
-        let spectral = taken.taken == Method::Spectral;
-        if !spectral {
-            self.sphere = None;
-        }
-        (self.method, self.taken) = (Some(taken.taken.into()), Some(taken));
-        let (order, correction) = if spectral {
-            (None, CorrectionMethod::Paper)
-        } else {
-            (Some(Order::Fourth), CorrectionMethod::Balanced)
-        };
-        self.order = self.order.or(order);
-        self.correction = self.correction.or(Some(correction));
+        let usual = (Choice::Auto, CorrectionMethod::Paper);
+        self.collisions.complete(usual, || obstacle);
         Ok(())
     }
 
@@ -344,14 +249,15 @@ impl ShockArgs {
             velocities: self.counts().first().copied().unwrap_or(0),
             cut: self.cut(),
             scattering: self.shared.gas.scattering(),
-            method: self.method.map_or(Method::Fast, Choice::chosen),
-            order: self.order.unwrap_or(Order::Fourth),
+            method: self.collisions.method(),
+            order: self.collisions.order.unwrap_or(Order::Fourth),
             spectral: Spectral {
-                degree: self.sphere,
+                degree: self.collisions.sphere,
                 ..Spectral::default()
             },
-            correction: self.correction.unwrap_or(CorrectionMethod::Paper),
+            correction: (self.collisions.correction).unwrap_or(CorrectionMethod::Paper),
             scheme: self.shared.time_options.interpolation().scheme(),
+            stepping: Stepping::Split,
             dt: self.shared.time_options.dt,
             compute: self.shared.common.compute(),
         }

@@ -126,11 +126,7 @@ impl Outcome<ShockArgs> {
         format!(
             "Shock wave at Ma = {}, {}, {} cells × {} velocities",
             short(f64::from(p.mach)),
-            if p.is_boltzmann() {
-                format!("Boltzmann, {}", p.wave().scattering)
-            } else {
-                p.shared.gas.name().into()
-            },
+            p.collisions.name(&p.shared.gas),
             p.cells(),
             Counts(p.counts().to_vec()).in_title()
         )
@@ -139,7 +135,7 @@ impl Outcome<ShockArgs> {
     /// The converged profile of this wave within the region that is shown, if there is one.
     fn known(&self, reach: f64) -> Vec<Point> {
         let flow = &self.flow;
-        let mut known = if flow.is_boltzmann() {
+        let mut known = if flow.collisions.is_boltzmann() {
             Vec::new()
         } else {
             known::shock(flow.mach.into(), &flow.shared.gas.gas())

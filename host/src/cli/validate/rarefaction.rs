@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::super::known::{JUMP, SLIP};
-use super::super::plates::Flow;
+use super::super::plates::{Flow, Kind};
 use super::super::steady;
 use super::super::text::name_of;
 use crate::bgk::steady::plates::{Drive, Resolution, free_molecular, plates};
@@ -91,20 +91,18 @@ pub(super) fn rows(quick: bool, config: &SteadyConfig) -> Result<Vec<Rarefaction
             model,
             ..Gas::default()
         };
-        for (flow, drive) in [
-            ("couette", Drive::Couette(1.0)),
-            ("fourier", Drive::Fourier(1.0)),
-        ] {
+        for kind in [Kind::Couette, Kind::Fourier] {
+            let flow = Flow {
+                kind,
+                strength: 1.0,
+            };
+            let drive = flow.drive();
             for delta in DELTAS {
                 let case = plates(delta, drive, gas, 1.0, Resolution::default(), true)?;
                 let solution = solve(&case, config)?;
-                let command = Flow {
-                    command: flow,
-                    drive,
-                };
-                let found = command.measure(&solution, 1.0);
+                let found = flow.measure(&solution, None);
                 let value = found.map_or(f64::NAN, |found| found.flux);
-                let mut row = RarefactionRow::of(flow, model, delta, &solution, value);
+                let mut row = RarefactionRow::of(flow.command(), model, delta, &solution, value);
                 row.slip_limit = (model == Model::Bgk).then(|| match drive {
                     Drive::Couette(_) => 1.0 / (delta + 2.0 * SLIP),
                     Drive::Fourier(_) => 1.25 / (delta + 2.0 * JUMP),

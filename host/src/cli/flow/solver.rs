@@ -1,0 +1,99 @@
+//! The solver for a flow in time: a model, or the collision integral.
+
+use super::time_loop::patience;
+use super::{Run, Saved};
+use crate::bgk::Simulation;
+use crate::bgk::boltzmann::{self, FlowConfig, Stepping};
+use crate::error::Result;
+
+/// Steps within which the residual of a shock by the collision integral must halve.
+const SHOCK_PATIENCE: u64 = 600;
+
+/// A run in time; by the collision integral with what was found while it was prepared.
+pub(in crate::cli) enum Solver<S> {
+    Model(Box<Simulation>),
+    Boltzmann(Box<boltzmann::Flow>, S),
+}
+
+impl<S> Solver<S> {
+    pub(in crate::cli) fn model(simulation: Simulation) -> Self {
+        Self::Model(Box::new(simulation))
+    }
+
+    pub(in crate::cli) fn boltzmann(config: FlowConfig, start: S) -> Result<Self> {
+        let flow = boltzmann::Flow::new(config)?;
+        Ok(Self::Boltzmann(Box::new(flow), start))
+    }
+
+    /// Continues from the distributions that were saved.
+    pub(in crate::cli) fn resumed(config: FlowConfig, saved: Saved, start: S) -> Result<Self> {
+        let flow = boltzmann::Flow::resume(boltzmann::Checkpoint {
+            config,
+            step: saved.step,
+            distributions: saved.populations,
+            looked: saved.looked,
+        })?;
+        Ok(Self::Boltzmann(Box::new(flow), start))
+    }
+}
+
+impl<S> Run for Solver<S> {
+    fn step(&self) -> u64 {
+        match self {
+            Self::Model(simulation) => simulation.steps_taken(),
+            Self::Boltzmann(flow, _) => flow.steps_taken(),
+        }
+    }
+    fn time(&self) -> f64 {
+        match self {
+            Self::Model(simulation) => simulation.time(),
+            Self::Boltzmann(flow, _) => flow.time(),
+        }
+    }
+    fn machine(&self) -> String {
+        match self {
+            Self::Model(simulation) => simulation.device(),
+            Self::Boltzmann(flow, _) => flow.device(),
+        }
+    }
+    fn advance(&mut self, steps: u64) -> Result<()> {
+        match self {
+            Self::Model(simulation) => simulation.advance(steps),
+            Self::Boltzmann(flow, _) => flow.advance(steps),
+        }
+    }
+    fn residual(&mut self) -> Result<f64> {
+        match self {
+            Self::Model(simulation) => simulation.residual(),
+            Self::Boltzmann(flow, _) => flow.residual(),
+        }
+    }
+    fn patience(&self) -> Option<u64> {
+        match self {
+            Self::Model(simulation) => Run::patience(&**simulation),
+            Self::Boltzmann(flow, _) => {
+                let config = flow.config();
+                match config.stepping {
+                    Stepping::Split => Some(SHOCK_PATIENCE),
+                    Stepping::Penalised => {
+                        patience(&config.space, &config.boundaries, 1.0, config.dt)
+                    }
+                }
+            }
+        }
+    }
+    fn save(&mut self) -> Result<Saved> {
+        match self {
+            Self::Model(simulation) => Run::save(&mut **simulation),
+            Self::Boltzmann(flow, _) => {
+                let checkpoint = flow.checkpoint()?;
+                Ok(Saved {
+                    step: checkpoint.step,
+                    populations: checkpoint.distributions,
+                    extra: Vec::new(),
+                    looked: checkpoint.looked,
+                })
+            }
+        }
+    }
+}

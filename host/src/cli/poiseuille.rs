@@ -1,0 +1,45 @@
+//! `rarefy poiseuille`: flow along a channel.
+
+use super::failure::Failure;
+use super::plates::{Flow, Kind, PlatesArgs};
+use super::values::finite;
+
+const EXAMPLES: &str = "\
+Examples:
+  rarefy poiseuille --delta 1                         BGK; the flow rate has its minimum near delta = 1
+  rarefy poiseuille --delta 1 --model shakhov         with the Prandtl number of a monatomic gas
+  rarefy poiseuille --delta 1 --collision boltzmann   hard spheres, by the collision integral itself
+  rarefy poiseuille --delta 10 --gradient 0.5         a strong force, which heats the gas";
+
+/// Steady Poiseuille flow: gas between plates at rest that a fall of the pressure, or a force, drives along them
+///
+/// A uniform force per mass acts instead of the fall of the pressure; both drive the same flow as long as it is weak. It acts on the local Maxwellian, which is exact to first order.
+/// Prints the reduced flow rate G, 2/X times the mean velocity, and the velocity of the gas at the plates. X is the fall of the pressure along a width of the channel over p0.
+/// Lengths are in units of l0 = mu0 v0 / p0, velocities in v0 = sqrt(2 R T0).
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct PoiseuilleArgs {
+    /// Fall X of the pressure along a width of the channel in units of p0 [default: 0.01]
+    #[arg(long, value_name = "X", value_parser = driving)]
+    gradient: Option<f64>,
+    #[command(flatten)]
+    plates: PlatesArgs,
+}
+
+/// A number whose effect is no roundoff.
+fn driving(text: &str) -> Result<f64, String> {
+    match finite(text) {
+        Ok(number) if number.abs() >= 1e-6 => Ok(number),
+        _ => Err("a finite number of at least 1e-6, or at most -1e-6, is needed".into()),
+    }
+}
+
+/// Runs the command.
+pub(super) fn run(args: &PoiseuilleArgs) -> Result<(), Failure> {
+    let flow = Flow {
+        kind: Kind::Poiseuille,
+        strength: args.gradient.unwrap_or(0.01),
+    };
+    let drive = args.gradient.map(|_| "--gradient");
+    super::plates::run(&args.plates, &flow, drive)
+}

@@ -1,0 +1,193 @@
+//! Flows between walls by the Boltzmann equation, and flow along a channel, as commands.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::command::{done, folder, object, refused};
+
+fn run(folder: &Path, line: &str) -> Value {
+    let arguments: Vec<&str> = line.split_whitespace().collect();
+    object(&done(
+        folder,
+        &[&arguments[..], &["--json", "--quiet"]].concat(),
+    ))
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+#[test]
+fn plates_by_the_collision_integral() {
+    let folder = folder();
+    let at = folder.path();
+    let small = "--collision boltzmann --velocities 12 --sphere 7 --cells 16 --backend cpu --until-residual 1e-4";
+    for (name, key, near) in [
+        ("couette", "Pi", 0.337),
+        ("fourier", "Q", 0.458),
+        ("poiseuille", "G", 1.5),
+    ] {
+        let found = run(at, &format!("{name} --delta 1 {small} --out {name}"));
+        println!("{name}: {}", found["result"]);
+        assert_eq!(found["status"], "converged");
+        assert_eq!(found["parameters"]["collision"], "boltzmann");
+        assert_eq!(found["parameters"]["method"], "spectral");
+        assert_eq!(found["parameters"]["omega"], 0.5);
+        assert_eq!(found["parameters"]["velocities"], "12");
+        let value = number(&found["result"][key]);
+        assert!((value / near - 1.0).abs() < 0.05, "{name}: {value}");
+        let table = fs::read_to_string(at.join(name).join("profile.csv")).unwrap();
+        assert!(table.starts_with("x,density,velocity,temperature,pxx,pxy,heat_flux"));
+        assert_eq!(table.lines().count(), 17);
+        for file in ["residuals.csv", "profile.png", "residuals.png", "run.json"] {
+            assert!(at.join(name).join(file).exists(), "{file}");
+        }
+        let again = run(at, &format!("{name} --config {name}/run.json"));
+        assert_eq!(found["result"], again["result"]);
+        assert_eq!(found["parameters"], again["parameters"]);
+    }
+    let soft = run(
+        at,
+        &format!("couette --delta 1 {small} --molecules vss:0.81,1.4"),
+    );
+    assert_eq!(soft["parameters"]["molecules"], "vss:0.81,1.4");
+}
+
+/// The flow rate of the models: its limit in thick gas, more for Shakhov's than for BGK in thin gas, and the mean velocity in SI units.
+#[test]
+fn channels_by_the_models() {
+    let folder = folder();
+    let at = folder.path();
+    let thick = run(
+        at,
+        "poiseuille --delta 100 --backend cpu --gradient 0.001 --out thick",
+    );
+    let result = &thick["result"];
+    assert_eq!(thick["status"], "converged");
+    let expected = 100.0 / 6.0 + 1.01619;
+    assert!((number(&result["G"]) - expected).abs() < 0.02, "{result}");
+    assert_eq!(thick["parameters"]["gradient"], 0.001);
+    let thin = ["bgk", "shakhov"].map(|model| {
+        let line = format!("poiseuille --delta 0.1 --cells 60 --backend cpu --model {model}");
+        number(&run(at, &line)["result"]["G"])
+    });
+    println!("thin: {thin:?}");
+    assert!((thin[0] - 2.03).abs() < 0.02, "{thin:?}");
+    let si = run(
+        at,
+        "poiseuille --gas argon --pressure 100 --temperature 300 --size 1e-3 --cells 60 --backend cpu",
+    );
+    let speed = (2.0_f64 * 8.314462618 / 0.039948 * 300.0).sqrt();
+    let expected = 0.5 * 0.01 * number(&si["result"]["G"]) * speed;
+    let found = number(&si["result"]["mean_velocity_m_s"]);
+    assert!((found / expected - 1.0).abs() < 1e-3, "{found}, {expected}");
+}
+
+#[test]
+fn a_cavity_by_the_collision_integral() {
+    let folder = folder();
+    let at = folder.path();
+    let small = "cavity --delta 2 --cells 5 --collision boltzmann --velocities 10 --sphere 7 --vmax 4 --lid 0.2 --backend cpu";
+    let whole = run(at, &format!("{small} --steps 6 --out whole"));
+    run(
+        at,
+        &format!("{small} --steps 3 --checkpoint-every 3 --out part"),
+    );
+    let rest = run(
+        at,
+        "cavity --resume part/checkpoint.rarefy --steps 6 --out rest",
+    );
+    assert_eq!(whole["result"], rest["result"]);
+    assert_eq!(whole["parameters"]["quadrature"], "midpoint");
+    assert_eq!(whole["parameters"]["velocities"], "10x10x10");
+    let drift = number(&whole["conservation"]["mass_drift"]);
+    assert!(drift.abs() < 1e-13, "{drift:e}");
+    // The lid drags the gas under it along.
+    let profile = fs::read_to_string(at.join("whole/vertical.csv")).unwrap();
+    let top: f64 = profile
+        .lines()
+        .last()
+        .unwrap()
+        .split(',')
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(top > 0.05, "{top}");
+    for file in [
+        "fields.vti",
+        "profiles.png",
+        "streamlines.png",
+        "velocity.npy",
+    ] {
+        assert!(at.join("whole").join(file).exists(), "{file}");
+    }
+    let again = run(at, "cavity --config whole/run.json");
+    assert_eq!(whole["result"], again["result"]);
+}
+
+#[test]
+fn combinations_that_do_not_exist_are_refused() {
+    let folder = folder();
+    for (line, why) in [
+        (
+            "couette --delta 1 --collision boltzmann --linear",
+            "leave it out",
+        ),
+        (
+            "couette --delta 1 --collision boltzmann --model shakhov",
+            "leave it out",
+        ),
+        (
+            "couette --delta 1 --collision boltzmann --accommodation 0.9",
+            "leave it out",
+        ),
+        (
+            "fourier --delta 1 --collision boltzmann --scheme upwind",
+            "leave it out",
+        ),
+        (
+            "couette --delta 1 --collision boltzmann --velocities 20x8",
+            "cubic",
+        ),
+        (
+            "couette --delta 1 --collision boltzmann --molecules vhs:0.4",
+            "0.5 to 1",
+        ),
+        ("couette --delta 1 --vmax 4", "--collision boltzmann"),
+        (
+            "couette --delta 1 --method spectral",
+            "--collision boltzmann",
+        ),
+        (
+            "fourier --delta 1 --collision boltzmann --order 4",
+            "--sphere",
+        ),
+        (
+            "couette --delta 1 --collision boltzmann --u 1e-12 --velocities 8",
+            "drive",
+        ),
+        ("cavity --collision boltzmann --steady", "leave it out"),
+        ("cavity --collision boltzmann --reduced", "leave it out"),
+        (
+            "cavity --collision boltzmann --quadrature half-range",
+            "leave it out",
+        ),
+        ("cavity --collision boltzmann --velocities 8x9x9", "cubic"),
+        (
+            "cavity --cells 4 --collision boltzmann --velocities 8 --dt 1",
+            "is stable",
+        ),
+        ("poiseuille --delta 1 --linear", "Poiseuille"),
+        ("poiseuille --delta 1 --accommodation 0.5", "Poiseuille"),
+        ("poiseuille --delta 1 --precision f32", "f64"),
+        ("poiseuille --delta 1 --backend emulator", "CPU"),
+        ("poiseuille --delta 1 --gradient 0", "at least 1e-6"),
+        ("poiseuille", "--delta"),
+    ] {
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        refused(folder.path(), &arguments, why);
+    }
+}
