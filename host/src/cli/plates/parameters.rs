@@ -243,19 +243,10 @@ impl PlatesArgs {
     pub(super) fn around_collisions(&self, flow: &Flow) -> Result<PlatesConfig> {
         let velocities = self.velocities();
         let collisions = if self.collisions.is_boltzmann() {
-            let half = self.vmax.unwrap_or(REACH);
-            let grid = VelocityGrid::new(velocities.normal, -half, half)?;
-            let mirrors = match flow.kind {
-                Kind::Fourier => Mirrors::ALL,
-                Kind::Couette | Kind::Poiseuille => Mirrors {
-                    z: true,
-                    ..Mirrors::NONE
-                },
-            };
-            let compute = self.common.compute();
-            let operator = self
-                .collisions
-                .operator(grid, &self.gas, mirrors, compute)?;
+            let (grid, compute) = (self.grid()?, self.common.compute());
+            // The solver knows the symmetries.
+            let any = Mirrors::NONE;
+            let operator = self.collisions.operator(grid, &self.gas, any, compute)?;
             GapCollisions::Integral(operator)
         } else {
             let tangential = velocities.tangential.unwrap_or_default();
