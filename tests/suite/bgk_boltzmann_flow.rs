@@ -395,7 +395,7 @@ fn a_shock_tube_is_asymptotic_preserving() {
         let found = run(delta, 20, Stepping::Penalised, 0.9);
         let error = mean_error(&found, &run(delta, 20, Stepping::Split, 1.0));
         println!("tube {delta}: {error:e}");
-        assert!(error < 0.003, "delta {delta}: {error}");
+        assert!(error < 0.006, "delta {delta}: {error}");
     }
     // A step of a hundred collisions: the error is that of the cells alone.
     let ends = states.map(|s| [s.density, 0.5 * s.density * s.temperature]);
@@ -429,28 +429,34 @@ fn couette_flow_is_asymptotic_preserving() {
         let moments = until(couette, stepping, share, time);
         moments[3..7].iter().map(|m| m.pressure[2]).sum::<f64>() / 4.0
     };
+    // A velocity profile of this slip has a stress in proportion to 1/(delta + 2).
+    let mut thick = f64::NAN;
     for delta in [0.1, 1.0, 10.0] {
         let long = stress(delta, Stepping::Penalised, 0.9, delta);
         let short = stress(delta, Stepping::Penalised, 0.3, delta);
         let split = stress(delta, Stepping::Split, 1.0, delta);
         println!("couette {delta}: {long} {short} {split}");
         assert!(
-            (long / short - 1.0).abs() < 0.005,
+            (long / short - 1.0).abs() < 0.002,
             "delta {delta}: {long}, {short}"
         );
         assert!(
             (long / split - 1.0).abs() < 0.03,
             "delta {delta}: {long}, {split}"
         );
+        thick = long * (delta + 2.0);
     }
-    // Until the middle feels the walls the profile stays, and its stress is that of the viscosity, 1.6% above the first approximation.
+    // Until the middle feels the walls the profile stays. Its stress is that of the viscosity of these nodes, 3% above that of the first approximation.
     for delta in [100.0, 1000.0] {
-        let found = stress(delta, Stepping::Penalised, 0.9, delta);
-        let expected = -0.5 * 1.016 * 0.2 / (delta + 2.0);
-        println!("couette {delta}: {found} {expected}");
+        let found = stress(delta, Stepping::Penalised, 0.9, delta) * (delta + 2.0);
+        println!("couette {delta}: {found} {thick}");
         assert!(
-            (found / expected - 1.0).abs() < 0.03,
-            "delta {delta}: {found}, {expected}"
+            (found / thick - 1.0).abs() < 0.01,
+            "delta {delta}: {found}, {thick}"
+        );
+        assert!(
+            (found / -0.1016 - 1.0).abs() < 0.04,
+            "delta {delta}: {found}"
         );
     }
 }

