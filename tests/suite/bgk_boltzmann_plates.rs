@@ -5,7 +5,7 @@ use rarefy::bgk::boltzmann::{GapCollisions, Plates, PlatesConfig, cross_section}
 use rarefy::bgk::steady::Status;
 use rarefy::bgk::steady::plates::Drive;
 use rarefy::bgk::{Axis, Gas, VelocitySpace};
-use rarefy::collision::{OperatorConfig, Scattering, VelocityGrid};
+use rarefy::collision::{CorrectionMethod, OperatorConfig, Scattering, VelocityGrid};
 
 /// Velocities on which the linear problems of the tables are accurate.
 fn gauss() -> VelocitySpace {
@@ -58,6 +58,37 @@ fn the_flow_rate_has_its_limits_and_knudsens_minimum() {
     assert!(thin > least && least < more, "{thin}, {least}, {more}");
     let limit = 100.0 / 6.0 + 1.01619;
     assert!((thick - limit).abs() < 0.02, "{thick}, {limit}");
+}
+
+/// Slip and jump of hard spheres: k0 = -1.2540 and d1 = 2.4001, with the viscosity and the conductivity gamma1 = 1.270042 and gamma2 = 1.922284, in units of (sqrt(pi)/2) mean free paths,
+/// which are 0.8 l0. T. Ohwada, Y. Sone and K. Aoki, Phys. Fluids A 1 (1989) 1588; Y. Sone, T. Ohwada and K. Aoki, Phys. Fluids A 1 (1989) 363.
+#[test]
+fn hard_spheres_slip_and_jump_as_published() {
+    let delta = 10.0;
+    let stress = 0.8 * 1.270042 / (delta + 2.0 * 0.8 * 1.2540);
+    let heat = 1.25 * 0.8 * 1.922284 / (delta + 2.0 * 0.8 * 2.4001);
+    for (drive, expected) in [(Drive::Couette(0.02), stress), (Drive::Fourier(0.02), heat)] {
+        let operator = OperatorConfig {
+            sigma_t: cross_section(Scattering::HardSphere),
+            correction: CorrectionMethod::Balanced,
+            compute: Backend::Cpu.into(),
+            ..OperatorConfig::spectral(VelocityGrid::new(16, -4.0, 4.0).unwrap())
+        };
+        let mut config = PlatesConfig::new(delta, drive, GapCollisions::Integral(operator));
+        config.cells = 40;
+        let solution = Plates::new(config).unwrap().solve().unwrap();
+        assert_eq!(solution.status, Status::Converged);
+        let [left, right, ..] = &solution.exchange;
+        let found = match drive {
+            Drive::Couette(u) => (left[0].shear - right[0].shear) / u,
+            Drive::Fourier(dt) => (right[0].heat - left[0].heat) / dt,
+            _ => f64::NAN,
+        };
+        assert!(
+            (found / expected - 1.0).abs() < 0.003,
+            "{drive:?}: {found}, {expected}"
+        );
+    }
 }
 
 /// Plates by the collision integral, in few integrals from thin to thick gas.

@@ -131,6 +131,9 @@ fn by_model(full: &PlatesArgs, flow: &Flow, report: &mut Report) -> Result<Stead
 fn around_collisions(full: &PlatesArgs, flow: &Flow, report: &mut Report) -> Result<Steady> {
     let started = Instant::now();
     let mut plates = Plates::new(full.around_collisions(flow)?)?;
+    if let Some(warning) = full.grazing_warning(flow) {
+        report.warn(warning);
+    }
     report.time("setup", started.elapsed());
     let iterating = Instant::now();
     let quiet = full.common.quiet;

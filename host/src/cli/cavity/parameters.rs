@@ -6,9 +6,7 @@ use crate::bgk::boltzmann::{FlowConfig, Stepping};
 use crate::bgk::steady::plates::LEAST_DRIVE;
 use crate::bgk::steady::{Nodes, SteadyProblem};
 use crate::bgk::{Axis, Cavity, SimulationConfig, State};
-use crate::cli::flow::{
-    self, CollisionArgs, Counts, FlowArgs, HARD_SPHERES, OMEGA,
-};
+use crate::cli::flow::{self, CollisionArgs, Counts, FlowArgs, HARD_SPHERES, OMEGA};
 use crate::cli::operator::Choice;
 use crate::cli::record::OF_TIME;
 use crate::cli::text::name_of;
@@ -135,12 +133,17 @@ impl CavityArgs {
         let delta = self.delta.or(self.kn.map(flow::rarefaction));
         full.delta = Some(delta.or(self.shared.si.length()?).unwrap_or(1.0));
         full.velocities = Some(full.complete_velocities()?);
-        full.shared.gas = self.shared.gas.resolved(self.shared.si.omega().unwrap_or(omega))?;
+        full.shared.gas = self
+            .shared
+            .gas
+            .resolved(self.shared.si.omega().unwrap_or(omega))?;
         if boltzmann {
-            full.collisions.complete_near_rest(&full.grid()?, &full.shared.gas);
+            full.collisions
+                .complete_near_rest(&full.grid()?, &full.shared.gas);
         }
         // The integral in f32 leaves more than roundoff.
-        let residual = if self.steady || boltzmann && self.shared.common.precision == Precision::F32 {
+        let residual = if self.steady || boltzmann && self.shared.common.precision == Precision::F32
+        {
             flow::residual(self.shared.common.precision)
         } else {
             flow::RESIDUAL

@@ -122,6 +122,8 @@ impl Flow {
         let (limit, at) = match self.kind {
             Kind::Couette => (1.0 / (delta + 2.0 * SLIP), Some(1)),
             Kind::Fourier => (1.25 / (delta + 2.0 * JUMP), Some(3)),
+            // In thin gas it is far off.
+            Kind::Poiseuille if delta < 10.0 => return map,
             Kind::Poiseuille => (delta / 6.0 + SLIP, None),
         };
         map.insert("slip_limit".into(), json!({ flux: limit }));

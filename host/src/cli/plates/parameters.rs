@@ -264,6 +264,18 @@ impl PlatesArgs {
         Ok(config)
     }
 
+    /// In words, that the box does not resolve molecules that fly along a thin channel: their least normal velocity takes them across before they collide.
+    pub(super) fn grazing_warning(&self, flow: &Flow) -> Option<String> {
+        let boltzmann = self.collisions.is_boltzmann() && flow.kind == Kind::Poiseuille;
+        let nodes = self.velocities().normal;
+        let least = self.vmax.unwrap_or(REACH) / nodes as f64;
+        (boltzmann && least > 0.2 * self.delta()).then(|| {
+            format!(
+                "the least velocity across the channel is {least:.3}, too much for molecules that fly along it: G is low by 5% or more; use more --velocities, a thicker gas, or a model"
+            )
+        })
+    }
+
     pub(super) fn delta(&self) -> f64 {
         self.delta.unwrap_or(1.0)
     }

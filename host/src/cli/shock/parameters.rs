@@ -4,9 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bgk::boltzmann::{Collisions, ShockWave, Stepping};
 use crate::bgk::{Mach, Shock, SimulationConfig, Space};
-use crate::cli::flow::{
-    self, CollisionArgs, Counts, FlowArgs, HARD_SPHERES, OMEGA,
-};
+use crate::cli::flow::{self, CollisionArgs, Counts, FlowArgs, HARD_SPHERES, OMEGA};
 use crate::cli::operator::Choice;
 use crate::cli::record::OF_TIME;
 use crate::cli::values::{count, finite, positive};
