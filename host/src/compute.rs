@@ -11,16 +11,21 @@
 //! # Ok::<(), rarefy::Error>(())
 //! ```
 
+mod devices;
+mod machines;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rarefy_simt::Error as MachineError;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::{Deserialize, Serialize};
 
+pub use self::devices::Devices;
+pub(crate) use self::devices::{ended, on_each, shares};
+pub(crate) use self::machines::describe_all;
 use crate::error::{Error, Result};
 use crate::gpu::ptx::capability_text;
 use crate::gpu::{self, Device};
@@ -83,14 +88,12 @@ impl Backend {
     /// [`Cuda`](Self::Cuda) without a device is an error that says what was looked for.
     ///
     /// # Errors
-    /// [`NoDevice`](MachineError::NoDevice) or [`Driver`](MachineError::Driver) if a GPU was asked for and none can be used; a RAREFY_DEVICE that names none.
+    /// [`NoDevice`](rarefy_simt::Error::NoDevice) or [`Driver`](rarefy_simt::Error::Driver) if a GPU was asked for and none can be used; a RAREFY_DEVICE that names none.
     pub fn resolve(self) -> Result<Resolved> {
         match self {
             Self::Auto => match gpu::open() {
                 Ok(device) => Ok(Resolved::Cuda(device)),
-                Err(Error::Machine(MachineError::NoDevice(_) | MachineError::Driver { .. })) => {
-                    Ok(Resolved::Cpu)
-                }
+                Err(error) if gpu::is_absent(&error) => Ok(Resolved::Cpu),
                 // Such as a RAREFY_DEVICE that is no number: the user means a GPU, so this is an error.
                 Err(error) => Err(error),
             },
@@ -140,7 +143,7 @@ by_name!(Precision, "precision", "f32 or f64");
 
 /// Where a solver computes, in which precision, and on how many threads: the field `compute` of every configuration.
 ///
-/// Configurations hold it flattened when serde writes them: the keys are `backend`, `precision` and, where it is set, `threads`.
+/// Configurations hold it flattened when serde writes them: the keys are `backend`, `precision` and, where they are set, `threads` and `devices`.
 ///
 /// ```
 /// use rarefy::{Backend, Compute, Precision};
@@ -158,6 +161,9 @@ pub struct Compute {
     /// Threads of the work on the CPU, 1 to [`Compute::MOST_THREADS`]; `None` takes those of rayon's global pool, as many as there are cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
+    /// Devices that share the work: flows in time, and batches of independent items. `None` takes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub devices: Option<Devices>,
 }
 
 impl From<Backend> for Compute {
@@ -198,7 +204,7 @@ impl Compute {
     /// # Errors
     /// Those of [`Backend::resolve`], of [`Compute::pool`], and of the work.
     pub fn run<R: Send>(&self, work: impl FnOnce(&Resolved) -> Result<R> + Send) -> Result<R> {
-        let resolved = self.backend.resolve()?;
+        let resolved = self.resolve()?;
         self.pool()?.run(|| work(&resolved))
     }
 

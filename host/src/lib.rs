@@ -84,7 +84,7 @@ mod views;
 #[doc(hidden)]
 pub mod cli;
 
-pub use compute::{Backend, Compute, Precision};
+pub use compute::{Backend, Compute, Devices, Precision};
 pub use error::{Error, Result};
 pub use rarefy_simt::Error as MachineError;
 pub use rarefy_simt::{emulator, machine, memory_plan};

@@ -13,6 +13,7 @@
 //! | [`layout`] | populations and tables in memory |
 //! | [`equilibrium`] | from partial sums to tables |
 //! | [`boundary`] | molecules that leave through faces, those that walls send back, ghosts |
+//! | [`halo`] | messages between ranks that own parts of space |
 //! | `sweep` | streaming, as the passes share it |
 //! | [`sweep_1d`], [`sweep_2d`] | the pass in one and in two dimensions of space |
 //! | [`two_kernel`] | the paper's two kernels, which the fused pass is measured against |
@@ -23,6 +24,7 @@
 pub mod boundary;
 pub mod equilibrium;
 pub(crate) mod exponential;
+pub mod halo;
 pub mod layout;
 pub mod steady;
 pub(crate) mod sweep;

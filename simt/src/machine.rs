@@ -5,6 +5,7 @@
 
 pub use crate::{DeviceMemory, Element, Kernel, Real};
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
@@ -146,6 +147,33 @@ pub trait Machine: DeviceMemory + Send + Sync {
     /// # Errors
     /// A refusal of the machine.
     fn replay(&self, graph: &Self::Graph) -> Result<()>;
+    /// A mark behind all earlier work, with the contents that a buffer then has. Machines of other threads of the process wait for it and copy from it.
+    type Post: Send + Sync + 'static;
+    /// Posts a buffer. Later work must not change it before the readers are done. `None` on a machine whose memory others cannot reach.
+    ///
+    /// # Errors
+    /// A refusal of the machine.
+    fn post<T: Element>(&self, buffer: &Self::Buffer<T>) -> Result<Option<Self::Post>> {
+        let _ = buffer;
+        Ok(None)
+    }
+    /// Lets later work of this machine wait for another's post. The host does not wait.
+    ///
+    /// # Errors
+    /// A refusal of the machine.
+    fn wait_for(&self, post: &Self::Post) -> Result<()>;
+    /// Copies the elements `from` of a posted buffer to those of `buffer` from `at` on, once the post is there. The host does not wait; `post` must
+    /// live until the copy is done.
+    ///
+    /// # Errors
+    /// Elements that either buffer lacks; a refusal of the machine.
+    fn copy_from<T: Element>(
+        &self,
+        post: &Self::Post,
+        from: Range<usize>,
+        buffer: &mut Self::Buffer<T>,
+        at: usize,
+    ) -> Result<()>;
     /// How long the machine takes for what `work` starts.
     ///
     /// # Errors

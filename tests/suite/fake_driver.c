@@ -242,6 +242,11 @@ int cuLaunchKernel(function *f, unsigned x, unsigned y, unsigned z, unsigned bx,
 int cuMemcpyDtoDAsync_v2(address to, address from, size_t bytes, stream *s) {
     NEED; return submit(s, (node){.to = to, .from = from, .bytes = bytes});
 }
+int cuMemcpyPeerAsync(address to, void *own, address from, void *other, size_t bytes, stream *s) {
+    if (own != current || other != &context) FAIL("contexts of a copy between devices");
+    return cuMemcpyDtoDAsync_v2(to, from, bytes, s);
+}
+int cuCtxEnablePeerAccess(void *other, unsigned flags) { NEED; return flags ? 1 : 0; }
 
 int cuEventCreate(event **e, unsigned flags) {
     NEED;

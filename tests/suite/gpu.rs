@@ -231,7 +231,9 @@ fn complete_driver(defined: &str) -> String {
         "cuDevicePrimaryCtxRelease_v2",
         "cuCtxSetCurrent",
         "cuStreamCreate",
+        "cuCtxEnablePeerAccess",
         "cuStreamSynchronize",
+        "cuStreamWaitEvent",
         "cuStreamDestroy_v2",
         "cuStreamBeginCapture_v2",
         "cuStreamEndCapture",
@@ -243,6 +245,7 @@ fn complete_driver(defined: &str) -> String {
         "cuMemcpyHtoDAsync_v2",
         "cuMemcpyDtoHAsync_v2",
         "cuMemcpyDtoDAsync_v2",
+        "cuMemcpyPeerAsync",
         "cuModuleLoadDataEx",
         "cuModuleGetFunction",
         "cuModuleUnload",
@@ -365,6 +368,7 @@ fn everything_works_on_a_driver_without_a_gpu() {
             "gpu::a_failed_recording_leaves_the_device_working",
             "gpu::work_alongside_other_work_comes_before_what_follows",
             "gpu::time_is_measured",
+            "devices::a_device_copies_from_another_of_the_process",
             "gpu::two_handles_keep_their_buffers_apart",
             "gpu::a_device_works_from_many_threads",
             "gpu::devices_that_are_not_there_are_refused",
@@ -383,7 +387,7 @@ fn everything_works_on_a_driver_without_a_gpu() {
     );
     assert!(output.status.success(), "{text}");
     assert!(
-        text.contains("20 passed") && text.contains("Fake GPU"),
+        text.contains("21 passed") && text.contains("Fake GPU"),
         "{text}"
     );
 }

@@ -32,7 +32,7 @@ typedef int (*call)(word, word, word, word, word, word, word, word, word, word, 
 #define OTHERS(of) \
     of(cuStreamCreate) of(cuStreamSynchronize) of(cuStreamWaitEvent) of(cuStreamBeginCapture_v2) \
     of(cuMemAlloc_v2) of(cuMemFree_v2) of(cuMemGetInfo_v2) of(cuMemHostAlloc) of(cuMemFreeHost) \
-    of(cuMemcpyHtoDAsync_v2) of(cuMemcpyDtoHAsync_v2) of(cuMemcpyDtoDAsync_v2) \
+    of(cuMemcpyHtoDAsync_v2) of(cuMemcpyDtoHAsync_v2) of(cuMemcpyDtoDAsync_v2) of(cuMemcpyPeerAsync) \
     of(cuModuleLoadDataEx) of(cuGraphInstantiateWithFlags) of(cuDevicePrimaryCtxRelease_v2) \
     of(cuEventCreate) of(cuEventRecord) of(cuEventSynchronize) of(cuEventElapsedTime)
 

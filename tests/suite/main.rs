@@ -18,6 +18,7 @@ mod collision_sizes;
 mod collision_spectral;
 mod collision_transport;
 mod command;
+mod devices;
 mod emulator;
 mod flow_cli;
 mod gpu;

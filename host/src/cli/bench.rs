@@ -156,7 +156,7 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
         return draw(path, common, begun);
     }
     let device = match common.backend {
-        Backend::Auto | Backend::Cuda => match common.backend.resolve()? {
+        Backend::Auto | Backend::Cuda => match common.compute().resolve()? {
             Resolved::Cuda(device) => Some(device),
             _ => None,
         },

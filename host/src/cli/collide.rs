@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::operator::{Choice, OperatorArgs};
-use super::options::Common;
+use super::options::{Common, without_effect};
 use super::output;
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::report::Report;
@@ -18,7 +18,7 @@ use super::{distribution, npy};
 use crate::collision::{
     CollisionOperator, Correction, CorrectionStatus, Evaluation, Moments, Scattering, VelocityGrid,
 };
-use crate::compute::Precision;
+use crate::compute::{Devices, Precision};
 use crate::error::Result;
 
 const EXAMPLES: &str = "\
@@ -148,6 +148,12 @@ pub(super) fn run(args: &CollideArgs) -> std::result::Result<(), Failure> {
     )?;
     let grid = args.operator.grid(cube.n, vmax)?;
     let (items, f) = (cube.items, cube.values);
+    if items.is_none() {
+        let several = common
+            .devices
+            .is_some_and(|devices| devices != Devices::Number(1));
+        without_effect("a single distribution", &[("devices", several)])?;
+    }
     let each = || f.chunks_exact(grid.cells());
     let usual = (Scattering::HardSphere, Choice::Fast);
     let (operator_args, method) = args.operator.resolved(&grid, usual, &f)?;

@@ -63,7 +63,7 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     let mut report = Report::new("dft", args, common, begun);
     report.reads(&args.file);
     report.open()?;
-    let backend = common.backend.resolve()?;
+    let backend = common.compute().resolve()?;
     let started = Instant::now();
     let transform = Transform::new(x.len(), digits)?;
     let table = started.elapsed();

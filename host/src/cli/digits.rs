@@ -81,7 +81,7 @@ pub(super) fn run(args: &DigitsArgs) -> std::result::Result<(), Failure> {
     };
     let mut report = Report::new("digits", args, common, begun);
     report.open()?;
-    let backend = common.backend.resolve()?;
+    let backend = common.compute().resolve()?;
     let dots = dot_products(&backend)?;
     let digits = usize::try_from(args.digits).unwrap_or(usize::MAX);
     let transforms = transforms(digits, &backend)?;

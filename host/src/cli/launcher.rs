@@ -40,7 +40,7 @@ fn of(variable: impl Fn(&str) -> Option<String>) -> Result<(), Failure> {
             return Ok(());
         }
         return Err(Failure::Usage(format!(
-            "{launcher} started this as rank {rank} of {ranks}, and each would compute the same: start one process, or set {SEPARATE}=1 where each is a run of its own"
+            "{launcher} started this as rank {rank} of {ranks}, and each would compute the same: start one process, with --devices for the GPUs of a host, or set {SEPARATE}=1 where each is a run of its own"
         )));
     }
     Ok(())

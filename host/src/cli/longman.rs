@@ -14,7 +14,7 @@ use super::failure::Failure;
 use super::options::{Common, without_effect};
 use super::progress::Progress;
 use super::report::Report;
-use crate::compute::Resolved;
+use crate::compute::{Resolved, describe_all};
 use crate::error::Result;
 use crate::longman::{Integral, Settings, Task};
 pub(super) use parameters::LongmanArgs;
@@ -88,9 +88,9 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
         report.claim(path)?;
     }
     rows.warn(&mut report);
-    let machine = common.backend.resolve()?;
+    let machines = common.compute().resolve_all()?;
     let started = Instant::now();
-    let results = integrate(&task, &rows, &settings, common, &machine)?;
+    let results = integrate(&task, &rows, &settings, common, &machines)?;
     let spent = started.elapsed();
     report.time("integrals", spent);
 
@@ -98,7 +98,7 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
         results: &results,
         names: task.parameters(),
         rows: &rows,
-        machine: machine.describe(),
+        machine: describe_all(&machines),
         precision: common.precision,
     };
     outcome.report(&mut report, spent);
@@ -130,7 +130,7 @@ fn draw(path: &Path, common: &Common, begun: Instant) -> std::result::Result<(),
     let parameters = json!({ "timings": path.display().to_string(), "backend": common.backend });
     let mut report = Report::new("longman", &parameters, common, begun);
     report.open_given()?;
-    let machine = common.backend.resolve()?;
+    let machine = common.compute().resolve()?;
     report.set("machine", machine.describe());
     let errors = figures::Precisions::new(&machine)?;
     report.write(|out| {
@@ -155,11 +155,11 @@ fn integrate(
     rows: &Rows,
     settings: &Settings,
     common: &Common,
-    machine: &Resolved,
+    machines: &[Resolved],
 ) -> Result<Vec<Integral>> {
     let total = rows.lower.len();
-    let chunk = match machine {
-        Resolved::Cuda(_) => GPU_CHUNK,
+    let chunk = match machines {
+        [Resolved::Cuda(_), ..] => GPU_CHUNK * machines.len(),
         _ => CHUNK,
     };
     let mut results = Vec::with_capacity(total);

@@ -1,12 +1,13 @@
 //! The options of every computing subcommand.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use super::failure::Failure;
 use super::values::{named, whole};
-use crate::compute::{Backend, Compute, Precision};
+use crate::compute::{Backend, Compute, Devices, Precision};
 
 /// Flags of every computing subcommand. A record has those that results depend on.
 #[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
@@ -22,6 +23,10 @@ pub(super) struct Common {
     #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, 1..=1024))]
     #[serde(skip)]
     pub(super) threads: Option<usize>,
+    /// GPUs that share the work, 1 to 64, or all of the host: for flows in time and batches of independent items [default: 1]
+    #[arg(long, value_name = "N|all", value_parser = Devices::from_str)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) devices: Option<Devices>,
     /// Folder for arrays (.npy), tables (.csv), plots (.png) and run.json [default: rarefy-out/COMMAND, with a number where that holds a run]
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
@@ -53,7 +58,10 @@ pub(super) struct Common {
 impl Common {
     /// Where the library computes; `--threads` has set the pool that it takes.
     pub(super) fn compute(&self) -> Compute {
-        Compute::new(self.backend).with_precision(self.precision)
+        Compute {
+            devices: self.devices,
+            ..Compute::new(self.backend).with_precision(self.precision)
+        }
     }
 }
 

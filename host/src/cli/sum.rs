@@ -13,7 +13,7 @@ use super::options::{self, Common};
 use super::report::Report;
 use super::text::{name_of, shown_if};
 use super::values::named;
-use crate::compute::{Backend, Precision, Resolved};
+use crate::compute::{Compute, Precision, Resolved};
 use crate::error::{Error, Result};
 use crate::memory_plan::check_host;
 use crate::signed_digit::decimal::{self, Decimal};
@@ -210,8 +210,8 @@ fn run(
         .collect::<Result<_>>()?;
     let opened = Instant::now();
     let outcome = match inputs.as_slice() {
-        [x, y] => dot(x, y, common.backend)?,
-        [x, ..] => sum(x, quantity, common.backend)?,
+        [x, y] => dot(x, y, common.compute())?,
+        [x, ..] => sum(x, quantity, common.compute())?,
         [] => return Err(Failure::Usage("a file is needed".into())),
     };
     outcome.check_text()?;
@@ -354,10 +354,10 @@ fn shortest<T: Float>(number: T) -> String {
     if text == "NaN" { "nan".into() } else { text }
 }
 
-fn sum(input: &Numbers, quantity: Quantity, backend: Backend) -> Result<Outcome> {
+fn sum(input: &Numbers, quantity: Quantity, compute: Compute) -> Result<Outcome> {
     match input.kind() {
         Kind::Text => {
-            let resolved = backend.resolve()?;
+            let resolved = compute.resolve()?;
             let in_file = |error| input.in_file(error);
             let (value, count) = match quantity {
                 Quantity::Sum => {
@@ -381,7 +381,7 @@ fn sum(input: &Numbers, quantity: Quantity, backend: Backend) -> Result<Outcome>
             Ok(Outcome::decimal(value, count, &resolved))
         }
         Kind::Array(layout) if layout.element.is_float() => {
-            let engine = ExactEngine::new(backend)?;
+            let engine = ExactEngine::new(compute)?;
             let sum = match layout.element {
                 Element::F32 => sum_of(&engine, &input.elements::<f32>(layout)?, quantity),
                 _ => sum_of(&engine, &input.elements::<f64>(layout)?, quantity),
@@ -390,7 +390,7 @@ fn sum(input: &Numbers, quantity: Quantity, backend: Backend) -> Result<Outcome>
         }
         Kind::Array(layout) => {
             // A backend that is not there is refused, though the CPU is as fast as the data come.
-            backend.resolve()?;
+            compute.resolve()?;
             let sum = match quantity {
                 Quantity::Sum => input.sum_of_integers(layout, false),
                 Quantity::Abs => input.sum_of_integers(layout, true),
@@ -421,15 +421,15 @@ fn no_decimal(quantity: Quantity) -> Error {
     ))
 }
 
-fn dot(x: &Numbers, y: &Numbers, backend: Backend) -> Result<Outcome> {
+fn dot(x: &Numbers, y: &Numbers, compute: Compute) -> Result<Outcome> {
     match (x.kind(), y.kind()) {
         (Kind::Array(a), Kind::Array(b)) => {
             numbers::check_pairing((x, a), (y, b))?;
             if !a.element.is_float() && !b.element.is_float() {
-                backend.resolve()?;
+                compute.resolve()?;
                 return integers(x.dot_of_integers(a, y, b), a);
             }
-            let engine = ExactEngine::new(backend)?;
+            let engine = ExactEngine::new(compute)?;
             let sum = match (a.element, b.element) {
                 (Element::F32, Element::F32) => {
                     engine.dot(&x.elements::<f32>(a)?, &y.elements::<f32>(b)?)?
@@ -442,7 +442,7 @@ fn dot(x: &Numbers, y: &Numbers, backend: Backend) -> Result<Outcome> {
             Ok(Outcome::binary(sum, &engine))
         }
         (Kind::Text, Kind::Text) => {
-            let resolved = backend.resolve()?;
+            let resolved = compute.resolve()?;
             let x = decimal::numbers(x.text()).map_err(|error| x.in_file(error))?;
             let y = decimal::numbers(y.text()).map_err(|error| y.in_file(error))?;
             Ok(Outcome::decimal(

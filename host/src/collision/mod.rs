@@ -67,6 +67,7 @@ mod relaxation;
 mod scattering;
 pub mod spectral;
 mod spectrum_plan;
+mod spread;
 mod sums;
 pub mod transport;
 mod waves;
@@ -94,19 +95,37 @@ pub use waves::FrequencyWay;
 
 use std::sync::Arc;
 
-use crate::compute::engine_of;
+use crate::compute::{Resolved, engine_of, on_each};
 use crate::error::Result;
 use engine::Engine;
 use gpu::MachineEngine;
 use host::HostEngine;
 use reference::ReferenceSums;
 use spectral::{SpectralReference, SpectralSums};
+use spread::Spread;
 use sums::Sums;
 
-/// The engine that a configuration asks for.
+/// The engine that a configuration asks for. Several devices share the distributions of batches.
 fn engine(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
     config.validate()?;
-    let resolved = config.compute.backend.resolve()?;
+    let mut engines = on_each(config.compute.resolve_all()?, |machine| {
+        engine_on(config, machine)
+    })?;
+    let first = engines.remove(0);
+    Ok(match engines.is_empty() {
+        true => first,
+        false => Box::new(Spread::new(first, engines)),
+    })
+}
+
+/// The engine of a single distribution, which one device has.
+fn engine_of_one(config: &OperatorConfig) -> Result<Box<dyn Engine>> {
+    config.validate()?;
+    engine_on(config, config.compute.resolve()?)
+}
+
+/// The engine on one machine.
+fn engine_on(config: &OperatorConfig, resolved: Resolved) -> Result<Box<dyn Engine>> {
     let name = resolved.describe();
     let n = config.grid.n();
     let gamma = config.scattering.gamma();

@@ -11,6 +11,7 @@ use super::engine::{BatchEngine, Engine, Part, Row, Stepping};
 use super::operator::{normalising, scale};
 use super::{
     Correction, CorrectionStatus, Evaluation, Integrator, Moments, OperatorConfig, engine,
+    engine_of_one,
 };
 use crate::compute::Pooled;
 use crate::error::{Error, Result};
@@ -232,7 +233,7 @@ impl Relaxation {
                 "a time step that must be positive and finite",
             ));
         }
-        let mut engine = Pooled::new(&config.operator.compute, || engine(&config.operator))?;
+        let mut engine = Pooled::new(&config.operator.compute, || engine_of_one(&config.operator))?;
         let last = engine.run(|engine| engine.set_state(&f, time))?;
         let bound = last.correction.largest_step;
         if let Some(dt) = config.dt.filter(|&dt| dt > bound) {

@@ -44,7 +44,9 @@ pub use part::Part;
 pub use threads::Threads;
 pub(crate) use wire::{Reader, put, values};
 
-use crate::error::Result;
+use std::any::Any;
+
+use crate::error::{Error, Result};
 
 /// Carries bytes between the ranks of one computation.
 ///
@@ -65,6 +67,24 @@ pub trait Transport: Send + Sync {
         out: [&[u8]; 2],
         into: [&mut [u8]; 2],
     ) -> Result<()>;
+    /// Whether the ranks are threads of one process, which can [`hand`](Self::hand) each other objects.
+    fn in_one_process(&self) -> bool {
+        false
+    }
+    /// The same as [`swap`](Self::swap) with objects: devices of one process copy from each other's memory.
+    ///
+    /// # Errors
+    /// A neighbour that is no longer there, or sends bytes; ranks of several processes.
+    fn hand(
+        &self,
+        neighbours: [Option<usize>; 2],
+        out: [Option<Parcel>; 2],
+    ) -> Result<[Option<Parcel>; 2]> {
+        let _ = (neighbours, out);
+        Err(Error::input(
+            "objects cannot be handed between processes; send bytes",
+        ))
+    }
     /// The bytes that each rank hands over, in the order of the ranks, for all of them.
     ///
     /// # Errors
@@ -86,6 +106,9 @@ pub trait Transport: Send + Sync {
         self.gather(&[]).map(drop)
     }
 }
+
+/// An object that a rank hands to another of the same process.
+pub type Parcel = Box<dyn Any + Send>;
 
 /// The only rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::Transport;
+use super::{Parcel, Transport};
 use crate::error::{Error, Result};
 
 /// A rank that is a thread of this process: messages go through channels.
@@ -11,8 +11,14 @@ use crate::error::{Error, Result};
 pub struct Threads {
     rank: usize,
     /// To each rank, and from each.
-    to: Vec<Sender<Vec<u8>>>,
-    from: Vec<Mutex<Receiver<Vec<u8>>>>,
+    to: Vec<Sender<Message>>,
+    from: Vec<Mutex<Receiver<Message>>>,
+}
+
+#[derive(Debug)]
+enum Message {
+    Bytes(Vec<u8>),
+    Parcel(Parcel),
 }
 
 impl Threads {
@@ -35,19 +41,32 @@ impl Threads {
         all
     }
 
-    fn send(&self, rank: usize, bytes: &[u8]) -> Result<()> {
-        let sent = self.to.get(rank).map(|to| to.send(bytes.to_vec()));
+    fn send(&self, rank: usize, message: Message) -> Result<()> {
+        let sent = self.to.get(rank).map(|to| to.send(message));
         match sent {
             Some(Ok(())) => Ok(()),
             _ => Err(ended(rank)),
         }
     }
 
-    fn receive(&self, rank: usize) -> Result<Vec<u8>> {
+    fn receive(&self, rank: usize) -> Result<Message> {
         let from = self.from.get(rank).ok_or_else(|| ended(rank))?;
         let from = from.lock().map_err(|_| ended(rank))?;
         from.recv().map_err(|_| ended(rank))
     }
+
+    fn receive_bytes(&self, rank: usize) -> Result<Vec<u8>> {
+        match self.receive(rank)? {
+            Message::Bytes(bytes) => Ok(bytes),
+            Message::Parcel(_) => Err(different(rank)),
+        }
+    }
+}
+
+fn different(rank: usize) -> Error {
+    Error::Numerical(format!(
+        "rank {rank} sent another kind of message: all ranks must run the same case"
+    ))
 }
 
 fn ended(rank: usize) -> Error {
@@ -72,12 +91,12 @@ impl Transport for Threads {
         // Of two messages to one rank the order decides: what flies high comes first, at both ends.
         for side in [1, 0] {
             if let Some(rank) = neighbours[side] {
-                self.send(rank, out[side])?;
+                self.send(rank, Message::Bytes(out[side].to_vec()))?;
             }
         }
         for (neighbour, into) in neighbours.into_iter().zip(into) {
             let Some(rank) = neighbour else { continue };
-            let bytes = self.receive(rank)?;
+            let bytes = self.receive_bytes(rank)?;
             if bytes.len() != into.len() {
                 return Err(Error::Numerical(format!(
                     "rank {rank} sent {} bytes where rank {} expects {}: all ranks must run the same case",
@@ -93,9 +112,38 @@ impl Transport for Threads {
 
     fn gather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
         for rank in 0..self.ranks() {
-            self.send(rank, own)?;
+            self.send(rank, Message::Bytes(own.to_vec()))?;
         }
-        (0..self.ranks()).map(|rank| self.receive(rank)).collect()
+        (0..self.ranks())
+            .map(|rank| self.receive_bytes(rank))
+            .collect()
+    }
+
+    fn in_one_process(&self) -> bool {
+        true
+    }
+
+    fn hand(
+        &self,
+        neighbours: [Option<usize>; 2],
+        out: [Option<Parcel>; 2],
+    ) -> Result<[Option<Parcel>; 2]> {
+        let [low, high] = out;
+        // In the order of `swap`.
+        for (side, parcel) in [(1, high), (0, low)] {
+            if let (Some(rank), Some(parcel)) = (neighbours[side], parcel) {
+                self.send(rank, Message::Parcel(parcel))?;
+            }
+        }
+        let mut into = [None, None];
+        for (neighbour, into) in neighbours.into_iter().zip(&mut into) {
+            let Some(rank) = neighbour else { continue };
+            match self.receive(rank)? {
+                Message::Parcel(parcel) => *into = Some(parcel),
+                Message::Bytes(_) => return Err(different(rank)),
+            }
+        }
+        Ok(into)
     }
 }
 

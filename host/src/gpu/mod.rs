@@ -25,9 +25,11 @@ pub mod ptx;
 
 pub use rarefy_simt::gpu::{CudaVersion, Device, DeviceBuffer, Event, Graph};
 
-use crate::error::Result;
+use rarefy_simt::Error as MachineError;
 
-/// The first device that rarefy supports, or the one whose number the variable `RAREFY_DEVICE` holds.
+use crate::error::{Error, Result};
+
+/// The first device that rarefy supports, or the first whose number the variable `RAREFY_DEVICE` holds.
 ///
 /// # Errors
 /// [`NoDevice`](rarefy_simt::Error::NoDevice) or [`Driver`](rarefy_simt::Error::Driver) where there is none that can be used; a RAREFY_DEVICE
@@ -36,10 +38,27 @@ pub fn open() -> Result<Device> {
     Ok(Device::open(ptx::MODULES)?)
 }
 
+/// The devices that a computation on several can take, by their numbers in the driver's list and their names: those that rarefy supports, or those in the
+/// variable `RAREFY_DEVICE`, such as `0,2`. `0x2` is device 0 for two ranks.
+///
+/// # Errors
+/// As [`open`].
+pub fn choices() -> Result<Vec<(u32, String)>> {
+    Ok(Device::choices()?)
+}
+
 /// The device with this number in the driver's list, which starts at 0.
 ///
 /// # Errors
 /// [`NoDevice`](rarefy_simt::Error::NoDevice) or [`Driver`](rarefy_simt::Error::Driver) where there is none that can be used.
 pub fn open_ordinal(ordinal: u32) -> Result<Device> {
     Ok(Device::open_ordinal(ordinal, ptx::MODULES)?)
+}
+
+/// Whether an error says that no GPU can be used.
+pub(crate) fn is_absent(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Machine(MachineError::NoDevice(_) | MachineError::Driver { .. })
+    )
 }

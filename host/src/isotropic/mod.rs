@@ -53,6 +53,7 @@ mod operator;
 pub mod reference;
 mod relaxation;
 pub mod spectrum;
+mod spread;
 mod tables;
 
 pub use fit::Sampled;
@@ -61,17 +62,37 @@ pub use moments::Moments;
 pub use operator::{CollisionKernel, Integrator, OperatorConfig, Rates, Storage};
 pub use relaxation::{Checkpoint, Record, Relaxation, RelaxationConfig, rates};
 
-use crate::compute::{Precision, engine_of};
+use crate::compute::{Precision, Resolved, engine_of, on_each, shares};
 use crate::error::Result;
 use engine::Engine;
 use gpu::MachineEngine;
 use host::HostEngine;
+use spread::Spread;
 
-/// The engine that a configuration asks for, for `states` states at once.
+/// The engine that a configuration asks for, for `states` states at once. Several devices share them.
 fn engine(config: &OperatorConfig, states: usize) -> Result<Box<dyn Engine>> {
     config.validate()?;
     check_memory(config)?;
-    let resolved = config.compute.backend.resolve()?;
+    if states == 1 {
+        return engine_on(config, states, config.compute.resolve()?);
+    }
+    let machines = config.compute.resolve_all()?;
+    let parts = shares(states, machines.len());
+    let mut parts = on_each(machines.into_iter().zip(parts), |(machine, part)| {
+        Ok((part.len(), engine_on(config, part.len(), machine)?))
+    })?;
+    Ok(match parts.len() {
+        1 => parts.remove(0).1,
+        _ => Box::new(Spread::new(parts)),
+    })
+}
+
+/// The engine on one machine.
+fn engine_on(
+    config: &OperatorConfig,
+    states: usize,
+    resolved: Resolved,
+) -> Result<Box<dyn Engine>> {
     let name = resolved.describe();
     let host = |operator| Box::new(HostEngine::new(name.clone(), config, operator, states));
     engine_of! {

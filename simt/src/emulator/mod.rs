@@ -39,6 +39,7 @@ mod statistics;
 mod thread;
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
@@ -148,6 +149,21 @@ impl DeviceMemory for Emulator {
 
 impl Machine for Emulator {
     type Graph = std::convert::Infallible;
+    type Post = std::convert::Infallible;
+
+    fn wait_for(&self, post: &Self::Post) -> Result<()> {
+        match *post {}
+    }
+
+    fn copy_from<T: Element>(
+        &self,
+        post: &Self::Post,
+        _: Range<usize>,
+        _: &mut Buffer<T>,
+        _: usize,
+    ) -> Result<()> {
+        match *post {}
+    }
 
     fn replay(&self, graph: &Self::Graph) -> Result<()> {
         match *graph {}

@@ -148,6 +148,8 @@ pub(super) struct State {
     pub(super) last_entry: Option<&'static str>,
     /// Page-locked memory for large copies, from the first one on.
     pub(super) staging: Option<Staging>,
+    /// Contexts of other devices whose memory this one has tried to reach.
+    pub(super) peers: Vec<usize>,
 }
 
 /// A graph being recorded.
@@ -349,15 +351,11 @@ impl<T> fmt::Debug for DeviceBuffer<T> {
     }
 }
 
-/// The ordinal in `RAREFY_DEVICE`, if that is set.
-fn ordinal_from_environment() -> Result<Option<u32>> {
+/// The ordinals in `RAREFY_DEVICE`, if that is set: numbers with commas between them. `0x2` is device 0 twice.
+fn ordinals_from_environment() -> Result<Option<Vec<u32>>> {
     match std::env::var(DEVICE_VARIABLE) {
         Ok(text) if text.trim().is_empty() => Ok(None),
-        Ok(text) => text.trim().parse().map(Some).map_err(|_| {
-            Error::input(format!(
-                "{DEVICE_VARIABLE}={text} is no device; give its number in the list of `rarefy doctor`, such as 0"
-            ))
-        }),
+        Ok(text) => ordinals_of(&text).map(Some),
         Err(std::env::VarError::NotPresent) => Ok(None),
         Err(std::env::VarError::NotUnicode(_)) => Err(Error::input(format!(
             "{DEVICE_VARIABLE} is not text; give the number of a device, such as 0"
@@ -365,16 +363,78 @@ fn ordinal_from_environment() -> Result<Option<u32>> {
     }
 }
 
+/// Refuses a number that is not in the driver's list.
+fn check_ordinal(ordinal: u32, devices: u32) -> Result<()> {
+    if ordinal < devices {
+        return Ok(());
+    }
+    Err(Error::input(format!(
+        "device {ordinal} was asked for, and the driver lists {devices}, counted from 0; see `rarefy doctor`"
+    )))
+}
+
+fn ordinals_of(text: &str) -> Result<Vec<u32>> {
+    let wrong = || {
+        Error::input(format!(
+            "{DEVICE_VARIABLE}={text} is no device; give its number in the list of `rarefy doctor`, such as 0"
+        ))
+    };
+    let mut ordinals = Vec::new();
+    for item in text.split(',') {
+        let (ordinal, times) = item.split_once('x').unwrap_or((item, "1"));
+        let ordinal: u32 = ordinal.trim().parse().map_err(|_| wrong())?;
+        let times: u8 = times.trim().parse().map_err(|_| wrong())?;
+        if ordinals.contains(&ordinal) {
+            return Err(Error::input(format!(
+                "{DEVICE_VARIABLE}={text} has device {ordinal} twice, and each rank takes a device of its own; {ordinal}x2 shares one between two ranks"
+            )));
+        }
+        ordinals.extend(std::iter::repeat_n(ordinal, usize::from(times)));
+    }
+    if ordinals.is_empty() {
+        return Err(wrong());
+    }
+    Ok(ordinals)
+}
+
 impl Device {
-    /// The first supported device, or the one whose number the variable `RAREFY_DEVICE` holds, for kernels in these PTX modules.
+    /// The first supported device, or the first whose number the variable `RAREFY_DEVICE` holds, for kernels in these PTX modules.
     ///
     /// # Errors
     /// [`Error::NoDevice`] or [`Error::Driver`] where there is none that can be used; a RAREFY_DEVICE that names none.
     pub fn open(modules: &'static [PtxModule]) -> Result<Self> {
-        match ordinal_from_environment()? {
-            Some(ordinal) => Self::open_ordinal(ordinal, modules),
-            None => Self::open_first(modules),
+        match ordinals_from_environment()?.as_deref() {
+            Some([ordinal, ..]) => Self::open_ordinal(*ordinal, modules),
+            _ => Self::open_first(modules),
         }
+    }
+
+    /// Numbers and names of the devices that a computation on several can take: those in the variable `RAREFY_DEVICE`, such as `0,2`, or all supported
+    /// ones. `0x2` is device 0 twice.
+    ///
+    /// # Errors
+    /// As [`Device::open`].
+    pub fn choices() -> Result<Vec<(u32, String)>> {
+        let probe = driver::usable()?;
+        let named = ordinals_from_environment()?;
+        let chosen = named.is_some();
+        let ordinals = named.unwrap_or_else(|| (0..probe.devices).collect());
+        guard(|| {
+            let mut choices = Vec::new();
+            for ordinal in ordinals {
+                check_ordinal(ordinal, probe.devices)?;
+                let properties = Properties::of(ordinal)?;
+                if chosen || properties.is_supported() {
+                    choices.push((ordinal, properties.name));
+                }
+            }
+            if choices.is_empty() {
+                return Err(Error::NoDevice(
+                    "no device of the driver is supported; see `rarefy doctor`".to_owned(),
+                ));
+            }
+            Ok(choices)
+        })
     }
 
     /// The device with this number in the driver's list, which starts at 0, for kernels in these PTX modules.
@@ -383,12 +443,7 @@ impl Device {
     /// [`Error::NoDevice`] or [`Error::Driver`] where there is none that can be used.
     pub fn open_ordinal(ordinal: u32, modules: &'static [PtxModule]) -> Result<Self> {
         let probe = driver::usable()?;
-        if ordinal >= probe.devices {
-            return Err(Error::input(format!(
-                "device {ordinal} was asked for, and the driver lists {}, counted from 0; see `rarefy doctor`",
-                probe.devices
-            )));
-        }
+        check_ordinal(ordinal, probe.devices)?;
         guard(|| Self::open_with(Properties::of(ordinal)?, modules))
     }
 
@@ -540,6 +595,7 @@ impl Device {
                     deferred: Vec::new(),
                     last_entry: None,
                     staging: None,
+                    peers: Vec::new(),
                 }),
             }),
         })
@@ -718,4 +774,25 @@ pub(super) fn variants(modules: &[PtxModule], wing: &str, capability: u32) -> BT
         .filter_map(|entry| ptx::choose(modules, entry, capability))
         .map(|index| (modules[index].capability, index))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ordinals_of;
+
+    #[test]
+    fn a_list_of_devices_has_each_once_or_says_how_often() {
+        assert_eq!(ordinals_of(" 2 ").unwrap(), [2]);
+        assert_eq!(ordinals_of("1,0").unwrap(), [1, 0]);
+        assert_eq!(ordinals_of("0x2, 3").unwrap(), [0, 0, 3]);
+        for wrong in ["first", "1,", "0x", "-1", "0x0"] {
+            let text = ordinals_of(wrong).unwrap_err().to_string();
+            assert!(
+                text.contains(&format!("RAREFY_DEVICE={wrong} is no device")),
+                "{text}"
+            );
+        }
+        let text = ordinals_of("0,1,0").unwrap_err().to_string();
+        assert!(text.contains("has device 0 twice"), "{text}");
+    }
 }

@@ -72,7 +72,7 @@ impl CudaVersion {
 const LEAST_VERSION: CudaVersion = CudaVersion(11040);
 
 /// Every function of the driver that this crate calls, here or through cudarc.
-const FUNCTIONS: [&str; 37] = [
+const FUNCTIONS: [&str; 40] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -85,8 +85,10 @@ const FUNCTIONS: [&str; 37] = [
     "cuDevicePrimaryCtxRetain",
     "cuDevicePrimaryCtxRelease_v2",
     "cuCtxSetCurrent",
+    "cuCtxEnablePeerAccess",
     "cuStreamCreate",
     "cuStreamSynchronize",
+    "cuStreamWaitEvent",
     "cuStreamDestroy_v2",
     "cuStreamBeginCapture_v2",
     "cuStreamEndCapture",
@@ -97,6 +99,7 @@ const FUNCTIONS: [&str; 37] = [
     "cuMemcpyHtoDAsync_v2",
     "cuMemcpyDtoHAsync_v2",
     "cuMemcpyDtoDAsync_v2",
+    "cuMemcpyPeerAsync",
     "cuModuleLoadDataEx",
     "cuModuleGetFunction",
     "cuModuleUnload",

@@ -63,6 +63,12 @@ impl Event {
     }
 }
 
+impl Event {
+    pub(super) fn handle(&self) -> sys::CUevent {
+        self.handle
+    }
+}
+
 impl Drop for Event {
     fn drop(&mut self) {
         let _state = self.inner.lock_for_cleaning();
@@ -78,9 +84,17 @@ impl Device {
     /// # Errors
     /// A refusal of the driver.
     pub fn event(&self) -> Result<Event> {
+        self.event_with(sys::CUevent_flags::CU_EVENT_DEFAULT)
+    }
+
+    /// A mark that others wait for, and that measures no time.
+    pub(super) fn untimed_event(&self) -> Result<Event> {
+        self.event_with(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
+    }
+
+    fn event_with(&self, flags: sys::CUevent_flags) -> Result<Event> {
         let _state = self.inner.lock()?;
-        let handle = result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT)
-            .during("creating an event")?;
+        let handle = result::event::create(flags).during("creating an event")?;
         Ok(Event {
             handle,
             inner: self.inner.clone(),

@@ -1,6 +1,7 @@
 //! A device as the [`Machine`] of code that launches kernels.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use super::arguments::Arena;
 use super::device::{Allocation, Device, DeviceBuffer, Inner, same_length};
 use super::driver::{Driven, driver_error};
 use super::graph::Graph;
+use super::post::Post;
 use super::staging::{self, Staging, Target};
 use crate::error::{Error, Result};
 use crate::machine::{Element, Grid, Kernel, Limits, Machine};
@@ -44,6 +46,7 @@ impl Drop for Rejoin<'_> {
 
 impl Machine for Device {
     type Graph = Graph;
+    type Post = Post;
 
     fn capture<E: From<Error>>(
         &self,
@@ -54,6 +57,24 @@ impl Machine for Device {
 
     fn replay(&self, graph: &Graph) -> Result<()> {
         graph.launch()
+    }
+
+    fn post<T: Element>(&self, buffer: &DeviceBuffer<T>) -> Result<Option<Post>> {
+        Self::post(self, buffer).map(Some)
+    }
+
+    fn wait_for(&self, post: &Post) -> Result<()> {
+        Self::wait_for(self, post)
+    }
+
+    fn copy_from<T: Element>(
+        &self,
+        post: &Post,
+        from: Range<usize>,
+        buffer: &mut DeviceBuffer<T>,
+        at: usize,
+    ) -> Result<()> {
+        Self::copy_from(self, post, from, buffer, at)
     }
 
     fn time<E: From<Error>>(&self, work: &mut dyn FnMut() -> Result<(), E>) -> Result<Duration, E> {

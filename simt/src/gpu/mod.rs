@@ -27,6 +27,7 @@ mod event;
 mod graph;
 mod machine;
 mod modules;
+mod post;
 pub mod ptx;
 mod staging;
 
@@ -34,3 +35,4 @@ pub use device::{Device, DeviceBuffer};
 pub use driver::CudaVersion;
 pub use event::Event;
 pub use graph::Graph;
+pub use post::Post;

@@ -68,7 +68,7 @@ pub enum Collisions {
 
 /// The engine that a configuration asks for.
 fn engine(config: &FlowConfig) -> Result<Box<dyn Engine>> {
-    let resolved = config.operator.compute.backend.resolve()?;
+    let resolved = config.operator.compute.resolve()?;
     let name = resolved.describe();
     engine_of! {
         resolved, config.operator.compute.precision;

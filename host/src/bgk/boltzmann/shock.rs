@@ -340,6 +340,7 @@ impl Discrete {
     fn new(wave: &ShockWave, grid: VelocityGrid, velocity: VelocitySpace) -> Result<Self> {
         let compute = Compute {
             backend: Backend::Cpu,
+            devices: None,
             ..wave.compute.with_precision(Precision::F64)
         };
         let config = wave.operator(grid, compute);

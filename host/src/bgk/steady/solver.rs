@@ -100,7 +100,7 @@ impl SteadySolver {
     }
 
     fn prepare(problem: SteadyProblem, config: &SteadyConfig, pool: Pool) -> Result<Self> {
-        let resolved = config.compute.backend.resolve()?;
+        let resolved = config.compute.resolve()?;
         memory::check(&problem, config, matches!(resolved, Resolved::Cpu))?;
         let plan = Plan::new(&problem, config.closure)?;
         if plan.thickness() > THICKEST {

@@ -10,6 +10,7 @@ mod relaxation;
 #[doc(hidden)]
 pub mod separate;
 mod shift;
+mod team;
 
 use std::sync::Arc;
 
@@ -21,12 +22,13 @@ use self::engine::{Engine, Saved, StepPlan};
 pub(super) use self::engine::{Node, nodes};
 use self::fold::{Fold, Folded};
 use self::gpu::MachineEngine;
-use self::parts::{Cut, Parted};
+use self::parts::{Cut, Kept, Parted};
 use self::reference::Reference;
 pub(super) use self::shift::van_leer;
 pub use self::shift::{Courant, Scheme};
+use self::team::Team;
 use super::{Moments, Problem, State};
-use crate::compute::{Compute, Pooled, Precision, Resolved, engine_of, steps_between};
+use crate::compute::{Backend, Compute, Pooled, Resolved, engine_of, steps_between};
 use crate::distributed::{Alone, Transport};
 use crate::error::{Error, Result};
 
@@ -280,7 +282,7 @@ impl std::fmt::Debug for Simulation {
 }
 
 impl Simulation {
-    /// Prepares a run from the problem's initial state.
+    /// Prepares a run from the problem's initial state, on one device or on the several that the configuration asks for.
     ///
     /// # Errors
     /// Those of [`SimulationConfig::validate`]; a backend that is not there; too little memory.
@@ -288,16 +290,23 @@ impl Simulation {
         Self::over(config, Arc::new(Alone))
     }
 
-    /// Prepares a run on the CPU over the ranks of a [`Transport`]. Each rank owns a part of space: of a line a piece along x, of a plane a strip along y.
+    /// Prepares a run over the ranks of a [`Transport`]. Each rank owns a part of space: of a line a piece along x, of a plane a strip along y.
     ///
     /// All ranks have the same configuration and make the same calls. All receive the results of the whole space. Populations are those of one rank, to
-    /// the bit. [`face_fluxes`](Self::face_fluxes) agree to roundoff.
+    /// the bit. [`face_fluxes`](Self::face_fluxes) agree to roundoff. Ranks of one process take one GPU each.
     ///
     /// # Errors
-    /// As [`Simulation::new`]; another backend than the CPU, or a number of threads, on several ranks; ranks with fewer cells than their ghosts are deep
-    /// and two more; a rank that ended.
+    /// As [`Simulation::new`]; the scalar reference, or a number of threads or devices, on several ranks; more ranks of this process than GPUs; ranks with
+    /// fewer cells than their ghosts are deep and two more; a rank that ended.
     pub fn over(config: SimulationConfig, transport: Arc<dyn Transport>) -> Result<Self> {
         config.validate()?;
+        if let (2.., Some(devices)) = (transport.ranks(), config.compute.devices) {
+            return Err(Error::invalid(
+                "devices",
+                devices,
+                "none for several ranks, each of which has one device",
+            ));
+        }
         if transport.ranks() > 1 && config.compute.threads.is_some() {
             // Ranks of one process would share the pool, and wait in it for each other.
             return Err(Error::invalid(
@@ -509,30 +518,43 @@ impl Simulation {
 
 /// The engine that a configuration asks for.
 fn engine(config: &SimulationConfig, transport: Arc<dyn Transport>) -> Result<Box<dyn Engine>> {
-    let resolved = config.compute.backend.resolve()?;
-    let folds = config.fold && !matches!(resolved, Resolved::Reference);
+    let compute = &config.compute;
+    let machines = match (transport.ranks(), transport.in_one_process()) {
+        (1, _) => compute.resolve_all()?,
+        (ranks, true) => vec![compute.resolve_rank(transport.rank(), ranks)?],
+        (_, false) => vec![compute.resolve()?],
+    };
+    let folds = config.fold && !matches!(machines[..], [Resolved::Reference]);
     match Fold::of(&config.problem).filter(|_| folds) {
         Some((fold, problem)) => {
-            let engine = engine_of(problem, config, resolved, transport)?;
+            let engine = engine_of(problem, config, machines, transport)?;
             Ok(Box::new(Folded { engine, fold }))
         }
-        None => engine_of(config.problem.clone(), config, resolved, transport),
+        None => engine_of(config.problem.clone(), config, machines, transport),
     }
 }
 
-/// The engine for all populations of a problem.
+/// The engine for all populations of a problem, on one machine or several.
 fn engine_of(
     problem: Problem,
     config: &SimulationConfig,
-    resolved: Resolved,
+    mut machines: Vec<Resolved>,
     transport: Arc<dyn Transport>,
 ) -> Result<Box<dyn Engine>> {
-    let name = resolved.describe();
     let plan = config.plan();
-    if transport.ranks() > 1 {
+    let of_rank = |machine, transport| {
         let cut = Cut::new(&problem, &plan, transport, None)?;
-        return engine_of_part(&problem, config, &resolved, cut);
-    }
+        engine_of_part(&problem, config, machine, cut)
+    };
+    let resolved = match (machines.pop(), machines.is_empty()) {
+        (Some(machine), true) if transport.ranks() > 1 => return of_rank(machine, transport),
+        (Some(machine), true) => machine,
+        (last, _) => {
+            machines.extend(last);
+            return Ok(Box::new(Team::new(machines, of_rank)?));
+        }
+    };
+    let name = resolved.describe();
     engine_of! {
         resolved, config.compute.precision;
         reference => Ok(Box::new(Reference::new(problem, plan)?)),
@@ -547,20 +569,25 @@ fn engine_of(
 fn engine_of_part(
     problem: &Problem,
     config: &SimulationConfig,
-    resolved: &Resolved,
+    resolved: Resolved,
     cut: Cut,
 ) -> Result<Box<dyn Engine>> {
-    if !matches!(resolved, Resolved::Cpu) {
-        return Err(Error::invalid(
-            "backend",
-            resolved.backend(),
-            "cpu, the only backend of several ranks",
-        ));
-    }
     let (name, plan, local) = (resolved.describe(), config.plan(), cut.clone());
-    let engine: Box<dyn Engine> = match config.compute.precision {
-        Precision::F32 => Box::new(CpuEngine::<f32>::of_part(name, problem, plan, local)?),
-        Precision::F64 => Box::new(CpuEngine::<f64>::of_part(name, problem, plan, local)?),
+    let kept = match resolved {
+        Resolved::Cpu => Kept::on_cpu(problem),
+        _ => Kept::on_machine(problem),
     };
-    Ok(Box::new(Parted::new(engine, cut, problem)))
+    let engine: Box<dyn Engine> = engine_of! {
+        resolved, config.compute.precision;
+        reference => return Err(Error::invalid(
+            "backend",
+            Backend::Reference,
+            "auto, cuda, cpu or emulator for several ranks",
+        )),
+        cpu<T> => Box::new(CpuEngine::<T>::of_part(name, problem, plan, local)?),
+        kernels<T>(machine) => {
+            Box::new(MachineEngine::<_, T>::of_part(machine, name, problem, plan, local)?)
+        },
+    };
+    Ok(Box::new(Parted::new(engine, cut, kept, problem)))
 }

@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rarefy_kernels::bgk::equilibrium::KEPT;
+
 use super::engine::{Engine, FaceFlux, Saved, StepPlan};
 use super::relaxation::sums_of;
 use super::shift::{Courant, Scheme};
@@ -23,10 +25,12 @@ const CELLS_PER_GHOST: usize = 64;
 #[derive(Clone)]
 pub(super) struct Cut {
     pub(super) part: Part,
-    transport: Arc<dyn Transport>,
+    pub(super) transport: Arc<dyn Transport>,
     /// Cells of populations that fly in, and of those that fly out.
     pub(super) depth_in: usize,
     pub(super) depth_out: usize,
+    /// Nodes along the direction of the cut whose molecules fly low or rest.
+    pub(super) low: usize,
     /// Steps between two messages, and those taken since the last.
     pub(super) cycle: usize,
     since: usize,
@@ -65,6 +69,7 @@ impl Cut {
             transport,
             depth_in: depth,
             depth_out: if cycle > 1 { depth } else { slope },
+            low: axis.nodes().iter().filter(|v| **v <= 0.0).count(),
             cycle,
             since: 0,
         })
@@ -80,6 +85,19 @@ impl Cut {
         let due = self.since == 0;
         self.since = (self.since + 1) % self.cycle;
         due
+    }
+
+    /// Steps until the next message; 0 before it.
+    pub(super) fn steps_left(&self) -> u64 {
+        match self.since {
+            0 => 0,
+            since => (self.cycle - since) as u64,
+        }
+    }
+
+    /// Counts steps without a message.
+    pub(super) fn skip(&mut self, steps: u64) {
+        self.since = (self.since + steps as usize) % self.cycle;
     }
 
     /// Sends messages to the low and the high neighbour, and receives theirs, of so many bytes.
@@ -142,27 +160,48 @@ impl Cut {
     }
 }
 
-/// Numbers of each cell that the engine keeps behind its sums, from the first step on: the Maxwellian's parameters, cell by cell.
-const OF_CELL: usize = 3;
+/// State of an engine's cells besides populations, as in [`Saved::extra`]: rows of one number a cell, then so many numbers of each cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    rows: usize,
+    of_cell: usize,
+}
+
+impl Kept {
+    /// On a machine that runs kernels: the sums, and the start of Newton's method.
+    pub(super) fn on_machine(problem: &Problem) -> Self {
+        Self {
+            rows: sums_of(problem) + KEPT as usize,
+            of_cell: 0,
+        }
+    }
+
+    /// On the CPU: the sums, and from the first step on the Maxwellian's three parameters.
+    pub(super) fn on_cpu(problem: &Problem) -> Self {
+        Self {
+            rows: sums_of(problem),
+            of_cell: 3,
+        }
+    }
+}
 
 /// An engine of a rank's part, as the engine of the whole problem.
 pub(super) struct Parted {
     engine: Box<dyn Engine>,
     cut: Cut,
-    /// Sums of a cell.
-    sums: usize,
+    kept: Kept,
     /// Cells of a place along the cut direction.
     run: usize,
 }
 
 impl Parted {
-    /// Of the engine of a rank's part, and the problem of all.
-    pub(super) fn new(engine: Box<dyn Engine>, cut: Cut, problem: &Problem) -> Self {
+    /// Of the engine of a rank's part, its state of cells, and the problem of all.
+    pub(super) fn new(engine: Box<dyn Engine>, cut: Cut, kept: Kept, problem: &Problem) -> Self {
         let run = cut.run(problem);
         Self {
             engine,
             cut,
-            sums: sums_of(problem),
+            kept,
             run,
         }
     }
@@ -271,12 +310,12 @@ impl Engine for Parted {
     fn save(&mut self) -> Result<Saved> {
         let local = self.engine.save()?;
         let [_, cells] = self.cells();
-        let rows = self.sums * cells;
+        let rows = self.kept.rows * cells;
         let (of_rows, of_cells) = local.extra.split_at(rows.min(local.extra.len()));
         let mut extra = self.gather(of_rows)?;
         if !of_cells.is_empty() {
             // Cell by cell, as rows once more.
-            let width = OF_CELL;
+            let width = self.kept.of_cell;
             let rows: Vec<f64> = (0..width)
                 .flat_map(|k| of_cells.iter().skip(k).step_by(width).copied())
                 .collect();
@@ -297,13 +336,13 @@ impl Engine for Parted {
 
     fn restore(&mut self, saved: &Saved) -> Result<()> {
         let [all, _] = self.cells();
-        let rows = self.sums;
-        let lengths = [rows * all, (rows + OF_CELL) * all];
+        let Kept { rows, of_cell } = self.kept;
+        let lengths = [rows * all, (rows + of_cell) * all];
         let extra = if lengths.contains(&saved.extra.len()) {
             let (of_rows, of_cells) = saved.extra.split_at(rows * all);
             let mut extra = self.spread(of_rows, 1);
             if !of_cells.is_empty() {
-                extra.extend(self.spread(of_cells, OF_CELL));
+                extra.extend(self.spread(of_cells, of_cell));
             }
             extra
         } else {

@@ -250,7 +250,7 @@ pub(in crate::cli) struct TimeOptions {
     /// Write checkpoint.rarefy every N steps and at the end
     #[arg(long, value_name = "N", value_parser = count)]
     pub(in crate::cli) checkpoint_every: Option<u64>,
-    /// Go on from a checkpoint, to the same bits; only the end and the outputs may be given anew
+    /// Go on from a checkpoint, to the same bits; only the end, the devices and the outputs may be given anew
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     pub(in crate::cli) resume: Option<PathBuf>,

@@ -130,6 +130,9 @@ pub(in crate::cli) fn reopened<F: Flow>(
     let until_residual = parameters.time_options().until_residual;
     resume::refuse_contradictions(&parameters, wanted, &FREE, given)?;
     parameters.time_options_mut().renew(options);
+    let devices = wanted.common().devices;
+    let common = &mut parameters.shared_mut().common;
+    common.devices = devices.or(common.devices);
     let Content {
         version,
         state,
@@ -174,7 +177,7 @@ pub(in crate::cli) fn parameters_of<F: Flow>(path: &Path) -> Result<F> {
 }
 
 /// Flags that a resumed run may give anew.
-const FREE: [&str; 3] = ["steps", "until-residual", "checkpoint-every"];
+const FREE: [&str; 4] = ["steps", "until-residual", "checkpoint-every", "devices"];
 
 /// Writes a checkpoint of a run.
 pub(super) fn save<F: Flow>(

@@ -4,7 +4,7 @@ use super::accumulator::ExactAccumulator;
 use super::format::Float;
 use super::machine::MachineAccumulator;
 use super::reference;
-use crate::compute::{Compute, Pool, Resolved};
+use crate::compute::{Compute, Pool, Resolved, describe_all, on_each, shares};
 use crate::emulator::Emulator;
 use crate::error::Result;
 use crate::gpu::Device;
@@ -14,7 +14,8 @@ use crate::signed_digit::limb::same_length;
 
 /// Exact sums and dot products of data in the host's memory, or mapped into it, on the backend of choice.
 ///
-/// On a GPU, data that do not fit into its memory are streamed through it in pieces. Every backend returns the same accumulator, to the bit.
+/// On a GPU, data that do not fit into its memory are streamed through it in pieces. Several devices take a part of the data each. Every backend and number
+/// of devices returns the same accumulator, to the bit.
 ///
 /// ```
 /// use rarefy::Backend;
@@ -27,7 +28,8 @@ use crate::signed_digit::limb::same_length;
 /// # Ok::<(), rarefy::Error>(())
 /// ```
 pub struct ExactEngine {
-    place: Place,
+    /// Devices that share the numbers.
+    places: Vec<Place>,
     pool: Pool,
     name: String,
     piece_bytes: u64,
@@ -62,20 +64,23 @@ impl ExactEngine {
     /// Opens a machine. The numbers have a type of their own: the precision has no effect.
     ///
     /// # Errors
-    /// A backend or a number of threads that is not there.
+    /// A backend, a number of threads or of devices that is not there.
     pub fn new(compute: impl Into<Compute>) -> Result<Self> {
         let compute = compute.into();
-        let resolved = compute.backend.resolve()?;
+        let machines = compute.resolve_all()?;
         let pool = compute.pool()?;
         Ok(Self {
-            name: pool.run(|| resolved.describe()),
+            name: pool.run(|| describe_all(&machines)),
             pool,
-            place: match resolved {
-                Resolved::Cuda(device) => Place::Cuda(device),
-                Resolved::Emulator => Place::Emulator(Emulator::default()),
-                Resolved::Cpu => Place::Cpu,
-                Resolved::Reference => Place::Reference,
-            },
+            places: machines
+                .into_iter()
+                .map(|machine| match machine {
+                    Resolved::Cuda(device) => Place::Cuda(device),
+                    Resolved::Emulator => Place::Emulator(Emulator::default()),
+                    Resolved::Cpu => Place::Cpu,
+                    Resolved::Reference => Place::Reference,
+                })
+                .collect(),
             piece_bytes: PIECE_BYTES,
         })
     }
@@ -126,7 +131,29 @@ impl ExactEngine {
     }
 
     fn run<T: Float>(&self, x: &[T], operation: Operation<'_, T>) -> Result<ExactAccumulator> {
-        match &self.place {
+        let parts = shares(x.len(), self.places.len());
+        let sums = on_each(self.places.iter().zip(parts), |(place, part)| {
+            let operation = match operation {
+                Operation::Products(y) => Operation::Products(&y[part.clone()]),
+                other => other,
+            };
+            self.run_on(place, &x[part], operation)
+        })?;
+        let mut sums = sums.into_iter();
+        let mut sum = sums.next().unwrap_or_default();
+        for other in sums {
+            sum.merge(&other);
+        }
+        Ok(sum)
+    }
+
+    fn run_on<T: Float>(
+        &self,
+        place: &Place,
+        x: &[T],
+        operation: Operation<'_, T>,
+    ) -> Result<ExactAccumulator> {
+        match place {
             Place::Cuda(device) => self.on_machine(device, x, operation),
             Place::Emulator(emulator) => self.on_machine(emulator, x, operation),
             Place::Cpu => self.pool.run(|| {

@@ -4,6 +4,7 @@
 //! three small kernels before the pass, which compute the emission of the walls. Populations alternate between two buffers, so two steps are recorded
 //! as a graph and replayed.
 
+mod halo;
 mod launches;
 mod layout;
 mod shape;
@@ -22,15 +23,17 @@ use rarefy_kernels::bgk::equilibrium::{self, KEPT, Relaxing};
 use rarefy_kernels::bgk::layout::{FlowShape, SUMS_SHAKHOV, row};
 
 use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
+use super::parts::Cut;
 use super::relaxation::{fields, heat_flux, stress, sums_of};
 use super::shift::Scheme;
 use crate::bgk::{Moments, Problem, State};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
+use halo::{Ends, Ghosts};
 use launches::Arguments;
 use layout::{gathered, laid_out};
-use shape::{check_room, equilibrium_threads, faces_of, mirrors, partials, shape_of};
-use share::{Share, plane_sweep};
+use shape::{Division, check_room, faces_of, mirrors};
+use share::Share;
 use start::{Start, axes, later_steps, nodes_and_weights};
 
 /// Newton steps for Maxwellians from a poor start.
@@ -43,8 +46,10 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     plan: StepPlan,
     shape: FlowShape,
     nodes: Vec<Node>,
-    /// Division of the pass's work among blocks.
+    /// Division of the pass's work among blocks; of a pass with Shakhov's sums; and the threads of the small kernel.
     share: Share,
+    wide: Share,
+    threads: u32,
     f: [M::Buffer<T>; 2],
     /// The buffer of the present populations.
     now: usize,
@@ -68,13 +73,63 @@ pub(super) struct MachineEngine<M: Machine, T: Real> {
     graph: Option<M::Graph>,
     /// Whether the kernels of a step have been launched, so that they can be recorded.
     warm: bool,
+    /// Where this is a rank's part of space.
+    ends: Option<Ends<M, T>>,
 }
 
 impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     pub(super) fn new(machine: M, name: String, problem: Problem, plan: StepPlan) -> Result<Self> {
         let limits = machine.limits()?;
-        let (shape, share) = shape_of::<T>(&problem, &plan, limits.shared_bytes_per_block)?;
-        let partial = partials::<T>(&problem, &plan, &shape, share, &limits);
+        let division =
+            Division::new::<T>(&problem, &problem, &plan, limits.shared_bytes_per_block)?;
+        Self::divided(machine, name, problem, plan, division)
+    }
+
+    /// The engine of a rank's part of the problem of all.
+    pub(super) fn of_part(
+        machine: M,
+        name: String,
+        whole: &Problem,
+        plan: StepPlan,
+        cut: Cut,
+    ) -> Result<Self> {
+        let limits = machine.limits()?;
+        let problem = cut.local(whole);
+        let division = Division::new::<T>(&problem, whole, &plan, limits.shared_bytes_per_block)?;
+        let mut engine = Self::divided(machine, name, problem, plan, division)?;
+        engine.later_steps = later_steps(size_of::<T>(), whole)?;
+        for (face, unit) in engine.units.iter_mut().enumerate() {
+            unit.take_if(|_| cut.cuts(face));
+        }
+        let rows = engine.state_rows() as u32;
+        engine.ends = Some(Ends::new(&*engine.machine, &engine.shape, cut, rows)?);
+        Ok(engine)
+    }
+
+    /// The same with ghosts that are unusable before they are written over.
+    #[cfg(test)]
+    pub(super) fn poisoned(mut self) -> Self {
+        if let Some(ends) = &mut self.ends {
+            ends.poisoned = true;
+        }
+        self
+    }
+
+    fn divided(
+        machine: M,
+        name: String,
+        problem: Problem,
+        plan: StepPlan,
+        division: Division,
+    ) -> Result<Self> {
+        let limits = machine.limits()?;
+        let partial = division.partials();
+        let Division {
+            shape,
+            share,
+            wide,
+            threads,
+        } = division;
         check_room::<T>(&problem, &shape, partial, &limits)?;
         let nodes = nodes(&problem.velocity);
         let start = Start::new(&problem, &plan, &shape, &nodes)?;
@@ -87,6 +142,8 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             shape,
             nodes,
             share,
+            wide,
+            threads,
             f: [
                 machine.allocate(shape.words())?,
                 machine.allocate(shape.words())?,
@@ -111,6 +168,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             step: 0,
             graph: None,
             warm: false,
+            ends: None,
             machine: Arc::new(machine),
             problem,
             plan,
@@ -131,19 +189,17 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             steps: if conservative { steps } else { 0 },
             chunks,
             parts: self.share.parts,
-            threads: equilibrium_threads(&self.shape),
+            threads: self.threads,
         }
     }
 
     /// Division of the work of a pass over this shape. A pass with Shakhov's sums may divide it otherwise than the others.
-    fn share_of(&self, shape: &FlowShape) -> Result<Share> {
+    fn share_of(&self, shape: &FlowShape) -> Share {
         if shape.shakhov == self.shape.shakhov {
-            return Ok(self.share);
+            self.share
+        } else {
+            self.wide
         }
-        let sloped = self.plan.scheme == Scheme::VanLeer;
-        let room = self.machine.limits()?.shared_bytes_per_block;
-        let sweep = plane_sweep::<T>(&self.problem, &self.plan, shape, room);
-        Ok(Share::new::<T>(shape, sloped, sweep))
     }
 
     /// Chunks of partial sums of a pass.
@@ -226,6 +282,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             dt: 0.0,
             ..self.relaxing(0.0, 0, 0)
         })?;
+        self.refresh_all_ghosts()?;
         self.pass(true, shape)?;
         self.now = 1 - self.now;
         let rule = self.relaxing(self.next_dt(), self.chunks(), FIRST_STEPS);
@@ -235,7 +292,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     /// One pass from the present buffer to the other; populations that do not move are only summed.
     fn pass(&mut self, still: bool, shape: FlowShape) -> Result<()> {
         let sloped = self.plan.scheme == Scheme::VanLeer;
-        let share = self.share_of(&shape)?;
+        let share = self.share_of(&shape);
         let blocks = share.blocks(&shape);
         let [first, second] = &mut self.f;
         let (f, next) = if self.now == 0 {
@@ -268,6 +325,7 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     fn make_ready(&mut self) -> Result<()> {
         if self.share.sweep.is_some() {
             self.equilibrium(self.relaxing(0.0, 0, 0))?;
+            self.refresh_all_ghosts()?;
             self.pass(true, self.shape)?;
         }
         self.equilibrium(self.relaxing(self.next_dt(), 0, 0))
@@ -398,8 +456,38 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
             .sum()
     }
 
+    /// Updates the ghosts of a rank's part where they are stale.
+    fn refresh_ghosts(&mut self) -> Result<()> {
+        let Some(ends) = &mut self.ends else {
+            return Ok(());
+        };
+        let ghosts = Ghosts {
+            f: &mut self.f[self.now],
+            tables: &mut self.tables,
+            state: &mut self.state,
+        };
+        ends.refresh(&*self.machine, self.shape, ghosts)
+    }
+
+    /// Updates the ghosts whatever their age. The next step is the first of a cycle.
+    fn refresh_all_ghosts(&mut self) -> Result<()> {
+        self.begin_cycle();
+        self.refresh_ghosts()?;
+        self.begin_cycle();
+        Ok(())
+    }
+
+    fn begin_cycle(&mut self) {
+        if let Some(ends) = &mut self.ends {
+            ends.cut.begin();
+        }
+    }
+
     fn issue_step(&mut self, mask: u32) -> Result<()> {
-        self.sum_faces(mask)?;
+        // A wall's emission is part of the message; walls along y come after it, since their corners may be ghosts.
+        self.sum_faces(mask & 0b0011)?;
+        self.refresh_ghosts()?;
+        self.sum_faces(mask & 0b1100)?;
         if self.share.sweep.is_some() {
             self.fill_ghosts()?;
         }
@@ -411,17 +499,30 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     /// Advances without the fluxes through faces, except where walls need them.
     fn issue_steps(&mut self, mut steps: u64) -> Result<()> {
         while steps > 0 {
-            if steps >= 2 && self.now == 0 && self.warm {
+            // A graph holds no messages.
+            let alone = self
+                .ends
+                .as_ref()
+                .map_or(steps, |ends| ends.cut.steps_left());
+            if steps.min(alone) >= 2 && self.now == 0 && self.warm {
                 if self.graph.is_none() {
                     let machine = self.machine.clone();
                     let walls = self.faces.walls;
+                    let cut = self.ends.as_ref().map(|ends| ends.cut.clone());
                     self.graph = machine.capture(&mut || {
                         self.issue_step(walls)?;
                         self.issue_step(walls)
                     })?;
+                    // Recorded, but not taken yet.
+                    if let (Some(ends), Some(cut)) = (&mut self.ends, cut) {
+                        ends.cut = cut;
+                    }
                 }
                 if let Some(graph) = &self.graph {
                     self.machine.replay(graph)?;
+                    if let Some(ends) = &mut self.ends {
+                        ends.cut.skip(2);
+                    }
                     self.step += 2;
                     steps -= 2;
                     continue;
@@ -465,6 +566,7 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
         if steps == 0 {
             return Ok(());
         }
+        self.begin_cycle();
         self.issue_steps(steps - 1)?;
         self.issue_step(self.open_faces())?;
         self.step += 1;
@@ -495,8 +597,9 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
             tables[row::HEAT as usize * columns..row::X as usize * columns].fill(T::ZERO);
             self.machine.write(&mut self.tables, &tables)?;
         }
+        self.refresh_all_ghosts()?;
         self.pass(true, wide)?;
-        let parts = self.share_of(&wide)?.parts;
+        let parts = self.share_of(&wide).parts;
         let chunks = own.count_x * parts;
         self.machine.launch(
             Grid {
@@ -540,11 +643,16 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
                 _ => (2 * ny + side * nx, nx),
             };
             let width = self.problem.space.step(direction);
-            let scale = width / (self.plan.dt * length as f64);
+            // The mean over all ranks, of which each counts the rows that it owns.
+            let (counted, all) = match &self.ends {
+                Some(ends) if direction == 0 => ends.rows(),
+                _ => (0..length, length),
+            };
+            let scale = width / (self.plan.dt * all as f64);
             for entry in face_sums
                 .chunks_exact(leaving::LEN as usize)
-                .skip(first)
-                .take(length)
+                .skip(first + counted.start)
+                .take(counted.len())
             {
                 let density = entry[leaving::DENSITY as usize];
                 let out = &entry[leaving::CARRIED as usize..];
@@ -611,6 +719,7 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
 
     fn time_steps(&mut self, steps: u32) -> Result<Duration> {
         // Kernels are loaded and the graph is recorded before the clock starts.
+        self.begin_cycle();
         self.issue_steps(4 + self.now as u64)?;
         let machine = self.machine.clone();
         machine.time(&mut || self.issue_steps(u64::from(steps)))

@@ -8,7 +8,7 @@ use rarefy_kernels::bgk::sweep_1d::CELL_LIMIT;
 
 use super::super::engine::StepPlan;
 use super::super::shift::Scheme;
-use super::share::{Share, plane_sweep, whole_cells};
+use super::share::{Share, whole_cells};
 use crate::bgk::{Boundary, Model, Problem};
 use crate::error::{Error, Result};
 use crate::machine::Limits;
@@ -34,12 +34,11 @@ fn kind(boundary: Boundary) -> u32 {
     }
 }
 
-/// The shape of a problem without ghosts.
-fn without_ghosts(problem: &Problem) -> Result<FlowShape> {
-    let (space, velocity) = (problem.space, &problem.velocity);
-    let [count_x, count_y, count_m] = velocity.shape().map(|n| n as u32);
+/// Refuses a problem with more cells or populations than the kernels can count.
+fn check_counts(problem: &Problem) -> Result<()> {
+    let space = problem.space;
     let pitch = space.nx().next_multiple_of(32);
-    let populations = (pitch * space.ny()) as u64 * velocity.nodes() as u64;
+    let populations = (pitch * space.ny()) as u64 * problem.velocity.nodes() as u64;
     if populations >= u64::from(u32::MAX) {
         return Err(too_many(populations));
     }
@@ -49,11 +48,18 @@ fn without_ghosts(problem: &Problem) -> Result<FlowShape> {
             space.nx()
         )));
     }
+    Ok(())
+}
+
+/// The shape of a problem without ghosts.
+fn without_ghosts(problem: &Problem) -> FlowShape {
+    let (space, velocity) = (problem.space, &problem.velocity);
+    let [count_x, count_y, count_m] = velocity.shape().map(|n| n as u32);
     let b = problem.boundaries;
-    Ok(FlowShape {
+    FlowShape {
         nx: space.nx() as u32,
         ny: space.ny() as u32,
-        pitch: pitch as u32,
+        pitch: space.nx().next_multiple_of(32) as u32,
         count_x,
         count_y,
         count_m,
@@ -66,43 +72,62 @@ fn without_ghosts(problem: &Problem) -> Result<FlowShape> {
         top: kind(b.top),
         ghost_columns: 0,
         ghost_rows: 0,
-    })
+    }
 }
 
-/// The shape of a problem with the ghosts of its plane sweep, and the division of work among blocks with so much shared memory.
-pub(super) fn shape_of<T: Real>(
-    problem: &Problem,
-    plan: &StepPlan,
-    shared_bytes: usize,
-) -> Result<(FlowShape, Share)> {
-    let mut shape = without_ghosts(problem)?;
-    let sloped = plan.scheme == Scheme::VanLeer;
-    let sweep = plane_sweep::<T>(problem, plan, &shape, shared_bytes);
-    if let Some(sweep) = sweep {
-        let [x, y] = whole_cells(problem, plan).map(|whole| whole + 1 + u32::from(sloped));
-        shape = with_ghosts(shape, [x.next_multiple_of(sweep.width(size_of::<T>())), y]);
-    }
-    if shape.words() >= u32::MAX as usize {
-        return Err(too_many(shape.words() as u64));
-    }
-    Ok((shape, Share::new::<T>(&shape, sloped, sweep)))
+/// A shape and the division of its work among blocks.
+pub(super) struct Division {
+    /// With the ghosts of a plane sweep.
+    pub(super) shape: FlowShape,
+    pub(super) share: Share,
+    /// The division of a pass with Shakhov's sums.
+    pub(super) wide: Share,
+    /// Threads of the small kernel between the passes.
+    pub(super) threads: u32,
 }
 
-/// Most partial sums of a pass: moments for a user need Shakhov's.
-pub(super) fn partials<T: Real>(
-    problem: &Problem,
-    plan: &StepPlan,
-    shape: &FlowShape,
-    share: Share,
-    limits: &Limits,
-) -> usize {
-    let wide = FlowShape {
-        shakhov: 1,
-        ..*shape
-    };
-    let sweep = plane_sweep::<T>(problem, plan, &wide, limits.shared_bytes_per_block);
-    let most = Share::new::<T>(&wide, plan.scheme == Scheme::VanLeer, sweep).sums(&wide);
-    shape.count_x as usize * shape.plane() as usize * share.sums(shape).max(most) as usize
+impl Division {
+    /// The division of a problem among blocks with so much shared memory. `whole` is the problem of all ranks: sums have the same order in its parts.
+    pub(super) fn new<T: Real>(
+        problem: &Problem,
+        whole: &Problem,
+        plan: &StepPlan,
+        shared_bytes: usize,
+    ) -> Result<Self> {
+        check_counts(problem)?;
+        let (mut shape, all) = (without_ghosts(problem), without_ghosts(whole));
+        let share = Share::of::<T>(&shape, (whole, &all), plan, shared_bytes);
+        let wide = |shape| FlowShape {
+            shakhov: 1,
+            ..shape
+        };
+        let of_wide = Share::of::<T>(&wide(shape), (whole, &wide(all)), plan, shared_bytes);
+        if let Some(sweep) = share.sweep {
+            let sloped = plan.scheme == Scheme::VanLeer;
+            let [x, y] = whole_cells(problem, plan).map(|whole| whole + 1 + u32::from(sloped));
+            shape = with_ghosts(shape, [x.next_multiple_of(sweep.width(size_of::<T>())), y]);
+        }
+        if shape.words() >= u32::MAX as usize {
+            return Err(too_many(shape.words() as u64));
+        }
+        Ok(Self {
+            shape,
+            share,
+            wide: of_wide,
+            threads: equilibrium_threads(&all),
+        })
+    }
+
+    /// Most partial sums of a pass: moments for a user need Shakhov's.
+    pub(super) fn partials(&self) -> usize {
+        let shape = &self.shape;
+        let wide = FlowShape {
+            shakhov: 1,
+            ..*shape
+        };
+        let most = self.share.sums(shape).max(self.wide.sums(&wide));
+        shape.count_x as usize * shape.plane() as usize * most as usize
+    }
 }
 
 /// Refuses a problem that does not fit into the memory of the machine.
@@ -169,7 +194,7 @@ fn with_ghosts(shape: FlowShape, reach: [u32; 2]) -> FlowShape {
 }
 
 /// Threads of the small kernel between the passes.
-pub(super) const fn equilibrium_threads(shape: &FlowShape) -> u32 {
+const fn equilibrium_threads(shape: &FlowShape) -> u32 {
     match shape.plane() / 32 {
         0..=400 => EQUILIBRIUM_THREADS,
         401..=4000 => EQUILIBRIUM_THREADS / 2,

@@ -35,8 +35,13 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// The division of a plane sweep, or of a pass over a line.
-    pub(super) fn new<T: Real>(shape: &FlowShape, sloped: bool, sweep: Option<PlaneSweep>) -> Self {
+    /// The division of a plane sweep, or of a pass over a line. A rank's part divides the nodes as `all` cells would, so that sums have the same order.
+    pub(super) fn new<T: Real>(
+        shape: &FlowShape,
+        all: &FlowShape,
+        sloped: bool,
+        sweep: Option<PlaneSweep>,
+    ) -> Self {
         let bytes = size_of::<T>();
         if let Some(sweep) = sweep {
             return Self {
@@ -46,20 +51,34 @@ impl Share {
                 sweep: Some(sweep),
             };
         }
-        let tiles = line_tiles(shape.nx, bytes, sloped);
-        let (all, warps) = (line_groups(shape), LINE_THREADS / 32);
+        let (nodes, warps) = (line_groups(shape), LINE_THREADS / 32);
         // At least one group for each warp of a block.
-        let blocks = shape.count_x * tiles;
-        let groups = all
+        let blocks = shape.count_x * line_tiles(all.nx, bytes, sloped);
+        let groups = nodes
             .div_ceil(LINE_BLOCKS.div_ceil(blocks))
             .max(warps)
-            .min(all);
+            .min(nodes);
         Self {
             groups,
-            parts: all.div_ceil(groups),
-            tiles,
+            parts: nodes.div_ceil(groups),
+            tiles: line_tiles(shape.nx, bytes, sloped),
             sweep: None,
         }
+    }
+
+    /// The division for a shape, by blocks with so much shared memory. `whole` and `all` are the problem and the shape of all ranks.
+    pub(super) fn of<T: Real>(
+        shape: &FlowShape,
+        (whole, all): (&Problem, &FlowShape),
+        plan: &StepPlan,
+        shared_bytes: usize,
+    ) -> Self {
+        let sloped = plan.scheme == Scheme::VanLeer;
+        let mut sweep = plane_sweep::<T>(whole, plan, all, shared_bytes);
+        if shape.ny != all.ny {
+            sweep = sweep.map(|sweep| of_part(sweep, shape, size_of::<T>(), sloped));
+        }
+        Self::new::<T>(shape, all, sloped, sweep)
     }
 
     /// Whether this is a plane sweep whose lanes have several cells and whose molecules fly at most one cell.
@@ -132,24 +151,9 @@ pub(super) fn plane_sweep<T: Real>(
         .min_by_key(|&warps| idle(warps))
         .unwrap_or(most)
         .min(groups[0].max(groups[1]).max(1));
-    // The height of strips with the fewest rows over all tiles, rows read twice included, for as many blocks as wanted.
-    let twice = if sloped { 3 } else { 1 };
-    let of = move |rows: u32| PlaneSweep { rows, ..sweep };
-    let work = |rows: u32| of(rows).tiles(shape, bytes, sloped) * (rows + twice);
-    let units = move |rows: u32| {
-        let [down, up] = of(rows).batches_of(shape, sloped);
-        of(rows).tiles(shape, bytes, sloped) * shape.count_x * (down + up)
-    };
-    sweep.rows = (4..=MOST_ROWS)
-        .map(|rows| {
-            let rows = shape.ny.div_ceil(shape.ny.div_ceil(rows));
-            rows.next_multiple_of(2).min((shape.ny / 2 * 2).max(2))
-        })
-        .filter(|&rows| rows <= MOST_ROWS / 2 || units(rows) >= SWEEP_BLOCKS)
-        .min_by_key(|&rows| work(rows))
-        .unwrap_or(2);
+    sweep.rows = rows_of_strips(sweep, shape, bytes, sloped);
     let [down, up] = sweep.batches_of(shape, sloped);
-    sweep.batches = (units(sweep.rows) / SWEEP_BLOCKS).clamp(1, down + up);
+    sweep.batches = (units(sweep, shape, bytes, sloped) / SWEEP_BLOCKS).clamp(1, down + up);
     sweep.band = (BAND_ROWS / sweep.rows).max(1);
     // Small GPUs have less room.
     while sweep.shared_bytes(shape, bytes, sloped) > shared_bytes && sweep.warps > 1 {
@@ -160,6 +164,38 @@ pub(super) fn plane_sweep<T: Real>(
         }
     }
     Some(sweep)
+}
+
+/// Batches of groups over all tiles and v_x.
+fn units(sweep: PlaneSweep, shape: &FlowShape, bytes: usize, sloped: bool) -> u32 {
+    let [down, up] = sweep.batches_of(shape, sloped);
+    sweep.tiles(shape, bytes, sloped) * shape.count_x * (down + up)
+}
+
+/// The height of strips with the fewest rows over all tiles, rows read twice included, for enough blocks.
+fn rows_of_strips(sweep: PlaneSweep, shape: &FlowShape, bytes: usize, sloped: bool) -> u32 {
+    let twice = if sloped { 3 } else { 1 };
+    let of = |rows: u32| PlaneSweep { rows, ..sweep };
+    (4..=MOST_ROWS)
+        .map(|rows| {
+            let rows = shape.ny.div_ceil(shape.ny.div_ceil(rows));
+            rows.next_multiple_of(2).min((shape.ny / 2 * 2).max(2))
+        })
+        .filter(|&rows| {
+            rows <= MOST_ROWS / 2 || units(of(rows), shape, bytes, sloped) >= SWEEP_BLOCKS
+        })
+        .min_by_key(|&rows| of(rows).tiles(shape, bytes, sloped) * (rows + twice))
+        .unwrap_or(2)
+}
+
+/// The sweep of a rank's rows, whose nodes are divided as for all rows. No strip is higher, since shared memory has room for the sums of those.
+fn of_part(sweep: PlaneSweep, shape: &FlowShape, bytes: usize, sloped: bool) -> PlaneSweep {
+    let rows = rows_of_strips(sweep, shape, bytes, sloped).min(sweep.rows);
+    PlaneSweep {
+        rows,
+        band: (BAND_ROWS / rows).max(1),
+        ..sweep
+    }
 }
 
 #[cfg(test)]
@@ -251,7 +287,7 @@ mod tests {
             band: 2,
             ..sweep
         };
-        engine.share = Share::new::<T>(&shape, plan.scheme == Scheme::VanLeer, Some(sweep));
+        engine.share = Share::new::<T>(&shape, &shape, plan.scheme == Scheme::VanLeer, Some(sweep));
         let sums = shape.count_x * engine.share.sums(&shape) * shape.plane();
         engine.partial = engine.machine.allocate(sums as usize)?;
         engine.make_ready()?;

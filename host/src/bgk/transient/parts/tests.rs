@@ -3,11 +3,14 @@
 use rarefy_kernels::Real;
 
 use super::super::cpu::CpuEngine;
+use super::super::gpu::MachineEngine;
 use super::super::{Simulation, SimulationConfig};
 use super::*;
 use crate::bgk::{Axis, Gas, Model, Space, State, VelocitySpace, Wall};
 use crate::compute::{Backend, Compute, Precision};
 use crate::distributed::Threads;
+use crate::emulator::Emulator;
+use crate::machine::Machine;
 
 /// Populations and fields after some steps.
 type Outcome = (Vec<f64>, [Vec<f64>; 4]);
@@ -20,10 +23,48 @@ fn on_cpu<T: Real>(problem: &Problem, plan: StepPlan, cut: Option<Cut>) -> Resul
     Ok(match cut {
         None => Box::new(CpuEngine::<T>::new(name, problem.clone(), plan)?),
         Some(cut) => {
+            let kept = Kept::on_cpu(problem);
             let engine = CpuEngine::<T>::of_part(name, problem, plan, cut.clone())?;
-            Box::new(Parted::new(Box::new(engine.poisoned()), cut, problem))
+            Box::new(Parted::new(Box::new(engine.poisoned()), cut, kept, problem))
         }
     })
+}
+
+fn with_kernels<M: Machine + 'static, T: Real + Default>(
+    machine: M,
+    problem: &Problem,
+    plan: StepPlan,
+    cut: Option<Cut>,
+) -> Result<Box<dyn Engine>> {
+    let name = String::new();
+    Ok(match cut {
+        None => {
+            let engine = MachineEngine::<M, T>::new(machine, name, problem.clone(), plan)?;
+            Box::new(engine)
+        }
+        Some(cut) => {
+            let kept = Kept::on_machine(problem);
+            let engine = MachineEngine::<M, T>::of_part(machine, name, problem, plan, cut.clone())?;
+            Box::new(Parted::new(Box::new(engine.poisoned()), cut, kept, problem))
+        }
+    })
+}
+
+fn emulated<T: Real + Default>(
+    problem: &Problem,
+    plan: StepPlan,
+    cut: Option<Cut>,
+) -> Result<Box<dyn Engine>> {
+    with_kernels::<_, T>(Emulator::default(), problem, plan, cut)
+}
+
+/// All ranks on one GPU, each with a stream of its own.
+fn on_gpu<T: Real + Default>(
+    problem: &Problem,
+    plan: StepPlan,
+    cut: Option<Cut>,
+) -> Result<Box<dyn Engine>> {
+    with_kernels::<_, T>(crate::gpu::open()?, problem, plan, cut)
 }
 
 fn outcome(engine: Result<Box<dyn Engine>>) -> Result<Outcome> {
@@ -98,10 +139,10 @@ fn line(cells: usize, ends: [Boundary; 2], model: Model) -> Problem {
     )
 }
 
-fn plane(faces: Boundaries, model: Model) -> Problem {
+fn plane(faces: Boundaries, model: Model, along_z: usize) -> Problem {
     let (nx, ny) = (12, 21);
     let space = Space::rectangle([nx, ny], [0.0, 1.0], [0.0, ny as f64 / nx as f64]);
-    stirred(space.expect("cells"), &[7, 7, 7], 2, faces, model)
+    stirred(space.expect("cells"), &[7, 7, along_z], 2, faces, model)
 }
 
 /// A step in which the fastest molecules fly over so many whole cells of a width, and a part of one.
@@ -134,7 +175,22 @@ fn same(make: Make, problem: &Problem, plan: StepPlan, [ranks, cycle]: [usize; 2
     let expected = outcome(make(problem, plan, None)).expect("steps of the whole");
     for found in parted(make, problem, plan, [ranks, cycle], |_| ()) {
         let found = found.unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert!(found == expected, "{what}: other bits");
+        let others: Vec<_> = (found.0.iter().zip(&expected.0).enumerate())
+            .filter(|(_, (found, expected))| found != expected)
+            .map(|(index, values)| {
+                (
+                    index / problem.space.cells(),
+                    index % problem.space.cells(),
+                    values,
+                )
+            })
+            .collect();
+        assert!(
+            others.is_empty() && found == expected,
+            "{what}: {} populations have other bits, such as (node, cell, values) {:?}",
+            others.len(),
+            &others[..others.len().min(40)]
+        );
     }
 }
 
@@ -165,7 +221,7 @@ fn lines_are_the_whole(make: Make) {
     }
 }
 
-fn planes_are_the_whole(make: Make) {
+fn planes_are_the_whole(make: Make, along_z: usize) {
     let walls = Boundaries {
         left: wall(1.0, [0.0; 2]),
         right: wall(1.0, [0.0, 0.2]),
@@ -208,7 +264,7 @@ fn planes_are_the_whole(make: Make) {
         (ring, bgk, 2, false, 3),
         (torus, shakhov, 1, true, 2),
     ] {
-        let problem = plane(faces, model);
+        let problem = plane(faces, model, along_z);
         let plan = plan(whole, problem.space.step(0), sloped);
         let what = format!("{faces:?} {model:?} w = {whole} {sloped} {ranks}");
         same(make, &problem, plan, [ranks, 1], &what);
@@ -223,16 +279,49 @@ fn lines_on_the_cpu_are_the_whole() {
 
 #[test]
 fn planes_on_the_cpu_are_the_whole() {
-    planes_are_the_whole(on_cpu::<f64>);
-    planes_are_the_whole(on_cpu::<f32>);
+    planes_are_the_whole(on_cpu::<f64>, 7);
+    planes_are_the_whole(on_cpu::<f32>, 7);
+}
+
+#[test]
+fn lines_in_the_emulator_are_the_whole_in_f64() {
+    lines_are_the_whole(emulated::<f64>);
+}
+
+#[test]
+fn lines_in_the_emulator_are_the_whole_in_f32() {
+    lines_are_the_whole(emulated::<f32>);
+}
+
+#[test]
+fn planes_in_the_emulator_are_the_whole_in_f64() {
+    planes_are_the_whole(emulated::<f64>, 8);
+}
+
+#[test]
+fn planes_in_the_emulator_are_the_whole_in_f32() {
+    planes_are_the_whole(emulated::<f32>, 7);
+}
+
+#[test]
+fn lines_and_planes_on_a_gpu_are_the_whole() {
+    if let Err(error) = crate::gpu::open() {
+        assert!(std::env::var_os("RAREFY_REQUIRE_GPU").is_none(), "{error}");
+        println!("skipped: {error}");
+        return;
+    }
+    lines_are_the_whole(on_gpu::<f64>);
+    lines_are_the_whole(on_gpu::<f32>);
+    planes_are_the_whole(on_gpu::<f64>, 7);
+    planes_are_the_whole(on_gpu::<f32>, 8);
 }
 
 #[test]
 fn less_than_the_depths_is_wrong() {
     let ends = [INFLOW, wall(0.4, [0.0; 2])];
     let of_line = line(37, ends, Model::Bgk);
-    let of_plane = plane(Boundaries::line(ends[0], ends[1]), Model::Bgk);
-    for make in [on_cpu::<f32>, on_cpu::<f64>] {
+    let of_plane = plane(Boundaries::line(ends[0], ends[1]), Model::Bgk, 7);
+    for make in [on_cpu::<f32>, on_cpu::<f64>, emulated::<f64>] {
         for problem in [&of_line, &of_plane] {
             for whole in [0, 1] {
                 let plan = plan(whole, problem.space.step(0), true);
@@ -272,9 +361,13 @@ fn ranks_know_the_same_as_one_and_resume_each_others_checkpoints() {
         top: INFLOW,
     };
     let ends = [wall(0.7, [0.0; 2]), INFLOW];
-    for problem in [line(40, ends, Model::Shakhov), plane(walls, Model::Bgk)] {
-        for precision in [Precision::F64, Precision::F32] {
-            let config = config(problem.clone(), Backend::Cpu, precision);
+    for problem in [line(40, ends, Model::Shakhov), plane(walls, Model::Bgk, 7)] {
+        for (backend, precision) in [
+            (Backend::Cpu, Precision::F64),
+            (Backend::Cpu, Precision::F32),
+            (Backend::Emulator, Precision::F32),
+        ] {
+            let config = config(problem.clone(), backend, precision);
             let run = |transport: Arc<dyn Transport>| {
                 let mut simulation = Simulation::over(config.clone(), transport.clone()).unwrap();
                 let infinite = simulation.residual().unwrap();
@@ -337,10 +430,11 @@ fn too_many_ranks_threads_and_other_backends_are_refused() {
     };
     assert!(refusal(6, Backend::Cpu, None).contains("too few for 6 ranks: each needs 4"));
     assert!(refusal(2, Backend::Cpu, Some(1)).contains("share the threads of their process"));
-    for backend in [Backend::Emulator, Backend::Reference] {
-        let text = refusal(2, backend, None);
-        assert!(text.contains("the only backend of several ranks"), "{text}");
-    }
+    let text = refusal(2, Backend::Reference, None);
+    assert!(
+        text.contains("backend: reference; expected auto, cuda, cpu or emulator"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -369,5 +463,5 @@ fn long_lines_have_long_cycles() {
     assert_eq!(of(&long(600), 2), (2, 4, 4));
     assert_eq!(of(&long(100), 2), (1, 2, 1));
     let faces = Boundaries::line(INFLOW, INFLOW);
-    assert_eq!(of(&plane(faces, Model::Bgk), 3), (1, 2, 1));
+    assert_eq!(of(&plane(faces, Model::Bgk, 7), 3), (1, 2, 1));
 }
