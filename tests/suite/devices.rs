@@ -8,7 +8,7 @@ use rarefy::bgk::{
 };
 use rarefy::collision::{OperatorConfig, VelocityGrid, collide_batch, initial};
 use rarefy::isotropic::{self, CollisionKernel, EnergyGrid};
-use rarefy::longman::{Settings, Task};
+use rarefy::longman::Task;
 use rarefy::machine::Machine;
 use rarefy::signed_digit::float::ExactEngine;
 use rarefy::{Backend, Compute, Devices, Precision};
@@ -186,26 +186,13 @@ fn states_over_devices_are_those_of_one() {
 #[test]
 fn integrals_over_devices_are_those_of_one() {
     let task = Task::oscillating("exp(-l*x)", "cos", "w", &[]).unwrap();
-    let rows = 70_u32;
-    let values: Vec<f64> = (0..rows)
-        .flat_map(|k| {
-            task.parameters()
-                .iter()
-                .map(move |name| match name.as_str() {
-                    "l" => 0.1 + 0.05 * f64::from(k),
-                    _ => 1.0 + f64::from(k % 7),
-                })
-        })
-        .collect();
-    let lower = vec![0.0; rows as usize];
-    let settings = Settings::for_precision(Precision::F64);
+    let rates: Vec<f64> = (0..70).map(|k| 0.1 + 0.05 * f64::from(k)).collect();
     let run = |devices: usize| {
-        let machines = emulators(devices).resolve_all().unwrap();
-        task.integrate_over(&machines, &lower, &values, &settings, Precision::F64)
-            .unwrap()
+        let integrals = task.integrals().column("l", &rates[..]).column("w", &[2.0]);
+        integrals.compute(emulators(devices)).integrate().unwrap()
     };
     let expected = run(1);
-    assert_eq!(expected.len(), rows as usize);
+    assert_eq!(expected.len(), rates.len());
     assert!(run(2) == expected && run(3) == expected);
 }
 

@@ -172,7 +172,7 @@ fn integrate(
             .lower(&rows.lower[done..end])
             .settings(*settings)
             .compute(common.compute())
-            .on(machine);
+            .on_all(machines);
         let columns = task.parameters().iter().zip(&rows.columns);
         let integrals = columns.fold(integrals, |integrals, (name, column)| {
             integrals.column(name, &column[done..end])

@@ -1,13 +1,14 @@
 //! Many integrals of one task: named columns, settings, and the machine that computes them.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::driver::Integral;
 use super::integrate::Settings;
 use super::task::Task;
-use crate::compute::{Compute, Precision, Resolved};
+use crate::compute::{Compute, Precision, Resolved, on_each, shares};
 use crate::emulator::{Emulator, ThreadOrder};
 use crate::error::{Error, Result};
 
@@ -41,7 +42,8 @@ pub struct Integrals<'a> {
     settings: Option<Settings>,
     tolerance: Option<f64>,
     compute: Compute,
-    machine: Option<&'a Resolved>,
+    /// Machines that are open already.
+    machines: &'a [Resolved],
 }
 
 impl Task {
@@ -54,7 +56,7 @@ impl Task {
             settings: None,
             tolerance: None,
             compute: Compute::default(),
-            machine: None,
+            machines: &[],
         }
     }
 }
@@ -98,8 +100,13 @@ impl<'a> Integrals<'a> {
     }
 
     /// A machine that is open already, instead of the backend of [`compute`](Self::compute).
-    pub fn on(mut self, machine: &'a Resolved) -> Self {
-        self.machine = Some(machine);
+    pub fn on(self, machine: &'a Resolved) -> Self {
+        self.on_all(std::slice::from_ref(machine))
+    }
+
+    /// Several such machines, each of which takes a part of the rows. The results have the bits of one machine.
+    pub fn on_all(mut self, machines: &'a [Resolved]) -> Self {
+        self.machines = machines;
         self
     }
 
@@ -116,10 +123,19 @@ impl<'a> Integrals<'a> {
             .unwrap_or_else(|| Settings::for_precision(precision));
         settings.rtol = self.tolerance.unwrap_or(settings.rtol);
         settings.check()?;
-        let work = |machine: &Resolved| integrate(self.task, machine, &rows, &settings, precision);
-        match self.machine {
-            Some(machine) => self.compute.pool()?.run(|| work(machine)),
-            None => self.compute.run(work),
+        let work = |machines: &[Resolved]| {
+            let parts = machines.iter().zip(shares(rows.count, machines.len()));
+            let found = on_each(parts, |(machine, part)| {
+                integrate(self.task, machine, &rows.part(part), &settings, precision)
+            })?;
+            Ok(found.into_iter().flatten().collect())
+        };
+        match self.machines {
+            [] => {
+                let machines = self.compute.resolve_all()?;
+                self.compute.pool()?.run(|| work(&machines))
+            }
+            machines => self.compute.pool()?.run(|| work(machines)),
         }
     }
 
@@ -170,7 +186,22 @@ pub(super) struct Rows<'a> {
     columns: Vec<&'a [f64]>,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    /// Some of the rows.
+    fn part(&self, range: Range<usize>) -> Self {
+        let of = |column: &'a [f64]| -> &'a [f64] {
+            match column {
+                [_] => column,
+                values => &values[range.clone()],
+            }
+        };
+        Rows {
+            count: range.len(),
+            lower: of(self.lower),
+            columns: self.columns.iter().map(|column| of(column)).collect(),
+        }
+    }
+
     fn at(column: &[f64], row: usize) -> f64 {
         match column {
             [value] => *value,
