@@ -184,17 +184,16 @@ impl Frontier {
 
     /// The figure: a curve for each method, a dot for each grid.
     fn plot(&self) -> Figure {
-        let Self {
-            machine, precision, ..
-        } = self;
+        // The title has no room for versions, which run.json has.
+        let machine = self.machine.split(" (").next().unwrap_or_default();
         let mut sizes: Vec<usize> = self.rows.iter().map(|row| row.n).collect();
         sizes.dedup();
         let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
         Figure {
             title: format!(
-                "Error of the collision integral against time: hard spheres, N = {}, {}, {machine}",
+                "Collision integral of hard spheres, N = {}, {}, {machine}",
                 sizes.join(", "),
-                name_of(precision)
+                name_of(&self.precision)
             ),
             panels: vec![
                 self.panel("relative L_2 error of the integral of two beams", |row| {
