@@ -78,7 +78,7 @@ impl Failure {
 
 impl Failure {
     /// The same with the options of a subcommand for the fields of the library.
-    pub(super) fn with_options(self, sub: Option<&str>) -> Self {
+    pub(super) fn with_options(self, sub: Option<&clap::Command>) -> Self {
         match self {
             Self::Library(error) => Self::Library(flags::with_options(error, sub)),
             other => other,

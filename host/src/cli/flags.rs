@@ -47,7 +47,7 @@ const FLAGS: [(&str, &str); 5] = [
 const FIELDS: [(&str, &str); 2] = [("degree", "sphere"), ("corrected", "no-correction")];
 
 /// The refusal of a field with the option of a subcommand in the field's place, where it has one.
-pub(super) fn with_options(error: Error, sub: Option<&str>) -> Error {
+pub(super) fn with_options(error: Error, sub: Option<&clap::Command>) -> Error {
     let Error::Input {
         field,
         value,
@@ -56,8 +56,6 @@ pub(super) fn with_options(error: Error, sub: Option<&str>) -> Error {
     else {
         return error;
     };
-    let command = super::command();
-    let sub = sub.and_then(|name| command.find_subcommand(name));
     let other = FIELDS.iter().find(|(name, _)| *name == field);
     let long = other.map_or_else(|| field.replace('_', "-"), |(_, long)| (*long).to_owned());
     let option = sub
@@ -87,7 +85,8 @@ mod tests {
     fn fields_become_options() {
         let refusal = |field: &str, sub: &str| {
             let error = Error::invalid(field, 0, "a positive number");
-            super::with_options(error, Some(sub)).to_string()
+            let command = crate::cli::command();
+            super::with_options(error, command.find_subcommand(sub)).to_string()
         };
         for (field, sub, shown) in [
             ("cut", "shock", "--vmax"),

@@ -48,9 +48,11 @@ fn of(variable: impl Fn(&str) -> Option<String>) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     fn refusal(variables: &[(&str, &str)]) -> Option<String> {
         let find = |name: &str| variables.iter().find(|(known, _)| *known == name);
-        let found = super::of(|name| find(name).map(|(_, value)| (*value).to_owned()));
+        let found = of(|name| find(name).map(|(_, value)| (*value).to_owned()));
         found.err().map(|failure| failure.code_and_line().1)
     }
 

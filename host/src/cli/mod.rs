@@ -184,7 +184,11 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
     if sub.is_some_and(|sub| sub.try_get_one::<usize>("threads").is_ok()) {
         launcher::check()?;
     }
-    dispatch(cli, sub).map_err(|failure| failure.with_options(matches.subcommand_name()))
+    dispatch(cli, sub).map_err(|failure| {
+        let command = command();
+        let sub = matches.subcommand_name();
+        failure.with_options(sub.and_then(|name| command.find_subcommand(name)))
+    })
 }
 
 fn dispatch(cli: Cli, sub: Option<&ArgMatches>) -> Result<(), Failure> {

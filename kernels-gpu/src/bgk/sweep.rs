@@ -5,7 +5,7 @@ use core::ops::AddAssign;
 use super::layout::face;
 use crate::Pack;
 use crate::math::Real;
-use crate::simt::{Simt, WARP};
+use crate::simt::Simt;
 
 /// The number of this block in the order of the tiles.
 ///
@@ -98,7 +98,7 @@ pub(crate) fn limited<T: Real>(before: T, after: T) -> T {
     if product > T::ZERO { slope } else { T::ZERO }
 }
 
-/// The streamed values of a lane's cells. `DIRECTION` is 1 or -1, or 0 where the compiler does not know the direction; `forward` then decides.
+/// The streamed values of a lane's cells. `lanes` are the neighbours upstream and downstream, for a direction that the compiler does not know.
 ///
 /// Cells that are `flat` have no slope. Neither have `mixed` cells, whose molecules come from a wall that mirrors a part of them.
 #[cfg_attr(target_arch = "nvptx64", inline(always))]
@@ -108,22 +108,17 @@ pub(crate) fn shift<S: Simt, T: Real, const W: usize, const SLOPED: bool, const 
     post: Pack<T, W>,
     [fraction, rest]: [T; 2],
     forward: bool,
+    lanes: [u32; 2],
     flat: bool,
     mixed: impl Fn(usize) -> bool,
 ) -> Pack<T, W> {
-    let forward = if DIRECTION == 0 {
-        forward
-    } else {
-        DIRECTION > 0
-    };
-    let (below, above) = (t.lane().wrapping_sub(1) % WARP, (t.lane() + 1) % WARP);
     let upstream = |value: T| match DIRECTION {
-        0 => t.shuffle(value, if forward { below } else { above }),
+        0 => t.shuffle(value, lanes[0]),
         1 => t.shuffle_up(value, 1),
         _ => t.shuffle_down(value, 1),
     };
     let downstream = |value: T| match DIRECTION {
-        0 => t.shuffle(value, if forward { above } else { below }),
+        0 => t.shuffle(value, lanes[1]),
         1 => t.shuffle_down(value, 1),
         _ => t.shuffle_up(value, 1),
     };

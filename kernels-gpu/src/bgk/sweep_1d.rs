@@ -438,12 +438,7 @@ impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
         } = *self.pass;
         let vy = axes.get(t, (shape.axis_y(jy) + axis::VELOCITY) as usize);
         let [y] = self.table(tables, |_| shape.row_y() + jy);
-        let row = |k: usize| shape.row_m() + m + k as u32;
-        // Slopes leave no registers for the factors of all nodes at once.
-        let mut inner = [Pack::ZERO; M];
-        if !SLOPED {
-            inner = self.table(tables, row);
-        }
+        let inner: [Pack<T, W>; M] = self.table(tables, |k| shape.row_m() + m + k as u32);
         // The equilibrium's first two factors: a constant, and for Shakhov the coefficient of the unresolved |c|^2.
         let (mut constant, mut slope) = (self.x * y, Pack::ZERO);
         if SHAKHOV && let Some(heat) = &self.heat {
@@ -466,15 +461,12 @@ impl<'p, 'a, S: Simt, T: Real, const W: usize> Walk<'p, 'a, S, T, W> {
             } else {
                 constant
             };
-            if SLOPED {
-                [inner[k]] = self.table(tables, |_| row(k));
-            }
             let post = self.decay.mul_add(f[k], share * inner[k]);
             let (a, c) = (self.fraction, self.rest);
             let z = if FORWARD {
-                self.cells.shift::<S, T, SLOPED, 1>(t, post, a, c)
+                self.cells.shift::<S, T, SLOPED, 1>(t, post, a, c, true)
             } else {
-                self.cells.shift::<S, T, SLOPED, -1>(t, post, a, c)
+                self.cells.shift::<S, T, SLOPED, -1>(t, post, a, c, false)
             };
             if self.cells.owns {
                 next.set_run(t, (to + k as u32 * WARP) as usize, z.0);

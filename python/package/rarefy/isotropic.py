@@ -181,21 +181,21 @@ class _EnergyRun:
     @property
     def time(self) -> float:
         """Time reached."""
-        return self._run.time
+        return float(self._run.time)
 
     @property
     def steps(self) -> int:
         """Steps taken."""
-        return self._run.steps
+        return int(self._run.steps)
 
     @property
     def device(self) -> str:
         """Where it is computed."""
-        return self._run.device
+        return str(self._run.device)
 
     def advance(self, steps: int) -> int:
         """Take steps."""
-        return self._run.advance(steps)
+        return int(self._run.advance(steps))
 
     def _advance(self, steps: int | None, time: float | None, progress: bool) -> None:
         if (steps is None) == (time is None):

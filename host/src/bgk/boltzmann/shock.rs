@@ -51,7 +51,7 @@ pub struct ShockWave {
     /// Directions, products and period of the spectral method; the degree that is not given follows from the Mach number.
     #[serde(default)]
     pub spectral: Spectral,
-    /// What makes the collision integral conservative.
+    /// The correction that makes the collision integral conservative.
     #[serde(default = "paper")]
     pub correction: CorrectionMethod,
     /// Interpolation of the shift.
@@ -72,7 +72,7 @@ fn paper() -> CorrectionMethod {
     CorrectionMethod::Paper
 }
 
-/// What was found while a wave was prepared.
+/// Findings of the preparation of a wave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ShockStart {

@@ -264,14 +264,14 @@ mod tests {
             Program::parse(&deep)
                 .unwrap_err()
                 .to_string()
-                .contains("nested")
+                .contains("levels of brackets")
         );
         let deep = "-".repeat(5000);
         assert!(
             Program::parse(&deep)
                 .unwrap_err()
                 .to_string()
-                .contains("nested")
+                .contains("levels of brackets")
         );
     }
 }

@@ -28,6 +28,8 @@ pub const CELL_LIMIT: u32 = 1 << CELL_BITS;
 /// `W` neighbouring cells of a row, and the cells that their molecules come from.
 #[derive(Clone, Copy)]
 pub(super) struct CellVector<const W: usize> {
+    upstream: u32,
+    downstream: u32,
     /// The first of the cells, perhaps beyond the ends of the row.
     pub(super) cell: i32,
     /// Whether the lane owns its cells: it writes them. The last may lie in the padding of the row.
@@ -59,6 +61,20 @@ impl<const W: usize> CellVector<W> {
         let lead = if forward || sloped { 1 } else { 0 };
         let cell = (tile * cells + lane * width) as i32 - (lead * width) as i32;
         let owns = lane >= lead && lane < lead + cells / width && cell < shape.nx as i32;
+        Self::of(t, cell, owns, shape, whole, forward)
+    }
+
+    #[cfg_attr(target_arch = "nvptx64", inline(always))]
+    fn of<S: Simt>(
+        t: &S,
+        cell: i32,
+        owns: bool,
+        shape: &FlowShape,
+        whole: i32,
+        forward: bool,
+    ) -> Self {
+        let (lane, width) = (t.lane(), W as u32);
+        let (below, above) = (lane.wrapping_sub(1) % WARP, (lane + 1) % WARP);
         let place = if forward { cell - whole } else { cell + whole };
         let mut from = [0; W];
         for k in 0..W {
@@ -80,6 +96,8 @@ impl<const W: usize> CellVector<W> {
         }
         let first = (from[0] % CELL_LIMIT) & !(width - 1);
         Self {
+            upstream: if forward { below } else { above },
+            downstream: if forward { above } else { below },
             cell,
             owns,
             straight: straight && side < 4,
@@ -245,7 +263,7 @@ impl<const W: usize> CellVector<W> {
     }
 
     /// The streamed values of the cells. `post` are the relaxed populations, `fraction` is the part of a cell that molecules fly, and `rest` is 1 less that.
-    /// `DIRECTION` is 1 or -1.
+    /// `DIRECTION` is 1 or -1, or 0 where the compiler does not know the direction.
     #[cfg_attr(target_arch = "nvptx64", inline(always))]
     #[track_caller]
     pub(super) fn shift<S: Simt, T: Real, const SLOPED: bool, const DIRECTION: i32>(
@@ -254,8 +272,23 @@ impl<const W: usize> CellVector<W> {
         post: Pack<T, W>,
         fraction: T,
         rest: T,
+        forward: bool,
     ) -> Pack<T, W> {
-        let (forward, mixed) = (DIRECTION > 0, |k: usize| self.mixed(k));
-        shift::<S, T, W, SLOPED, DIRECTION>(t, post, [fraction, rest], forward, self.flat, mixed)
+        let forward = if DIRECTION == 0 {
+            forward
+        } else {
+            DIRECTION > 0
+        };
+        let lanes = [self.upstream, self.downstream];
+        let mixed = |k: usize| self.mixed(k);
+        shift::<S, T, W, SLOPED, DIRECTION>(
+            t,
+            post,
+            [fraction, rest],
+            forward,
+            lanes,
+            self.flat,
+            mixed,
+        )
     }
 }

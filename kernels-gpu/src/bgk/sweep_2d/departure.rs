@@ -28,6 +28,17 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
     ) -> [[Pack<T, W>; INNER]; P] {
         // Molecules from beyond a face along y do not move along x.
         let a = if outside { T::ZERO } else { column.fraction };
+        // A known direction needs no numbers of neighbours.
+        let mut lanes = [0; 2];
+        if DIRECTION == 0 {
+            let lane = self.t.lane();
+            let (below, above) = (lane.wrapping_sub(1) % WARP, (lane + 1) % WARP);
+            lanes = if column.forward {
+                [below, above]
+            } else {
+                [above, below]
+            };
+        }
         // Whether the row before lies beyond a wall that mirrors a part.
         let image = group.mixed && group.start + s as i32 <= 0;
         let mut out = post;
@@ -37,7 +48,12 @@ impl<S: Simt, T: Real> Pass<'_, S, T> {
                 self.t,
                 post[j][k],
                 [a, column.rest],
-                column.forward,
+                if DIRECTION == 0 {
+                    column.forward
+                } else {
+                    DIRECTION > 0
+                },
+                lanes,
                 column.flat,
                 |_| false,
             );
