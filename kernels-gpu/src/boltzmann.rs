@@ -59,7 +59,7 @@ pub struct Lines {
     pub high: u32,
     /// 1 with van Leer's slopes, 0 without.
     pub sloped: u32,
-    /// As in [`write`].
+    /// As in [`mod@write`].
     pub write: u32,
 }
 

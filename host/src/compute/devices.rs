@@ -142,7 +142,7 @@ mod tests {
     fn items_are_shared_in_their_order() {
         assert_eq!(shares(7, 3), [0..2, 2..4, 4..7]);
         assert_eq!(shares(2, 3), [0..1, 1..2]);
-        assert_eq!(shares(0, 3), [0..0]);
+        assert_eq!(shares(0, 3), vec![0..0; 1]);
         let found = on_each(shares(10, 4), |part| Ok(part.sum::<usize>())).unwrap();
         assert_eq!(found.iter().sum::<usize>(), 45);
         let failed = on_each(0..3, |k| {

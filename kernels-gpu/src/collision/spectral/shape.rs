@@ -14,7 +14,7 @@ pub const SPECTRAL_COLUMNS: u32 = 4;
 pub struct SpectralShape {
     /// Cells along an axis.
     pub n: u32,
-    /// `2^32 / n`, rounded up: see [`SpectralShape::rows`].
+    /// `2^32 / n`, rounded up: see `SpectralShape::rows`.
     pub over_n: u32,
     /// Nodes of the padded array along an axis, P = R1 R2; even.
     pub period: u32,
