@@ -52,7 +52,7 @@ def test_wrong_arrays_are_refused(up: Any) -> None:
         rarefy.sum(x[:, ::2])
     with pytest.raises(ValueError, match="GPU memory"):
         rarefy.sum(x, backend="cpu")
-    with pytest.raises(ValueError, match="one is in GPU memory"):
+    with pytest.raises(ValueError, match="is in GPU memory and the other is not"):
         rarefy.dot(x, np.ones((4, 6)))
     with pytest.raises(ValueError, match="one shape"):
         rarefy.dot(x, up(np.ones(24)))
