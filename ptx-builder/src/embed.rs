@@ -1,9 +1,13 @@
 //! The work of `build.rs`: decide which PTX the host library embeds, and write the Rust that embeds it.
 
 use std::env;
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 
 use crate::budget::Budgets;
 use crate::compile::{PtxFile, compile};
@@ -51,7 +55,7 @@ pub fn verify(krate: &DeviceCrate, files: &[PtxFile]) -> Result<()> {
     Ok(())
 }
 
-/// Chooses the PTX of the device crate in `dir` and writes `ptx.rs` to `out`.
+/// Chooses the PTX of the device crate in `dir`, and writes `ptx.rs` and the deflated PTX that it names to `out`.
 ///
 /// The committed PTX is taken where its manifest records the hash of the sources, where the crate comes from a registry,
 /// and where `trust` says so. Otherwise the kernels are compiled, if there is a toolchain for it.
@@ -71,10 +75,27 @@ pub fn embed(dir: &Path, out: &Path, trust: bool) -> Result<Origin> {
             (manifest, folder, Origin::Rebuilt)
         }
     };
-    manifest.load(&folder)?;
+    for file in manifest.load(&folder)? {
+        deflate(&file.text, &deflated(out, &file.name()))?;
+    }
     let path = out.join("ptx.rs");
-    fs::write(&path, rust_source(&manifest, &folder)).map_err(Error::io(&path))?;
+    fs::write(&path, rust_source(&manifest, out)).map_err(Error::io(&path))?;
     Ok(origin)
+}
+
+/// Path of the DEFLATE stream of a file of PTX.
+fn deflated(out: &Path, name: &str) -> PathBuf {
+    out.join(format!("{name}.deflate"))
+}
+
+/// PTX repeats itself: a stream has a tenth of the text's size, and unpacks in milliseconds.
+fn deflate(text: &str, path: &Path) -> Result<()> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+    encoder
+        .write_all(text.as_bytes())
+        .and_then(|()| encoder.finish())
+        .and_then(|stream| fs::write(path, stream))
+        .map_err(Error::io(path))
 }
 
 fn rebuild(krate: &DeviceCrate, hash: &str, folder: &Path, work: &Path) -> Result<Manifest> {
@@ -93,8 +114,8 @@ fn rebuild(krate: &DeviceCrate, hash: &str, folder: &Path, work: &Path) -> Resul
     Ok(manifest)
 }
 
-/// The Rust that a program includes, next to a `PtxModule` in scope: `rarefy_simt::gpu::ptx::PtxModule`, or one with the same fields.
-fn rust_source(manifest: &Manifest, folder: &Path) -> String {
+/// The Rust that a program includes, next to `rarefy_simt::gpu::ptx::PtxModule` in scope.
+fn rust_source(manifest: &Manifest, out: &Path) -> String {
     let mut source = String::new();
     let _ = writeln!(
         source,
@@ -102,17 +123,14 @@ fn rust_source(manifest: &Manifest, folder: &Path) -> String {
     );
     let _ = writeln!(source, "pub static MODULES: &[PtxModule] = &[");
     for file in &manifest.files {
-        let path = folder.join(&file.name);
-        let _ = writeln!(source, "    PtxModule {{");
-        let _ = writeln!(source, "        wing: {:?},", file.wing);
-        let _ = writeln!(source, "        capability: {},", file.capability);
-        let _ = writeln!(source, "        entries: &{:?},", file.entries);
         let _ = writeln!(
             source,
-            "        text: include_str!({:?}),",
-            path.display().to_string()
+            "    PtxModule::deflated({:?}, {}, &{:?}, include_bytes!({:?})),",
+            file.wing,
+            file.capability,
+            file.entries,
+            deflated(out, &file.name).display().to_string()
         );
-        let _ = writeln!(source, "    }},");
     }
     let _ = writeln!(source, "];");
     let _ = writeln!(source, "/// The compiler that made the PTX.");
@@ -212,10 +230,8 @@ mod tests {
         );
         let source = fs::read_to_string(out.path().join("ptx.rs")).unwrap();
         for part in [
-            "wing: \"w\"",
-            "capability: 75",
-            "entries: &[\"k\"]",
-            "w.sm_75.ptx",
+            "PtxModule::deflated(\"w\", 75, &[\"k\"], ",
+            "w.sm_75.ptx.deflate",
             "TOOLCHAIN",
             "SOURCE_HASH",
         ] {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use rarefy::gpu::ptx::{self, MODULES, PtxModule};
+use rarefy::gpu::ptx::{self, MODULES, PtxModule, PtxText};
 use rarefy::gpu::{self, Device, DeviceBuffer, doctor};
 use rarefy::machine::{Element, Grid, Machine};
 use rarefy::signed_digit::float;
@@ -91,13 +91,13 @@ static HAND_WRITTEN: &[PtxModule] = &[
             "suite_reverse",
             "suite_mixed",
         ],
-        text: include_str!("gpu.ptx"),
+        text: PtxText::Plain(include_str!("gpu.ptx")),
     },
     PtxModule {
         wing: "suite",
         capability: 9990,
         entries: &["suite_unknown"],
-        text: "no device is that new",
+        text: PtxText::Plain("no device is that new"),
     },
 ];
 
@@ -662,13 +662,17 @@ fn ptx_that_the_driver_refuses_shows_its_log() {
             wing: "broken",
             capability: 75,
             entries: &["suite_axpy_f32"],
-            text: ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry suite_axpy_f32() { nonsense; }\n",
+            text: PtxText::Plain(
+                ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry suite_axpy_f32() { nonsense; }\n",
+            ),
         },
         PtxModule {
             wing: "lying",
             capability: 75,
             entries: &["suite_axpy_f64"],
-            text: ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry other() { ret; }\n",
+            text: PtxText::Plain(
+                ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry other() { ret; }\n",
+            ),
         },
     ];
     let Some(device) = support::available(Device::open(BROKEN)) else {

@@ -4,28 +4,9 @@ use std::collections::BTreeSet;
 
 use ptx_builder::guard::inspect;
 use rarefy::Result;
+use rarefy::gpu::ptx::{MODULES, SOURCE_HASH, TOOLCHAIN};
 use rarefy::machine::{Grid, Machine};
 use rarefy_kernels::collision::collect;
-
-use embedded::{MODULES, SOURCE_HASH, TOOLCHAIN};
-
-/// As in `host/src/gpu/ptx.rs`, which includes the same file.
-mod embedded {
-    #![allow(
-        unreachable_pub,
-        dead_code,
-        reason = "the generated file serves the library too"
-    )]
-
-    pub(super) struct PtxModule {
-        pub(super) wing: &'static str,
-        pub(super) capability: u32,
-        pub(super) entries: &'static [&'static str],
-        pub(super) text: &'static str,
-    }
-
-    include!(concat!(env!("OUT_DIR"), "/ptx.rs"));
-}
 
 #[test]
 fn every_module_passes_the_guards() {
@@ -37,7 +18,7 @@ fn every_module_passes_the_guards() {
             .map(|&entry| entry.to_owned())
             .collect();
         // The build has checked local memory against the budgets, which do not travel with a bundle.
-        let faults = inspect(module.text, &entries, |_| u64::MAX);
+        let faults = inspect(&module.text().unwrap(), &entries, |_| u64::MAX);
         assert!(
             faults.is_empty(),
             "{} for sm_{}: {faults:?}",
@@ -65,7 +46,7 @@ fn every_module_says_for_which_device_it_is() {
     for module in MODULES {
         let target = format!(".target sm_{}\n", module.capability);
         assert!(
-            module.text.contains(&target),
+            module.text().unwrap().contains(&target),
             "{} for sm_{}",
             module.wing,
             module.capability
@@ -86,7 +67,8 @@ fn an_entry_belongs_to_one_wing() {
 #[test]
 fn modules_hold_no_path_of_the_machine_that_made_them() {
     for module in MODULES {
-        let code = module.text.lines().filter(|line| !line.starts_with("//"));
+        let text = module.text().unwrap();
+        let code = text.lines().filter(|line| !line.starts_with("//"));
         let mut paths = code.filter(|line| line.contains('/') || line.contains(".rs"));
         assert_eq!(paths.next(), None, "{}", module.wing);
     }

@@ -168,7 +168,7 @@ pub struct ModuleReport {
     pub capability: String,
     /// Kernels in it.
     pub kernels: usize,
-    /// Bytes of text.
+    /// Bytes of text; 0 where it cannot be unpacked.
     pub bytes: usize,
 }
 
@@ -201,7 +201,7 @@ pub fn report(build: &Build) -> DoctorReport {
                 wing: module.wing.to_owned(),
                 capability: capability_text(module.capability),
                 kernels: module.entries.len(),
-                bytes: module.text.len(),
+                bytes: module.text().map_or(0, |text| text.len()),
             })
             .collect(),
     };

@@ -142,7 +142,7 @@ fn load(source: &PtxModule) -> Result<sys::CUmodule> {
             ptx::capability_text(source.capability)
         )
     };
-    let text = CString::new(source.text).map_err(|error| Error::Driver {
+    let text = CString::new(source.text()?.into_owned()).map_err(|error| Error::Driver {
         action: action(),
         reason: error.to_string(),
     })?;

@@ -1,5 +1,12 @@
 //! The PTX that a program embeds, and which variant of it a device takes.
 
+use std::borrow::Cow;
+use std::io::Read;
+
+use flate2::read::DeflateDecoder;
+
+use crate::error::{Error, Result};
+
 /// The kernels of one wing, compiled for one compute capability and everything later.
 #[derive(Clone, Copy, Debug)]
 pub struct PtxModule {
@@ -10,7 +17,54 @@ pub struct PtxModule {
     /// Entry points in the text.
     pub entries: &'static [&'static str],
     /// The PTX itself.
-    pub text: &'static str,
+    pub text: PtxText,
+}
+
+/// PTX as a program holds it.
+#[derive(Clone, Copy, Debug)]
+pub enum PtxText {
+    /// As the driver reads it.
+    Plain(&'static str),
+    /// A DEFLATE stream (RFC 1951): about a tenth of the text's size. `ptx-builder` writes it.
+    Deflated(&'static [u8]),
+}
+
+impl PtxModule {
+    /// A module of the kernels in `entries`, whose PTX is a DEFLATE stream.
+    pub const fn deflated(
+        wing: &'static str,
+        capability: u32,
+        entries: &'static [&'static str],
+        stream: &'static [u8],
+    ) -> Self {
+        Self {
+            wing,
+            capability,
+            entries,
+            text: PtxText::Deflated(stream),
+        }
+    }
+
+    /// The PTX as the driver reads it.
+    ///
+    /// # Errors
+    ///
+    /// A stream that is no DEFLATE stream of UTF-8 text.
+    pub fn text(&self) -> Result<Cow<'static, str>> {
+        match self.text {
+            PtxText::Plain(text) => Ok(Cow::Borrowed(text)),
+            PtxText::Deflated(stream) => {
+                let mut text = String::new();
+                DeflateDecoder::new(stream)
+                    .read_to_string(&mut text)
+                    .map_err(|error| Error::Driver {
+                        action: format!("unpacking the PTX of wing `{}`", self.wing),
+                        reason: error.to_string(),
+                    })?;
+                Ok(Cow::Owned(text))
+            }
+        }
+    }
 }
 
 /// Least compute capability that is supported.
@@ -67,7 +121,7 @@ mod tests {
             wing: "test",
             capability,
             entries,
-            text: "",
+            text: PtxText::Plain(""),
         }
     }
 
@@ -92,6 +146,16 @@ mod tests {
         assert_eq!(choose(MODULES, "b", 90), Some(1));
         assert_eq!(choose(MODULES, "c", 90), Some(0));
         assert_eq!(choose(MODULES, "d", 90), Some(2));
+    }
+
+    #[test]
+    fn a_deflated_text_is_unpacked_and_a_damaged_one_is_refused() {
+        // DEFLATE of "ret;": one stored block of four bytes.
+        const STREAM: &[u8] = &[1, 4, 0, 0xfb, 0xff, b'r', b'e', b't', b';'];
+        let module = PtxModule::deflated("test", 75, &[], STREAM);
+        assert_eq!(module.text().unwrap(), "ret;");
+        let cut = PtxModule::deflated("test", 75, &[], STREAM.split_at(6).0);
+        assert!(cut.text().unwrap_err().to_string().contains("wing `test`"));
     }
 
     #[test]
