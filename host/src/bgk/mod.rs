@@ -28,7 +28,7 @@
 //! | M | Maxwellian with exact moments on the nodes | [`DiscreteMaxwellian`] |
 //!
 //! **Where to begin.** A [`Problem`] holds a case: space, velocities, gas, boundaries, initial state. A [`Simulation`] solves it in time, [`steady`] without
-//! steps in time, and [`boltzmann`] on a line with the full collision integral. [`Shock`] and [`Cavity`] make the problems of the paper, and read its results off the fields. [`Units`] are for pascals and metres.
+//! steps in time, and [`boltzmann`] on a line or a rectangle with the full collision integral. [`Shock`] and [`Cavity`] make the problems of the paper, and read its results off the fields. [`Units`] are for pascals and metres.
 //!
 //! **The step.** Relaxation is exact, streaming a shift by whole cells and an interpolated fraction (eqs. 11-15), stable for every time step. Density,
 //! velocity and temperature are of second order in the time step.

@@ -16,7 +16,7 @@ use crate::error::Error;
 #[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct OperatorArgs {
-    /// Upper bound of the velocity box; a file does not say it [default: 5 thermal speeds above the beams]
+    /// Upper bound of the velocity box; collide needs it, as a file does not hold it [default of relax: 5 thermal speeds above the beams]
     #[arg(long, value_name = "V", value_parser = finite)]
     pub(super) vmax: Option<f64>,
     /// Lower bound of the velocity box [default: minus the upper]

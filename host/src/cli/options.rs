@@ -23,11 +23,11 @@ pub(super) struct Common {
     #[arg(long, value_name = "N", value_parser = |text: &str| whole(text, 1..=1024))]
     #[serde(skip)]
     pub(super) threads: Option<usize>,
-    /// GPUs that share the work, 1 to 64, or all of the host: for flows in time and batches of independent items [default: 1]
+    /// GPUs that share the work, 1 to 64, or all of the host: for flows in time by a model and batches of independent items [default: 1]
     #[arg(long, value_name = "N|all", value_parser = Devices::from_str)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) devices: Option<Devices>,
-    /// Folder for arrays (.npy), tables (.csv), plots (.png) and run.json [default: rarefy-out/COMMAND, with a number where that holds a run]
+    /// Folder for arrays (.npy), tables (.csv), plots (.png) and run.json [default: rarefy-out/COMMAND; with a number where that holds a run, unless the command can resume it]
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
     pub(super) out: Option<PathBuf>,

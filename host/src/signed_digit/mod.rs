@@ -3,7 +3,7 @@
 //! A number is a row of digits,
 //!
 //! ```text
-//! x = sum over i of d_i b^i,     |d_i| <= a,     2 a >= b + 2,
+//! x = sum over i of d_i b^i,     |d_i| <= a,     2 a >= b + 1,
 //! ```
 //!
 //! whose digits may be negative and of which there are more than the radix b needs (eqs. 8-12). A number then has many forms, and two

@@ -25,7 +25,7 @@ Examples:
 
 /// Compute the flow in a square cavity whose lid moves
 ///
-/// Units: velocity v0 = sqrt(2 R T0), length l0 = v0/nu0, pressure p0; delta is the side in l0, (sqrt(pi)/2)/Kn. The walls have the temperature of the gas at
+/// Units: velocity v0 = sqrt(2 R T0), length l0 = v0/nu0, pressure and shear stress rho0 v0^2 = 2 p0; delta is the side in l0, (sqrt(pi)/2)/Kn. The walls have the temperature of the gas at
 /// rest. With --collision boltzmann steps take relaxation to the local Maxwellian as implicit, so that collisions do not bound them; molecules are hard spheres unless
 /// --molecules says otherwise. Results go to --out, or to rarefy-out/cavity if neither --out nor --json is given. Ctrl-C saves a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize, clap::Args)]

@@ -17,7 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   rarefy rates --grid 16                                both orders, all corrections
   rarefy rates --convergence 12,16,20,24 --out rates    tables and plots against the number of cells
-  rarefy rates --grid 24 --order 4 --model maxwell      one order, other molecules
+  rarefy rates --grid 24 --order 4 --molecules maxwell  one order, other molecules
   rarefy rates --convergence 12,16,20,24 --method all   the spectral method beside both orders
   rarefy rates --convergence 12,16,20,24 --frontier     the error of each method against its time";
 

@@ -15,14 +15,14 @@ const EXAMPLES: &str = "\
 Examples:
   rarefy shock --mach 3 --reduced                        the reduced velocity space: seconds on a CPU
   rarefy shock --mach 1.5 --model shakhov --reduced      with the Prandtl number of a monatomic gas
-  rarefy shock --mach 3 --nx 1024 --velocities 32x28x28 --scheme upwind --out shock3
+  rarefy shock --mach 3 --cells 1024 --velocities 32x28x28 --scheme upwind --out shock3
   rarefy shock --mach 3 --steady --upstream 80 --length 110  the steady wave directly, without steps in time
   rarefy shock --mach 1.5 --collision boltzmann --out hs15  hard spheres, by the collision integral itself
   rarefy shock --resume shock3/checkpoint.rarefy         go on where --checkpoint-every or Ctrl-C left it";
 
 /// Compute the structure of a plane shock wave by the BGK or the Shakhov model, or by the Boltzmann equation
 ///
-/// With --collision boltzmann molecules are variable hard spheres: hard spheres with --omega 0.5, which is then the default. It takes minutes on a CPU.
+/// With --collision boltzmann molecules are hard spheres unless --molecules is given. It takes minutes on a CPU.
 ///
 /// Units: velocity sqrt(2 R T1), time 1/nu1, length l0 = sqrt(2 R T1)/nu1 = 1.108 mean free paths of hard spheres, upstream density n1 and temperature
 /// T1. Results go to --out, or to rarefy-out/shock if neither --out nor --json is given: profile.csv with x from where the density is half-way.
