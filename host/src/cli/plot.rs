@@ -92,8 +92,8 @@ pub(super) struct Panel {
     reach: Option<(f64, f64)>,
     /// The quantity of the labels in the legend, for example `time`; may be empty.
     legend: String,
-    /// Scale of both axes.
-    scale: Scale,
+    /// Scales of the horizontal and of the vertical axis.
+    scales: [Scale; 2],
     /// Filled bands below the curves.
     map: Option<Map>,
     /// Whether a length is as long on both axes, which then have the same range.
@@ -109,7 +109,7 @@ impl Panel {
             y: y.into(),
             reach: None,
             legend: String::new(),
-            scale: Scale::Linear,
+            scales: [Scale::Linear; 2],
             map: None,
             square: false,
             curves,
@@ -138,9 +138,16 @@ impl Panel {
         }
     }
 
-    /// The same on other axes.
+    /// The same with both axes of this scale.
     pub(super) fn scale(self, scale: Scale) -> Self {
-        Self { scale, ..self }
+        let scales = [scale; 2];
+        Self { scales, ..self }
+    }
+
+    /// The same with a logarithmic vertical axis over a linear one.
+    pub(super) fn semilogarithmic(self) -> Self {
+        let scales = [Scale::Linear, Scale::Logarithmic];
+        Self { scales, ..self }
     }
 }
 
@@ -210,7 +217,8 @@ impl Panel {
 
     fn draw(&self, frame: Frame, marks: &mut Vec<Mark>) {
         let frame = if self.square { frame.square() } else { frame };
-        let scaled = |&(x, y): &(f64, f64)| (self.scale.of(x), self.scale.of(y));
+        let [across, upwards] = self.scales;
+        let scaled = |&(x, y): &(f64, f64)| (across.of(x), upwards.of(y));
         let points = || {
             self.curves
                 .iter()
@@ -219,10 +227,10 @@ impl Panel {
         };
         let reach = || {
             let ends = self.reach.into_iter().flat_map(|(a, b)| [a, b]);
-            ends.map(|x| self.scale.of(x))
+            ends.map(|x| across.of(x))
         };
         let xs = Axis::tight(points().map(|p| p.0).chain(reach()), 10.0);
-        let ys = match self.scale {
+        let ys = match upwards {
             _ if self.square => Axis::tight(points().map(|p| p.1).chain(reach()), 10.0),
             Scale::Linear => {
                 Axis::rounded(points().map(|p| p.1), (frame.bottom - frame.top) / 70.0)
@@ -236,7 +244,7 @@ impl Panel {
             map.draw(&frame, (&xs, &ys), marks);
         }
 
-        for (value, label) in xs.ticks_of(self.scale) {
+        for (value, label) in xs.ticks_of(across) {
             let x = px(value);
             if self.map.is_none() {
                 marks.push(tick([(x, frame.top), (x, frame.bottom)], GRID, 1.0));
@@ -246,7 +254,7 @@ impl Panel {
                 Text::new(&label, 17.0, x, frame.bottom + 26.0).at(0.5),
             ));
         }
-        for (value, label) in ys.ticks_of(self.scale) {
+        for (value, label) in ys.ticks_of(upwards) {
             let y = py(value);
             if self.map.is_none() {
                 marks.push(tick([(frame.left, y), (frame.right, y)], GRID, 1.0));

@@ -9,7 +9,7 @@ use super::flow::{Flow, Kind, Measured};
 use super::parameters::PlatesArgs;
 use crate::bgk::Units;
 use crate::bgk::steady::Solution;
-use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use crate::cli::report::{Output, Report};
 use crate::cli::steady;
 use crate::cli::summary::Summary;
@@ -248,7 +248,7 @@ impl Outcome<'_> {
                         .stroke(Stroke::Dotted),
                     ],
                 )
-                .scale(Scale::Logarithmic),
+                .semilogarithmic(),
             ],
         }
     }

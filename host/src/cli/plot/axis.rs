@@ -1,10 +1,10 @@
 //! The ranges of axes, and round numbers on them.
 
-/// The scale of a panel's axes.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum Scale {
     Linear,
-    /// Logarithmic on both axes; points that are not positive are left out.
+    /// Points that are not positive are left out.
     Logarithmic,
 }
 
