@@ -437,11 +437,11 @@ fn every_kind_of_problem_goes_on_to_the_same_bits_from_a_checkpoint_and_when_loo
                         ..SimulationConfig::new(problem.clone(), dt)
                     };
                     let mut simulation = Simulation::new(config).unwrap();
-                    simulation.advance(3).unwrap();
+                    simulation.advance(2).unwrap();
                     simulation
                 };
                 let end = |mut simulation: Simulation| {
-                    simulation.advance(2).unwrap();
+                    simulation.advance(1).unwrap();
                     simulation.state().unwrap()
                 };
                 let expected = end(begin());
@@ -476,7 +476,7 @@ fn all_backends_agree_on_every_kind_of_problem() {
                     ..SimulationConfig::new(problem.clone(), dt)
                 };
                 let mut simulation = Simulation::new(config).unwrap();
-                simulation.advance(5).unwrap();
+                simulation.advance(3).unwrap();
                 (
                     simulation.moments().unwrap(),
                     simulation.face_fluxes().unwrap(),
@@ -518,8 +518,9 @@ fn all_backends_agree_on_every_kind_of_problem() {
                             tolerance,
                         );
                     }
+                    // The emulator is slow, and the test above compares two of its runs.
                     assert!(
-                        found == run(backend, precision).0,
+                        backend == Backend::Emulator || found == run(backend, precision).0,
                         "{what}: two runs differ"
                     );
                 }
@@ -603,7 +604,7 @@ fn closed_vessels_keep_their_mass_at_any_courant_number() {
                     };
                     let mut simulation = Simulation::new(config).unwrap();
                     let before = mass(&simulation.moments().unwrap());
-                    simulation.advance(6).unwrap();
+                    simulation.advance(4).unwrap();
                     let after = mass(&simulation.moments().unwrap());
                     let error = (after / before - 1.0).abs();
                     assert!(

@@ -82,21 +82,20 @@ fn agree(what: &str, case: &SteadyProblem, closure: Closure) {
     let expected = numbers(&run(Backend::Reference, Precision::F64));
     assert!(expected.iter().all(|value| value.is_finite()), "{what}");
     for backend in machines() {
+        let mut last = Vec::new();
         for (precision, tolerance) in [(Precision::F64, 2e-12), (Precision::F32, 3e-5)] {
-            let found = run(backend, precision);
-            let off = (numbers(&found).iter().zip(&expected)).fold(0.0_f64, |most, (a, b)| {
+            last = numbers(&run(backend, precision));
+            let off = last.iter().zip(&expected).fold(0.0_f64, |most, (a, b)| {
                 most.max((a - b).abs() / (1.0 + b.abs()))
             });
             assert!(
                 off < tolerance,
                 "{what}, {backend}, {precision}: off by {off:e}"
             );
-            let again = run(backend, precision);
-            assert!(
-                numbers(&again) == numbers(&found),
-                "{what}, {backend}: two runs differ"
-            );
         }
+        // Both precisions are one text, so one of them is run twice.
+        let again = numbers(&run(backend, Precision::F32));
+        assert!(again == last, "{what}, {backend}: two runs differ");
     }
 }
 
@@ -131,7 +130,7 @@ fn a_line_is_the_same_on_all_backends() {
         {
             // Two tiles of cells once are enough.
             let cells = if k == 1 { nx } else { nx.min(20) };
-            let mut case = line(cells, 18, model, boundaries);
+            let mut case = line(cells, 14, model, boundaries);
             case.linear = linear;
             agree(
                 &format!("{model:?}, linear {linear}, boundaries {k}"),

@@ -135,7 +135,8 @@ pub(crate) fn run() -> Result<()> {
     ] {
         let mut command = cargo();
         command.args([chore, "--quiet", "--target-dir"]);
-        command.arg(target_dir().join("applications"));
+        // The packages' stage has compiled most of their dependencies in the same way.
+        command.arg(target_dir());
         command.arg("--manifest-path");
         command.arg(format!("examples/{example}/Cargo.toml"));
         if chore == "test" {
