@@ -1,14 +1,17 @@
 """Times of rarefy beside those of other libraries, in one run: `python bench.py`.
 
-Each time is the least of several runs. Needs SciPy and mpmath for the integrals; what is not installed is left out.
+Each time is the least of several runs. Needs SciPy and mpmath for the integrals, CuPy and a GPU for the collision integral;
+what is not installed is left out.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import platform
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -108,12 +111,48 @@ def on_device() -> None:
         row(f"rarefy.sum of {n} float64", least(lambda x=x: rarefy.sum(x)))  # type: ignore[misc]
 
 
+PEER = Path(__file__).parent.parent / "benches/peers/spectral_cufft.py"
+
+
+def collisions() -> None:
+    try:
+        import cupy
+
+        cupy.cuda.runtime.getDeviceCount()
+    except Exception as error:  # of many kinds, where there is no GPU
+        print(f"  no GPU with CuPy: {error}")
+        return
+    description = importlib.util.spec_from_file_location("spectral_cufft", PEER)
+    assert description is not None and description.loader is not None
+    peer = importlib.util.module_from_spec(description)
+    description.loader.exec_module(peer)
+    box = (-6.5, 6.5)
+    for n in (16, 24, 32, 64):
+        f = cupy.asarray(rarefy.two_maxwellians(n, box))[None]
+        after = cupy.empty_like(f)
+        for precision in ("f32", "f64"):
+            print(f"a collision integral of hard spheres on {n}^3 velocities, {precision}")
+            seconds, production = peer.measure(n, precision)
+            row("spectral on cuFFT by CuPy, from a CUDA graph", seconds * 1e-3, f"d Pxx/dt {production:.5f}, no correction")
+            dt = 1e-3
+            cells = rarefy.CellCollisions(1, n, box, dt=dt, largest=1.0, integrator="euler", method="spectral", precision=precision)  # type: ignore[arg-type]
+
+            def step(cells: rarefy.CellCollisions = cells, f: cupy.ndarray = f, after: cupy.ndarray = after) -> None:
+                cells.collide(f, after)
+
+            step()
+            x = rarefy.velocities(n, box)[:, None, None]
+            production = float((cupy.asnumpy(after[0] - f[0]) / dt * x**2).sum()) * (x[1, 0, 0] - x[0, 0, 0]) ** 3
+            row("rarefy.CellCollisions, a call", least(step), f"d Pxx/dt {production:.5f}, conserving")
+
+
 def main() -> None:
     print(f"rarefy {rarefy.__version__}, Python {platform.python_version()}, NumPy {np.__version__}, {platform.processor() or platform.machine()}")
     overhead()
     sums()
     integrals()
     on_device()
+    collisions()
 
 
 if __name__ == "__main__":

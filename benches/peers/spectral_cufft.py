@@ -131,11 +131,16 @@ def measure(n, precision):
     return best, float((q * cupy.asarray((x**2).ravel())).sum()) * h**3
 
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--precision", choices=["f32", "f64"], default="f32")
-arguments = parser.parse_args()
-print(f"CuPy {cupy.__version__}, {arguments.precision}; d Pxx/dt of the beams is -3.48804926")
-print("| N | P | ms | d Pxx/dt |\n|---|---|---|---|")
-for n in PERIODS:
-    time, production = measure(n, arguments.precision)
-    print(f"| {n} | {PERIODS[n]} | {time:.4f} | {production:.5f} |")
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--precision", choices=["f32", "f64"], default="f32")
+    arguments = parser.parse_args()
+    print(f"CuPy {cupy.__version__}, {arguments.precision}; d Pxx/dt of the beams is -3.48804926")
+    print("| N | P | ms | d Pxx/dt |\n|---|---|---|---|")
+    for n in PERIODS:
+        time, production = measure(n, arguments.precision)
+        print(f"| {n} | {PERIODS[n]} | {time:.4f} | {production:.5f} |")
+
+
+if __name__ == "__main__":
+    main()

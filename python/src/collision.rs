@@ -194,6 +194,11 @@ impl PyRelaxation {
     }
 
     #[getter]
+    fn dt(&self, py: Python<'_>) -> PyResult<f64> {
+        self.run.with(py, |run| Ok(run.time_step()))
+    }
+
+    #[getter]
     fn steps(&self, py: Python<'_>) -> PyResult<u64> {
         self.run.with(py, |run| Ok(run.steps_taken()))
     }

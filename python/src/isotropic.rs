@@ -176,6 +176,12 @@ impl PyMarket {
         Ok(Self(Run::new(compute(py, || Market::new(config))?)))
     }
 
+    #[staticmethod]
+    fn resume(py: Python<'_>, checkpoint: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let checkpoint: market::Checkpoint = from_python(checkpoint)?;
+        Ok(Self(Run::new(compute(py, || Market::resume(checkpoint))?)))
+    }
+
     fn advance(&self, py: Python<'_>, steps: u64) -> PyResult<u64> {
         self.0.with(py, |market| market.advance_part(steps))?;
         Ok(steps)
@@ -230,10 +236,9 @@ impl PyMarket {
         columns(py, names, history.iter().map(row))
     }
 
-    /// The distributions, as a relaxation goes on from them.
     fn checkpoint<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let checkpoint = self.0.with(py, Market::checkpoint)?;
-        to_python(py, &checkpoint.relaxation)
+        to_python(py, &checkpoint)
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Names and defaults are the library's: a configuration is serialised, what the caller gave is put into it, and it is read back, which checks it.
 
+mod accumulator;
 mod arrays;
 mod cells;
 mod collision;
@@ -33,6 +34,7 @@ fn _rarefy(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(doctor_report, m)?)?;
     m.add_function(wrap_pyfunction!(work::enter, m)?)?;
     sums::register(m)?;
+    accumulator::register(m)?;
     decimals::register(m)?;
     longman::register(m)?;
     collision::register(m)?;

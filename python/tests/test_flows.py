@@ -54,6 +54,58 @@ def test_heat_conduction_as_in_the_tables() -> None:
         rarefy.fourier()
 
 
+def test_poiseuille_flow_as_in_the_tables() -> None:
+    flow = rarefy.poiseuille(1.0, backend="cpu")
+    # C. Cercignani, A. Daneri, J. Appl. Phys. 34 (1963) 3509 and later tables of BGK.
+    assert flow.flux == pytest.approx(1.5386, abs=2e-4)
+    assert flow.plot().get_ylabel() == "uy"
+    with pytest.raises(TypeError, match="diffuse"):
+        rarefy.poiseuille(1.0, accommodation=0.5)
+    with pytest.raises(ValueError, match="in f64"):
+        rarefy.poiseuille(1.0, precision="f32")
+
+
+@pytest.mark.filterwarnings("ignore::rarefy.RarefyWarning")
+def test_plates_by_the_collision_integral() -> None:
+    for flow, flux in ((rarefy.couette, 0.346121), (rarefy.fourier, 0.431700), (rarefy.poiseuille, 1.358485)):
+        found = flow(1.0, collisions="boltzmann", cells=12, velocities=12, rtol=1e-4, backend="cpu")
+        assert found.status == "converged"
+        # As `rarefy couette --collision boltzmann --nx 12 --velocities 12 --until-residual 1e-4` and its likes.
+        assert found.flux == pytest.approx(flux, abs=2e-6)
+    with pytest.raises(TypeError, match="linear belongs to collisions='model'"):
+        rarefy.couette(1.0, collisions="boltzmann", linear=True)
+    with pytest.raises(TypeError, match="scattering belongs to collisions='boltzmann'"):
+        rarefy.couette(1.0, scattering="maxwell")
+    with pytest.raises(ValueError, match="give one number"):
+        rarefy.fourier(1.0, collisions="boltzmann", velocities=(12, 8))
+
+
+def test_a_cavity_by_the_collision_integral() -> None:
+    flow = rarefy.cavity(1.0, collisions="boltzmann", cells=5, velocities=8, time=0.2, backend="cpu")
+    assert flow.time == pytest.approx(0.2)
+    # As `rarefy cavity --delta 1 --cells 5 --collision boltzmann --velocities 8 --steps 14`.
+    assert flow.drag_wall == pytest.approx(0.624946, abs=2e-6)
+    assert flow.drag_cell == pytest.approx(0.310964, abs=2e-6)
+    assert flow.flow == pytest.approx(0.121910, abs=2e-6)
+
+
+def test_a_problem_of_ones_own_by_the_collision_integral(tmp_path: Path) -> None:
+    plates = {"left": rarefy.wall(1.1), "right": rarefy.wall(0.9), "backend": "cpu"}
+    run = rarefy.Simulation((8, 0.0, 1.0), velocities=(10, 4.0), collisions="boltzmann", temperature=lambda x: 1.1 - 0.2 * x, **plates)  # type: ignore[arg-type]
+    assert run.result().temperature == pytest.approx(1.1 - 0.2 * (np.arange(8) + 0.5) / 8, abs=1e-2)
+    run.run(steps=3)
+    run.checkpoint(tmp_path / "c")
+    rest = rarefy.Simulation.resume(tmp_path / "c")
+    assert rest.steps == 3
+    assert np.array_equal(rest.run(steps=2).temperature, run.run(steps=2).temperature)
+    assert run.populations.shape == (1, 8, 10, 10, 10)
+    result = run.run(time=0.5)
+    assert result.temperature[0] > result.temperature[-1]
+    assert result.density.mean() == pytest.approx(1.0, rel=1e-9)
+    with pytest.raises(TypeError, match="nodes along each axis"):
+        rarefy.Simulation((8, 0.0, 1.0), velocities=[("uniform", 10, -4.0, 4.0)], collisions="boltzmann")
+
+
 def test_a_cavity_steady_and_in_time() -> None:
     steady = rarefy.cavity(1.0, cells=20, velocities=(16, 8), backend="cpu")
     assert steady.status == "converged"

@@ -64,6 +64,21 @@ def test_economies_come_to_their_inequality(law: str, saved: float | None, gini:
     assert len(result.plot().lines) == 2
 
 
+def test_economies_go_on_to_the_same_bits(tmp_path: Path) -> None:
+    market = rarefy.Market("equal", cells=64, emax=8.0, dt=0.2, every=4, backend="cpu")
+    market.run(steps=6)
+    market.checkpoint(tmp_path / "c")
+    rest = rarefy.Market.resume(tmp_path / "c")
+    assert (rest.steps, rest.dt) == (6, 0.2)
+    result, whole = rest.run(steps=6), market.run(steps=6)
+    assert np.array_equal(result.density, whole.density)
+    assert np.array_equal(result.initial, whole.initial)
+    for name, column in whole.history.items():
+        assert np.array_equal(result.history[name], column)
+    with pytest.raises(ValueError, match="a checkpoint of market, not of isotropic"):
+        rarefy.Isotropic.resume(tmp_path / "c")
+
+
 def test_histograms_start_an_economy() -> None:
     rows = [(0, 10, 0.2), (10, 20, 0.5), (20, 60, 0.3)]
     market = rarefy.Market(rows, cells=128, emax=12.0, backend="cpu")

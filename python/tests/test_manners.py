@@ -38,6 +38,29 @@ def test_interrupted_runs_keep_their_state() -> None:
     assert len(run.result().time) == before + 2
 
 
+@pytest.mark.parametrize("steady", [True, False])
+def test_functions_go_on_after_an_interruption(steady: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wave() -> rarefy.ShockResult:
+        return rarefy.shock(1.8, cells=60, sides=(25.0, 15.0), steady=steady, time=None if steady else 5.0, backend="cpu")
+
+    whole = wave()
+    looks = 0
+
+    def look(self: object, share: float) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("rarefy._run._Bar.show", look)
+    with pytest.raises(rarefy.Interrupted) as caught:
+        wave()
+    result = caught.value.run.run()
+    assert looks > 4
+    assert result.status == whole.status
+    assert np.array_equal(result.density, whole.density)
+
+
 def test_the_lock_of_the_interpreter_is_released() -> None:
     run = relaxation()
     ticks = 0

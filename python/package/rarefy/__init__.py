@@ -5,7 +5,7 @@ exact sums             `sum`, `mean`, `norm`, `dot`, `ExactAccumulator`, `decima
 oscillatory integrals  `longman`, `longman_between`
 collision integral     `collide`, `Relaxation`, `CellCollisions`, `rates`
 energy space           `Isotropic`, `isotropic_rates`, `Market`
-flows                  `shock`, `cavity`, `couette`, `fourier`, `Simulation`, `units`
+flows                  `shock`, `cavity`, `couette`, `fourier`, `poiseuille`, `Simulation`, `units`
 files and devices      `load`, `doctor`
 =====================  ====================================================================================
 
@@ -26,8 +26,6 @@ from .collision import (
     CellCollisions,
     Evaluation,
     Rates,
-    Relaxation,
-    RelaxationResult,
     bkw,
     collide,
     maxwellian,
@@ -47,6 +45,7 @@ from .flows import (
     couette,
     fourier,
     inflow,
+    poiseuille,
     shock,
     units,
     wall,
@@ -62,6 +61,7 @@ from .isotropic import (
     isotropic_rates,
     lorenz,
 )
+from .relaxation import Relaxation, RelaxationResult
 from .sums import ExactAccumulator, Spectrum, decimal_dot, decimal_sum, dft, dot, exact_value, mean, norm, sum
 
 __all__ = [
@@ -113,6 +113,7 @@ __all__ = [
     "maxwellian",
     "mean",
     "norm",
+    "poiseuille",
     "rates",
     "shock",
     "sum",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, Protocol
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+import numpy as np
 
 from . import _rarefy
 
@@ -26,7 +28,7 @@ class Interrupted(KeyboardInterrupt):
     Attributes
     ----------
     run
-        The run as it is: it can be read, saved by its ``checkpoint``, and goes on with ``run()``.
+        The run as it is, which goes on with ``run()``. Runs of classes can be read, and saved by their ``checkpoint``.
     """
 
     def __init__(self, run: Any) -> None:
@@ -124,3 +126,72 @@ def drive(
         raise Interrupted(state) from None
     finally:
         bar.close()
+
+
+R = TypeVar("R")
+
+
+class Unfinished(Generic[R]):
+    """The run of a function that Ctrl-C ended."""
+
+    def __init__(self, work: Callable[[bool], R]) -> None:
+        self._work = work
+
+    def run(self, *, progress: bool = False) -> R:
+        """Go on, and return the result of the function."""
+        return complete(self._work, progress)
+
+
+def complete(work: Callable[[bool], R], progress: bool) -> R:
+    """The result of work that can be begun again where Ctrl-C ended it; it takes whether to show a bar."""
+    try:
+        return work(progress)
+    except Interrupted as stop:
+        stop.run = Unfinished(work)
+        raise
+
+
+class LongRun:
+    """Everything that runs in steps of time has this."""
+
+    _run: Any
+
+    @property
+    def time(self) -> float:
+        """Time reached."""
+        return float(self._run.time)
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return int(self._run.steps)
+
+    @property
+    def dt(self) -> float:
+        """Time step."""
+        return float(self._run.dt)
+
+    @property
+    def device(self) -> str:
+        """Where it is computed."""
+        return str(self._run.device)
+
+    def advance(self, steps: int) -> int:
+        """Take steps, or fewer where the run ends before; returns how many were taken."""
+        return int(self._run.advance(steps))
+
+    def _advance(self, steps: int | None, time: float | None, progress: bool) -> None:
+        """Take so many steps, or those that are left to a time."""
+        if (steps is None) == (time is None):
+            raise TypeError("either steps or time is needed")
+        start = self.steps
+        end = start + steps if steps is not None else int(np.ceil((time or 0.0) / self.dt - 1e-9))
+
+        def share() -> tuple[bool, float]:
+            taken = self.steps
+            return taken >= end, (taken - start) / max(1, end - start)
+
+        drive(self._run, self, share, limit=lambda: end - self.steps, progress=progress, what=type(self).__name__.lower())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(time={self.time:.6g}, steps={self.steps}, device={self.device!r})"

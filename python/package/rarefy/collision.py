@@ -1,4 +1,4 @@
-"""The Boltzmann collision integral on a grid of velocities, relaxation to equilibrium, and transport rates.
+"""The Boltzmann collision integral on a grid of velocities, and transport rates.
 
 Mass of a molecule and Boltzmann's constant are 1: a Maxwellian of temperature T has the variance T along each axis. Distributions have the
 shape ``(n, n, n)``, ``f[ix, iy, iz]``, on the centres of ``n^3`` equal cells of the cube ``[box[0], box[1]]^3``.
@@ -6,23 +6,20 @@ shape ``(n, n, n)``, ``f[ix, iy, iz]``, on the centres of ``n^3`` equal cells of
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _files, _rarefy
+from . import _rarefy
 from ._results import Array, Result
-from ._run import Backend, Precision, compute, drive, given, warn
+from ._run import Backend, Precision, compute, given, warn
 
 __all__ = [
     "CellCollisions",
     "Evaluation",
     "Rates",
-    "Relaxation",
-    "RelaxationResult",
     "bkw",
     "collide",
     "maxwellian",
@@ -84,7 +81,7 @@ def bkw(n: int, box: Box, *, k: float = 0.65) -> Array:
     return _rarefy.initial("bkw", n, box, k=k)
 
 
-def _cube(f: ArrayLike, batched: bool = False) -> Array:
+def cube(f: ArrayLike, batched: bool = False) -> Array:
     """A distribution as an array of float64; what is one already is not copied."""
     f = np.asarray(f)
     dimensions = (3, 4) if batched else (3,)
@@ -110,11 +107,11 @@ def velocity_moments(f: Array, box: Box) -> dict[str, Any]:
         ``density``, ``velocity`` (3), ``temperature``, ``pressure`` (xx, yy, zz, xy, xz, yz), ``heat_flux`` (3), ``fourth``, ``entropy``
         (Boltzmann's H), ``minimum`` and ``below_zero``.
     """
-    f = _cube(f)
+    f = cube(f)
     return _rarefy.velocity_moments(f, f.shape[0], box)
 
 
-def _operator(
+def operator(
     scattering: str | None,
     sigma_t: float | None,
     method: str | None,
@@ -220,8 +217,8 @@ def collide(
     >>> max(found.correction["residuals"]) < 1e-14
     True
     """
-    f = _cube(f, batched=True)
-    options = _operator(scattering, sigma_t, method, order, correction, spectral, compute(backend, precision, threads))
+    f = cube(f, batched=True)
+    options = operator(scattering, sigma_t, method, order, correction, spectral, compute(backend, precision, threads))
     found, device = _rarefy.collide(f, f.shape[-1], box, options)
     all_ = [Evaluation(**one, device=device) for one in found]
     for one in all_:
@@ -282,7 +279,7 @@ class CellCollisions:
         spectral: dict[str, Any] | None = None,
         precision: Precision = "f64",
     ) -> None:
-        options = _operator(scattering, sigma_t, method, order, correction, spectral, compute("cuda", precision, None))
+        options = operator(scattering, sigma_t, method, order, correction, spectral, compute("cuda", precision, None))
         self._cells = _rarefy.CellCollisions(cells, n, box, (dt, largest, integrator), options)
 
     def collide(self, before: Any, after: Any) -> None:
@@ -294,183 +291,6 @@ class CellCollisions:
             Arrays of float64 in GPU memory, shape ``(cells, n, n, n)``, C-contiguous, without memory in common.
         """
         self._cells.collide(before, after)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class RelaxationResult(Result):
-    """What a relaxation has come to.
-
-    Attributes
-    ----------
-    time
-        Times of the records, shape ``(records,)``.
-    density, ux, uy, uz, temperature, pxx, pyy, pzz, pxy, pxz, pyz, qx, qy, qz, m4, H, min_f, activity, below_zero
-        Moments of each record, as in the command's ``history.csv``; ``H`` is Boltzmann's, ``activity`` the sum of ``|I|``.
-    f
-        The distribution now, shape ``(n, n, n)``.
-    """
-
-    step: Array
-    time: Array
-    density: Array
-    ux: Array
-    uy: Array
-    uz: Array
-    temperature: Array
-    pxx: Array
-    pyy: Array
-    pzz: Array
-    pxy: Array
-    pxz: Array
-    pyz: Array
-    qx: Array
-    qy: Array
-    qz: Array
-    m4: Array
-    H: Array
-    min_f: Array
-    activity: Array
-    below_zero: Array
-    f: Array
-    box: Box
-    device: str
-
-    _columns = tuple("step density ux uy uz temperature pxx pyy pzz pxy pxz pyz qx qy qz m4 H min_f activity below_zero".split())
-    _axes = ("time",)
-
-    def plot(self, *names: str, ax: Any = None) -> Any:
-        """Plot columns over time, by default the pressures; returns the axes of matplotlib."""
-        ax = self._plotted(ax, "time")
-        names = names or ("pxx", "pyy", "pzz")
-        for name in names:
-            ax.plot(self.time, getattr(self, name), label=name)
-        if len(names) > 1:
-            ax.legend(frameon=False)
-        else:
-            ax.set_ylabel(names[0])
-        return ax
-
-
-class Relaxation:
-    """A homogeneous relaxation ``df/dt = I(f, f)`` under way.
-
-    Parameters
-    ----------
-    f
-        Initial distribution, shape ``(n, n, n)``, float64.
-    box
-        Lower and upper bound of the velocities.
-    time, steps, equilibrium
-        The end: a time, a number of steps, or the fraction to which the sum of ``|I|`` falls. One of them.
-    dt
-        Time step; by default half of the largest stable one.
-    integrator
-        ``"ssprk2"`` (default), ``"ssprk3"`` or ``"euler"``.
-    limited
-        Whether what is below zero is taken away after each step.
-    scattering, sigma_t, method, order, correction, spectral, backend, precision, threads
-        As for :func:`collide`.
-
-    Examples
-    --------
-    >>> import rarefy
-    >>> box = (-6.5, 6.5)
-    >>> run = rarefy.Relaxation(rarefy.two_maxwellians(12, box), box, time=0.5, backend="cpu")
-    >>> result = run.run()
-    >>> bool(result.H[-1] < result.H[0])
-    True
-    """
-
-    def __init__(
-        self,
-        f: Array,
-        box: Box,
-        *,
-        time: float | None = None,
-        steps: int | None = None,
-        equilibrium: float | None = None,
-        dt: float | None = None,
-        integrator: Literal["euler", "ssprk2", "ssprk3"] | None = None,
-        limited: bool | None = None,
-        scattering: str | None = None,
-        sigma_t: float | None = None,
-        method: Method | None = None,
-        order: Literal[2, 4] | None = None,
-        correction: CorrectionMethod | None = None,
-        spectral: dict[str, Any] | None = None,
-        backend: Backend = "auto",
-        precision: Precision = "f64",
-        threads: int | None = None,
-    ) -> None:
-        f = _cube(f)
-        end = _end(time, steps, equilibrium)
-        if end is None:
-            raise TypeError("one of time, steps and equilibrium is needed")
-        operator = _operator(scattering, sigma_t, method, order, correction, spectral, compute(backend, precision, threads))
-        run = given(step=dt, integrator=integrator, limited=limited)
-        self._run = _rarefy.Relaxation(f, f.shape[0], box, end, operator, run)
-        self._box = box
-        warn(self._run.warnings)
-
-    @classmethod
-    def resume(cls, checkpoint: str | os.PathLike[str], *, time: float | None = None, steps: int | None = None, equilibrium: float | None = None) -> Relaxation:
-        """Go on from a checkpoint of :meth:`checkpoint` or of ``rarefy relax``, to another end where one is given."""
-        data = _files.read_checkpoint(checkpoint, "relax")
-        self = cls.__new__(cls)
-        grid = data["config"]["operator"]["grid"]
-        self._box = (grid["min"], grid["max"])
-        _rarefy.enter(data["config"]["operator"]["backend"])
-        self._run = _rarefy.Relaxation.resume(data, _end(time, steps, equilibrium))
-        return self
-
-    @property
-    def time(self) -> float:
-        """Time reached."""
-        return self._run.time
-
-    @property
-    def steps(self) -> int:
-        """Steps taken."""
-        return self._run.steps
-
-    @property
-    def device(self) -> str:
-        """Where it is computed."""
-        return self._run.device
-
-    @property
-    def f(self) -> Array:
-        """The distribution now, shape ``(n, n, n)``."""
-        return self._run.distribution()
-
-    def advance(self, steps: int) -> int:
-        """Take steps, or fewer where the run ends before; returns how many were taken."""
-        return self._run.advance(steps)
-
-    def run(self, *, progress: bool = False) -> RelaxationResult:
-        """Run to the end. Ctrl-C raises :class:`rarefy.Interrupted`; the run keeps its state and goes on when called again."""
-        drive(self._run, self, self._run.progress, progress=progress, what="relaxation")
-        return self.result()
-
-    def result(self) -> RelaxationResult:
-        """The history so far and the distribution now."""
-        return RelaxationResult(**self._run.history(), f=self.f, box=self._box, device=self.device)
-
-    def checkpoint(self, path: str | os.PathLike[str]) -> None:
-        """Write all that :meth:`resume` needs to go on to the same bits."""
-        _files.write_checkpoint(path, "relax", self._run.checkpoint(), self.device)
-
-    def __repr__(self) -> str:
-        return f"Relaxation(time={self.time:.6g}, steps={self.steps}, device={self.device!r})"
-
-
-def _end(time: float | None, steps: int | None, equilibrium: float | None) -> tuple[str, float] | None:
-    ends = given(time=time, steps=steps, equilibrium=equilibrium)
-    if len(ends) > 1:
-        raise TypeError(f"one end is needed, not {' and '.join(ends)}")
-    for name, number in ends.items():
-        return name, float(number)
-    return None
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -526,7 +346,7 @@ def rates(
     >>> abs(found.shear / found.shear_exact - 1) < 2e-4
     True
     """
-    options = _operator(scattering, sigma_t, method, order, correction, spectral, compute(backend, precision, threads))
+    options = operator(scattering, sigma_t, method, order, correction, spectral, compute(backend, precision, threads))
     study, exact, warning = _rarefy.rates(n, options)
     warn([warning] if warning else [])
     return Rates(

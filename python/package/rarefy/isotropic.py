@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import _files, _rarefy
+from . import _checkpoints, _rarefy
 from ._results import Array, Result
-from ._run import Backend, Precision, compute, drive, given, warn
+from ._run import Backend, LongRun, Precision, compute, given, warn
 
 __all__ = ["Isotropic", "IsotropicRates", "IsotropicResult", "Market", "MarketResult", "isotropic_initial", "isotropic_rates", "lorenz"]
 
@@ -166,55 +166,28 @@ class IsotropicResult(Result):
         return ax
 
 
-class _EnergyRun:
+class _EnergyRun(LongRun):
     """What runs in energy space share."""
 
-    _run: Any
     _law: dict[str, Any]
     _emax: float
+    _command: str
 
     def _start_run(self, kind: Any, states: Array, emax: float, law: dict[str, Any], options: dict[str, Any], run: dict[str, Any]) -> None:
         self._law, self._emax = law, float(emax)
         self._run = kind(states, emax, law, options, run)
         warn(self._run.warnings)
 
-    @property
-    def time(self) -> float:
-        """Time reached."""
-        return float(self._run.time)
-
-    @property
-    def steps(self) -> int:
-        """Steps taken."""
-        return int(self._run.steps)
-
-    @property
-    def device(self) -> str:
-        """Where it is computed."""
-        return str(self._run.device)
-
-    def advance(self, steps: int) -> int:
-        """Take steps."""
-        return int(self._run.advance(steps))
-
-    def _advance(self, steps: int | None, time: float | None, progress: bool) -> None:
-        if (steps is None) == (time is None):
-            raise TypeError("either steps or time is needed")
-        start = self.steps
-        end = start + steps if steps is not None else int(np.ceil((time or 0.0) / self._run.dt - 1e-9))
-
-        def share() -> tuple[bool, float]:
-            taken = self.steps
-            return taken >= end, (taken - start) / max(1, end - start)
-
-        drive(self._run, self, share, limit=lambda: end - self.steps, progress=progress, what=type(self).__name__.lower())
+    def _go_on(self, kind: Any, data: dict[str, Any]) -> None:
+        """Go on from a checkpoint of the library."""
+        operator = data["config"]["operator"]
+        self._law, self._emax = operator["law"], operator["grid"]["emax"]
+        _rarefy.enter(operator["backend"])
+        self._run = kind.resume(data)
 
     def checkpoint(self, path: str | os.PathLike[str]) -> None:
         """Write all that ``resume`` needs to go on to the same bits."""
-        _files.write_checkpoint(path, "isotropic", self._run.checkpoint(), self.device)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(time={self.time:.6g}, steps={self.steps}, device={self.device!r})"
+        _checkpoints.write_checkpoint(path, self._command, self._run.checkpoint(), self.device)
 
 
 class Isotropic(_EnergyRun):
@@ -248,6 +221,8 @@ class Isotropic(_EnergyRun):
     True
     """
 
+    _command = "isotropic"
+
     def __init__(
         self,
         f: ArrayLike,
@@ -279,13 +254,10 @@ class Isotropic(_EnergyRun):
     @classmethod
     def resume(cls, checkpoint: str | os.PathLike[str]) -> Isotropic:
         """Go on from a checkpoint of :meth:`checkpoint` or of ``rarefy isotropic``."""
-        data = _files.read_checkpoint(checkpoint, "isotropic")
+        data = _checkpoints.read_checkpoint(checkpoint, "isotropic")
         self = cls.__new__(cls)
-        operator = data["config"]["operator"]
-        self._law, self._emax = operator["law"], operator["grid"]["emax"]
         self._one = len(data["states"]) == 1
-        _rarefy.enter(operator["backend"])
-        self._run = _rarefy.Isotropic.resume(data)
+        self._go_on(_rarefy.Isotropic, data)
         return self
 
     def run(self, *, steps: int | None = None, time: float | None = None, progress: bool = False) -> IsotropicResult:
@@ -403,6 +375,8 @@ class Market(_EnergyRun):
     True
     """
 
+    _command = "market"
+
     def __init__(
         self,
         agents: ArrayLike | Literal["equal"],
@@ -437,6 +411,15 @@ class Market(_EnergyRun):
         run = given(dt=dt, every=every, integrator=integrator)
         self._start_run(_rarefy.Market, np.atleast_2d(start), emax, of, compute(backend, precision, threads), run)
         self._start = start
+
+    @classmethod
+    def resume(cls, checkpoint: str | os.PathLike[str]) -> Market:
+        """Go on from a checkpoint of :meth:`checkpoint`."""
+        data = _checkpoints.read_checkpoint(checkpoint, "market")
+        self = cls.__new__(cls)
+        self._start = np.asarray(data["config"]["economies"][0]["agents"])
+        self._go_on(_rarefy.Market, data)
+        return self
 
     def run(self, *, steps: int | None = None, time: float | None = None, progress: bool = False) -> MarketResult:
         """Run on for ``steps``, or to a ``time``. Ctrl-C raises :class:`rarefy.Interrupted`; the run keeps its state."""

@@ -1,0 +1,352 @@
+"""Gas between plates: Couette flow, heat conduction, Poiseuille flow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from .. import _rarefy
+from .._results import Array
+from .._run import Backend, Precision, complete, compute, given, warn
+from .fields import FlowResult
+from .solving import Collisions, Correction, Iteration, Method, Model, gas, rarefaction, refuse
+
+Kind = Literal["couette", "fourier", "poiseuille"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PlatesResult(FlowResult):
+    """Gas between plates; of the linearised equation, perturbations per unit of what drives the flow.
+
+    Attributes
+    ----------
+    flux
+        Couette: the stress ``Pi = -P_xy / (p0 U/v0)``; Fourier: the heat flux ``Q = q / (p0 v0 dT/T0)``; Poiseuille: the reduced flow rate
+        ``G``, 2/X times the mean velocity in v0.
+    at_wall
+        Velocity of the gas at the plate per U or per X/2, or excess of its temperature per dT.
+    faces
+        What passes each plate, by ``"left"`` and ``"right"``.
+    """
+
+    delta: float
+    flux: float
+    at_wall: float
+    status: str
+    residuals: Array
+    error_estimate: float
+    faces: dict[str, Any]
+
+    def plot(self, name: str | None = None, ax: Any = None) -> Any:
+        """Plot a field between the plates, by default that which is driven; returns the axes of matplotlib."""
+        driven = "uy" if np.ptp(self.uy) > np.ptp(self.temperature) else "temperature"
+        ax = super().plot(name or driven, ax)
+        ax.set_title(rf"$\delta$ = {self.delta:.4g}, flux {self.flux:.6f}", fontsize="medium")
+        return ax
+
+
+@dataclass(frozen=True)
+class _Gap:
+    """The plates, and the velocities between them."""
+
+    kind: Kind
+    strength: float
+    delta: float
+    cells: int | None
+    velocities: int | tuple[int, int] | None
+    vmax: float | None
+    options: dict[str, Any]
+
+    def solver(self, gas: dict[str, Any], linear: bool, accommodation: float, where: dict[str, Any]) -> _rarefy.Steady:
+        """That of a relaxation model."""
+        normal, along = self._gauss()
+        if self.kind == "poiseuille":
+            for name, off in (("linear", linear), ("accommodation", accommodation != 1.0), ("scheme", self.options.get("closure", "diamond") != "diamond")):
+                if off:
+                    raise TypeError(f"{name} is not there for Poiseuille flow by a model, whose plates are diffuse and whose cells have diamond differences")
+            if where["backend"] not in ("auto", "cpu") or where["precision"] != "f64":
+                raise ValueError("Poiseuille flow by a model runs on the CPU in f64; leave backend and precision out, or use collisions='boltzmann'")
+            return _rarefy.Steady.gap(self.delta, "couette", 0.0, self._force, gas, None, (normal, along), self._sweeps(200))
+        resolution = {"cells": self.cells or 200, "normal": normal, "tangential": along}
+        return _rarefy.Steady.plates(self.delta, self.kind, self.strength, gas, accommodation, resolution, linear, self.options | where)
+
+    def by_integral(self, operator: dict[str, Any]) -> _rarefy.Steady:
+        """That of the collision integral."""
+        if isinstance(self.velocities, tuple):
+            raise ValueError("the collision integral has as many velocities along each axis; give one number")
+        hottest, fastest = 1.0, 0.0
+        if self.kind == "couette":
+            # Dissipation adds about u^2/10.
+            hottest, fastest = 1.0 + 0.1 * self.strength**2, 0.5 * abs(self.strength)
+        elif self.kind == "fourier":
+            hottest = 1.0 + 0.5 * abs(self.strength)
+        # Box and nodes of the command: 4 thermal speeds in steps of 0.4.
+        reach = 4.0 * np.sqrt(hottest) + fastest if self.vmax is None else self.vmax
+        nodes = 2 * int(np.ceil(reach / 0.4 - 1e-9)) if self.velocities is None else self.velocities
+        if self.kind == "poiseuille" and reach / nodes > 0.2 * self.delta:
+            # The least velocity takes molecules that fly along a thin channel across before they collide.
+            warn([f"the least velocity across the channel is {reach / nodes:.3f}: G is low by 5% or more; use more velocities, a thicker gas, or a model"])
+        drive = "couette" if self.kind == "poiseuille" else self.kind
+        strength = 0.0 if self.kind == "poiseuille" else self.strength
+        return _rarefy.Steady.gap(self.delta, drive, strength, self._force, None, operator, (nodes, float(reach)), self._sweeps(60))
+
+    @property
+    def _force(self) -> float:
+        """The acceleration that a fall of the pressure over the distance of the plates is."""
+        return 0.5 * self.strength / self.delta if self.kind == "poiseuille" else 0.0
+
+    def _gauss(self) -> tuple[int, int]:
+        if self.vmax is not None:
+            raise TypeError("vmax belongs to collisions='boltzmann'; the models have Gauss rules")
+        given_ = self.velocities
+        return (20, 8) if given_ is None else given_ if isinstance(given_, tuple) else (given_, 8)
+
+    def _sweeps(self, cells: int) -> dict[str, Any]:
+        usual = {"cells": self.cells or cells, "iterations": 1000}
+        return usual | {name: value for name, value in self.options.items() if name != "closure"}
+
+    def measured(self, left: dict[str, float], right: dict[str, float], rate: float | None) -> tuple[float, float]:
+        """Flux and gas at the plates, per unit of what drives the flow."""
+        # Stresses are in rho0 v0^2, which is 2 p0.
+        if self.kind == "couette":
+            flux, at_wall = left["shear"] - right["shear"], 0.5 * (right["velocity"] - left["velocity"])
+        elif self.kind == "fourier":
+            flux, at_wall = right["heat"] - left["heat"], 0.5 * (left["temperature"] - right["temperature"])
+        else:
+            return float(np.nan if rate is None else rate), (left["velocity"] + right["velocity"]) / self.strength
+        return flux / self.strength, at_wall / self.strength
+
+
+def _plates(
+    kind: Kind,
+    strength: float,
+    linear: bool,
+    delta: float | None,
+    kn: float | None,
+    collisions: Collisions,
+    accommodation: float,
+    velocities: tuple[int | None, int | tuple[int, int] | None, float | None],
+    gas: dict[str, Any],
+    operator: dict[str, Any],
+    options: dict[str, Any],
+    progress: bool,
+    where: dict[str, Any],
+) -> PlatesResult:
+    gap = _Gap(kind, 1.0 if linear else float(strength), rarefaction(delta, kn), *velocities, options)
+    if collisions == "boltzmann":
+        refuse("model", linear=linear or None, accommodation=None if accommodation == 1.0 else accommodation, scheme=options.get("closure"), **gas)
+        solver = Iteration(gap.by_integral(operator | where), kind)
+    else:
+        refuse("boltzmann", **operator)
+        solver = Iteration(gap.solver(gas, linear, accommodation, where), kind)
+
+    def work(progress: bool) -> PlatesResult:
+        course = solver(progress)
+        fields, faces, estimate, rate = solver.found("fields", "faces", "error_estimate", "flow_rate")
+        left, right = ({name: float(value[0]) for name, value in faces[side].items()} for side in ("left", "right"))
+        flux, at_wall = gap.measured(left, right, rate)
+        return PlatesResult(
+            x=solver.solver.centres(0),
+            y=None,
+            **fields,
+            **course,
+            time=float("inf"),
+            device=solver.solver.device,
+            delta=gap.delta,
+            flux=flux,
+            at_wall=at_wall,
+            error_estimate=estimate,
+            faces={"left": left, "right": right},
+        )
+
+    return complete(work, progress)
+
+
+def couette(
+    delta: float | None = None,
+    *,
+    kn: float | None = None,
+    u: float = 0.02,
+    linear: bool = False,
+    collisions: Collisions = "model",
+    accommodation: float = 1.0,
+    cells: int | None = None,
+    velocities: int | tuple[int, int] | None = None,
+    vmax: float | None = None,
+    model: Model | None = None,
+    prandtl: float | None = None,
+    omega: float | None = None,
+    scattering: str | None = None,
+    method: Method | None = None,
+    order: Literal[2, 4] | None = None,
+    correction: Correction | None = None,
+    scheme: Literal["diamond", "upwind"] | None = None,
+    rtol: float | None = None,
+    iterations: int | None = None,
+    progress: bool = False,
+    backend: Backend = "auto",
+    precision: Precision = "f64",
+    threads: int | None = None,
+) -> PlatesResult:
+    """Steady flow between plates that slide with ``-u/2`` and ``u/2`` along y.
+
+    Parameters
+    ----------
+    delta, kn
+        Distance of the plates in l0, or the Knudsen number.
+    u
+        Relative velocity of the plates in v0.
+    linear
+        Whether to solve the linearised equation, whose results are per unit of ``u``.
+    collisions
+        ``"model"``: BGK or Shakhov; ``"boltzmann"``: the collision integral, by default that of hard spheres.
+    accommodation
+        Of the plates; 1 with the collision integral.
+    cells
+        Cells between the plates; 200, or 60 with the collision integral.
+    velocities, vmax
+        Normal velocities of either sign and tangential ones, (20, 8). Or, with the collision integral, one number for each axis of a cube of half-width
+        ``vmax``; steps of 0.4 by default.
+    model, prandtl, omega, scattering, method, order, correction, scheme, rtol, iterations, progress, backend, precision, threads
+        As for :func:`shock`.
+
+    Returns
+    -------
+    PlatesResult
+
+    Examples
+    --------
+    >>> import rarefy
+    >>> flow = rarefy.couette(1.0, linear=True, backend="cpu")
+    >>> print(f"{flow.flux:.4f}")
+    0.3389
+    """
+    return _plates(
+        "couette",
+        u,
+        linear,
+        delta,
+        kn,
+        collisions,
+        accommodation,
+        (cells, velocities, vmax),
+        gas(model, prandtl, omega),
+        given(scattering=scattering, method=method, order=order, correction=correction),
+        given(closure=scheme, tolerance=rtol, iterations=iterations),
+        progress,
+        compute(backend, precision, threads),
+    )
+
+
+def fourier(
+    delta: float | None = None,
+    *,
+    kn: float | None = None,
+    temperature_difference: float = 0.02,
+    linear: bool = False,
+    collisions: Collisions = "model",
+    accommodation: float = 1.0,
+    cells: int | None = None,
+    velocities: int | tuple[int, int] | None = None,
+    vmax: float | None = None,
+    model: Model | None = None,
+    prandtl: float | None = None,
+    omega: float | None = None,
+    scattering: str | None = None,
+    method: Method | None = None,
+    order: Literal[2, 4] | None = None,
+    correction: Correction | None = None,
+    scheme: Literal["diamond", "upwind"] | None = None,
+    rtol: float | None = None,
+    iterations: int | None = None,
+    progress: bool = False,
+    backend: Backend = "auto",
+    precision: Precision = "f64",
+    threads: int | None = None,
+) -> PlatesResult:
+    """Steady heat conduction between plates at ``1 + dT/2`` (left) and ``1 - dT/2`` with ``dT = temperature_difference``.
+
+    Other parameters are those of :func:`couette`.
+
+    Examples
+    --------
+    >>> import rarefy
+    >>> flow = rarefy.fourier(1.0, linear=True, backend="cpu")
+    >>> print(f"{flow.flux:.4f}")
+    0.3616
+    """
+    return _plates(
+        "fourier",
+        temperature_difference,
+        linear,
+        delta,
+        kn,
+        collisions,
+        accommodation,
+        (cells, velocities, vmax),
+        gas(model, prandtl, omega),
+        given(scattering=scattering, method=method, order=order, correction=correction),
+        given(closure=scheme, tolerance=rtol, iterations=iterations),
+        progress,
+        compute(backend, precision, threads),
+    )
+
+
+def poiseuille(
+    delta: float | None = None,
+    *,
+    kn: float | None = None,
+    gradient: float = 0.01,
+    collisions: Collisions = "model",
+    accommodation: float = 1.0,
+    cells: int | None = None,
+    velocities: int | tuple[int, int] | None = None,
+    vmax: float | None = None,
+    model: Model | None = None,
+    prandtl: float | None = None,
+    omega: float | None = None,
+    scattering: str | None = None,
+    method: Method | None = None,
+    order: Literal[2, 4] | None = None,
+    correction: Correction | None = None,
+    scheme: Literal["diamond", "upwind"] | None = None,
+    rtol: float | None = None,
+    iterations: int | None = None,
+    progress: bool = False,
+    backend: Backend = "auto",
+    precision: Precision = "f64",
+    threads: int | None = None,
+) -> PlatesResult:
+    """Steady flow along a channel, which a fall of the pressure or a force drives.
+
+    Parameters
+    ----------
+    gradient
+        Fall X of the pressure along a width of the channel in units of p0. A uniform force per mass acts instead of it.
+
+    Other parameters are those of :func:`couette`. Plates are diffuse. A model runs on the CPU in f64.
+
+    Examples
+    --------
+    >>> import rarefy
+    >>> flow = rarefy.poiseuille(1.0, backend="cpu")
+    >>> print(f"{flow.flux:.3f}")
+    1.539
+    """
+    return _plates(
+        "poiseuille",
+        gradient,
+        False,
+        delta,
+        kn,
+        collisions,
+        accommodation,
+        (cells, velocities, vmax),
+        gas(model, prandtl, omega),
+        given(scattering=scattering, method=method, order=order, correction=correction),
+        given(closure=scheme, tolerance=rtol, iterations=iterations),
+        progress,
+        compute(backend, precision, threads),
+    )

@@ -1,0 +1,188 @@
+"""Plane shock waves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from .. import _rarefy
+from .._results import Array, Result
+from .._run import Backend, Precision, complete, compute, given
+from .solving import Collisions, Correction, Iteration, March, Method, Model, gas, refuse
+
+MEAN_FREE_PATH = 8.0 / (5.0 * np.sqrt(np.pi))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ShockResult(Result):
+    """The profile of a shock wave.
+
+    Attributes
+    ----------
+    x
+        Positions in l0, from where the density is half-way between both sides; shape ``(cells,)``.
+    density, velocity, temperature, pxx, heat_flux
+        Moments there.
+    thickness
+        Maximum-slope density thickness in l0.
+    inverse_thickness
+        The mean free path upstream over the thickness.
+    status
+        ``"converged"``, or how else the run ended.
+    residuals
+        Changes of the iterations of a steady solution.
+    """
+
+    mach: float
+    x: Array
+    density: Array
+    velocity: Array
+    temperature: Array
+    pxx: Array
+    heat_flux: Array
+    thickness: float
+    midpoint: float
+    least_heat_flux: float
+    largest_temperature: float
+    fluxes: list[float]
+    flux_spread: list[float]
+    upstream: dict[str, Any]
+    downstream: dict[str, Any]
+    status: str
+    residuals: Array
+    device: str
+
+    _columns = ("density", "velocity", "temperature", "pxx", "heat_flux")
+    _axes = ("x",)
+
+    @property
+    def inverse_thickness(self) -> float:
+        """The mean free path upstream over the thickness."""
+        return float(MEAN_FREE_PATH / self.thickness)
+
+    def normalised(self, name: Literal["density", "velocity", "temperature"]) -> Array:
+        """A field from 0 upstream to 1 downstream."""
+        ends = [side["velocity"][0] if name == "velocity" else side[name] for side in (self.upstream, self.downstream)]
+        return np.asarray((getattr(self, name) - ends[0]) / (ends[1] - ends[0]))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Plot density, temperature and velocity, each from 0 to 1; returns the axes of matplotlib."""
+        ax = self._plotted(ax, r"$x/l_0$")
+        for name, label in (("density", "density"), ("temperature", "temperature")):
+            ax.plot(self.x, self.normalised(name), label=label)  # type: ignore[arg-type]
+        ax.plot(self.x, 1.0 - self.normalised("velocity"), label="velocity", ls="--")
+        room = 6.0 * self.thickness
+        ax.set_xlim(max(float(self.x[0]), -room), min(float(self.x[-1]), room))
+        ax.set_ylabel("share of the jump")
+        ax.set_title(f"Mach {self.mach:g}, thickness {self.thickness:.3f} $l_0$", fontsize="medium")
+        ax.legend(frameon=False)
+        return ax
+
+
+def shock(
+    mach: float,
+    *,
+    collisions: Collisions = "model",
+    steady: bool = True,
+    time: float | None = None,
+    rtol: float | None = None,
+    iterations: int | None = None,
+    cells: int | None = None,
+    sides: tuple[float, float] | None = None,
+    velocities: int | Sequence[int] | None = None,
+    cut: float | None = None,
+    model: Model | None = None,
+    prandtl: float | None = None,
+    omega: float | None = None,
+    scattering: str | None = None,
+    method: Method | None = None,
+    order: Literal[2, 4] | None = None,
+    correction: Correction | None = None,
+    dt: float | None = None,
+    scheme: str | None = None,
+    progress: bool = False,
+    backend: Backend = "auto",
+    precision: Precision = "f64",
+    threads: int | None = None,
+) -> ShockResult:
+    """The structure of a plane shock wave.
+
+    Parameters
+    ----------
+    mach
+        Mach number, above 1.
+    collisions
+        ``"model"``: BGK or Shakhov; ``"boltzmann"``: the collision integral, in time.
+    steady
+        Whether to solve for the steady wave directly; with ``collisions="boltzmann"``, or with a ``time``, the run is in time.
+    time
+        End of a run in time, in ``1/nu0``; by default until the fields change by less than ``rtol`` in a unit of time.
+    rtol, iterations
+        When to stop, and iterations (or, in time, steps) at most.
+    cells, sides
+        Cells, and the lengths upstream and downstream in l0.
+    velocities, cut
+        Nodes along x, or along each axis; and the half-width of their box in units of the square root of the temperatures.
+    model, prandtl, omega
+        Model of the gas, its Prandtl number, and the exponent of the viscosity.
+    scattering, method, order, correction
+        Of the collision integral, as for :func:`rarefy.collide`.
+    dt, scheme
+        Time step, and interpolation: in time ``"vanleer"`` or ``"upwind"``, steady ``"diamond"`` or ``"upwind"``.
+    progress
+        Whether to show a bar of tqdm.
+    backend, precision, threads
+        Where to compute, the arithmetic, and the threads of the CPU.
+
+    Returns
+    -------
+    ShockResult
+
+    Examples
+    --------
+    >>> import rarefy
+    >>> wave = rarefy.shock(2.0, cells=300, sides=(40.0, 20.0), backend="cpu")
+    >>> wave.status
+    'converged'
+    >>> 3.0 < wave.thickness < 3.2
+    True
+    """
+    where = compute(backend, precision, threads)
+    counts = [velocities] if isinstance(velocities, int) else velocities
+    solver: Iteration | March
+    if collisions == "boltzmann":
+        refuse("model", model=model, prandtl=prandtl, omega=omega)
+        if counts is not None and len(set(counts)) > 1:
+            raise ValueError("the collision integral has as many velocities along each axis; give one number")
+        options = given(
+            cells=cells,
+            sides=sides,
+            velocities=counts[0] if counts else None,
+            cut=cut,
+            scattering=scattering,
+            method=method,
+            order=order,
+            correction=correction,
+            step=dt,
+            scheme=scheme,
+        )
+        solver = March(_rarefy.Simulation.wave(float(mach), options | where), time, rtol or 1e-4, iterations, "shock")
+    else:
+        refuse("boltzmann", scattering=scattering, method=method, order=order, correction=correction)
+        problem = _rarefy.Problem.shock(float(mach), given(cells=cells, sides=sides, velocities=counts, cut=cut, gas=gas(model, prandtl, omega)))
+        if steady and time is None:
+            options = given(closure=scheme, tolerance=rtol, iterations=iterations)
+            solver = Iteration(_rarefy.Steady.of_problem(problem, None, False, options | where), "shock")
+        else:
+            run = _rarefy.Simulation(problem, dt or problem.time_step, given(scheme=scheme) | where)
+            solver = March(run, time, rtol or 1e-4, iterations, "shock")
+
+    def work(progress: bool) -> ShockResult:
+        course = solver(progress)
+        (profile,) = solver.found("shock")
+        return ShockResult(**profile, **course, device=solver.solver.device)
+
+    return complete(work, progress)

@@ -1,0 +1,171 @@
+//! Problems: space, velocities, gas, boundaries and the state at the start.
+
+use numpy::PyUntypedArrayMethods;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rarefy::bgk::{
+    Axis, Boundaries, Cavity, Gas, Mach, Problem, Shock, Space, State, VelocitySpace,
+};
+
+use super::shape;
+use crate::arrays::{array, doubles, in_order};
+use crate::config::{from_python, with_given};
+use crate::errors::raise;
+
+/// A case to solve.
+#[pyclass(name = "Problem", module = "rarefy._rarefy", frozen)]
+pub(super) struct PyProblem {
+    pub(super) problem: Problem,
+    pub(super) mach: Option<Mach>,
+    pub(super) cavity: Option<Cavity>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Velocity nodes along an axis: `[kind, count, low, high]` or nodes with weights.
+fn axis(given: &Bound<'_, PyAny>) -> PyResult<Axis> {
+    if let Ok((kind, count, low, high)) = given.extract::<(String, usize, f64, f64)>() {
+        return match kind.as_str() {
+            "uniform" => Axis::uniform(count, low, high),
+            // Both signs have as many.
+            "half-range" => Axis::half_range(count / 2, 1),
+            "hermite" => Axis::hermite(count),
+            _ => Err(rarefy::Error::input(format!(
+                "'{kind}' is no rule of a velocity axis; choose uniform, half-range or hermite"
+            ))),
+        }
+        .map_err(raise);
+    }
+    from_python(given)
+}
+
+fn axes(given: &Bound<'_, PyAny>) -> PyResult<Vec<Axis>> {
+    given.try_iter()?.map(|one| axis(&one?)).collect()
+}
+
+#[pymethods]
+impl PyProblem {
+    /// Cells, velocities, gas, boundaries, and the arrays density, u_x, u_y and temperature of the start, `[iy][ix]`.
+    #[staticmethod]
+    #[pyo3(signature = (cells, x, y, velocities, flow, gas, boundaries, start, conservative))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of a problem, which Python names"
+    )]
+    fn new(
+        cells: Vec<usize>,
+        x: [f64; 2],
+        y: [f64; 2],
+        velocities: &Bound<'_, PyAny>,
+        flow: usize,
+        gas: &Bound<'_, PyDict>,
+        boundaries: &Bound<'_, PyAny>,
+        start: [Bound<'_, PyAny>; 4],
+        conservative: bool,
+    ) -> PyResult<Self> {
+        let space = match *cells {
+            [nx] => Space::line(nx, x),
+            [nx, ny] => Space::rectangle([nx, ny], x, y),
+            _ => {
+                return Err(PyValueError::new_err("space has one or two dimensions"));
+            }
+        }
+        .map_err(raise)?;
+        let names = ["density", "u_x", "u_y", "temperature"];
+        let mut fields = Vec::new();
+        for (name, field) in names.iter().zip(&start) {
+            let field = doubles(name, field)?;
+            if field.len() != space.cells() {
+                return Err(PyValueError::new_err(format!(
+                    "{name} has {} values where space has {} cells",
+                    field.len(),
+                    space.cells()
+                )));
+            }
+            fields.push(in_order(name, &field)?.to_vec());
+        }
+        let initial = (0..space.cells()).map(|i| State {
+            density: fields[0][i],
+            velocity: [fields[1][i], fields[2][i]],
+            temperature: fields[3][i],
+        });
+        let boundaries: Boundaries = from_python(boundaries)?;
+        let problem = Problem {
+            space,
+            velocity: VelocitySpace::new(axes(velocities)?, flow).map_err(raise)?,
+            gas: with_given(&Gas::default(), gas)?,
+            boundaries,
+            conservative,
+            initial: initial.collect(),
+        };
+        problem.validate().map_err(raise)?;
+        Ok(Self {
+            problem,
+            mach: None,
+            cavity: None,
+            warnings: Vec::new(),
+        })
+    }
+
+    #[staticmethod]
+    fn shock(mach: f64, given: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let shock: Shock = with_given(&Shock::new(mach).map_err(raise)?, given)?;
+        Ok(Self {
+            problem: shock.problem().map_err(raise)?,
+            mach: Some(shock.mach),
+            cavity: None,
+            warnings: shock.warnings(),
+        })
+    }
+
+    #[staticmethod]
+    fn cavity(
+        delta: f64,
+        cells: usize,
+        velocities: &Bound<'_, PyAny>,
+        given: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let cavity = Cavity::with_axes(delta, cells, axes(velocities)?).map_err(raise)?;
+        let cavity: Cavity = with_given(&cavity, given)?;
+        Ok(Self {
+            problem: cavity.problem().map_err(raise)?,
+            mach: None,
+            warnings: cavity.ray_warning().into_iter().collect(),
+            cavity: Some(cavity),
+        })
+    }
+
+    /// A step in time that suits walls, of a cavity; else that in which nothing passes half a cell.
+    #[getter]
+    fn time_step(&self) -> f64 {
+        if let Some(cavity) = &self.cavity {
+            return cavity.time_step();
+        }
+        let Problem {
+            space, velocity, ..
+        } = &self.problem;
+        let crossing = (0..space.dimensions())
+            .map(|d| 0.5 * space.step(d) / velocity.axes()[d].fastest())
+            .fold(f64::INFINITY, f64::min);
+        crossing.min(0.05)
+    }
+
+    #[getter]
+    fn shape(&self) -> Vec<usize> {
+        shape(&self.problem.space)
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    /// Centres of the cells along x (0) or y (1).
+    fn centres<'py>(
+        &self,
+        py: Python<'py>,
+        direction: usize,
+    ) -> PyResult<Bound<'py, numpy::PyArray1<f64>>> {
+        Ok(array(py, super::centres(&self.problem.space, direction)?))
+    }
+}

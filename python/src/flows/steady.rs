@@ -1,0 +1,306 @@
+//! Steady flows, of a relaxation model or between plates by the collision integral.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rarefy::Result;
+use rarefy::bgk::boltzmann::{GapCollisions, Plates, PlatesConfig};
+use rarefy::bgk::steady::plates::{Drive, Resolution, plates};
+use rarefy::bgk::steady::{Exchange, Nodes, Solution, SteadyConfig, SteadyProblem, SteadySolver};
+use rarefy::bgk::{Axis, Cavity, Gas, Mach, Space, VelocitySpace};
+
+use super::problem::PyProblem;
+use super::{cavity_results, fields, molecules, profile};
+use crate::arrays::{array, columns};
+use crate::config::{to_python, with_given};
+use crate::errors::raise;
+use crate::work::{Run, compute};
+
+/// An iteration under way.
+enum Solver {
+    Model(Box<SteadySolver>),
+    /// Sweeps between plates, around the collision integral or with a force, and the change at which they end.
+    Gap(Box<Plates>, f64),
+}
+
+/// The same of both solvers.
+macro_rules! of_either {
+    ($solver:expr, $run:ident => $value:expr) => {
+        match $solver {
+            Solver::Model($run) => $value,
+            Solver::Gap($run, _) => $value,
+        }
+    };
+}
+
+impl Solver {
+    /// Iterates, as long as it has not ended.
+    fn advance(&mut self, steps: u64) -> Result<u64> {
+        let mut taken = 0;
+        while taken < steps && of_either!(self, run => run.status()).is_none() {
+            match self {
+                Self::Model(run) => run.iterate()?,
+                Self::Gap(run, _) => run.step()?,
+            };
+            taken += 1;
+        }
+        Ok(taken)
+    }
+
+    fn tolerance(&self) -> f64 {
+        match self {
+            Self::Model(run) => run.config().tolerance(),
+            Self::Gap(_, tolerance) => *tolerance,
+        }
+    }
+
+    fn solution(&mut self) -> Result<Solution> {
+        of_either!(self, run => run.solution())
+    }
+}
+
+/// What drives a flow between plates.
+fn drive(kind: &str, strength: f64) -> Drive {
+    match kind {
+        "fourier" => Drive::Fourier(strength),
+        _ => Drive::Couette(strength),
+    }
+}
+
+#[pyclass(name = "Steady", module = "rarefy._rarefy", frozen)]
+pub(super) struct PySteady {
+    run: Run<Solver>,
+    shape: Vec<usize>,
+    centres: [Vec<f64>; 2],
+    space: Option<Space>,
+    mach: Option<Mach>,
+    cavity: Option<Cavity>,
+    warnings: Vec<String>,
+}
+
+impl PySteady {
+    fn of(
+        py: Python<'_>,
+        case: SteadyProblem,
+        config: &SteadyConfig,
+        problem: Option<&PyProblem>,
+    ) -> PyResult<Self> {
+        let centres = [case.centres(0), case.centres(1)];
+        let (nx, ny) = (centres[0].len(), centres[1].len());
+        let mut warnings = problem.map(|p| p.warnings.clone()).unwrap_or_default();
+        let solver = compute(py, || SteadySolver::new(case, config))?;
+        warnings.extend(solver.problem().warnings(config.closure));
+        Ok(Self {
+            shape: if solver.problem().dimensions == 1 {
+                vec![nx]
+            } else {
+                vec![ny, nx]
+            },
+            run: Run::new(Solver::Model(Box::new(solver))),
+            centres,
+            space: problem.map(|p| p.problem.space),
+            mach: problem.and_then(|p| p.mach),
+            cavity: problem.and_then(|p| p.cavity.clone()),
+            warnings,
+        })
+    }
+}
+
+#[pymethods]
+impl PySteady {
+    /// The steady flow of a problem; `polar` replaces its velocities by directions of a quadrant and speeds.
+    #[staticmethod]
+    fn of_problem(
+        py: Python<'_>,
+        problem: &PyProblem,
+        polar: Option<(usize, usize)>,
+        linear: bool,
+        given: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let config: SteadyConfig = with_given(&SteadyConfig::default(), given)?;
+        let mut case = SteadyProblem::from(&problem.problem);
+        case.linear = linear;
+        if let Some((angles, speeds)) = polar {
+            case.nodes = Nodes::polar(angles, speeds).map_err(raise)?;
+        }
+        Self::of(py, case, &config, Some(problem))
+    }
+
+    /// Gas between plates.
+    #[staticmethod]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of a problem, which Python names"
+    )]
+    fn plates(
+        py: Python<'_>,
+        delta: f64,
+        drive: &str,
+        strength: f64,
+        gas: &Bound<'_, PyDict>,
+        accommodation: f64,
+        resolution: &Bound<'_, PyDict>,
+        linear: bool,
+        given: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let drive = self::drive(drive, strength);
+        let gas: Gas = with_given(&Gas::default(), gas)?;
+        let resolution: Resolution = with_given(&Resolution::default(), resolution)?;
+        let config: SteadyConfig = with_given(&SteadyConfig::default(), given)?;
+        let case = plates(delta, drive, gas, accommodation, resolution, linear).map_err(raise)?;
+        Self::of(py, case, &config, None)
+    }
+
+    /// Gas between plates, by sweeps around its collisions: `gas` on `velocities` normal to the plates and along them, or the collision integral `operator` on the cube of so many
+    /// nodes along each axis up to a velocity. A force along the plates may drive it.
+    #[staticmethod]
+    #[pyo3(signature = (delta, drive, strength, force, gas, operator, velocities, given))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of a problem, which Python names"
+    )]
+    fn gap(
+        py: Python<'_>,
+        delta: f64,
+        drive: &str,
+        strength: f64,
+        force: f64,
+        gas: Option<&Bound<'_, PyDict>>,
+        operator: Option<&Bound<'_, PyDict>>,
+        velocities: &Bound<'_, PyAny>,
+        given: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let collisions = match (gas, operator) {
+            (Some(gas), None) => {
+                let gas = with_given(&Gas::default(), gas)?;
+                let (normal, along) = velocities.extract::<(usize, usize)>()?;
+                let axes = Axis::half_range(normal, 2)
+                    .and_then(|normal| VelocitySpace::new(vec![normal, Axis::hermite(along)?], 2));
+                GapCollisions::Model(gas, axes.map_err(raise)?)
+            }
+            (None, Some(operator)) => {
+                GapCollisions::Integral(molecules(velocities.extract()?, operator)?)
+            }
+            _ => {
+                return Err(PyValueError::new_err(
+                    "either a gas or a collision integral is needed",
+                ));
+            }
+        };
+        let config = PlatesConfig {
+            force,
+            ..PlatesConfig::new(delta, self::drive(drive, strength), collisions)
+        };
+        let config: PlatesConfig = with_given(&config, given)?;
+        let tolerance = config.tolerance;
+        let plates = compute(py, || Plates::new(config))?;
+        Ok(Self {
+            shape: vec![plates.centres().len()],
+            centres: [plates.centres(), Vec::new()],
+            run: Run::new(Solver::Gap(Box::new(plates), tolerance)),
+            space: None,
+            mach: None,
+            cavity: None,
+            warnings: Vec::new(),
+        })
+    }
+
+    fn advance(&self, py: Python<'_>, steps: u64) -> PyResult<u64> {
+        self.run.with(py, |solver| solver.advance(steps))
+    }
+
+    /// How the iteration ended, if it has; its changes; and the tolerance.
+    fn course<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, numpy::PyArray1<f64>>, f64)> {
+        let (status, residuals, tolerance) = self.run.with(py, |solver| {
+            let (status, residuals) =
+                of_either!(solver, run => (run.status(), run.residuals().to_vec()));
+            Ok((status, residuals, solver.tolerance()))
+        })?;
+        Ok((to_python(py, &status)?, array(py, residuals), tolerance))
+    }
+
+    #[getter]
+    fn device(&self, py: Python<'_>) -> PyResult<String> {
+        self.run
+            .with(py, |solver| Ok(of_either!(solver, run => run.device())))
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    fn centres<'py>(
+        &self,
+        py: Python<'py>,
+        direction: usize,
+    ) -> PyResult<Bound<'py, numpy::PyArray1<f64>>> {
+        let centres = self.centres.get(direction);
+        let centres = centres.ok_or_else(|| PyValueError::new_err("the direction is 0 or 1"))?;
+        Ok(array(py, centres.clone()))
+    }
+
+    /// Fields, what passes each face of space, and how well it is known; with the results of the case.
+    fn solution<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (found, rate) = self.run.with(py, |solver| {
+            let rate = match solver {
+                Solver::Model(_) => None,
+                Solver::Gap(plates, _) => plates.flow_rate(),
+            };
+            Ok((solver.solution()?, rate))
+        })?;
+        let dict = PyDict::new(py);
+        dict.set_item("fields", fields(py, &self.shape, &found.cells)?)?;
+        let faces = PyDict::new(py);
+        for (name, side) in ["left", "right", "bottom", "top"]
+            .iter()
+            .zip(&found.exchange)
+        {
+            if !side.is_empty() {
+                faces.set_item(name, exchange(py, side)?)?;
+            }
+        }
+        dict.set_item("faces", faces)?;
+        dict.set_item("flux_spread", found.flux_spread)?;
+        dict.set_item("error_estimate", found.error_estimate)?;
+        dict.set_item("downstream_excess", found.downstream_excess)?;
+        dict.set_item("flow_rate", rate)?;
+        if let (Some(mach), Some(space)) = (self.mach, self.space) {
+            dict.set_item("shock", profile(py, mach, &space, &found.cells)?)?;
+        }
+        if let Some(cavity) = &self.cavity {
+            let [.., lid] = found.received();
+            dict.set_item("cavity", cavity_results(py, cavity, &found.cells, &lid)?)?;
+        }
+        Ok(dict)
+    }
+}
+
+fn exchange<'py>(py: Python<'py>, side: &[Exchange]) -> PyResult<Bound<'py, PyDict>> {
+    let names = [
+        "mass",
+        "pressure",
+        "shear",
+        "heat",
+        "work",
+        "density",
+        "velocity",
+        "temperature",
+    ];
+    let row = |e: &Exchange| {
+        [
+            e.mass,
+            e.pressure,
+            e.shear,
+            e.heat,
+            e.work,
+            e.density,
+            e.velocity,
+            e.temperature,
+        ]
+    };
+    columns(py, names, side.iter().map(row))
+}

@@ -1,0 +1,351 @@
+//! Flows in time, of a relaxation model or of the collision integral.
+
+use numpy::PyArrayDyn;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rarefy::Result;
+use rarefy::bgk::boltzmann::{self, Flow, FlowConfig, ShockWave, Stepping};
+use rarefy::bgk::{
+    Axis, Boundaries, Boundary, Cavity, Checkpoint, FaceFlux, Gas, Mach, Moments, Problem,
+    Simulation, SimulationConfig, Space, State, VelocitySpace,
+};
+
+use super::problem::PyProblem;
+use super::{cavity_results, fields, molecules, no_cavity, no_shock, profile, shape};
+use crate::arrays::{array, doubles, in_order, shaped};
+use crate::config::{from_python, named, to_python, with_given};
+use crate::errors::raise;
+use crate::work::{Run, compute};
+
+/// A solution under way.
+enum Solver {
+    Model(Box<Simulation>),
+    Boltzmann(Box<Flow>),
+}
+
+/// The same of both solvers.
+macro_rules! of_either {
+    ($solver:expr, $run:ident => $value:expr) => {
+        match $solver {
+            Solver::Model($run) => $value,
+            Solver::Boltzmann($run) => $value,
+        }
+    };
+}
+
+impl Solver {
+    fn space(&self) -> Space {
+        match self {
+            Self::Model(run) => run.config().problem.space,
+            Self::Boltzmann(run) => run.config().space,
+        }
+    }
+
+    fn moments(&mut self) -> Result<Vec<Moments>> {
+        match self {
+            Self::Model(run) => run.moments(),
+            Self::Boltzmann(run) => Ok(run.look()?.moments),
+        }
+    }
+
+    fn face_fluxes(&mut self) -> Result<[FaceFlux; 4]> {
+        match self {
+            Self::Model(run) => run.face_fluxes(),
+            Self::Boltzmann(run) => Ok(run.look()?.faces),
+        }
+    }
+
+    /// All unknowns, and the shape of their array.
+    fn state(&mut self) -> Result<(Vec<f64>, Vec<usize>)> {
+        let space = self.space();
+        match self {
+            Self::Model(run) => {
+                let [jx, jy, m] = run.config().problem.velocity.shape();
+                Ok((run.state()?, vec![jx, jy, m, space.ny(), space.nx()]))
+            }
+            Self::Boltzmann(run) => {
+                let n = run.config().operator.grid.n();
+                Ok((run.state()?, vec![space.ny(), space.nx(), n, n, n]))
+            }
+        }
+    }
+}
+
+#[pyclass(name = "Simulation", module = "rarefy._rarefy", frozen)]
+pub(super) struct PySimulation {
+    run: Run<Solver>,
+    shape: Vec<usize>,
+    mach: Option<Mach>,
+    cavity: Option<Cavity>,
+    warnings: Vec<String>,
+}
+
+/// Choices of a run in time besides its problem.
+fn options(config: &mut SimulationConfig, given: &Bound<'_, PyDict>) -> PyResult<()> {
+    // The problem may be large: it stays out of Python's way.
+    let problem = std::mem::replace(&mut config.problem, small_problem()?);
+    let mut chosen = with_given(config, given)?;
+    chosen.problem = problem;
+    *config = chosen;
+    Ok(())
+}
+
+/// The smallest problem, as a place-holder.
+fn small_problem() -> PyResult<Problem> {
+    let space = Space::line(1, [0.0, 1.0]).map_err(raise)?;
+    let axis = Axis::uniform(8, -4.0, 4.0).map_err(raise)?;
+    let velocity = VelocitySpace::new(vec![axis], 1).map_err(raise)?;
+    let boundaries = Boundaries::line(Boundary::Periodic, Boundary::Periodic);
+    Problem::uniform(space, velocity, Gas::default(), boundaries, State::REST).map_err(raise)
+}
+
+/// The flow of a problem by the collision integral. Its step is half of the longest one for penalised steps, unless it is given.
+fn by_integral(
+    problem: &Problem,
+    box_: (usize, f64),
+    dt: Option<f64>,
+    operator: &Bound<'_, PyDict>,
+) -> PyResult<FlowConfig> {
+    let operator = molecules(box_, operator)?;
+    let space = problem.space;
+    let cell = |direction: usize, count: usize, at: f64| {
+        let from_start = (at - space.centre(direction, 0)) / space.step(direction);
+        (from_start.round() as usize).min(count - 1)
+    };
+    let start = |x: f64, y: f64| {
+        let row = match space.dimensions() {
+            1 => 0,
+            _ => cell(1, space.ny(), y),
+        };
+        problem.initial[row * space.nx() + cell(0, space.nx(), x)]
+    };
+    let config = FlowConfig::new(
+        space,
+        operator.grid,
+        problem.boundaries,
+        dt.unwrap_or(1.0),
+        start,
+    );
+    let mut config = config.map_err(raise)?;
+    config.operator = operator;
+    config.stepping = Stepping::Penalised;
+    if dt.is_none() {
+        config.dt = 0.5 * config.crossing_step().map_err(raise)?;
+    }
+    Ok(config)
+}
+
+#[pymethods]
+impl PySimulation {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        problem: &PyProblem,
+        dt: f64,
+        given: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let mut config = SimulationConfig::new(problem.problem.clone(), dt);
+        options(&mut config, given)?;
+        Ok(Self {
+            shape: shape(&config.problem.space),
+            run: Run::new(Solver::Model(Box::new(compute(py, || {
+                Simulation::new(config)
+            })?))),
+            mach: problem.mach,
+            cavity: problem.cavity.clone(),
+            warnings: problem.warnings.clone(),
+        })
+    }
+
+    /// The same problem by the collision integral, on the cube of `velocities[0]` nodes along each axis up to `velocities[1]`.
+    #[staticmethod]
+    #[pyo3(signature = (problem, velocities, dt, scheme, stepping, operator))]
+    fn boltzmann(
+        py: Python<'_>,
+        problem: &PyProblem,
+        velocities: (usize, f64),
+        dt: Option<f64>,
+        scheme: Option<&str>,
+        stepping: Option<&str>,
+        operator: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let mut config = by_integral(&problem.problem, velocities, dt, operator)?;
+        if let Some(scheme) = scheme {
+            config.scheme = named(py, scheme)?;
+        }
+        if let Some(stepping) = stepping {
+            config.stepping = named(py, stepping)?;
+        }
+        let shape = shape(&config.space);
+        let flow = compute(py, || Flow::new(config))?;
+        Ok(Self {
+            run: Run::new(Solver::Boltzmann(Box::new(flow))),
+            shape,
+            mach: None,
+            cavity: problem.cavity.clone(),
+            warnings: Vec::new(),
+        })
+    }
+
+    /// A shock wave by the collision integral.
+    #[staticmethod]
+    fn wave(py: Python<'_>, mach: f64, given: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let wave: ShockWave = with_given(&ShockWave::new(mach).map_err(raise)?, given)?;
+        let (flow, warnings) = compute(py, || {
+            let (config, start) = wave.line()?;
+            Ok((Flow::new(config)?, wave.warnings(&start)))
+        })?;
+        Ok(Self {
+            shape: shape(&flow.config().space),
+            run: Run::new(Solver::Boltzmann(Box::new(flow))),
+            mach: Some(wave.mach),
+            cavity: None,
+            warnings,
+        })
+    }
+
+    /// Goes on from a checkpoint whose unknowns are an array beside it.
+    #[staticmethod]
+    fn resume(
+        py: Python<'_>,
+        checkpoint: &Bound<'_, PyAny>,
+        unknowns: &Bound<'_, PyAny>,
+        by_integral: bool,
+    ) -> PyResult<Self> {
+        let unknowns = doubles("unknowns", unknowns)?;
+        let unknowns = in_order("unknowns", &unknowns)?.to_vec();
+        let solver = if by_integral {
+            let mut checkpoint: boltzmann::Checkpoint = from_python(checkpoint)?;
+            // The library compares with the start only how many values there are.
+            checkpoint.config.initial.clone_from(&unknowns);
+            checkpoint.distributions = unknowns;
+            let flow = compute(py, || Flow::resume(checkpoint))?;
+            Solver::Boltzmann(Box::new(flow))
+        } else {
+            let mut checkpoint: Checkpoint = from_python(checkpoint)?;
+            checkpoint.populations = unknowns;
+            let simulation = compute(py, || Simulation::resume(checkpoint))?;
+            Solver::Model(Box::new(simulation))
+        };
+        Ok(Self {
+            shape: shape(&solver.space()),
+            run: Run::new(solver),
+            mach: None,
+            cavity: None,
+            warnings: Vec::new(),
+        })
+    }
+
+    fn advance(&self, py: Python<'_>, steps: u64) -> PyResult<u64> {
+        self.run
+            .with(py, |solver| of_either!(solver, run => run.advance(steps)))?;
+        Ok(steps)
+    }
+
+    #[getter]
+    fn steps(&self, py: Python<'_>) -> PyResult<u64> {
+        self.run.with(py, |solver| {
+            Ok(of_either!(solver, run => run.steps_taken()))
+        })
+    }
+
+    #[getter]
+    fn time(&self, py: Python<'_>) -> PyResult<f64> {
+        self.run
+            .with(py, |solver| Ok(of_either!(solver, run => run.time())))
+    }
+
+    #[getter]
+    fn dt(&self, py: Python<'_>) -> PyResult<f64> {
+        self.run
+            .with(py, |solver| Ok(of_either!(solver, run => run.config().dt)))
+    }
+
+    #[getter]
+    fn device(&self, py: Python<'_>) -> PyResult<String> {
+        self.run
+            .with(py, |solver| Ok(of_either!(solver, run => run.device())))
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    fn residual(&self, py: Python<'_>) -> PyResult<f64> {
+        self.run
+            .with(py, |solver| of_either!(solver, run => run.residual()))
+    }
+
+    /// Centres of the cells along x (0) or y (1).
+    fn centres<'py>(
+        &self,
+        py: Python<'py>,
+        direction: usize,
+    ) -> PyResult<Bound<'py, numpy::PyArray1<f64>>> {
+        let space = self.run.with(py, |solver| Ok(solver.space()))?;
+        Ok(array(py, super::centres(&space, direction)?))
+    }
+
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let moments = self.run.with(py, Solver::moments)?;
+        fields(py, &self.shape, &moments)
+    }
+
+    /// Flux received through the faces in the last step.
+    fn face_fluxes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let fluxes = self.run.with(py, Solver::face_fluxes)?;
+        to_python(py, &fluxes)
+    }
+
+    /// Populations `[jx, jy, m, iy, ix]`, weights included; or distributions `[iy, ix, jx, jy, jz]` of the collision integral.
+    fn populations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let (unknowns, shape) = self.run.with(py, Solver::state)?;
+        shaped(py, unknowns, &shape)
+    }
+
+    fn shock<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mach = self.mach.ok_or_else(no_shock)?;
+        let (space, moments) = self
+            .run
+            .with(py, |solver| Ok((solver.space(), solver.moments()?)))?;
+        profile(py, mach, &space, &moments)
+    }
+
+    fn cavity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let cavity = self.cavity.as_ref().ok_or_else(no_cavity)?;
+        let (moments, fluxes) = self
+            .run
+            .with(py, |solver| Ok((solver.moments()?, solver.face_fluxes()?)))?;
+        cavity_results(py, cavity, &moments, &fluxes[3])
+    }
+
+    /// The checkpoint without its unknowns, these, and whether they are of the collision integral.
+    fn checkpoint<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>, bool)> {
+        enum Kept {
+            Model(Box<Checkpoint>),
+            Boltzmann(Box<boltzmann::Checkpoint>),
+        }
+        let mut kept = self.run.with(py, |solver| {
+            Ok(match solver {
+                Solver::Model(run) => Kept::Model(Box::new(run.checkpoint()?)),
+                Solver::Boltzmann(run) => Kept::Boltzmann(Box::new(run.checkpoint()?)),
+            })
+        })?;
+        let unknowns = match &mut kept {
+            Kept::Model(kept) => std::mem::take(&mut kept.populations),
+            Kept::Boltzmann(kept) => {
+                kept.config.initial = Vec::new();
+                std::mem::take(&mut kept.distributions)
+            }
+        };
+        let (state, by_integral) = match &kept {
+            Kept::Model(kept) => (to_python(py, kept)?, false),
+            Kept::Boltzmann(kept) => (to_python(py, kept)?, true),
+        };
+        Ok((state, array(py, unknowns).into_any(), by_integral))
+    }
+}
