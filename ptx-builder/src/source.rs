@@ -350,12 +350,33 @@ pub fn declared_entries(source: &str) -> std::result::Result<Vec<String>, String
             })?;
             let end = types.find('{').unwrap_or(types.len());
             let types = types[..end].trim().trim_end_matches("shared").trim();
-            entries.extend(types.split(',').map(|ty| format!("{name}_{}", ty.trim())));
+            let (types, names) = match types.split_once(" each ") {
+                Some((types, each)) => (types, names_of_each(name, each)?),
+                None => (types, vec![name.to_owned()]),
+            };
+            for ty in types.split(',') {
+                entries.extend(names.iter().map(|name| format!("{name}_{}", ty.trim())));
+            }
         } else {
             entries.push(name.to_owned());
         }
     }
     Ok(entries)
+}
+
+/// The names of entries, without their types, of a kernel with constants: `number.field in 8, 16 or any`.
+fn names_of_each(name: &str, each: &str) -> std::result::Result<Vec<String>, String> {
+    let (_, values) = each
+        .split_once(" in ")
+        .ok_or_else(|| format!("kernel {name}: `each` without `in`"))?;
+    let (values, any) = match values.split_once(" or any") {
+        Some((values, _)) => (values, Some(name.to_owned())),
+        None => (values, None),
+    };
+    let names = values
+        .split(',')
+        .map(|value| format!("{name}_{}", value.trim()));
+    Ok(names.chain(any).collect())
 }
 
 /// Index of the bracket that closes the one `text` begins with.
@@ -420,6 +441,12 @@ mod tests {
         }
         kernel! { pub fn plain(t, x: In<u32>) { } }
         crate::kernel! { pub fn single<T: Real>(t, x: In<T>) for f64 { } }
+        kernel! { pub fn of_sizes<T: Real>(t, x: In<T>; shape: Shape) for f32 each shape.n in 8, 16 { } }
+        kernel! {
+            pub fn of_any<T: Real>(t, x: In<T>; shape: Shape) for f32, f64
+            each shape.n in 4 or any
+            shared { tile: [T; shape.n] } { }
+        }
     "#;
 
     #[test]
@@ -427,15 +454,28 @@ mod tests {
         let entries = declared_entries(SOURCE).unwrap();
         assert_eq!(
             entries,
-            ["generic_f32", "generic_f64", "plain", "single_f64"]
+            [
+                "generic_f32",
+                "generic_f64",
+                "plain",
+                "single_f64",
+                "of_sizes_8_f32",
+                "of_sizes_16_f32",
+                "of_any_4_f32",
+                "of_any_f32",
+                "of_any_4_f64",
+                "of_any_f64",
+            ]
         );
     }
 
     #[test]
-    fn a_generic_kernel_without_types_is_reported() {
-        let error =
-            declared_entries("kernel! { pub fn lost<T: Real>(t, x: In<T>) { } }").unwrap_err();
-        assert!(error.contains("lost"), "{error}");
+    fn a_generic_kernel_without_types_or_values_is_reported() {
+        for fault in ["", "for f32 each shape.n of 3"] {
+            let source = format!("kernel! {{ pub fn lost<T: Real>(t, x: In<T>) {fault} {{ }} }}");
+            let error = declared_entries(&source).unwrap_err();
+            assert!(error.contains("lost"), "{error}");
+        }
     }
 
     fn write_crate(dir: &Path, metadata: &str) {

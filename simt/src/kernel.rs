@@ -24,6 +24,10 @@
 //!
 //! Shared memory is part of the declaration, so that the host reserves exactly what the kernel uses:
 //! `shared { tile: [T; n * n], sums: [f64; 8] }` after the types; the lengths may use the numbers of the launch.
+//!
+//! An entry for each of some values of a number lets the compiler compute with constants: after the types, `each shape.n in 8, 16` makes the entries
+//! `name_8_f32`, `name_16_f32` and so on, in which `shape.n` is that constant. A launch takes the entry of its own value. `each shape.n in 8, 16 or any` makes
+//! the entries of the bare name too, for all other values; without it such a launch fails.
 
 use crate::memory::{Element, In, InOut, Out, Region};
 use crate::simt::Simt;
@@ -88,6 +92,7 @@ macro_rules! kernel {
             $t:ident, $($view:ident: $kind:ident<$element:ty>),* $(,)?
             $(; $($number:ident: $number_type:ty),* $(,)?)?
         ) for $($instance:ident),+
+        $(each $chosen:ident.$field:ident in $($value:literal),+ $(or $any:ident)?)?
         $(shared { $($array:ident: [$array_type:ty; $array_len:expr]),* $(,)? })?
         $body:block
     ) => {
@@ -97,10 +102,11 @@ macro_rules! kernel {
             [$($($array: [$array_type; $array_len]),*)?] $body
         }
         $crate::__kernel! {
-            @entries $name $T [$($instance)+] [$($view: $kind<$element>),*] [$($($number: $number_type),*)?]
+            @entries $name $T [$($instance)+] [$($chosen $field [$($value)+] [$($any)?])?]
+            [$($view: $kind<$element>),*] [$($($number: $number_type),*)?]
         }
         $crate::__kernel! {
-            @launch [$(#[$doc])*] $name [$T] [$($instance),+]
+            @launch [$(#[$doc])*] $name [$T] [$($instance),+] [$($chosen $field [$($value)+] [$($any)?])?]
             [$($view: $kind<$element>),*] [$($($number: $number_type),*)?]
             [$($($array: [$array_type; $array_len]),*)?]
         }
@@ -121,10 +127,10 @@ macro_rules! kernel {
             [$($($array: [$array_type; $array_len]),*)?] $body
         }
         $crate::__kernel! {
-            @entry $name [] [$($view: $kind<$element>),*] [$($($number: $number_type),*)?]
+            @entry $name [] [] [$($view: $kind<$element>),*] [$($($number: $number_type),*)?]
         }
         $crate::__kernel! {
-            @launch [$(#[$doc])*] $name [] []
+            @launch [$(#[$doc])*] $name [] [] []
             [$($view: $kind<$element>),*] [$($($number: $number_type),*)?]
             [$($($array: [$array_type; $array_len]),*)?]
         }
@@ -162,14 +168,26 @@ macro_rules! __kernel {
         }
     };
 
-    (@entries $name:ident $T:ident [] $views:tt $numbers:tt) => {};
-    (@entries $name:ident $T:ident [$instance:ident $($rest:ident)*] $views:tt $numbers:tt) => {
-        $crate::__kernel! { @entry $name [$T = $instance] $views $numbers }
-        $crate::__kernel! { @entries $name $T [$($rest)*] $views $numbers }
+    (@entries $name:ident $T:ident [] $each:tt $views:tt $numbers:tt) => {};
+    (@entries $name:ident $T:ident [$instance:ident $($rest:ident)*] $each:tt $views:tt $numbers:tt) => {
+        $crate::__kernel! { @each $name [$T = $instance] $each $views $numbers }
+        $crate::__kernel! { @entries $name $T [$($rest)*] $each $views $numbers }
+    };
+
+    (@each $name:ident $instance:tt [$chosen:ident $field:ident [] []] $views:tt $numbers:tt) => {};
+    (@each $name:ident $instance:tt [$($chosen:ident $field:ident [] [any])?] $views:tt $numbers:tt) => {
+        $crate::__kernel! { @entry $name $instance [] $views $numbers }
+    };
+    (
+        @each $name:ident $instance:tt [$chosen:ident $field:ident [$value:literal $($rest:literal)*] $any:tt]
+        $views:tt $numbers:tt
+    ) => {
+        $crate::__kernel! { @entry $name $instance [$chosen $field $value] $views $numbers }
+        $crate::__kernel! { @each $name $instance [$chosen $field [$($rest)*] $any] $views $numbers }
     };
 
     (
-        @entry $name:ident [$($T:ident = $instance:ident)?]
+        @entry $name:ident [$($T:ident = $instance:ident)?] [$($chosen:ident $field:ident $value:literal)?]
         [$($view:ident: $kind:ident<$element:ty>),*] [$($number:ident: $number_type:ty),*]
     ) => {
         #[cfg(target_arch = "nvptx64")]
@@ -177,11 +195,15 @@ macro_rules! __kernel {
             const _: () = {
                 $(type $T = $instance;)?
                 // SAFETY: the host launches this entry with the arguments that the same declaration lists.
-                #[unsafe(export_name = concat!(stringify!($name) $(, "_", stringify!($instance))?))]
+                #[unsafe(export_name = concat!(stringify!($name) $(, "_", $value)? $(, "_", stringify!($instance))?))]
                 unsafe extern "ptx-kernel" fn entry(
                     $([<$view _pointer>]: *mut $element, [<$view _len>]: usize,)*
                     $($number: $number_type,)*
                 ) {
+                    $(
+                        let mut $chosen = $chosen;
+                        $chosen.$field = $value;
+                    )?
                     $name(
                         &$crate::ptx::Gpu,
                         // SAFETY: the launch passes memory that outlives the kernel.
@@ -198,7 +220,7 @@ macro_rules! __kernel {
     };
 
     (
-        @launch [$(#[$doc:meta])*] $name:ident [$($T:ident)?] [$($instance:ident),*]
+        @launch [$(#[$doc:meta])*] $name:ident [$($T:ident)?] $instances:tt $each:tt
         [$($view:ident: $kind:ident<$element:ty>),*] [$($number:ident: $number_type:ty),*]
         [$($array:ident: [$array_type:ty; $array_len:expr]),*]
     ) => {
@@ -221,7 +243,7 @@ macro_rules! __kernel {
             for $name<'a, M $(, $T)?>
         {
             fn entry(&self) -> &'static str {
-                $crate::__kernel!(@entry_name $name [$($T)?] [$($instance),*])
+                $crate::__kernel!(@entry_name self $name [$($T)?] $instances $each)
             }
 
             #[allow(unused_mut, unused_variables, reason = "not every length depends on every number")]
@@ -261,11 +283,25 @@ macro_rules! __kernel {
         }
     };
 
-    (@entry_name $name:ident [] []) => { stringify!($name) };
-    (@entry_name $name:ident [$T:ident] [$($instance:ident),+]) => {
+    (@entry_name $this:ident $name:ident [] [] []) => { stringify!($name) };
+    (@entry_name $this:ident $name:ident [$T:ident] $instances:tt []) => {
+        $crate::__kernel!(@instance $name $T $instances "" "")
+    };
+    (@entry_name $this:ident $name:ident [$T:ident] $instances:tt [$chosen:ident $field:ident [$($value:literal)+] $any:tt]) => {
+        match $this.$chosen.$field {
+            $($value => $crate::__kernel!(@instance $name $T $instances "_" $value),)+
+            _ => $crate::__kernel!(@any $name $T $instances $any),
+        }
+    };
+    // A machine has no entry of this name.
+    (@any $name:ident $T:ident $instances:tt []) => { stringify!($name) };
+    (@any $name:ident $T:ident $instances:tt [any]) => {
+        $crate::__kernel!(@instance $name $T $instances "" "")
+    };
+    (@instance $name:ident $T:ident [$($instance:ident),+] $infix:literal $value:literal) => {
         $(
             if <$T as $crate::Real>::NAME == stringify!($instance) {
-                concat!(stringify!($name), "_", stringify!($instance))
+                concat!(stringify!($name), $infix, $value, "_", stringify!($instance))
             } else
         )+
         {

@@ -1708,3 +1708,51 @@ fn accesses_are_counted() {
     // Two words, five steps, in two warps and then in one.
     assert_eq!((barriers, warp_operations), (1, 2 * 5 * 3));
 }
+
+/// A size that some entries have as a constant.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Size {
+    n: u32,
+}
+
+kernel! {
+    /// out[0] = n.
+    pub fn of_common_sizes<T: Real>(t, out: Out<T>; size: Size) for f32, f64
+    each size.n in 2, 30 or any
+    shared { room: [T; size.n] } {
+        room.set(t, 0, T::from_f64(f64::from(size.n)));
+        out.set(t, 0, room.get(t, 0));
+    }
+}
+
+kernel! {
+    /// The same for sizes of a list.
+    pub fn of_listed_sizes<T: Real>(t, out: Out<T>; size: Size) for f64 each size.n in 2, 30 {
+        out.set(t, 0, T::from_f64(f64::from(size.n)));
+    }
+}
+
+#[test]
+fn a_launch_takes_the_entry_of_its_value() {
+    let machine = Emulator::default();
+    let mut single = machine.allocate::<f32>(1).unwrap();
+    let mut double = machine.allocate::<f64>(1).unwrap();
+    for (n, common, listed) in [
+        (2, "of_common_sizes_2_", "of_listed_sizes_2_f64"),
+        (30, "of_common_sizes_30_", "of_listed_sizes_30_f64"),
+        // No machine has an entry of the last name.
+        (7, "of_common_sizes_", "of_listed_sizes"),
+    ] {
+        let size = Size { n };
+        let out = &mut single;
+        let kernel = of_common_sizes::<Emulator, f32> { out, size };
+        assert_eq!(Kernel::entry(&kernel), format!("{common}f32"));
+        let out = &mut double;
+        let kernel = of_common_sizes::<Emulator, f64> { out, size };
+        assert_eq!(Kernel::entry(&kernel), format!("{common}f64"));
+        let out = &mut double;
+        let kernel = of_listed_sizes::<Emulator, f64> { out, size };
+        assert_eq!(Kernel::entry(&kernel), listed);
+    }
+}
