@@ -108,6 +108,14 @@ fn rows() -> Vec<Row> {
             32,
             Part::Gain,
         ),
+        row("spectral balanced batch", balanced, BATCH, 32, Part::All),
+        row(
+            "spectral balanced batch, transforms",
+            balanced,
+            BATCH,
+            32,
+            Part::Gain,
+        ),
         row("spectral Maxwell batch", maxwell, BATCH, 32, Part::All),
         row("spectral shock of 120", shock, 120, 24, Part::All),
         row(

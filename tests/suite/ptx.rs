@@ -6,7 +6,7 @@ use ptx_builder::guard::inspect;
 use rarefy::Result;
 use rarefy::gpu::ptx::{MODULES, SOURCE_HASH, TOOLCHAIN};
 use rarefy::machine::{Grid, Machine};
-use rarefy_kernels::collision::collect;
+use rarefy_kernels::collision::{SPECTRAL_PERIODS, collect};
 
 #[test]
 fn every_module_passes_the_guards() {
@@ -38,6 +38,17 @@ fn the_loader_finds_something_for_every_supported_device() {
             .map(|module| module.capability)
             .min();
         assert_eq!(least, Some(75), "{wing}");
+    }
+}
+
+#[test]
+fn every_period_of_the_spectral_method_has_its_kernels() {
+    let entries: BTreeSet<_> = MODULES.iter().flat_map(|module| module.entries).collect();
+    for period in SPECTRAL_PERIODS {
+        for precision in ["f32", "f64"] {
+            let entry = format!("spectral_planes_{period}_{precision}");
+            assert!(entries.contains(&entry.as_str()), "{entry}");
+        }
     }
 }
 

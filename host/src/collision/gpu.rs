@@ -29,7 +29,7 @@ pub use cells::{CellCollisions, CellStage};
 use direct::Direct;
 use fast::Fast;
 use frequency::{Frequency, way};
-use spectral::{Distributions, Spectral};
+use spectral::Spectral;
 use values::{CELL_THREADS, copies};
 
 /// Most distributions that are evaluated together: enough to fill any GPU with the smallest grid.
@@ -200,13 +200,8 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
                 &mut || gain.gain(&self.machine, &self.work, &mut self.gain),
             )?,
             Sums::Spectral(spectral) => {
-                let distributions = Distributions {
-                    work: &self.work,
-                    f: &self.f,
-                    scales: &self.scales_there,
-                };
-                let fields = (&mut self.gain, &mut self.frequency);
-                spectral.gain_and_frequency(&self.machine, distributions, fields, self.shape)?;
+                let (gain, frequency) = (&mut self.gain, &mut self.frequency);
+                spectral.gain_and_frequency(&self.machine, &self.work, gain, frequency)?;
                 prepare(&self.frequency)?;
             }
         }
@@ -219,13 +214,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         match &mut self.sums {
             Sums::Nodal { gain: sum, .. } => sum.gain(&self.machine, work, gain),
             Sums::Spectral(spectral) => {
-                let distributions = Distributions {
-                    work,
-                    f: &self.f,
-                    scales: &self.scales_there,
-                };
-                let fields = (gain, &mut self.frequency);
-                spectral.gain_and_frequency(&self.machine, distributions, fields, self.shape)
+                spectral.gain_and_frequency(&self.machine, work, gain, &mut self.frequency)
             }
         }
     }
@@ -250,13 +239,7 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
             summary: &mut self.summary,
         };
         match &mut self.conservation {
-            Conservation::Paper(correction) => {
-                let summed = match &self.sums {
-                    Sums::Nodal { .. } => None,
-                    Sums::Spectral(spectral) => spectral.invariants(),
-                };
-                correction.apply(&*self.machine, sums, summed)
-            }
+            Conservation::Paper(correction) => correction.apply(&*self.machine, sums),
             Conservation::Balanced(balance) => balance.apply(&*self.machine, sums),
         }
     }

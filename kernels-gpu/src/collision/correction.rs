@@ -348,53 +348,29 @@ pub(super) fn weighted_moments(
         let (weight, difference) = pair(cell);
         let xi = shape.velocity(cell);
         let c = [xi[0] - u[0], xi[1] - u[1], xi[2] - u[2]];
+        let c2 = square(c);
         total += weight;
-        let (lower, upper) = (
-            lower_moments(weight, c),
-            upper_moments(weight, difference, c),
-        );
-        let mut k = 0;
-        while k < 9 {
-            sums[k] += lower[k];
-            sums[9 + k] += upper[k];
-            k += 1;
-        }
+        sums[0] += weight * c[0];
+        sums[1] += weight * c[1];
+        sums[2] += weight * c[2];
+        sums[3] += weight * c[0] * c[0];
+        sums[4] += weight * c[1] * c[1];
+        sums[5] += weight * c[2] * c[2];
+        sums[6] += weight * c[0] * c[1];
+        sums[7] += weight * c[0] * c[2];
+        sums[8] += weight * c[1] * c[2];
+        sums[9] += weight * c2 * c[0];
+        sums[10] += weight * c2 * c[1];
+        sums[11] += weight * c2 * c[2];
+        sums[12] += weight * c2 * c2;
+        sums[13] += difference;
+        sums[14] += difference * c[0];
+        sums[15] += difference * c[1];
+        sums[16] += difference * c[2];
+        sums[17] += difference * c2;
         cell += share.step;
     }
     (total, sums)
-}
-
-/// The products of a cell's weight with the components of c, and with those of c c^T.
-#[inline(always)]
-pub(super) fn lower_moments(weight: f64, c: [f64; 3]) -> [f64; 9] {
-    [
-        weight * c[0],
-        weight * c[1],
-        weight * c[2],
-        weight * c[0] * c[0],
-        weight * c[1] * c[1],
-        weight * c[2] * c[2],
-        weight * c[0] * c[1],
-        weight * c[0] * c[2],
-        weight * c[1] * c[2],
-    ]
-}
-
-/// Those with c |c|^2 and |c|^4, and the products of the difference with 1, c and |c|^2.
-#[inline(always)]
-pub(super) fn upper_moments(weight: f64, difference: f64, c: [f64; 3]) -> [f64; 9] {
-    let c2 = square(c);
-    [
-        weight * c2 * c[0],
-        weight * c2 * c[1],
-        weight * c2 * c[2],
-        weight * c2 * c2,
-        difference,
-        difference * c[0],
-        difference * c[1],
-        difference * c[2],
-        difference * c2,
-    ]
 }
 
 impl<T: Real> Cells<'_, T> {

@@ -27,40 +27,25 @@ pub(crate) fn block_combine<const K: usize, S: Simt>(
     scratch: Shared<'_, f64>,
     combine: impl Fn(f64, f64) -> f64,
 ) -> [f64; K] {
-    combine_warps::<K, true, S>(t, values, t.warps(), scratch, combine)
-}
-
-/// [`block_combine`] of the values of the first `warps` warps alone, unless these are `ALL`.
-#[inline(always)]
-#[track_caller]
-pub(super) fn combine_warps<const K: usize, const ALL: bool, S: Simt>(
-    t: &S,
-    values: [f64; K],
-    warps: u32,
-    scratch: Shared<'_, f64>,
-    combine: impl Fn(f64, f64) -> f64,
-) -> [f64; K] {
     let count = K as u32;
     // The results of an earlier call may still be being read.
     t.sync_threads();
-    if ALL || t.warp() < warps {
-        for k in 0..K {
-            let mut value = values[k];
-            value = combine(value, t.shuffle_xor(value, 16));
-            value = combine(value, t.shuffle_xor(value, 8));
-            value = combine(value, t.shuffle_xor(value, 4));
-            value = combine(value, t.shuffle_xor(value, 2));
-            value = combine(value, t.shuffle_xor(value, 1));
-            if t.lane() == 0 {
-                scratch.set(t, (1 + t.warp()) * count + k as u32, value);
-            }
+    for k in 0..K {
+        let mut value = values[k];
+        value = combine(value, t.shuffle_xor(value, 16));
+        value = combine(value, t.shuffle_xor(value, 8));
+        value = combine(value, t.shuffle_xor(value, 4));
+        value = combine(value, t.shuffle_xor(value, 2));
+        value = combine(value, t.shuffle_xor(value, 1));
+        if t.lane() == 0 {
+            scratch.set(t, (1 + t.warp()) * count + k as u32, value);
         }
     }
     t.sync_threads();
     let k = t.thread_idx();
     if k < count {
         let mut value = scratch.get(t, count + k);
-        for warp in 1..if ALL { t.warps() } else { warps } {
+        for warp in 1..t.warps() {
             value = combine(value, scratch.get(t, (1 + warp) * count + k));
         }
         scratch.set(t, k, value);

@@ -15,30 +15,27 @@
 //! |---|---|
 //! | [`spectral_transform()`] | f to fhat, for half of the waves along x: f is real |
 //! | [`spectral_planes()`] | (a + i b) fhat along z and y, of which N values each are kept |
-//! | [`spectral_columns()`], [`mixed_columns()`] | along x, products A B, their sum over the directions, sums of the invariants |
+//! | [`spectral_columns()`], [`mixed_columns()`] | along x, products A B, their sum over the directions |
 //!
 //! **Waves along x in pairs.** As fhat(-l) is the conjugate of fhat(l) and the weights are even, the plane at -l_x is the conjugate of the transform of
 //! (a - i b) fhat at l_x: one load of fhat and of the weights serves both.
 //!
-//! **A line** of P = R1 R2 points takes two steps, of R1 and of R2 points, in the registers of different threads, with shared memory between them. A table of radices
-//! for each P keeps the kernels the same for all sizes. For the periods of the grids in common use there are entries with constants in its place
-//! ([`SPECTRAL_SIZES`]): two thirds of what a thread does otherwise is the arithmetic of addresses.
+//! **A line** of P = R1 R2 points takes two steps, of R1 and of R2 points, in the registers of different threads, with shared memory between them.
+//!
+//! **Entries.** [`spectral_planes()`] has an entry for each P, in which all distances in shared memory are constants. With P as an argument two thirds of its instructions compute
+//! addresses, and a batch takes 1.8 to 2.1 times as long. Constants gain [`spectral_columns()`] 0 to 7%, and save [`mixed_columns()`] registers: both have entries for
+//! the periods of common grids.
 
 mod columns;
 mod dft;
 mod planes;
 mod shape;
-mod sizes;
 mod transform;
 
-pub use shape::{SPECTRAL_COLUMNS, SpectralShape};
-pub use sizes::*;
+pub use shape::{SPECTRAL_COLUMNS, SPECTRAL_PERIODS, SpectralShape};
 
-use super::GridShape;
-use super::correction_steps::INVARIANT_WORDS;
-use super::reduce::scratch_words;
 use crate::kernel;
-use columns::{columns, summed_columns};
+use columns::columns;
 use planes::planes as body_of_planes;
 use transform::transform;
 
@@ -74,18 +71,18 @@ kernel! {
     ///
     /// **Cost** of a block of a pair: 2 P^2 words of the spectrum and as many weights read, 2 (P + N) lines, 4 N^2 words written.
     ///
-    /// **No race**: as in [`spectral_transform()`]. Shared memory of a pair: 47 KiB at P = 48 in f32; of one plane: 75 KiB at P = 96 in f32, 150 in f64.
+    /// **No race**: as in [`spectral_transform()`]. Shared memory of a pair: 44 KiB at P = 48 in f32; of one plane: 75 KiB at P = 96 in f32, 150 in f64.
     pub fn spectral_planes<T: Real>(
         t, spectrum: In<T>, weights: In<T>, roots: In<T>, planes: Out<T>; shape: SpectralShape, first: u32, count: u32, partner: u32,
     ) for f32, f64
+    each shape.period in 6, 8, 10, 12, 16, 18, 20, 24, 30, 32, 36, 40, 48, 60, 64, 72, 80, 96
     shared { root: [T; 2 * shape.period], lines: [T; shape.line_words()], kept: [T; shape.plane_words()] } {
         body_of_planes(t, (spectrum, weights, roots, planes), shape, (first, count, partner), (root, lines, kept));
     }
 }
 
 kernel! {
-    /// The gain and the collision frequency from the planes: transforms along x, `factors[m] A_m B_m`, and the sum over m in its order; and the block's sums of the
-    /// invariants, in f64, for [`solve_and_apply()`](super::solve_and_apply()), if they are `wanted`.
+    /// The gain and the collision frequency from the planes: transforms along x, `factors[m] A_m B_m`, and the sum over m in its order.
     ///
     /// **Block** `(item, columns)`, items from `first` on: [`SPECTRAL_COLUMNS`] neighbouring columns (y, z), all transforms, [`SpectralShape::together`] of them at a time. The last transform is
     /// the frequency.
@@ -94,20 +91,16 @@ kernel! {
     ///
     /// **No race**: between the steps of a line, the products and their sum lie barriers; a thread owns its cells of the sum.
     pub fn spectral_columns<T: Real>(
-        t, planes: In<T>, factors: In<T>, roots: In<T>, f: In<f64>, scales: In<f64>, gain: Out<T>, frequency: Out<T>, parts: Out<f64>;
-        shape: SpectralShape, first: u32, grid: GridShape, wanted: u32,
+        t, planes: In<T>, factors: In<T>, roots: In<T>, gain: Out<T>, frequency: Out<T>; shape: SpectralShape, first: u32,
     ) for f32, f64
+    each shape.period in 24, 30, 36, 48 or any
     shared {
         root: [T; 2 * shape.period],
         lines: [T; 2 * shape.together * shape.column_stride()],
         products: [T; shape.together * shape.n * SPECTRAL_COLUMNS],
         sums: [T; shape.n * SPECTRAL_COLUMNS],
-        scratch: [f64; scratch_words(INVARIANT_WORDS)],
     } {
-        let memory = (root, lines, products, sums);
-        summed_columns(
-            t, (planes, factors, roots), (gain, frequency), (shape, first), memory, (f, scales, parts, scratch), (grid, wanted),
-        );
+        columns::<T, false, _>(t, (planes, factors, roots), (gain, frequency), shape, (first, 0, 0), (root, lines, products, sums));
     }
 }
 
@@ -118,6 +111,7 @@ kernel! {
     pub fn mixed_columns<T: Real>(
         t, planes: In<T>, factors: In<T>, roots: In<T>, gain: Out<T>, frequency: Out<T>; shape: SpectralShape, first: u32, count: u32, partner: u32,
     ) for f32, f64
+    each shape.period in 24, 30, 36, 48 or any
     shared {
         root: [T; 2 * shape.period],
         lines: [T; 4 * shape.together * shape.column_stride()],

@@ -3,43 +3,23 @@
 use std::f64::consts::TAU;
 
 use rarefy_kernels::Real;
-use rarefy_kernels::collision::{
-    self as kernels, GridShape, INVARIANT_WORDS, MirrorShape, SPECTRAL_COLUMNS, SPECTRAL_SIZES,
-    SpectralShape,
-};
+use rarefy_kernels::collision::{self as kernels, MirrorShape, SPECTRAL_COLUMNS, SpectralShape};
 
 use super::values::{CELL_THREADS, convert, copies};
-use crate::collision::spectral::{Plan, radices};
-use crate::collision::{CorrectionMethod, Mirrors, OperatorConfig};
+use crate::collision::spectral::Plan;
+use crate::collision::{Mirrors, OperatorConfig};
 use crate::error::{Error, Result};
 use crate::machine::{Grid, Machine};
 use crate::memory_plan::{Memory, check_memory};
 
 /// Bytes of the planes of the distributions that are taken up together: they stay in the cache that all blocks share.
 const PLANES_BYTES: u64 = 32 << 20;
-/// Cells along an axis up to which the columns sum the invariants. On larger grids this saves a single one nothing, and costs a batch 8 to 11%.
-const SUMMED_UP_TO: u32 = 16;
 /// Shared memory of a block of the columns: some blocks share a multiprocessor.
 const COLUMN_BYTES: u32 = 48 << 10;
 /// The most lines along the first axis that a block takes up together: one for each lane of a warp.
 const LINES: u32 = 32;
-
-/// Launches a kernel, or that of the same name for the period of its shape.
-macro_rules! launch {
-    ($machine:expr, $grid:expr, $size:expr, $general:ident [$($period:literal $own:ident)+] $fields:tt) => {
-        match $size {
-            $($period => $machine.launch($grid, kernels::$own $fields),)+
-            _ => $machine.launch($grid, kernels::$general $fields),
-        }
-    };
-}
-
-/// Distributions, their working copies, and the powers of two by which these differ.
-pub(super) struct Distributions<'a, M: Machine, T: Real> {
-    pub(super) work: &'a M::Buffer<T>,
-    pub(super) f: &'a M::Buffer<f64>,
-    pub(super) scales: &'a M::Buffer<f64>,
-}
+/// The longest period whose lines are taken up all together.
+const ALL_LINES: u32 = 36;
 
 /// Threads of a block, for each of the three kernels.
 struct Threads {
@@ -51,14 +31,9 @@ struct Threads {
 /// The spectral operator on a machine.
 pub(super) struct Spectral<M: Machine, T: Real> {
     shape: SpectralShape,
-    /// Whether the kernels for its period are taken.
-    sized: bool,
     threads: Threads,
     /// Symmetries of the distributions.
     mirrors: Mirrors,
-    /// Blocks a distribution that leave sums of the invariants, or 0.
-    summing: u32,
-    invariants: M::Buffer<f64>,
     /// Distributions whose integral is wanted.
     items: u32,
     /// Whether the gain is the bilinear one of two distributions, those of all items one after the other.
@@ -82,13 +57,7 @@ impl<M: Machine, T: Real> Spectral<M, T> {
         let limits = machine.limits()?;
         let plan = Plan::new(config);
         let most = limits.shared_bytes_per_block;
-        let (shape, sized) = shape::<T>(&plan, mixed, most)?;
-        // Means over images would come after the sums.
-        let sums = config.correction == CorrectionMethod::Paper && plan.mirrors.is_none();
-        let summing = match sums && shape.n <= SUMMED_UP_TO {
-            true => (shape.n * shape.n).div_ceil(SPECTRAL_COLUMNS),
-            false => 0,
-        };
+        let shape = shape::<T>(&plan, mixed, most)?;
         let copies = if mixed { 2 } else { 1 };
         let bytes = |numbers: u32| u64::from(numbers) * 2 * size_of::<T>() as u64;
         let each = copies * bytes(shape.planes());
@@ -117,10 +86,7 @@ impl<M: Machine, T: Real> Spectral<M, T> {
         let pairs = |numbers: u32| 2 * numbers as usize;
         Ok(Self {
             threads: threads::<T>(&shape, items),
-            sized,
             mirrors: plan.mirrors,
-            summing,
-            invariants: machine.allocate(items * (summing.max(1) * INVARIANT_WORDS) as usize)?,
             items: items as u32,
             mixed,
             together,
@@ -134,21 +100,15 @@ impl<M: Machine, T: Real> Spectral<M, T> {
         })
     }
 
-    /// The sums of the invariants that the last transforms left, and the blocks a distribution that left them; `None` where they do not.
-    pub(super) fn invariants(&self) -> Option<(&M::Buffer<f64>, u32)> {
-        (self.summing > 0).then_some((&self.invariants, self.summing))
-    }
-
-    /// The gain and the frequency of the working copies, or of the pairs of distributions in them; the distributions themselves and their scales are for the sums of the invariants.
+    /// The gain and the frequency of `f`, or of the pairs of distributions in it.
     pub(super) fn gain_and_frequency(
         &mut self,
         machine: &M,
-        Distributions { work, f, scales }: Distributions<'_, M, T>,
-        (gain, frequency): (&mut M::Buffer<T>, &mut M::Buffer<T>),
-        grid: GridShape,
+        f: &M::Buffer<T>,
+        gain: &mut M::Buffer<T>,
+        frequency: &mut M::Buffer<T>,
     ) -> Result<()> {
-        let (shape, items, velocities) = (self.shape, self.items, grid);
-        let size = if self.sized { shape.period } else { 0 };
+        let (shape, items) = (self.shape, self.items);
         let copies = if self.mixed { 2 } else { 1 };
         let half = shape.period / 2;
         let grid = Grid {
@@ -158,7 +118,7 @@ impl<M: Machine, T: Real> Spectral<M, T> {
         machine.launch(
             grid,
             kernels::spectral_transform {
-                f: work,
+                f,
                 roots: &self.roots,
                 spectrum: &mut self.spectrum,
                 shape,
@@ -168,13 +128,10 @@ impl<M: Machine, T: Real> Spectral<M, T> {
         while first < items {
             let count = self.together.min(items - first);
             let grid = Grid {
-                blocks: copies * count * (shape.products + 1) * (shape.period / shape.twins),
+                blocks: copies * count * (shape.products + 1) * (shape.period / shape.twins()),
                 threads: self.threads.planes,
             };
-            launch!(machine, grid, size, spectral_planes [
-                24 spectral_planes_24 30 spectral_planes_30 36 spectral_planes_36
-                48 spectral_planes_48 72 spectral_planes_72 96 spectral_planes_96
-            ] {
+            let planes = kernels::spectral_planes {
                 spectrum: &self.spectrum,
                 weights: &self.weights,
                 roots: &self.roots,
@@ -183,7 +140,8 @@ impl<M: Machine, T: Real> Spectral<M, T> {
                 first,
                 count,
                 partner: items,
-            })?;
+            };
+            machine.launch(grid, planes)?;
             let grid = Grid {
                 blocks: count * (shape.n * shape.n).div_ceil(SPECTRAL_COLUMNS),
                 threads: self.threads.columns,
@@ -202,23 +160,16 @@ impl<M: Machine, T: Real> Spectral<M, T> {
                 };
                 machine.launch(grid, columns)?;
             } else {
-                launch!(machine, grid, size, spectral_columns [
-                    24 spectral_columns_24 30 spectral_columns_30 36 spectral_columns_36
-                    48 spectral_columns_48
-                ] {
+                let columns = kernels::spectral_columns {
                     planes: &self.planes,
                     factors: &self.factors,
                     roots: &self.roots,
-                    f,
-                    scales,
                     gain: &mut *gain,
                     frequency: &mut *frequency,
-                    parts: &mut self.invariants,
                     shape,
                     first,
-                    grid: velocities,
-                    wanted: u32::from(self.summing > 0),
-                })?;
+                };
+                machine.launch(grid, columns)?;
             }
             first += count;
         }
@@ -251,21 +202,17 @@ pub(super) fn bytes_per_item<T: Real>(config: &OperatorConfig) -> u64 {
     copies(config) as u64 * period.pow(3) * size_of::<T>() as u64
 }
 
-/// The shape of a plan's kernels that fits into the shared memory of a block, and whether its period has kernels of its own.
-fn shape<T: Real>(plan: &Plan, mixed: bool, most: usize) -> Result<(SpectralShape, bool)> {
-    let [first, second] = radices(plan.period as u32).unwrap_or([1, 1]);
+/// The shape of a plan's kernels that fits into the shared memory of a block.
+fn shape<T: Real>(plan: &Plan, mixed: bool, most: usize) -> Result<SpectralShape> {
     let size = size_of::<T>() as u32;
     let (n, period) = (plan.n as u32, plan.period as u32);
     let mut shape = SpectralShape {
         n,
         over_n: SpectralShape::reciprocal(n),
         period,
-        first,
-        second,
         products: plan.products() as u32,
-        // The same in each round.
-        lines: period.div_ceil(period.div_ceil(LINES)),
-        twins: 2,
+        lines: 1,
+        over_lines: 0,
         together: 1,
     };
     let roots = 2 * shape.period;
@@ -275,23 +222,17 @@ fn shape<T: Real>(plan: &Plan, mixed: bool, most: usize) -> Result<(SpectralShap
         (roots + 2 * (shape.lines + shape.period) * shape.line_stride()) * size
     };
     let fits = |shape: &SpectralShape| of_planes(shape).max(of_transform(shape)) as usize <= most;
-    let own = SPECTRAL_SIZES.into_iter().find(|own| own.period == period);
-    let own = own.map(|own| SpectralShape {
-        lines: own.lines,
-        twins: own.twins,
-        ..shape
-    });
-    let own = own.filter(fits);
-    let sized = own.is_some();
-    shape = own.unwrap_or(shape);
+    // The same in each round.
+    let most_lines = if period <= ALL_LINES { period } else { LINES };
+    shape.set_lines(period.div_ceil(period.div_ceil(most_lines)));
     while !fits(&shape) && shape.lines > 4 {
-        shape.lines /= 2;
+        shape.set_lines(shape.lines / 2);
     }
     let copies = if mixed { 2 } else { 1 };
     let each = (copies * 2 * shape.column_stride() + shape.n * SPECTRAL_COLUMNS) * size;
     shape.together = (COLUMN_BYTES / each).clamp(1, shape.products + 1);
     if fits(&shape) {
-        return Ok((shape, sized));
+        return Ok(shape);
     }
     Err(Error::input(format!(
         "the spectral method on a grid of {}^3 in {} needs {} KiB of shared memory a block and {} KiB are there; use a coarser grid or f32",
@@ -321,14 +262,9 @@ fn even(passes: &[(u32, u32)], most: u32) -> u32 {
 /// A thread for each short transform of a pass, within what a block may have.
 fn threads<T: Real>(shape: &SpectralShape, items: usize) -> Threads {
     let SpectralShape {
-        n,
-        first,
-        second,
-        lines,
-        twins,
-        together,
-        ..
+        n, lines, together, ..
     } = *shape;
+    let ([first, second], twins) = (shape.radices(), shape.twins());
     // A single grid has few blocks of columns; those of many grids hide each other's barriers.
     let most = match (size_of::<T>(), items) {
         (4, 1) => 640,

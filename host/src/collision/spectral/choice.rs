@@ -1,33 +1,12 @@
 //! Directions, products of the kernel and period: what can be given, and what is taken otherwise.
 
+use rarefy_kernels::collision::SPECTRAL_PERIODS;
 use serde::{Deserialize, Serialize};
 
 use super::Mirrors;
 use super::sphere;
 use crate::collision::{Scattering, VelocityGrid};
 use crate::error::{Error, Result};
-
-/// Lengths of transforms, as products of two short ones: the periods that there are.
-const PERIODS: [[u32; 2]; 18] = [
-    [2, 3],
-    [2, 4],
-    [2, 5],
-    [3, 4],
-    [4, 4],
-    [3, 6],
-    [4, 5],
-    [4, 6],
-    [5, 6],
-    [4, 8],
-    [6, 6],
-    [5, 8],
-    [6, 8],
-    [6, 10],
-    [8, 8],
-    [8, 9],
-    [8, 10],
-    [8, 12],
-];
 
 /// Degree of the rule on the sphere where none is given and f is not known.
 pub(super) const USUAL_DEGREE: u8 = 11;
@@ -60,8 +39,7 @@ impl Spectral {
             _ => 3,
         };
         let fits = |period: &u32| 2 * *period as usize >= 3 * n;
-        let period = PERIODS.map(|[first, second]| first * second);
-        let period = period.into_iter().find(fits);
+        let period = SPECTRAL_PERIODS.into_iter().find(fits);
         Self {
             degree: Some(self.degree.unwrap_or(USUAL_DEGREE)),
             rank: Some(self.rank.unwrap_or(rank)),
@@ -136,15 +114,15 @@ impl Spectral {
                 "2 products or more for the kernel of variable soft spheres",
             ));
         }
+        let suits = |period: u32| 5 * period as usize >= 6 * n;
         let names = || {
-            let known = PERIODS.map(|[first, second]| (first * second) as usize);
-            let fits = known.into_iter().filter(|&period| 5 * period >= 6 * n);
+            let fits = SPECTRAL_PERIODS.into_iter().filter(|&period| suits(period));
             fits.map(|period| period.to_string())
                 .collect::<Vec<_>>()
                 .join(", ")
         };
         match period {
-            Some(period) if radices(period).is_some() && 5 * period as usize >= 6 * n => Ok(()),
+            Some(period) if SPECTRAL_PERIODS.contains(&period) && suits(period) => Ok(()),
             Some(period) => Err(Error::invalid(
                 "period",
                 period,
@@ -157,11 +135,4 @@ impl Spectral {
             )),
         }
     }
-}
-
-/// The two short transforms of a length.
-pub(in crate::collision) fn radices(period: u32) -> Option<[u32; 2]> {
-    PERIODS
-        .into_iter()
-        .find(|[first, second]| first * second == period)
 }

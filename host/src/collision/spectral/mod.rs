@@ -33,7 +33,6 @@ mod reference;
 mod sphere;
 
 pub use choice::Spectral;
-pub(super) use choice::radices;
 pub(super) use cpu::SpectralSums;
 pub use mirrors::Mirrors;
 pub(super) use plan::Plan;

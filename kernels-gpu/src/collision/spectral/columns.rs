@@ -1,16 +1,12 @@
 //! Transforms along x, products of their fields, and the sum over the directions.
 
-use super::super::GridShape;
-use super::super::correction::{lower_moments, upper_moments};
-use super::super::correction_steps::{INVARIANT_WORDS, leave_of_warps};
 use super::dft::{Complex, first_transform, second_transform, second_twins};
 use super::shape::{Field, SPECTRAL_COLUMNS, SpectralShape, load_roots};
 use crate::math::{Real, quotient};
 use crate::memory::{In, Out, Shared};
-use crate::simt::{Simt, WARP};
+use crate::simt::Simt;
 
 /// Transforms along x for [`SPECTRAL_COLUMNS`] columns, products, and their sum over the directions; of one distribution, or of two that are `MIXED`.
-/// The sums stay in `sums`, and the frequency behind the products.
 #[inline(always)]
 #[track_caller]
 pub(super) fn columns<T: Real, const MIXED: bool, S: Simt>(
@@ -25,11 +21,10 @@ pub(super) fn columns<T: Real, const MIXED: bool, S: Simt>(
     let SpectralShape {
         n,
         period,
-        first,
-        second,
         together,
         ..
     } = shape;
+    let [first, second] = shape.radices();
     let transforms = shape.products + 1;
     let blocks = (n * n).div_ceil(WIDTH);
     let item = quotient(t.block_idx(), blocks);
@@ -150,58 +145,5 @@ pub(super) fn columns<T: Real, const MIXED: bool, S: Simt>(
         }
         t.sync_threads();
         start += together;
-    }
-}
-
-/// [`columns`] of one distribution, with the sums of the invariants over the cells of the block for [`solve_and_apply()`](super::super::solve_and_apply()), if they are wanted.
-#[inline(always)]
-#[track_caller]
-pub(super) fn summed_columns<T: Real, S: Simt>(
-    t: &S,
-    sources: (In<'_, T>, In<'_, T>, In<'_, T>),
-    sinks: (Out<'_, T>, Out<'_, T>),
-    (shape, first_item): (SpectralShape, u32),
-    memory: (Shared<'_, T>, Shared<'_, T>, Shared<'_, T>, Shared<'_, T>),
-    (f, scales, parts, scratch): (In<'_, f64>, In<'_, f64>, Out<'_, f64>, Shared<'_, f64>),
-    (grid, wanted): (GridShape, u32),
-) {
-    let SpectralShape {
-        n,
-        products,
-        together,
-        ..
-    } = shape;
-    columns::<T, false, S>(t, sources, sinks, shape, (first_item, 0, 0), memory);
-    if wanted == 1 {
-        let blocks = (n * n).div_ceil(SPECTRAL_COLUMNS);
-        let number = first_item * blocks + t.block_idx();
-        let item = quotient(number, blocks);
-        let column = (number - item * blocks) * SPECTRAL_COLUMNS;
-        let (mut loss, mut difference, mut from_middle) = (0.0, 0.0, [0.0; 3]);
-        // A block has a thread for each of its cells.
-        let k = t.thread_idx();
-        let (x, c) = (k / SPECTRAL_COLUMNS, k % SPECTRAL_COLUMNS);
-        if x < n && column + c < n * n {
-            let (_, _, fields, sums) = memory;
-            let cell = x * n * n + column + c;
-            // Behind the products of the last round.
-            let slot = products - quotient(products, together) * together;
-            let unscale = 1.0 / scales.get(t, item as usize);
-            let nu = fields.get(t, slot * n * SPECTRAL_COLUMNS + k).to_f64() * unscale;
-            loss = f.get(t, (item * grid.cells + cell) as usize) * nu;
-            let gain = sums.get(t, k).to_f64() * unscale * unscale;
-            let xi = grid.velocity(cell);
-            let middle = grid.middle();
-            from_middle = [xi[0] - middle, xi[1] - middle, xi[2] - middle];
-            difference = gain - loss;
-        }
-        // Threads behind the cells of the block have none. Half of the words at a time: registers.
-        let warps = (n * SPECTRAL_COLUMNS).div_ceil(WARP);
-        let m = lower_moments(loss, from_middle);
-        let lower = [loss, m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]];
-        let place = number * INVARIANT_WORDS;
-        leave_of_warps(t, (lower, warps), parts, place, scratch);
-        let upper = upper_moments(loss, difference, from_middle);
-        leave_of_warps(t, (upper, warps), parts, place + 10, scratch);
     }
 }

@@ -16,14 +16,8 @@ pub(super) fn planes<T: Real, S: Simt>(
     (first_item, items, partner): (u32, u32, u32),
     (root, lines, kept): (Shared<'_, T>, Shared<'_, T>, Shared<'_, T>),
 ) {
-    let SpectralShape {
-        n,
-        period,
-        first,
-        second,
-        twins,
-        ..
-    } = shape;
+    let SpectralShape { n, period, .. } = shape;
+    let ([first, second], twins) = (shape.radices(), shape.twins());
     let (count, stride) = (shape.lines, shape.line_stride());
     let half = period / 2;
     let transforms = shape.products + 1;
@@ -54,7 +48,7 @@ pub(super) fn planes<T: Real, S: Simt>(
     while start < period {
         let mut task = t.thread_idx();
         while task < count * second {
-            let inner = quotient(task, count);
+            let inner = shape.rounds(task);
             let line = task - inner * count;
             let l_y = start + line;
             if l_y < period {
@@ -106,7 +100,7 @@ pub(super) fn planes<T: Real, S: Simt>(
         t.sync_threads();
         let mut task = t.thread_idx();
         while task < twins * count * first {
-            let twin_and_outer = quotient(task, count);
+            let twin_and_outer = shape.rounds(task);
             let line = task - twin_and_outer * count;
             let twin = quotient(twin_and_outer, first);
             let outer = twin_and_outer - twin * first;

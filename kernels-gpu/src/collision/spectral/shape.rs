@@ -8,6 +8,11 @@ use crate::simt::Simt;
 /// Columns of a block of [`spectral_columns()`](super::spectral_columns()): whole sectors of 32 bytes.
 pub const SPECTRAL_COLUMNS: u32 = 4;
 
+/// The lengths of transforms, products of two short ones.
+pub const SPECTRAL_PERIODS: [u32; 18] = [
+    6, 8, 10, 12, 16, 18, 20, 24, 30, 32, 36, 40, 48, 60, 64, 72, 80, 96,
+];
+
 /// The grid, its padded array and the directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -16,19 +21,15 @@ pub struct SpectralShape {
     pub n: u32,
     /// `2^32 / n`, rounded up: see `SpectralShape::rows`.
     pub over_n: u32,
-    /// Nodes of the padded array along an axis, P = R1 R2; even.
+    /// Nodes of the padded array along an axis, P: one of [`SPECTRAL_PERIODS`].
     pub period: u32,
-    /// Points of the first transform of a line.
-    pub first: u32,
-    /// Points of the second transform of a line.
-    pub second: u32,
     /// Products of the gain: directions times rank. One transform more gives the collision frequency.
     pub products: u32,
     /// Lines along the first axis that a block of [`spectral_transform()`](super::spectral_transform()) and of
     /// [`spectral_planes()`](super::spectral_planes()) takes up together.
     pub lines: u32,
-    /// Planes of a block of [`spectral_planes()`](super::spectral_planes()): both of a pair +-l_x, or one.
-    pub twins: u32,
+    /// `2^32 / lines`, rounded up.
+    pub over_lines: u32,
     /// Transforms that a block of [`spectral_columns()`](super::spectral_columns()) takes up together.
     pub together: u32,
 }
@@ -38,6 +39,36 @@ impl SpectralShape {
     pub const fn reciprocal(n: u32) -> u32 {
         (u32::MAX / n).wrapping_add(1)
     }
+    /// Points of the first and of the second transform of a line, R1 and R2 of P = R1 R2. The table is code, so that a constant P leaves none of it.
+    #[inline(always)]
+    pub const fn radices(&self) -> [u32; 2] {
+        match self.period {
+            6 => [2, 3],
+            8 => [2, 4],
+            10 => [2, 5],
+            12 => [3, 4],
+            16 => [4, 4],
+            18 => [3, 6],
+            20 => [4, 5],
+            24 => [4, 6],
+            30 => [5, 6],
+            32 => [4, 8],
+            36 => [6, 6],
+            40 => [5, 8],
+            48 => [6, 8],
+            60 => [6, 10],
+            64 => [8, 8],
+            72 => [8, 9],
+            80 => [8, 10],
+            96 => [8, 12],
+            _ => [1, 1],
+        }
+    }
+    /// Planes of a block of [`spectral_planes()`](super::spectral_planes()): both of a pair +-l_x, or one where shared memory would hold few blocks of two.
+    #[inline(always)]
+    pub const fn twins(&self) -> u32 {
+        if self.period < 72 { 2 } else { 1 }
+    }
     /// Distance of lines in shared memory: odd, so that neighbours lie in different banks.
     #[inline(always)]
     pub const fn line_stride(&self) -> u32 {
@@ -46,17 +77,18 @@ impl SpectralShape {
     /// Numbers of the intermediate lines of [`spectral_planes()`](super::spectral_planes()).
     #[inline(always)]
     pub const fn line_words(&self) -> u32 {
-        2 * self.twins * self.lines * self.line_stride()
+        2 * self.twins() * self.lines * self.line_stride()
     }
     /// Numbers of its planes.
     #[inline(always)]
     pub const fn plane_words(&self) -> u32 {
-        2 * self.twins * self.n * self.line_stride()
+        2 * self.twins() * self.n * self.line_stride()
     }
     /// Complex numbers of a column transform in shared memory.
     #[inline(always)]
     pub const fn column_stride(&self) -> u32 {
-        self.first * (self.second | 1) * SPECTRAL_COLUMNS
+        let [first, second] = self.radices();
+        first * (second | 1) * SPECTRAL_COLUMNS
     }
     /// Complex numbers of the spectrum of a distribution, `[l_x < P/2][l_z][l_y]`.
     #[inline(always)]
@@ -68,33 +100,20 @@ impl SpectralShape {
     pub const fn planes(&self) -> u32 {
         (self.products + 1) * self.period * self.n * self.n
     }
+    /// Sets the lines that a block takes up together.
+    pub const fn set_lines(&mut self, lines: u32) {
+        self.lines = lines;
+        self.over_lines = Self::reciprocal(lines);
+    }
     /// `task / n` without a division, for tasks below 2^32 / n.
     #[inline(always)]
     pub(super) const fn rows(&self, task: u32) -> u32 {
         ((task as u64 * self.over_n as u64) >> 32) as u32
     }
-    /// The same shape with constants for period, radices, lines and twins, so that the compiler knows the distances in memory; 0 keeps those of the launch.
+    /// `task / lines`, likewise.
     #[inline(always)]
-    pub(super) const fn of_size<
-        const FIRST: u32,
-        const SECOND: u32,
-        const LINES: u32,
-        const TWINS: u32,
-    >(
-        self,
-    ) -> Self {
-        if FIRST == 0 {
-            self
-        } else {
-            Self {
-                period: FIRST * SECOND,
-                first: FIRST,
-                second: SECOND,
-                lines: LINES,
-                twins: TWINS,
-                ..self
-            }
-        }
+    pub(super) const fn rounds(&self, task: u32) -> u32 {
+        ((task as u64 * self.over_lines as u64) >> 32) as u32
     }
 }
 

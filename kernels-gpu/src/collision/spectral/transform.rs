@@ -60,13 +60,8 @@ pub(super) fn transform<T: Real, S: Simt>(
     shape: SpectralShape,
     (root, lines, plane): (Shared<'_, T>, Shared<'_, T>, Shared<'_, T>),
 ) {
-    let SpectralShape {
-        n,
-        period,
-        first,
-        second,
-        ..
-    } = shape;
+    let SpectralShape { n, period, .. } = shape;
+    let [first, second] = shape.radices();
     let (count, stride) = (shape.lines, shape.line_stride());
     let half = period / 2;
     let item = quotient(t.block_idx(), half);
@@ -80,7 +75,7 @@ pub(super) fn transform<T: Real, S: Simt>(
         // Lines along y: their points, summed over x with the wave l_x, and then their transforms in place.
         let mut task = t.thread_idx();
         while task < count * n {
-            let y = quotient(task, count);
+            let y = shape.rounds(task);
             let line = task - y * count;
             let z = start + line;
             if z < n {
@@ -96,7 +91,7 @@ pub(super) fn transform<T: Real, S: Simt>(
         t.sync_threads();
         let mut task = t.thread_idx();
         while task < count * second {
-            let inner = quotient(task, count);
+            let inner = shape.rounds(task);
             let line = task - inner * count;
             if start + line < n {
                 let base = line * stride + inner;
@@ -117,7 +112,7 @@ pub(super) fn transform<T: Real, S: Simt>(
         t.sync_threads();
         let mut task = t.thread_idx();
         while task < count * first {
-            let outer = quotient(task, count);
+            let outer = shape.rounds(task);
             let line = task - outer * count;
             if start + line < n {
                 let load = |k: u32| lines.get_near(t, line * stride + second * outer, k);
