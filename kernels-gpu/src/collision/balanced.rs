@@ -9,7 +9,7 @@ use super::correction::{
     Basis, END_WORDS, MOMENTS, SYSTEM_WORDS, Share, System, dot, square, sum_ends, sum_parts,
     summarise, theta,
 };
-use super::correction_steps::leave;
+use super::correction_steps::{leave, leave_at};
 use super::reduce::{block_combine, scratch_words};
 use super::{GridShape, summary};
 use crate::bgk::exponential::exponential;
@@ -37,7 +37,7 @@ pub(super) struct Maxwellian {
     u: [f64; 3],
     amplitude: f64,
     slope: [f64; 3],
-    steepness: f64,
+    inverse_temperature: f64,
 }
 
 impl Maxwellian {
@@ -46,14 +46,14 @@ impl Maxwellian {
         u: [0.0; 3],
         amplitude: 0.0,
         slope: [0.0; 3],
-        steepness: 0.0,
+        inverse_temperature: 0.0,
     };
 
     #[inline(always)]
     pub(super) fn at(&self, xi: [f64; 3]) -> f64 {
         let w = [xi[0] - self.u[0], xi[1] - self.u[1], xi[2] - self.u[2]];
         let flow = self.slope[0] * w[0] + self.slope[1] * w[1] + self.slope[2] * w[2];
-        self.amplitude * exponential(flow - self.steepness * square(w))
+        self.amplitude * exponential(flow - self.inverse_temperature * square(w))
     }
 }
 
@@ -87,7 +87,7 @@ impl Means {
             let mut j = t.lane();
             while j < shape.n {
                 let w = shape.centre(j) - u;
-                let mut term = exponential(w * (slope - m.steepness * w));
+                let mut term = exponential(w * (slope - m.inverse_temperature * w));
                 for k in 0..5 {
                     sums[k] += term;
                     term *= w;
@@ -169,7 +169,7 @@ pub(super) fn solve<S: Simt>(
         u: [middle + v[0], middle + v[1], middle + v[2]],
         amplitude: 0.0,
         slope: [0.0; 3],
-        steepness: 1.5 / energy,
+        inverse_temperature: 1.5 / energy,
     };
     let mut moments = [0.0; MOMENTS];
     let mut found = false;
@@ -184,7 +184,7 @@ pub(super) fn solve<S: Simt>(
             found = true;
             open = false;
         } else {
-            let c = m.steepness;
+            let c = m.inverse_temperature;
             let mut excess = -energy;
             let mut spread = 0.0;
             let mut drift = 0.0;
@@ -205,7 +205,7 @@ pub(super) fn solve<S: Simt>(
                 right -= along[a] * means.of[a][0];
             }
             let change = (right / spread).max(-0.5 * c).min(c);
-            m.steepness = c + change;
+            m.inverse_temperature = c + change;
             for a in 0..3 {
                 m.slope[a] += along[a] * change - back[a];
             }
@@ -295,15 +295,15 @@ kernel! {
     /// Second step: finds the Maxwellian of each distribution, and writes g = f - M and behind those of all distributions m = (f + M) / 2, times the scale and in the
     /// precision of the sums. Where no Maxwellian has the moments of f, M is zero; g and m then yield the uncorrected integral.
     ///
-    /// Blocks as in [`sum_state()`]. Each finds the Maxwellian for itself, with a warp for each axis, some five passes over the axes; the first one leaves it in `maxwellians`. 8 bytes
-    /// read and 2 sizeof(T) written a cell, and an exponential.
+    /// Block `item sharing + b`; `blocks` have left the sums. Each finds the Maxwellian for itself, with a warp for each axis, some five passes over the axes; the first one leaves it in
+    /// `maxwellians`. 8 bytes read and 2 sizeof(T) written a cell, and an exponential.
     pub fn deviate<T: Real>(
         t, f: In<f64>, scales: In<f64>, parts: In<f64>, maxwellians: Out<f64>, work: Out<T>;
-        shape: GridShape, items: u32, blocks: u32,
+        shape: GridShape, items: u32, blocks: u32, sharing: u32,
     ) for f32, f64
     shared { scratch: [f64; BALANCE_WORDS], axes: [f64; AXES_WORDS] } {
-        let item = quotient(t.block_idx(), blocks);
-        let block = t.block_idx() - item * blocks;
+        let item = quotient(t.block_idx(), sharing);
+        let block = t.block_idx() - item * sharing;
         let sums: [f64; BALANCE_WORDS as usize] = sum_parts(t, parts, (item, blocks, BALANCE_WORDS), scratch);
         let (found, maxwellian, moments) = solve(t, &shape, sums, axes);
         if block == 0 && t.thread_idx() == 0 {
@@ -315,13 +315,13 @@ kernel! {
                 maxwellians.set(t, line + 6 + k, maxwellian.slope[k]);
             }
             maxwellians.set(t, line + 5, maxwellian.amplitude);
-            maxwellians.set(t, line + 9, maxwellian.steepness);
+            maxwellians.set(t, line + 9, maxwellian.inverse_temperature);
             for k in 0..MOMENTS_OF_M as usize {
                 maxwellians.set(t, line + 10 + k, moments[k]);
             }
         }
         let scale = scales.get(t, item as usize);
-        let share = Share::of_blocks(t, block, blocks);
+        let share = Share::of_blocks(t, block, sharing);
         let first = item as usize * shape.cells as usize;
         let distance = items as usize * shape.cells as usize;
         let mut cell = share.from;
@@ -346,7 +346,7 @@ fn left<S: Simt>(t: &S, maxwellians: In<'_, f64>, item: u32) -> (bool, Maxwellia
         u: [at(2), at(3), at(4)],
         amplitude: at(5),
         slope: [at(6), at(7), at(8)],
-        steepness: at(9),
+        inverse_temperature: at(9),
     };
     (at(0) == 1.0, maxwellian)
 }
@@ -390,15 +390,15 @@ kernel! {
 kernel! {
     /// Fourth step: solves for the five coefficients c and writes `factor` times the balanced integral D - M (c . phi).
     ///
-    /// Blocks as in [`sum_state()`]; each solves the system for itself, in one thread. The first one leaves c in `deltas`.
+    /// Block `item sharing + b` takes the shares of the blocks b, b + sharing, and so on of [`sum_state()`] one after the other, so that the sums do not depend on `sharing`. Each solves the
+    /// system for itself, in one thread. The first one leaves c in `deltas`.
     pub fn balance<T: Real>(
         t, f: In<f64>, gain: In<T>, frequency: In<T>, scales: In<f64>, maxwellians: In<f64>, imbalance: In<f64>,
-        rate: Out<f64>, deltas: Out<f64>, parts: Out<f64>; shape: GridShape, factor: f64, items: u32, blocks: u32,
+        rate: Out<f64>, deltas: Out<f64>, parts: Out<f64>; shape: GridShape, factor: f64, items: u32, blocks: u32, sharing: u32,
     ) for f32, f64
     shared { scratch: [f64; scratch_words(END_WORDS)], words: [f64; SYSTEM_WORDS] } {
-        let item = quotient(t.block_idx(), blocks);
-        let block = t.block_idx() - item * blocks;
-        let share = Share::of_blocks(t, block, blocks);
+        let item = quotient(t.block_idx(), sharing);
+        let mut block = t.block_idx() - item * sharing;
         let (found, maxwellian) = left(t, maxwellians, item);
         let line = (item * MAXWELLIAN_WORDS) as usize;
         let imbalance: [f64; BALANCE_WORDS as usize] = sum_parts(t, imbalance, (item, blocks, BALANCE_WORDS), scratch);
@@ -432,28 +432,33 @@ kernel! {
             first: item as usize * shape.cells as usize,
             distance: items as usize * shape.cells as usize,
         };
-        let mut sums = [0.0; 11];
-        let mut outflow = 0.0_f64;
-        let mut cell = share.from;
-        while cell < shape.cells {
-            let part = cells.at(t, &shape, cell);
-            let phi = basis.phi(shape.velocity(cell));
-            let value = part.difference - part.weight * dot(&delta, &phi);
-            rate.set(t, cells.first + cell as usize, factor * value);
-            let loss = (part.content * part.frequency).abs();
-            for k in 0..5 {
-                sums[k] += value * phi[k];
-                sums[5 + k] += loss * phi[k].abs();
+        while block < blocks {
+            let share = Share::of_blocks(t, block, blocks);
+            let mut sums = [0.0; 11];
+            let mut outflow = 0.0_f64;
+            let mut cell = share.from;
+            while cell < shape.cells {
+                let part = cells.at(t, &shape, cell);
+                let phi = basis.phi(shape.velocity(cell));
+                let value = part.difference - part.weight * dot(&delta, &phi);
+                rate.set(t, cells.first + cell as usize, factor * value);
+                let loss = (part.content * part.frequency).abs();
+                for k in 0..5 {
+                    sums[k] += value * phi[k];
+                    sums[5 + k] += loss * phi[k].abs();
+                }
+                sums[10] += value.abs();
+                outflow = if part.frequency > outflow { part.frequency } else { outflow };
+                cell += share.step;
             }
-            sums[10] += value.abs();
-            outflow = if part.frequency > outflow { part.frequency } else { outflow };
-            cell += share.step;
+            let [outflow] = block_combine(t, [outflow], scratch, |a, b| if a > b { a } else { b });
+            let place = (item * blocks + block) * END_WORDS;
+            if t.thread_idx() == 0 {
+                parts.set(t, place as usize + 11, outflow);
+            }
+            leave_at(t, sums, parts, place, scratch);
+            block += sharing;
         }
-        let [outflow] = block_combine(t, [outflow], scratch, |a, b| if a > b { a } else { b });
-        if t.thread_idx() == 0 {
-            parts.set(t, (t.block_idx() * END_WORDS) as usize + 11, outflow);
-        }
-        leave(t, sums, parts, END_WORDS, scratch);
     }
 }
 

@@ -9,7 +9,7 @@ use super::correction::{
     System, centre, first_moments, spreads, sum_parts, theta,
 };
 use super::correction::{END_WORDS, MOMENT_WORDS, RESIDUAL_WORDS, STATE_WORDS, WEIGHT_WORDS};
-use super::reduce::{block_combine, block_sum, combine_warps, scratch_words};
+use super::reduce::{block_combine, block_sum, scratch_words};
 use crate::kernel;
 use crate::math::{Real, quotient};
 use crate::memory::{Out, Shared};
@@ -28,33 +28,21 @@ pub(super) fn leave<const K: usize, S: Simt>(
     words: u32,
     scratch: Shared<'_, f64>,
 ) {
+    leave_at(t, sums, parts, t.block_idx() * words, scratch);
+}
+
+/// Leaves the block's sums from the word `place` on.
+#[inline(always)]
+#[track_caller]
+pub(super) fn leave_at<const K: usize, S: Simt>(
+    t: &S,
+    sums: [f64; K],
+    parts: Out<'_, f64>,
+    place: u32,
+    scratch: Shared<'_, f64>,
+) {
     block_sum(t, sums, scratch);
-    leave_scratch::<K, S>(t, parts, t.block_idx() * words, scratch);
-}
-
-/// Leaves sums of which the threads of the first `warps` warps have a share, from the word `place` on.
-#[inline(always)]
-#[track_caller]
-pub(super) fn leave_of_warps<const K: usize, S: Simt>(
-    t: &S,
-    (sums, warps): ([f64; K], u32),
-    parts: Out<'_, f64>,
-    place: u32,
-    scratch: Shared<'_, f64>,
-) {
-    combine_warps::<K, false, S>(t, sums, warps, scratch, |a, b| a + b);
-    leave_scratch::<K, S>(t, parts, place, scratch);
-}
-
-/// Leaves the sums that are still in the scratch words, from the word `place` on.
-#[inline(always)]
-#[track_caller]
-fn leave_scratch<const K: usize, S: Simt>(
-    t: &S,
-    parts: Out<'_, f64>,
-    place: u32,
-    scratch: Shared<'_, f64>,
-) {
+    // The sums are still in the scratch words.
     let k = t.thread_idx();
     if k < K as u32 {
         parts.set(t, (place + k) as usize, scratch.get(t, k));
@@ -308,18 +296,17 @@ kernel! {
 
 kernel! {
     /// Second step: solves the system, and writes the corrected integral, `factor` times the lattice operator. Where the system is singular it leaves all to
-    /// [`conserve()`](super::conserve()). The first warp of every block solves it in registers. `sources` blocks a distribution have left the sums: those of [`sum_invariants()`], or of
-    /// [`spectral_columns()`](super::spectral_columns()).
+    /// [`conserve()`](super::conserve()). The first warp of every block solves it in registers. Block `item sharing + b` takes the shares of the blocks b, b + sharing, and so on of
+    /// [`sum_invariants()`] one after the other, so that the sums do not depend on `sharing`.
     pub fn solve_and_apply<T: Real>(
         t, f: In<f64>, gain: In<T>, frequency: In<T>, scales: In<f64>, invariants: In<f64>, rate: Out<f64>, state: Out<f64>, deltas: Out<f64>,
-        parts: Out<f64>; shape: GridShape, factor: f64, blocks: u32, sources: u32,
+        parts: Out<f64>; shape: GridShape, factor: f64, blocks: u32, sharing: u32,
     ) for f32, f64
     shared { scratch: [f64; scratch_words(INVARIANT_WORDS)], solution: [f64; 6] } {
-        let item = quotient(t.block_idx(), blocks);
-        let block = t.block_idx() - item * blocks;
-        let share = Share::of_blocks(t, block, blocks);
+        let item = quotient(t.block_idx(), sharing);
+        let mut block = t.block_idx() - item * sharing;
         let cells = Cells::of(t, item, &shape, f, gain, frequency, scales);
-        let all: [f64; INVARIANT_WORDS as usize] = sum_parts(t, invariants, (item, sources, INVARIANT_WORDS), scratch);
+        let all: [f64; INVARIANT_WORDS as usize] = sum_parts(t, invariants, (item, blocks, INVARIANT_WORDS), scratch);
         let total = all[0];
         let sums = [
             all[1], all[2], all[3], all[4], all[5], all[6], all[7], all[8], all[9], all[10], all[11], all[12], all[13], all[14], all[15], all[16], all[17],
@@ -350,11 +337,16 @@ kernel! {
                 deltas.set(t, 5 * item as usize + k, delta[k]);
             }
         }
-        let (sums, outflow) = cells.apply(t, &shape, 0.0, (basis, delta), (rate, factor), share);
-        let [outflow] = block_combine(t, [outflow], scratch, |a, b| if a > b { a } else { b });
-        if t.thread_idx() == 0 {
-            parts.set(t, (t.block_idx() * END_WORDS) as usize + 11, outflow);
+        while block < blocks {
+            let share = Share::of_blocks(t, block, blocks);
+            let (sums, outflow) = cells.apply(t, &shape, 0.0, (basis, delta), (rate, factor), share);
+            let [outflow] = block_combine(t, [outflow], scratch, |a, b| if a > b { a } else { b });
+            let place = (item * blocks + block) * END_WORDS;
+            if t.thread_idx() == 0 {
+                parts.set(t, place as usize + 11, outflow);
+            }
+            leave_at(t, sums, parts, place, scratch);
+            block += sharing;
         }
-        leave(t, sums, parts, END_WORDS, scratch);
     }
 }

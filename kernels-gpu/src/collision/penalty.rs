@@ -25,8 +25,10 @@ pub struct StageWeights {
     pub relaxing: f64,
     /// Time step times the weight with which the stage is implicit itself.
     pub implicit: f64,
-    /// Blocks that share a distribution.
+    /// Blocks that have left the sums of a distribution.
     pub blocks: u32,
+    /// Blocks that share a distribution in the stage.
+    pub sharing: u32,
     /// The cell of space of the first distribution.
     pub first: u32,
 }
@@ -35,14 +37,14 @@ kernel! {
     /// The explicit sum of a stage: with `r = beta (M - f)` and `e = T + Q - r`, `out` = start + before e' + now e + relaxing r, e' being that of the stage before.
     ///
     /// `f`, `rate` and `out` have the distributions of one group of cells, `summary` and `parts` what [`sum_state()`](super::sum_state()) and the correction left of them; `start`, `transport`, `explicit` and `penalties` those of all cells.
-    /// The first stage finds beta, [`PENALTY`] times the largest frequency of the loss, and leaves beta and e. Blocks as in `sum_state`; each finds M for itself. 40 or 32 bytes read and 8 or 16 written a node, and an exponential.
+    /// The first stage finds beta, [`PENALTY`] times the largest frequency of the loss, and leaves beta and e. Block `item sharing + b`; each finds M for itself. 40 or 32 bytes read and 8 or 16 written a node, and an exponential.
     pub fn explicit_stage(
         t, f: In<f64>, start: In<f64>, transport: In<f64>, rate: In<f64>, summaries: In<f64>, parts: In<f64>,
         penalties: InOut<f64>, explicit: InOut<f64>, out: Out<f64>; shape: GridShape, weights: StageWeights,
     )
     shared { scratch: [f64; BALANCE_WORDS], axes: [f64; AXES_WORDS] } {
-        let item = quotient(t.block_idx(), weights.blocks);
-        let block = t.block_idx() - item * weights.blocks;
+        let item = quotient(t.block_idx(), weights.sharing);
+        let block = t.block_idx() - item * weights.sharing;
         let sums: [f64; BALANCE_WORDS as usize] = sum_parts(t, parts, (item, weights.blocks, BALANCE_WORDS), scratch);
         let (found, maxwellian, _) = solve(t, &shape, sums, axes);
         let first_stage = weights.before == 0.0;
@@ -59,7 +61,7 @@ kernel! {
         if first_stage && block == 0 && t.thread_idx() == 0 {
             penalties.set(t, own, beta);
         }
-        let share = Share::of_blocks(t, block, weights.blocks);
+        let share = Share::of_blocks(t, block, weights.sharing);
         let cells = shape.cells as usize;
         let mut cell = share.from;
         while cell < shape.cells {
@@ -86,14 +88,14 @@ kernel! {
     /// `sums` has the distributions of one group of cells, `out` and `penalties` those of all. Blocks as in [`explicit_stage()`]. 8 bytes read and 8 written a node, and an exponential.
     pub fn implicit_stage(t, sums: In<f64>, parts: In<f64>, penalties: In<f64>, out: Out<f64>; shape: GridShape, weights: StageWeights)
     shared { scratch: [f64; BALANCE_WORDS], axes: [f64; AXES_WORDS] } {
-        let item = quotient(t.block_idx(), weights.blocks);
-        let block = t.block_idx() - item * weights.blocks;
+        let item = quotient(t.block_idx(), weights.sharing);
+        let block = t.block_idx() - item * weights.sharing;
         let total: [f64; BALANCE_WORDS as usize] = sum_parts(t, parts, (item, weights.blocks, BALANCE_WORDS), scratch);
         let (found, maxwellian, _) = solve(t, &shape, total, axes);
         let own = (weights.first + item) as usize;
         let z = if found { weights.implicit * penalties.get(t, own) } else { 0.0 };
         let inverse = 1.0 / (1.0 + z);
-        let share = Share::of_blocks(t, block, weights.blocks);
+        let share = Share::of_blocks(t, block, weights.sharing);
         let cells = shape.cells as usize;
         let mut cell = share.from;
         while cell < shape.cells {

@@ -5,7 +5,7 @@ use rarefy_kernels::collision::{
     self as kernels, BALANCE_WORDS, END_WORDS, GridShape, MAXWELLIAN_WORDS, SHARE_THREADS,
 };
 
-use super::correction::{MOST_BLOCKS, Sums};
+use super::correction::{MOST_BLOCKS, Sums, sharing};
 use crate::error::Result;
 use crate::machine::{Grid, Machine};
 
@@ -16,8 +16,10 @@ const SUMMARY_THREADS: u32 = 128;
 pub(super) struct Balance<M: Machine> {
     shape: GridShape,
     items: u32,
-    /// Blocks that share a distribution.
+    /// Blocks that share a distribution where sums are formed.
     blocks: u32,
+    /// And where they are not, or one after the other.
+    sharing: u32,
     factor: f64,
     parts: M::Buffer<f64>,
     maxwellians: M::Buffer<f64>,
@@ -36,6 +38,7 @@ impl<M: Machine> Balance<M> {
             shape,
             items: items as u32,
             blocks,
+            sharing: sharing(machine, items, blocks),
             factor,
             parts: parts(BALANCE_WORDS)?,
             maxwellians: machine.allocate(items * MAXWELLIAN_WORDS as usize)?,
@@ -45,9 +48,9 @@ impl<M: Machine> Balance<M> {
         })
     }
 
-    fn grid(&self) -> Grid {
+    fn grid(&self, blocks: u32) -> Grid {
         Grid {
-            blocks: self.items * self.blocks,
+            blocks: self.items * blocks,
             threads: SHARE_THREADS,
         }
     }
@@ -60,7 +63,8 @@ impl<M: Machine> Balance<M> {
         scales: &M::Buffer<f64>,
         work: &mut M::Buffer<T>,
     ) -> Result<()> {
-        let (grid, shape, items, blocks) = (self.grid(), self.shape, self.items, self.blocks);
+        let (shape, items, blocks) = (self.shape, self.items, self.blocks);
+        let (grid, few) = (self.grid(blocks), self.grid(self.sharing));
         let sum = kernels::sum_state {
             f,
             parts: &mut self.parts,
@@ -77,8 +81,9 @@ impl<M: Machine> Balance<M> {
             shape,
             items,
             blocks,
+            sharing: self.sharing,
         };
-        Ok(machine.launch(grid, deviate)?)
+        Ok(machine.launch(few, deviate)?)
     }
 
     /// Restores conservation. The gain is the bilinear one, and the frequencies those of the deviations and of the means.
@@ -91,7 +96,8 @@ impl<M: Machine> Balance<M> {
             rate,
             summary,
         } = sums;
-        let (grid, shape, items, blocks) = (self.grid(), self.shape, self.items, self.blocks);
+        let (shape, items, blocks) = (self.shape, self.items, self.blocks);
+        let (grid, few) = (self.grid(blocks), self.grid(self.sharing));
         let imbalance = kernels::sum_imbalance {
             f,
             gain,
@@ -118,8 +124,9 @@ impl<M: Machine> Balance<M> {
             factor: self.factor,
             items,
             blocks,
+            sharing: self.sharing,
         };
-        machine.launch(grid, balance)?;
+        machine.launch(few, balance)?;
         let summarise = kernels::summarise_balance {
             maxwellians: &self.maxwellians,
             deltas: &self.deltas,

@@ -7,7 +7,7 @@ use rarefy_kernels::Real;
 use rarefy_kernels::boltzmann::copy_values;
 use rarefy_kernels::collision::{self as kernels, BALANCE_WORDS, SHARE_THREADS, StageWeights};
 
-use super::correction::MOST_BLOCKS;
+use super::correction::{MOST_BLOCKS, sharing};
 use super::values::CELL_THREADS;
 use super::{MachineEngine, together, working_scale};
 use crate::collision::integrator::stages;
@@ -29,6 +29,7 @@ pub struct CellCollisions<M: Machine, T: Real> {
 /// Sums of the distributions of a group, by several blocks each, and the rate of relaxation of every cell.
 struct Penalty<M: Machine> {
     blocks: u32,
+    sharing: u32,
     parts: M::Buffer<f64>,
     rates: M::Buffer<f64>,
 }
@@ -183,16 +184,18 @@ impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {
                 let blocks = shape.cells.div_ceil(SHARE_THREADS).min(MOST_BLOCKS);
                 Penalty {
                     blocks,
+                    sharing: sharing(&**machine, items, blocks),
                     parts: machine.allocate(items * (blocks * BALANCE_WORDS) as usize)?,
                     rates: machine.allocate(self.cells as usize)?,
                 }
             }
         };
-        let blocks = penalty.blocks;
-        let grid = Grid {
+        let (blocks, sharing) = (penalty.blocks, penalty.sharing);
+        let grid_of = |blocks: u32| Grid {
             blocks: items as u32 * blocks,
             threads: SHARE_THREADS,
         };
+        let grid = grid_of(blocks);
         let [start, transport] = at;
         for first in self.groups() {
             self.load(now, first)?;
@@ -205,6 +208,7 @@ impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {
                 relaxing: stage.relaxing,
                 implicit: stage.implicit,
                 blocks,
+                sharing,
                 first,
             };
             let sum = kernels::sum_state {
@@ -214,7 +218,7 @@ impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {
                 blocks,
             };
             machine.launch(grid, sum)?;
-            let sum = kernels::explicit_stage {
+            let of_stage = kernels::explicit_stage {
                 f: &engine.f,
                 start,
                 transport,
@@ -227,7 +231,7 @@ impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {
                 shape,
                 weights,
             };
-            machine.launch(grid, sum)?;
+            machine.launch(grid_of(sharing), of_stage)?;
             let sum = kernels::sum_state {
                 f: &engine.start,
                 parts: &mut penalty.parts,
@@ -243,7 +247,7 @@ impl<M: Machine + 'static, T: Real> CellCollisions<M, T> {
                 shape,
                 weights,
             };
-            machine.launch(grid, solve)?;
+            machine.launch(grid_of(sharing), solve)?;
         }
         self.penalty = Some(penalty);
         Ok(())

@@ -20,6 +20,8 @@ pub(super) struct Correction<M: Machine> {
     items: u32,
     /// Blocks that share a distribution, 0 for one that does all.
     blocks: u32,
+    /// Blocks that take these shares one after the other in the last of the two steps of one solution.
+    sharing: u32,
     factor: f64,
     corrected: bool,
     /// Whether defects are so small that one solution is right to roundoff.
@@ -40,6 +42,15 @@ pub(super) struct Sums<'a, M: Machine, T: Real> {
     pub(super) scales: &'a M::Buffer<f64>,
     pub(super) rate: &'a mut M::Buffer<f64>,
     pub(super) summary: &'a mut M::Buffer<f64>,
+}
+
+/// Blocks of each of so many distributions, at most `blocks`, that together fill a machine: what every block computes for itself is then computed few times.
+pub(super) fn sharing<M: Machine>(machine: &M, items: usize, blocks: u32) -> u32 {
+    /// Blocks that hide each other's latency on a multiprocessor.
+    const RESIDENT: u32 = 8;
+    let items = u32::try_from(items).unwrap_or(u32::MAX);
+    let full = RESIDENT * machine.multiprocessors().count;
+    full.div_ceil(items.max(1)).clamp(1, blocks)
 }
 
 impl<M: Machine> Correction<M> {
@@ -64,6 +75,7 @@ impl<M: Machine> Correction<M> {
             shape,
             items: items as u32,
             blocks,
+            sharing: sharing(machine, items, blocks.max(1)),
             factor,
             corrected,
             at_once,
@@ -110,13 +122,8 @@ impl<M: Machine> Correction<M> {
         Ok(machine.launch(grid, weights)?)
     }
 
-    /// The rest, after [`prepare`](Self::prepare). `summed` are the sums of the invariants and the blocks a distribution that have left them, where the transforms have.
-    pub(super) fn apply<T: Real>(
-        &mut self,
-        machine: &M,
-        sums: Sums<'_, M, T>,
-        summed: Option<(&M::Buffer<f64>, u32)>,
-    ) -> Result<()> {
+    /// The rest, after [`prepare`](Self::prepare).
+    pub(super) fn apply<T: Real>(&mut self, machine: &M, sums: Sums<'_, M, T>) -> Result<()> {
         let Sums {
             f,
             gain,
@@ -127,25 +134,22 @@ impl<M: Machine> Correction<M> {
         } = sums;
         let (shape, blocks, factor) = (self.shape, self.blocks, self.factor);
         if let (Some(grid), true) = (self.shared_grid(), self.at_once) {
-            if summed.is_none() {
-                let sum = kernels::sum_invariants {
-                    f,
-                    gain,
-                    frequency,
-                    scales,
-                    parts: &mut self.weights,
-                    shape,
-                    blocks,
-                };
-                machine.launch(grid, sum)?;
-            }
-            let (invariants, sources) = summed.unwrap_or((&self.weights, blocks));
+            let sum = kernels::sum_invariants {
+                f,
+                gain,
+                frequency,
+                scales,
+                parts: &mut self.weights,
+                shape,
+                blocks,
+            };
+            machine.launch(grid, sum)?;
             let solve = kernels::solve_and_apply {
                 f,
                 gain,
                 frequency,
                 scales,
-                invariants,
+                invariants: &self.weights,
                 rate: &mut *rate,
                 state: &mut self.state,
                 deltas: &mut self.deltas,
@@ -153,7 +157,11 @@ impl<M: Machine> Correction<M> {
                 shape,
                 factor,
                 blocks,
-                sources,
+                sharing: self.sharing,
+            };
+            let grid = Grid {
+                blocks: self.items * self.sharing,
+                ..grid
             };
             machine.launch(grid, solve)?;
         } else if let Some(grid) = self.shared_grid() {
@@ -270,7 +278,7 @@ mod tests {
         correction
             .prepare(&machine, sums.f, sums.frequency, sums.scales)
             .expect("no fault");
-        correction.apply(&machine, sums, None).expect("no fault");
+        correction.apply(&machine, sums).expect("no fault");
         let mut results = (vec![0.0; f.len()], vec![0.0; items * summary::LEN]);
         machine.read(&rate, &mut results.0).expect("the rate");
         machine.read(&summary, &mut results.1).expect("the summary");
