@@ -162,6 +162,7 @@ fn gpu(
     measured: &Measured,
     device: &Device,
 ) -> Result<()> {
+    calls(group, measured, device)?;
     let engine = ExactEngine::new(Backend::Cuda)?;
     for spread in SPREADS {
         for n in SIZES {
@@ -261,6 +262,29 @@ fn gpu(
                 |sum, x| sum.add_products(x, x),
             )?;
         }
+    }
+    Ok(())
+}
+
+/// Whole calls on an array that is in GPU memory: an accumulator, its sum and the rounded result.
+fn calls(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    measured: &Measured,
+    device: &Device,
+) -> Result<()> {
+    for n in [1000, 1_000_000] {
+        let x = device.upload(&vector(n, SPREADS[0]))?;
+        let call = || -> Result<f64> {
+            let mut sum = MachineAccumulator::new(device)?;
+            sum.add(&x)?;
+            Ok(sum.finish()?.round())
+        };
+        call()?;
+        bench(group, measured, "gpu sum f64, a call", n, |repetitions| {
+            wall(repetitions, || {
+                black_box(call().expect("a sum"));
+            })
+        });
     }
     Ok(())
 }

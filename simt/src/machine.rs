@@ -67,6 +67,15 @@ pub struct Limits {
     pub free_bytes: u64,
 }
 
+/// What a launch needs to fill a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Multiprocessors {
+    /// Multiprocessors.
+    pub count: u32,
+    /// Shared memory of one of them.
+    pub shared_bytes: usize,
+}
+
 /// A machine that runs kernels. Launches and copies take effect in the order of the calls.
 ///
 /// A machine may be shared between threads, and its memory handed from one to another.
@@ -76,6 +85,8 @@ pub trait Machine: DeviceMemory + Send + Sync {
     /// # Errors
     /// A machine that does not answer.
     fn limits(&self) -> Result<Limits>;
+    /// Its multiprocessors. Unlike [`limits`](Self::limits) this asks no driver, which takes microseconds to count free memory.
+    fn multiprocessors(&self) -> Multiprocessors;
     /// Memory for `len` elements, not initialised.
     ///
     /// # Errors
@@ -89,6 +100,13 @@ pub trait Machine: DeviceMemory + Send + Sync {
         let mut buffer = self.allocate(data.len())?;
         self.write(&mut buffer, data)?;
         Ok(buffer)
+    }
+    /// A buffer of `len` zeros.
+    ///
+    /// # Errors
+    /// As [`Machine::allocate`].
+    fn zeros<T: Element + Default>(&self, len: usize) -> Result<Self::Buffer<T>> {
+        self.upload(&vec![T::default(); len])
     }
     /// Replaces the contents of a buffer by data of the same length.
     ///

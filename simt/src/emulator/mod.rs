@@ -57,7 +57,7 @@ use self::memory::Account;
 use self::order::Sequence;
 use self::stack::Stacks;
 use crate::error::{Error, Result};
-use crate::machine::{Grid, Limits, Machine};
+use crate::machine::{Grid, Limits, Machine, Multiprocessors};
 
 /// Shared memory of a block, as on an H200.
 const SHARED_BYTES_PER_BLOCK: usize = 232_448;
@@ -176,6 +176,13 @@ impl Machine for Emulator {
             multiprocessors: MULTIPROCESSORS,
             free_bytes: self.account.free(),
         })
+    }
+
+    fn multiprocessors(&self) -> Multiprocessors {
+        Multiprocessors {
+            count: MULTIPROCESSORS,
+            shared_bytes: SHARED_BYTES_PER_MULTIPROCESSOR,
+        }
     }
 
     fn allocate<T: Element>(&self, len: usize) -> Result<Buffer<T>> {

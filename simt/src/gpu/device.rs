@@ -12,6 +12,7 @@ use cudarc::driver::{result, sys};
 use super::aside::Aside;
 use super::driver::{self, CudaVersion, Driven, driver_error, guard};
 use super::modules::{Function, Loader};
+use super::pool::{Mailbox, Pool};
 use super::ptx::{self, LEAST_CAPABILITY, PtxModule, capability_text};
 use super::staging::Staging;
 use crate::error::{Error, Result};
@@ -142,8 +143,12 @@ pub(super) struct State {
     pub(super) recording: Option<Recording>,
     /// The thread whose launches run beside the stream.
     pub(super) beside: Option<ThreadId>,
-    /// Memory to free when the recording ends.
-    pub(super) deferred: Vec<u64>,
+    /// Memory to free when the recording ends: addresses and bytes.
+    pub(super) deferred: Vec<(u64, usize)>,
+    /// Small pieces of memory that buffers have left.
+    pub(super) pool: Pool,
+    /// Page-locked memory for small copies to the host, from the first one on.
+    pub(super) mailbox: Option<Mailbox>,
     /// The kernel launched last, for errors that show later.
     pub(super) last_entry: Option<&'static str>,
     /// Page-locked memory for large copies, from the first one on.
@@ -255,15 +260,13 @@ impl Inner {
         }
     }
 
-    /// Frees memory once the work that uses it is done. The context is current, and no graph is being recorded.
-    pub(super) fn free(&self, address: u64) {
-        // Errors of earlier work show in the calls that report them; a destructor cannot return them.
-        // SAFETY: the stream lives as long as `self`; the address was allocated by this device, and its last owner
-        // is gone.
-        unsafe {
-            let _ = result::stream::synchronize(self.stream);
-            let _ = result::stream::synchronize(self.aside.stream);
-            let _ = result::free_sync(address);
+    /// Frees memory once the work that uses it is done, or keeps it for the next small buffer. The context is current, and no graph is being recorded.
+    pub(super) fn free(&self, state: &mut State, address: u64, bytes: usize) {
+        self.finish(false);
+        if !state.pool.keep(address, bytes) {
+            // A destructor cannot return an error.
+            // SAFETY: the address was allocated by this device, its last owner is gone, and no work uses it.
+            let _ = unsafe { result::free_sync(address) };
         }
     }
 }
@@ -277,6 +280,10 @@ impl Drop for Inner {
         unsafe {
             let _ = result::stream::synchronize(self.stream);
             state.staging = None;
+            state.mailbox = None;
+            for address in state.pool.drain() {
+                let _ = result::free_sync(address);
+            }
             state.loader.unload();
             self.aside.destroy();
             let _ = result::stream::destroy(self.stream);
@@ -288,8 +295,8 @@ impl Drop for Inner {
 /// Memory on a device. When the last buffer or graph that uses it is gone, it is freed, or given back to its owner.
 pub(super) struct Allocation {
     pub(super) address: u64,
-    /// Whether it is this device's to free.
-    pub(super) owned: bool,
+    /// What there is to free; `None` if another library owns the memory.
+    pub(super) owned: Option<usize>,
     pub(super) inner: Arc<Inner>,
 }
 
@@ -301,14 +308,16 @@ impl Drop for Allocation {
         if state.allocations.get(&self.address).is_some_and(gone) {
             state.allocations.remove(&self.address);
         }
-        if !self.owned {
-            self.inner.bind_for_cleaning();
-            self.inner.finish(state.recording.is_some());
-        } else if state.recording.is_some() {
-            state.deferred.push(self.address);
-        } else {
-            self.inner.bind_for_cleaning();
-            self.inner.free(self.address);
+        match self.owned {
+            None => {
+                self.inner.bind_for_cleaning();
+                self.inner.finish(state.recording.is_some());
+            }
+            Some(bytes) if state.recording.is_some() => state.deferred.push((self.address, bytes)),
+            Some(bytes) => {
+                self.inner.bind_for_cleaning();
+                self.inner.free(&mut state, self.address, bytes);
+            }
         }
     }
 }
@@ -470,7 +479,7 @@ impl Device {
         let mut state = self.inner.lock()?;
         state.refuse_in_recording("taking up memory of another library")?;
         known = state.allocations.get(&address).and_then(Weak::upgrade);
-        let own = known.as_ref().is_some_and(|known| known.owned);
+        let own = known.as_ref().is_some_and(|known| known.owned.is_some());
         if own || address == 0 || !address.is_multiple_of(align_of::<T>() as u64) {
             return Err(Error::input(format!(
                 "memory at {address:#x} is no array of another library: it must be aligned, and no buffer of this device"
@@ -485,7 +494,7 @@ impl Device {
         let allocation = known.unwrap_or_else(|| {
             Arc::new(Allocation {
                 address,
-                owned: false,
+                owned: None,
                 inner: self.inner.clone(),
             })
         });
@@ -593,6 +602,8 @@ impl Device {
                     recording: None,
                     beside: None,
                     deferred: Vec::new(),
+                    pool: Pool::default(),
+                    mailbox: None,
                     last_entry: None,
                     staging: None,
                     peers: Vec::new(),

@@ -71,8 +71,8 @@ impl Guard<'_> {
         // SAFETY: the stream is the one on which `Device::capture` began; null is a place for the driver's answer.
         let code = unsafe { sys::cuStreamEndCapture(self.inner.stream, &raw mut graph) };
         let kept = state.recording.take().map(|recording| recording.kept);
-        for address in std::mem::take(&mut state.deferred) {
-            self.inner.free(address);
+        for (address, bytes) in std::mem::take(&mut state.deferred) {
+            self.inner.free(&mut state, address, bytes);
         }
         // What a recording kept may be the last owner, whose destructor takes the lock.
         drop(state);

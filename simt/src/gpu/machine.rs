@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::ptr;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -12,10 +13,11 @@ use super::arguments::Arena;
 use super::device::{Allocation, Device, DeviceBuffer, Inner, same_length};
 use super::driver::{Driven, driver_error};
 use super::graph::Graph;
+use super::pool::{self, Mailbox};
 use super::post::Post;
 use super::staging::{self, Staging, Target};
 use crate::error::{Error, Result};
-use crate::machine::{Element, Grid, Kernel, Limits, Machine};
+use crate::machine::{Element, Grid, Kernel, Limits, Machine, Multiprocessors};
 use crate::memory_plan::{Memory, check_memory};
 
 /// Puts the side stream's work in front of what follows on the main one, also when the work that was started fails.
@@ -121,6 +123,13 @@ impl Machine for Device {
         })
     }
 
+    fn multiprocessors(&self) -> Multiprocessors {
+        Multiprocessors {
+            count: self.inner.properties.multiprocessors,
+            shared_bytes: self.inner.properties.shared_per_multiprocessor,
+        }
+    }
+
     fn allocate<T: Element>(&self, len: usize) -> Result<DeviceBuffer<T>> {
         let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
         let what = || format!("a buffer of {len} elements");
@@ -135,9 +144,13 @@ impl Machine for Device {
             too_much(free().min(total))?;
         }
         // A view of no elements still has an address.
-        let bytes = usize::try_from(needed).unwrap_or(usize::MAX).max(16);
-        // SAFETY: the context is current; the memory is owned by the allocation below.
-        let address = match unsafe { result::malloc_sync(bytes) } {
+        let bytes = pool::capacity(usize::try_from(needed).unwrap_or(usize::MAX).max(16));
+        let address = match state.pool.take(bytes) {
+            Some(address) => Ok(address),
+            // SAFETY: the context is current; the memory is owned by the allocation below.
+            None => unsafe { result::malloc_sync(bytes) },
+        };
+        let address = match address {
             Ok(address) => address,
             Err(error) if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                 too_much(free())?;
@@ -154,7 +167,7 @@ impl Machine for Device {
         };
         let allocation = Arc::new(Allocation {
             address,
-            owned: true,
+            owned: Some(bytes),
             inner: self.inner.clone(),
         });
         state
@@ -165,6 +178,23 @@ impl Machine for Device {
             len,
             elements: PhantomData,
         })
+    }
+
+    fn zeros<T: Element + Default>(&self, len: usize) -> Result<DeviceBuffer<T>> {
+        let buffer = self.allocate(len)?;
+        let state = self.inner.lock()?;
+        // SAFETY: the buffer has that many bytes, and all bits 0 are the default of a number; it is freed only after the stream's work.
+        unsafe {
+            result::memset_d8_async(
+                buffer.allocation.address,
+                0,
+                buffer.bytes(),
+                self.inner.stream,
+            )
+        }
+        .during("clearing memory")?;
+        drop(state);
+        Ok(buffer)
     }
 
     fn write<T: Element>(&self, buffer: &mut DeviceBuffer<T>, data: &[T]) -> Result<()> {
@@ -214,14 +244,30 @@ impl Machine for Device {
         if data.is_empty() {
             return self.inner.wait(&state);
         }
-        // SAFETY: buffer and data have one length, every bit pattern is an element, and the wait below ends all use of
-        // the data, whatever the copy said.
+        let bytes = buffer.bytes();
+        if bytes <= Mailbox::BYTES && state.mailbox.is_none() {
+            // Without page-locked memory the driver's own way remains.
+            state.mailbox = Mailbox::new().ok();
+        }
+        let mailbox = state.mailbox.as_mut().filter(|_| bytes <= Mailbox::BYTES);
+        let landing = match mailbox {
+            Some(mailbox) => mailbox.bytes(bytes),
+            // SAFETY: every bit pattern is an element, so that bytes may be written.
+            None => unsafe { std::slice::from_raw_parts_mut(data.as_mut_ptr().cast(), bytes) },
+        };
+        // SAFETY: buffer and landing place have one length, and the wait below ends all use of the place, whatever the copy said. The lock is held.
         let copied = unsafe {
-            result::memcpy_dtoh_async(data, buffer.allocation.address, self.inner.stream)
+            result::memcpy_dtoh_async(landing, buffer.allocation.address, self.inner.stream)
         };
         let waited = self.inner.wait(&state);
         copied.during_with(|| format!("{action}, after {}", state.waiting_text()))?;
-        waited
+        waited?;
+        if let Some(mailbox) = state.mailbox.as_mut().filter(|_| bytes <= Mailbox::BYTES) {
+            let landed = mailbox.bytes(bytes);
+            // SAFETY: both have that many bytes, apart from each other, and every bit pattern is an element.
+            unsafe { ptr::copy_nonoverlapping(landed.as_ptr(), data.as_mut_ptr().cast(), bytes) };
+        }
+        Ok(())
     }
 
     fn launch<K: Kernel<Self>>(&self, grid: Grid, kernel: K) -> Result<()> {

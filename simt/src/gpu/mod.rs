@@ -27,6 +27,7 @@ mod event;
 mod graph;
 mod machine;
 mod modules;
+mod pool;
 mod post;
 pub mod ptx;
 mod staging;

@@ -84,8 +84,8 @@ launch! {
 }
 
 impl Shape {
-    /// The result of a launch that has summed nothing.
-    pub(super) fn empty(&self) -> Vec<u64> {
-        vec![0; (self.layout.digits + flag::LEN) as usize]
+    /// Words of a result: digits and flags, all 0 where nothing has been summed.
+    pub(super) const fn words(&self) -> usize {
+        (self.layout.digits + flag::LEN) as usize
     }
 }

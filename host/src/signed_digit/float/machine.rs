@@ -8,7 +8,7 @@ use super::accumulator::{ExactAccumulator, Special};
 use super::format::Float;
 use super::launch::{Launch, Shape};
 use crate::error::Result;
-use crate::machine::{Grid, Machine};
+use crate::machine::{Grid, Machine, Multiprocessors};
 use crate::signed_digit::limb::same_length;
 
 /// Launches after which the digits of a result are taken to the host: each adds less than 2^49 to a digit.
@@ -65,14 +65,17 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
     /// # Errors
     /// A machine that does not answer.
     pub fn new(machine: &'m M) -> Result<Self> {
-        let limits = machine.limits()?;
+        let Multiprocessors {
+            count,
+            shared_bytes,
+        } = machine.multiprocessors();
         Ok(Self {
             machine,
             results: [[None, None], [None, None]],
             launches: 0,
             sum: ExactAccumulator::new(),
-            multiprocessors: limits.multiprocessors,
-            shared_bytes: limits.shared_bytes_per_multiprocessor,
+            multiprocessors: count,
+            shared_bytes,
             blocks: None,
         })
     }
@@ -146,7 +149,7 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
         let slot = &mut self.results[usize::from(size_of::<T>() == 8)][slot as usize];
         let result = match slot {
             Some(result) => result,
-            None => slot.insert(self.machine.upload(&shape.empty())?),
+            None => slot.insert(self.machine.zeros(shape.words())?),
         };
         launch(self.machine, grid, result)?;
         self.launches += 1;
@@ -163,11 +166,12 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
             (f64_sum, f64::SUM),
             (f64_dot, f64::DOT),
         ];
-        for (result, Shape { layout, .. }) in of {
+        for (result, shape) in of {
+            let layout = shape.layout;
             let Some(result) = result.take() else {
                 continue;
             };
-            let mut words = vec![0_u64; (layout.digits + flag::LEN) as usize];
+            let mut words = vec![0_u64; shape.words()];
             self.machine.read(&result, &mut words)?;
             let (digits, flags) = words.split_at(layout.digits as usize);
             let seen = |kind: u32| flags[kind as usize] != 0;
