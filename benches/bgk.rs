@@ -121,7 +121,7 @@ fn config(case: &Case, scheme: Scheme, precision: Precision, backend: Backend) -
     SimulationConfig {
         scheme,
         compute: Compute::new(backend).with_precision(precision),
-        fold: false,
+        symmetry_reduction: false,
         ..SimulationConfig::new(case.problem.clone(), case.dt)
     }
 }
@@ -130,26 +130,30 @@ fn config(case: &Case, scheme: Scheme, precision: Precision, backend: Backend) -
 #[derive(Clone, Copy)]
 struct Way {
     scheme: Scheme,
-    fold: bool,
+    reduced: bool,
 }
 
 impl Way {
-    /// All ways of a problem: what is folded are velocities along which nothing flows.
+    /// All ways of a problem: velocities along which nothing flows are reduced by symmetry.
     fn all(problem: &Problem) -> impl Iterator<Item = Self> {
         let velocity = &problem.velocity;
-        let folds: &[bool] = match velocity.axes().len() > velocity.flow() {
+        let reductions: &[bool] = match velocity.axes().len() > velocity.flow() {
             true => &[false, true],
             false => &[false],
         };
         [Scheme::Upwind, Scheme::VanLeer]
             .into_iter()
-            .flat_map(move |scheme| folds.iter().map(move |&fold| Self { scheme, fold }))
+            .flat_map(move |scheme| {
+                reductions
+                    .iter()
+                    .map(move |&reduced| Self { scheme, reduced })
+            })
     }
 
     /// The name of a measurement.
     fn measurement(self, machine: &str, kind: &str) -> String {
-        let (scheme, folded) = self.names();
-        format!("{machine} {scheme} {kind}{folded}")
+        let (scheme, reduced) = self.names();
+        format!("{machine} {scheme} {kind}{reduced}")
     }
 
     fn names(self) -> (&'static str, &'static str) {
@@ -157,7 +161,7 @@ impl Way {
             Scheme::Upwind => "upwind",
             _ => "vanleer",
         };
-        (scheme, if self.fold { " folded" } else { "" })
+        (scheme, if self.reduced { " reduced" } else { "" })
     }
 }
 
@@ -206,7 +210,7 @@ fn main() {
                     continue;
                 }
                 let config = SimulationConfig {
-                    fold: way.fold,
+                    symmetry_reduction: way.reduced,
                     ..config(case, way.scheme, precision, Backend::Cuda)
                 };
                 match Simulation::new(config) {
@@ -253,7 +257,7 @@ fn main() {
                             // A simulation lives in the pool that it is made in.
                             let steps = u32::try_from(times).unwrap_or(u32::MAX);
                             let config = SimulationConfig {
-                                fold: way.fold,
+                                symmetry_reduction: way.reduced,
                                 ..config(case, way.scheme, precision, Backend::Cpu)
                             };
                             let time = pool
@@ -284,7 +288,7 @@ fn updates(problem: &Problem) -> usize {
 
 fn report_fused(cases: &[Case], measured: &Measured, device: &Device) {
     println!(
-        "\nThe fused pass: one step, and its share of the speed at which the same machine copies as many bytes; folded: with populations kept once that are mirror images of each other, as by default, against a copy of all of them\n"
+        "\nThe fused pass: one step, and its share of the speed at which the same machine copies as many bytes; reduced: with populations kept once that are mirror images of each other, as by default, against a copy of all of them\n"
     );
     println!("| case | scheme | us a step | cell updates/s | TB/s | of a copy |");
     println!("|---|---|---|---|---|---|");
@@ -305,9 +309,9 @@ fn report_fused(cases: &[Case], measured: &Measured, device: &Device) {
                 _ => time_copy::<_, f64>(device, count, 20),
             };
             let Ok(copy) = copy else { continue };
-            for ((scheme, folded), seconds) in rows {
+            for ((scheme, reduced), seconds) in rows {
                 println!(
-                    "| {} {precision} | {scheme}{folded} | {:.1} | {:.3e} | {:.3} | {:.1}% |",
+                    "| {} {precision} | {scheme}{reduced} | {:.1} | {:.3e} | {:.3} | {:.1}% |",
                     case.name,
                     seconds * 1e6,
                     count as f64 / seconds,
@@ -326,7 +330,7 @@ fn report_cpu(cases: &[Option<Case>], measured: &Measured) {
     for case in cases.iter().flatten() {
         for cores in ["one core", "all cores"] {
             for way in Way::all(&case.problem) {
-                let (scheme, folded) = way.names();
+                let (scheme, reduced) = way.names();
                 for (precision, bytes, ..) in KINDS {
                     let what = format!("{} {}", case.name, way.measurement(cores, precision));
                     let Some(seconds) = measured.get(&what) else {
@@ -334,7 +338,7 @@ fn report_cpu(cases: &[Option<Case>], measured: &Measured) {
                     };
                     let count = updates(&case.problem) as f64;
                     println!(
-                        "| {} {precision} {scheme}{folded} | {cores} | {:.2} | {:.3e} | {:.2} |",
+                        "| {} {precision} {scheme}{reduced} | {cores} | {:.2} | {:.3e} | {:.2} |",
                         case.name,
                         seconds * 1e3,
                         count / seconds,

@@ -16,25 +16,25 @@
 //! | `integrand` | the trait of amplitudes g, and the named ones |
 //! | `differences` | the paper's kernel: one block an integral, the table of differences in shared memory |
 //! | `warp` | the same by shuffles: a part of a warp an integral, no table |
-//! | `decide` | the same with an error estimate and a verdict for each integral: `amplitude`, `batch`, `head`, `judge` and `probe` are its parts |
+//! | `driver` | the same with an error estimate and a status for each integral: `amplitude`, `batch`, `head`, `outcome` and `probe` are its parts |
 
 mod amplitude;
 mod batch;
 pub mod classify;
-pub mod decide;
 mod differences;
+pub mod driver;
 pub mod elementary;
 pub mod functions;
 mod head;
 mod integrand;
-mod judge;
+mod outcome;
 mod probe;
 pub mod program;
 pub mod status;
 mod warp;
 
-pub use decide::{BatchRule, decide};
 pub use differences::*;
+pub use driver::{BatchRule, integrate};
 pub use elementary::{Elementary, Hardware, Software};
 pub use integrand::*;
 pub use status::{Accelerator, Status};

@@ -461,17 +461,19 @@ fn every_kind_of_problem_goes_on_to_the_same_bits_from_a_checkpoint_and_when_loo
 fn all_backends_agree_on_every_kind_of_problem() {
     for (name, problem, dt) in assorted() {
         let velocity = &problem.velocity;
-        let folds: &[bool] = match velocity.axes().len() > velocity.flow() {
+        let reductions: &[bool] = match velocity.axes().len() > velocity.flow() {
             true => &[true, false],
             false => &[true],
         };
         let schemes = [Scheme::Upwind, Scheme::VanLeer].into_iter();
-        for (scheme, fold) in schemes.flat_map(|scheme| folds.iter().map(move |&f| (scheme, f))) {
+        for (scheme, symmetry_reduction) in
+            schemes.flat_map(|scheme| reductions.iter().map(move |&r| (scheme, r)))
+        {
             let run = |backend, precision| {
                 let config = SimulationConfig {
                     scheme,
                     compute: Compute::new(backend).with_precision(precision),
-                    fold,
+                    symmetry_reduction,
                     relaxed: false,
                     ..SimulationConfig::new(problem.clone(), dt)
                 };
@@ -487,8 +489,9 @@ fn all_backends_agree_on_every_kind_of_problem() {
                 for (precision, tolerance) in precisions(backend) {
                     let (found, found_fluxes) = run(backend, precision);
                     let tolerance = 10.0 * tolerance;
-                    let what =
-                        format!("{name}, {scheme:?}, {backend}, {precision}, folded: {fold}");
+                    let what = format!(
+                        "{name}, {scheme:?}, {backend}, {precision}, symmetry reduction: {symmetry_reduction}"
+                    );
                     let column = |key: &str, of: fn(&Moments) -> f64| {
                         let expected: Vec<f64> = expected.iter().map(of).collect();
                         close(

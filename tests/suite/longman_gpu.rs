@@ -45,7 +45,7 @@ struct Family {
     expression: &'static str,
     names: &'static [&'static str],
     draw: Draw,
-    /// Least share that the device must decide itself as OK in double precision; exponentially small integrals have condition numbers that
+    /// Least share that the device must find OK itself in double precision; exponentially small integrals have condition numbers that
     /// forbid it.
     decided: f64,
 }
@@ -158,7 +158,7 @@ fn draws(family: &Family, count: usize) -> (Vec<f64>, Vec<Vec<f64>>, Vec<f64>) {
 }
 
 /// Checks that nothing wrong is OK; returns how many are.
-fn judge(name: &str, relative: f64, outcomes: &[Option<Outcome>], exact: &[f64]) -> usize {
+fn count_right(name: &str, relative: f64, outcomes: &[Option<Outcome>], exact: &[f64]) -> usize {
     let mut right = 0;
     for (k, (outcome, exact)) in outcomes.iter().zip(exact).enumerate() {
         let Some(outcome) = outcome else { continue };
@@ -181,7 +181,7 @@ fn judge(name: &str, relative: f64, outcomes: &[Option<Outcome>], exact: &[f64])
     right
 }
 
-fn families_are_judged<M: Machine, T: Interpret>(machine: &M, count: usize, relative: f64) {
+fn families_are_classified<M: Machine, T: Interpret>(machine: &M, count: usize, relative: f64) {
     for family in families() {
         let (frequencies, columns, exact) = draws(&family, count);
         let config = BatchConfig {
@@ -192,7 +192,7 @@ fn families_are_judged<M: Machine, T: Interpret>(machine: &M, count: usize, rela
         let named = batch
             .integrate(family.amplitude, &frequencies, &columns)
             .expect("outcomes");
-        let right = judge(family.name, relative, &named, &exact);
+        let right = count_right(family.name, relative, &named, &exact);
         if T::NAME == "f64" {
             assert!(
                 right as f64 >= family.decided * count as f64,
@@ -213,7 +213,7 @@ fn families_are_judged<M: Machine, T: Interpret>(machine: &M, count: usize, rela
         let interpreted = batch
             .integrate(Amplitude::Program(&program), &frequencies, &columns)
             .expect("outcomes");
-        let right_too = judge(family.name, relative, &interpreted, &exact);
+        let right_too = count_right(family.name, relative, &interpreted, &exact);
         assert!(
             right.abs_diff(right_too) <= 1 + count / 10,
             "{}: {right} and {right_too} are OK",
@@ -224,11 +224,11 @@ fn families_are_judged<M: Machine, T: Interpret>(machine: &M, count: usize, rela
 
 #[test]
 fn families_get_right_values_or_none() {
-    families_are_judged::<_, f64>(&Emulator::default(), 400, 1e-10);
-    families_are_judged::<_, f32>(&Emulator::new(ThreadOrder::Random(5)), 200, 1e-4);
+    families_are_classified::<_, f64>(&Emulator::default(), 400, 1e-10);
+    families_are_classified::<_, f32>(&Emulator::new(ThreadOrder::Random(5)), 200, 1e-4);
     if let Some(device) = support::device() {
-        families_are_judged::<_, f64>(&device, 20_000, 1e-10);
-        families_are_judged::<_, f32>(&device, 20_000, 1e-4);
+        families_are_classified::<_, f64>(&device, 20_000, 1e-10);
+        families_are_classified::<_, f32>(&device, 20_000, 1e-4);
     }
 }
 
@@ -291,8 +291,8 @@ fn hopeless_integrals_are_left_to_the_cpu() {
     }
 }
 
-/// Narrow peaks in the head: two of the sums that judge it agree by accident for one in a few hundred of them.
-fn heads_are_judged<M: Machine, T: Interpret>(machine: &M, count: usize, relative: f64) {
+/// Narrow peaks in the head: two of the sums that show its error agree by accident for one in a few hundred of them.
+fn heads_are_classified<M: Machine, T: Interpret>(machine: &M, count: usize, relative: f64) {
     let mut uniform = Uniform(0x1234_5678_9ABC_DEF1);
     let (mut frequencies, mut columns, mut exact) = (Vec::new(), vec![Vec::new(); 2], Vec::new());
     for _ in 0..count {
@@ -310,17 +310,17 @@ fn heads_are_judged<M: Machine, T: Interpret>(machine: &M, count: usize, relativ
     let outcomes = batch
         .integrate(Amplitude::Rational, &frequencies, &columns)
         .expect("outcomes");
-    let right = judge("narrow peaks", relative, &outcomes, &exact);
+    let right = count_right("narrow peaks", relative, &outcomes, &exact);
     assert!(right > count / 4, "{right} of {count} are OK");
 }
 
 #[test]
 fn heads_with_narrow_peaks_are_seen_for_what_they_are() {
-    heads_are_judged::<_, f64>(&Emulator::default(), 3000, 1e-10);
-    heads_are_judged::<_, f32>(&Emulator::default(), 3000, 1e-4);
+    heads_are_classified::<_, f64>(&Emulator::default(), 3000, 1e-10);
+    heads_are_classified::<_, f32>(&Emulator::default(), 3000, 1e-4);
     if let Some(device) = support::device() {
-        heads_are_judged::<_, f64>(&device, 100_000, 1e-10);
-        heads_are_judged::<_, f32>(&device, 100_000, 1e-4);
+        heads_are_classified::<_, f64>(&device, 100_000, 1e-10);
+        heads_are_classified::<_, f32>(&device, 100_000, 1e-4);
     }
 }
 
@@ -365,7 +365,7 @@ fn chunks_and_bad_rows_do_not_change_the_others() {
 }
 
 #[test]
-fn an_integrand_of_ones_own_is_judged_too() {
+fn an_integrand_of_ones_own_is_classified_too() {
     let machine = Emulator::default();
     let rho: Vec<f64> = (1..=70).map(|i| 0.5 + 0.05 * f64::from(i)).collect();
     let columns = [vec![0.3; rho.len()], vec![0.7; rho.len()]];

@@ -36,7 +36,7 @@ use rayon::prelude::*;
 
 /// Solid angle, in steradians, of the directions u for which `sqrt(rho) u` lies in the cube `n + [-1, 1]^3`.
 ///
-/// The cube is folded into the positive octant: an axis with n_a = 0 contributes the interval [0, 1] twice.
+/// Symmetry reduces the cube to the positive octant: an axis with n_a = 0 contributes the interval [0, 1] twice.
 /// Inclusion and exclusion over the eight corners then leaves areas of the kind { u_x > p, u_y > q, u_z > r }, which the
 /// Gauss-Bonnet theorem computes in closed form. Such a piece is a triangle bounded by three small circles. Integer tests decide whether
 /// a corner lies outside the sphere and whether the sphere meets the cube at all,

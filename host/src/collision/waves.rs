@@ -19,7 +19,7 @@ pub enum FrequencyWay {
 /// The waves of both kinds and the transformed coefficients; zero where an index is past the grid or the waves.
 pub(super) struct Waves {
     pub(super) shape: ConvolutionShape,
-    /// `[sine][j][k]`: what a half row is summed with, half of the wave at the middle cell, which folding counts twice.
+    /// `[sine][j][k]`: what a half row is summed with, half of the wave at the middle cell, which the reduction by symmetry counts twice.
     pub(super) forward: Vec<f64>,
     /// `[sine][k][j]`: the waves.
     pub(super) back: Vec<f64>,

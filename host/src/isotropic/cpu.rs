@@ -30,7 +30,7 @@ pub(super) fn operator<T: Real>(config: &OperatorConfig) -> Box<dyn Operator> {
             Storage::Compact if config.corrected => {
                 Box::new(Compact::<T>::new(cells, theta, divisors))
             }
-            // Without reciprocity there is nothing more to fold than jumps do.
+            // Without reciprocity there is nothing more to reduce than jumps do.
             _ => Box::new(Pairs::<T>::new(cells, theta, config.corrected, divisors)),
         },
         CollisionKernel::Isotropic { gamma } => Box::new(Shells::<T>::new(cells, gamma, divisors)),

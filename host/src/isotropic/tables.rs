@@ -106,7 +106,7 @@ impl<T: Real> FullTable<T> {
 /// Side of the square tiles of [`CompactTable`].
 pub(super) const TILE: usize = 32;
 
-/// One of each set of equal coefficients. It has for each shell s = i + j the strict upper triangle of a symmetric matrix over the folded
+/// One of each set of equal coefficients. It has for each shell s = i + j the strict upper triangle of a symmetric matrix over the reduced
 /// cells a = min(i, j), in tiles of 32 x 32 with zeros elsewhere.
 ///
 /// Of the tiles (A, B), A <= B, of a shell those of one A follow each other; b runs fastest within a tile.
@@ -116,8 +116,8 @@ pub(super) struct CompactTable<T> {
     pub(super) values: Vec<T>,
 }
 
-/// The folded cells of a shell: the first, and how many.
-pub(super) fn folded(s: usize, cells: usize) -> (usize, usize) {
+/// The reduced cells of a shell: the first, and how many.
+pub(super) fn reduced(s: usize, cells: usize) -> (usize, usize) {
     let first = s.saturating_sub(cells - 1);
     (first, s / 2 + 1 - first)
 }
@@ -130,7 +130,7 @@ impl<T: Real> CompactTable<T> {
         let mut start = 0;
         for s in 0..shells {
             starts.push(start);
-            let tiles = folded(s, cells).1.div_ceil(TILE) as u64;
+            let tiles = reduced(s, cells).1.div_ceil(TILE) as u64;
             start += tiles * (tiles + 1) / 2 * (TILE * TILE) as u64;
         }
         starts.push(start);
@@ -143,7 +143,7 @@ impl<T: Real> CompactTable<T> {
             rest = more;
         }
         parts.into_par_iter().enumerate().for_each(|(s, part)| {
-            let (first, count) = folded(s, cells);
+            let (first, count) = reduced(s, cells);
             let tiles = count.div_ceil(TILE);
             let mut tile = 0;
             for ta in 0..tiles {

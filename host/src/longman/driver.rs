@@ -236,7 +236,7 @@ impl Computed {
         let p = seen.start as usize;
         let noise = self.areas.get(p).map_or(0.0, Area::error).max(before);
         let least = LEAST.max(v.len() / 4);
-        if seen.premise(least as u32, noise) && self.vanishes(source, &v, p) {
+        if seen.alternates(least as u32, noise) && self.vanishes(source, &v, p) {
             self.accelerated(p, rough, &v, demand)
         } else {
             Integral::without_value(Status::PremiseViolated)

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use rarefy_kernels::longman::decide::FarOut;
+use rarefy_kernels::longman::driver::FarOut;
 
 use super::integrand::Function;
 use super::oscillator::Oscillator;

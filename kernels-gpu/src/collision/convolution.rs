@@ -117,7 +117,7 @@ kernel! {
     /// The convolution for one wave along x.
     ///
     /// **Block** `(item, wave, parity)`, parity along y fastest, in four steps with a barrier between them:
-    /// 1. folds f about the centres of x and y and sums over x with the wave: `folded[y][z]`, a thread a column (y, z), neighbours
+    /// 1. reduces f by the symmetry of the waves about the centres of x and y, and sums over x with the wave: `reduced[y][z]`, a thread a column (y, z), neighbours
     ///    neighbouring z. Each value of f is read once by the block, and the largest |f| is found on the way; the first warp sums
     ///    its column again without it;
     /// 2. sums over y with the cosines or sines: `rows[z][k]`, a thread one k and four z;
@@ -129,7 +129,7 @@ kernel! {
     /// A small grid is bound by latency: the tables are fetched while step 1 waits for f.
     ///
     /// Tables, zero where an index is past the grid or the waves: `forward[sine][j < half_row][k]` the waves, half of them at the middle cell, which
-    /// folding counts twice; `back[sine][k][j < half_row]` the waves; `table[k_x][m][k_y]` the transform of b along x and y, scaled for the way back.
+    /// the reduction counts twice; `back[sine][k][j < half_row]` the waves; `table[k_x][m][k_y]` the transform of b along x and y, scaled for the way back.
     ///
     /// `peaks[item]` is the cell that was left out, the first one of the largest |f| in an order that is the same for all blocks.
     ///
@@ -140,7 +140,7 @@ kernel! {
         t, f: In<T>, forward: In<f64>, back: In<f64>, table: In<f64>, spectrum: Out<f64>, peaks: Out<u32>; shape: ConvolutionShape,
     ) for f32, f64
     shared {
-        folded: [f64; shape.half_row() * shape.row()],
+        reduced: [f64; shape.half_row() * shape.row()],
         waves: [f64; shape.half_row() * shape.row()],
         coefficients: [f64; shape.row() * shape.row()],
         rows: [f64; shape.row() * shape.stride()],
@@ -166,8 +166,8 @@ kernel! {
             let (near, far) = (y * n, (n - 1 - y) * n);
             [low + near, low + far, high + near, high + far]
         };
-        let fold = |v: [f64; 4]| sign_x.mul_add(sign_y.mul_add(v[3], v[2]), sign_y.mul_add(v[1], v[0]));
-        // The wave along x, zero past the middle; folding counts the middle cell twice.
+        let reduce = |v: [f64; 4]| sign_x.mul_add(sign_y.mul_add(v[3], v[2]), sign_y.mul_add(v[1], v[0]));
+        // The wave along x, zero past the middle; the reduction counts the middle cell twice.
         let wave_x = (sine_x * row + k_x) * half_row;
         let weight_of = |x: u32| {
             let wave = back.get(t, (wave_x + x) as usize);
@@ -195,7 +195,7 @@ kernel! {
                     }
                     for u in 0..4 {
                         let v = values[u];
-                        sum = weights[u].mul_add(fold(v.map(T::to_f64)), sum);
+                        sum = weights[u].mul_add(reduce(v.map(T::to_f64)), sum);
                         let most = v[0].abs().max(v[1].abs()).max(v[2].abs().max(v[3].abs()));
                         if most > best {
                             best = most;
@@ -205,7 +205,7 @@ kernel! {
                     first += 4;
                 }
             }
-            folded.set(t, column, sum);
+            reduced.set(t, column, sum);
             column += t.block_dim();
         }
         forward_waves.store(t, waves);
@@ -251,7 +251,7 @@ kernel! {
                 let others = images(x, y, z).map(|other| {
                     if other == cell { 0.0 } else { f.get(t, other as usize).to_f64() }
                 });
-                sum = weight.mul_add(fold(others), sum);
+                sum = weight.mul_add(reduce(others), sum);
                 x += WARP;
             }
             let mut mask = WARP / 2;
@@ -260,7 +260,7 @@ kernel! {
                 mask /= 2;
             }
             if t.lane() == 0 {
-                folded.set(t, column, sum);
+                reduced.set(t, column, sum);
                 if wave == 0 && sine_y == 0 {
                     peaks.set(t, item as usize, cell - origin);
                 }
@@ -281,8 +281,8 @@ kernel! {
                 for u in 0..4 {
                     let y = first + u as u32;
                     weights[u] = waves.get(t, y * row + k);
-                    values[2 * u] = folded.get_run(t, y * row + z);
-                    values[2 * u + 1] = folded.get_run(t, y * row + z + 2);
+                    values[2 * u] = reduced.get_run(t, y * row + z);
+                    values[2 * u + 1] = reduced.get_run(t, y * row + z + 2);
                 }
                 for u in 0..4 {
                     for c in 0..4 {
@@ -299,7 +299,7 @@ kernel! {
         t.sync_threads();
 
         // Step 3.
-        back_waves.store(t, folded);
+        back_waves.store(t, reduced);
         let task = t.thread_idx();
         let z = quotient(task, row) * 8;
         let k = task - z / 8 * row;
@@ -340,7 +340,7 @@ kernel! {
         }
         t.sync_threads();
 
-        // Step 4. The waves lie where the folded columns were.
+        // Step 4. The waves lie where the reduced columns were.
         let to = ((item * shape.waves() + wave) * 2 + sine_y) * half * n;
         let mut task = t.thread_idx();
         while task < half_row / 4 * row {
@@ -355,8 +355,8 @@ kernel! {
                     let k = first + u as u32;
                     let at = k * half_row + y;
                     values[u] = rows.get(t, z * stride + k);
-                    weights[2 * u] = folded.get_run(t, at);
-                    weights[2 * u + 1] = folded.get_run(t, at + 2);
+                    weights[2 * u] = reduced.get_run(t, at);
+                    weights[2 * u + 1] = reduced.get_run(t, at + 2);
                 }
                 for u in 0..4 {
                     for c in 0..4 {
@@ -377,7 +377,7 @@ kernel! {
 }
 
 kernel! {
-    /// The collision frequency from the spectrum that [`convolve_waves()`] leaves: sums over the waves along x, unfolds, and adds the term of the cell left out.
+    /// The collision frequency from the spectrum that [`convolve_waves()`] leaves: sums over the waves along x, expands the symmetric parts, and adds the term of the cell left out.
     ///
     /// **Block** `(item, group)` keeps a group of columns along x (iy < half, iz) of both parities for all waves in shared memory, `tile[sine][k][parity][column]`, and the
     /// waves along x, `waves[sine][k][j]`; zeros fill both up to whole rows. A thread owns one column and one x, and with them the four cells that are mirror images in x and

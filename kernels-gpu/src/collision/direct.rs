@@ -19,7 +19,7 @@ kernel! {
     /// coefficient is loaded once and handed on through registers: 8 x 8 (i_y, j_y) take 16 shared loads for 64 multiply-adds, 8 of them broadcasts.
     /// `b[mx][my][mz] = 4 pi |m|^gamma` for 0 <= m < n; `buffer[item][ix][jx][iy][iz]`.
     ///
-    /// Shared memory: the plane of f (n^2) and the plane of b unfolded along y and z ((2n-1 + 7) (2n-1)), so that neighbouring
+    /// Shared memory: the plane of f (n^2) and the plane of b expanded along y and z ((2n-1 + 7) (2n-1)), so that neighbouring
     /// threads read neighbouring words, and rows past the end, which belong to no cell, are there.
     pub fn collision_frequency<T: Real>(t, f: In<T>, b: In<T>, buffer: Out<T>; n: u32) for f32, f64
     shared { f_plane: [T; n * n], b_plane: [T; (2 * n + 6) * (2 * n - 1)] } {

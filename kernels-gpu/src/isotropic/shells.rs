@@ -1,6 +1,6 @@
 //! Isotropic scattering, and economies in which agents split all they have.
 
-use super::stored::{folded, shell_of};
+use super::stored::{reduced, shell_of};
 use super::{warp_sum, warp_sum_above, warp_sum_below};
 use crate::kernel;
 use crate::math::quotient;
@@ -18,7 +18,7 @@ kernel! {
     ) for f32, f64
     shared { above: [f64; cells.div_ceil(2) + 33] } {
         let s = shell_of(t.block_idx(), cells);
-        let (first, count) = folded(s, cells);
+        let (first, count) = reduced(s, cells);
         let start = starts.get(t, s as usize) as usize;
         let product = |a: u32| {
             let low = f.get(t, (base + first + a) as usize).to_f64();

@@ -106,9 +106,9 @@ kernel! {
     }
 }
 
-/// The folded cells of a shell: the first, and how many.
+/// The cells of a shell that its symmetry leaves, a = min(i, j): the first, and how many.
 #[inline(always)]
-pub(crate) const fn folded(s: u32, cells: u32) -> (u32, u32) {
+pub(crate) const fn reduced(s: u32, cells: u32) -> (u32, u32) {
     let first = if s < cells { 0 } else { s - (cells - 1) };
     (first, s / 2 + 1 - first)
 }
@@ -124,8 +124,8 @@ pub(crate) const fn shell_of(block: u32, cells: u32) -> u32 {
     }
 }
 
-/// Most folded cells of a shell, in whole tiles.
-const fn most_folded(cells: u32) -> u32 {
+/// Most reduced cells of a shell, in whole tiles.
+const fn most_reduced(cells: u32) -> u32 {
     (cells.div_ceil(2) + 1).div_ceil(WARP) * WARP
 }
 
@@ -133,7 +133,7 @@ kernel! {
     /// Sums over one of each set of equal coefficients, for one state: `flows[i][j]` is what collisions of i with j add to cell i, and with `frequencies` the sum
     /// of the coefficients of the collisions of i with j that move a particle.
     ///
-    /// **Block**: one shell s = i + j. Its coefficients form a symmetric matrix over the folded cells a = min(i, j), whose strict upper triangle is stored in tiles of
+    /// **Block**: one shell s = i + j. Its coefficients form a symmetric matrix over the reduced cells a = min(i, j), whose strict upper triangle is stored in tiles of
     /// 32 x 32; each serves twice, for a as for b: y_a = sum over b of G_ab mu_b (p_b - p_a), p_a = f_a f_(s-a), mu = 2, or 1 for a = s/2. **Warps** take tiles in turn;
     /// lanes are consecutive b and read consecutive words, eight loads under way. Column sums stay in registers; row sums go through a tile in
     /// shared memory. Each warp adds to a list y of its own, and the lists are added in the order of the warps.
@@ -143,14 +143,14 @@ kernel! {
         t, table: In<T>, starts: In<u64>, f: In<T>, flows: Out<f64>; cells: u32, base: u32, frequencies: u32,
     ) for f32, f64
     shared {
-        p: [T; most_folded(cells)], y: [f64; STORED_WARPS * most_folded(cells)],
+        p: [T; most_reduced(cells)], y: [f64; STORED_WARPS * most_reduced(cells)],
         rows: [T; STORED_WARPS * WARP * TILE_PITCH],
     } {
         let s = shell_of(t.block_idx(), cells);
-        let (first, count) = folded(s, cells);
+        let (first, count) = reduced(s, cells);
         let tiles = count.div_ceil(WARP);
         let padded = tiles * WARP;
-        let most = most_folded(cells);
+        let most = most_reduced(cells);
         let own = t.warp() * most;
         let tile_at = t.warp() * WARP * TILE_PITCH;
         let mut a = t.thread_idx();

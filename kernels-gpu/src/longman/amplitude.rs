@@ -1,4 +1,4 @@
-//! The amplitude of an integral, as the verdict needs it.
+//! The amplitude of an integral, as the outcome needs it.
 
 use super::integrand::Integrand;
 use crate::math::Real;

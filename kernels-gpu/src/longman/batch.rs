@@ -1,4 +1,4 @@
-//! A launch over many integrals: its sizes and tolerances, its table, its verdicts.
+//! A launch over many integrals: its sizes and tolerances, its table, its outcomes.
 
 use crate::math::Real;
 use crate::memory::{In, Out, Quad, Shared};
@@ -58,8 +58,8 @@ pub struct BatchRule {
     pub panels: u32,
     /// Nodes of the head, a multiple of [`HEAD_SUMS`].
     pub head: u32,
-    /// Areas that must alternate and decrease.
-    pub premise: u32,
+    /// Areas that must alternate and decrease: the alternation test.
+    pub alternating: u32,
     /// The numbers of areas that candidates skip.
     pub skips: [u32; 4],
     /// 1 if the oscillation is a Bessel function.
@@ -112,9 +112,9 @@ fn stage<T: Real, S: Simt>(t: &S, from: In<'_, Quad<T>>, to: Shared<'_, Quad<T>>
     }
 }
 
-/// What a thread says of its integral.
+/// What a thread finds of its integral.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Verdict<T> {
+pub struct Outcome<T> {
     /// The integral.
     pub value: T,
     /// Estimate of its error.
@@ -125,9 +125,9 @@ pub struct Verdict<T> {
     pub code: u32,
 }
 
-/// Where the verdicts of a launch go.
+/// Where the outcomes of a launch go.
 #[derive(Clone, Copy)]
-pub struct Verdicts<'a, T: Real> {
+pub struct Outcomes<'a, T: Real> {
     /// Values.
     pub values: Out<'a, T>,
     /// Error estimates.
@@ -138,14 +138,14 @@ pub struct Verdicts<'a, T: Real> {
     pub codes: Out<'a, u32>,
 }
 
-impl<T: Real> Verdicts<'_, T> {
-    /// Writes the verdict on integral `index`.
+impl<T: Real> Outcomes<'_, T> {
+    /// Writes the outcome of integral `index`.
     #[inline(always)]
     #[track_caller]
-    pub fn set<S: Simt>(self, t: &S, index: usize, verdict: Verdict<T>) {
-        self.values.set(t, index, verdict.value);
-        self.errors.set(t, index, verdict.error);
-        self.conditions.set(t, index, verdict.condition);
-        self.codes.set(t, index, verdict.code);
+    pub fn set<S: Simt>(self, t: &S, index: usize, outcome: Outcome<T>) {
+        self.values.set(t, index, outcome.value);
+        self.errors.set(t, index, outcome.error);
+        self.conditions.set(t, index, outcome.condition);
+        self.codes.set(t, index, outcome.code);
     }
 }

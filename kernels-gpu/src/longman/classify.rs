@@ -61,9 +61,9 @@ impl<T: Real> Seen<T> {
         self.counts + 2 <= self.areas
     }
 
-    /// The premise of the accelerators: at least so many areas alternate and fall, in all by more than what noise may pretend.
+    /// The alternation test, which accelerators need: at least so many areas alternate and fall, in all by more than noise could.
     #[inline(always)]
-    pub fn premise(&self, least: u32, noise: T) -> bool {
+    pub fn alternates(&self, least: u32, noise: T) -> bool {
         self.start + least <= self.areas
             && self.start_size - self.last.abs() > T::from_f64(8.0) * noise
     }
@@ -128,10 +128,10 @@ mod tests {
     fn areas_that_alternate_and_fall_are_found_from_the_first_of_them_on() {
         let found = seen(&[0.1, -0.9, 0.8, -0.7, 0.6], 0.0);
         assert_eq!((found.start, found.counts, found.largest), (1, 5, 0.9));
-        assert!(found.premise(4, 0.0) && !found.premise(5, 0.0) && !found.ends());
+        assert!(found.alternates(4, 0.0) && !found.alternates(5, 0.0) && !found.ends());
         // They fall by 0.3.
-        assert!(found.premise(4, 0.037) && !found.premise(4, 0.038));
-        assert!(!found.premise(4, f64::NAN));
+        assert!(found.alternates(4, 0.037) && !found.alternates(4, 0.038));
+        assert!(!found.alternates(4, f64::NAN));
         // A rise within four times the noise is none.
         assert_eq!(seen(&[0.9, -0.8, 0.81, -0.7], 0.0).start, 2);
         assert_eq!(seen(&[0.9, -0.8, 0.81, -0.7], 0.01).start, 0);

@@ -8,7 +8,7 @@ use crate::math::Real;
 /// The amplitude g of an integrand `g(x) osc(omega x)`, with the parameters of one integral.
 ///
 /// Implemented by a small type in any crate, it makes kernels: see [`warp_integral`](super::warp_integral) and
-/// [`decide()`](super::decide()).
+/// [`integrate()`](super::integrate()).
 ///
 /// ```
 /// use rarefy_kernels::Real;

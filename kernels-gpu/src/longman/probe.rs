@@ -1,4 +1,4 @@
-//! What a verdict takes into account besides sums: the roundoff of the amplitude, and whether it vanishes far out.
+//! What an outcome takes into account besides sums: the roundoff of the amplitude, and whether it vanishes far out.
 
 use super::amplitude::Amplitude;
 use super::batch::{BatchRule, CANDIDATES, HEAD_SUMS, PANEL_NODES, ROW_QUADS, Table};
@@ -69,7 +69,7 @@ impl<T: Real> FarOut<T> {
 pub(super) struct Probed<T> {
     /// Error of the sum that the amplitude's own roundoff makes.
     pub(super) error: T,
-    /// Whether the integrand goes to zero. False where that is not seen, so that the CPU decides.
+    /// Whether the integrand goes to zero. False where that is not seen, so that the CPU computes the integral.
     pub(super) vanishes: bool,
 }
 

@@ -1,6 +1,8 @@
 //! The potential of a charged ring above a plate: integrals over J_0(rho x) with the amplitude `x e^(-z x) / (x + q)`.
 
-use rarefy_kernels::longman::decide::{BatchRule, PANEL_NODES, ROW_QUADS, Table, Verdicts, decide};
+use rarefy_kernels::longman::driver::{
+    BatchRule, Outcomes, PANEL_NODES, ROW_QUADS, Table, integrate,
+};
 use rarefy_kernels::longman::{Elementary, Integrand, Software};
 use rarefy_kernels::{Quad, Real, kernel};
 
@@ -27,7 +29,7 @@ impl<T: Real> Integrand<T> for Ring<T> {
 }
 
 kernel! {
-    /// Verdicts on integrals of the amplitude [`Ring`]; one thread an integral, as rarefy's own kernels of this form.
+    /// Outcomes of integrals of the amplitude [`Ring`]; one thread an integral, as rarefy's own kernels of this form.
     pub fn integrate_ring<T: Real>(
         t, head: In<Quad<T>>, nodes: In<Quad<T>>, rows: In<Quad<T>>, frequencies: In<T>, parameters: In<T>,
         values: Out<T>, errors: Out<T>, conditions: Out<T>, codes: Out<u32>; rule: BatchRule,
@@ -38,7 +40,7 @@ kernel! {
     } {
         let table = Table { head: table_head, nodes: table_nodes, rows: table_rows };
         table.stage(t, &rule, head, nodes, rows);
-        let verdicts = Verdicts { values, errors, conditions, codes };
-        decide::<Ring<T>, T, _>(t, table, rule, frequencies, parameters, verdicts);
+        let outcomes = Outcomes { values, errors, conditions, codes };
+        integrate::<Ring<T>, T, _>(t, table, rule, frequencies, parameters, outcomes);
     }
 }

@@ -2,7 +2,6 @@
 
 mod cpu;
 mod engine;
-mod fold;
 mod gpu;
 mod parts;
 mod reference;
@@ -10,6 +9,7 @@ mod relaxation;
 #[doc(hidden)]
 pub mod separate;
 mod shift;
+mod symmetry;
 mod team;
 
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use self::cpu::CpuEngine;
 pub use self::engine::FaceFlux;
 use self::engine::{Engine, Saved, StepPlan};
 pub(super) use self::engine::{Node, nodes};
-use self::fold::{Fold, Folded};
 use self::gpu::MachineEngine;
 use self::parts::{Cut, Kept, Parted};
 use self::reference::Reference;
 pub(super) use self::shift::van_leer;
 pub use self::shift::{Courant, Scheme};
+use self::symmetry::{Reduced, SymmetryReduction};
 use self::team::Team;
 use super::{Moments, Problem, State};
 use crate::compute::{Backend, Compute, Pooled, Resolved, engine_of, steps_between};
@@ -47,8 +47,8 @@ pub struct SimulationConfig {
     pub relaxed: bool,
     /// Whether populations that are mirror images of each other are kept once: along velocities along which nothing flows, f is even. It saves half of the time
     /// and memory in two dimensions of space with all velocities, three quarters in one. Populations that are not even, and the scalar reference, keep all.
-    #[serde(default = "folds", skip_serializing_if = "is_folded")]
-    pub fold: bool,
+    #[serde(rename = "fold", default = "yes", skip_serializing_if = "is_set")]
+    pub symmetry_reduction: bool,
     /// Where to compute. The precision is arithmetic and storage of the populations: 4 bytes in `f32`, 8 in `f64`; densities, velocities and temperatures are
     /// computed in f64 either way.
     #[serde(flatten)]
@@ -58,13 +58,13 @@ pub struct SimulationConfig {
 /// Fewest cells along a direction: molecules must not cross all of them but two in a step.
 const LEAST_CELLS: usize = 3;
 
-fn folds() -> bool {
+fn yes() -> bool {
     true
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_folded(fold: &bool) -> bool {
-    *fold
+fn is_set(flag: &bool) -> bool {
+    *flag
 }
 
 impl SimulationConfig {
@@ -75,7 +75,7 @@ impl SimulationConfig {
             scheme: Scheme::default(),
             dt,
             relaxed: true,
-            fold: folds(),
+            symmetry_reduction: true,
             compute: Compute::default(),
         }
     }
@@ -367,8 +367,9 @@ impl Simulation {
             ));
         }
         // Populations that someone else made may be anything.
-        let fold = Fold::of(&config.problem);
-        config.fold &= fold.is_none_or(|(fold, _)| fold.suits(&populations));
+        let reduction = SymmetryReduction::of(&config.problem);
+        config.symmetry_reduction &=
+            reduction.is_none_or(|(reduction, _)| reduction.suits(&populations));
         let change = Change::resume(looked, step, config.problem.space.cells())?;
         let mut simulation = Self::over(config, transport)?;
         simulation.change = change;
@@ -524,11 +525,11 @@ fn engine(config: &SimulationConfig, transport: Arc<dyn Transport>) -> Result<Bo
         (ranks, true) => vec![compute.resolve_rank(transport.rank(), ranks)?],
         (_, false) => vec![compute.resolve()?],
     };
-    let folds = config.fold && !matches!(machines[..], [Resolved::Reference]);
-    match Fold::of(&config.problem).filter(|_| folds) {
-        Some((fold, problem)) => {
+    let reduces = config.symmetry_reduction && !matches!(machines[..], [Resolved::Reference]);
+    match SymmetryReduction::of(&config.problem).filter(|_| reduces) {
+        Some((reduction, problem)) => {
             let engine = engine_of(problem, config, machines, transport)?;
-            Ok(Box::new(Folded { engine, fold }))
+            Ok(Box::new(Reduced { engine, reduction }))
         }
         None => engine_of(config.problem.clone(), config, machines, transport),
     }

@@ -17,7 +17,7 @@ pub(super) struct Convolution {
     half_row: usize,
     /// Cells or waves of a row in whole groups.
     row: usize,
-    /// Numbers from one x to the next of f folded, and from one task's part of the spectrum to the next.
+    /// Numbers from one x to the next of the reduced f, and from one task's part of the spectrum to the next.
     folded_plane: usize,
     plane: usize,
     b: Vec<f64>,
@@ -74,7 +74,7 @@ impl Convolution {
                 peak
             }
         });
-        let folded = self.fold(f, peak);
+        let reduced = self.reduce(f, peak);
         // [wave][parity along y] [z][y < half_row]
         let mut spectrum = vec![0.0; (2 * n - 1) * 2 * self.plane];
         spectrum
@@ -104,7 +104,7 @@ impl Convolution {
                             steps: [0, 1],
                         },
                         inner: half,
-                        rows: &folded[(2 * sine_x + sine_y) * quarter..][..quarter],
+                        rows: &reduced[(2 * sine_x + sine_y) * quarter..][..quarter],
                         out: along_x,
                         width: folded_plane,
                     }
@@ -147,14 +147,14 @@ impl Convolution {
                     .compute();
                 },
             );
-        self.unfold(f, peak, &spectrum, frequency);
+        self.expand(f, peak, &spectrum, frequency);
     }
 
-    /// f folded about the centres of x and y, `[sine along x][sine along y][x < half] [y < half][z < row]`; without one cell.
-    fn fold(&self, f: &[f64], peak: usize) -> Vec<f64> {
+    /// f reduced by the symmetry of the waves about the centres of x and y, `[sine along x][sine along y][x < half] [y < half][z < row]`; without one cell.
+    fn reduce(&self, f: &[f64], peak: usize) -> Vec<f64> {
         let (n, half, row) = (self.n, self.half, self.row);
         let quarter = half * self.folded_plane;
-        let mut folded = vec![0.0; 4 * quarter];
+        let mut reduced = vec![0.0; 4 * quarter];
         let value = |cell: usize| if cell == peak { 0.0 } else { f[cell] };
         // The middle cell is its own image and counts once.
         let weight = |i: usize| if 2 * i + 1 == n { 0.5 } else { 1.0 };
@@ -167,18 +167,18 @@ impl Convolution {
                     let [a, b, c, d] = [at(x, y), at(x, my), at(mx, y), at(mx, my)]
                         .map(|line| value(line + z) * weight);
                     let to = x * self.folded_plane + y * row + z;
-                    folded[to] = (a + b) + (c + d);
-                    folded[quarter + to] = (a - b) + (c - d);
-                    folded[2 * quarter + to] = (a + b) - (c + d);
-                    folded[3 * quarter + to] = (a - b) - (c - d);
+                    reduced[to] = (a + b) + (c + d);
+                    reduced[quarter + to] = (a - b) + (c - d);
+                    reduced[2 * quarter + to] = (a + b) - (c + d);
+                    reduced[3 * quarter + to] = (a - b) - (c - d);
                 }
             }
         }
-        folded
+        reduced
     }
 
     /// Sums over the waves along x, unfolds, and adds the term of the cell left out.
-    fn unfold(&self, f: &[f64], peak: usize, spectrum: &[f64], frequency: &mut [f64]) {
+    fn expand(&self, f: &[f64], peak: usize, spectrum: &[f64], frequency: &mut [f64]) {
         let (n, half, row, half_row) = (self.n, self.half, self.row, self.half_row);
         let peak_at = [peak / (n * n), peak / n % n, peak % n];
         let width = 2 * self.plane;

@@ -8,7 +8,7 @@ use crate::simd::{RegisterJob, Registers, Vector, on_registers};
 /// Most cells along z that are summed at once; rows of the coefficients are padded by as many.
 const PAD: usize = 64;
 
-/// The coefficients `b[mx][my]`, each row unfolded along z: entry `n - 1 + m_z` for -(n-1) <= m_z <= n-1, then zeros.
+/// The coefficients `b[mx][my]`, each row expanded along z: entry `n - 1 + m_z` for -(n-1) <= m_z <= n-1, then zeros.
 pub(super) struct Frequency {
     n: usize,
     b: Vec<f64>,
@@ -19,8 +19,8 @@ impl Frequency {
         let b = frequency_coefficients(n, gamma)
             .chunks_exact(n)
             .flat_map(|row| {
-                let unfolded = row[1..].iter().rev().chain(row);
-                unfolded.copied().chain([0.0; PAD])
+                let expanded = row[1..].iter().rev().chain(row);
+                expanded.copied().chain([0.0; PAD])
             })
             .collect();
         Self { n, b }

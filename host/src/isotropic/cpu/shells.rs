@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::operator::{Operator, Sums, finish, parts_for, split, sum_of_parts};
 use crate::isotropic::Rates;
 use crate::isotropic::coefficients::isotropic;
-use crate::isotropic::tables::folded;
+use crate::isotropic::tables::reduced;
 
 /// The coefficients of each shell by its lowest cell.
 pub(super) struct Shells<T> {
@@ -18,17 +18,17 @@ pub(super) struct Shells<T> {
     parts: Vec<std::ops::Range<usize>>,
 }
 
-/// Coefficients h of isotropic scattering: of each shell s those of its folded cells, and where each shell begins.
+/// Coefficients h of isotropic scattering: of each shell s those of its reduced cells, and where each shell begins.
 pub(in crate::isotropic) fn shell_table<T: Real>(cells: usize, gamma: f64) -> (Vec<usize>, Vec<T>) {
     let shells = 2 * cells - 1;
     let mut starts = vec![0; shells + 1];
     for s in 0..shells {
-        starts[s + 1] = starts[s] + folded(s, cells).1;
+        starts[s + 1] = starts[s] + reduced(s, cells).1;
     }
     let rows: Vec<Vec<T>> = (0..shells)
         .into_par_iter()
         .map(|s| {
-            let (first, count) = folded(s, cells);
+            let (first, count) = reduced(s, cells);
             (first..first + count)
                 .map(|a| T::from_f64(isotropic(s, a, gamma)))
                 .collect()
@@ -46,7 +46,7 @@ impl<T: Real> Shells<T> {
             values,
             divisors,
             parts: split(0..2 * cells - 1, parts_for(cells * cells / 2), |s| {
-                folded(s, cells).1 as u64
+                reduced(s, cells).1 as u64
             }),
         }
     }
@@ -56,7 +56,7 @@ impl<T: Real> Shells<T> {
         sum_of_parts(cells, detailed, &self.parts, |shells, sums| {
             let mut p_above = Vec::new();
             for s in shells {
-                let (first, count) = folded(s, cells);
+                let (first, count) = reduced(s, cells);
                 let h = &self.values[self.starts[s]..][..count];
                 let product = |a: usize| f[first + a] * f[s - first - a];
                 let many = |a: usize| if 2 * (first + a) == s { 1.0 } else { 2.0 };
@@ -106,7 +106,7 @@ impl<T: Real> Operator for Shells<T> {
         let mut rates = finish(&self.sums(f, true), f, &self.divisors, None);
         // Collisions that keep or exchange energies: b = a.
         for s in 0..2 * self.cells - 1 {
-            let (first, count) = folded(s, self.cells);
+            let (first, count) = reduced(s, self.cells);
             for (a, h) in (first..first + count).zip(&self.values[self.starts[s]..]) {
                 let (i, j) = (a, s - a);
                 let h = h.to_f64();

@@ -1,11 +1,11 @@
-//! The stored forms on the CPU: the paper's sum over every coefficient, and the folded one.
+//! The stored forms on the CPU: the paper's sum over every coefficient, and the reduced one.
 
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 
 use super::operator::{Operator, Sums, Unmoved, finish, parts_for, split, sum_of_parts};
 use crate::isotropic::coefficients::reachable;
-use crate::isotropic::tables::{CompactTable, FullTable, TILE, folded};
+use crate::isotropic::tables::{CompactTable, FullTable, TILE, reduced};
 use crate::isotropic::{Rates, reference};
 
 /// Every coefficient.
@@ -90,7 +90,7 @@ pub(super) struct Compact<T> {
 
 impl<T: Real> Compact<T> {
     pub(super) fn new(cells: usize, theta: f64, divisors: Vec<f64>) -> Self {
-        let cost = |s: usize| folded(s, cells).1.pow(2) as u64 + 1;
+        let cost = |s: usize| reduced(s, cells).1.pow(2) as u64 + 1;
         Self {
             cells,
             theta,
@@ -106,7 +106,7 @@ impl<T: Real> Compact<T> {
             let (mut p, mut y) = (Vec::new(), Vec::new());
             let (mut gain, mut all) = (Vec::new(), Vec::new());
             for s in shells {
-                let (first, count) = folded(s, cells);
+                let (first, count) = reduced(s, cells);
                 let padded = count.next_multiple_of(TILE);
                 // Products of f at a and s - a, and the multiplicity of each: the middle of an even shell is there once.
                 p.clear();

@@ -34,7 +34,7 @@ enum Form<M: Machine, T: Real> {
     Saving(Saving<M>),
 }
 
-/// Form of the kernels for a configuration: without reciprocity no folding is possible.
+/// Form of the kernels for a configuration: without reciprocity no reduction by symmetry is possible.
 fn storage(config: &OperatorConfig) -> Storage {
     if config.corrected {
         config.storage

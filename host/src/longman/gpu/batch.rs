@@ -8,7 +8,7 @@
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-use rarefy_kernels::longman::decide::{
+use rarefy_kernels::longman::driver::{
     BATCH_THREADS, BatchRule, PANEL_NODES, ROW_QUADS, UNDECIDED,
 };
 use rarefy_kernels::longman::{self as kernels, Accelerator, Status, program::ProgramShape};
@@ -95,7 +95,7 @@ fn chunk_len(free_bytes: u64, bytes_each: usize) -> usize {
     usize::try_from(fit).unwrap_or(usize::MAX).clamp(1, 1 << 24)
 }
 
-/// A table in the memory of a machine, to judge any number of integrals with.
+/// A table in the memory of a machine, for any number of integrals.
 pub struct Batch<'a, M: Machine, T: Interpret> {
     machine: &'a M,
     tables: Tables,
@@ -152,7 +152,7 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
         self.tables.head.len() + self.tables.nodes.len()
     }
 
-    /// Judges integrals with frequencies omega and columns of parameters; `None` is undecided.
+    /// Outcomes of integrals with frequencies omega and columns of parameters; `None` is undecided.
     ///
     /// # Errors
     /// Columns of another number or length; an expression that kernels do not have, or too large for the shared memory; a fault of the device.
@@ -177,7 +177,7 @@ impl<'a, M: Machine, T: Interpret> Batch<'a, M, T> {
             ($grid:ident, $a:ident, $kernel:ident) => {
                 Ok(machine.launch(
                     $grid,
-                    kernels::decide::$kernel {
+                    kernels::driver::$kernel {
                         head: $a.head,
                         nodes: $a.nodes,
                         rows: $a.rows,
@@ -440,7 +440,7 @@ macro_rules! interpret {
             ) -> Result<()> {
                 Ok(machine.launch(
                     grid,
-                    kernels::decide::$kernel {
+                    kernels::driver::$kernel {
                         head: a.head,
                         nodes: a.nodes,
                         rows: a.rows,

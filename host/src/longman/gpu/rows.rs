@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use rarefy_kernels::longman::decide::{BatchRule, HEAD_SUMS, PANEL_NODES, ROW_QUADS};
+use rarefy_kernels::longman::driver::{BatchRule, HEAD_SUMS, PANEL_NODES, ROW_QUADS};
 use rarefy_kernels::{Quad, Real};
 
 use super::config::{BatchConfig, Oscillation};
@@ -146,7 +146,7 @@ fn binomials(n: usize) -> Vec<f64> {
 
 /// The row of weights of every area, and the numbers of areas that candidates skip.
 fn rows(bounds: &[f64], config: &BatchConfig, epsilon: f64) -> (Vec<Quad<f64>>, [u32; 4]) {
-    use rarefy_kernels::longman::decide::row;
+    use rarefy_kernels::longman::driver::row;
     let n = config.areas;
     let skips = [0, n / 4, n / 3, n / 2];
     let mut rows = vec![[0.0; 4 * ROW_QUADS as usize]; n];
@@ -237,7 +237,7 @@ impl Tables {
             areas: config.areas as u32,
             panels: (nodes.len() / PANEL_NODES as usize) as u32,
             head: head.len() as u32,
-            premise: (config.areas / 4).max(8) as u32,
+            alternating: (config.areas / 4).max(8) as u32,
             skips,
             bessel: u32::from(matches!(config.oscillation, Oscillation::Bessel(_))),
             looks: u32::from(!matches!(

@@ -13,20 +13,20 @@ use crate::memory_plan::{bytes_of, check_host};
 
 /// Which populations are kept of those that a problem has.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Fold {
+pub(super) struct SymmetryReduction {
     all: VelocitySpace,
     halved: VelocitySpace,
     cells: usize,
 }
 
-impl Fold {
-    /// The fold of a problem, and the problem of what is kept; none where every population counts.
+impl SymmetryReduction {
+    /// The reduction of a problem, and the problem of what is kept; none where every population counts.
     pub(super) fn of(problem: &Problem) -> Option<(Self, Problem)> {
         let halved = problem.velocity.halved();
         if problem.velocity.shape() == halved.shape() {
             return None;
         }
-        let fold = Self {
+        let reduction = Self {
             all: problem.velocity.clone(),
             halved: halved.clone(),
             cells: problem.space.cells(),
@@ -35,10 +35,10 @@ impl Fold {
             velocity: halved,
             ..problem.clone()
         };
-        Some((fold, problem))
+        Some((reduction, problem))
     }
 
-    /// Whether v_y is folded.
+    /// Whether v_y is reduced.
     fn along_y(&self) -> bool {
         self.all.shape()[1] != self.halved.shape()[1]
     }
@@ -99,12 +99,12 @@ impl Fold {
 }
 
 /// An engine for the populations that are kept.
-pub(super) struct Folded {
+pub(super) struct Reduced {
     pub(super) engine: Box<dyn Engine>,
-    pub(super) fold: Fold,
+    pub(super) reduction: SymmetryReduction,
 }
 
-impl Engine for Folded {
+impl Engine for Reduced {
     fn describe(&self) -> String {
         self.engine.describe()
     }
@@ -119,7 +119,7 @@ impl Engine for Folded {
 
     fn moments(&mut self) -> Result<Vec<Moments>> {
         let mut all = self.engine.moments()?;
-        if self.fold.along_y() {
+        if self.reduction.along_y() {
             for moments in &mut all {
                 // The part that is odd in v_y.
                 moments.pressure[2] = 0.0;
@@ -131,7 +131,7 @@ impl Engine for Folded {
 
     fn fluxes(&mut self) -> Result<[FaceFlux; 4]> {
         let mut fluxes = self.engine.fluxes()?;
-        if self.fold.along_y() {
+        if self.reduction.along_y() {
             for flux in &mut fluxes {
                 flux.momentum[1] = 0.0;
             }
@@ -141,7 +141,7 @@ impl Engine for Folded {
 
     fn save(&mut self) -> Result<Saved> {
         // More than the engine ever had.
-        let all = self.fold.all.nodes() * self.fold.cells;
+        let all = self.reduction.all.nodes() * self.reduction.cells;
         check_host(
             &format!("all {all} populations, mirror images too,"),
             bytes_of::<f64>(all as u64),
@@ -149,7 +149,7 @@ impl Engine for Folded {
         )?;
         let saved = self.engine.save()?;
         Ok(Saved {
-            populations: self.fold.spread(&saved.populations),
+            populations: self.reduction.spread(&saved.populations),
             ..saved
         })
     }
@@ -157,7 +157,7 @@ impl Engine for Folded {
     fn restore(&mut self, saved: &Saved) -> Result<()> {
         self.engine.restore(&Saved {
             step: saved.step,
-            populations: self.fold.join(&saved.populations),
+            populations: self.reduction.join(&saved.populations),
             extra: saved.extra.clone(),
         })
     }
@@ -192,16 +192,16 @@ mod tests {
             ([10, 8, 11], 2, 10 * 8 * 6),
         ] {
             let problem = problem(counts, flow);
-            let (fold, folded) = Fold::of(&problem).unwrap();
-            assert_eq!(folded.velocity.nodes(), nodes);
+            let (reduction, reduced) = SymmetryReduction::of(&problem).unwrap();
+            assert_eq!(reduced.velocity.nodes(), nodes);
             let of = |problem: &Problem| super::super::engine::initial_populations(problem);
-            let (all, kept) = (of(&problem).unwrap(), of(&folded).unwrap());
-            assert!(fold.suits(&all));
+            let (all, kept) = (of(&problem).unwrap(), of(&reduced).unwrap());
+            assert!(reduction.suits(&all));
             // The Maxwellians come from different sums, which differ by roundoff.
-            for (joined, kept) in fold.join(&all).iter().zip(&kept) {
+            for (joined, kept) in reduction.join(&all).iter().zip(&kept) {
                 approx::assert_relative_eq!(joined, kept, max_relative = 1e-13);
             }
-            assert_eq!(fold.join(&fold.spread(&kept)), kept);
+            assert_eq!(reduction.join(&reduction.spread(&kept)), kept);
             let mass: f64 = all.iter().sum();
             approx::assert_relative_eq!(kept.iter().sum::<f64>(), mass, max_relative = 1e-13);
         }
@@ -210,24 +210,24 @@ mod tests {
     #[test]
     fn populations_that_are_not_even_do_not_suit() {
         let problem = problem([10, 8, 12], 1);
-        let (fold, _) = Fold::of(&problem).unwrap();
+        let (reduction, _) = SymmetryReduction::of(&problem).unwrap();
         let mut all = super::super::engine::initial_populations(&problem).unwrap();
         for node in [0, 11, 12 * 8 - 1] {
             all[node * 5] *= 1.0 + f64::EPSILON;
-            assert!(!fold.suits(&all));
+            assert!(!reduction.suits(&all));
             all[node * 5] /= 1.0 + f64::EPSILON;
         }
-        assert!(fold.suits(&all));
+        assert!(reduction.suits(&all));
     }
 
     #[test]
-    fn reduced_planes_are_not_folded() {
+    fn planes_without_v_z_keep_all_populations() {
         let axes = vec![Axis::uniform(8, -4.0, 4.0).unwrap(); 2];
         let velocity = VelocitySpace::new(axes, 2).unwrap();
         let problem = Problem {
             velocity,
             ..problem([8, 8, 8], 2)
         };
-        assert!(Fold::of(&problem).is_none());
+        assert!(SymmetryReduction::of(&problem).is_none());
     }
 }

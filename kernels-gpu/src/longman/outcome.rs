@@ -1,7 +1,7 @@
-//! The verdict on one integral, by one thread.
+//! The outcome of one integral, by one thread: value, error estimate and status.
 
 use super::amplitude::Amplitude;
-use super::batch::{BatchRule, CANDIDATES, PANEL_NODES, ROW_QUADS, Table, UNDECIDED, Verdict};
+use super::batch::{BatchRule, CANDIDATES, Outcome, PANEL_NODES, ROW_QUADS, Table, UNDECIDED};
 use super::classify::{Seen, condition, contradicted, status, sum_roundoff, tolerance};
 use super::head::Head;
 use super::probe::probe;
@@ -18,16 +18,16 @@ fn three_halves<T: Real>(x: T) -> T {
 
 /// One integral with amplitude g(x), at `x = s scale`.
 ///
-/// Every comparison that decides for a result is false where a NaN is involved, so that such an integral stays undecided.
+/// Every comparison in favour of a result is false where a NaN is involved, so that such an integral stays undecided.
 #[inline(always)]
 #[track_caller]
-pub fn judge<T: Real, S: Simt, A: Amplitude<T>>(
+pub fn outcome<T: Real, S: Simt, A: Amplitude<T>>(
     t: &S,
     table: Table<'_, T>,
     rule: &BatchRule,
     scale: T,
     mut amplitude: A,
-) -> Verdict<T> {
+) -> Outcome<T> {
     let number = |value: f64| T::from_f64(value);
 
     let head = Head::new(t, table.head, rule.head, scale, &mut amplitude);
@@ -144,7 +144,7 @@ pub fn judge<T: Real, S: Simt, A: Amplitude<T>>(
         least = T::ZERO;
         accelerator = Accelerator::Direct;
         allowed = true;
-    } else if seen.premise(rule.premise, noise) {
+    } else if seen.alternates(rule.alternating, noise) {
         let mut estimates = [infinity; CANDIDATES];
         let mut c = 0;
         while c < CANDIDATES {
@@ -204,7 +204,7 @@ pub fn judge<T: Real, S: Simt, A: Amplitude<T>>(
             Status::NotConverged => hopeless,
             _ => false,
         };
-    Verdict {
+    Outcome {
         value,
         error: total * scale,
         condition: condition(magnitudes, sum),

@@ -5,19 +5,19 @@
 //! the same time, and no special function but those of g is left. For integrands without a known oscillation the weights are those of the
 //! quadrature alone.
 //!
-//! The thread judges its integral as the driver of the CPU does, but with fixed means: areas by one Kronrod rule, a head by tanh-sinh of one
+//! The thread classifies its integral as the driver of the CPU does, but by fixed means: areas by one Kronrod rule, a head by tanh-sinh of one
 //! step, eight candidates for the tail. It says OK, or that no refinement could help, only where the estimates show it; everything else is
 //! [`UNDECIDED`] and goes to the driver of the CPU.
 
 pub use super::amplitude::Amplitude;
 use super::amplitude::Named;
 pub use super::batch::{
-    BatchRule, CANDIDATES, HEAD_SUMS, PANEL_NODES, ROW_QUADS, Table, UNDECIDED, Verdict, Verdicts,
+    BatchRule, CANDIDATES, HEAD_SUMS, Outcome, Outcomes, PANEL_NODES, ROW_QUADS, Table, UNDECIDED,
     row,
 };
 use super::functions::Functions;
 use super::integrand::{Damped, Integrand, PowerDamped, Rational, Sommerfeld};
-pub use super::judge::judge;
+pub use super::outcome::outcome;
 pub use super::probe::FarOut;
 use super::program::{
     Column, ProgramShape, SharedCode, Slots, no_special, no_special_error, run, run_with_errors,
@@ -33,20 +33,20 @@ pub const BATCH_THREADS: u32 = 128;
 /// The body of the kernels `integrate_...`, for any amplitude: call it from a kernel of your own, after [`Table::stage`].
 #[inline(always)]
 #[track_caller]
-pub fn decide<I: Integrand<T>, T: Real, S: Simt>(
+pub fn integrate<I: Integrand<T>, T: Real, S: Simt>(
     t: &S,
     table: Table<'_, T>,
     rule: BatchRule,
     frequencies: In<'_, T>,
     parameters: In<'_, T>,
-    verdicts: Verdicts<'_, T>,
+    outcomes: Outcomes<'_, T>,
 ) {
     let index = t.global_idx();
     if index < rule.integrals as usize {
         let scale = T::ONE / frequencies.get(t, index);
         let integrand = I::new(|k| parameters.get(t, k as usize * rule.integrals as usize + index));
-        let verdict = judge(t, table, &rule, scale, Named(integrand));
-        verdicts.set(t, index, verdict);
+        let outcome = outcome(t, table, &rule, scale, Named(integrand));
+        outcomes.set(t, index, outcome);
     }
 }
 
@@ -61,13 +61,13 @@ macro_rules! integrate {
             rows: $table_rows,
         };
         table.stage($t, &$rule, $head, $nodes, $rows);
-        let verdicts = Verdicts {
+        let outcomes = Outcomes {
             values: $values,
             errors: $errors,
             conditions: $conditions,
             codes: $codes,
         };
-        decide::<$amplitude, T, _>($t, table, $rule, $frequencies, $parameters, verdicts);
+        integrate::<$amplitude, T, _>($t, table, $rule, $frequencies, $parameters, outcomes);
     }};
 }
 
@@ -198,7 +198,7 @@ fn interpret<T: Functions, S: Simt>(
     rule: BatchRule,
     shape: ProgramShape,
     views: &Interpreted<'_, T>,
-    verdicts: Verdicts<'_, T>,
+    outcomes: Outcomes<'_, T>,
 ) {
     let mut i = t.thread_idx();
     while i < shape.length {
@@ -264,7 +264,7 @@ fn interpret<T: Functions, S: Simt>(
         slots,
         errors,
     };
-    verdicts.set(t, index, judge(t, table, &rule, scale, program));
+    outcomes.set(t, index, outcome(t, table, &rule, scale, program));
 }
 
 kernel! {
@@ -285,7 +285,7 @@ kernel! {
         let table = Table { head: table_head, nodes: table_nodes, rows: table_rows };
         table.stage(t, &rule, head, nodes, rows);
         let views = Interpreted { code, constants, frequencies, parameters, words, slots };
-        interpret(t, table, rule, shape, &views, Verdicts { values, errors, conditions, codes });
+        interpret(t, table, rule, shape, &views, Outcomes { values, errors, conditions, codes });
     }
 }
 
@@ -304,6 +304,6 @@ kernel! {
         let table = Table { head: table_head, nodes: table_nodes, rows: table_rows };
         table.stage(t, &rule, head, nodes, rows);
         let views = Interpreted { code, constants, frequencies, parameters, words, slots };
-        interpret(t, table, rule, shape, &views, Verdicts { values, errors, conditions, codes });
+        interpret(t, table, rule, shape, &views, Outcomes { values, errors, conditions, codes });
     }
 }
