@@ -44,4 +44,5 @@ mod signed_digit_float_cli;
 mod signed_digit_integer;
 mod signed_digit_radix10;
 mod support;
+mod sweep_cli;
 mod threads;

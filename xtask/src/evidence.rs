@@ -130,6 +130,8 @@ const EVIDENCE: &[Evidence] = &[
             ("profiles.csv", "bgk/profiles.csv"),
             ("rarefaction.csv", "bgk/rarefaction.csv"),
             ("shocks.png", "bgk/shocks.png"),
+            ("models.csv", "bgk/models.csv"),
+            ("models.png", "bgk/models.png"),
             ("run.json", "bgk/validate.json"),
         ],
     },

@@ -10,39 +10,58 @@ use serde_json::{Map, Value};
 
 use super::failure::Failure;
 use super::record;
+use super::swept;
 use super::text::reason;
 use crate::error::Error;
 
 /// Parses the command line, with the settings of `-s` layered under it, and under those the file named by `--config`.
-///
-/// An option of a layer is used unless what lies above has that option or one that excludes it, so all layers go through the same parser,
-/// checks and messages as the flags.
+#[cfg(test)]
 pub(super) fn parse(
     command: clap::Command,
-    mut arguments: Vec<OsString>,
+    arguments: Vec<OsString>,
 ) -> Result<ArgMatches, Failure> {
-    // A value that begins with a minus may be a number: the option reports its valid range.
-    let command = command
-        .color(clap::ColorChoice::Auto)
-        .mut_subcommands(|sub| {
-            sub.mut_args(|arg| match arg.get_long() {
-                Some(_) if arg.get_action().takes_values() => arg.allow_negative_numbers(true),
-                _ => arg,
+    Layered::new(command, arguments)?.matches()
+}
+
+/// A command line with the settings of `-s` layered under it, and under those the file named by `--config`.
+#[derive(Clone, Debug)]
+pub(super) struct Layered {
+    command: clap::Command,
+    /// All layers as arguments.
+    pub(super) arguments: Vec<OsString>,
+    /// The lowest layer that has options of this command.
+    origin: Option<PathBuf>,
+}
+
+impl Layered {
+    /// Merges the layers.
+    ///
+    /// An option of a layer is used unless what lies above has that option or one that excludes it, so all layers go through the same parser,
+    /// checks and messages as the flags.
+    pub(super) fn new(
+        command: clap::Command,
+        mut arguments: Vec<OsString>,
+    ) -> Result<Self, Failure> {
+        // A value that begins with a minus may be a number: the option reports its valid range.
+        let command = command
+            .color(clap::ColorChoice::Auto)
+            .mut_subcommands(|sub| {
+                sub.mut_args(|arg| match arg.get_long() {
+                    Some(_) if arg.get_action().takes_values() => arg.allow_negative_numbers(true),
+                    _ => arg,
+                })
+            });
+        // Required options may be in the file: the first passes require nothing.
+        let lenient = command.clone().mut_subcommands(|sub| {
+            sub.mut_args(|arg| {
+                let arg = arg.required(false);
+                arg.required_unless_present(clap::builder::Resettable::Reset)
             })
         });
-    // Required options may be in the file: the first passes require nothing.
-    let lenient = command.clone().mut_subcommands(|sub| {
-        sub.mut_args(|arg| {
-            let arg = arg.required(false);
-            arg.required_unless_present(clap::builder::Resettable::Reset)
-        })
-    });
-    help_as_flag(&mut arguments);
-    let mut origin = None;
-    for layer in [settings, file_sections] {
-        let given =
-            lenient
-                .clone()
+        help_as_flag(&mut arguments);
+        let mut origin = None;
+        for layer in [settings, file_sections] {
+            let given = swept::with_lists(lenient.clone(), &arguments)
                 .try_get_matches_from(&arguments)
                 .map_err(|error| match error.kind() {
                     // Help tells what is required.
@@ -52,30 +71,46 @@ pub(super) fn parse(
                     }
                     _ => refused(&error, origin.as_deref(), &command, &arguments),
                 })?;
-        let Some((name, given)) = given.subcommand() else {
-            continue;
-        };
-        let Some((path, sections)) = layer(&command, name, given)? else {
-            continue;
-        };
-        let (options, files) = options_of(&command, name, given, &sections, &path)?;
-        // The subcommand is the first argument: the command itself has no options that take a value.
-        let place = arguments
-            .iter()
-            .skip(1)
-            .position(|a| a == name)
-            .map_or(arguments.len(), |i| i + 2);
-        arguments.splice(place..place, options);
-        if !files.is_empty() {
-            arguments.push("--".into());
-            arguments.extend(files);
+            let Some((name, given)) = given.subcommand() else {
+                continue;
+            };
+            let Some((path, sections)) = layer(&command, name, given)? else {
+                continue;
+            };
+            let (options, files) = options_of(&command, name, given, &sections, &path)?;
+            // The subcommand is the first argument: the command itself has no options that take a value.
+            let place = arguments
+                .iter()
+                .skip(1)
+                .position(|a| a == name)
+                .map_or(arguments.len(), |i| i + 2);
+            arguments.splice(place..place, options);
+            if !files.is_empty() {
+                arguments.push("--".into());
+                arguments.extend(files);
+            }
+            origin = Some(path);
         }
-        origin = Some(path);
+        Ok(Self {
+            command,
+            arguments,
+            origin,
+        })
     }
-    command
-        .clone()
-        .try_get_matches_from(&arguments)
-        .map_err(|error| refused(&error, origin.as_deref(), &command, &arguments))
+
+    /// Parses all layers.
+    pub(super) fn matches(&self) -> Result<ArgMatches, Failure> {
+        let (command, arguments) = (&self.command, &self.arguments);
+        command
+            .clone()
+            .try_get_matches_from(arguments)
+            .map_err(|error| refused(&error, self.origin.as_deref(), command, arguments))
+    }
+
+    /// The subcommand of this name.
+    pub(super) fn subcommand(&self, name: &str) -> Option<&clap::Command> {
+        self.command.find_subcommand(name)
+    }
 }
 
 /// `rarefy help relax` is `rarefy relax --help`.

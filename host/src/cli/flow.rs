@@ -4,18 +4,24 @@
 //! |---|---|
 //! | `arguments` | flags of gas, units, run and velocities |
 //! | `case` | what a flow is to the command, and what its run leaves |
+//! | `cells` | cells that a flag names |
 //! | `collisions` | flags of the collision integral |
 //! | `course` | how a run went |
+//! | `fields` | fields of the cells for VTK |
 //! | `kept` | checkpoints |
+//! | `series` | fields and distributions saved on the way |
 //! | `time_loop`, `steady` | the loop over steps, the iteration to the steady state |
 //! | `solve` | a run from arguments to files |
 //! | `solver` | a model in time, or the collision integral |
 
 mod arguments;
 mod case;
+mod cells;
 mod collisions;
 mod course;
+mod fields;
 mod kept;
+mod series;
 mod solve;
 mod solver;
 mod steady;
@@ -24,6 +30,7 @@ mod time_loop;
 pub(super) use arguments::{Counts, FlowArgs, GasArgs, Interpolation, OMEGA, SiArgs, rarefaction};
 pub(super) use case::{Flow, Outcome, Run, Saved};
 pub(super) use collisions::{CollisionArgs, HARD_SPHERES, refused};
+pub(super) use fields::image;
 pub(super) use kept::resume_simulation;
 #[cfg(test)]
 pub(super) use kept::resumed;

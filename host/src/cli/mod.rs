@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `options`, `operator`, `values` | options of every computing subcommand, those of the collision operator, parsers of values |
 //! | `config` | layering of `--config` and `-s` under the flags |
+//! | `swept`, `sweep` | a list of values for one option; a run for each, one table, one plot |
 //! | `failure` | the way from an error to an exit code |
 //! | `launcher` | refusal of processes that a launcher of ranks started |
 //! | `streams` | standard output that may close, and standard error |
@@ -72,6 +73,8 @@ mod steady;
 mod streams;
 mod sum;
 mod summary;
+mod sweep;
+mod swept;
 mod text;
 mod timings;
 mod validate;
@@ -175,15 +178,31 @@ fn exit(failure: Failure) -> ExitCode {
 }
 
 fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
-    let matches = config::parse(command(), arguments)?;
-    let cli = Cli::from_arg_matches(&matches).map_err(|error| Failure::usage(&error))?;
-    let sub: Option<&ArgMatches> = matches.subcommand().map(|(_, sub)| sub);
+    let layers = config::Layered::new(command(), arguments)?;
+    if let Some(list) = swept::List::of(&layers.arguments) {
+        return sweep::run(&list, &layers, &prepare, &execute);
+    }
+    let matches = layers.matches()?;
+    prepare(&matches)?;
+    execute(&matches)
+}
+
+/// Readies the process for the work of a command.
+fn prepare(matches: &ArgMatches) -> Result<(), Failure> {
+    let sub = matches.subcommand().map(|(_, sub)| sub);
     let threads = sub.and_then(|sub| sub.try_get_one("threads").ok().flatten());
     build_pool(threads.copied())?;
     // The commands that compute have the option.
     if sub.is_some_and(|sub| sub.try_get_one::<usize>("threads").is_ok()) {
         launcher::check()?;
     }
+    Ok(())
+}
+
+/// Does the work of a command.
+fn execute(matches: &ArgMatches) -> Result<(), Failure> {
+    let cli = Cli::from_arg_matches(matches).map_err(|error| Failure::usage(&error))?;
+    let sub: Option<&ArgMatches> = matches.subcommand().map(|(_, sub)| sub);
     dispatch(cli, sub).map_err(|failure| {
         let command = command();
         let sub = matches.subcommand_name();

@@ -5,7 +5,7 @@ use super::report_page::PAGE;
 use super::resident::RECORD;
 
 /// Fields of a cavity, in the units of the solver and in SI units.
-const CAVITY: [&str; 28] = [
+const CAVITY: [&str; 31] = [
     "grid_x.npy",
     "grid_y.npy",
     "grid_x_m.npy",
@@ -26,12 +26,15 @@ const CAVITY: [&str; 28] = [
     "heat_flux_w_m2.npy",
     "fields.vti",
     "fields_si.vti",
+    "fields.pvd",
     "vertical.csv",
     "horizontal.csv",
     "history.csv",
     "profiles.png",
     "streamlines.png",
     "temperature.png",
+    "sweep.csv",
+    "sweep.png",
     checkpoint::FILE,
     RECORD,
 ];
@@ -77,6 +80,8 @@ fn listed(command: &str) -> &'static [&'static str] {
             "residuals.csv",
             "profile.png",
             "residuals.png",
+            "sweep.csv",
+            "sweep.png",
             RECORD,
         ],
         "dft" => &["spectrum.npy", "spectrum.csv", "spectrum.png", RECORD],
@@ -160,7 +165,10 @@ fn listed(command: &str) -> &'static [&'static str] {
         "shock" => &[
             "profile.csv",
             "history.csv",
+            "fields.pvd",
             "profile.png",
+            "sweep.csv",
+            "sweep.png",
             checkpoint::FILE,
             RECORD,
         ],
@@ -171,6 +179,8 @@ fn listed(command: &str) -> &'static [&'static str] {
             "shocks.csv",
             "profiles.csv",
             "rarefaction.csv",
+            "models.csv",
+            "models.png",
             "centre_lines.png",
             "shocks.png",
             RECORD,

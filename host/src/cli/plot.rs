@@ -144,6 +144,12 @@ impl Panel {
         Self { scales, ..self }
     }
 
+    /// The same with a linear vertical axis over a logarithmic one.
+    pub(super) fn logarithmic_across(self) -> Self {
+        let scales = [Scale::Logarithmic, Scale::Linear];
+        Self { scales, ..self }
+    }
+
     /// The same with a logarithmic vertical axis over a linear one.
     pub(super) fn semilogarithmic(self) -> Self {
         let scales = [Scale::Linear, Scale::Logarithmic];

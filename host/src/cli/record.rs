@@ -8,11 +8,18 @@ use serde_json::{Map, Value, json};
 use crate::bgk::Species;
 
 /// Flags that make no sense without steps in time.
-pub(super) const OF_TIME: [&str; 3] = ["dt", "no_correction", "storage"];
+pub(super) const OF_TIME: [&str; 5] = ["dt", "no_correction", "storage", "save_every", "save_f"];
+
+/// Key of the option whose list of values makes a sweep.
+pub(super) const SWEEP: &str = "sweep";
 
 /// The parameters of a record that are options of the same run.
 pub(super) fn options(parameters: &Map<String, Value>) -> Map<String, Value> {
     let mut options = parameters.clone();
+    // A sweep has its options as they were given.
+    if options.remove(SWEEP).is_some() {
+        return options;
+    }
     let text = |key: &str| parameters.get(key).and_then(Value::as_str);
     let on = |key: &str| parameters.get(key).and_then(Value::as_bool) == Some(true);
     options.retain(|_, value| !value.is_null());

@@ -232,6 +232,25 @@ impl Report {
         Ok(Some(path))
     }
 
+    /// Makes a folder of results below that of the run.
+    pub(super) fn make_folder(&mut self, path: &Path) -> Result<()> {
+        self.files.folder(path)
+    }
+
+    /// Writes a result at once and lists it. The run goes on if it cannot be written, and [`Report::finish`] reports it.
+    pub(super) fn write_now(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
+        match self.files.write_now(path, bytes) {
+            Ok(()) => {
+                let name = path.display().to_string();
+                if !self.listed.contains(&name) {
+                    self.listed.push(name);
+                }
+                Ok(())
+            }
+            Err(error) => self.note_unwritten(error),
+        }
+    }
+
     /// Adds an entry.
     pub(super) fn set(&mut self, key: &str, entry: impl Serialize) {
         self.object.insert(key.into(), value(&entry));

@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 /// Name of the record in a run's folder.
 pub(super) const RECORD: &str = "run.json";
 
+/// Folder of the files that a run writes on its way, below its own.
+pub(super) const SERIES: &str = "series";
+
 /// The run that a folder holds.
 #[derive(Debug)]
 pub(super) struct Resident {
@@ -104,12 +107,18 @@ fn listed(folder: &Path, record: &Value) -> Vec<PathBuf> {
     let Some(home) = paths.iter().find(own).map(|path| folder_of(path)) else {
         return Vec::new();
     };
-    let beside = paths.iter().filter(|path| folder_of(path) == home);
-    beside
-        .filter_map(|path| path.file_name())
-        .filter(|name| *name != RECORD)
-        .map(|name| folder.join(name))
-        .collect()
+    let series = home.join(SERIES);
+    let place = |path: &&Path| {
+        let name = path.file_name()?;
+        match folder_of(path) {
+            of if of == home => Some(folder.join(name)),
+            of if of == series => Some(folder.join(SERIES).join(name)),
+            _ => None,
+        }
+    };
+    let record = folder.join(RECORD);
+    let places = paths.iter().filter_map(place);
+    places.filter(|path| *path != record).collect()
 }
 
 /// The only run that writes into a folder, as long as it lives. The system releases it when the process ends, however that happens.

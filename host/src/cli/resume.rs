@@ -1,7 +1,6 @@
 //! Shared by the commands that can be interrupted and resumed.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -15,16 +14,15 @@ use super::flags;
 use crate::error::{Error, Result};
 
 /// Whether Ctrl-C was pressed. The second one does not wait for the work to end.
-pub(super) fn interruption() -> Arc<AtomicBool> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    // Without a handler Ctrl-C simply ends the process.
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::SeqCst) {
+pub(super) fn interruption() -> &'static AtomicBool {
+    static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+    // Without a handler Ctrl-C simply ends the process. The runs of a sweep share the first one's.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
             std::process::exit(1);
         }
     });
-    interrupted
+    &INTERRUPTED
 }
 
 /// Steps of a run between two checks for Ctrl-C and updates of its progress: a second's worth.

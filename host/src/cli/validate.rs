@@ -1,5 +1,6 @@
 //! `rarefy validate`: flows of the models whose converged results are known, computed and laid beside them.
 
+mod models;
 mod rarefaction;
 
 use std::time::{Duration, Instant};
@@ -117,6 +118,7 @@ struct Results {
     curves: Vec<Vec<(f64, f64)>>,
     shocks: Vec<ShockRow>,
     rarefaction: Vec<rarefaction::RarefactionRow>,
+    models: Vec<models::ModelsRow>,
     profiles: Vec<ProfileRow>,
     /// Shares of the density and temperature jumps over x, for each shock.
     shares: Vec<[Vec<(f64, f64)>; 2]>,
@@ -130,7 +132,7 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     report.open()?;
     let mut progress = Progress::new("validate", common.quiet);
     let mut results = Results::default();
-    let count = (TABLE.len() + CAVITIES.len() + SHOCKS.len() + 2) as f64;
+    let count = (TABLE.len() + CAVITIES.len() + SHOCKS.len() + 3) as f64;
     let mut machine = String::new();
     let mut done = 0.0;
     let mut show = |what: &str| {
@@ -161,6 +163,8 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
             "{unsteady} of the flows over the range of rarefaction"
         ));
     }
+    show("models");
+    results.models = models::rows(args.quick, &config(args))?;
     progress.finish();
     report.set("machine", &machine);
     report.set("plates", &results.plates);
@@ -168,6 +172,7 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
     report.set("centre_lines", &results.centre_lines);
     report.set("shocks", &results.shocks);
     report.set("rarefaction", &results.rarefaction);
+    report.set("models", &results.models);
     report.write(|out| {
         out.records("plates.csv", &results.plates)?;
         out.records("cavities.csv", &results.cavities)?;
@@ -175,8 +180,10 @@ pub(super) fn run(args: &ValidateArgs) -> std::result::Result<(), Failure> {
         out.records("shocks.csv", &results.shocks)?;
         out.records("profiles.csv", &results.profiles)?;
         out.records("rarefaction.csv", &results.rarefaction)?;
+        out.records("models.csv", &results.models)?;
         out.plot("centre_lines.png", &results.lines_figure())?;
-        out.plot("shocks.png", &results.shocks_figure())
+        out.plot("shocks.png", &results.shocks_figure())?;
+        out.plot("models.png", &models::figure(&results.models))
     })?;
     report.finish(|total| results.summary(&machine, total))
 }

@@ -46,6 +46,22 @@ impl Image<'_> {
     }
 }
 
+/// The collection of files with their times (.pvd), which ParaView opens as one series.
+pub(super) fn collection(members: impl Iterator<Item = (f64, String)>) -> Vec<u8> {
+    let mut text = String::from(
+        "<?xml version=\"1.0\"?>\n\
+         <VTKFile type=\"Collection\" version=\"0.1\" byte_order=\"LittleEndian\">\n<Collection>\n",
+    );
+    for (time, file) in members {
+        let _ = writeln!(
+            text,
+            "<DataSet timestep=\"{time}\" part=\"0\" file=\"{file}\"/>"
+        );
+    }
+    text.push_str("</Collection>\n</VTKFile>\n");
+    text.into_bytes()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

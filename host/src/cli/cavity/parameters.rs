@@ -32,7 +32,7 @@ Examples:
 #[serde(rename_all = "kebab-case")]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct CavityArgs {
-    /// Rarefaction parameter: the side of the square in units of l0 [default: 1, or --size in m]
+    /// Rarefaction parameter: the side of the square in units of l0; several, as 0.1,1,10, make a sweep: a run for each, with one table and one plot [default: 1, or --size in m]
     #[arg(long, value_name = "D", value_parser = finite, conflicts_with = "size")]
     pub(super) delta: Option<f64>,
     /// Knudsen number; it sets --delta to (sqrt(pi)/2)/KN

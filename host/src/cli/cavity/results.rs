@@ -4,9 +4,9 @@ use plotters::style::RGBColor;
 use serde_json::{Value, json};
 
 use super::parameters::CavityArgs;
-use crate::bgk::{Cavity, CavityResults, FaceFlux, Model, Moments, Units};
+use crate::bgk::{Cavity, CavityResults, FaceFlux, Model, Moments, Space, Units};
 use crate::cli::contour::contour;
-use crate::cli::flow::{Counts, Outcome};
+use crate::cli::flow::{Counts, Outcome, image};
 use crate::cli::known;
 use crate::cli::output;
 use crate::cli::plot::{COLOURS, Curve, Figure, Map, Panel, Stroke, round_levels};
@@ -73,7 +73,7 @@ impl Outcome<CavityArgs> {
     fn write_fields(&self, out: &mut Output, vti: &str, units: Option<&Units>) -> Result<()> {
         let n = self.found.cavity.cells;
         let precision = self.flow.shared.common.precision;
-        let fields = self.fields(units);
+        let fields = self.fields(units)?;
         for (name, values) in &fields.scalars {
             out.array(&format!("{name}.npy"), &[n, n], values, precision)?;
         }
@@ -95,56 +95,11 @@ impl Outcome<CavityArgs> {
         out.put(vti, &fields.encode())
     }
 
-    /// The fields of the cells, in SI units if these are given, under names that say so.
-    fn fields(&self, units: Option<&Units>) -> Image<'static> {
-        let [density, velocity, temperature, pressure, heat_flux, length] =
-            units.map_or([1.0; 6], |units| {
-                [
-                    units.density_kg_m3,
-                    units.velocity_m_s,
-                    units.temperature_k,
-                    units.pressure_pa,
-                    units.heat_flux_w_m2,
-                    units.length_m,
-                ]
-            });
-        let named = |plain, si| if units.is_some() { si } else { plain };
-        let scalar = |scale: f64, of: fn(&Moments) -> f64| -> Vec<f64> {
-            self.found.moments.iter().map(|m| scale * of(m)).collect()
-        };
-        let vector = |scale: f64, of: fn(&Moments) -> [f64; 2]| -> Vec<[f64; 3]> {
-            let values = self.found.moments.iter().map(of);
-            values.map(|[x, y]| [scale * x, scale * y, 0.0]).collect()
-        };
-        let n = self.found.cavity.cells;
-        Image {
-            cells: [n, n],
-            origin: [0.0; 2],
-            spacing: [length * self.found.cavity.delta / n as f64; 2],
-            scalars: vec![
-                (
-                    named("density", "density_kg_m3"),
-                    scalar(density, |m| m.density),
-                ),
-                (
-                    named("temperature", "temperature_k"),
-                    scalar(temperature, |m| m.temperature),
-                ),
-                (named("pxx", "pxx_pa"), scalar(pressure, |m| m.pressure[0])),
-                (named("pyy", "pyy_pa"), scalar(pressure, |m| m.pressure[1])),
-                (named("pxy", "pxy_pa"), scalar(pressure, |m| m.pressure[2])),
-            ],
-            vectors: vec![
-                (
-                    named("velocity", "velocity_m_s"),
-                    vector(velocity, |m| m.velocity),
-                ),
-                (
-                    named("heat_flux", "heat_flux_w_m2"),
-                    vector(heat_flux, |m| m.heat_flux),
-                ),
-            ],
-        }
+    /// The fields of the cells, in SI units if these are given.
+    fn fields(&self, units: Option<&Units>) -> Result<Image<'static>> {
+        let side = [0.0, self.found.cavity.delta];
+        let space = Space::rectangle([self.found.cavity.cells; 2], side, side)?;
+        Ok(image(&space, &self.found.moments, units))
     }
 
     /// A centre line over its share of the side.

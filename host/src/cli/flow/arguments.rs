@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::cells::Cells;
 use crate::bgk::steady::Closure;
 use crate::bgk::{Gas, Model, Scheme, Species, Units};
 use crate::cli::options::Common;
@@ -250,6 +251,12 @@ pub(in crate::cli) struct TimeOptions {
     /// Write checkpoint.rarefy every N steps and at the end
     #[arg(long, value_name = "N", value_parser = count)]
     pub(in crate::cli) checkpoint_every: Option<u64>,
+    /// Write the fields every N steps and at the end, as series/fields-STEP.vti with fields.pvd for ParaView
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(in crate::cli) save_every: Option<u64>,
+    /// Write the distribution of these cells too, counted from 0, as 10,20 of a shock or 3x5,3x6 of a cavity: series/f-STEP.npy, at the end alone without --save-every
+    #[arg(long, value_name = "CELLS")]
+    pub(in crate::cli) save_f: Option<Cells>,
     /// Go on from a checkpoint, to the same bits; only the end, the devices and the outputs may be given anew
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
@@ -293,6 +300,8 @@ impl TimeOptions {
             (self.steps, self.until_residual) = (args.steps, args.until_residual);
         }
         self.checkpoint_every = args.checkpoint_every.or(self.checkpoint_every);
+        self.save_every = args.save_every.or(self.save_every);
+        self.save_f = args.save_f.clone().or(self.save_f.take());
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{FlowArgs, SiArgs, TimeOptions};
 use super::course::Course;
 use crate::bgk::steady::{Solution, SteadyProblem};
-use crate::bgk::{Looked, Units};
+use crate::bgk::{Looked, Moments, Space, Units, VelocitySpace};
 use crate::cli::options::Common;
 use crate::cli::report::{Output, Report};
 use crate::cli::summary::Summary;
@@ -28,6 +28,14 @@ pub(in crate::cli) trait Run: Sized {
     fn advance(&mut self, steps: u64) -> Result<()>;
     /// How fast the fields change.
     fn residual(&mut self) -> Result<f64>;
+    /// The cells.
+    fn space(&self) -> Space;
+    /// The velocity nodes.
+    fn velocities(&self) -> Result<VelocitySpace>;
+    /// Moments of the cells.
+    fn moments(&mut self) -> Result<Vec<Moments>>;
+    /// The distributions of some cells, one after the other, `[jx][jy][jz]`.
+    fn distributions(&mut self, places: &[usize]) -> Result<Vec<f64>>;
     /// Steps within which the residual must halve; a run in which it does not has come as far as it can.
     fn patience(&self) -> Option<u64> {
         None

@@ -9,7 +9,7 @@ use crate::cli::operator::{CORRECTIONS, Choice, METHODS, Taken};
 use crate::cli::values::{degree, named};
 use crate::collision::initial::maxwellian;
 use crate::collision::{
-    CorrectionMethod, Method, Mirrors, OperatorConfig, Order, Spectral, VelocityGrid,
+    CorrectionMethod, Method, Mirrors, OperatorConfig, Order, Scattering, Spectral, VelocityGrid,
 };
 use crate::compute::Compute;
 use crate::error::{Error, Result};
@@ -193,7 +193,11 @@ impl CollisionArgs {
     /// The collisions as titles call them.
     pub(in crate::cli) fn name(&self, gas: &GasArgs) -> String {
         match self.collision {
-            Collisions::Boltzmann => format!("Boltzmann, {}", gas.scattering()),
+            Collisions::Boltzmann => match gas.scattering() {
+                Scattering::HardSphere => "Boltzmann, hard spheres".into(),
+                Scattering::Maxwell => "Boltzmann, Maxwell molecules".into(),
+                molecules => format!("Boltzmann, {molecules}"),
+            },
             Collisions::Model => gas.name().to_owned(),
         }
     }

@@ -177,7 +177,14 @@ pub(in crate::cli) fn parameters_of<F: Flow>(path: &Path) -> Result<F> {
 }
 
 /// Flags that a resumed run may give anew.
-const FREE: [&str; 4] = ["steps", "until-residual", "checkpoint-every", "devices"];
+const FREE: [&str; 6] = [
+    "steps",
+    "until-residual",
+    "checkpoint-every",
+    "save-every",
+    "save-f",
+    "devices",
+];
 
 /// Writes a checkpoint of a run.
 pub(super) fn save<F: Flow>(

@@ -27,6 +27,11 @@ pub(in crate::cli) fn run<F: Flow>(
     };
     let mut report = Report::new(F::COMMAND, &wanted, args.common(), started);
     report.open_resumable(options.resume.as_deref(), options.checkpoint_every, true)?;
+    if report.folder().is_none() && (options.save_every.is_some() || options.save_f.is_some()) {
+        return Err(Failure::Usage(
+            "--save-every and --save-f need a folder for their files; give --out DIR".into(),
+        ));
+    }
     let outcome = if is_steady {
         find_steady(args, wanted, given, &mut report)?
     } else {

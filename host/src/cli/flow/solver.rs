@@ -2,8 +2,8 @@
 
 use super::time_loop::patience;
 use super::{Run, Saved};
-use crate::bgk::Simulation;
 use crate::bgk::boltzmann::{self, FlowConfig, Stepping};
+use crate::bgk::{Moments, Simulation, Space, VelocitySpace};
 use crate::error::Result;
 
 /// Steps within which the residual of a shock by the collision integral must halve.
@@ -66,6 +66,35 @@ impl<S> Run for Solver<S> {
         match self {
             Self::Model(simulation) => simulation.residual(),
             Self::Boltzmann(flow, _) => flow.residual(),
+        }
+    }
+    fn space(&self) -> Space {
+        match self {
+            Self::Model(simulation) => Run::space(&**simulation),
+            Self::Boltzmann(flow, _) => flow.config().space,
+        }
+    }
+    fn velocities(&self) -> Result<VelocitySpace> {
+        match self {
+            Self::Model(simulation) => Run::velocities(&**simulation),
+            Self::Boltzmann(flow, _) => flow.config().velocity_space(),
+        }
+    }
+    fn moments(&mut self) -> Result<Vec<Moments>> {
+        match self {
+            Self::Model(simulation) => simulation.moments(),
+            Self::Boltzmann(flow, _) => flow.moments(),
+        }
+    }
+    fn distributions(&mut self, places: &[usize]) -> Result<Vec<f64>> {
+        match self {
+            Self::Model(simulation) => Run::distributions(&mut **simulation, places),
+            Self::Boltzmann(flow, _) => {
+                let nodes = flow.config().operator.grid.cells();
+                let f = flow.state()?;
+                let cells = places.iter().map(|place| &f[place * nodes..][..nodes]);
+                Ok(cells.flatten().copied().collect())
+            }
         }
     }
     fn patience(&self) -> Option<u64> {

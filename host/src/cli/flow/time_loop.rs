@@ -11,7 +11,8 @@ use super::arguments::TimeOptions;
 use super::case::{Flow, Run, Saved};
 use super::course::{Course, History};
 use super::kept::{self, looked_as_array};
-use crate::bgk::{Boundaries, Boundary, Simulation, Space, State};
+use super::series::Series;
+use crate::bgk::{Boundaries, Boundary, Moments, Simulation, Space, State, VelocitySpace};
 use crate::cli::failure::Failure;
 use crate::cli::progress::Progress;
 use crate::cli::report::Report;
@@ -38,6 +39,32 @@ impl Run for Simulation {
     }
     fn residual(&mut self) -> Result<f64> {
         self.residual()
+    }
+    fn space(&self) -> Space {
+        self.config().problem.space
+    }
+    fn velocities(&self) -> Result<VelocitySpace> {
+        Ok(self.config().problem.velocity.clone())
+    }
+    fn moments(&mut self) -> Result<Vec<Moments>> {
+        self.moments()
+    }
+    fn distributions(&mut self, places: &[usize]) -> Result<Vec<f64>> {
+        let populations = self.state()?;
+        let problem = &self.config().problem;
+        let (cells, velocity) = (problem.space.cells(), &problem.velocity);
+        let [nx, ny, inner] = velocity.shape();
+        let along = |m: usize| velocity.z().map_or(1.0, |z| z.weights()[m]);
+        let mut found = Vec::with_capacity(places.len() * velocity.nodes());
+        for place in places {
+            for node in 0..nx * ny * inner {
+                let weight = velocity.x().weights()[node / (ny * inner)]
+                    * velocity.y_weights()[node / inner % ny]
+                    * along(node % inner);
+                found.push(populations[node * cells + place] / weight);
+            }
+        }
+        Ok(found)
     }
     fn patience(&self) -> Option<u64> {
         let config = self.config();
@@ -159,6 +186,8 @@ struct TimeLoop<'a, F: Flow> {
     fall: Fall,
     /// Whether the residual no longer falls.
     level: bool,
+    /// Fields that are saved on the way.
+    series: Option<Series>,
 }
 
 impl<F: Flow> TimeLoop<'_, F> {
@@ -186,6 +215,15 @@ impl<F: Flow> TimeLoop<'_, F> {
         })
     }
 
+    /// Saves fields and distributions where they are due.
+    fn save_series(&mut self, report: &mut Report) -> Result<()> {
+        let over = self.is_over();
+        match &mut self.series {
+            Some(series) => series.save(self.simulation, over, report),
+            None => Ok(()),
+        }
+    }
+
     fn is_reached(&self) -> bool {
         let until = self.end.until_residual;
         until.is_some_and(|until| self.residual <= until)
@@ -201,6 +239,10 @@ impl<F: Flow> TimeLoop<'_, F> {
         let now = self.simulation.step();
         let next = self.last_step.min((now / LOOK + 1) * LOOK);
         let next = next.min(now.saturating_add(pace.steps()));
+        let next = match &self.series {
+            Some(series) => next.min(series.next(now)),
+            None => next,
+        };
         let every = self.end.checkpoint_every;
         every.map_or(next, |every| next.min((now / every + 1) * every)) - now
     }
@@ -280,12 +322,14 @@ pub(in crate::cli) fn drive<F: Flow>(
         parameters,
         end: end.clone(),
         last_step: end.steps.unwrap_or(MOST_STEPS).max(first_step),
+        series: Series::of(parameters, simulation, report)?,
         simulation,
         residual: history.last().map_or(f64::INFINITY, |row| row.2),
         history,
         fall,
         level: false,
     };
+    time_loop.save_series(report)?;
     let mut progress = Progress::new(F::COMMAND, quiet);
     let started = Instant::now();
     let mut kept = false;
@@ -317,6 +361,7 @@ pub(in crate::cli) fn drive<F: Flow>(
             let saved = time_loop.save(report);
             report.saved(saved)?;
         }
+        time_loop.save_series(report)?;
         time_loop.show(&mut progress);
     }
     progress.finish();

@@ -52,7 +52,7 @@ impl Flow {
     }
 
     /// The acceleration along the plates that a fall of the pressure over their distance is.
-    pub(super) fn force(&self, delta: f64) -> f64 {
+    pub(in crate::cli) fn force(&self, delta: f64) -> f64 {
         match self.kind {
             Kind::Poiseuille => 0.5 * self.strength / delta,
             Kind::Couette | Kind::Fourier => 0.0,

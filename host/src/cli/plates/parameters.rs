@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, Serialize, clap::Args)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::cli) struct PlatesArgs {
-    /// Distance of the plates in units of l0 = mu0 v0 / p0: the rarefaction parameter
+    /// Distance of the plates in units of l0 = mu0 v0 / p0: the rarefaction parameter. Several, as 0.1,1,10, make a sweep: a run for each, with one table and one plot
     #[arg(long, value_name = "D", value_parser = positive, conflicts_with = "size")]
     pub(super) delta: Option<f64>,
     /// Knudsen number; it sets --delta to (sqrt(pi)/2)/KN

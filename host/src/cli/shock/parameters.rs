@@ -31,7 +31,7 @@ Examples:
 #[serde(rename_all = "kebab-case")]
 #[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct ShockArgs {
-    /// Mach number, above 1
+    /// Mach number, above 1; several, as 1.2,1.5,2,3, make a sweep: a run for each, with one table and one plot
     #[arg(long, value_name = "MA", default_value = "3", value_parser = mach)]
     pub(super) mach: Mach,
     /// Cells in space [default: ten for each l0, five with --collision boltzmann]

@@ -1,0 +1,138 @@
+//! Fields and distributions of a run in time, saved on the way.
+
+use std::path::Path;
+
+use super::case::{Flow, Run};
+use super::fields;
+use crate::bgk::{Units, VelocitySpace};
+use crate::cli::npy;
+use crate::cli::report::Report;
+use crate::cli::resident::SERIES;
+use crate::cli::vti;
+use crate::compute::Precision;
+use crate::error::Result;
+
+/// The list of its fields with their times, as ParaView opens it.
+const COLLECTION: &str = "fields.pvd";
+
+/// Fields and distributions that a run saves.
+pub(super) struct Series {
+    every: Option<u64>,
+    /// Cells of which the distribution is saved.
+    places: Vec<usize>,
+    units: Option<Units>,
+    dt: f64,
+    /// The step of the last save.
+    saved: Option<u64>,
+}
+
+impl Series {
+    /// The series that the flags of a flow in full ask for; none without them, or without a folder.
+    pub(super) fn of<F: Flow>(flow: &F, run: &F::Run, report: &mut Report) -> Result<Option<Self>> {
+        let options = flow.time_options();
+        if options.save_every.is_none() && options.save_f.is_none() {
+            return Ok(None);
+        }
+        let Some(folder) = report.folder() else {
+            return Ok(None);
+        };
+        let folder = folder.join(SERIES);
+        let places = match &options.save_f {
+            Some(cells) => cells.places(&run.space())?,
+            None => Vec::new(),
+        };
+        report.make_folder(&folder)?;
+        if !places.is_empty() {
+            let velocity = run.velocities()?;
+            for (name, axis) in ["grid_vx", "grid_vy", "grid_vz"]
+                .iter()
+                .zip(velocity.axes())
+            {
+                let nodes = npy::encode(&[axis.len()], axis.nodes(), Precision::F64);
+                report.write_now(&folder.join(format!("{name}.npy")), &nodes)?;
+            }
+        }
+        Ok(Some(Self {
+            every: options.save_every,
+            places,
+            units: flow.si().units()?,
+            dt: options.dt.unwrap_or(f64::NAN),
+            saved: None,
+        }))
+    }
+
+    /// The next step at which there is something to save.
+    pub(super) fn next(&self, step: u64) -> u64 {
+        self.every.map_or(u64::MAX, |every| {
+            (step / every).saturating_add(1).saturating_mul(every)
+        })
+    }
+
+    /// Saves the state of the run if this is a step for it, or its end.
+    pub(super) fn save(
+        &mut self,
+        run: &mut impl Run,
+        at_the_end: bool,
+        report: &mut Report,
+    ) -> Result<()> {
+        let step = run.step();
+        let due = self.every.is_some_and(|every| step.is_multiple_of(every));
+        if !(due || at_the_end) || self.saved == Some(step) {
+            return Ok(());
+        }
+        self.saved = Some(step);
+        let Some(folder) = report.folder().map(|folder| folder.join(SERIES)) else {
+            return Ok(());
+        };
+        if self.every.is_some() {
+            let moments = run.moments()?;
+            let image = fields::image(&run.space(), &moments, self.units.as_ref());
+            report.write_now(
+                &folder.join(format!("fields-{step:08}.vti")),
+                &image.encode(),
+            )?;
+            self.collect(&folder, step, report)?;
+        }
+        if !self.places.is_empty() {
+            let velocity = run.velocities()?;
+            let f = run.distributions(&self.places)?;
+            let shape = [&[self.places.len()], &shape(&velocity)[..]].concat();
+            let array = npy::encode(&shape, &f, Precision::F64);
+            report.write_now(&folder.join(format!("f-{step:08}.npy")), &array)?;
+        }
+        Ok(())
+    }
+
+    /// Lists the fields up to a step with their times. A run that was resumed finds those from before.
+    fn collect(&self, folder: &Path, last: u64, report: &mut Report) -> Result<()> {
+        let time = self.units.as_ref().map_or(1.0, |units| units.time_s) * self.dt;
+        let mut steps: Vec<u64> = std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| {
+                let name = entry.ok()?.file_name();
+                let step = name
+                    .to_str()?
+                    .strip_prefix("fields-")?
+                    .strip_suffix(".vti")?;
+                step.parse().ok().filter(|step| *step <= last)
+            })
+            .collect();
+        steps.sort_unstable();
+        let members = steps.iter().map(|step| {
+            let file = format!("{SERIES}/fields-{step:08}.vti");
+            (*step as f64 * time, file)
+        });
+        let beside = folder.with_file_name(COLLECTION);
+        report.write_now(&beside, &vti::collection(members))
+    }
+}
+
+/// Shape of a distribution: nodes along v_x, v_y and v_z, or two functions in the place of velocities that are integrated out.
+fn shape(velocity: &VelocitySpace) -> Vec<usize> {
+    let mut shape: Vec<usize> = velocity.axes().iter().map(|axis| axis.len()).collect();
+    if velocity.is_reduced() {
+        shape.push(2);
+    }
+    shape
+}

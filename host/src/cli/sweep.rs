@@ -1,0 +1,423 @@
+//! Sweeps: a flow at several Mach numbers or rarefactions, a run for each in a folder of its own, with one table and one plot of all.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, FromArgMatches};
+use serde_json::{Map, Value, json};
+
+use super::config::Layered;
+use super::failure::Failure;
+use super::options::Common;
+use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
+use super::record::SWEEP;
+use super::report::{Output, Report};
+use super::resident::RECORD;
+use super::streams;
+use super::summary::Summary;
+use super::swept::{List, is_option, value_of};
+use super::text::{reason, short};
+use crate::error::{Error, Result};
+
+/// Options of a run that its record has not.
+const UNRECORDED: [&str; 7] = [
+    "out",
+    "overwrite",
+    "json",
+    "quiet",
+    "threads",
+    "config",
+    "set",
+];
+
+/// One of the values, and the arguments of its run but for the folder.
+struct Case {
+    value: f64,
+    layers: Layered,
+}
+
+impl Case {
+    fn new(list: &List, text: &str, layers: &Layered) -> Self {
+        let mut layers = layers.clone();
+        let arguments = &mut layers.arguments;
+        for option in [list.option, "out"] {
+            while let Some(place) = arguments.iter().position(|a| is_option(a, option)) {
+                let alone = arguments[place].to_str().is_some_and(|a| !a.contains('='));
+                let end = arguments.len().min(place + 1 + usize::from(alone));
+                arguments.drain(place..end);
+            }
+        }
+        arguments.retain(|a| a != "--json");
+        arguments.insert(2, format!("--{}={text}", list.option).into());
+        Self {
+            value: text.parse().unwrap_or(f64::NAN),
+            layers,
+        }
+    }
+
+    /// The arguments of its run with results in a folder.
+    fn arguments(&self, folder: &Path, quiet: bool) -> std::result::Result<ArgMatches, Failure> {
+        let mut layers = self.layers.clone();
+        let mut out = OsString::from("--out=");
+        out.push(folder);
+        layers.arguments.insert(2, out);
+        if quiet && !layers.arguments.iter().any(|a| a == "--quiet") {
+            layers.arguments.insert(2, "--quiet".into());
+        }
+        layers.matches()
+    }
+}
+
+/// How a case ended.
+struct Ended {
+    value: f64,
+    /// Its folder below that of the sweep.
+    folder: String,
+    /// The exit code of its run alone.
+    code: u8,
+    /// Its record, if it has one.
+    record: Value,
+}
+
+impl Ended {
+    fn number(&self, key: &str) -> Option<f64> {
+        self.record["result"][key].as_f64()
+    }
+
+    fn status(&self) -> &str {
+        self.record["status"].as_str().unwrap_or("failed")
+    }
+}
+
+/// Work on the arguments of a command.
+type Work<'a> = &'a dyn Fn(&ArgMatches) -> std::result::Result<(), Failure>;
+
+/// Runs all cases of a list: `prepare` readies the process for the first one, and `execute` does the work of each.
+pub(super) fn run(
+    list: &List,
+    layers: &Layered,
+    prepare: Work,
+    execute: Work,
+) -> std::result::Result<(), Failure> {
+    let started = Instant::now();
+    list.check()?;
+    if layers
+        .arguments
+        .iter()
+        .any(|argument| argument.to_str().is_none())
+    {
+        return Err(Failure::Usage(
+            "the arguments of a sweep must be UTF-8".into(),
+        ));
+    }
+    let cases: Vec<Case> = (list.values.iter())
+        .map(|text| Case::new(list, text, layers))
+        .collect();
+    // Bad arguments of any case are refused before the first one runs.
+    let parsed: std::result::Result<Vec<ArgMatches>, Failure> =
+        cases.iter().map(|case| case.layers.matches()).collect();
+    let parsed = parsed?;
+    let Some((first, given)) = (parsed.first()).and_then(|all| Some((all, all.subcommand()?.1)))
+    else {
+        return Ok(());
+    };
+    if matches!(given.try_get_one::<PathBuf>("resume"), Ok(Some(_))) {
+        return Err(Failure::Usage(format!(
+            "--resume goes on with one run: --{} takes one value with it",
+            list.option
+        )));
+    }
+    prepare(first)?;
+    let common = with_out(layers, given)?;
+    let parameters = parameters(list, layers, given);
+    let mut report = Report::new(list.command, &parameters, &common, started);
+    if given.try_contains_id("resume").is_ok() {
+        report.open_resumable(None, None, true)?;
+    } else {
+        report.open()?;
+    }
+    // Without a folder the records of the cases pass through one that does not stay.
+    let (_passing, below) = match report.folder() {
+        Some(folder) => (None, folder.to_path_buf()),
+        None => {
+            let passing = tempfile::tempdir().map_err(|error| {
+                Error::file(
+                    std::env::temp_dir(),
+                    format!("no folder: {}", reason(&error)),
+                )
+            })?;
+            let below = passing.path().to_path_buf();
+            (Some(passing), below)
+        }
+    };
+    let mut ended: Vec<Ended> = Vec::new();
+    for case in &cases {
+        let folder = list.folder(case.value);
+        let place = below.join(&folder);
+        let found = execute(&case.arguments(&place, common.json)?);
+        let code = match found {
+            // Refused before anything was computed.
+            Err(failure) if ended.is_empty() && failure.code_and_line().0 == 2 => {
+                return Err(failure);
+            }
+            found => code(list, case, found)?,
+        };
+        let record = std::fs::read(place.join(RECORD)).ok();
+        let record = record.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        ended.push(Ended {
+            value: case.value,
+            folder,
+            code,
+            record: record.unwrap_or_default(),
+        });
+    }
+    Sweep { list, ended }.finish(report)
+}
+
+/// The exit code of a case, of whose failure a line is printed; an error where nobody waits for the rest.
+fn code(
+    list: &List,
+    case: &Case,
+    found: std::result::Result<(), Failure>,
+) -> std::result::Result<u8, Failure> {
+    match found {
+        Ok(()) => Ok(0),
+        Err(stop @ (Failure::Interrupted(_) | Failure::StdoutClosed)) => Err(stop),
+        Err(failure) => {
+            let (code, line) = failure.code_and_line();
+            let line = line.trim_start_matches("rarefy: error: ");
+            let name = format!("{} = {}", list.option, case.value);
+            streams::say(&format!("rarefy: error: {name}: {line}"));
+            Ok(code)
+        }
+    }
+}
+
+/// The options of all commands, with the folder of the sweep.
+fn with_out(layers: &Layered, given: &ArgMatches) -> std::result::Result<Common, Failure> {
+    let mut common = Common::from_arg_matches(given).map_err(|error| Failure::usage(&error))?;
+    common.out = value_of(&layers.arguments, "out").map(PathBuf::from);
+    common.json = layers.arguments.iter().any(|a| a == "--json");
+    Ok(common)
+}
+
+/// The options of the sweep as they were given, by their keys in a record.
+fn parameters(list: &List, layers: &Layered, given: &ArgMatches) -> Map<String, Value> {
+    let mut parameters = Map::new();
+    let sub = layers.subcommand(list.command);
+    for arg in sub.into_iter().flat_map(clap::Command::get_arguments) {
+        let id = arg.get_id().as_str();
+        if given.value_source(id) != Some(ValueSource::CommandLine) || UNRECORDED.contains(&id) {
+            continue;
+        }
+        let raw = given.get_raw(id).and_then(|mut values| values.next_back());
+        let text = raw.map(|raw| raw.to_string_lossy().into_owned());
+        let value = match text.as_deref() {
+            Some("true") => json!(true),
+            text => json!(text),
+        };
+        parameters.insert(id.replace('_', "-"), value);
+    }
+    parameters.insert(list.option.into(), json!(list.values.join(",")));
+    parameters.insert(SWEEP.into(), json!(list.option));
+    parameters
+}
+
+/// All cases of a list.
+struct Sweep<'a> {
+    list: &'a List,
+    ended: Vec<Ended>,
+}
+
+impl Sweep<'_> {
+    fn finish(self, mut report: Report) -> std::result::Result<(), Failure> {
+        let worst = self.ended.iter().map(|case| case.code).max().unwrap_or(0);
+        let keys = self.keys();
+        if let Some(machine) = self
+            .ended
+            .iter()
+            .find_map(|case| case.record.get("machine"))
+        {
+            report.set("machine", machine);
+        }
+        let rows = self.ended.iter().map(|case| self.row(case, &keys));
+        report.set("result", json!({ "cases": rows.collect::<Vec<_>>() }));
+        let failed: Vec<String> = (self.ended.iter())
+            .filter(|case| case.code != 0)
+            .map(|case| case.value.to_string())
+            .collect();
+        let why = format!(
+            "{} of {} cases: {} = {}",
+            failed.len(),
+            self.ended.len(),
+            self.list.option,
+            failed.join(", ")
+        );
+        if worst > 0 {
+            report.not_converged(why.clone());
+        }
+        report.write(|out| self.write(out, &keys))?;
+        let finished = report.finish(|_| self.summary());
+        match finished {
+            Err(Failure::NotConverged(_)) if worst > 1 => Err(Failure::Usage(why)),
+            other => other,
+        }
+    }
+
+    /// Names of the numbers that the cases found.
+    fn keys(&self) -> Vec<String> {
+        let mut keys: Vec<String> = Vec::new();
+        for case in &self.ended {
+            let result = case.record["result"].as_object().into_iter().flatten();
+            for (key, value) in result {
+                if value.is_number() && !keys.contains(key) {
+                    keys.push(key.clone());
+                }
+            }
+        }
+        keys
+    }
+
+    /// A case in the record.
+    fn row(&self, case: &Ended, keys: &[String]) -> Map<String, Value> {
+        let mut row = Map::new();
+        row.insert(self.list.option.into(), json!(case.value));
+        for key in keys {
+            row.insert(key.clone(), case.record["result"][key].clone());
+        }
+        row.insert("status".into(), json!(case.status()));
+        row.insert("folder".into(), json!(case.folder));
+        row
+    }
+
+    fn write(&self, out: &mut Output, keys: &[String]) -> Result<()> {
+        let mut columns = vec![self.list.option];
+        columns.extend(keys.iter().map(String::as_str));
+        columns.extend(["status", "folder"]);
+        let text = |number: Option<f64>| number.map_or(String::new(), |number| number.to_string());
+        let rows = self.ended.iter().map(|case| {
+            let mut row = vec![case.value.to_string()];
+            row.extend(keys.iter().map(|key| text(case.number(key))));
+            row.extend([case.status().to_owned(), case.folder.clone()]);
+            row
+        });
+        out.table("sweep.csv", &columns, rows)?;
+        out.plot("sweep.png", &self.figure())
+    }
+
+    /// The main results of the command: key and label.
+    fn main(&self) -> &'static [(&'static str, &'static str)] {
+        match self.list.command {
+            "shock" => &[
+                (
+                    "inverse_thickness",
+                    "mean free path / thickness of the wave",
+                ),
+                ("least_heat_flux", "least heat flux q / (\u{3c1}_1 v_0^3)"),
+            ],
+            "cavity" => &[("D", "drag D"), ("G", "flow rate G")],
+            "couette" => &[("Pi", "shear stress \u{3a0}")],
+            "fourier" => &[("Q", "heat flux Q")],
+            _ => &[("G", "flow rate G")],
+        }
+    }
+
+    fn figure(&self) -> Figure {
+        let x = match self.list.option {
+            "mach" => "Mach number",
+            "kn" => "Knudsen number",
+            _ => "rarefaction parameter \u{3b4}",
+        };
+        let panels = self.main().iter().map(|(key, label)| {
+            let points = |of: &dyn Fn(&Ended) -> Option<f64>| -> Vec<(f64, f64)> {
+                let mut points: Vec<(f64, f64)> = (self.ended.iter())
+                    .filter_map(|case| Some((case.value, of(case)?)))
+                    .collect();
+                points.sort_by(|a, b| a.0.total_cmp(&b.0));
+                points
+            };
+            let found = points(&|case| case.number(key));
+            let ends = (found.first(), found.last());
+            let wide = matches!(ends, (Some(a), Some(b)) if a.0 > 0.0 && b.0 >= 8.0 * a.0);
+            let positive = found.iter().all(|point| point.1 > 0.0);
+            let mut curves =
+                vec![Curve::new(self.model(), found, COLOURS[0]).stroke(Stroke::Dotted)];
+            let known = [
+                ("slip_limit", "slip limit", Stroke::Dashed),
+                ("free_molecular", "collisionless", Stroke::Dashed),
+                ("table", "linearised BGK, converged", Stroke::Points),
+            ];
+            for (k, (of, label, stroke)) in known.into_iter().enumerate() {
+                let points = points(&|case| {
+                    let reference = &case.record["result"]["reference"];
+                    reference[of][key].as_f64()
+                });
+                if !points.is_empty() {
+                    curves.push(Curve::new(label, points, COLOURS[k + 1]).stroke(stroke));
+                }
+            }
+            let panel = Panel::new(x, *label, curves);
+            match (wide, positive) {
+                (true, true) => panel.scale(Scale::Logarithmic),
+                (true, false) => panel.logarithmic_across(),
+                (false, _) => panel,
+            }
+        });
+        Figure {
+            title: self.title(),
+            panels: panels.collect(),
+        }
+    }
+
+    fn title(&self) -> String {
+        let flow = match self.list.command {
+            "shock" => "Shock waves",
+            "cavity" => "Driven cavities",
+            "couette" => "Couette flow",
+            "fourier" => "Heat conduction between plates",
+            _ => "Poiseuille flow",
+        };
+        format!("{flow}, {}", self.model())
+    }
+
+    /// The collisions of the cases in words.
+    fn model(&self) -> &'static str {
+        let of = |key: &str| {
+            let mut all = self
+                .ended
+                .iter()
+                .map(|case| &case.record["parameters"][key]);
+            all.find_map(Value::as_str)
+        };
+        match (of("collision"), of("model")) {
+            (Some("boltzmann"), _) => "Boltzmann",
+            (_, Some("shakhov")) => "Shakhov",
+            _ => "BGK",
+        }
+    }
+
+    fn summary(&self) -> Summary {
+        let title = format!("{}: {} cases", self.title(), self.ended.len());
+        let main = self.main();
+        let head = main.iter().map(|(key, _)| format!("{key:>20}"));
+        let summary = Summary::new(title).line(format!(
+            "{:>10}{}  status",
+            self.list.option,
+            head.collect::<String>()
+        ));
+        self.ended.iter().fold(summary, |summary, case| {
+            let numbers = main.iter().map(|(key, _)| match case.number(key) {
+                Some(number) => format!("{number:>20.7}"),
+                None => format!("{:>20}", "-"),
+            });
+            summary.line(format!(
+                "{:>10}{}  {}",
+                short(case.value),
+                numbers.collect::<String>(),
+                case.status()
+            ))
+        })
+    }
+}

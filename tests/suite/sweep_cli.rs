@@ -1,0 +1,229 @@
+//! Sweeps over a list of values, and series of fields on the way of a run.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::command::{done, folder, interrupted, listing, object, rarefy, refused, text};
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+fn run(folder: &Path, line: &str) -> Value {
+    object(&done(
+        folder,
+        &[&words(line)[..], &["--json", "--quiet"]].concat(),
+    ))
+}
+
+const COUETTE: &str = "couette --linear --cells 20 --velocities 6x4 --backend cpu";
+
+/// Each case is the run of its value alone, and the table has its numbers.
+#[test]
+fn a_sweep_is_its_runs_in_one_table() {
+    let folder = folder();
+    let at = folder.path();
+    let output = done(
+        at,
+        &words(&format!("{COUETTE} --delta 0.1,1,10 --out sweep")),
+    );
+    let printed = text(&output.stdout);
+    assert!(printed.contains("Couette flow, BGK: 3 cases"), "{printed}");
+    let table = fs::read_to_string(at.join("sweep/sweep.csv")).unwrap();
+    let mut lines = table.lines();
+    let columns: Vec<&str> = lines.next().unwrap().split(',').collect();
+    assert_eq!(columns[..3], ["delta", "Pi", "u_wall"]);
+    assert_eq!(columns[columns.len() - 2..], ["status", "folder"]);
+    for delta in ["0.1", "1", "10"] {
+        let row: Vec<&str> = lines.next().unwrap().split(',').collect();
+        let name = format!("delta-{delta}");
+        let alone = run(at, &format!("{COUETTE} --delta {delta} --out {name}"));
+        assert_eq!(row[0], delta);
+        assert_eq!(row[1].parse(), Ok(alone["Pi"].as_f64().unwrap()));
+        assert_eq!(row[row.len() - 2..], ["converged", &name]);
+        let of = |folder: &Path| fs::read(folder.join("profile.csv")).unwrap();
+        assert_eq!(of(&at.join("sweep").join(&name)), of(&at.join(&name)));
+    }
+    assert_eq!(lines.next(), None);
+    for file in ["sweep.png", "sweep.svg", "report.html", "run.json"] {
+        assert!(at.join("sweep").join(file).exists(), "{file}");
+    }
+    // A record repeats the sweep, and a folder holds one.
+    let again = run(at, "couette --config sweep/run.json --out again");
+    assert_eq!(again["parameters"]["delta"], "0.1,1,10");
+    assert_eq!(
+        fs::read_to_string(at.join("again/sweep.csv")).unwrap(),
+        table
+    );
+    let line = format!("{COUETTE} --delta 1,2 --out sweep");
+    refused(at, &words(&line), "holds a run of 'rarefy couette'");
+    done(at, &words(&format!("{line} --overwrite --quiet")));
+}
+
+#[test]
+fn a_sweep_leaves_no_folder_where_it_prints_json_alone() {
+    let folder = folder();
+    let at = folder.path();
+    let shocks = "shock --steady --cells 60 --length 30 --velocities 16 --backend cpu";
+    let found = run(at, &format!("{shocks} --mach=1.5,2"));
+    assert!(listing(at).is_empty());
+    let cases = found["result"]["cases"].as_array().unwrap();
+    let thickness = |k: usize| cases[k]["thickness"].as_f64().unwrap();
+    assert_eq!(cases.len(), 2);
+    assert!(thickness(0) > thickness(1) && thickness(1) > 1.0);
+    assert_eq!(cases[1]["status"], "converged");
+    assert_eq!(found["status"], "done");
+    // The list may come from a file.
+    fs::write(at.join("shocks.toml"), "[shock]\nmach = \"1.5, 2\"\n").unwrap();
+    let again = run(at, &format!("{shocks} --config shocks.toml"));
+    assert_eq!(again["result"]["cases"][1], cases[1]);
+}
+
+#[test]
+fn the_worst_case_of_a_sweep_is_its_exit_code() {
+    let folder = folder();
+    let at = folder.path();
+    let line = format!("{COUETTE} --delta 0.1,100 --iterations 9 --quiet --out few");
+    let output = rarefy(at, &words(&line)).output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    let last = stderr.lines().last().unwrap();
+    assert!(
+        last.starts_with("rarefy: error: NOT CONVERGED: 1 of 2 cases: delta = 100"),
+        "{stderr}"
+    );
+    assert!(stderr.contains("delta = 100: NOT CONVERGED"), "{stderr}");
+    let table = fs::read_to_string(at.join("few/sweep.csv")).unwrap();
+    assert!(table.contains(",converged,delta-0.1"), "{table}");
+    assert!(table.contains(",unfinished,delta-100"), "{table}");
+}
+
+#[test]
+fn lists_that_are_none_are_refused() {
+    let folder = folder();
+    for (line, why) in [
+        ("couette --delta 1,1.0", "1 is there twice"),
+        ("couette --delta 1,", "a list such as"),
+        ("couette --delta 1,x", "a list such as"),
+        ("couette --delta 1,-2", "a positive finite number is needed"),
+        ("couette --delta 1,2 --linear --u 1", "has no effect"),
+        ("couette --delta 1,2 --frobnicate", "unexpected argument"),
+        ("couette --delta 1,2 --kn 1", "cannot be used with"),
+        ("shock --mach 2,1", "above 1"),
+        ("shock --mach 2,3 --resume x", "--mach takes one value"),
+        ("cavity --delta 1,2 --kn 1,2", "--kn"),
+        ("relax --grid 8,12", "grid"),
+    ] {
+        refused(folder.path(), &words(line), why);
+    }
+}
+
+const SHOCK: &str = "shock --mach 2 --cells 20 --length 10 --velocities 12 --reduced --backend cpu";
+
+/// A series has the fields at its steps, does not change the run, and goes on with it.
+#[test]
+fn fields_are_saved_on_the_way() {
+    let folder = folder();
+    let at = folder.path();
+    let plain = run(at, &format!("{SHOCK} --steps 10 --out plain"));
+    let line = format!("{SHOCK} --save-every 4 --save-f 3,10 --checkpoint-every 5");
+    let saved = run(at, &format!("{line} --steps 10 --out saved"));
+    assert_eq!(plain["result"], saved["result"]);
+    let collection = |folder: &str| fs::read_to_string(at.join(folder).join("fields.pvd")).unwrap();
+    let times: Vec<String> = collection("saved")
+        .lines()
+        .filter(|line| line.contains("series/fields-"))
+        .map(|line| line.split('"').nth(1).unwrap().to_owned())
+        .collect();
+    let dt = saved["parameters"]["dt"].as_f64().unwrap();
+    let expected = [0.0, 4.0, 8.0, 10.0].map(|step| (step * dt).to_string());
+    assert_eq!(times, expected);
+    let last = fs::read_to_string(at.join("saved/series/fields-00000010.vti")).unwrap();
+    assert!(last.contains("WholeExtent=\"0 20 0 1 0 1\""), "{last}");
+    // Two functions of twelve velocities in each of two cells, all positive, and at their nodes.
+    let bytes = fs::read(at.join("saved/series/f-00000008.npy")).unwrap();
+    let header = String::from_utf8_lossy(&bytes[..128]).into_owned();
+    assert!(header.contains("(2, 12, 2)"), "{header}");
+    let values = bytes[128..].chunks_exact(8);
+    let values: Vec<f64> = values
+        .map(|b| f64::from_le_bytes(b.try_into().unwrap()))
+        .collect();
+    assert!(values.len() == 48 && values.iter().all(|f| *f > 0.0));
+    assert!(at.join("saved/series/grid_vx.npy").exists());
+    // The same run in two parts.
+    run(at, &format!("{line} --steps 5 --out parts"));
+    run(
+        at,
+        "shock --resume parts/checkpoint.rarefy --steps 10 --out parts",
+    );
+    for file in ["fields-00000008.vti", "f-00000008.npy"] {
+        let of = |folder: &str| fs::read(at.join(folder).join("series").join(file)).unwrap();
+        assert_eq!(of("parts"), of("saved"), "{file}");
+    }
+    assert_eq!(collection("parts").matches("timestep").count(), 5);
+    // A replacing run removes the series.
+    done(
+        at,
+        &words(&format!(
+            "{SHOCK} --steps 1 --quiet --out saved --overwrite"
+        )),
+    );
+    assert!(!at.join("saved/fields.pvd").exists());
+    assert!(listing(&at.join("saved/series")).is_empty());
+}
+
+/// By the collision integral too, on a rectangle, and in SI units with their names.
+#[test]
+fn a_cavity_is_saved_on_the_way() {
+    let folder = folder();
+    let at = folder.path();
+    let line = "cavity --cells 4 --collision boltzmann --velocities 10 --sphere 7 --vmax 4 --backend cpu --steps 2 --save-every 1 --save-f 3x0";
+    run(at, &format!("{line} --delta 2 --out plain"));
+    let f = fs::read(at.join("plain/series/f-00000002.npy")).unwrap();
+    assert!(String::from_utf8_lossy(&f[..128]).contains("(1, 10, 10, 10)"));
+    let si = "--gas argon --pressure 100 --temperature 300 --size 1e-3";
+    run(at, &format!("{line} {si} --out si"));
+    let fields = fs::read_to_string(at.join("si/series/fields-00000002.vti")).unwrap();
+    assert!(fields.contains("velocity_m_s"));
+    // The last fields are those of the result.
+    let end = fs::read_to_string(at.join("si/fields_si.vti")).unwrap();
+    assert_eq!(fields, end);
+}
+
+#[test]
+fn series_that_cannot_be_are_refused() {
+    let folder = folder();
+    for (line, why) in [
+        ("--save-every 0", "above zero"),
+        ("--save-every 1 --json", "give --out"),
+        ("--steady --save-every 5", "cannot be used with"),
+        ("--save-f 600 --out x", "a number from 0 to 599"),
+        ("--save-f 1x1 --out x", "a number from 0 to 599"),
+        ("--save-f 1,a --out x", "numbers of cells"),
+    ] {
+        let line = format!("shock --mach 2 --reduced --backend cpu {line}");
+        refused(folder.path(), &words(&line), why);
+    }
+}
+
+/// Ctrl-C ends a sweep with the case that it met, which can go on.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_sweep_says_how_its_case_goes_on() {
+    let folder = folder();
+    let endless = "shock --mach 2,3 --cells 20 --length 10 --velocities 12 --reduced --backend cpu --steps 100000000 --checkpoint-every 100 --out sweep";
+    let output = interrupted(
+        folder.path(),
+        &words(endless),
+        "sweep/mach-2/checkpoint.rarefy",
+    );
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("rarefy shock --resume sweep/mach-2/checkpoint.rarefy"),
+        "{stderr}"
+    );
+    assert!(!folder.path().join("sweep/mach-3").exists());
+}
