@@ -26,6 +26,10 @@ fn floats<'py>(x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
     let numpy = x.py().import("numpy")?;
     let array = numpy.call_method1("asarray", (x,))?;
+    if x.getattr_opt("dtype")?.is_some() {
+        // An array of another library, which keeps its dtype.
+        return Ok(array);
+    }
     // Input that is no sequence of floats would be converted in silence.
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
     let size: usize = array.getattr("size")?.extract()?;

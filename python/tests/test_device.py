@@ -1,6 +1,7 @@
 """Arrays in GPU memory: of CuPy and of PyTorch, where these and a GPU are there."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,31 @@ def test_cells_collide_where_they_are(up: Any, precision: Any, method: Any) -> N
         cells.collide(before, after[:2])
     with pytest.raises(TypeError, match="not in GPU memory"):
         cells.collide(before, np.zeros((3, 12, 12, 12)))
+
+
+@pytest.fixture
+def gpu() -> None:
+    try:
+        rarefy.sum([1.0], backend="cuda")
+    except rarefy.DeviceError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.filterwarnings("ignore::rarefy.RarefyWarning")
+def test_flows_by_the_collision_integral_are_those_of_the_cpu(tmp_path: Path) -> None:
+    def plates(backend: Any) -> rarefy.Simulation:
+        walls = {"left": rarefy.wall(1.1), "right": rarefy.wall(0.9)}
+        return rarefy.Simulation((8, 0.0, 1.0), velocities=(10, 4.0), collisions="boltzmann", backend=backend, **walls)  # type: ignore[arg-type]
+
+    there, here = plates("cuda"), plates("cpu")
+    assert there.run(steps=4).temperature == pytest.approx(here.run(steps=4).temperature, abs=1e-12)
+    there.checkpoint(tmp_path / "c")
+    rest = rarefy.Simulation.resume(tmp_path / "c")
+    assert rest.device == there.device
+    assert np.array_equal(rest.run(steps=2).qx, there.run(steps=2).qx)
+    one, other = (rarefy.couette(1.0, collisions="boltzmann", cells=12, velocities=12, rtol=1e-4, backend=backend) for backend in ("cuda", "cpu"))
+    assert one.flux == pytest.approx(other.flux, rel=1e-10)
 
 
 class Pretended:

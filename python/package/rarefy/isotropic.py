@@ -84,7 +84,7 @@ class IsotropicRates(Result):
 
 
 def isotropic_rates(
-    f: Array,
+    f: ArrayLike,
     emax: float,
     *,
     law: LawName = "power",
@@ -110,6 +110,7 @@ def isotropic_rates(
     >>> found.rate.shape
     (64,)
     """
+    f = np.asarray(f)
     of = _law(law, theta, gamma, alpha, saved)
     options = given(storage=storage, weights=weights) | compute(backend, precision, threads)
     found, device = _rarefy.isotropic_rates(f, emax, of, options)
