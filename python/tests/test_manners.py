@@ -151,6 +151,20 @@ def test_loading_what_the_command_wrote(tmp_path: Path) -> None:
         rarefy.load(tmp_path / "none")
 
 
+def test_tables_are_plotted_over_their_coordinates(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("{}")
+    (tmp_path / "history.csv").write_text("step,time,density,pxx\n0,0.0,1.0,3.0\n1,0.5,1.0,2.0\n2,1.0,1.0,1.5\n")
+    run = rarefy.load(tmp_path)
+    (line,) = run.plot().lines
+    assert line.get_label() == "pxx" and line.get_xdata().tolist() == [0.0, 0.5, 1.0]
+    assert [line.get_label() for line in run.plot("history", "density", "pxx").lines] == ["density", "pxx"]
+    (tmp_path / "distribution.csv").write_text("t,E,f\n" + "".join(f"{t},{e},{t + e}\n" for t in range(20) for e in (0.5, 1.5, 2.5)))
+    # The distribution comes before the history, with a line for each of eight times.
+    lines = rarefy.load(tmp_path).plot().lines
+    assert len(lines) == 8
+    assert lines[-1].get_label() == "t = 19" and lines[-1].get_ydata().tolist() == [19.5, 20.5, 21.5]
+
+
 def test_the_report() -> None:
     report = rarefy.doctor()
     assert str(report).startswith("rarefy")

@@ -49,32 +49,66 @@ class Run(Result):
     record: dict[str, Any]
 
     def to_pandas(self, table: str | None = None) -> Any:
-        """A table as a ``pandas.DataFrame``; by default the only one, or ``history``."""
+        """A table as a ``pandas.DataFrame``; by default the only one, or the first of ``profile``, ``spectrum``, ``distribution`` and ``history``."""
         import pandas
 
         return pandas.DataFrame(self.tables[self._one(table)])
 
     def plot(self, table: str | None = None, *names: str, ax: Any = None) -> Any:
-        """Plot columns of a table over its first one; returns the axes of matplotlib."""
+        """Plot columns of a table over its coordinate, by default up to four that vary; returns the axes of matplotlib.
+
+        A table of many times has a line for each of up to eight of them.
+        """
         columns = self.tables[self._one(table)]
-        first, *others = columns
-        ax = self._plotted(ax, first)
-        for name in names or [other for other in others if columns[other].dtype.kind == "f"][:4]:
-            ax.plot(columns[first], columns[name], label=name)
+        keys, x, others = _axes(columns)
+        varying = [name for name in others if columns[name].dtype.kind == "f" and _varies(columns[name])]
+        chosen = list(names) or (varying or others)[: 1 if keys else 4]
+        ax = self._plotted(ax, x)
+        if keys:
+            key = columns[keys[-1]]
+            starts = np.flatnonzero(np.concatenate([[True], np.any([columns[name][1:] != columns[name][:-1] for name in keys], axis=0)]))
+            ends = np.append(starts[1:], len(key))
+            for k in np.unique(np.linspace(0, len(starts) - 1, 8).round().astype(int)):
+                rows = slice(starts[k], ends[k])
+                label = ", ".join(str(columns[name][starts[k]]) for name in keys if columns[name].dtype.kind != "f")
+                label = f"{label} {keys[-1]} = {key[starts[k]]:.4g}".strip()
+                for name in chosen:
+                    ax.plot(columns[x][rows], columns[name][rows], label=label)
+            ax.set_ylabel(", ".join(chosen))
+        else:
+            for name in chosen:
+                ax.plot(columns[x], columns[name], label=name)
+            if chosen == ["residual"]:
+                ax.set_yscale("log")
         ax.legend(frameon=False)
         return ax
 
     def _one(self, table: str | None) -> str:
         if table is not None:
             return table
-        if len(self.tables) == 1 or "history" not in self.tables:
-            if not self.tables:
-                raise ValueError(f"{self.folder} holds no table")
-            return next(iter(self.tables))
-        return "history"
+        if not self.tables:
+            raise ValueError(f"{self.folder} holds no table")
+        return next((name for name in ("profile", "spectrum", "distribution", "history") if name in self.tables), next(iter(self.tables)))
 
     def __repr__(self) -> str:
         return f"Run({self.command!r}, status={self.status!r}, tables={sorted(self.tables)}, arrays={sorted(self.arrays)})"
+
+
+def _axes(columns: dict[str, NDArray[Any]]) -> tuple[list[str], str, list[str]]:
+    """Columns that say to which time a row belongs, the coordinate, and the values over it."""
+    names = list(columns)
+    keys: list[str] = []
+    while len(names) > 2 and len(columns[names[0]]) > 1 and columns[names[0]][0] == columns[names[0]][1]:
+        keys.append(names.pop(0))
+    if not keys and names[:2] == ["step", "time"] and _varies(columns["time"]):
+        names.pop(0)
+    return keys, names[0], names[1:]
+
+
+def _varies(column: NDArray[Any]) -> bool:
+    """Whether more than roundoff changes."""
+    finite = column[np.isfinite(column)]
+    return finite.size > 0 and bool(np.ptp(finite) > 1e-9 * max(1e-3, np.abs(finite).max()))
 
 
 def _column(texts: list[str]) -> NDArray[Any]:
