@@ -59,7 +59,7 @@ impl Solver {
     }
 }
 
-/// What drives a flow between plates.
+/// The drive of a flow between plates.
 fn drive(kind: &str, strength: f64) -> Drive {
     match kind {
         "fourier" => Drive::Fourier(strength),
