@@ -48,4 +48,6 @@ pub use problem::{
 };
 #[doc(hidden)]
 pub use transient::separate;
-pub use transient::{Checkpoint, Courant, FaceFlux, Looked, Scheme, Simulation, SimulationConfig};
+pub use transient::{
+    Checkpoint, CheckpointPart, Courant, FaceFlux, Looked, Scheme, Simulation, SimulationConfig,
+};

@@ -70,12 +70,13 @@ impl Compute {
         }
     }
 
-    /// Opens the machine of a rank, one of `ranks` in this process: each GPU has one rank.
-    pub(crate) fn resolve_rank(&self, rank: usize, ranks: usize) -> Result<Resolved> {
+    /// Opens the machine of a rank by its number among those of the host. Ranks of one process, `ranks` of them, have a GPU each. Processes take turns among
+    /// the GPUs that they see, of which some launchers show each only its own.
+    pub(crate) fn resolve_rank(&self, rank: usize, ranks: Option<usize>) -> Result<Resolved> {
         let open = || -> Result<Resolved> {
-            let ordinals = choose(Some(ranks))?;
-            let ordinal = ordinals.get(rank).copied().unwrap_or_default();
-            gpu::open_ordinal(ordinal).map(Resolved::Cuda)
+            let ordinals = choose(ranks)?;
+            let ordinal = ordinals.get(rank % ordinals.len().max(1));
+            gpu::open_ordinal(ordinal.copied().unwrap_or_default()).map(Resolved::Cuda)
         };
         match self.backend {
             Backend::Cuda => open(),

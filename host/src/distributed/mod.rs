@@ -36,11 +36,17 @@
 //! # Ok::<(), rarefy::Error>(())
 //! ```
 
+#[cfg(feature = "mpi")]
+mod mpi;
 mod part;
+mod place;
 mod threads;
 mod wire;
 
+#[cfg(feature = "mpi")]
+pub use mpi::Mpi;
 pub use part::Part;
+pub use place::Place;
 pub use threads::Threads;
 pub(crate) use wire::{Reader, put, values};
 
@@ -56,6 +62,12 @@ pub trait Transport: Send + Sync {
     fn rank(&self) -> usize;
     /// How many ranks there are.
     fn ranks(&self) -> usize;
+    /// The connection in words, such as `Open MPI v4.1.4`.
+    fn describe(&self) -> String;
+    /// The number of this rank among those of its host. It chooses the device.
+    fn local_rank(&self) -> usize {
+        self.rank()
+    }
     /// Sends `out[0]` to the neighbour at the low side and `out[1]` to the one at the high side, and receives what these send: `into[0]` from the low one,
     /// `into[1]` from the high one. One rank may be both neighbours; nothing goes to a side without one.
     ///
@@ -105,6 +117,17 @@ pub trait Transport: Send + Sync {
     fn barrier(&self) -> Result<()> {
         self.gather(&[]).map(drop)
     }
+    /// Ends the processes of all ranks with this exit code, those that wait for this one too.
+    fn abort(&self, code: u8) -> ! {
+        std::process::exit(i32::from(code))
+    }
+}
+
+/// The error of a message whose length is another than expected.
+fn wrong_length(from: usize, bytes: usize, rank: usize, expected: usize) -> Error {
+    Error::Numerical(format!(
+        "rank {from} sent {bytes} bytes where rank {rank} expects {expected}: all ranks must run the same case"
+    ))
 }
 
 /// An object that a rank hands to another of the same process.
@@ -116,6 +139,9 @@ pub type Parcel = Box<dyn Any + Send>;
 pub struct Alone;
 
 impl Transport for Alone {
+    fn describe(&self) -> String {
+        "one process".to_owned()
+    }
     fn rank(&self) -> usize {
         0
     }

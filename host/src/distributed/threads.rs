@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::{Parcel, Transport};
+use super::{Parcel, Transport, wrong_length};
 use crate::error::{Error, Result};
 
 /// A rank that is a thread of this process: messages go through channels.
@@ -74,6 +74,10 @@ fn ended(rank: usize) -> Error {
 }
 
 impl Transport for Threads {
+    fn describe(&self) -> String {
+        "threads of one process".to_owned()
+    }
+
     fn rank(&self) -> usize {
         self.rank
     }
@@ -98,12 +102,7 @@ impl Transport for Threads {
             let Some(rank) = neighbour else { continue };
             let bytes = self.receive_bytes(rank)?;
             if bytes.len() != into.len() {
-                return Err(Error::Numerical(format!(
-                    "rank {rank} sent {} bytes where rank {} expects {}: all ranks must run the same case",
-                    bytes.len(),
-                    self.rank,
-                    into.len()
-                )));
+                return Err(wrong_length(rank, bytes.len(), self.rank, into.len()));
             }
             into.copy_from_slice(&bytes);
         }

@@ -1,12 +1,14 @@
 //! The interface of a backend for the time-dependent solver.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::pieces::CheckpointPart;
 use super::shift::Scheme;
 use crate::bgk::{DiscreteMaxwellian, Moments, Problem, State, VelocitySpace};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Flux received by the gas through a face of space, per unit of area and time: the mean over the face and over the last time step. Planes of
 /// symmetry and periodic faces do not count.
@@ -59,6 +61,20 @@ pub(super) trait Engine: Send {
     fn save(&mut self) -> Result<Saved>;
     /// Takes that up again.
     fn restore(&mut self, saved: &Saved) -> Result<()>;
+    /// The state of the cells that this rank owns, where there are several ranks.
+    fn save_part(&mut self) -> Result<CheckpointPart> {
+        Err(Error::input(
+            "a run on one rank has no parts; take a whole checkpoint",
+        ))
+    }
+    /// The cells of all whose state this rank needs; none where it needs all.
+    fn wanted(&self) -> Option<Vec<Range<usize>>> {
+        None
+    }
+    /// Takes up the state of the wanted cells.
+    fn restore_wanted(&mut self, saved: &Saved) -> Result<()> {
+        self.restore(saved)
+    }
     /// How long the machine takes for so many steps, without copies between host and machine.
     fn time_steps(&mut self, steps: u32) -> Result<Duration>;
 }

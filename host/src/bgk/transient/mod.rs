@@ -4,6 +4,7 @@ mod cpu;
 mod engine;
 mod gpu;
 mod parts;
+mod pieces;
 mod reference;
 mod relaxation;
 #[doc(hidden)]
@@ -12,6 +13,7 @@ mod shift;
 mod symmetry;
 mod team;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -22,6 +24,7 @@ use self::engine::{Engine, Saved, StepPlan};
 pub(super) use self::engine::{Node, nodes};
 use self::gpu::MachineEngine;
 use self::parts::{Cut, Kept, Parted};
+pub use self::pieces::CheckpointPart;
 use self::reference::Reference;
 pub(super) use self::shift::van_leer;
 pub use self::shift::{Courant, Scheme};
@@ -351,21 +354,7 @@ impl Simulation {
                 format!("{expected} populations"),
             ));
         }
-        if let Some(bad) = populations.iter().find(|f| !f.is_finite()) {
-            return Err(Error::invalid(
-                "checkpoint",
-                format!("population {bad}"),
-                "finite populations",
-            ));
-        }
-        // Roundoff of the arithmetic is the most that the scheme, which is positive, can leave below zero.
-        if let Some(bad) = populations.iter().find(|&&f| f < -1e-6) {
-            return Err(Error::invalid(
-                "checkpoint",
-                format!("negative population {bad:e}"),
-                "populations of at least 0",
-            ));
-        }
+        check_populations(&populations)?;
         // Populations that someone else made may be anything.
         let reduction = SymmetryReduction::of(&config.problem);
         config.symmetry_reduction &=
@@ -379,6 +368,54 @@ impl Simulation {
             extra,
         };
         simulation.engine.run(|engine| engine.restore(&saved))?;
+        simulation.step = step;
+        Ok(simulation)
+    }
+
+    /// Continues a run over the ranks of a [`Transport`] from pieces of a checkpoint.
+    ///
+    /// `head` is [`checkpoint_head`](Self::checkpoint_head) of the run, on any number of ranks. `read` returns pieces that hold the cells of the given ranges. Each rank reads
+    /// those that it needs: its own cells, and ghosts.
+    ///
+    /// # Errors
+    /// As [`Simulation::resume_over`]; those of `read`; pieces of another run.
+    pub fn resume_parts(
+        head: Checkpoint,
+        transport: Arc<dyn Transport>,
+        read: impl FnOnce(&[Range<usize>]) -> Result<Vec<CheckpointPart>>,
+    ) -> Result<Self> {
+        let Checkpoint {
+            config,
+            step,
+            looked,
+            ..
+        } = head;
+        let (cells, nodes) = (
+            config.problem.space.cells(),
+            config.problem.velocity.nodes(),
+        );
+        let change = Change::resume(looked, step, cells)?;
+        let mut simulation = Self::over(config, transport)?;
+        simulation.change = change;
+        let wanted = simulation.engine.wanted();
+        let wanted = wanted.unwrap_or_else(|| vec![0..cells]);
+        let part = CheckpointPart::select(&read(&wanted)?, &wanted)?;
+        if part.populations.len() != nodes * part.cells.len() || part.step != step {
+            return Err(Error::invalid(
+                "checkpoint",
+                format!("pieces of another problem at step {}", part.step),
+                format!("{nodes} populations of each cell at step {step}"),
+            ));
+        }
+        check_populations(&part.populations)?;
+        let saved = Saved {
+            step,
+            populations: part.populations,
+            extra: part.extra,
+        };
+        simulation
+            .engine
+            .run(|engine| engine.restore_wanted(&saved))?;
         simulation.step = step;
         Ok(simulation)
     }
@@ -492,6 +529,29 @@ impl Simulation {
         })
     }
 
+    /// The checkpoint without populations, the same on all ranks.
+    pub fn checkpoint_head(&self) -> Checkpoint {
+        Checkpoint {
+            config: self.config.clone(),
+            step: self.step,
+            populations: Vec::new(),
+            extra: Vec::new(),
+            looked: self.change.looked().cloned(),
+        }
+    }
+
+    /// The piece of the checkpoint that this rank has: the state of its own cells. No rank holds more than that.
+    ///
+    /// # Errors
+    /// A fault of the device; a run on one rank.
+    pub fn checkpoint_part(&mut self) -> Result<CheckpointPart> {
+        let part = self.engine.run(|engine| engine.save_part())?;
+        Ok(CheckpointPart {
+            step: self.step,
+            ..part
+        })
+    }
+
     /// Steps taken.
     pub fn steps_taken(&self) -> u64 {
         self.step
@@ -517,13 +577,33 @@ impl Simulation {
     }
 }
 
+/// Refuses populations that are none.
+fn check_populations(populations: &[f64]) -> Result<()> {
+    if let Some(bad) = populations.iter().find(|f| !f.is_finite()) {
+        return Err(Error::invalid(
+            "checkpoint",
+            format!("population {bad}"),
+            "finite populations",
+        ));
+    }
+    // Roundoff of the arithmetic is the most that the scheme, which is positive, can leave below zero.
+    if let Some(bad) = populations.iter().find(|&&f| f < -1e-6) {
+        return Err(Error::invalid(
+            "checkpoint",
+            format!("negative population {bad:e}"),
+            "populations of at least 0",
+        ));
+    }
+    Ok(())
+}
+
 /// The engine that a configuration asks for.
 fn engine(config: &SimulationConfig, transport: Arc<dyn Transport>) -> Result<Box<dyn Engine>> {
     let compute = &config.compute;
     let machines = match (transport.ranks(), transport.in_one_process()) {
         (1, _) => compute.resolve_all()?,
-        (ranks, true) => vec![compute.resolve_rank(transport.rank(), ranks)?],
-        (_, false) => vec![compute.resolve()?],
+        (ranks, true) => vec![compute.resolve_rank(transport.rank(), Some(ranks))?],
+        (_, false) => vec![compute.resolve_rank(transport.local_rank(), None)?],
     };
     let reduces = config.symmetry_reduction && !matches!(machines[..], [Resolved::Reference]);
     match SymmetryReduction::of(&config.problem).filter(|_| reduces) {

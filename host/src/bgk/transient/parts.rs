@@ -3,12 +3,15 @@
 //! Each rank runs an engine on the cells of its [`Part`], ghosts included. A cut is a face where some gas comes in. It reaches ghosts alone before the
 //! neighbours' cells are written over them. Lines are cut along x, planes along y. All ranks know all fields, and so take the same decisions.
 
+use std::ops::Range;
+use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rarefy_kernels::bgk::equilibrium::KEPT;
 
 use super::engine::{Engine, FaceFlux, Saved, StepPlan};
+use super::pieces::CheckpointPart;
 use super::relaxation::sums_of;
 use super::shift::{Courant, Scheme};
 use crate::bgk::{Boundaries, Boundary, Moments, Problem};
@@ -244,16 +247,21 @@ impl Parted {
         Ok(whole)
     }
 
-    /// Rows of local cells, of rows of all cells with so many numbers each.
-    fn spread(&self, rows: &[f64], of_cell: usize) -> Vec<f64> {
-        let [all, _] = self.cells();
-        let (part, run) = (&self.cut.part, self.run * of_cell);
-        rows.chunks_exact(all * of_cell)
-            .flat_map(|row| {
-                (0..part.cells()).flat_map(move |cell| &row[part.global(cell) * run..][..run])
-            })
-            .copied()
-            .collect()
+    fn all_cells(&self) -> usize {
+        self.cells()[0]
+    }
+
+    /// The cells of all that the local ones are, ghosts included.
+    fn local_cells(&self) -> Vec<Range<usize>> {
+        let (part, run) = (&self.cut.part, self.run);
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for place in (0..part.cells()).map(|place| part.global(place)) {
+            match ranges.last_mut() {
+                Some(last) if last.end == place * run => last.end += run,
+                _ => ranges.push(place * run..(place + 1) * run),
+            }
+        }
+        ranges
     }
 }
 
@@ -308,51 +316,70 @@ impl Engine for Parted {
     }
 
     fn save(&mut self) -> Result<Saved> {
-        let local = self.engine.save()?;
-        let [_, cells] = self.cells();
-        let rows = self.kept.rows * cells;
-        let (of_rows, of_cells) = local.extra.split_at(rows.min(local.extra.len()));
-        let mut extra = self.gather(of_rows)?;
-        if !of_cells.is_empty() {
-            // Cell by cell, as rows once more.
-            let width = self.kept.of_cell;
-            let rows: Vec<f64> = (0..width)
-                .flat_map(|k| of_cells.iter().skip(k).step_by(width).copied())
-                .collect();
-            let whole = self.gather(&rows)?;
-            let all = whole.len() / width;
-            extra.extend(
-                (0..all)
-                    .flat_map(|cell| (0..width).map(move |k| (cell, k)))
-                    .map(|(cell, k)| whole[k * all + cell]),
-            );
+        let own = self.save_part()?;
+        let nodes = own.populations.len() / own.cells.len().max(1);
+        let gather = |values: &[f64]| {
+            let mut bytes = Vec::new();
+            put(&mut bytes, values.iter().copied());
+            self.cut.transport.gather(&bytes)
+        };
+        let (populations, extra) = (gather(&own.populations)?, gather(&own.extra)?);
+        let mut parts = Vec::new();
+        let mut first = 0;
+        for (populations, extra) in populations.iter().zip(&extra) {
+            let populations: Vec<f64> = values(populations)?;
+            let end = first + populations.len() / nodes.max(1);
+            let part = CheckpointPart::new(first..end, populations, values(extra)?, own.rows)?;
+            parts.push(part);
+            first = end;
         }
+        let whole = CheckpointPart::select(&parts, slice::from_ref(&(0..self.all_cells())))?;
         Ok(Saved {
-            step: local.step,
-            populations: self.gather(&local.populations)?,
-            extra,
+            step: own.step,
+            populations: whole.populations,
+            extra: whole.extra,
         })
     }
 
     fn restore(&mut self, saved: &Saved) -> Result<()> {
-        let [all, _] = self.cells();
+        let all = self.all_cells();
         let Kept { rows, of_cell } = self.kept;
-        let lengths = [rows * all, (rows + of_cell) * all];
-        let extra = if lengths.contains(&saved.extra.len()) {
-            let (of_rows, of_cells) = saved.extra.split_at(rows * all);
-            let mut extra = self.spread(of_rows, 1);
-            if !of_cells.is_empty() {
-                extra.extend(self.spread(of_cells, of_cell));
-            }
-            extra
-        } else {
-            Vec::new()
+        let known = [rows * all, (rows + of_cell) * all].contains(&saved.extra.len());
+        // State of another kind of backend is of no use.
+        let (extra, rows) = match known {
+            true => (saved.extra.clone(), rows),
+            false => (Vec::new(), 0),
         };
-        self.engine.restore(&Saved {
+        let whole = CheckpointPart::new(0..all, saved.populations.clone(), extra, rows)?;
+        let wanted = CheckpointPart::select(&[whole], &self.local_cells())?;
+        self.restore_wanted(&Saved {
             step: saved.step,
-            populations: self.spread(&saved.populations, 1),
-            extra,
+            populations: wanted.populations,
+            extra: wanted.extra,
         })
+    }
+
+    fn save_part(&mut self) -> Result<CheckpointPart> {
+        let saved = self.engine.save()?;
+        let (part, run) = (&self.cut.part, self.run);
+        let cells = part.cells() * run;
+        let rows = self.kept.rows.min(saved.extra.len() / cells.max(1));
+        let local = CheckpointPart::new(0..cells, saved.populations, saved.extra, rows)?;
+        let inner = part.inner();
+        let inner = inner.start * run..inner.end * run;
+        Ok(CheckpointPart {
+            step: saved.step,
+            cells: part.own.start * run..part.own.end * run,
+            ..CheckpointPart::select(&[local], &[inner])?
+        })
+    }
+
+    fn wanted(&self) -> Option<Vec<Range<usize>>> {
+        Some(self.local_cells())
+    }
+
+    fn restore_wanted(&mut self, saved: &Saved) -> Result<()> {
+        self.engine.restore(saved)
     }
 
     fn time_steps(&mut self, steps: u32) -> Result<Duration> {

@@ -4,9 +4,11 @@
 //! uses only the square of such a velocity, so one half of the axis with twice the weights has the same sums. That is half of the populations in two
 //! dimensions of space and a quarter in one, in as much less time and memory. The public interface has all populations.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use super::engine::{Engine, FaceFlux, Saved};
+use super::pieces::CheckpointPart;
 use crate::bgk::{Moments, Problem, VelocitySpace};
 use crate::error::Result;
 use crate::memory_plan::{bytes_of, check_host};
@@ -77,23 +79,42 @@ impl SymmetryReduction {
 
     /// The kept part of all populations.
     fn join(&self, populations: &[f64]) -> Vec<f64> {
-        let mut kept = vec![0.0; self.halved.nodes() * self.cells];
-        for ((node, share), f) in self.kept().zip(populations.chunks_exact(self.cells)) {
-            for (kept, f) in kept[node * self.cells..].iter_mut().zip(f) {
+        // Of all cells, or of those of a rank.
+        let cells = populations.len() / self.all.nodes();
+        let mut kept = vec![0.0; self.halved.nodes() * cells];
+        for ((node, share), f) in self.kept().zip(populations.chunks_exact(cells.max(1))) {
+            for (kept, f) in kept[node * cells..].iter_mut().zip(f) {
                 *kept = f / share;
             }
         }
         kept
     }
 
+    /// The same state with the kept part of its populations.
+    fn joined(&self, saved: &Saved) -> Saved {
+        Saved {
+            step: saved.step,
+            populations: self.join(&saved.populations),
+            extra: saved.extra.clone(),
+        }
+    }
+
+    /// Refuses all populations of so many cells where memory has no room for them: they are more than the engine ever had.
+    fn check_room(&self, cells: usize) -> Result<()> {
+        let all = self.all.nodes() * cells;
+        check_host(
+            &format!("all {all} populations, mirror images too,"),
+            bytes_of::<f64>(all as u64),
+            "use fewer cells in space or velocity",
+        )?;
+        Ok(())
+    }
+
     /// All populations of those that are kept.
     fn spread(&self, kept: &[f64]) -> Vec<f64> {
+        let cells = kept.len() / self.halved.nodes();
         self.kept()
-            .flat_map(|(node, share)| {
-                kept[node * self.cells..][..self.cells]
-                    .iter()
-                    .map(move |f| share * f)
-            })
+            .flat_map(|(node, share)| kept[node * cells..][..cells].iter().map(move |f| share * f))
             .collect()
     }
 }
@@ -140,13 +161,7 @@ impl Engine for Reduced {
     }
 
     fn save(&mut self) -> Result<Saved> {
-        // More than the engine ever had.
-        let all = self.reduction.all.nodes() * self.reduction.cells;
-        check_host(
-            &format!("all {all} populations, mirror images too,"),
-            bytes_of::<f64>(all as u64),
-            "use fewer cells in space or velocity",
-        )?;
+        self.reduction.check_room(self.reduction.cells)?;
         let saved = self.engine.save()?;
         Ok(Saved {
             populations: self.reduction.spread(&saved.populations),
@@ -155,11 +170,24 @@ impl Engine for Reduced {
     }
 
     fn restore(&mut self, saved: &Saved) -> Result<()> {
-        self.engine.restore(&Saved {
-            step: saved.step,
-            populations: self.reduction.join(&saved.populations),
-            extra: saved.extra.clone(),
+        self.engine.restore(&self.reduction.joined(saved))
+    }
+
+    fn save_part(&mut self) -> Result<CheckpointPart> {
+        let part = self.engine.save_part()?;
+        self.reduction.check_room(part.cells.len())?;
+        Ok(CheckpointPart {
+            populations: self.reduction.spread(&part.populations),
+            ..part
         })
+    }
+
+    fn wanted(&self) -> Option<Vec<Range<usize>>> {
+        self.engine.wanted()
+    }
+
+    fn restore_wanted(&mut self, saved: &Saved) -> Result<()> {
+        self.engine.restore_wanted(&self.reduction.joined(saved))
     }
 
     fn time_steps(&mut self, steps: u32) -> Result<Duration> {

@@ -1,9 +1,11 @@
 //! The ranks of one process as one engine: each is a thread with a device of its own.
 
+use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::engine::{Engine, FaceFlux, Saved};
+use super::pieces::CheckpointPart;
 use crate::bgk::Moments;
 use crate::compute::{Resolved, ended, on_each};
 use crate::distributed::{Threads, Transport};
@@ -29,6 +31,15 @@ impl Team {
 
     /// The result of rank 0, after all ranks have done the same.
     fn all<R: Send>(&mut self, work: impl Fn(&mut dyn Engine) -> Result<R> + Sync) -> Result<R> {
+        let first = self.each(work)?.into_iter().next();
+        first.ok_or_else(ended)
+    }
+
+    /// The results of all ranks.
+    fn each<R: Send>(
+        &mut self,
+        work: impl Fn(&mut dyn Engine) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
         // The first failure is the cause; the others follow from it.
         let cause: Mutex<Option<Error>> = Mutex::new(None);
         let results = on_each(&mut self.ranks, |rank| {
@@ -46,9 +57,9 @@ impl Team {
             }
         })?;
         let cause = cause.into_inner().unwrap_or_else(PoisonError::into_inner);
-        match (cause, results.into_iter().next().flatten()) {
-            (None, Some(result)) => Ok(result),
-            (cause, _) => Err(cause.unwrap_or_else(ended)),
+        match cause {
+            None => Ok(results.into_iter().flatten().collect()),
+            Some(cause) => Err(cause),
         }
     }
 }
@@ -76,7 +87,15 @@ impl Engine for Team {
     }
 
     fn save(&mut self) -> Result<Saved> {
-        self.all(|engine| engine.save())
+        // Not each the whole: memory holds it once.
+        let parts = self.each(|engine| engine.save_part())?;
+        let cells = parts.last().map_or(0, |part| part.cells.end);
+        let whole = CheckpointPart::select(&parts, slice::from_ref(&(0..cells)))?;
+        Ok(Saved {
+            step: whole.step,
+            populations: whole.populations,
+            extra: whole.extra,
+        })
     }
 
     fn restore(&mut self, saved: &Saved) -> Result<()> {

@@ -412,6 +412,34 @@ fn ranks_know_the_same_as_one_and_resume_each_others_checkpoints() {
                         .all(|populations| *populations == alone.4.populations)
                 );
             }
+            // Each of three ranks keeps its own cells; one, two and four go on from them.
+            let parts = on_all(3, |transport| {
+                let mut simulation = Simulation::over(config.clone(), transport).unwrap();
+                simulation.residual().unwrap();
+                simulation.advance(3).unwrap();
+                let head = simulation.checkpoint_head();
+                (head, simulation.checkpoint_part().unwrap())
+            });
+            let (heads, parts): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+            assert!(heads.iter().all(|head| *head == heads[0] && head.step == 3));
+            for ranks in [1, 2, 4] {
+                let ends = on_all(ranks, |transport| {
+                    let read = |wanted: &[Range<usize>]| {
+                        let overlaps = |part: &&CheckpointPart| {
+                            let (a, b) = (part.cells.start, part.cells.end);
+                            wanted.iter().any(|range| range.start < b && a < range.end)
+                        };
+                        Ok(parts.iter().filter(overlaps).cloned().collect())
+                    };
+                    let head = heads[0].clone();
+                    let mut simulation = Simulation::resume_parts(head, transport, read).unwrap();
+                    simulation.advance(2).unwrap();
+                    let residual = simulation.residual().unwrap();
+                    assert_eq!(residual.to_bits(), alone.0.to_bits());
+                    simulation.checkpoint().unwrap()
+                });
+                assert!(ends.iter().all(|end| *end == alone.4));
+            }
         }
     }
 }
