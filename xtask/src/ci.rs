@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::python;
 use crate::workspace::{self, cargo, root, target_dir};
+use crate::{python, ranks};
 
 /// One call of cargo.
 struct Stage {
@@ -82,7 +82,7 @@ const STAGES: [Stage; 7] = [
 ];
 
 /// Compiles in a fraction of the time, for programs that hardly run.
-const QUICK_BUILD: [(&str, &str); 2] = [
+pub(crate) const QUICK_BUILD: [(&str, &str); 2] = [
     ("CARGO_PROFILE_DEV_DEBUG", "false"),
     ("CARGO_PROFILE_DEV_OPT_LEVEL", "0"),
 ];
@@ -95,6 +95,15 @@ fn run_stage(title: &str, command: &mut Command) -> Result<()> {
         "== {title}: passed in {:.0} s",
         start.elapsed().as_secs_f64()
     );
+    Ok(())
+}
+
+fn run_chore(title: &str, chore: impl FnOnce() -> Result<()>) -> Result<()> {
+    println!("\n== {title}");
+    let start = Instant::now();
+    chore().with_context(|| format!("stage `{title}`"))?;
+    let seconds = start.elapsed().as_secs_f64();
+    println!("== {title}: passed in {seconds:.0} s");
     Ok(())
 }
 
@@ -146,23 +155,25 @@ pub(crate) fn run() -> Result<()> {
         command.envs(QUICK_BUILD);
         run_stage(&format!("example {example}: {chore}"), &mut command)?;
     }
-    println!("\n== Python");
-    let start = Instant::now();
-    python::check().context("stage `Python`")?;
-    let seconds = start.elapsed().as_secs_f64();
-    println!("== Python: passed in {seconds:.0} s");
+    if ranks::are_possible() {
+        run_chore("ranks", ranks::check)?;
+    } else {
+        println!("\n== ranks: skipped, as Open MPI is not here (scripts/install-mpi.sh)");
+    }
+    run_chore("Python", python::check)?;
     if installed("m4") && installed("make") {
         let mut command = cargo();
         command.args([
             "check",
             "--package",
             "rarefy",
-            "--all-features",
+            "--features",
+            "ndarray,peers",
             "--all-targets",
         ]);
-        run_stage("all features", &mut command)?;
+        run_stage("features of benches", &mut command)?;
     } else {
-        println!("\n== all features: skipped, as GMP is built with m4 and make");
+        println!("\n== features of benches: skipped, as GMP is built with m4 and make");
     }
     println!("\n== all stages passed");
     Ok(())

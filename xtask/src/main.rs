@@ -15,6 +15,7 @@ mod layers;
 mod packages;
 mod ptx;
 mod python;
+mod ranks;
 mod workspace;
 
 #[derive(Parser)]
@@ -52,6 +53,8 @@ enum Chore {
     Packages,
     /// Build the wheel of the Python package and test it in a virtual environment
     Python,
+    /// Build the command with the feature `mpi`, and compare its runs on one, two and four ranks by Open MPI
+    Ranks,
     /// All checks of .ci/run in its order, except those of the documents
     Ci,
 }
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Chore::Evidence { only } => evidence::regenerate(&only),
         Chore::Packages => packages::test(),
         Chore::Python => python::check(),
+        Chore::Ranks => ranks::check(),
         Chore::Ci => ci::run(),
     };
     match result {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::failure::Failure;
 use super::flow::{self, Flow, FlowArgs, Outcome, Saved};
+use super::ranks;
 use super::report::{Output, Report};
 use super::steady;
 use super::summary::Summary;
@@ -42,7 +43,8 @@ impl Flow for CavityArgs {
         if self.collisions.is_boltzmann() {
             return Solver::boltzmann(self.flow_config()?, ());
         }
-        Ok(Solver::model(Simulation::new(self.config()?)?))
+        let simulation = Simulation::over(self.config()?, ranks::transport())?;
+        Ok(Solver::model(simulation))
     }
 
     fn resume(&self, saved: Saved) -> Result<Solver> {

@@ -17,6 +17,10 @@ use crate::error::{Error, Result};
 pub(super) const FILE: &str = "checkpoint.rarefy";
 
 const MAGIC: &[u8] = b"rarefy-checkpoint 1\n";
+/// A checkpoint that lists the files of several ranks, which hold its populations.
+pub(super) const LIST: &[u8] = b"rarefy-checkpoint 2\n";
+/// The file of a rank.
+pub(super) const PART: &[u8] = b"rarefy-checkpoint-part 1\n";
 
 /// The command whose run a checkpoint is of, if the file is one.
 pub(super) fn command_of(path: &Path) -> Option<String> {
@@ -25,7 +29,7 @@ pub(super) fn command_of(path: &Path) -> Option<String> {
     let mut file = BufReader::new(File::open(path).ok()?.take(MOST));
     let mut line = Vec::new();
     file.read_until(b'\n', &mut line).ok()?;
-    if line != MAGIC {
+    if line != MAGIC && line != LIST {
         return None;
     }
     line.clear();
@@ -63,7 +67,12 @@ impl<H: Serialize + DeserializeOwned> Content<H> {
 
     /// The bytes of the file.
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
+        self.encode_as(MAGIC)
+    }
+
+    /// The bytes of a file of another kind.
+    pub(super) fn encode_as(&self, magic: &[u8]) -> Vec<u8> {
+        let mut bytes = magic.to_vec();
         serde_json::to_writer(&mut bytes, self).expect("a checkpoint's header is plain data");
         bytes.push(b'\n');
         for value in self.arrays.values().flatten() {
@@ -76,21 +85,29 @@ impl<H: Serialize + DeserializeOwned> Content<H> {
 
     /// Reads the file that `command` wrote.
     pub(super) fn read(path: &Path, command: &str) -> Result<Self> {
+        Ok(Self::read_as(path, command, &[MAGIC, LIST])?.0)
+    }
+
+    /// Reads a file of one of some kinds, and returns its checksum too.
+    pub(super) fn read_as(path: &Path, command: &str, kinds: &[&[u8]]) -> Result<(Self, u32)> {
         let refuse = |text: &str| Error::file(path, text);
         let bytes = std::fs::read(path).map_err(|e| Error::file(path, reason(&e)))?;
-        if !bytes.starts_with(MAGIC) {
-            return Err(refuse(if bytes.starts_with(b"rarefy-checkpoint ") {
+        let Some(magic) = kinds.iter().find(|magic| bytes.starts_with(magic)) else {
+            return Err(refuse(if bytes.starts_with(PART) {
+                "the part of a checkpoint that one rank wrote; give the checkpoint itself, checkpoint.rarefy"
+            } else if bytes.starts_with(b"rarefy-checkpoint ") {
                 "a checkpoint of another format; resume it with the version of rarefy that wrote it"
             } else {
                 "not a checkpoint of rarefy"
             }));
-        }
+        };
         let damaged = || refuse("the checkpoint is damaged or cut short (its checksum differs)");
         let (body, sum) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;
-        if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
+        let sum = u32::from_le_bytes(*sum);
+        if crc32fast::hash(body) != sum {
             return Err(damaged());
         }
-        let body = &body[MAGIC.len()..];
+        let body = &body[magic.len()..];
         let end = body.iter().position(|&b| b == b'\n').ok_or_else(damaged)?;
         let (header, data) = (&body[..end], &body[end + 1..]);
         let kind: serde_json::Value = serde_json::from_slice(header).map_err(|_| damaged())?;
@@ -117,7 +134,7 @@ impl<H: Serialize + DeserializeOwned> Content<H> {
             }
             content.arrays.insert(name.clone(), values);
         }
-        Ok(content)
+        Ok((content, sum))
     }
 
     /// Takes an array out; an error if the checkpoint has none of this name and length.

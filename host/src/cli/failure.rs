@@ -23,6 +23,10 @@ pub(super) enum Failure {
     Stdout(std::io::Error),
     /// Standard output was closed by its reader, who has seen enough.
     StdoutClosed,
+    /// A failure of this rank that all ranks know of, so that all end.
+    Agreed(usize, Box<Failure>),
+    /// Another rank reports why it failed, with this exit code.
+    Elsewhere(u8),
 }
 
 impl Failure {
@@ -57,6 +61,8 @@ impl Failure {
     pub(super) fn code_and_line(&self) -> (u8, String) {
         let (code, text) = match self {
             Self::StdoutClosed | Self::Shown(_) => (0, String::new()),
+            Self::Elsewhere(code) => return (*code, String::new()),
+            Self::Agreed(rank, failure) => return failure.code_and_line_of(*rank),
             Self::Usage(text) => (2, text.clone()),
             Self::Library(error) => {
                 let code = if error.is_input() { 2 } else { 1 };
@@ -77,10 +83,23 @@ impl Failure {
 }
 
 impl Failure {
+    /// The exit code, and the line with the number of the rank; rank 0 goes without.
+    pub(super) fn code_and_line_of(&self, rank: usize) -> (u8, String) {
+        let (code, line) = self.code_and_line();
+        match rank {
+            0 => (code, line),
+            _ => (
+                code,
+                line.replacen("error:", &format!("error: rank {rank}:"), 1),
+            ),
+        }
+    }
+
     /// The same with the options of a subcommand for the fields of the library.
     pub(super) fn with_options(self, sub: Option<&clap::Command>) -> Self {
         match self {
             Self::Library(error) => Self::Library(flags::with_options(error, sub)),
+            Self::Agreed(rank, failure) => Self::Agreed(rank, Box::new(failure.with_options(sub))),
             other => other,
         }
     }

@@ -6,7 +6,7 @@
 //! | `config` | layering of `--config` and `-s` under the flags |
 //! | `swept`, `sweep` | a list of values for one option; a run for each, one table, one plot |
 //! | `failure` | the way from an error to an exit code |
-//! | `launcher` | refusal of processes that a launcher of ranks started |
+//! | `ranks` | processes of one run, which a launcher such as mpirun started |
 //! | `streams` | standard output that may close, and standard error |
 //! | `summary` | the rows that a command prints |
 //! | `text` | names, numbers and system errors as texts |
@@ -16,6 +16,7 @@
 //! | `report`, `report_page` | `run.json`, warnings, timings; the page of a run |
 //! | `record` | which options a `run.json` asks for |
 //! | `npy`, `checkpoint` | the two binary formats |
+//! | `checkpoint_parts` | the files of several ranks beside a checkpoint |
 //! | `numbers` | vectors of numbers, from .npy files or text |
 //! | `known` | converged values that results are compared with |
 //! | `plot`, `contour` | figures as PNG and SVG, lines of equal value |
@@ -30,6 +31,7 @@ mod bench_table;
 mod bgk_times;
 mod cavity;
 mod checkpoint;
+mod checkpoint_parts;
 mod collide;
 mod config;
 mod contour;
@@ -47,7 +49,6 @@ mod frontier;
 mod fuzz;
 mod isotropic;
 mod known;
-mod launcher;
 mod longman;
 mod market;
 mod names;
@@ -60,6 +61,7 @@ mod plates;
 mod plot;
 mod poiseuille;
 mod progress;
+mod ranks;
 mod rates;
 mod record;
 mod relax;
@@ -128,10 +130,12 @@ fn command() -> clap::Command {
 
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
-    match run(std::env::args_os().collect()) {
+    let code = match run(std::env::args_os().collect()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => exit(failure),
-    }
+    };
+    ranks::leave();
+    code
 }
 
 /// Addresses that a thread reserves: its stack, and the arena of its allocations.
@@ -170,38 +174,60 @@ fn exit(failure: Failure) -> ExitCode {
             Err(failure) => exit(failure),
         };
     }
+    let agreed = matches!(failure, Failure::Agreed(..) | Failure::Elsewhere(_));
+    if !agreed && ranks::are_several() {
+        let (code, line) = failure.code_and_line_of(ranks::transport().rank());
+        ranks::abort(code, &line);
+    }
     let (code, line) = failure.code_and_line();
-    if code != 0 {
+    if !line.is_empty() {
         streams::say(&line);
     }
     ExitCode::from(code)
 }
 
 fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
-    let layers = config::Layered::new(command(), arguments)?;
+    let layers = read_alike(config::Layered::new(command(), arguments))?;
     if let Some(list) = swept::List::of(&layers.arguments) {
+        ranks::connect()?;
+        ranks::refuse_several("a list of values")?;
         return sweep::run(&list, &layers, &prepare, &execute);
     }
-    let matches = layers.matches()?;
+    let matches = read_alike(layers.matches())?;
     prepare(&matches)?;
     execute(&matches)
+}
+
+/// Arguments, which all ranks read alike: one of them reports what is wrong.
+fn read_alike<T>(read: Result<T, Failure>) -> Result<T, Failure> {
+    match read {
+        Ok(_) | Err(Failure::Shown(_)) => read,
+        Err(failure) => {
+            ranks::connect()?;
+            ranks::agreed(Err(failure))
+        }
+    }
 }
 
 /// Readies the process for the work of a command.
 fn prepare(matches: &ArgMatches) -> Result<(), Failure> {
     let sub = matches.subcommand().map(|(_, sub)| sub);
     let threads = sub.and_then(|sub| sub.try_get_one("threads").ok().flatten());
-    build_pool(threads.copied())?;
+    let pool = build_pool(threads.copied());
     // The commands that compute have the option.
     if sub.is_some_and(|sub| sub.try_get_one::<usize>("threads").is_ok()) {
-        launcher::check()?;
+        ranks::connect()?;
     }
-    Ok(())
+    ranks::agreed(pool)
 }
 
 /// Does the work of a command.
 fn execute(matches: &ArgMatches) -> Result<(), Failure> {
     let cli = Cli::from_arg_matches(matches).map_err(|error| Failure::usage(&error))?;
+    match cli.command {
+        Some(Command::Shock(_) | Command::Cavity(_)) => {}
+        _ => ranks::refuse_several("this command")?,
+    }
     let sub: Option<&ArgMatches> = matches.subcommand().map(|(_, sub)| sub);
     dispatch(cli, sub).map_err(|failure| {
         let command = command();

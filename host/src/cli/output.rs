@@ -232,11 +232,10 @@ impl Transaction {
 
     /// Writes a file at once: atomically, and whatever becomes of the rest.
     pub(super) fn write_now(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
-        let path = resolve(path)?;
-        persist(written(&path, bytes)?, &path)?;
+        write_whole(path, bytes)?;
         self.keep = true;
         // From here on the folder is this run's.
-        self.remove_stale(&[path]);
+        self.remove_stale(&[path.to_path_buf()]);
         Ok(())
     }
 
@@ -269,6 +268,12 @@ impl Drop for Transaction {
             }
         }
     }
+}
+
+/// Writes a file at once, whole or not at all.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let path = resolve(path)?;
+    persist(written(&path, bytes)?, &path)
 }
 
 /// Refuses a folder in which a file that no run wrote has the name of a result.

@@ -9,12 +9,14 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::checkpoint;
+use super::checkpoint_parts::{self, Listed};
 use super::failure::Failure;
 use super::flags;
 use super::npy;
 use super::options::Common;
 use super::output::{self, DEFAULT_FOLDER, Transaction};
 use super::plot::{Figure, Picture};
+use super::ranks;
 use super::report_page::{PAGE, Page, Table};
 use super::resident::{RECORD, folder_of};
 use super::resume;
@@ -88,6 +90,8 @@ pub(super) struct Report {
     last_checkpoint: Option<PathBuf>,
     /// Whether one after it could not be written.
     missed: bool,
+    /// Whether another rank writes and prints.
+    mute: bool,
     /// Why the result is not what was asked for.
     unconverged: Option<String>,
     started: Instant,
@@ -119,6 +123,7 @@ impl Report {
             unwritten: Vec::new(),
             last_checkpoint: None,
             missed: false,
+            mute: !ranks::is_first(),
             unconverged: None,
             started,
         }
@@ -164,6 +169,26 @@ impl Report {
     /// Claims the folder of a run that can be resumed: that of `--out`, else the one of its checkpoint, else that of the command, which holds no other run
     /// where it is `needed`.
     pub(super) fn open_resumable(
+        &mut self,
+        resume: Option<&Path>,
+        checkpoint_every: Option<u64>,
+        needed: bool,
+    ) -> std::result::Result<(), Failure> {
+        let opened = match self.mute {
+            true => Ok(()),
+            false => self.open_resumable_here(resume, checkpoint_every, needed),
+        };
+        ranks::agreed(opened)?;
+        if let Some(folder) = ranks::from_the_first(self.folder.as_deref())? {
+            self.folder = Some(folder);
+        }
+        match &self.folder {
+            Some(folder) => ranks::check_shared(folder),
+            None => Ok(()),
+        }
+    }
+
+    fn open_resumable_here(
         &mut self,
         resume: Option<&Path>,
         checkpoint_every: Option<u64>,
@@ -224,21 +249,43 @@ impl Report {
         &mut self,
         content: impl FnOnce() -> Result<Vec<u8>>,
     ) -> Result<Option<PathBuf>> {
+        self.checkpoint_of_ranks(|_| Ok((content()?, Vec::new())))
+    }
+
+    /// The same on any number of ranks. `content` takes the path, writes this rank's file, and returns the bytes of the checkpoint with the files that they list.
+    pub(super) fn checkpoint_of_ranks(
+        &mut self,
+        content: impl FnOnce(&Path) -> Result<(Vec<u8>, Vec<Listed>)>,
+    ) -> Result<Option<PathBuf>> {
         let Some(folder) = &self.folder else {
             return Ok(None);
         };
         let path = folder.join(checkpoint::FILE);
-        self.files.write_now(&path, &content()?)?;
+        let (bytes, parts) = content(&path)?;
+        let written = match self.mute {
+            true => Ok(()),
+            false => self.files.write_now(&path, &bytes),
+        };
+        ranks::together(written, &path)?;
+        if !self.mute {
+            checkpoint_parts::remove_others(&path, &parts);
+        }
         Ok(Some(path))
     }
 
     /// Makes a folder of results below that of the run.
     pub(super) fn make_folder(&mut self, path: &Path) -> Result<()> {
-        self.files.folder(path)
+        match self.mute {
+            true => Ok(()),
+            false => self.files.folder(path),
+        }
     }
 
     /// Writes a result at once and lists it. The run goes on if it cannot be written, and [`Report::finish`] reports it.
     pub(super) fn write_now(&mut self, path: &Path, bytes: &[u8]) -> Result<()> {
+        if self.mute {
+            return Ok(());
+        }
         match self.files.write_now(path, bytes) {
             Ok(()) => {
                 let name = path.display().to_string();
@@ -270,7 +317,9 @@ impl Report {
     /// Warns on standard error, and keeps the warning.
     pub(super) fn warn(&mut self, warning: String) {
         let warning = flags::named(&warning);
-        self.say(&warning);
+        if !self.mute {
+            self.say(&warning);
+        }
         self.warnings.push(warning);
     }
 
@@ -309,7 +358,7 @@ impl Report {
 
     /// Writes the results of a run that has a folder.
     pub(super) fn write(&mut self, results: impl FnOnce(&mut Output) -> Result<()>) -> Result<()> {
-        match self.folder.clone() {
+        match self.folder.clone().filter(|_| !self.mute) {
             Some(folder) => results(&mut Output {
                 report: self,
                 folder,
@@ -404,6 +453,9 @@ impl Report {
         mut self,
         summary: impl FnOnce(Duration) -> S,
     ) -> std::result::Result<(), Failure> {
+        if self.mute {
+            return Ok(());
+        }
         let total = self.started.elapsed();
         self.time("total", total);
         self.complete();

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::checkpoint;
 use super::text::reason;
+use super::{checkpoint, checkpoint_parts};
 use crate::error::{Error, Result};
 
 /// Name of the record in a run's folder.
@@ -47,6 +47,7 @@ impl Resident {
         if saved.symlink_metadata().is_ok() {
             there.checkpoint = Some(checkpoint::command_of(&saved));
             there.files.push(saved);
+            there.files.extend(checkpoint_parts::files(folder));
         }
         (there.record.is_some() || there.checkpoint.is_some()).then_some(there)
     }

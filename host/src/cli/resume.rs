@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
@@ -10,15 +10,21 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::flags;
+use super::{flags, ranks};
 use crate::error::{Error, Result};
+
+/// Time within which several signals are one: a terminal and a launcher both pass Ctrl-C on to the ranks.
+const ONE_SIGNAL: Duration = Duration::from_secs(2);
 
 /// Whether Ctrl-C was pressed. The second one does not wait for the work to end.
 pub(super) fn interruption() -> &'static AtomicBool {
     static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+    let mut first = None;
     // Without a handler Ctrl-C simply ends the process. The runs of a sweep share the first one's.
-    let _ = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+    let _ = ctrlc::set_handler(move || {
+        let first = first.get_or_insert_with(Instant::now);
+        let again = INTERRUPTED.swap(true, Ordering::SeqCst);
+        if again && !(ranks::are_several() && first.elapsed() < ONE_SIGNAL) {
             std::process::exit(1);
         }
     });

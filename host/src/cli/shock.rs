@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::failure::Failure;
 use super::flow::{self, Flow, FlowArgs, Outcome, Saved};
+use super::ranks;
 use super::report::{Output, Report};
 use super::summary::Summary;
 use crate::bgk::boltzmann::ShockStart;
@@ -79,7 +80,8 @@ impl Flow for ShockArgs {
             let (config, start) = self.wave().line()?;
             return Solver::boltzmann(config, start);
         }
-        Ok(Solver::model(Simulation::new(self.config()?)?))
+        let simulation = Simulation::over(self.config()?, ranks::transport())?;
+        Ok(Solver::model(simulation))
     }
 
     fn resume(&self, saved: Saved) -> Result<Solver> {
@@ -170,8 +172,7 @@ pub(super) fn goes_on(args: &ShockArgs, given: &ArgMatches) -> bool {
     let path = args.shared.time_options.resume.as_deref();
     let path = path.unwrap_or(std::path::Path::new(""));
     args.resolved()
-        .and_then(|wanted| flow::resumed(path, &wanted, &args.shared.time_options, given))
-        .is_ok()
+        .is_ok_and(|wanted| flow::resumed(path, &wanted, &args.shared.time_options, given).is_ok())
 }
 
 /// Runs the subcommand.

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::arguments::{FlowArgs, SiArgs, TimeOptions};
 use super::course::Course;
 use crate::bgk::steady::{Solution, SteadyProblem};
-use crate::bgk::{Looked, Moments, Space, Units, VelocitySpace};
+use crate::bgk::{CheckpointPart, Looked, Moments, Space, Units, VelocitySpace};
+use crate::cli::checkpoint_parts::Parts;
 use crate::cli::options::Common;
 use crate::cli::report::{Output, Report};
 use crate::cli::summary::Summary;
@@ -47,9 +48,18 @@ pub(in crate::cli) trait Run: Sized {
 /// The part of a run in a checkpoint.
 pub(in crate::cli) struct Saved {
     pub(in crate::cli) step: u64,
-    pub(in crate::cli) populations: Vec<f64>,
-    pub(in crate::cli) extra: Vec<f64>,
+    pub(in crate::cli) state: SavedState,
     pub(in crate::cli) looked: Option<Looked>,
+}
+
+/// The state of the cells.
+pub(in crate::cli) enum SavedState {
+    /// All of it: populations, and further state of the backend.
+    Whole(Vec<f64>, Vec<f64>),
+    /// That of this rank, to be saved, and whether mirror images are kept once.
+    Part(CheckpointPart, bool),
+    /// That in the files of several ranks, to be read.
+    Parts(Parts),
 }
 
 /// A command that solves for a flow, in time or for its steady state. Its arguments in full are its record, and what a checkpoint keeps.

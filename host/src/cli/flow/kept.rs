@@ -7,12 +7,14 @@ use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::TimeOptions;
-use super::case::{Flow, Run, Saved};
+use super::case::{Flow, Run, Saved, SavedState};
 use super::course::History;
-use crate::bgk::{Checkpoint, Looked, Simulation, SimulationConfig};
-use crate::cli::checkpoint::Content;
+use crate::bgk::{Checkpoint, CheckpointPart, Looked, Simulation, SimulationConfig};
+use crate::cli::checkpoint::{Content, LIST};
+use crate::cli::checkpoint_parts::{self, Listed, Parts};
+use crate::cli::failure::Failure;
 use crate::cli::report::Report;
-use crate::cli::resume;
+use crate::cli::{output, ranks, resume};
 use crate::error::{Error, Result};
 
 /// Contents of a subcommand's checkpoint besides the populations.
@@ -21,6 +23,17 @@ pub(in crate::cli) struct Kept<F> {
     parameters: F,
     machine: String,
     step: u64,
+    /// The files of several ranks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parts: Option<PartList>,
+}
+
+/// The files of the ranks that wrote a checkpoint.
+#[derive(Debug, Serialize, Deserialize)]
+struct PartList {
+    files: Vec<Listed>,
+    /// Whether mirror images were kept once.
+    folded: bool,
 }
 
 /// A run that is about to begin or go on.
@@ -36,18 +49,34 @@ pub(in crate::cli) fn resume_simulation(
     config: SimulationConfig,
     saved: Saved,
 ) -> Result<Simulation> {
-    Simulation::resume(Checkpoint {
+    let mut checkpoint = Checkpoint {
         config,
         step: saved.step,
-        populations: saved.populations,
-        extra: saved.extra,
+        populations: Vec::new(),
+        extra: Vec::new(),
         looked: saved.looked,
-    })
+    };
+    let transport = ranks::transport();
+    match saved.state {
+        SavedState::Whole(populations, extra) => {
+            (checkpoint.populations, checkpoint.extra) = (populations, extra);
+            Simulation::resume_over(checkpoint, transport)
+        }
+        SavedState::Parts(parts) => {
+            checkpoint.config.fold &= parts.folded;
+            Simulation::resume_parts(checkpoint, transport, |wanted| parts.read(wanted))
+        }
+        SavedState::Part(part, _) => {
+            Simulation::resume_parts(checkpoint, transport, |_| Ok(vec![part]))
+        }
+    }
 }
 
 /// Starts a run afresh.
-pub(in crate::cli) fn fresh<F: Flow>(parameters: &F) -> Result<Start<F::Run>> {
-    let mut simulation = parameters.begin()?;
+pub(in crate::cli) fn fresh<F: Flow>(
+    parameters: &F,
+) -> std::result::Result<Start<F::Run>, Failure> {
+    let mut simulation = ranks::agreed(parameters.begin().map_err(Failure::from))?;
     // The first residual is reckoned from the start.
     simulation.residual()?;
     Ok(Start {
@@ -63,22 +92,43 @@ pub(in crate::cli) fn resumed<F: Flow>(
     wanted: &F,
     options: &TimeOptions,
     given: &ArgMatches,
-) -> Result<(F, Start<F::Run>)> {
+) -> std::result::Result<(F, Start<F::Run>), Failure> {
+    let restored = restored(path, wanted, options, given).map_err(Failure::from);
+    let (parameters, mut start, looked) = ranks::agreed(restored)?;
+    if !looked {
+        start.simulation.residual()?;
+    }
+    Ok((parameters, start))
+}
+
+/// The run of a checkpoint, and whether its residual was looked at.
+fn restored<F: Flow>(
+    path: &Path,
+    wanted: &F,
+    options: &TimeOptions,
+    given: &ArgMatches,
+) -> Result<(F, Start<F::Run>, bool)> {
     let (parameters, mut content) = reopened(path, wanted, options, given)?;
-    let populations = content.take(path, "populations")?;
-    let extra = content.arrays.remove("extra").unwrap_or_default();
+    let state = match content.state.parts.take() {
+        Some(PartList { files, folded }) => SavedState::Parts(Parts {
+            checkpoint: path.to_path_buf(),
+            command: F::COMMAND,
+            listed: files,
+            folded,
+        }),
+        None => SavedState::Whole(
+            content.take(path, "populations")?,
+            content.arrays.remove("extra").unwrap_or_default(),
+        ),
+    };
     // Checkpoints of versions before this one hold neither.
     let history = content.arrays.remove("history").unwrap_or_default();
     let looked = content.arrays.remove("looked").unwrap_or_default();
-    let mut simulation = parameters.resume(Saved {
+    let simulation = parameters.resume(Saved {
         step: content.state.step,
-        populations,
-        extra,
+        state,
         looked: looked_from(&looked),
     })?;
-    if looked.is_empty() {
-        simulation.residual()?;
-    }
     let history = history
         .chunks_exact(3)
         .map(|row| (row[0] as u64, row[1], row[2]))
@@ -91,14 +141,12 @@ pub(in crate::cli) fn resumed<F: Flow>(
         let step = simulation.step();
         return Err(resume::past_the_end(path, step, steps, "--steps"));
     }
-    Ok((
-        parameters,
-        Start {
-            simulation,
-            history,
-            warning,
-        },
-    ))
+    let start = Start {
+        simulation,
+        history,
+        warning,
+    };
+    Ok((parameters, start, !looked.is_empty()))
 }
 
 /// A look at the fields as one array: the step, then field after field.
@@ -186,21 +234,38 @@ const FREE: [&str; 6] = [
     "devices",
 ];
 
-/// Writes a checkpoint of a run.
+/// Arrays of a checkpoint, and on several ranks the state of this rank's cells, with whether mirror images are kept once.
+type Contents = (BTreeMap<String, Vec<f64>>, Option<(CheckpointPart, bool)>);
+
+/// Writes a checkpoint of a run. Each of several ranks writes a part; the checkpoint, which lists them, is renamed last.
 pub(super) fn save<F: Flow>(
     report: &mut Report,
     parameters: &F,
     machine: String,
     step: u64,
-    arrays: impl FnOnce() -> Result<BTreeMap<String, Vec<f64>>>,
+    contents: impl FnOnce() -> Result<Contents>,
 ) -> Result<Option<PathBuf>> {
-    report.checkpoint(|| {
-        let kept = Kept {
+    report.checkpoint_of_ranks(|path| {
+        let (arrays, part) = contents()?;
+        let mut kept = Kept {
             parameters: parameters.clone(),
             machine,
             step,
+            parts: None,
         };
-        Ok(Content::new(F::COMMAND, kept, arrays()?).encode())
+        let Some((part, folded)) = part else {
+            return Ok((Content::new(F::COMMAND, kept, arrays).encode(), Vec::new()));
+        };
+        let rank = ranks::transport().rank();
+        let (listed, bytes) = checkpoint_parts::encode(F::COMMAND, rank, part);
+        let written = output::write_whole(&listed.beside(path), &bytes);
+        let files = ranks::together(written.map(|()| listed), path)?;
+        kept.parts = Some(PartList {
+            files: files.clone(),
+            folded,
+        });
+        let list = Content::new(F::COMMAND, kept, arrays).encode_as(LIST);
+        Ok((list, files))
     })
 }
 

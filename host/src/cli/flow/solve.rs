@@ -10,6 +10,7 @@ use super::steady::{self, SteadyRun};
 use super::time_loop;
 use crate::bgk::Units;
 use crate::cli::failure::Failure;
+use crate::cli::ranks;
 use crate::cli::report::Report;
 use crate::error::Result;
 
@@ -20,11 +21,18 @@ pub(in crate::cli) fn run<F: Flow>(
 ) -> std::result::Result<(), Failure> {
     let started = Instant::now();
     let options = args.time_options();
-    let wanted = args.resolved()?;
-    let is_steady = match &options.resume {
-        Some(path) => kept::parameters_of::<F>(path)?.is_steady(),
-        None => wanted.is_steady(),
-    };
+    let resolved = args.resolved().and_then(|wanted| {
+        let is_steady = match &options.resume {
+            Some(path) => kept::parameters_of::<F>(path)?.is_steady(),
+            None => wanted.is_steady(),
+        };
+        Ok((wanted, is_steady))
+    });
+    let (wanted, is_steady) = ranks::agreed(resolved.map_err(Failure::from))?;
+    ranks::check_same(&wanted)?;
+    if is_steady {
+        ranks::refuse_several("a steady flow")?;
+    }
     let mut report = Report::new(F::COMMAND, &wanted, args.common(), started);
     report.open_resumable(options.resume.as_deref(), options.checkpoint_every, true)?;
     if report.folder().is_none() && (options.save_every.is_some() || options.save_f.is_some()) {
@@ -48,7 +56,7 @@ pub(in crate::cli) fn run<F: Flow>(
             &outcome.course.table(outcome.units.as_ref())?,
         )
     })?;
-    report.finish(|total| outcome.summary(total))
+    ranks::agreed(report.finish(|total| outcome.summary(total)))
 }
 
 /// Adds to the record what a flow in full says.
@@ -106,6 +114,9 @@ fn find_in_time<F: Flow>(
     };
     let mut run = start.simulation;
     report.set("machine", run.machine());
+    if let Some(ranks) = ranks::record() {
+        report.set("ranks", ranks);
+    }
     if let Some(warning) = start.warning {
         report.warn(warning);
     }

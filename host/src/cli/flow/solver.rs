@@ -1,10 +1,11 @@
 //! The solver for a flow in time: a model, or the collision integral.
 
 use super::time_loop::patience;
-use super::{Run, Saved};
+use super::{Run, Saved, SavedState};
 use crate::bgk::boltzmann::{self, FlowConfig, Stepping};
 use crate::bgk::{Moments, Simulation, Space, VelocitySpace};
-use crate::error::Result;
+use crate::cli::ranks;
+use crate::error::{Error, Result};
 
 /// Steps within which the residual of a shock by the collision integral must halve.
 const SHOCK_PATIENCE: u64 = 600;
@@ -21,20 +22,37 @@ impl<S> Solver<S> {
     }
 
     pub(in crate::cli) fn boltzmann(config: FlowConfig, start: S) -> Result<Self> {
+        one_rank()?;
         let flow = boltzmann::Flow::new(config)?;
         Ok(Self::Boltzmann(Box::new(flow), start))
     }
 
     /// Continues from the distributions that were saved.
     pub(in crate::cli) fn resumed(config: FlowConfig, saved: Saved, start: S) -> Result<Self> {
+        one_rank()?;
+        let SavedState::Whole(distributions, _) = saved.state else {
+            return Err(Error::input(
+                "the checkpoint has parts of several ranks, and --collision boltzmann runs on one",
+            ));
+        };
         let flow = boltzmann::Flow::resume(boltzmann::Checkpoint {
             config,
             step: saved.step,
-            distributions: saved.populations,
+            distributions,
             looked: saved.looked,
         })?;
         Ok(Self::Boltzmann(Box::new(flow), start))
     }
+}
+
+/// Refuses several processes.
+fn one_rank() -> Result<()> {
+    if ranks::are_several() {
+        return Err(Error::input(
+            "--collision boltzmann runs on one rank; start one process",
+        ));
+    }
+    Ok(())
 }
 
 impl<S> Run for Solver<S> {
@@ -118,8 +136,7 @@ impl<S> Run for Solver<S> {
                 let checkpoint = flow.checkpoint()?;
                 Ok(Saved {
                     step: checkpoint.step,
-                    populations: checkpoint.distributions,
-                    extra: Vec::new(),
+                    state: SavedState::Whole(checkpoint.distributions, Vec::new()),
                     looked: checkpoint.looked,
                 })
             }

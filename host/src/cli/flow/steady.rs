@@ -101,14 +101,15 @@ impl<F: Flow> SteadyRun<'_, F> {
         let (machine, step) = (solver.device(), solver.residuals().len() as u64);
         kept::save(report, self.parameters, machine, step, || {
             let saved = solver.checkpoint();
-            Ok(BTreeMap::from([
+            let arrays = BTreeMap::from([
                 ("unknowns".to_owned(), saved.unknowns),
                 ("residuals".to_owned(), saved.residuals),
                 ("values".to_owned(), saved.values),
                 ("mixed".to_owned(), saved.mixed),
                 ("spreads".to_owned(), saved.spreads),
                 ("correction".to_owned(), saved.correction),
-            ]))
+            ]);
+            Ok((arrays, None))
         })
     }
 

@@ -1,6 +1,7 @@
 //! The loop over the steps of a run in time: progress, checkpoints, the end.
 
 use std::collections::BTreeMap;
+use std::mem::take;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -8,13 +9,14 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::arguments::TimeOptions;
-use super::case::{Flow, Run, Saved};
+use super::case::{Flow, Run, Saved, SavedState};
 use super::course::{Course, History};
 use super::kept::{self, looked_as_array};
 use super::series::Series;
 use crate::bgk::{Boundaries, Boundary, Moments, Simulation, Space, State, VelocitySpace};
 use crate::cli::failure::Failure;
 use crate::cli::progress::Progress;
+use crate::cli::ranks;
 use crate::cli::report::Report;
 use crate::cli::resume::{self, Pace};
 use crate::error::Result;
@@ -73,12 +75,22 @@ impl Run for Simulation {
         patience(&problem.space, &problem.boundaries, frequency, config.dt)
     }
     fn save(&mut self) -> Result<Saved> {
-        let checkpoint = self.checkpoint()?;
+        let (state, head) = if ranks::are_several() {
+            let part = self.checkpoint_part()?;
+            let head = self.checkpoint_head();
+            (SavedState::Part(part, head.config.fold), head)
+        } else {
+            let mut whole = self.checkpoint()?;
+            let populations = take(&mut whole.populations);
+            (
+                SavedState::Whole(populations, take(&mut whole.extra)),
+                whole,
+            )
+        };
         Ok(Saved {
-            step: checkpoint.step,
-            populations: checkpoint.populations,
-            extra: checkpoint.extra,
-            looked: checkpoint.looked,
+            step: head.step,
+            state,
+            looked: head.looked,
         })
     }
 }
@@ -203,15 +215,20 @@ impl<F: Flow> TimeLoop<'_, F> {
             let saved = simulation.save()?;
             let rows = history.iter();
             let rows = rows.flat_map(|&(step, time, residual)| [step as f64, time, residual]);
-            let mut arrays = BTreeMap::from([
-                ("populations".to_owned(), saved.populations),
-                ("extra".to_owned(), saved.extra),
-                ("history".to_owned(), rows.collect()),
-            ]);
+            let mut arrays = BTreeMap::from([("history".to_owned(), rows.collect())]);
             if let Some(looked) = &saved.looked {
                 arrays.insert("looked".into(), looked_as_array(looked));
             }
-            Ok(arrays)
+            let part = match saved.state {
+                SavedState::Whole(populations, extra) => {
+                    arrays.insert("populations".into(), populations);
+                    arrays.insert("extra".into(), extra);
+                    None
+                }
+                SavedState::Part(part, folded) => Some((part, folded)),
+                SavedState::Parts(_) => None,
+            };
+            Ok((arrays, part))
         })
     }
 
@@ -330,17 +347,19 @@ pub(in crate::cli) fn drive<F: Flow>(
         level: false,
     };
     time_loop.save_series(report)?;
-    let mut progress = Progress::new(F::COMMAND, quiet);
+    let mut progress = Progress::new(F::COMMAND, quiet || !ranks::is_first());
     let started = Instant::now();
     let mut kept = false;
     let mut pace = Pace::new();
     while !time_loop.is_over() {
-        if interrupted.load(Ordering::SeqCst) {
+        let part = time_loop.part(&pace);
+        let (stop, part) = ranks::next(interrupted.load(Ordering::SeqCst), part)?;
+        if stop {
             progress.finish();
             let after = format!("{} steps", time_loop.simulation.step());
-            return Err(resume::stopped(F::COMMAND, &after, time_loop.save(report)));
+            let stopped = resume::stopped(F::COMMAND, &after, time_loop.save(report));
+            return ranks::agreed(Err(stopped));
         }
-        let part = time_loop.part(&pace);
         let advancing = Instant::now();
         let advanced = time_loop.simulation.advance(part);
         advanced.map_err(|error| report.broken_off(error))?;
