@@ -40,10 +40,11 @@ pub(crate) fn are_possible() -> bool {
 
 /// Builds the command with the feature `mpi`, and compares its runs on one, two and four ranks.
 pub(crate) fn check() -> Result<()> {
-    let target = target_dir().join("applications");
+    let target = target_dir();
     let mut command = cargo();
     command.args(["build", "--quiet", "--package", "rarefy", "--bin", "rarefy"]);
     command.args(["--features", "mpi", "--target-dir"]);
+    // In CI the packages' stage has compiled most of the dependencies in the same way.
     command.arg(&target).envs(QUICK_BUILD);
     run(&mut command)?;
     let folder = env::temp_dir().join(format!("rarefy-ranks-{}", std::process::id()));

@@ -93,7 +93,7 @@ pub(in crate::cli) struct Parts {
     pub(in crate::cli) command: &'static str,
     pub(in crate::cli) listed: Vec<Listed>,
     /// Whether mirror images were kept once.
-    pub(in crate::cli) folded: bool,
+    pub(in crate::cli) reduced: bool,
 }
 
 impl Parts {
@@ -157,9 +157,9 @@ mod tests {
             checkpoint: checkpoint.clone(),
             command: "shock",
             listed: listed.clone(),
-            folded: true,
+            reduced: true,
         };
-        assert_eq!(parts.read(&[0..2]).expect("a part"), [part(0..3)]);
+        assert_eq!(parts.read(&[0..2; 1]).expect("a part"), [part(0..3)]);
         assert_eq!(
             parts.read(&[7..8, 0..1]).expect("parts"),
             [part(0..3), part(3..8)]
@@ -167,14 +167,14 @@ mod tests {
         // A part of another checkpoint in its place.
         let (_, bytes) = encode("shock", 1, part(3..9));
         fs::write(listed[1].beside(&checkpoint), bytes).expect("a file");
-        let error = parts.read(&[5..6]).expect_err("another part");
+        let error = parts.read(&[5..6; 1]).expect_err("another part");
         assert!(error.to_string().contains("not the part that"), "{error}");
         parts.command = "cavity";
-        assert!(parts.read(&[0..1]).is_err());
+        assert!(parts.read(&[0..1; 1]).is_err());
         fs::write(folder.path().join("checkpoint.rarefy.notes"), "mine").expect("a file");
         assert_eq!(files(folder.path()).len(), 2);
         remove_others(&checkpoint, &listed[..1]);
         assert_eq!(files(folder.path()), [listed[0].beside(&checkpoint)]);
-        assert!(parts.read(&[5..6]).is_err());
+        assert!(parts.read(&[5..6; 1]).is_err());
     }
 }

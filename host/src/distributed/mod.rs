@@ -63,7 +63,9 @@ pub trait Transport: Send + Sync {
     /// How many ranks there are.
     fn ranks(&self) -> usize;
     /// The connection in words, such as `Open MPI v4.1.4`.
-    fn describe(&self) -> String;
+    fn describe(&self) -> String {
+        "a transport of the program".to_owned()
+    }
     /// The number of this rank among those of its host. It chooses the device.
     fn local_rank(&self) -> usize {
         self.rank()

@@ -398,7 +398,7 @@ impl Simulation {
         let mut simulation = Self::over(config, transport)?;
         simulation.change = change;
         let wanted = simulation.engine.wanted();
-        let wanted = wanted.unwrap_or_else(|| vec![0..cells]);
+        let wanted = wanted.unwrap_or_else(|| vec![0..cells; 1]);
         let part = CheckpointPart::select(&read(&wanted)?, &wanted)?;
         if part.populations.len() != nodes * part.cells.len() || part.step != step {
             return Err(Error::invalid(

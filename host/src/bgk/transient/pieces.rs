@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn cells_come_from_the_pieces_that_hold_them() {
         let pieces = [piece(0..3), piece(3..4), piece(4..9)];
-        let whole = CheckpointPart::select(&pieces, &[0..9]).unwrap();
+        let whole = CheckpointPart::select(&pieces, &[0..9; 1]).unwrap();
         assert_eq!(whole, piece(0..9));
         // Ghosts beyond both ends of a ring.
         let wanted = [8..9, 0..4, 4..6];
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn missing_cells_and_foreign_pieces_are_errors() {
         let text = |parts: &[CheckpointPart]| {
-            CheckpointPart::select(parts, &[0..9])
+            CheckpointPart::select(parts, &[0..9; 1])
                 .unwrap_err()
                 .to_string()
         };

@@ -33,7 +33,7 @@ pub(in crate::cli) struct Kept<F> {
 struct PartList {
     files: Vec<Listed>,
     /// Whether mirror images were kept once.
-    folded: bool,
+    reduced: bool,
 }
 
 /// A run that is about to begin or go on.
@@ -63,7 +63,7 @@ pub(in crate::cli) fn resume_simulation(
             Simulation::resume_over(checkpoint, transport)
         }
         SavedState::Parts(parts) => {
-            checkpoint.config.fold &= parts.folded;
+            checkpoint.config.symmetry_reduction &= parts.reduced;
             Simulation::resume_parts(checkpoint, transport, |wanted| parts.read(wanted))
         }
         SavedState::Part(part, _) => {
@@ -110,11 +110,11 @@ fn restored<F: Flow>(
 ) -> Result<(F, Start<F::Run>, bool)> {
     let (parameters, mut content) = reopened(path, wanted, options, given)?;
     let state = match content.state.parts.take() {
-        Some(PartList { files, folded }) => SavedState::Parts(Parts {
+        Some(PartList { files, reduced }) => SavedState::Parts(Parts {
             checkpoint: path.to_path_buf(),
             command: F::COMMAND,
             listed: files,
-            folded,
+            reduced,
         }),
         None => SavedState::Whole(
             content.take(path, "populations")?,
@@ -253,7 +253,7 @@ pub(super) fn save<F: Flow>(
             step,
             parts: None,
         };
-        let Some((part, folded)) = part else {
+        let Some((part, reduced)) = part else {
             return Ok((Content::new(F::COMMAND, kept, arrays).encode(), Vec::new()));
         };
         let rank = ranks::transport().rank();
@@ -262,7 +262,7 @@ pub(super) fn save<F: Flow>(
         let files = ranks::together(written.map(|()| listed), path)?;
         kept.parts = Some(PartList {
             files: files.clone(),
-            folded,
+            reduced,
         });
         let list = Content::new(F::COMMAND, kept, arrays).encode_as(LIST);
         Ok((list, files))

@@ -78,7 +78,7 @@ impl Run for Simulation {
         let (state, head) = if ranks::are_several() {
             let part = self.checkpoint_part()?;
             let head = self.checkpoint_head();
-            (SavedState::Part(part, head.config.fold), head)
+            (SavedState::Part(part, head.config.symmetry_reduction), head)
         } else {
             let mut whole = self.checkpoint()?;
             let populations = take(&mut whole.populations);
@@ -225,7 +225,7 @@ impl<F: Flow> TimeLoop<'_, F> {
                     arrays.insert("extra".into(), extra);
                     None
                 }
-                SavedState::Part(part, folded) => Some((part, folded)),
+                SavedState::Part(part, reduced) => Some((part, reduced)),
                 SavedState::Parts(_) => None,
             };
             Ok((arrays, part))
