@@ -12,7 +12,7 @@ from .. import _rarefy
 from .._results import Array
 from .._run import Backend, Precision, complete, compute, given
 from .fields import FlowResult, draw_map
-from .solving import Collisions, Correction, Iteration, March, Method, Model, gas, rarefaction, refuse
+from .solving import Collisions, Correction, Iteration, March, Method, Model, cubic, gas, rarefaction, refuse
 
 Quadrature = Literal["polar", "half-range", "midpoint"]
 
@@ -123,12 +123,11 @@ def cavity(
     delta = rarefaction(delta, kn)
     boltzmann = collisions == "boltzmann"
     steady = steady and time is None and not boltzmann
-    counts = [velocities] if isinstance(velocities, int) else velocities
     walls = given(lid=lid, accommodation=accommodation, gas=gas(model, prandtl, omega))
     solver: Iteration | March
     if boltzmann:
         refuse("model", model=model, prandtl=prandtl, omega=omega, quadrature=quadrature, linear=linear or None)
-        n = _cubic(counts)
+        n = cubic(velocities) or 16
         reach = 4.0 if vmax is None else vmax
         problem = _rarefy.Problem.cavity(delta, cells, [("uniform", n, -reach, reach)] * 2, walls)
         operator = given(scattering=scattering, method=method, order=order, correction=correction) | where
@@ -136,6 +135,7 @@ def cavity(
         solver = March(run, time, rtol or (1e-6 if precision == "f64" else 1e-4), iterations, "cavity")
     else:
         refuse("boltzmann", scattering=scattering, method=method, order=order, correction=correction)
+        counts = [velocities] if isinstance(velocities, int) else velocities
         polar, axes = _nodes(quadrature or ("polar" if steady else "half-range"), counts, 4.5 if vmax is None else vmax, delta, steady)
         problem = _rarefy.Problem.cavity(delta, cells, axes, walls)
         if steady:
@@ -160,15 +160,6 @@ def cavity(
         )
 
     return complete(work, progress)
-
-
-def _cubic(counts: Sequence[int] | None) -> int:
-    """Velocities along each axis for the collision integral."""
-    if counts is None:
-        return 16
-    if len(set(counts)) > 1:
-        raise ValueError("the collision integral has as many velocities along each axis; give one number")
-    return int(counts[0])
 
 
 def _nodes(rule: str, counts: Sequence[int] | None, vmax: float, delta: float, steady: bool) -> tuple[tuple[int, int] | None, list[Any]]:

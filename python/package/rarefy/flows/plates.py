@@ -11,7 +11,7 @@ from .. import _rarefy
 from .._results import Array
 from .._run import Backend, Precision, complete, compute, given, warn
 from .fields import FlowResult
-from .solving import Collisions, Correction, Iteration, Method, Model, gas, rarefaction, refuse
+from .solving import Collisions, Correction, Iteration, Method, Model, cubic, gas, rarefaction, refuse
 
 Kind = Literal["couette", "fourier", "poiseuille"]
 
@@ -74,8 +74,7 @@ class _Gap:
 
     def by_integral(self, operator: dict[str, Any]) -> _rarefy.Steady:
         """That of the collision integral."""
-        if isinstance(self.velocities, tuple):
-            raise ValueError("the collision integral has as many velocities along each axis; give one number")
+        nodes = cubic(self.velocities)
         hottest, fastest = 1.0, 0.0
         if self.kind == "couette":
             # Dissipation adds about u^2/10.
@@ -84,7 +83,7 @@ class _Gap:
             hottest = 1.0 + 0.5 * abs(self.strength)
         # Box and nodes of the command: 4 thermal speeds in steps of 0.4.
         reach = 4.0 * np.sqrt(hottest) + fastest if self.vmax is None else self.vmax
-        nodes = 2 * int(np.ceil(reach / 0.4 - 1e-9)) if self.velocities is None else self.velocities
+        nodes = nodes or 2 * int(np.ceil(reach / 0.4 - 1e-9))
         if self.kind == "poiseuille" and reach / nodes > 0.2 * self.delta:
             # The least velocity takes molecules that fly along a thin channel across before they collide.
             warn([f"the least velocity across the channel is {reach / nodes:.3f}: G is low by 5% or more; use more velocities, a thicker gas, or a model"])

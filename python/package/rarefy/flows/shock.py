@@ -11,7 +11,7 @@ import numpy as np
 from .. import _rarefy
 from .._results import Array, Result
 from .._run import Backend, Precision, complete, compute, given
-from .solving import Collisions, Correction, Iteration, March, Method, Model, gas, refuse
+from .solving import Collisions, Correction, Iteration, March, Method, Model, cubic, gas, refuse
 
 MEAN_FREE_PATH = 8.0 / (5.0 * np.sqrt(np.pi))
 
@@ -151,16 +151,13 @@ def shock(
     True
     """
     where = compute(backend, precision, threads)
-    counts = [velocities] if isinstance(velocities, int) else velocities
     solver: Iteration | March
     if collisions == "boltzmann":
         refuse("model", model=model, prandtl=prandtl, omega=omega)
-        if counts is not None and len(set(counts)) > 1:
-            raise ValueError("the collision integral has as many velocities along each axis; give one number")
         options = given(
             cells=cells,
             sides=sides,
-            velocities=counts[0] if counts else None,
+            velocities=cubic(velocities),
             cut=cut,
             scattering=scattering,
             method=method,
@@ -172,6 +169,7 @@ def shock(
         solver = March(_rarefy.Simulation.wave(float(mach), options | where), time, rtol or 1e-4, iterations, "shock")
     else:
         refuse("boltzmann", scattering=scattering, method=method, order=order, correction=correction)
+        counts = [velocities] if isinstance(velocities, int) else velocities
         problem = _rarefy.Problem.shock(float(mach), given(cells=cells, sides=sides, velocities=counts, cut=cut, gas=gas(model, prandtl, omega)))
         if steady and time is None:
             options = given(closure=scheme, tolerance=rtol, iterations=iterations)

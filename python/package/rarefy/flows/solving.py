@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +24,15 @@ def refuse(of: Collisions, **options: Any) -> None:
     """Refuse options that belong to the other collisions."""
     for name in given(**options):
         raise TypeError(f"{name} belongs to collisions='{of}'")
+
+
+def cubic(velocities: int | Sequence[int] | None) -> int | None:
+    """Velocities along each axis for the collision integral, if they are given."""
+    if velocities is None or isinstance(velocities, int):
+        return velocities
+    if len(set(velocities)) > 1:
+        raise ValueError("the collision integral has as many velocities along each axis; give one number")
+    return int(velocities[0])
 
 
 def rarefaction(delta: float | None, kn: float | None) -> float:
