@@ -296,11 +296,10 @@ impl Sweep<'_> {
         let mut columns = vec![self.list.option];
         columns.extend(keys.iter().map(String::as_str));
         columns.extend(["status", "folder"]);
-        let text = |number: Option<f64>| number.map_or(String::new(), |number| number.to_string());
         let rows = self.ended.iter().map(|case| {
-            let mut row = vec![case.value.to_string()];
-            row.extend(keys.iter().map(|key| text(case.number(key))));
-            row.extend([case.status().to_owned(), case.folder.clone()]);
+            let mut row = vec![json!(case.value.to_string())];
+            row.extend(keys.iter().map(|key| case.record["result"][key].clone()));
+            row.extend([json!(case.status()), json!(case.folder)]);
             row
         });
         out.table("sweep.csv", &columns, rows)?;
@@ -315,7 +314,10 @@ impl Sweep<'_> {
                     "inverse_thickness",
                     "mean free path / thickness of the wave",
                 ),
-                ("least_heat_flux", "least heat flux q / (\u{3c1}_1 v_0^3)"),
+                (
+                    "least_heat_flux",
+                    "least heat flux q / (\u{3c1}_1 v_0\u{b3})",
+                ),
             ],
             "cavity" => &[("D", "drag D"), ("G", "flow rate G")],
             "couette" => &[("Pi", "shear stress \u{3a0}")],
@@ -354,7 +356,8 @@ impl Sweep<'_> {
                     let reference = &case.record["result"]["reference"];
                     reference[of][key].as_f64()
                 });
-                if !points.is_empty() {
+                // One point makes no line.
+                if points.len() > usize::from(stroke == Stroke::Dashed) {
                     curves.push(Curve::new(label, points, COLOURS[k + 1]).stroke(stroke));
                 }
             }

@@ -39,6 +39,7 @@ pub(super) fn rows(quick: bool, config: &SteadyConfig) -> Result<Vec<ModelsRow>>
     let mut rows = Vec::new();
     for kind in [Kind::Couette, Kind::Fourier, Kind::Poiseuille] {
         let deltas = DELTAS.iter().copied();
+        let thick = if kind == Kind::Poiseuille { 20.0 } else { 5.0 };
         for delta in deltas.filter(|delta| !quick || [0.1, 1.0, 10.0].contains(delta)) {
             let [bgk, shakhov] = [Model::Bgk, Model::Shakhov].map(|model| {
                 let gas = Gas {
@@ -60,7 +61,8 @@ pub(super) fn rows(quick: bool, config: &SteadyConfig) -> Result<Vec<ModelsRow>>
                 bgk: bgk?,
                 shakhov: shakhov?,
                 hard_spheres: hard_spheres(flow.command(), delta),
-                hard_spheres_slip: (delta >= 5.0).then(|| match kind {
+                // The next term of the flow rate falls as 1/delta only.
+                hard_spheres_slip: (delta >= thick).then(|| match kind {
                     Kind::Couette => VISCOSITY / (delta + 2.0 * SLIP),
                     Kind::Fourier => CONDUCTIVITY / (delta + 2.0 * JUMP),
                     Kind::Poiseuille => (delta / 6.0 + SLIP) / VISCOSITY,
@@ -109,7 +111,7 @@ fn exchanged_nothing() -> Error {
 
 /// All results in those of BGK.
 pub(super) fn figure(rows: &[ModelsRow]) -> Figure {
-    let panel = |flow: &str, result: &str| {
+    let panel = |flow: &str, label: &str| {
         let points = |of: &dyn Fn(&ModelsRow) -> Option<f64>| -> Vec<(f64, f64)> {
             let rows = rows.iter().filter(|row| row.flow == flow);
             rows.filter_map(|row| Some((row.delta, of(row)? / row.bgk)))
@@ -131,19 +133,14 @@ pub(super) fn figure(rows: &[ModelsRow]) -> Figure {
             )
             .stroke(Stroke::Points),
         ];
-        Panel::new(
-            "rarefaction parameter \u{3b4}",
-            format!("{result} / {result} of BGK"),
-            curves,
-        )
-        .logarithmic_across()
+        Panel::new("rarefaction parameter \u{3b4}", label, curves).logarithmic_across()
     };
     Figure {
-        title: "Stress, heat flux and flow rate between plates in those of BGK".into(),
+        title: "Flows between plates, each result in that of BGK".into(),
         panels: vec![
-            panel("couette", "Pi"),
-            panel("fourier", "Q"),
-            panel("poiseuille", "G"),
+            panel("couette", "Couette flow: stress Pi / BGK"),
+            panel("fourier", "heat conduction: heat flux Q / BGK"),
+            panel("poiseuille", "Poiseuille flow: flow rate G / BGK"),
         ],
     }
 }
