@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace::{self, cargo, root, target_dir};
+use crate::workspace::{self, QUICK_BUILD, cargo, root, target_dir};
 use crate::{python, ranks};
 
 /// One call of cargo.
@@ -79,12 +79,6 @@ const STAGES: [Stage; 7] = [
         arguments: &["xtask", "ptx", "check"],
         variables: &[],
     },
-];
-
-/// Compiles in a fraction of the time, for programs that hardly run.
-pub(crate) const QUICK_BUILD: [(&str, &str); 2] = [
-    ("CARGO_PROFILE_DEV_DEBUG", "false"),
-    ("CARGO_PROFILE_DEV_OPT_LEVEL", "0"),
 ];
 
 fn run_stage(title: &str, command: &mut Command) -> Result<()> {

@@ -8,8 +8,7 @@ use std::process::{Command, Output};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::ci::QUICK_BUILD;
-use crate::workspace::{cargo, run, target_dir};
+use crate::workspace::{QUICK_BUILD, cargo, run, target_dir};
 
 /// Cases that run on one rank and on several.
 const CASES: [(&str, &str); 3] = [

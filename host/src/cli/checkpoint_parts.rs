@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{self, Content, PART};
-use super::resident::folder_of;
 use crate::bgk::CheckpointPart;
 use crate::error::{Error, Result};
 
@@ -55,7 +54,7 @@ pub(super) fn encode(command: &str, rank: usize, part: CheckpointPart) -> (Liste
 impl Listed {
     /// Where the file lies beside a checkpoint.
     pub(super) fn beside(&self, checkpoint: &Path) -> PathBuf {
-        folder_of(checkpoint).join(&self.file)
+        checkpoint.with_file_name(&self.file)
     }
 
     fn overlaps(&self, wanted: &[Range<usize>]) -> bool {
@@ -123,8 +122,7 @@ pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// Removes the files of ranks that a checkpoint does not list: those of the one that it replaced.
 pub(super) fn remove_others(checkpoint: &Path, listed: &[Listed]) {
-    let folder = folder_of(checkpoint);
-    for path in files(folder) {
+    for path in checkpoint.parent().into_iter().flat_map(files) {
         if !listed.iter().any(|part| part.beside(checkpoint) == path) {
             // One that stays is of no harm.
             let _ = fs::remove_file(path);

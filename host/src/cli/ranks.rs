@@ -3,7 +3,7 @@
 //! A failure that all ranks know of is reported by one of them, and all end. Any other failure ends all processes at once.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::failure::Failure;
-use super::{resume, streams};
+use super::streams;
 use crate::distributed::{Alone, Place, Transport};
 use crate::error::{Error, Result};
 
@@ -24,6 +24,9 @@ const SHARED: &str = ".rarefy-shared-";
 
 /// Ranks that have the same failure at about the same time leave the report to the first.
 const COURTESY: Duration = Duration::from_millis(500);
+
+/// Whether a signal has arrived.
+static SIGNALLED: AtomicBool = AtomicBool::new(false);
 
 static RANKS: Mutex<Option<Arc<dyn Transport>>> = Mutex::new(None);
 
@@ -54,6 +57,11 @@ pub(super) fn connect() -> std::result::Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Notes a signal: a launcher ends ranks by one.
+pub(super) fn note_signal() {
+    SIGNALLED.store(true, Ordering::SeqCst);
 }
 
 /// Leaves the other ranks at the end.
@@ -272,7 +280,7 @@ pub(super) fn abort(code: u8, line: &str) -> ! {
     let transport = transport();
     if transport.rank() > 0 {
         std::thread::sleep(COURTESY);
-        if resume::interruption().load(Ordering::SeqCst) {
+        if SIGNALLED.load(Ordering::SeqCst) {
             // The first rank has ended all of them.
             std::process::exit(i32::from(code));
         }

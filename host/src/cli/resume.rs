@@ -23,6 +23,7 @@ pub(super) fn interruption() -> &'static AtomicBool {
     // Without a handler Ctrl-C simply ends the process. The runs of a sweep share the first one's.
     let _ = ctrlc::set_handler(move || {
         let first = first.get_or_insert_with(Instant::now);
+        ranks::note_signal();
         let again = INTERRUPTED.swap(true, Ordering::SeqCst);
         if again && !(ranks::are_several() && first.elapsed() < ONE_SIGNAL) {
             std::process::exit(1);
