@@ -12,8 +12,8 @@ use super::ranks;
 use super::report::{Output, Report};
 use super::steady;
 use super::summary::Summary;
-use crate::bgk::Simulation;
 use crate::bgk::steady::{Solution, SteadyProblem};
+use crate::bgk::{Axis, Simulation};
 use crate::error::Result;
 pub(super) use parameters::CavityArgs;
 use results::Found;
@@ -56,7 +56,9 @@ impl Flow for CavityArgs {
     }
 
     fn prepared(&mut self, run: &Solver, report: &mut Report) -> Result<()> {
-        if let Some(warning) = self.cavity()?.ray_warning() {
+        let cavity = self.cavity()?;
+        let flux = cavity.axes.first().and_then(Axis::wall_flux_warning);
+        for warning in cavity.ray_warning().into_iter().chain(flux) {
             report.warn(warning);
         }
         if let Some(taken) = &self.collisions.taken {

@@ -46,6 +46,7 @@ pub(super) fn run(
 ) -> std::result::Result<(), Failure> {
     let started = Instant::now();
     let (full, delta) = args.resolved(flow, drive)?;
+    let flow = &flow.driven(delta, drive);
     let gas = full.gas.gas();
     let units = full.si.units()?;
     let of = |kind| (flow.kind == kind).then_some(flow.strength);
@@ -130,10 +131,11 @@ fn by_model(full: &PlatesArgs, flow: &Flow, report: &mut Report) -> Result<Stead
 /// The flow by sweeps around the collision integral, or around a model's relaxation where a force drives it.
 fn around_collisions(full: &PlatesArgs, flow: &Flow, report: &mut Report) -> Result<Steady> {
     let started = Instant::now();
-    let mut plates = Plates::new(full.around_collisions(flow)?)?;
-    if let Some(warning) = full.grazing_warning(flow) {
+    let config = full.around_collisions(flow)?;
+    for warning in full.velocity_warnings(flow, &config)? {
         report.warn(warning);
     }
+    let mut plates = Plates::new(config)?;
     report.time("setup", started.elapsed());
     let iterating = Instant::now();
     let quiet = full.common.quiet;

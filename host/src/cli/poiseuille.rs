@@ -9,7 +9,7 @@ Examples:
   rarefy poiseuille --delta 1                         BGK; the flow rate has its minimum near delta = 1
   rarefy poiseuille --delta 1 --model shakhov         with the Prandtl number of a monatomic gas
   rarefy poiseuille --delta 1 --collision boltzmann   hard spheres, by the collision integral itself
-  rarefy poiseuille --delta 10 --gradient 0.5         a strong force, which heats the gas";
+  rarefy poiseuille --delta 10 --gradient 0.5 --velocities 20x20   a strong force, which heats the gas";
 
 /// Steady Poiseuille flow: gas between plates at rest that a fall of the pressure, or a force, drives along them
 ///
@@ -19,7 +19,7 @@ Examples:
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PoiseuilleArgs {
-    /// Fall X of the pressure along a width of the channel in units of p0 [default: 0.01]
+    /// Fall X of the pressure along a width of the channel in units of p0 [default: 0.01, or 0.1/delta where that is less]
     #[arg(long, value_name = "X", value_parser = driving)]
     gradient: Option<f64>,
     #[command(flatten)]

@@ -15,7 +15,7 @@ impl Summary {
 
     /// The same with another row.
     pub(super) fn row(mut self, label: &str, text: impl Display) -> Self {
-        self.0.push_str(&format!("\n  {label:<14}{text}"));
+        self.0.push_str(&format!("\n  {label:<13} {text}"));
         self
     }
 

@@ -9,7 +9,7 @@ use super::config::{cross_section, velocity_space};
 use super::gap_correction::{Laws, PlateLaw, correct};
 use crate::bgk::equilibrium::{HeatTerm, heat_vector, unresolved};
 use crate::bgk::steady::plates::{Drive, LEAST_DRIVE, MAX_CELLS, graded};
-use crate::bgk::steady::{Anderson, Exchange, Solution, Status};
+use crate::bgk::steady::{Anderson, Exchange, PATIENCE, Solution, Status};
 use crate::bgk::transient::{Node, nodes};
 use crate::bgk::{DiscreteMaxwellian, FaceFlux, Gas, Moments, State, VelocitySpace};
 use crate::collision::{CollisionOperator, Mirrors, OperatorConfig};
@@ -19,6 +19,9 @@ use crate::error::{Error, Result};
 const TOGETHER: usize = 64;
 /// Earlier iterations that are mixed.
 const DEPTH: usize = 6;
+
+/// Least distance of plates with a force: the flow rate is over its square.
+const THINNEST_CHANNEL: f64 = 1e-9;
 
 /// Collisions of the molecules between plates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,6 +113,14 @@ impl PlatesConfig {
                 return Err(Error::invalid(field, value, positive));
             }
         }
+        if self.force != 0.0 && self.delta < THINNEST_CHANNEL {
+            let expected = format!("at least {THINNEST_CHANNEL:e} for a flow along a channel");
+            return Err(Error::invalid(
+                "delta",
+                format!("{:e}", self.delta),
+                expected,
+            ));
+        }
         if strength != 0.0 && strength.abs() < LEAST_DRIVE {
             let expected = format!("a drive of at least {LEAST_DRIVE:e}: less is lost in roundoff");
             return Err(Error::invalid("drive", format!("{strength:e}"), expected));
@@ -142,6 +153,23 @@ struct Swept {
     fluxes: Vec<FaceFlux>,
     /// Populations at the left and at the right plate.
     ends: [Vec<f64>; 2],
+    /// Momentum along the plates and energy that the force brings into each cell, by the nodes' own sums.
+    brought: Vec<[f64; 2]>,
+}
+
+impl Swept {
+    /// The fluxes that are constant in a steady flow: without those that the force brings in on the way.
+    fn constant_fluxes(&self) -> Vec<FaceFlux> {
+        let mut fluxes = self.fluxes.clone();
+        let mut brought = [0.0; 2];
+        for (flux, [momentum, energy]) in fluxes.iter_mut().skip(1).zip(&self.brought) {
+            brought[0] += momentum;
+            brought[1] += energy;
+            flux.momentum[1] -= brought[0];
+            flux.energy -= brought[1];
+        }
+        fluxes
+    }
 }
 
 /// A steady flow between plates under way.
@@ -166,6 +194,8 @@ pub struct Plates {
     mixing: Anderson,
     residuals: Vec<f64>,
     spread: f64,
+    /// The iteration after which the larger of change and spread was least, and what it was.
+    least: (usize, f64),
     last: Option<Swept>,
     seconds: f64,
 }
@@ -249,6 +279,7 @@ impl Plates {
             mixing: Anderson::new(DEPTH),
             residuals: Vec::new(),
             spread: f64::INFINITY,
+            least: (0, f64::INFINITY),
             last: None,
             seconds: 0.0,
             config,
@@ -265,7 +296,16 @@ impl Plates {
                 let (mut rate, mut frequency) = (Vec::new(), Vec::new());
                 for group in f.chunks(TOGETHER * size) {
                     let density: Vec<f64> = group.iter().map(|f| f / *volume).collect();
-                    for evaluation in operator.evaluate_batch(&density)? {
+                    let evaluations = operator.evaluate_batch(&density);
+                    // The caller has no distribution of its own: a cell's is too coarse for the operator.
+                    let evaluations = evaluations.map_err(|error| match error {
+                        Error::Input { .. } | Error::Refused(_) => Error::Numerical(format!(
+                            "the gas between the plates is beyond the collision operator after {} iterations ({error}); use more velocities, a wider box, or a weaker drive",
+                            self.residuals.len()
+                        )),
+                        other => other,
+                    });
+                    for evaluation in evaluations? {
                         rate.extend(evaluation.rate.iter().map(|rate| rate * *volume));
                         frequency.extend(evaluation.frequency);
                     }
@@ -306,6 +346,18 @@ impl Plates {
                 .collect();
             forces?.concat()
         };
+        let brought = forces.chunks_exact(size).zip(&self.widths);
+        let brought = brought.map(|(forces, width)| {
+            let pairs = self.nodes.iter().zip(forces);
+            let carried = pairs.map(|(node, force)| node.carries(*force));
+            carried.fold([0.0; 2], |[momentum, energy], flux| {
+                [
+                    momentum + width * flux.momentum[1],
+                    energy + width * flux.energy,
+                ]
+            })
+        });
+        let brought = brought.collect();
         for side in 0..2 {
             let forward = side == 0;
             let density = self.x[cells * size + side];
@@ -347,21 +399,12 @@ impl Plates {
                 pass(if forward { cell + 1 } else { cell }, &edge);
             }
         }
-        Ok(Swept { f, fluxes, ends })
-    }
-
-    /// The fluxes that are constant in a steady flow: what the force brings in on the way is taken out.
-    fn balanced(&self, swept: &Swept, states: &[State]) -> Vec<FaceFlux> {
-        let mut fluxes = swept.fluxes.clone();
-        let mut brought = [0.0; 2];
-        for (k, (state, width)) in states.iter().zip(&self.widths).enumerate() {
-            let momentum = self.config.force * state.density * width;
-            brought[0] += momentum;
-            brought[1] += momentum * state.velocity[1];
-            fluxes[k + 1].momentum[1] -= brought[0];
-            fluxes[k + 1].energy -= brought[1];
-        }
-        fluxes
+        Ok(Swept {
+            f,
+            fluxes,
+            ends,
+            brought,
+        })
     }
 
     /// One iteration; returns the largest change of density, velocity or temperature over the range of the fields.
@@ -375,7 +418,7 @@ impl Plates {
         let swept = self.sweep(&integral)?;
         let states = self.states(&swept.f)?;
         let before = self.states(&self.x[..self.config.cells * size])?;
-        let fluxes = self.balanced(&swept, &states);
+        let fluxes = swept.constant_fluxes();
         let [omega, prandtl] = self.transport;
         let laws = Laws {
             widths: &self.widths,
@@ -417,6 +460,10 @@ impl Plates {
         self.mixing.mix(&mut self.x, &y);
         self.last = Some(swept);
         self.residuals.push(residual);
+        let size = residual.max(self.spread);
+        if size < self.least.1 {
+            self.least = (self.residuals.len(), size);
+        }
         self.seconds += started.elapsed().as_secs_f64();
         Ok(residual)
     }
@@ -460,6 +507,8 @@ impl Plates {
             Some(Status::Converged)
         } else if self.residuals.len() >= self.config.iterations {
             Some(Status::Unfinished)
+        } else if self.residuals.len() - self.least.0 > PATIENCE {
+            Some(Status::Stalled)
         } else {
             None
         }

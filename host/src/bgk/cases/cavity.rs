@@ -76,7 +76,7 @@ impl Cavity {
             return Err(Error::invalid(
                 "lid",
                 self.lid,
-                "a speed of the lid between 0 and 1 (in units of sqrt(2 R T0))",
+                "a speed of the lid from -1 to 1, and not 0 (in units of sqrt(2 R T0))",
             ));
         }
         let still = Wall {

@@ -4,6 +4,7 @@ mod boundary;
 mod model;
 mod moments;
 pub mod quadrature;
+mod resolution;
 mod state;
 mod units;
 mod velocity;

@@ -61,6 +61,7 @@ use self::plan::Plan;
 pub use self::problem::{Closure, SteadyProblem};
 use self::reference::ReferenceSweeps;
 pub use self::solution::{Exchange, Solution, Status};
+pub(crate) use self::solver::PATIENCE;
 pub use self::solver::{Checkpoint, SteadySolver, solve};
 pub use super::cases::plates;
 use crate::compute::{Precision, Resolved, engine_of};

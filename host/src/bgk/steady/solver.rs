@@ -43,7 +43,7 @@ pub struct Checkpoint {
 }
 
 /// Iterations without a new least residual after which an iteration with a correction counts as stalled.
-const PATIENCE: usize = 30;
+pub(crate) const PATIENCE: usize = 30;
 /// The same without a correction, where residuals rise for long before they fall.
 const PLAIN_PATIENCE: usize = 150;
 /// The same where roundoff is reached.

@@ -16,7 +16,7 @@ use crate::cli::steady;
 use crate::cli::text::kept_as_text;
 use crate::cli::values::{count, finite, named, positive, whole};
 use crate::collision::{Mirrors, VelocityGrid};
-use crate::compute::{Backend, Precision};
+use crate::compute::{Backend, Devices, Precision};
 use crate::error::{Error, Result};
 
 /// Flags of both commands, and in full what a record says of the run.
@@ -36,7 +36,7 @@ pub(in crate::cli) struct PlatesArgs {
     /// Cells between the plates; they crowd towards them [default: 200, or 60 with --collision boltzmann]
     #[arg(long, value_name = "N", value_parser = cells)]
     pub(super) nx: Option<usize>,
-    /// Velocities normal to the plates of either sign, and along them: a graded half-range Gauss rule and a Gauss rule [default: 20x8]; one number with --collision boltzmann, for
+    /// Velocities normal to the plates of either sign, and along them: a graded half-range Gauss rule and a Gauss rule [default: 20x8, more in a thin channel]; one number with --collision boltzmann, for
     /// a cubic grid [default: steps of 0.4 v0]
     #[arg(long, value_name = "N[xM]")]
     pub(super) velocities: Option<Velocities>,
@@ -114,11 +114,28 @@ const VELOCITIES: Velocities = Velocities {
     normal: 20,
     tangential: Some(8),
 };
+/// Error of the flow along a channel that needs no warning.
+const MOST_CHANNEL_ERROR: f64 = 2e-3;
 /// Velocity box of the collision integral that is not given, in thermal speeds, and the step of its nodes in v0.
 const REACH: f64 = 4.0;
 const SPACING: f64 = 0.4;
 /// Change of an iteration around the collision integral that ends it, if none is given.
 const BOLTZMANN_TOLERANCE: f64 = 1e-6;
+
+/// Velocities of the models that resolve a gas of this delta: molecules that fly along a thin channel decide its flow rate.
+fn resolving(kind: Kind, delta: f64) -> Velocities {
+    let resolves = |normal: &usize| {
+        Axis::half_range(*normal, 2)
+            .is_ok_and(|axis| axis.channel_flow_error(delta).abs() < 0.5 * MOST_CHANNEL_ERROR)
+    };
+    match kind {
+        Kind::Poiseuille => Velocities {
+            normal: [20, 32, 48].into_iter().find(resolves).unwrap_or(64),
+            ..VELOCITIES
+        },
+        Kind::Couette | Kind::Fourier => VELOCITIES,
+    }
+}
 
 impl PlatesArgs {
     /// Refuses flags without effect, and returns them with the values of what they leave out, and the rarefaction parameter. `drive` is the flag of what drives the flow, if it
@@ -161,7 +178,9 @@ impl PlatesArgs {
         if boltzmann {
             full.complete_box(flow)?;
         } else {
-            let given = self.velocities.unwrap_or(VELOCITIES);
+            let given = self
+                .velocities
+                .unwrap_or_else(|| resolving(flow.kind, delta));
             full.velocities = Some(Velocities {
                 tangential: given.tangential.or(VELOCITIES.tangential),
                 ..given
@@ -183,10 +202,16 @@ impl PlatesArgs {
     fn check_forced(&self) -> Result<()> {
         refused(
             &self.of_steady_solver(),
-            "is not there for Poiseuille flow, whose plates are diffuse and whose cells have diamond differences; a --gradient of 0.01 is linear to 1e-4",
+            "is not there for Poiseuille flow, whose plates are diffuse and whose cells have diamond differences; the default --gradient is linear to 1e-4",
         )?;
         let device = matches!(self.common.backend, Backend::Auto | Backend::Cpu);
         let elsewhere = [
+            (
+                "devices",
+                self.common
+                    .devices
+                    .is_some_and(|devices| devices != Devices::Number(1)),
+            ),
             ("backend", !device),
             ("precision f32", self.common.precision == Precision::F32),
         ];
@@ -264,16 +289,29 @@ impl PlatesArgs {
         Ok(config)
     }
 
-    /// In words, that the box does not resolve molecules that fly along a thin channel: their least normal velocity takes them across before they collide.
-    pub(super) fn grazing_warning(&self, flow: &Flow) -> Option<String> {
-        let boltzmann = self.collisions.is_boltzmann() && flow.kind == Kind::Poiseuille;
-        let nodes = self.velocities().normal;
-        let least = self.vmax.unwrap_or(REACH) / nodes as f64;
-        (boltzmann && least > 0.2 * self.delta()).then(|| {
-            format!(
-                "the least velocity across the channel is {least:.3}, too much for molecules that fly along it: G is low by 5% or more; use more --velocities, a thicker gas, or a model"
-            )
-        })
+    /// In words, each way in which the velocities across the gap are too few.
+    pub(super) fn velocity_warnings(
+        &self,
+        flow: &Flow,
+        config: &PlatesConfig,
+    ) -> Result<Vec<String>> {
+        let axis = match &config.collisions {
+            GapCollisions::Model(_, velocity) => velocity.x().clone(),
+            GapCollisions::Integral(_) => {
+                let half = self.vmax.unwrap_or(REACH);
+                Axis::uniform(self.velocities().normal, -half, half)?
+            }
+        };
+        let mut warnings = Vec::from_iter(axis.wall_flux_warning());
+        let error = axis.channel_flow_error(self.delta());
+        if flow.kind == Kind::Poiseuille && error.abs() > MOST_CHANNEL_ERROR {
+            warnings.push(format!(
+                "molecules that fly along the channel are not resolved: G is about {:.1}% too {}; use more --velocities, or a thicker gas",
+                100.0 * error.abs(),
+                if error < 0.0 { "low" } else { "high" }
+            ));
+        }
+        Ok(warnings)
     }
 
     pub(super) fn delta(&self) -> f64 {

@@ -49,7 +49,7 @@ impl Outcome<'_> {
         report.set("machine", &self.machine);
         report.set(flux, self.found.flux);
         report.set(wall, self.found.wall);
-        if let Some((name, value)) = self.flux_si() {
+        if let Some((name, _, value)) = self.flux_si() {
             report.set(name, value);
         }
         report.set("reference", &self.reference);
@@ -63,16 +63,20 @@ impl Outcome<'_> {
         steady::report_convergence(report, solution, self.args.tolerance(), "--iterations");
     }
 
-    /// The stress in Pa, the heat flux in W/m^2 or the mean velocity in m/s of a case in SI units.
-    fn flux_si(&self) -> Option<(&'static str, f64)> {
+    /// The stress in Pa, the heat flux in W/m^2 or the mean velocity in m/s of a case in SI units: its key, its name, and the value.
+    fn flux_si(&self) -> Option<(&'static str, &'static str, f64)> {
         // The result of the linearised equation is that of no drive in particular.
         let units = self.units.as_ref().filter(|_| !self.args.linear)?;
         // The table's units have p0, and those of the moments rho0 v0^2 = 2 p0.
         let flux = 0.5 * self.found.flux * self.flow.strength;
         Some(match self.flow.kind {
-            Kind::Couette => ("stress_pa", flux * units.pressure_pa),
-            Kind::Fourier => ("heat_flux_w_m2", flux * units.heat_flux_w_m2),
-            Kind::Poiseuille => ("mean_velocity_m_s", flux * units.velocity_m_s),
+            Kind::Couette => ("stress_pa", "stress (Pa)", flux * units.pressure_pa),
+            Kind::Fourier => ("heat_flux_w_m2", "q (W/m²)", flux * units.heat_flux_w_m2),
+            Kind::Poiseuille => (
+                "mean_velocity_m_s",
+                "mean u (m/s)",
+                flux * units.velocity_m_s,
+            ),
         })
     }
 
@@ -268,7 +272,7 @@ impl Outcome<'_> {
         });
         let slip = of("slip_limit").and_then(|limit| limit[flux_key].as_f64());
         let thin = of("free_molecular").and_then(|limit| limit[flux_key].as_f64());
-        let (name, si) = self.flux_si().unzip();
+        let (name, si) = (self.flux_si()).map(|(_, name, si)| (name, si)).unzip();
         Summary::new(format!(
             "{flow} at delta = {}: {kind}{}",
             short(self.delta),
