@@ -157,7 +157,8 @@ impl Source {
         while at < tokens.len() {
             let before = at.checked_sub(1).map_or("", |at| tokens[at].as_str());
             let after = tokens.get(at + 1).map_or("", String::as_str);
-            if tokens[at] == "use" {
+            // `impl Trait + use<>` brings nothing into scope.
+            if tokens[at] == "use" && after != "<" {
                 let first = source.uses.len();
                 at = read_use(&tokens, at + 1, &[], &mut source.uses);
                 if !["pub", ")"].contains(&before) {
