@@ -11,5 +11,6 @@ if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
     exit 0
 fi
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
-apt-get install -y -qq --no-install-recommends libopenmpi-dev openmpi-bin libclang-dev
+if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends libopenmpi-dev openmpi-bin libclang-dev; }; then
+    echo "install-mpi: the packages cannot be had here; runs over processes are not tested"
+fi

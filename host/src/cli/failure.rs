@@ -60,7 +60,7 @@ impl Failure {
     /// The exit code, and the line on standard error.
     pub(super) fn code_and_line(&self) -> (u8, String) {
         let (code, text) = match self {
-            Self::StdoutClosed | Self::Shown(_) => (0, String::new()),
+            Self::StdoutClosed | Self::Shown(_) => return (0, String::new()),
             Self::Elsewhere(code) => return (*code, String::new()),
             Self::Agreed(rank, failure) => return failure.code_and_line_of(*rank),
             Self::Usage(text) => (2, text.clone()),

@@ -132,10 +132,11 @@ fn by_model(full: &PlatesArgs, flow: &Flow, report: &mut Report) -> Result<Stead
 fn around_collisions(full: &PlatesArgs, flow: &Flow, report: &mut Report) -> Result<Steady> {
     let started = Instant::now();
     let config = full.around_collisions(flow)?;
-    for warning in full.velocity_warnings(flow, &config)? {
+    let warnings = full.velocity_warnings(flow, &config)?;
+    let mut plates = Plates::new(config)?;
+    for warning in warnings {
         report.warn(warning);
     }
-    let mut plates = Plates::new(config)?;
     report.time("setup", started.elapsed());
     let iterating = Instant::now();
     let quiet = full.common.quiet;

@@ -98,7 +98,7 @@ mod tests {
         let odd = Axis::uniform(11, -4.0, 4.0).unwrap();
         let text = odd.wall_flux_warning().unwrap();
         assert!(
-            text.contains("8.") && text.contains("low") && text.contains("even"),
+            text.contains("9.4%") && text.contains("low") && text.contains("even"),
             "{text}"
         );
     }
