@@ -57,7 +57,7 @@ impl Error {
     ) -> Self {
         Self::Input {
             field: field.into(),
-            value: value.to_string(),
+            value: readable(value.to_string()),
             expected: expected.into(),
         }
     }
@@ -82,5 +82,32 @@ impl Error {
             Self::Machine(error) => error.is_input(),
             Self::Numerical(_) => false,
         }
+    }
+}
+
+/// A number of more digits than its precision has, such as 1e300, by its exponent.
+fn readable(value: String) -> String {
+    match value.parse::<f64>() {
+        Ok(number) if value.len() > LONGEST && number.is_finite() => format!("{number:e}"),
+        _ => value,
+    }
+}
+
+/// Characters of an f64 with all of its digits.
+const LONGEST: usize = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::Error;
+
+    #[test]
+    fn long_numbers_have_exponents() {
+        let shown = |value: f64| Error::invalid("dt", value, "a time step").to_string();
+        assert_eq!(shown(1e300), "dt: 1e300; expected a time step");
+        assert_eq!(shown(-2.5e-200), "dt: -2.5e-200; expected a time step");
+        assert_eq!(
+            shown(0.1 + 0.2),
+            "dt: 0.30000000000000004; expected a time step"
+        );
     }
 }

@@ -82,8 +82,8 @@ fn velocity_grids_that_do_not_suit_are_refused_with_the_one_that_does() {
     );
     warned(
         path,
-        "relax --grid 3 --steps 1",
-        &["4.33 thermal speeds", "takes 19 cells"],
+        "relax --grid 4 --steps 1",
+        &["3.25 thermal speeds", "takes 19 cells"],
     );
     // The box is wide enough: advice to widen it would make the cells wider yet.
     warned(
@@ -387,4 +387,28 @@ fn rays_in_thin_cavities_are_told_with_the_nodes_that_do() {
         &format!("{steady} --delta 0.05 --accommodation 0.02 --until-residual 1e-6"),
         &["60 directions a quadrant", "it takes 134"],
     );
+}
+
+/// Three cells along an axis hold two beams in single cells: their exchange of energy along the axis puts f below zero at rest across it.
+#[test]
+fn a_pressure_below_zero_ends_a_relaxation() {
+    let folder = folder();
+    let arguments = [
+        "relax",
+        "--grid",
+        "3",
+        "--steps",
+        "5",
+        "--backend",
+        "cpu",
+        "--quiet",
+    ];
+    let output = rarefy(folder.path(), &arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("the grid is too coarse for this scheme"),
+        "{said}"
+    );
+    assert!(said.contains("the pressure along y is -"), "{said}");
 }

@@ -818,6 +818,19 @@ fn rows_with_more_cells_than_columns_are_invalid() {
     assert_eq!(statuses, ["OK", "INVALID_ARGUMENT", "OK"]);
 }
 
+#[test]
+fn columns_of_no_parameter_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = "id,lambda,omega,comment\n7,1,2,first\n";
+    fs::write(dir.path().join("rows.csv"), rows).unwrap();
+    let arguments = "--family damped-cos --input rows.csv --output r.csv --backend cpu";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let output = done(dir.path(), &arguments);
+    let why = "no parameter has the name of a column; unused: id, comment";
+    let said = text(&output.stderr);
+    assert!(said.contains(why), "{said}");
+}
+
 /// Rows are read into memory of which nobody knows in advance how much there will be: the allocator has the last word.
 #[cfg(target_os = "linux")]
 #[test]

@@ -108,6 +108,15 @@ fn folder() -> TempDir {
     folder
 }
 
+/// Editors write the mark of the encoding in front of a text.
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_first_number() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("marked.txt"), "\u{feff}0.1\n0.2\n").unwrap();
+    let sum = object(folder.path(), "sum marked.txt --backend cpu");
+    assert_eq!(sum["value"], "0.3", "{sum}");
+}
+
 #[test]
 fn results_are_printed_in_their_shortest_form() {
     let folder = folder();

@@ -13,6 +13,7 @@ use super::npy;
 use super::options::Common;
 use super::output;
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
+use super::progress::Progress;
 use super::report::Report;
 use super::summary::Summary;
 use super::text::{name_of, shown};
@@ -65,6 +66,7 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
     report.reads(&args.file);
     report.open()?;
     let backend = common.compute().resolve()?;
+    let progress = Progress::new("dft", common.quiet);
     let started = Instant::now();
     let transform = Transform::new(x.len(), digits)?;
     let table = started.elapsed();
@@ -85,6 +87,7 @@ pub(super) fn run(args: &DftArgs) -> std::result::Result<(), Failure> {
         (y, back)
     };
     let spent = started.elapsed();
+    progress.finish();
     let outcome = Outcome {
         file: args.file.display().to_string(),
         machine: backend.describe(),

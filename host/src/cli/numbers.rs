@@ -244,9 +244,10 @@ impl Numbers {
         }
     }
 
-    /// The text, if it is one.
+    /// The text, if it is one, without the mark of its encoding that some editors write.
     pub(super) fn text(&self) -> &[u8] {
-        self.bytes.get()
+        let bytes = self.bytes.get();
+        bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
     }
 
     /// Adds the file's name to an error about its contents.

@@ -56,7 +56,7 @@ impl VelocityGrid {
         if !(min.is_finite() && max.is_finite() && min < max) {
             return Err(Error::invalid(
                 "velocity box",
-                format!("[{min}, {max}]"),
+                format!("[{min:?}, {max:?}]"),
                 "finite bounds, the lower bound below the upper one",
             ));
         }
@@ -65,7 +65,7 @@ impl VelocityGrid {
         if !sizes.iter().all(|size| SIZES.contains(size)) {
             return Err(Error::invalid(
                 "velocity box",
-                format!("[{min}, {max}] with {n} cells"),
+                format!("[{min:?}, {max:?}] with {n} cells"),
                 format!(
                     "velocities and a width of cells between {:e} and {:e} in magnitude",
                     SIZES.start(),

@@ -146,6 +146,9 @@ const SAFETY: f64 = 0.5;
 /// Steps of a machine between two reads by the host.
 const BATCH: u64 = 64;
 
+/// Share of the pressure n T that roundoff may put below zero along an axis.
+const NEGLIGIBLE: f64 = 1e-6;
+
 impl Relaxation {
     /// Prepares a run from the initial distribution `f`, N^3 values, finite and nonnegative (in fourth order up to
     /// [`OperatorConfig::tolerated_negative`]).
@@ -290,6 +293,16 @@ impl Relaxation {
             return Err(Error::Numerical(format!(
                 "the grid is too coarse for this scheme: after step {} at time {} f is as low as {:e} and can no longer be kept conservative; use more cells, a smaller box, or the paper's second order",
                 self.step, self.time, moments.minimum
+            )));
+        }
+        let negative = |p: &f64| *p < -NEGLIGIBLE * moments.density * moments.temperature;
+        if let Some(axis) = moments.pressure[..3].iter().position(negative) {
+            return Err(Error::Numerical(format!(
+                "the grid is too coarse for this scheme: after step {} at time {} f is so far below zero that the pressure along {} is {:e}; use more cells, a smaller box, or the paper's second order",
+                self.step,
+                self.time,
+                ["x", "y", "z"][axis],
+                moments.pressure[axis]
             )));
         }
         let record = Record {

@@ -23,11 +23,19 @@ pub(in crate::cli) struct Rows {
     pub(super) unreadable: Option<(String, usize)>,
     /// Rows with more cells than there are columns: the first one's line, and how many.
     pub(super) long: Option<(u64, usize)>,
+    /// Columns that name no parameter.
+    pub(super) unused: Vec<String>,
 }
 
 impl Rows {
     /// Warns of rows that are no integrals.
     pub(super) fn warn(&self, report: &mut Report) {
+        if !self.unused.is_empty() {
+            report.warn(format!(
+                "no parameter has the name of a column; unused: {}",
+                self.unused.join(", ")
+            ));
+        }
         if self.lower.is_empty() {
             report.warn("the input has no rows: there is nothing to integrate".into());
         }
@@ -337,6 +345,18 @@ fn origins(
     Ok(origins)
 }
 
+/// Names of the columns that are no parameter's.
+fn unused<'a>(header: &[String], origins: impl Iterator<Item = &'a Origin> + Clone) -> Vec<String> {
+    let taken = |at: usize| {
+        origins
+            .clone()
+            .any(|origin| matches!(origin, Origin::Column(column) if *column == at))
+    };
+    let named = header.iter().enumerate();
+    let unused = named.filter(|(at, name)| !name.is_empty() && !taken(*at));
+    unused.map(|(_, name)| name.clone()).collect()
+}
+
 fn rows(
     args: &LongmanArgs,
     task: &Task,
@@ -359,6 +379,7 @@ fn rows(
             limited,
             unreadable: None,
             long: None,
+            unused: Vec::new(),
         });
     };
     let mut rows = Rows {
@@ -367,6 +388,7 @@ fn rows(
         limited,
         unreadable: None,
         long: None,
+        unused: unused(header, origins.iter().chain([&limit])),
     };
     let columns = origins
         .iter()
