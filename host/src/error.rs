@@ -21,9 +21,6 @@ pub enum Error {
         /// Which values are right, and where it helps why.
         expected: String,
     },
-    /// The caller's input is not acceptable as a whole; the text says what is wrong and what would be right.
-    #[error("{0}")]
-    Refused(String),
     /// A file or folder could not be read or written.
     #[error("{path}: {reason}")]
     File {
@@ -62,9 +59,16 @@ impl Error {
         }
     }
 
-    /// An [`Error::Refused`] with this text.
-    pub fn input(text: impl Into<String>) -> Self {
-        Self::Refused(text.into())
+    /// The same error of a part, such as one distribution of a batch: the name of the part precedes the field's.
+    pub(crate) fn within(self, part: &str) -> Self {
+        match self {
+            Self::Input {
+                field,
+                value,
+                expected,
+            } => Self::invalid(format!("{part}: {field}"), value, expected),
+            other => other,
+        }
     }
 
     /// An [`Error::File`] for this path.
@@ -78,7 +82,7 @@ impl Error {
     /// Whether the caller can mend this by giving other input: exit code 2 of the command.
     pub fn is_input(&self) -> bool {
         match self {
-            Self::Input { .. } | Self::Refused(_) | Self::File { .. } => true,
+            Self::Input { .. } | Self::File { .. } => true,
             Self::Machine(error) => error.is_input(),
             Self::Numerical(_) => false,
         }
@@ -99,6 +103,17 @@ const LONGEST: usize = 24;
 #[cfg(test)]
 mod tests {
     use super::Error;
+
+    #[test]
+    fn parts_precede_fields() {
+        let error = Error::invalid("density", -1, "a positive density").within("left wall");
+        assert_eq!(
+            error.to_string(),
+            "left wall: density: -1; expected a positive density"
+        );
+        let other = Error::Numerical("the gas is gone".into()).within("left wall");
+        assert_eq!(other.to_string(), "the gas is gone");
+    }
 
     #[test]
     fn long_numbers_have_exponents() {

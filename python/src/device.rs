@@ -185,8 +185,10 @@ fn by_interface(
 pub(crate) fn device() -> rarefy::Result<Device> {
     match machine(Backend::Cuda)? {
         Resolved::Cuda(device) => Ok(device),
-        _ => Err(Error::input(
-            "the array is in GPU memory, and no CUDA device can be used",
+        _ => Err(Error::invalid(
+            "array",
+            "one in GPU memory",
+            "an array of the host: no CUDA device can be used",
         )),
     }
 }

@@ -454,7 +454,7 @@ fn bad_input_is_refused_in_one_line() {
         ),
         (
             "cavity --resume saved/checkpoint.rarefy --delta 2",
-            "contradicts",
+            "as the checkpoint's run has",
         ),
     ] {
         let arguments: Vec<&str> = line.split_whitespace().collect();

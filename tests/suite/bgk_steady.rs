@@ -786,7 +786,7 @@ fn what_cannot_be_solved_is_refused_in_one_line() {
     refused(plates(1.0, Drive::Fourier(2.0), fine), "temperatures");
     refused(
         plates(1.0, Drive::Couette(f64::INFINITY), fine),
-        "velocities finite",
+        "a finite velocity",
     );
     refused(
         plates(1.0, Drive::Fourier(0.5), Resolution { normal: 2, ..fine }),

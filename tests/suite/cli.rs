@@ -353,7 +353,7 @@ fn a_file_needs_its_box_and_its_own_size() {
 fn a_box_that_holds_nothing_is_refused() {
     let dir = folder();
     let far = ["relax", "--grid", "8", "--vmin", "900", "--vmax", "950"];
-    refused(dir.path(), &far, "is zero");
+    refused(dir.path(), &far, "expected a density in the velocity box");
 }
 
 // Output.
@@ -1135,24 +1135,24 @@ fn checkpoints_that_do_not_fit_are_refused() {
     let refuse = |more: &[&str], why: &str| refused(path, &with(&resume, more), why);
     refuse(
         &["--grid", "9"],
-        "--grid 9 contradicts the checkpoint, whose run has 8",
+        "--grid: 9; expected 8, as the checkpoint's run has",
     );
-    refuse(&["--precision", "f32"], "--precision f32 contradicts");
-    refuse(&["--init", "bkw:0.7"], "--init bkw:0.7 contradicts");
-    refuse(&["--no-correction"], "--no-correction true contradicts");
-    refuse(&["--dt", "0.001"], "--dt 0.001 contradicts");
+    refuse(&["--precision", "f32"], "--precision: f32; expected");
+    refuse(&["--init", "bkw:0.7"], "--init: bkw:0.7; expected");
+    refuse(&["--no-correction"], "--no-correction: true; expected");
+    refuse(&["--dt", "0.001"], "--dt: 0.001; expected");
     refuse(
         &["--order", "2"],
-        "--order 2 contradicts the checkpoint, whose run has 4",
+        "--order: 2; expected 4, as the checkpoint's run has",
     );
     refuse(
         &["--correction", "paper"],
-        "--correction paper contradicts the checkpoint, whose run has balanced",
+        "--correction: paper; expected balanced, as the checkpoint's run has",
     );
-    refuse(&["--limiter"], "--limiter true contradicts");
+    refuse(&["--limiter"], "--limiter: true; expected");
     refuse(
         &["--backend", "reference"],
-        "--backend reference contradicts",
+        "--backend: reference; expected",
     );
     refuse(&["--steps", "2"], "at step 3, past --steps 2");
     refuse(&["--until", "1e-9"], "past --until");

@@ -289,7 +289,7 @@ fn what_cannot_be_divided_is_refused_in_one_line() {
     );
     refuse(
         &format!("{shock} --cells 20 --devices 9 --backend emulator"),
-        "20 cells along x are too few for 9 ranks",
+        "9 for 20 cells along x; expected fewer ranks",
     );
     refuse(
         "cavity --steady --cells 10 --devices 2 --backend emulator",

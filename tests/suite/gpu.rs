@@ -802,7 +802,7 @@ fn work_alongside_other_work_comes_before_what_follows() {
     assert!(error.to_string().contains("launch kernels only"), "{error}");
 
     // A fault on either side, also while recording, leaves the device working.
-    let mine = || Err(Error::input("mine"));
+    let mine = || Err(Error::Numerical("mine".into()));
     for recording in [false, true] {
         for aside in [false, true] {
             let mut failing = || {
@@ -915,7 +915,7 @@ fn a_failed_recording_leaves_the_device_working() {
     let error = device
         .capture(|device| {
             reverse(device, &mut x, 3)?;
-            Err(Error::input("mine"))
+            Err(Error::Numerical("mine".into()))
         })
         .unwrap_err();
     assert_eq!(error.to_string(), "mine");
@@ -1000,7 +1000,9 @@ fn time_is_measured() {
     start.record().unwrap();
     stop.record().unwrap();
     assert!(start.elapsed_ms(&stop).unwrap() >= 0.0);
-    let failed = device.time(|| Err(Error::input("mine"))).unwrap_err();
+    let failed = device
+        .time(|| Err(Error::Numerical("mine".into())))
+        .unwrap_err();
     assert_eq!(failed.to_string(), "mine");
 }
 

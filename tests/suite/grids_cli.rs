@@ -121,8 +121,8 @@ fn energy_grids_that_do_not_suit_are_refused_with_the_one_that_does() {
         let arguments: Vec<&str> = arguments.split(' ').collect();
         refused(path, &[&arguments[..], &["--backend", "cpu"]].concat(), why);
     };
-    refused("isotropic --emax 0.1", "takes 81 cells up to 12.87");
-    refused("isotropic --cells 3", "takes 125 cells up to 20");
+    refused("isotropic --emax 0.1", "expected 81 cells up to 12.87");
+    refused("isotropic --cells 3", "expected 125 cells up to 20");
     refused("isotropic --emax 1e9", "cells up to");
     refused("isotropic --init delta:0.01", "takes at least 1000 cells");
     warned(
@@ -280,7 +280,7 @@ fn agents_who_save_almost_all_spread_as_they_must() {
     refused(
         dir.path(),
         &dead,
-        "nothing moves; it takes 1050 cells up to 1.5000",
+        "nothing moves; expected 1050 cells up to 1.5000",
     );
     let (_, warnings) = last_row(
         dir.path(),

@@ -171,10 +171,14 @@ fn steady_flows_record_the_closure_that_ran() {
         assert_eq!(scheme("--scheme diamond"), "diamond");
         assert_eq!(scheme("--scheme upwind"), "upwind");
         let line = format!("{line} --scheme vanleer");
-        refused(dir.path(), &words(&line), "--scheme vanleer");
+        refused(dir.path(), &words(&line), "--scheme: vanleer with --steady");
     }
     let line = "cavity --n 4 --reduced --velocities 4x4 --steps 1 --scheme diamond --backend cpu";
-    refused(dir.path(), &words(line), "--scheme diamond needs --steady");
+    refused(
+        dir.path(),
+        &words(line),
+        "--scheme: diamond without --steady",
+    );
     // A record of an earlier version.
     let record = "{\"command\": \"cavity\", \"parameters\": {\"n\": 4, \"steady\": true, \"linear\": true, \"velocities\": \"4x4\", \"scheme\": \"vanleer\"}}";
     fs::write(dir.path().join("old.json"), record).unwrap();

@@ -285,7 +285,7 @@ fn bad_input_is_refused_in_one_line() {
     for (arguments, why) in [
         (
             "sum wrong.txt",
-            "wrong.txt: line 3: `0x10` is no decimal number",
+            "wrong.txt: line 3: `0x10`; expected a decimal number",
         ),
         ("dot other.txt wrong.txt", "wrong.txt: line 3:"),
         ("sum binary.bin", "binary.bin: line 1: "),
@@ -298,30 +298,36 @@ fn bad_input_is_refused_in_one_line() {
         ),
         (
             "sum blank_lines.txt",
-            "blank_lines.txt: line 5: `nan` is no decimal number",
+            "blank_lines.txt: line 5: `nan`; expected a decimal number",
         ),
         (
             "sum far.txt",
-            "far.txt: line 1: the exponent of `1e1000000000000001` is beyond",
+            "far.txt: line 1: `1e1000000000000001`; expected an exponent within",
         ),
         ("sum f16.npy", "holds float16; float32, float64 or integers"),
         ("sum short.npy", "cut short: 16 of 72 bytes"),
         ("sum long.npy", "more than the 8 bytes"),
         (
             "dot x.npy empty.npy",
-            "one shape; x.npy has (4,) and empty.npy has (0,)",
+            "empty.npy: (0,); expected the shape of x.npy, (4,)",
         ),
         (
             "dot x.npy square.npy",
-            "x.npy has (4,) and square.npy has (2, 2)",
+            "square.npy: (2, 2); expected the shape of x.npy, (4,)",
         ),
-        ("dot square.npy fortran.npy", "different orders"),
-        ("dot lines.txt x.npy", "two of a kind"),
+        ("dot square.npy fortran.npy", "another order"),
+        ("dot lines.txt x.npy", "two arrays or two texts"),
         ("dot wrong.txt other.txt", "wrong.txt: line 3:"),
         ("dot other.txt empty.txt", "4 and 0 elements"),
         ("dot x.npy u64.npy", "no float64 holds exactly"),
-        ("sum lines.txt --mean", "--mean is for .npy arrays"),
-        ("sum i8.npy --norm", "--norm is for .npy arrays"),
+        (
+            "sum lines.txt --mean",
+            "--mean: integers or decimal numbers; expected .npy arrays",
+        ),
+        (
+            "sum i8.npy --norm",
+            "--norm: integers or decimal numbers; expected .npy arrays",
+        ),
         (
             "sum x.npy --norm --exact",
             "--exact has no effect with --norm",

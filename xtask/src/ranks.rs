@@ -158,7 +158,7 @@ impl Ranks {
                 vec![format!(
                     "cavity --kn 1 --cells 5 --steps 1 --backend cpu --out no"
                 )],
-                "5 cells along y are too few for 2 ranks",
+                "2 for 5 cells along y",
             ),
             (
                 vec!["relax --backend cpu".to_owned()],

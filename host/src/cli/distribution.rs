@@ -77,9 +77,9 @@ impl Init {
 }
 
 impl FromStr for Init {
-    type Err = Error;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (name, value) = match text.split_once(':') {
             Some((name, value)) => (name, Some(value)),
             None => (text, None),
@@ -88,22 +88,23 @@ impl FromStr for Init {
             ("two-maxwellians", None) => Ok(Self::TwoMaxwellians(TwoMaxwellians::default().speed)),
             ("two-maxwellians", Some(u)) => match u.parse::<f64>() {
                 Ok(u) if u.is_finite() => Ok(Self::TwoMaxwellians(u)),
-                _ => Err(Error::input(format!(
+                _ => Err(format!(
                     "two-maxwellians:U needs a finite speed U; '{u}' was given"
-                ))),
+                )),
             },
             ("bkw", Some(k)) => match k.parse().map(Bkw::new) {
                 Ok(Ok(state)) if state.k() < 1.0 => Ok(Self::Bkw(state)),
-                _ => Err(Error::input(format!(
+                _ => Err(format!(
                     "bkw:K0 needs 3/5 <= K0 < 1, where the distribution is nonnegative and not yet at rest; '{k}' was given"
-                ))),
+                )),
             },
             _ if text.ends_with(".npy") || Path::new(text).is_file() => {
                 Ok(Self::File(PathBuf::from(text)))
             }
-            _ => Err(Error::input(
-                "use two-maxwellians[:U], bkw:K0 with 3/5 <= K0 < 1, or the name of a .npy file",
-            )),
+            _ => Err(
+                "use two-maxwellians[:U], bkw:K0 with 3/5 <= K0 < 1, or the name of a .npy file"
+                    .into(),
+            ),
         }
     }
 }

@@ -44,7 +44,13 @@ const FLAGS: [(&str, &str); 5] = [
 ];
 
 /// Fields of the library whose options have other names.
-const FIELDS: [(&str, &str); 2] = [("degree", "sphere"), ("corrected", "no-correction")];
+const FIELDS: [(&str, &str); 5] = [
+    ("degree", "sphere"),
+    ("corrected", "no-correction"),
+    ("scattering", "molecules"),
+    ("velocity", "velocities"),
+    ("nodes", "velocities"),
+];
 
 /// The refusal of a field with the option of a subcommand in the field's place, where it has one.
 pub(super) fn with_options(error: Error, sub: Option<&clap::Command>) -> Error {
@@ -91,6 +97,9 @@ mod tests {
         for (field, sub, shown) in [
             ("cut", "shock", "--vmax"),
             ("degree", "relax", "--sphere"),
+            ("scattering", "collide", "--molecules"),
+            ("velocity", "shock", "--velocities"),
+            ("velocity", "relax", "velocity"),
             ("head_exponent", "longman", "--head-exponent"),
             ("space", "cavity", "space"),
             ("frequency", "couette", "frequency"),

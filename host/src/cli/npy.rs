@@ -244,11 +244,15 @@ pub(super) fn check_range(name: &str, values: &[f64], precision: Precision) -> R
     if kept || largest == 0.0 {
         return Ok(());
     }
-    Err(Error::input(format!(
-        "{name} would have values of up to {largest:.2e}, beyond the range of {precision}: from {:.0e} to {:.0e}; scale the input or take f64",
-        f32::MIN_POSITIVE,
-        f32::MAX
-    )))
+    Err(Error::invalid(
+        name,
+        format!("values of up to {largest:.2e}, beyond the range of {precision}"),
+        format!(
+            "{:.0e} to {:.0e}: scale the input or take f64",
+            f32::MIN_POSITIVE,
+            f32::MAX
+        ),
+    ))
 }
 
 /// `int64` for `<i8`.

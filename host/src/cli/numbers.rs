@@ -253,7 +253,7 @@ impl Numbers {
     /// Adds the file's name to an error about its contents.
     pub(super) fn in_file(&self, error: Error) -> Error {
         match error {
-            refused @ (Error::Input { .. } | Error::Refused(_)) => Error::file(&self.path, refused),
+            refused @ Error::Input { .. } => Error::file(&self.path, refused),
             other => other,
         }
     }
@@ -389,20 +389,24 @@ pub(super) fn check_pairing(x: (&Numbers, &Layout), y: (&Numbers, &Layout)) -> R
     };
     let several = |layout: &Layout| layout.shape.iter().filter(|&&side| side > 1).count() > 1;
     if x.1.len != y.1.len || (several(x.1) || several(y.1)) && x.1.shape != y.1.shape {
-        return Err(Error::input(format!(
-            "a dot product needs two arrays of one shape; {} has {} and {} has {}",
-            x.0.path.display(),
-            shape(x.1),
-            y.0.path.display(),
-            shape(y.1)
-        )));
+        return Err(Error::file(
+            &y.0.path,
+            format!(
+                "{}; expected the shape of {}, {}",
+                shape(y.1),
+                x.0.path.display(),
+                shape(x.1)
+            ),
+        ));
     }
     if several(x.1) && x.1.fortran != y.1.fortran {
-        return Err(Error::input(format!(
-            "{} and {} hold their elements in different orders, C and Fortran; numpy.ascontiguousarray gives one",
-            x.0.path.display(),
-            y.0.path.display()
-        )));
+        return Err(Error::file(
+            &y.0.path,
+            format!(
+                "its elements have another order than those of {}, C and Fortran; numpy.ascontiguousarray makes it one",
+                x.0.path.display()
+            ),
+        ));
     }
     Ok(())
 }

@@ -155,12 +155,16 @@ impl OperatorArgs {
         ];
         let other = spectral.into_iter().find(|(_, given)| *given);
         match (choice, self.order, other) {
-            (Choice::Spectral, Some(_), _) => Err(Error::input(
-                "--order belongs to the sums over the nodes; the spectral method has --sphere",
+            (Choice::Spectral, Some(_), _) => Err(Error::invalid(
+                "--order",
+                "given with --method spectral",
+                "--sphere there: --order belongs to the sums over the nodes",
             )),
-            (Choice::Direct | Choice::Fast, _, Some((name, _))) => Err(Error::input(format!(
-                "--{name} belongs to --method spectral; the sums over the nodes have --order"
-            ))),
+            (Choice::Direct | Choice::Fast, _, Some((name, _))) => Err(Error::invalid(
+                format!("--{name}"),
+                "given with sums over the nodes",
+                "--order there, or --method spectral",
+            )),
             _ => Ok(()),
         }
     }

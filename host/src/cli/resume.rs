@@ -133,12 +133,14 @@ pub(super) fn refuse_contradictions(
         }
         if wanted != kept {
             let plain = |value: &Value| value.to_string().replace('"', "");
-            return Err(Error::input(format!(
-                "--{} {} contradicts the checkpoint, whose run has {}; leave it out, or start a new run",
-                flags::name_now(&flag),
+            return Err(Error::invalid(
+                format!("--{}", flags::name_now(&flag)),
                 wanted.as_ref().map_or_else(|| "as given".into(), plain),
-                kept.as_ref().map_or_else(|| "none".into(), plain)
-            )));
+                format!(
+                    "{}, as the checkpoint's run has: leave the option out, or start a new run",
+                    kept.as_ref().map_or_else(|| "none".into(), plain)
+                ),
+            ));
         }
     }
     Ok(())

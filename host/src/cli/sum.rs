@@ -416,9 +416,11 @@ fn no_decimal(quantity: Quantity) -> Error {
     } else {
         "mean"
     };
-    Error::input(format!(
-        "--{name} is for .npy arrays of floating-point numbers; of integers and decimal numbers it has no exact decimal value"
-    ))
+    Error::invalid(
+        format!("--{name}"),
+        "integers or decimal numbers",
+        ".npy arrays of floating-point numbers, for whose sums alone it is there",
+    )
 }
 
 fn dot(x: &Numbers, y: &Numbers, compute: Compute) -> Result<Outcome> {
@@ -451,8 +453,10 @@ fn dot(x: &Numbers, y: &Numbers, compute: Compute) -> Result<Outcome> {
                 &resolved,
             ))
         }
-        _ => Err(Error::input(
-            "one file is a .npy array and the other is text; a dot product needs two of a kind",
+        _ => Err(Error::invalid(
+            "files",
+            "a .npy array and text",
+            "two arrays or two texts",
         )),
     }
 }

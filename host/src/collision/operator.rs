@@ -257,8 +257,10 @@ impl OperatorConfig {
         self.scattering.validate()?;
         match (self.method, self.scattering) {
             (Method::Spectral, law) => self.spectral.validate(self.grid.n(), law),
-            (_, Scattering::Vss { .. }) => Err(Error::input(
-                "the sums over the nodes take isotropic scattering alone; variable soft spheres need the spectral method",
+            (_, Scattering::Vss { .. }) => Err(Error::invalid(
+                "scattering",
+                "variable soft spheres",
+                "isotropic scattering for the sums over the nodes, or the spectral method",
             )),
             _ => Ok(()),
         }

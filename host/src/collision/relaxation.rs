@@ -600,9 +600,7 @@ impl CollisionOperator {
         for (item, f) in f.chunks_exact(cells).enumerate() {
             self.config
                 .validate_distribution(f, share)
-                .map_err(|error| {
-                    Error::input(format!("distribution {item} of the batch: {error}"))
-                })?;
+                .map_err(|error| error.within(&item_of_batch(item)))?;
         }
         let items = f.len() / cells;
         let mut batch = match self.batch.take() {
@@ -625,9 +623,9 @@ impl CollisionOperator {
             .zip(f.chunks_exact(cells));
         each.enumerate()
             .map(|(item, ((evaluation, &(largest, exponent)), f))| {
-                let mut evaluation = evaluation.scaled(-exponent, largest).map_err(|error| {
-                    Error::input(format!("distribution {item} of the batch: {error}"))
-                })?;
+                let mut evaluation = evaluation
+                    .scaled(-exponent, largest)
+                    .map_err(|error| error.within(&item_of_batch(item)))?;
                 evaluation.warnings = self.warnings(f, &evaluation.correction);
                 Ok(evaluation)
             })
@@ -666,6 +664,11 @@ impl CollisionOperator {
         self.engine
             .run(|engine| engine.time_evaluations(part, repetitions))
     }
+}
+
+/// Name of a part of a batch in errors.
+fn item_of_batch(item: usize) -> String {
+    format!("distribution {item} of the batch")
 }
 
 /// The collision integral of `f`; [`CollisionOperator`] evaluates again and again.

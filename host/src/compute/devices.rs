@@ -149,10 +149,13 @@ mod tests {
             if k == 0 {
                 Ok(())
             } else {
-                Err(Error::input(format!("device {k}")))
+                Err(Error::invalid("device", k, "device 0"))
             }
         });
-        assert_eq!(failed.unwrap_err().to_string(), "device 1");
+        assert_eq!(
+            failed.unwrap_err().to_string(),
+            "device: 1; expected device 0"
+        );
     }
 
     #[test]

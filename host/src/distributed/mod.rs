@@ -95,8 +95,10 @@ pub trait Transport: Send + Sync {
         out: [Option<Parcel>; 2],
     ) -> Result<[Option<Parcel>; 2]> {
         let _ = (neighbours, out);
-        Err(Error::input(
-            "objects cannot be handed between processes; send bytes",
+        Err(Error::invalid(
+            "objects",
+            "handed between processes",
+            "bytes",
         ))
     }
     /// The bytes that each rank hands over, in the order of the ranks, for all of them.

@@ -44,11 +44,17 @@ impl Mpi {
     pub fn start() -> Result<Self> {
         let started = initialize_with_threading(Threading::Serialized);
         let Some((universe, threading)) = started else {
-            return Err(Error::input("MPI was started before in this process"));
+            return Err(Error::invalid(
+                "MPI",
+                "started before",
+                "one start a process",
+            ));
         };
         if !matches!(threading, Threading::Serialized | Threading::Multiple) {
-            return Err(Error::input(
-                "this MPI library takes calls of the main thread alone; build it with support for threads",
+            return Err(Error::invalid(
+                "MPI",
+                "a library that takes calls of the main thread alone",
+                "one built with support for threads",
             ));
         }
         let world = universe.world();
@@ -61,13 +67,15 @@ impl Mpi {
             universe: Mutex::new(universe),
         };
         match Place::from_environment() {
-            Some(place) if place.ranks != started.ranks => Err(Error::input(format!(
-                "{} started {} ranks and MPI knows {}: start them with the launcher of {}, or with 'srun --mpi=pmix'",
-                place.launcher,
-                place.ranks,
-                started.ranks,
-                Self::library()
-            ))),
+            Some(place) if place.ranks != started.ranks => Err(Error::invalid(
+                "ranks",
+                format!("{} by {}", place.ranks, place.launcher),
+                format!(
+                    "{}, which MPI knows: start them with the launcher of {}, or with 'srun --mpi=pmix'",
+                    started.ranks,
+                    Self::library()
+                ),
+            )),
             _ => Ok(started),
         }
     }

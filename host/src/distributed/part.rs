@@ -37,11 +37,14 @@ impl Part {
     ) -> Result<Self> {
         let bound = |rank: usize| rank * all / ranks.max(1);
         if ranks > 1 && all / ranks < depth + 2 {
-            return Err(Error::input(format!(
-                "{all} cells along {} are too few for {ranks} ranks: each needs {} of its own, two more than molecules reach",
-                ["x", "y"][direction],
-                depth + 2
-            )));
+            return Err(Error::invalid(
+                "ranks",
+                format!("{ranks} for {all} cells along {}", ["x", "y"][direction]),
+                format!(
+                    "fewer ranks: each needs {} cells of its own, two more than molecules reach",
+                    depth + 2
+                ),
+            ));
         }
         let neighbours = match ranks {
             0 | 1 => [None; 2],
@@ -134,7 +137,7 @@ mod tests {
         let error = Part::new(1, 20, [0, 4], 4, false).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "20 cells along y are too few for 4 ranks: each needs 6 of its own, two more than molecules reach"
+            "ranks: 4 for 20 cells along y; expected fewer ranks: each needs 6 cells of its own, two more than molecules reach"
         );
     }
 }

@@ -69,19 +69,24 @@ impl OperatorConfig {
             .max((energy / exact.energy - 1.0).abs());
         let narrow = beyond(1.5, self.grid.emax() / hottest) > LOST.0;
         let wide = self.grid.width() > few * exact.coldest;
-        let what = format!(
-            "the grid of {} cells up to {} holds {} of the particles and {} of the energy",
-            self.grid.cells(),
-            self.grid.emax(),
+        let grid = format!("{} cells up to {}", self.grid.cells(), self.grid.emax());
+        let held = format!(
+            "{} of the particles and {} of the energy",
             percent(number / exact.number),
             percent(energy / exact.energy)
         );
         let cure = grid_in_words((reach / (many * exact.coldest)).ceil(), reach);
         if off.is_nan() || off > 0.5 {
-            return Err(Error::input(format!("{what}; it takes {cure}")));
+            return Err(Error::invalid(
+                "grid",
+                format!("{grid}, which hold {held}"),
+                cure,
+            ));
         }
         if narrow || wide || off > 0.05 {
-            return Ok(vec![format!("{what}; it takes {cure}")]);
+            return Ok(vec![format!(
+                "the grid of {grid} holds {held}; it takes {cure}"
+            )]);
         }
         Ok(self.warnings(f))
     }
@@ -95,10 +100,15 @@ impl OperatorConfig {
         let mean = energy / number;
         let spread = spread(lambda, mean, self.grid.width());
         if spread < LEAST_SPREAD {
-            return Err(Error::input(format!(
-                "in an encounter agents of mean wealth spread over {spread:.2} of a cell and nothing moves; it takes {}",
-                saving_grid(lambda, mean, self.grid.emax())
-            )));
+            return Err(Error::invalid(
+                "grid",
+                format!(
+                    "{} cells up to {}, where in an encounter agents of mean wealth spread over {spread:.2} of a cell and nothing moves",
+                    self.grid.cells(),
+                    self.grid.emax()
+                ),
+                saving_grid(lambda, mean, self.grid.emax()),
+            ));
         }
         Ok(())
     }

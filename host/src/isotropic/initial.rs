@@ -129,9 +129,11 @@ pub fn equilibrium(config: &OperatorConfig, number: f64, energy: f64) -> Result<
         })
         .collect();
     if !(number > 0.0 && mean >= 0.5 && mean <= cells as f64 - 0.5) {
-        return Err(Error::input(format!(
-            "no distribution on this grid has the number {number} and the energy {energy}"
-        )));
+        return Err(Error::invalid(
+            "number and energy",
+            format!("{number} and {energy}"),
+            "a positive number, and an energy that a distribution on this grid can have",
+        ));
     }
     // Mean energy in cell widths as a function of b = dE / T; it falls with b. Exponents are kept at or below zero.
     let weights = |b: f64| {

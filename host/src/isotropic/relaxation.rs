@@ -210,17 +210,21 @@ impl Relaxation {
                 .is_some_and(|row| (due..=step).contains(&row.step))
         };
         if states.is_empty() || histories.len() != states.len() || !histories.iter().all(complete) {
-            return Err(Error::input(
-                "the checkpoint's records and states do not belong together",
+            return Err(Error::invalid(
+                "checkpoint",
+                format!("{} states with records of others", states.len()),
+                "a state, and records up to its step, of each run",
             ));
         }
         let cells = config.operator.grid.cells();
         let sound = |f: &Vec<f64>| f.len() == cells && f.iter().all(|value| value.is_finite());
         let steps = config.every > 0 && time_step.is_finite() && time_step > 0.0;
         if !steps || !states.iter().all(sound) {
-            return Err(Error::input(format!(
-                "the checkpoint needs a positive time step and states of {cells} finite values"
-            )));
+            return Err(Error::invalid(
+                "checkpoint",
+                format!("the time step {time_step}, or states of other sizes"),
+                format!("a positive time step, and states of {cells} finite values"),
+            ));
         }
         let mut engine = pooled(&config.operator, states.len())?;
         engine.run(|engine| engine.set_states(&states.concat()))?;

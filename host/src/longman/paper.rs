@@ -317,11 +317,11 @@ pub fn integrate_on_cpu(
 /// Refuses columns of parameters of different lengths, and integrals that are none.
 pub(super) fn same_length(lambda: &[f64], omega: &[f64]) -> Result<()> {
     if lambda.len() != omega.len() || lambda.is_empty() {
-        return Err(Error::input(format!(
-            "{} values of lambda and {} of omega were given; give one of each for every integral, at least one",
-            lambda.len(),
-            omega.len()
-        )));
+        return Err(Error::invalid(
+            "lambda and omega",
+            format!("{} and {} values", lambda.len(), omega.len()),
+            "one of each for every integral, at least one",
+        ));
     }
     if let Some(omega) = omega.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
         return Err(Error::invalid(

@@ -205,10 +205,11 @@ impl Transform {
     pub fn with_table(cosines: Vec<Decimal>, sines: Vec<Decimal>) -> Result<Self> {
         let points = cosines.len();
         if points == 0 || points != sines.len() {
-            return Err(Error::input(format!(
-                "a table needs as many sines as cosines, and one at least; there are {} and {points}",
-                sines.len()
-            )));
+            return Err(Error::invalid(
+                "sines",
+                format!("{} sines and {points} cosines", sines.len()),
+                "as many sines as cosines, at least one",
+            ));
         }
         let all: Vec<Decimal> = cosines.iter().chain(&sines).cloned().collect();
         let (base, table) = packed(&all)?;
@@ -262,11 +263,11 @@ impl Transform {
     fn sums(&self, x: &Signal, inverse: bool, backend: &Resolved) -> Result<Signal> {
         let n = self.points;
         if x.len() != n || !(x.im.is_empty() || x.im.len() == n) {
-            return Err(Error::input(format!(
-                "a transform of {n} points needs as many numbers; there are {} and {} imaginary parts",
-                x.len(),
-                x.im.len()
-            )));
+            return Err(Error::invalid(
+                "x",
+                format!("{} numbers and {} imaginary parts", x.len(), x.im.len()),
+                format!("{n} numbers, one for each point, and as many imaginary parts or none"),
+            ));
         }
         if let Resolved::Reference = backend {
             return self.plain_sums(x, inverse);

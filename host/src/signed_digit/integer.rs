@@ -73,12 +73,17 @@ impl Integers {
     /// # Errors
     /// Where `first` falls, or leaves the range of the numbers.
     pub fn segmented_sums(&self, first: &[usize], backend: &Resolved) -> Result<Vec<Decimal>> {
-        let rising = first.windows(2).all(|pair| pair[0] <= pair[1]);
-        if !rising || first.last().is_some_and(|&last| last > self.len()) {
-            return Err(Error::input(format!(
-                "the first numbers of groups must not fall, and end at {} at most",
-                self.len()
-            )));
+        let falls = first.windows(2).find(|pair| pair[0] > pair[1]);
+        let beyond = first.last().filter(|&&last| last > self.len());
+        if let Some(wrong) = falls.map(|pair| &pair[1]).or(beyond) {
+            return Err(Error::invalid(
+                "first",
+                wrong,
+                format!(
+                    "numbers that do not fall, and end at {} at most",
+                    self.len()
+                ),
+            ));
         }
         if first.len() < 2 {
             return Ok(Vec::new());

@@ -56,9 +56,11 @@ pub(crate) fn same_length(x: usize, y: usize) -> Result<()> {
     if x == y {
         return Ok(());
     }
-    Err(Error::input(format!(
-        "a dot product needs two vectors of one length; these have {x} and {y} elements"
-    )))
+    Err(Error::invalid(
+        "x and y",
+        format!("{x} and {y} elements"),
+        "two vectors of one length",
+    ))
 }
 
 /// Refuses a range of limbs whose digits do not fit into memory.

@@ -33,6 +33,7 @@ mod gpu;
 mod rows;
 
 pub(crate) use decimals::{dot_of_decimals, sum_of_decimals};
+use digits::same_set;
 pub use digits::{DigitSet, SignedDigits};
 pub use float::{Float, digit_count};
 pub use gpu::{ResidentDigits, ResidentVectors};
@@ -42,7 +43,7 @@ use rows::{partial_products, rows_of, width};
 use super::limb::same_length;
 use crate::compute::Resolved;
 use crate::emulator::Emulator;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Sum of redundant numbers, all of one digit set, as the method has it.
 ///
@@ -72,10 +73,8 @@ pub fn dot(
 ) -> Result<SignedDigits> {
     same_length(x.len(), y.len())?;
     let set = one_set(x)?;
-    if !y.is_empty() && one_set(y)? != set {
-        return Err(Error::input(
-            "the numbers of both vectors must have one set of digits",
-        ));
+    if !y.is_empty() {
+        same_set(set, one_set(y)?)?;
     }
     match backend {
         Resolved::Cpu | Resolved::Reference => {
@@ -93,10 +92,8 @@ pub fn dot(
 /// The digit set of all numbers.
 fn one_set(numbers: &[SignedDigits]) -> Result<DigitSet> {
     let set = numbers.first().map_or(DigitSet::PAPER, SignedDigits::set);
-    if numbers.iter().any(|number| number.set() != set) {
-        return Err(Error::input(
-            "the numbers of a sum must have one set of digits",
-        ));
+    for number in numbers {
+        same_set(set, number.set())?;
     }
     Ok(set)
 }

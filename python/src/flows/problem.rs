@@ -30,9 +30,11 @@ fn axis(given: &Bound<'_, PyAny>) -> PyResult<Axis> {
             // Both signs have as many.
             "half-range" => Axis::half_range(count / 2, 1),
             "hermite" => Axis::hermite(count),
-            _ => Err(rarefy::Error::input(format!(
-                "'{kind}' is no rule of a velocity axis; choose uniform, half-range or hermite"
-            ))),
+            _ => Err(rarefy::Error::invalid(
+                "rule of a velocity axis",
+                format!("'{kind}'"),
+                "uniform, half-range or hermite",
+            )),
         }
         .map_err(raise);
     }

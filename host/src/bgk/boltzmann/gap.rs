@@ -299,7 +299,7 @@ impl Plates {
                     let evaluations = operator.evaluate_batch(&density);
                     // The caller has no distribution of its own: a cell's is too coarse for the operator.
                     let evaluations = evaluations.map_err(|error| match error {
-                        Error::Input { .. } | Error::Refused(_) => Error::Numerical(format!(
+                        Error::Input { .. } => Error::Numerical(format!(
                             "the gas between the plates is beyond the collision operator after {} iterations ({error}); use more velocities, a wider box, or a weaker drive",
                             self.residuals.len()
                         )),
@@ -531,7 +531,11 @@ impl Plates {
     /// No iteration yet.
     pub fn solution(&self) -> Result<Solution> {
         let Some(swept) = &self.last else {
-            return Err(Error::input("a flow that is not iterated has no solution"));
+            return Err(Error::invalid(
+                "iterations",
+                0,
+                "at least one before a solution",
+            ));
         };
         let size = self.nodes.len();
         let cells = swept.f.chunks_exact(size);

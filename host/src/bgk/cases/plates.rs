@@ -96,8 +96,13 @@ pub fn plates(
         Drive::Fourier(dt) => [0.5, -0.5].map(|share| (1.0 + share * dt, 0.0)),
     };
     if !(left.0 > 0.0 && right.0 > 0.0 && left.1.is_finite()) {
-        return Err(Error::input(
-            "the plates' temperatures 1 + dT/2 and 1 - dT/2 must be positive and their velocities finite; use |dT| < 2",
+        return Err(Error::invalid(
+            "drive",
+            match drive {
+                Drive::Couette(u) => u,
+                Drive::Fourier(dt) => dt,
+            },
+            "a finite velocity, or a difference dT of temperatures with |dT| < 2: 1 + dT/2 and 1 - dT/2 are positive",
         ));
     }
     let wall = |(temperature, velocity): (f64, f64)| {

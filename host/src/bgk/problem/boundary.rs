@@ -100,11 +100,11 @@ impl Boundaries {
                 match face {
                     Boundary::Inflow(state) => state
                         .validate()
-                        .map_err(|e| Error::input(format!("{name} boundary: {e}")))?,
+                        .map_err(|e| e.within(&format!("{name} boundary")))?,
                     Boundary::Wall(wall) => {
                         wall.state()
                             .validate()
-                            .map_err(|e| Error::input(format!("{name} wall: {e}")))?;
+                            .map_err(|e| e.within(&format!("{name} wall")))?;
                         if !(0.0..=1.0).contains(&wall.accommodation) {
                             return Err(Error::invalid(
                                 format!("{name} wall accommodation"),
@@ -125,10 +125,11 @@ impl Boundaries {
             }
             let periodic = faces.map(|face| face == Boundary::Periodic);
             if periodic[0] != periodic[1] {
-                return Err(Error::input(format!(
-                    "of the {} and {} boundaries one is periodic and the other is not; both or none must be",
-                    names[0], names[1]
-                )));
+                return Err(Error::invalid(
+                    format!("{} and {} boundaries", names[0], names[1]),
+                    "one that is periodic",
+                    "both periodic, or none",
+                ));
             }
         }
         Ok(())

@@ -282,28 +282,38 @@ impl Problem {
             ));
         }
         if velocity.flow() < space.dimensions() {
-            return Err(Error::input(
-                "in two dimensions the gas moves along two velocity axes; the velocity space has one of them",
+            return Err(Error::invalid(
+                "velocity",
+                "one axis along which the gas moves",
+                "two such axes in two dimensions",
             ));
         }
         for direction in 0..space.dimensions() {
             if self.boundaries.mirrors(direction) && !velocity.axes()[direction].is_symmetric() {
-                return Err(Error::input(format!(
-                    "a boundary along {} mirrors molecules; the nodes of v_{0} must be symmetric about 0",
-                    ["x", "y"][direction]
-                )));
+                return Err(not_symmetric(direction));
             }
         }
         let states = self.known_states();
         for state in &states {
             state.validate()?;
             if velocity.flow() < 2 && state.velocity[1] != 0.0 {
-                return Err(Error::input(format!(
-                    "the velocity space resolves no flow along y, and a state moves with u_y = {}",
-                    state.velocity[1]
-                )));
+                return Err(Error::invalid(
+                    "u_y",
+                    state.velocity[1],
+                    "0: the velocity space resolves no flow along y",
+                ));
             }
         }
         velocity.check_range(&states)
     }
+}
+
+/// The refusal of velocities that are not symmetric about 0 along a direction in which a face mirrors molecules.
+pub(in crate::bgk) fn not_symmetric(direction: usize) -> Error {
+    let along = ["x", "y"][direction];
+    Error::invalid(
+        "velocity",
+        format!("nodes of v_{along} that are not symmetric about 0"),
+        format!("symmetric nodes: a boundary along {along} mirrors molecules"),
+    )
 }

@@ -326,11 +326,17 @@ impl VelocitySpace {
                 let thermal = state.temperature.sqrt();
                 if step >= thermal * std::f64::consts::SQRT_2 {
                     let enough = ((high - low) / (0.6 * thermal)).ceil();
-                    return Err(Error::input(format!(
-                        "the velocity grid is too coarse: no discrete Maxwellian of temperature {:.6} exists with a step of {step:.4} along v_{name}, which must be below sqrt(2 T) = {:.4}; {enough} nodes give 0.6 sqrt(T)",
-                        state.temperature,
-                        thermal * std::f64::consts::SQRT_2
-                    )));
+                    return Err(Error::invalid(
+                        "velocity",
+                        format!(
+                            "nodes {step:.4} apart along v_{name}, too coarse for a discrete Maxwellian of temperature {:.6}",
+                            state.temperature
+                        ),
+                        format!(
+                            "a distance below sqrt(2 T) = {:.4}; {enough} nodes give 0.6 sqrt(T)",
+                            thermal * std::f64::consts::SQRT_2
+                        ),
+                    ));
                 }
                 let mean = if d < self.flow {
                     state.velocity[d]
@@ -339,12 +345,18 @@ impl VelocitySpace {
                 };
                 let reach = (high - mean).min(mean - low);
                 if reach < NARROWEST * thermal {
-                    return Err(Error::input(format!(
-                        "the velocity box [{low:.4}, {high:.4}] along v_{name} is too narrow for the temperature {:.6} about the mean velocity {mean:.4}: it must reach {NARROWEST} sqrt(T) on either side, and 4.5 sqrt(T), here [{:.4}, {:.4}], is accurate",
-                        state.temperature,
-                        mean - 4.5 * thermal,
-                        mean + 4.5 * thermal
-                    )));
+                    return Err(Error::invalid(
+                        "velocity",
+                        format!(
+                            "the box [{low:.4}, {high:.4}] along v_{name}, too narrow for temperature {:.6} about the mean velocity {mean:.4}",
+                            state.temperature
+                        ),
+                        format!(
+                            "at least {NARROWEST} sqrt(T) on either side; 4.5 sqrt(T), here [{:.4}, {:.4}], is accurate",
+                            mean - 4.5 * thermal,
+                            mean + 4.5 * thermal
+                        ),
+                    ));
                 }
             }
         }

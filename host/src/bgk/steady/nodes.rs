@@ -45,8 +45,14 @@ impl TryFrom<Unchecked> for Nodes {
                 && v.iter().skip(dimensions).all(|&part| part == 0.0)
         });
         if !(complete && finite && measures.iter().all(|w| w.is_finite() && *w > 0.0)) {
-            return Err(Error::input(
-                "discrete velocities have one to three finite components and a positive volume each",
+            return Err(Error::invalid(
+                "nodes",
+                format!(
+                    "{} velocities and {} volumes",
+                    velocities.len(),
+                    measures.len()
+                ),
+                "velocities of one to three finite components, and a positive volume for each",
             ));
         }
         Ok(Self {
@@ -185,19 +191,18 @@ impl Nodes {
             reach(1.0).min(reach(-1.0))
         };
         let narrow = (0..self.dimensions).any(|axis| widest(axis) < 2.5 * temperature.sqrt());
-        Err(Error::input(if narrow {
-            format!(
-                "the velocities are too narrow for {what} at temperature {temperature:.4}: they must reach about {:.2} either side of \
-                 its velocity",
-                4.5 * temperature.sqrt()
+        Err(if narrow {
+            Error::invalid(
+                "nodes",
+                format!("velocities too narrow for {what} at temperature {temperature:.4}"),
+                format!(
+                    "a reach of about {:.2} either side of its velocity",
+                    4.5 * temperature.sqrt()
+                ),
             )
         } else {
-            format!(
-                "the velocities are too coarse for {what} at temperature {temperature:.4}: no discrete Maxwellian has its moments; \
-                 their spacing should be at most {:.3}",
-                0.6 * temperature.sqrt()
-            )
-        }))
+            too_coarse(what, temperature)
+        })
     }
 
     /// Parameters (density, velocity, temperature) whose sampled Maxwellian has exactly these moments.
@@ -231,9 +236,17 @@ impl Nodes {
         if (0..4).all(|k| (wanted[k] - sums[k]).abs() < 1e-11 * wanted[3].max(1.0)) {
             return Ok([density * held[0], u[0], u[1], t]);
         }
-        Err(Error::input(format!(
-            "the velocities are too coarse for {what}: no discrete Maxwellian of temperature {temperature:.4} exists; their spacing should be at most {:.3}",
-            0.6 * temperature.sqrt()
-        )))
+        Err(too_coarse(what, temperature))
     }
+}
+
+/// No discrete Maxwellian has the moments of this gas.
+fn too_coarse(what: &str, temperature: f64) -> Error {
+    Error::invalid(
+        "nodes",
+        format!(
+            "velocities too coarse for a discrete Maxwellian of {what} at temperature {temperature:.4}"
+        ),
+        format!("a spacing of at most {:.3}", 0.6 * temperature.sqrt()),
+    )
 }

@@ -3,6 +3,7 @@
 use super::nodes::Nodes;
 use super::problem::{Closure, SteadyProblem};
 use super::sums::{Swept, flux};
+use crate::bgk::problem::not_symmetric;
 use crate::bgk::{Boundary, State};
 use crate::error::{Error, Result};
 use crate::maxwellian::lanes::LANES;
@@ -306,12 +307,7 @@ impl Plan {
     }
 
     fn check_mirror(&self, direction: usize) -> Result<()> {
-        let refused = || {
-            Error::input(format!(
-                "a boundary along {} mirrors molecules; the nodes of v_{0} must be symmetric about 0",
-                ["x", "y"][direction]
-            ))
-        };
+        let refused = || not_symmetric(direction);
         for group in 0..4 {
             let other = group ^ (1 << direction);
             let of = |group: usize| &self.nodes[self.groups[group]..self.groups[group + 1]];

@@ -125,8 +125,10 @@ impl SteadyProblem {
         }
         self.boundaries.validate(self.dimensions)?;
         if self.nodes.dimensions < self.dimensions {
-            return Err(Error::input(
-                "in two dimensions the gas moves along two velocity axes; the velocities have one",
+            return Err(Error::invalid(
+                "nodes",
+                "velocities of one component",
+                "two components in two dimensions",
             ));
         }
         for state in &self.initial {

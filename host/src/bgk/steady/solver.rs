@@ -367,8 +367,10 @@ impl SteadySolver {
             .flatten()
             .all(|value| value.is_finite());
         if !(finite && solver.plan.is_admissible(&unknowns)) {
-            return Err(Error::input(
-                "the checkpoint holds no state of a gas: a density or temperature is not positive, or a value not finite",
+            return Err(Error::invalid(
+                "checkpoint",
+                "no state of a gas",
+                "finite values, and positive densities and temperatures",
             ));
         }
         if let Some(kept) = &mut solver.correction {

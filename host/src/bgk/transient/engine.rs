@@ -32,6 +32,15 @@ impl std::ops::AddAssign for FaceFlux {
     }
 }
 
+/// The refusal of a checkpoint with another number of populations.
+pub(super) fn other_problem(found: usize, needed: usize) -> Error {
+    Error::invalid(
+        "checkpoint",
+        format!("{found} populations of another problem"),
+        format!("{needed} populations"),
+    )
+}
+
 /// Parameters of a step, apart from the problem.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct StepPlan {
@@ -63,8 +72,10 @@ pub(super) trait Engine: Send {
     fn restore(&mut self, saved: &Saved) -> Result<()>;
     /// The state of the cells that this rank owns, where there are several ranks.
     fn save_part(&mut self) -> Result<CheckpointPart> {
-        Err(Error::input(
-            "a run on one rank has no parts; take a whole checkpoint",
+        Err(Error::invalid(
+            "ranks",
+            1,
+            "several ranks for parts of a checkpoint; one takes a whole checkpoint",
         ))
     }
     /// The cells of all whose state this rank needs; none where it needs all.

@@ -105,16 +105,20 @@ impl SimulationConfig {
             let most = Courant::new(axis.fastest(), self.dt, space.step(direction)).distance();
             if most + 2.0 > cells as f64 {
                 let along = ["x", "y"][direction];
-                return Err(Error::input(if cells < LEAST_CELLS {
+                if cells < LEAST_CELLS {
+                    return Err(Error::invalid(
+                        "cells",
+                        format!("{cells} along {along}"),
+                        format!("at least {LEAST_CELLS} in a run in time"),
+                    ));
+                }
+                return Err(Error::invalid(
+                    "dt",
+                    format!("{:e}", self.dt),
                     format!(
-                        "a run in time needs at least {LEAST_CELLS} cells along {along}; {cells} were given"
-                    )
-                } else {
-                    format!(
-                        "in the time step {:e} the fastest molecules cross {most:.3} cells along {along}, of {cells} there are; two less than all is the limit: use a smaller time step",
-                        self.dt
-                    )
-                }));
+                        "a smaller time step: the fastest molecules cross {most:.3} cells along {along}, of {cells} there are, and two less than all is the limit"
+                    ),
+                ));
             }
         }
         Ok(())
@@ -193,9 +197,14 @@ impl Change {
                 .flatten()
                 .all(|value| value.is_finite());
             if !(fits && finite && looked.step <= step) {
-                return Err(Error::input(format!(
-                    "the checkpoint is damaged: the fields that its residual is reckoned from are not those of {cells} cells at step {step} or before"
-                )));
+                return Err(Error::invalid(
+                    "checkpoint",
+                    format!(
+                        "fields of step {}, from which its residual follows",
+                        looked.step
+                    ),
+                    format!("finite fields of {cells} cells at step {step} or before"),
+                ));
             }
         }
         Ok(Self { known: looked })

@@ -11,11 +11,13 @@
 //! mirror image plus `alpha rho_w M_w`; the mirror image at a plane of symmetry. rho_w makes inflow and outflow equal by the scheme's own sums, for every k.
 //! Where molecules leave, the last cell is repeated, so its slope is 0; at a plane of symmetry it is mirrored.
 
-use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, initial_populations, nodes};
+use super::engine::{
+    Engine, FaceFlux, Node, Saved, StepPlan, initial_populations, nodes, other_problem,
+};
 use super::shift::{Courant, Scheme, van_leer};
 use crate::bgk::equilibrium::{HeatTerm, heat_vector, unresolved};
 use crate::bgk::{Boundary, DiscreteMaxwellian, Moments, Problem, State};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The reference solver.
 pub(super) struct Reference {
@@ -370,9 +372,7 @@ impl Engine for Reference {
     }
     fn restore(&mut self, saved: &Saved) -> Result<()> {
         if saved.populations.len() != self.f.len() {
-            return Err(Error::input(
-                "the checkpoint is of another problem: it has another number of populations",
-            ));
+            return Err(other_problem(saved.populations.len(), self.f.len()));
         }
         self.f.clone_from(&saved.populations);
         self.step = saved.step;

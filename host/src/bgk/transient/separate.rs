@@ -69,8 +69,10 @@ impl<T: Real> Sequential<T> {
             problem.boundaries.right,
             velocity.z(),
         ) else {
-            return Err(Error::input(
-                "the sequential form computes a gas between two inflows with a full velocity space",
+            return Err(Error::invalid(
+                "problem",
+                "other boundaries, or a reduced velocity space",
+                "a gas between two inflows with a full velocity space",
             ));
         };
         let courant = Courant::of_axis(velocity.x(), &problem.space, 0, dt);
@@ -289,8 +291,10 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
             || problem.gas.model != Model::Bgk
             || problem.gas.frequency != 1.0
         {
-            return Err(Error::input(
-                "the separate kernels compute a BGK gas on a line between two inflows",
+            return Err(Error::invalid(
+                "problem",
+                "another gas, space or boundary",
+                "a BGK gas on a line between two inflows",
             ));
         }
         let velocity = &problem.velocity;
@@ -315,12 +319,14 @@ impl<M: Machine, T: Real> SeparateKernels<M, T> {
             ghost_rows: 0,
         };
         let at_once = Resident::new(&shape, size_of::<T>(), &limits).ok_or_else(|| {
-            Error::input(format!(
-                "the separate collision keeps all {} populations of a few cells on the chip, and {} bytes of shared memory a block are too little; \
-                 use fewer velocities or f32",
-                velocity.nodes(),
-                limits.shared_bytes_per_block
-            ))
+            Error::invalid(
+                "velocity",
+                format!("{} nodes", velocity.nodes()),
+                format!(
+                    "fewer velocities or f32: {} bytes of shared memory a block hold all populations of a few cells",
+                    limits.shared_bytes_per_block
+                ),
+            )
         })?;
         let order = Order {
             cells: at_once.lanes * line_width(size_of::<T>()),

@@ -120,7 +120,7 @@ mod tests {
         }
         fn advance(&mut self, steps: u64) -> Result<()> {
             match (self.0.rank(), steps) {
-                (1, 2) => Err(Error::input("rank 1 has no memory left")),
+                (1, 2) => Err(Error::Numerical("rank 1 fails".into())),
                 (1, 3) => panic!("rank 1 panics"),
                 _ => self.0.barrier(),
             }
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(team.describe(), "rank 0");
         team.advance(1).expect("steps of all");
         let error = team.advance(2).expect_err("a rank that failed");
-        assert_eq!(error.to_string(), "rank 1 has no memory left");
+        assert_eq!(error.to_string(), "rank 1 fails");
         let error = team.advance(1).expect_err("a rank that is gone");
         assert_eq!(error.to_string(), "the thread of a device ended early");
     }

@@ -172,15 +172,18 @@ impl CavityArgs {
             },
         );
         if quadrature == Quadrature::Polar && !self.steady {
-            return Err(Error::input(
-                "--quadrature polar needs --steady; in time half-range and midpoint are there",
+            return Err(Error::invalid(
+                "--quadrature",
+                "polar without --steady",
+                "half-range or midpoint in time",
             ));
         }
         if let (Some(_), false) = (self.vmax, quadrature == Quadrature::Midpoint) {
-            return Err(Error::input(format!(
-                "--vmax is the box of --quadrature midpoint; the nodes of --quadrature {} have none: leave one of the two out",
-                name_of(&quadrature)
-            )));
+            return Err(Error::invalid(
+                "--vmax",
+                format!("given with --quadrature {}", name_of(&quadrature)),
+                "one of the two alone: --vmax is the box of --quadrature midpoint",
+            ));
         }
         Ok(quadrature)
     }
@@ -201,25 +204,32 @@ impl CavityArgs {
             (true, 1) => vec![counts[0]; 2],
             (true, 2) => counts,
             (true, _) => {
-                return Err(Error::input(format!(
-                    "--velocities {} has nodes along z, which {} integrates out; give one number or two",
+                return Err(Error::invalid(
+                    "--velocities",
                     Counts(counts),
-                    if self.steady { "--steady" } else { "--reduced" }
-                )));
+                    format!(
+                        "one number or two: {} integrates out v_z",
+                        if self.steady { "--steady" } else { "--reduced" }
+                    ),
+                ));
             }
             (false, 1) => vec![counts[0]; 3],
             (false, 3) => counts,
             (false, _) => {
-                return Err(Error::input(
-                    "--velocities takes one number, or three as 20x20x20; two need --reduced",
+                return Err(Error::invalid(
+                    "--velocities",
+                    "two numbers",
+                    "one number, or three as 20x20x20; two need --reduced",
                 ));
             }
         };
         let mut along = velocities.iter().take(2);
         match along.find(|n| quadrature == Quadrature::HalfRange && !n.is_multiple_of(2)) {
-            Some(odd) => Err(Error::input(format!(
-                "half-range rules have as many nodes on both sides of 0; --velocities needs even numbers along x and y, not {odd}"
-            ))),
+            Some(odd) => Err(Error::invalid(
+                "--velocities",
+                odd,
+                "even numbers along x and y: half-range rules have as many nodes on both sides of 0",
+            )),
             None => Ok(Counts(velocities)),
         }
     }
@@ -229,10 +239,13 @@ impl CavityArgs {
         if self.linear || self.lid == 0.0 || self.lid.abs() >= LEAST_DRIVE {
             return Ok(());
         }
-        Err(Error::input(format!(
-            "a lid at {:e} v0 is lost in the roundoff of a nonlinear flow; use at least {LEAST_DRIVE:e}, or --steady --linear",
-            self.lid
-        )))
+        Err(Error::invalid(
+            "--lid",
+            format!("{:e}", self.lid),
+            format!(
+                "at least {LEAST_DRIVE:e}, or --steady --linear: less is lost in the roundoff of a nonlinear flow"
+            ),
+        ))
     }
 
     pub(super) fn delta(&self) -> f64 {

@@ -68,9 +68,11 @@ impl GasArgs {
 
     /// The gas in full; `omega` is the exponent of the viscosity where the flags say none.
     pub(in crate::cli) fn resolved(&self, omega: f64) -> Result<Self> {
-        if self.prandtl.is_some() && self.model == Model::Bgk {
-            return Err(Error::input(
-                "--prandtl belongs to --model shakhov; the Prandtl number of BGK is 1",
+        if let (Some(prandtl), Model::Bgk) = (self.prandtl, self.model) {
+            return Err(Error::invalid(
+                "--prandtl",
+                prandtl,
+                "--model shakhov: the Prandtl number of BGK is 1",
             ));
         }
         let full = Self {
@@ -86,8 +88,10 @@ impl GasArgs {
     pub(in crate::cli) fn refuse_molecules_of_linear(&self) -> Result<()> {
         match self.exponent() {
             None => Ok(()),
-            Some(_) => Err(Error::input(
-                "--molecules has no effect with --linear, whose gas is at its reference temperature everywhere; leave it out",
+            Some(_) => Err(Error::invalid(
+                "--molecules",
+                "given with --linear",
+                "none: it has no effect on a gas at its reference temperature everywhere",
             )),
         }
     }
@@ -158,14 +162,14 @@ impl SiArgs {
             names => names.concat(),
         };
         let all: Vec<&str> = needed.iter().map(|flag| flag.0).collect();
-        Err(Error::input(format!(
-            "a case in SI units needs {}; {}",
-            list(&all),
+        Err(Error::invalid(
+            "case in SI units",
             match &missing[..] {
                 [one] => format!("{one} is missing"),
                 more => format!("{} are missing", more.join(" and ")),
-            }
-        )))
+            },
+            list(&all),
+        ))
     }
 
     /// The units, if the case is in SI units.
@@ -268,13 +272,17 @@ impl TimeOptions {
     pub(in crate::cli) fn resolved(&self, steady: bool, residual: f64) -> Result<Self> {
         let scheme = match (self.scheme, steady) {
             (Some(Interpolation::VanLeer), true) => {
-                return Err(Error::input(
-                    "--scheme vanleer interpolates the shift of steps in time; with --steady there are diamond, the default, and upwind",
+                return Err(Error::invalid(
+                    "--scheme",
+                    "vanleer with --steady",
+                    "diamond, the default, or upwind; vanleer interpolates the shift of steps in time",
                 ));
             }
             (Some(Interpolation::Diamond), false) => {
-                return Err(Error::input(
-                    "--scheme diamond needs --steady; in time there are vanleer, the default, and upwind",
+                return Err(Error::invalid(
+                    "--scheme",
+                    "diamond without --steady",
+                    "vanleer, the default, or upwind in time",
                 ));
             }
             (Some(scheme), _) => scheme,
@@ -319,9 +327,9 @@ impl Counts {
 kept_as_text!(Counts);
 
 impl FromStr for Counts {
-    type Err = Error;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let counts: Option<Vec<usize>> = text
             .split('x')
             .map(|part| part.parse().ok().filter(|n| (2..=1024).contains(n)))
@@ -329,11 +337,7 @@ impl FromStr for Counts {
         counts
             .filter(|counts| counts.len() <= 3)
             .map(Self)
-            .ok_or_else(|| {
-                Error::input(
-                    "one to three numbers from 2 to 1024 are needed, such as 32 or 32x28x28",
-                )
-            })
+            .ok_or("one to three numbers from 2 to 1024 are needed, such as 32 or 32x28x28")
     }
 }
 

@@ -14,9 +14,9 @@ pub(in crate::cli) struct Cells(Vec<Vec<usize>>);
 kept_as_text!(Cells);
 
 impl FromStr for Cells {
-    type Err = Error;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let cell = |text: &str| -> Option<Vec<usize>> {
             let numbers = text.trim().split('x').map(|n| n.parse().ok());
             numbers
@@ -24,11 +24,9 @@ impl FromStr for Cells {
                 .filter(|cell| cell.len() <= 2)
         };
         let cells: Option<Vec<_>> = text.split(',').map(cell).collect();
-        cells.map(Self).ok_or_else(|| {
-            Error::input(
-                "numbers of cells are needed, such as 10,20 on a line or 3x5,3x6 on a rectangle",
-            )
-        })
+        cells
+            .map(Self)
+            .ok_or("numbers of cells are needed, such as 10,20 on a line or 3x5,3x6 on a rectangle")
     }
 }
 
@@ -71,7 +69,7 @@ mod tests {
     fn cells_have_places_in_fields() {
         let line = Space::line(5, [0.0, 1.0]).expect("a line");
         let plane = Space::rectangle([5, 3], [0.0, 1.0], [0.0, 1.0]).expect("a rectangle");
-        let places = |text: &str, space| text.parse::<Cells>().and_then(|c| c.places(space));
+        let places = |text: &str, space| text.parse::<Cells>().expect("cells").places(space);
         assert_eq!(places("0, 4", &line).expect("cells"), [0, 4]);
         assert_eq!(places("4x0,1x2", &plane).expect("cells"), [4, 11]);
         for (text, space) in [("5", &line), ("1x0", &line), ("1", &plane), ("0x3", &plane)] {

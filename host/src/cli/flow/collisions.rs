@@ -42,10 +42,14 @@ pub(in crate::cli) struct CollisionArgs {
     pub(in crate::cli) correction: Option<CorrectionMethod>,
 }
 
-/// Refuses the first of the flags that is given.
+/// Refuses the first of the flags that is given; `why` says where it belongs.
 pub(in crate::cli) fn refused(flags: &[(&str, bool)], why: &str) -> Result<()> {
     match flags.iter().find(|flag| flag.1) {
-        Some((flag, _)) => Err(Error::input(format!("--{flag} {why}"))),
+        Some((flag, _)) => Err(Error::invalid(
+            format!("--{flag}"),
+            "given",
+            format!("none: it {why}"),
+        )),
         None => Ok(()),
     }
 }
@@ -142,8 +146,10 @@ impl CollisionArgs {
             None => Ok(usual),
             Some([n]) => Ok(*n),
             Some([x, y, z]) if x == y && y == z => Ok(*x),
-            Some(_) => Err(Error::input(
-                "the collision integral needs a cubic velocity grid: --velocities takes one number, or three equal ones",
+            Some(_) => Err(Error::invalid(
+                "--velocities",
+                "different numbers",
+                "one number, or three equal ones: the collision integral needs a cubic grid",
             )),
         }
     }
@@ -154,9 +160,11 @@ impl CollisionArgs {
         if (0.5..=1.0).contains(&omega) {
             return Ok(());
         }
-        Err(Error::input(format!(
-            "variable hard spheres have a viscosity exponent omega from 0.5 to 1; {omega} was given"
-        )))
+        Err(Error::invalid(
+            "omega",
+            omega,
+            "a viscosity exponent of variable hard spheres, from 0.5 to 1",
+        ))
     }
 
     /// The collision integral of arguments in full; all distributions of the flow have the symmetries `mirrors`.

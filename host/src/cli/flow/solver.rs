@@ -31,8 +31,10 @@ impl<S> Solver<S> {
     pub(in crate::cli) fn resumed(config: FlowConfig, saved: Saved, start: S) -> Result<Self> {
         one_rank()?;
         let SavedState::Whole(distributions, _) = saved.state else {
-            return Err(Error::input(
-                "the checkpoint has parts of several ranks, and --collision boltzmann runs on one",
+            return Err(Error::invalid(
+                "checkpoint",
+                "parts of several ranks",
+                "a whole one: --collision boltzmann runs on one rank",
             ));
         };
         let flow = boltzmann::Flow::resume(boltzmann::Checkpoint {
@@ -48,8 +50,10 @@ impl<S> Solver<S> {
 /// Refuses several processes.
 fn one_rank() -> Result<()> {
     if ranks::are_several() {
-        return Err(Error::input(
-            "--collision boltzmann runs on one rank; start one process",
+        return Err(Error::invalid(
+            "--collision",
+            "boltzmann on several ranks",
+            "one process, or --collision model",
         ));
     }
     Ok(())

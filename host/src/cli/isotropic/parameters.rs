@@ -161,9 +161,9 @@ pub(super) enum Init {
 }
 
 impl FromStr for Init {
-    type Err = Error;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (name, value) = match text.split_once(':') {
             Some((name, value)) => (name, Some(value)),
             None => (text, None),
@@ -174,30 +174,28 @@ impl FromStr for Init {
         });
         match (name, numbers.as_deref()) {
             ("bkw", Some(&[k])) if (0.6..1.0).contains(&k) => Ok(Self::Bkw(k)),
-            ("bkw", _) => Err(Error::input(
+            ("bkw", _) => Err(
                 "bkw:K0 needs 0.6 <= K0 < 1, where the distribution is nonnegative and not yet at rest",
-            )),
+            ),
             ("delta", Some(&[e])) if e > 0.0 => Ok(Self::Delta(e)),
-            ("delta", _) => Err(Error::input("delta:E needs a positive finite energy E")),
+            ("delta", _) => Err("delta:E needs a positive finite energy E"),
             ("two-temperature", Some(&[a, b, ref share @ ..]))
                 if a > 0.0 && b > 0.0 && share.len() < 2 =>
             {
                 match share.first().copied().unwrap_or(0.5) {
                     share if (0.0..=1.0).contains(&share) => Ok(Self::TwoTemperature(a, b, share)),
-                    _ => Err(Error::input(
-                        "two-temperature:T1,T2,SHARE needs 0 <= SHARE <= 1",
-                    )),
+                    _ => Err("two-temperature:T1,T2,SHARE needs 0 <= SHARE <= 1"),
                 }
             }
-            ("two-temperature", _) => Err(Error::input(
-                "two-temperature:T1,T2[,SHARE] needs two positive finite temperatures",
-            )),
+            ("two-temperature", _) => {
+                Err("two-temperature:T1,T2[,SHARE] needs two positive finite temperatures")
+            }
             _ if text.ends_with(".npy") || Path::new(text).is_file() => {
                 Ok(Self::File(PathBuf::from(text)))
             }
-            _ => Err(Error::input(
+            _ => Err(
                 "use bkw:K0, delta:E, two-temperature:T1,T2[,SHARE], or the name of a .npy file",
-            )),
+            ),
         }
     }
 }
@@ -320,10 +318,10 @@ impl IsotropicArgs {
         let emax = match (&self.init, self.emax) {
             (_, Some(emax)) => emax,
             (Init::File(path), None) => {
-                return Err(Error::input(format!(
-                    "{}: the file does not say what energies it is for; give the largest with --emax",
-                    path.display()
-                )));
+                return Err(Error::file(
+                    path,
+                    "the file does not say what energies it is for; give the largest with --emax",
+                ));
             }
             (_, None) => 20.0,
         };
@@ -337,18 +335,15 @@ impl IsotropicArgs {
             .validate_distribution(&f)
             .map_err(|error| match (error, self.init.exact()) {
                 // Sampled far outside of the grid, or between its cells.
-                (Error::Input { .. } | Error::Refused(_), Some(exact))
-                    if f.iter().all(|&f| f == 0.0) =>
-                {
+                (Error::Input { .. }, Some(exact)) if f.iter().all(|&f| f == 0.0) => {
                     match config.warnings_of(&f, &exact) {
                         Err(error) => error,
-                        Ok(_) => Error::input(format!("{}: the grid holds none of it", self.init)),
+                        Ok(_) => {
+                            Error::invalid("--init", &self.init, "a distribution within the grid")
+                        }
                     }
                 }
-                (refused @ (Error::Input { .. } | Error::Refused(_)), _) => {
-                    Error::input(format!("{}: {refused}", self.init))
-                }
-                (other, _) => other,
+                (other, _) => other.within(&self.init.to_string()),
             })?;
         Ok((parameters, config, f))
     }

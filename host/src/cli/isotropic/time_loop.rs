@@ -29,11 +29,11 @@ fn default_every(steps: u64) -> u64 {
 fn steps_to(until: f64, step: f64) -> Result<u64> {
     let steps = (until / step * (1.0 - 1e-12)).ceil().max(1.0);
     if steps.is_nan() || steps > 1e15 {
-        return Err(Error::input(format!(
-            "time {} by steps of {} takes too many steps",
+        return Err(Error::invalid(
+            "--until",
             short(until),
-            short(step)
-        )));
+            format!("at most 1e15 steps of {}", short(step)),
+        ));
     }
     Ok(steps as u64)
 }

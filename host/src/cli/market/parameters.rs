@@ -10,7 +10,7 @@ use crate::cli::isotropic::cells;
 use crate::cli::options::Common;
 use crate::cli::text::{kept_as_text, shown_if};
 use crate::cli::values::{finite, named, positive};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::isotropic::{CollisionKernel, Integrator};
 
 const EXAMPLES: &str = "\
@@ -79,9 +79,9 @@ pub(super) struct Mode(pub(super) CollisionKernel);
 kept_as_text!(Mode);
 
 impl FromStr for Mode {
-    type Err = Error;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (name, value) = match text.split_once([':', '(']) {
             Some((name, value)) => (name, Some(value.trim_end_matches(')'))),
             None => (text, None),
@@ -92,16 +92,12 @@ impl FromStr for Mode {
             ("gas", Some(Ok(theta))) if theta >= 0.0 => Ok(Self(CollisionKernel::Power { theta })),
             ("money", None) => Ok(Self(CollisionKernel::Money)),
             ("gamma", Some(Ok(alpha))) if alpha > 0.0 => Ok(Self(CollisionKernel::Gamma { alpha })),
-            ("gamma", _) => Err(Error::input("gamma:ALPHA needs a shape ALPHA above 0")),
+            ("gamma", _) => Err("gamma:ALPHA needs a shape ALPHA above 0"),
             ("saving", Some(Ok(lambda))) if (0.0..1.0).contains(&lambda) => {
                 Ok(Self(CollisionKernel::Saving { lambda }))
             }
-            ("saving", _) => Err(Error::input(
-                "saving:LAMBDA needs a saved share 0 <= LAMBDA < 1",
-            )),
-            _ => Err(Error::input(
-                "use gas, money, gamma:ALPHA, or saving:LAMBDA",
-            )),
+            ("saving", _) => Err("saving:LAMBDA needs a saved share 0 <= LAMBDA < 1"),
+            _ => Err("use gas, money, gamma:ALPHA, or saving:LAMBDA"),
         }
     }
 }
@@ -125,16 +121,14 @@ pub(super) struct List(pub(super) Vec<f64>);
 kept_as_text!(List);
 
 impl FromStr for List {
-    type Err = Error;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let numbers: std::result::Result<Vec<f64>, String> =
             text.split(',').map(|part| positive(part.trim())).collect();
         match numbers {
             Ok(numbers) if numbers.windows(2).all(|w| w[0] < w[1]) => Ok(Self(numbers)),
-            _ => Err(Error::input(
-                "rising positive numbers separated by commas are needed",
-            )),
+            _ => Err("rising positive numbers separated by commas are needed"),
         }
     }
 }

@@ -85,17 +85,16 @@ pub(super) struct Velocities {
 kept_as_text!(Velocities);
 
 impl FromStr for Velocities {
-    type Err = Error;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let number = |text: &str| text.parse().ok().filter(|n| (3..=64).contains(n));
         let found = match text.split_once('x') {
             None => number(text).map(|normal| (normal, None)),
             Some((normal, along)) => number(normal).zip(number(along).map(Some)),
         };
-        let (normal, tangential) = found.ok_or_else(|| {
-            Error::input("use N or NxM with whole numbers from 3 to 64, such as 20x8")
-        })?;
+        let (normal, tangential) =
+            found.ok_or("use N or NxM with whole numbers from 3 to 64, such as 20x8")?;
         Ok(Self { normal, tangential })
     }
 }
@@ -156,15 +155,21 @@ impl PlatesArgs {
         let delta = self.delta.or(self.kn.map(flow::rarefaction));
         let delta = delta.or(self.si.length()?);
         let delta = delta.ok_or_else(|| {
-            Error::input("--delta, --kn, or a case in SI units with --gas and --size is needed")
+            Error::invalid(
+                "delta",
+                "none",
+                "--delta, --kn, or a case in SI units with --gas and --size",
+            )
         })?;
         if self.linear {
             self.gas.refuse_molecules_of_linear()?;
         }
         if let (true, Some(drive)) = (self.linear, drive) {
-            return Err(Error::input(format!(
-                "{drive} has no effect with --linear, whose results are per unit of it; leave it out"
-            )));
+            return Err(Error::invalid(
+                drive,
+                "given with --linear",
+                "none: it has no effect on results per unit of it",
+            ));
         }
         let omega = if boltzmann { HARD_SPHERES } else { flow::OMEGA };
         let mut full = Self {
@@ -237,8 +242,10 @@ impl PlatesArgs {
                 tangential: None,
             }) => normal,
             Some(_) => {
-                return Err(Error::input(
-                    "the collision integral needs a cubic velocity grid: --velocities takes one number",
+                return Err(Error::invalid(
+                    "--velocities",
+                    "two numbers",
+                    "one number: the collision integral needs a cubic grid",
                 ));
             }
         };

@@ -11,7 +11,7 @@ use crate::cli::options::Common;
 use crate::cli::text::{kept_as_text, shown_if};
 use crate::cli::values::{cells, named, order};
 use crate::collision::{CorrectionMethod, Method, Order, Scattering};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -90,16 +90,13 @@ pub(super) struct Sizes(pub(super) Vec<usize>);
 kept_as_text!(Sizes);
 
 impl FromStr for Sizes {
-    type Err = Error;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let sizes: std::result::Result<Vec<usize>, String> =
             text.split(',').map(|size| cells(size.trim())).collect();
-        let mut sizes = sizes.map_err(|why| {
-            Error::input(format!(
-                "a list such as 12,16,20,24 is needed, and in it {why}"
-            ))
-        })?;
+        let mut sizes = sizes
+            .map_err(|why| format!("a list such as 12,16,20,24 is needed, and in it {why}"))?;
         sizes.sort_unstable();
         sizes.dedup();
         Ok(Self(sizes))

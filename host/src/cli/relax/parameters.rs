@@ -79,20 +79,18 @@ pub(super) enum Stop {
 kept_as_text!(Stop);
 
 impl FromStr for Stop {
-    type Err = Error;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.strip_prefix("equilibrium") {
             Some("") => Ok(Self::Equilibrium(EQUILIBRIUM)),
             Some(rest) => match rest.strip_prefix(':').map(str::parse) {
                 Some(Ok(x)) if x > 0.0 && x < 1.0 => Ok(Self::Equilibrium(x)),
-                _ => Err(Error::input("equilibrium:FRACTION needs 0 < FRACTION < 1")),
+                _ => Err("equilibrium:FRACTION needs 0 < FRACTION < 1"),
             },
             None => match positive(text) {
                 Ok(time) => Ok(Self::Time(time)),
-                Err(_) => Err(Error::input(
-                    "use a positive finite time, or equilibrium[:FRACTION]",
-                )),
+                Err(_) => Err("use a positive finite time, or equilibrium[:FRACTION]"),
             },
         }
     }
@@ -124,9 +122,11 @@ impl RelaxArgs {
             if let Init::File(path) = init {
                 read(path)?;
             }
-            return Err(Error::input(format!(
-                "{init}: the file does not say what velocities it is for; give the velocity box with --vmax"
-            )));
+            return Err(Error::invalid(
+                "--vmax",
+                "none",
+                format!("the velocity box of {init}, which does not say it"),
+            ));
         };
         // The grid is checked before the file is opened, as far as it is known.
         let mut grid = self.operator.grid(self.grid.unwrap_or(20), vmax)?;
@@ -135,11 +135,15 @@ impl RelaxArgs {
         }
         let f = init.sample(&grid, tolerated)?;
         if f.iter().all(|&f| f == 0.0) {
-            return Err(Error::input(format!(
-                "{init}: the density in the velocity box [{}, {}]^3 is zero",
-                grid.min(),
-                grid.max()
-            )));
+            return Err(Error::invalid(
+                "--init",
+                init,
+                format!(
+                    "a density in the velocity box [{}, {}]^3",
+                    grid.min(),
+                    grid.max()
+                ),
+            ));
         }
         let usual = match init {
             Init::Bkw(_) => Scattering::Maxwell,

@@ -135,9 +135,11 @@ impl ShockArgs {
         let upstream = usual.upstream / usual.length * length;
         let upstream = self.upstream.unwrap_or(upstream);
         if upstream >= length {
-            return Err(Error::input(format!(
-                "the upstream side {upstream} must be shorter than the whole domain {length}"
-            )));
+            return Err(Error::invalid(
+                "--upstream",
+                upstream,
+                format!("a side shorter than the whole domain, {length}"),
+            ));
         }
         (full.length, full.upstream) = (Some(length), Some(upstream));
         full.nx = self.nx.or(Some((usual.cells * length).ceil() as u64));
@@ -173,17 +175,22 @@ impl ShockArgs {
         let velocities = match (self.reduced, counts[..].to_vec()) {
             (true, counts) if counts.len() == 1 => counts,
             (true, counts) => {
-                return Err(Error::input(format!(
-                    "--velocities {} has nodes along y and z, which the reduced velocity space integrates out; give one number{}",
+                return Err(Error::invalid(
+                    "--velocities",
                     Counts(counts),
-                    if also_three { ", or three" } else { "" }
-                )));
+                    format!(
+                        "one number{}: the reduced velocity space integrates out v_y and v_z",
+                        if also_three { ", or three" } else { "" }
+                    ),
+                ));
             }
             (false, counts) if counts.len() == 1 => vec![counts[0], across, across],
             (false, counts) if counts.len() == 3 => counts,
-            (false, _) => {
-                return Err(Error::input(
-                    "--velocities takes one number, or three as 32x28x28",
+            (false, counts) => {
+                return Err(Error::invalid(
+                    "--velocities",
+                    Counts(counts),
+                    "one number, or three as 32x28x28",
                 ));
             }
         };

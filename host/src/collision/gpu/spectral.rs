@@ -234,13 +234,15 @@ fn shape<T: Real>(plan: &Plan, mixed: bool, most: usize) -> Result<SpectralShape
     if fits(&shape) {
         return Ok(shape);
     }
-    Err(Error::input(format!(
-        "the spectral method on a grid of {}^3 in {} needs {} KiB of shared memory a block and {} KiB are there; use a coarser grid or f32",
-        shape.n,
-        T::NAME,
-        of_planes(&shape).max(of_transform(&shape)).div_ceil(1024),
-        most / 1024
-    )))
+    Err(Error::invalid(
+        "grid",
+        format!("{}^3 in {}", shape.n, T::NAME),
+        format!(
+            "a coarser grid or f32: the spectral method needs {} KiB of shared memory a block and {} KiB are there",
+            of_planes(&shape).max(of_transform(&shape)).div_ceil(1024),
+            most / 1024
+        ),
+    ))
 }
 
 /// Threads of a block that takes up so many tasks in each of its passes: few idle ones, and few rounds.

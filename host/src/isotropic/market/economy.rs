@@ -21,9 +21,11 @@ pub fn grid_around_one(cells: usize, emax: f64) -> Result<EnergyGrid> {
     EnergyGrid::new(cells, emax)?;
     let cell = (cells as f64 / emax + 0.5).floor();
     if cell < 1.0 || emax <= 1.0 {
-        return Err(Error::input(format!(
-            "wealth 1 must lie within the grid and above its first half cell; {cells} cells up to {emax} were asked for"
-        )));
+        return Err(Error::invalid(
+            "grid",
+            format!("{cells} cells up to {emax}"),
+            "wealth 1 within the grid and above its first half cell",
+        ));
     }
     EnergyGrid::new(cells, cells as f64 / (cell - 0.5))
 }
@@ -253,8 +255,10 @@ impl Market {
             || histories.len() != relaxation.states.len()
             || !histories.iter().all(complete)
         {
-            return Err(Error::input(
-                "the checkpoint's configuration, records and states do not belong together",
+            return Err(Error::invalid(
+                "checkpoint",
+                "a configuration, records and states of different runs",
+                "those of one run",
             ));
         }
         Ok(Self {

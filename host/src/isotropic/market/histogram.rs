@@ -145,11 +145,14 @@ impl Histogram {
     /// A grid that ends below some of the agents.
     pub fn rebin(&self, grid: &EnergyGrid) -> Result<Vec<f64>> {
         if self.end() > grid.emax() * (1.0 + 1e-12) {
-            return Err(Error::input(format!(
-                "the histogram reaches {:.6} times its mean and the grid ends at {:.6}; use a larger highest energy",
-                self.end(),
-                grid.emax()
-            )));
+            return Err(Error::invalid(
+                "grid",
+                format!("an end at {:.6}", grid.emax()),
+                format!(
+                    "a larger highest energy: the histogram reaches {:.6} times its mean",
+                    self.end()
+                ),
+            ));
         }
         let mut before = self.below(0.0);
         Ok((1..=grid.cells())

@@ -384,8 +384,10 @@ impl<M: Machine, T: Real> fmt::Debug for Interpreted<M, T> {
 impl<M: Machine, T: Interpret> Interpreted<M, T> {
     fn new(machine: &M, batch: &Batch<'_, M, T>, program: &Program) -> Result<Self> {
         if !program.runs_on_a_device() {
-            return Err(Error::input(
-                "the expression uses a function that kernels do not have; use the CPU",
+            return Err(Error::invalid(
+                "expression",
+                "a function that kernels lack",
+                "functions that kernels have, or compute on the CPU",
             ));
         }
         let shape = program.shape();

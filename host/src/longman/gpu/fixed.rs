@@ -82,12 +82,11 @@ impl<M: Machine, T: Real> FixedBatch<M, T> {
     pub fn from_columns(machine: &M, rule: &PaperRule, lambda: &[T], omega: &[T]) -> Result<Self> {
         rule.check()?;
         if lambda.len() != omega.len() || lambda.is_empty() || lambda.len() > i32::MAX as usize {
-            return Err(Error::input(format!(
-                "{} values of lambda and {} of omega were given; give one of each for every integral, 1 to {} of them",
-                lambda.len(),
-                omega.len(),
-                i32::MAX
-            )));
+            return Err(Error::invalid(
+                "lambda and omega",
+                format!("{} and {} values", lambda.len(), omega.len()),
+                format!("one of each for every integral, 1 to {}", i32::MAX),
+            ));
         }
         let points = gauss(rule.nodes);
         // The weights of Euler's sum, with its signs, follow the nodes.

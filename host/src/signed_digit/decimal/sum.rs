@@ -249,7 +249,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .starts_with("line 4: `three` is no decimal number"),
+                .starts_with("line 4: `three`; expected a decimal number"),
             "{error}"
         );
         // Larger than a task, with the fault far down.
@@ -265,7 +265,7 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            error.starts_with("line 30001: `1e` is no decimal number"),
+            error.starts_with("line 30001: `1e`; expected a decimal number"),
             "{error}"
         );
     }
@@ -277,7 +277,7 @@ mod tests {
         let error = dot_text(b"1\n2", b"1", &Resolved::Cpu).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "a dot product needs two vectors of one length; these have 2 and 1 elements"
+            "x and y: 2 and 1 elements; expected two vectors of one length"
         );
     }
 }

@@ -32,16 +32,15 @@ impl Fault {
         if text.trim().chars().count() > SHOWN {
             shown.push_str("...");
         }
-        let place = line.map_or(String::new(), |line| format!("line {line}: "));
-        Error::input(match self {
-            Self::NoNumber => format!(
-                "{place}`{shown}` is no decimal number; digits with an optional sign, point and exponent are needed, \
-                 such as -12.5e-3"
-            ),
-            Self::Exponent => {
-                format!("{place}the exponent of `{shown}` is beyond +-{MAX_EXPONENT}")
+        let place = line.map_or("number".to_owned(), |line| format!("line {line}"));
+        let expected = match self {
+            Self::NoNumber => {
+                "a decimal number: digits with an optional sign, point and exponent, such as -12.5e-3"
+                    .to_owned()
             }
-        })
+            Self::Exponent => format!("an exponent within +-{MAX_EXPONENT}"),
+        };
+        Error::invalid(place, format!("`{shown}`"), expected)
     }
 }
 
@@ -312,14 +311,14 @@ mod tests {
         ] {
             let error = text.parse::<Decimal>().unwrap_err();
             assert!(
-                error.to_string().contains("is no decimal number"),
+                error.to_string().contains("; expected a decimal number"),
                 "{text}: {error}"
             );
         }
         let error = "1e1000000000000001".parse::<Decimal>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "the exponent of `1e1000000000000001` is beyond +-1000000000000000"
+            "number: `1e1000000000000001`; expected an exponent within +-1000000000000000"
         );
         let long = "x".repeat(1000).parse::<Decimal>().unwrap_err().to_string();
         assert!(long.len() < 250, "{long}");

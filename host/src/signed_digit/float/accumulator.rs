@@ -256,17 +256,15 @@ impl ExactAccumulator {
     /// # Errors
     /// Bytes that are no saved sum.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let wrong =
-            |what: &str| Error::input(format!("these bytes are no saved exact sum: {what}"));
+        let wrong = |value: String| {
+            let expected = format!("the {} bytes of a saved exact sum", Self::BYTES);
+            Error::invalid("bytes", value, expected)
+        };
         let rest = bytes
             .strip_prefix(MAGIC)
-            .ok_or_else(|| wrong("they do not begin like one"))?;
+            .ok_or_else(|| wrong("another beginning".into()))?;
         if bytes.len() != Self::BYTES {
-            return Err(wrong(&format!(
-                "{} bytes, where {} are needed",
-                bytes.len(),
-                Self::BYTES
-            )));
+            return Err(wrong(format!("{} bytes", bytes.len())));
         }
         let word = |at: usize| {
             let mut word = [0; 8];
@@ -277,7 +275,7 @@ impl ExactAccumulator {
         sum.count = word(0);
         let flags = rest[8];
         if flags >> 4 != 0 {
-            return Err(wrong("unknown flags"));
+            return Err(wrong(format!("flags {flags:#x}")));
         }
         sum.special = Special {
             nan: flags & 1 != 0,
@@ -288,7 +286,7 @@ impl ExactAccumulator {
         for (k, digit) in sum.digits.iter_mut().enumerate() {
             *digit = word(9 + 8 * k) as i64;
             if i64::from(*digit as i32) != *digit {
-                return Err(wrong("a digit is out of range"));
+                return Err(wrong(format!("the digit {digit}")));
             }
         }
         Ok(sum)

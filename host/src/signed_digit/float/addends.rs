@@ -118,11 +118,11 @@ impl ExactAccumulator {
         y: &ArrayRef<T, D>,
     ) -> Result<()> {
         if x.shape() != y.shape() {
-            return Err(Error::input(format!(
-                "a dot product needs two arrays of one shape; these have {:?} and {:?}",
-                x.shape(),
-                y.shape()
-            )));
+            return Err(Error::invalid(
+                "y",
+                format!("an array of shape {:?}", y.shape()),
+                format!("the shape of x, {:?}", x.shape()),
+            ));
         }
         if let (Some(x), Some(y)) = (x.as_slice(), y.as_slice()) {
             return self.add_products(x, y);
@@ -188,11 +188,11 @@ impl ExactAccumulator {
         S2: RawStorage<T, R2, C2>,
     {
         if x.shape() != y.shape() {
-            return Err(Error::input(format!(
-                "a dot product needs two matrices of one shape; these have {:?} and {:?}",
-                x.shape(),
-                y.shape()
-            )));
+            return Err(Error::invalid(
+                "y",
+                format!("a matrix of shape {:?}", y.shape()),
+                format!("the shape of x, {:?}", x.shape()),
+            ));
         }
         for (x, y) in x.iter().zip(y.iter()) {
             self.add_product(*x, *y);

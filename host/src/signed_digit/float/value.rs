@@ -66,9 +66,13 @@ impl TryFrom<Unchecked> for ExactValue {
         let finite = kind == Kind::Finite;
         let bare = magnitude.is_empty() && !more;
         if magnitude.len() > WORDS || magnitude.last() == Some(&0) || !(finite || bare) {
-            return Err(Error::input(format!(
-                "an exact value has a magnitude of at most {WORDS} words, the last of which is not 0, and none if it is not finite"
-            )));
+            return Err(Error::invalid(
+                "magnitude",
+                format!("{} words", magnitude.len()),
+                format!(
+                    "at most {WORDS} words, the last of which is not 0, and none of a value that is not finite"
+                ),
+            ));
         }
         Ok(Self {
             kind,

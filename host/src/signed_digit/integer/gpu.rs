@@ -178,13 +178,11 @@ impl<M: Machine> Resident<M> {
     /// Where it does not fit, or has more than 2^32 limbs; lines that reach beyond the text.
     pub fn from_text(machine: &M, text: &[u8], lines: &TextLines) -> Result<Option<Self>> {
         // Kernels look at the text where the lines say.
-        if lines
-            .end
-            .last()
-            .is_some_and(|&end| end as usize > text.len())
-        {
-            return Err(Error::input(
-                "the lines are those of another text, which is longer",
+        if let Some(end) = lines.end.last().filter(|&&end| end as usize > text.len()) {
+            return Err(Error::invalid(
+                "lines",
+                format!("lines up to byte {end}"),
+                format!("lines of this text, which has {} bytes", text.len()),
             ));
         }
         let width = lines.width();

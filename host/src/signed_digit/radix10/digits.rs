@@ -1,5 +1,7 @@
 //! Sets of digits, and numbers written with them.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -32,6 +34,28 @@ impl TryFrom<UncheckedSet> for DigitSet {
     fn try_from(set: UncheckedSet) -> Result<Self> {
         Self::new(set.radix, set.largest, set.threshold)
     }
+}
+
+impl fmt::Display for DigitSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "digits -{0}..{0} of radix {1} with the threshold {2}",
+            self.largest, self.radix, self.threshold
+        )
+    }
+}
+
+/// Refuses numbers of different sets of digits.
+pub(super) fn same_set(one: DigitSet, other: DigitSet) -> Result<()> {
+    if one == other {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "set of digits",
+        format!("{other} beside {one}"),
+        "one set of digits for all numbers",
+    ))
 }
 
 impl DigitSet {
@@ -234,11 +258,7 @@ impl SignedDigits {
     /// # Errors
     /// Numbers of different digit sets.
     pub fn plus(&self, other: &Self) -> Result<Self> {
-        if self.set != other.set {
-            return Err(Error::input(
-                "numbers of different sets of digits cannot be added",
-            ));
-        }
+        same_set(self.set, other.set)?;
         Ok(self.plus_digits(&other.digits))
     }
 

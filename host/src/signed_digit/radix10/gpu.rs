@@ -46,12 +46,11 @@ fn check_set(set: DigitSet) -> Result<()> {
     if set == DigitSet::PAPER {
         return Ok(());
     }
-    Err(Error::input(format!(
-        "the kernels add digits -6..6 of radix 10 with the threshold 6; these are -{0}..{0} of radix {1} with the threshold {2}",
-        set.largest(),
-        set.radix(),
-        set.threshold()
-    )))
+    Err(Error::invalid(
+        "set of digits",
+        set,
+        format!("{}, which the kernels add", DigitSet::PAPER),
+    ))
 }
 
 /// Digits of all numbers in rows of one width.
@@ -107,10 +106,11 @@ impl<M: Machine> ResidentDigits<M> {
     /// Where it does not fit, or does not consist of whole rows.
     pub fn from_matrix(machine: &M, digits: &[i8], width: usize) -> Result<Self> {
         if width == 0 || !digits.len().is_multiple_of(width) {
-            return Err(Error::input(format!(
-                "{} digits are no rows of {width}",
-                digits.len()
-            )));
+            return Err(Error::invalid(
+                "digits",
+                format!("{} digits", digits.len()),
+                format!("whole rows of {width}"),
+            ));
         }
         let count = digits.len() / width;
         check_device(
@@ -215,11 +215,11 @@ impl<M: Machine> ResidentVectors<M> {
             || !x.len().is_multiple_of(x_width)
             || !y.len().is_multiple_of(y_width)
         {
-            return Err(Error::input(format!(
-                "{} and {} digits are no rows of {x_width} and {y_width}",
-                x.len(),
-                y.len()
-            )));
+            return Err(Error::invalid(
+                "x and y",
+                format!("{} and {} digits", x.len(), y.len()),
+                format!("whole rows of {x_width} and {y_width}"),
+            ));
         }
         same_length(x.len() / x_width, y.len() / y_width)?;
         let pairs = x.len() / x_width;

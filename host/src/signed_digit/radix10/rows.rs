@@ -1,7 +1,7 @@
 //! The rows of digits that column sums form: steps 3 to 5 of the second method.
 
-use super::digits::{DigitSet, SignedDigits};
-use crate::error::{Error, Result};
+use super::digits::{DigitSet, SignedDigits, same_set};
+use crate::error::Result;
 
 /// How a group of numbers is summed (section IV).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,11 +71,7 @@ impl SignedDigits {
     /// # Errors
     /// Numbers of different digit sets.
     pub fn times(&self, other: &Self) -> Result<Self> {
-        if self.set() != other.set() {
-            return Err(Error::input(
-                "numbers of different sets of digits cannot be multiplied",
-            ));
-        }
+        same_set(self.set(), other.set())?;
         let mut columns = vec![0; self.digits().len() + other.digits().len()];
         partial_products(self.digits(), other.digits(), &mut columns);
         Ok(rows_of(self.set(), &columns, Rows::PerPlace))

@@ -129,8 +129,10 @@ impl Correction {
                 plane.restore(plan, about, *limited != 0.0)
             }
             (Self::Plates(_) | Self::Shock(_), None) => Ok(()),
-            _ => Err(Error::input(
-                "the checkpoint holds the correction of another problem",
+            _ => Err(Error::invalid(
+                "checkpoint",
+                "the correction of another problem",
+                "that of this problem",
             )),
         }
     }

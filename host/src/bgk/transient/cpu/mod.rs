@@ -22,11 +22,11 @@ use std::time::{Duration, Instant};
 use rarefy_kernels::Real;
 use rayon::prelude::*;
 
-use super::engine::{Engine, FaceFlux, Saved, StepPlan, initial_populations, nodes};
+use super::engine::{Engine, FaceFlux, Saved, StepPlan, initial_populations, nodes, other_problem};
 use super::parts::Cut;
 use super::relaxation::{Relaxations, fields, relax_all, state, sum};
 use crate::bgk::{DiscreteMaxwellian, Moments, Problem};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory_plan::{bytes_of, check_host};
 use crate::simd::on_widest;
 use face::Face;
@@ -259,9 +259,7 @@ impl<T: Real> Engine for CpuEngine<T> {
     fn restore(&mut self, saved: &Saved) -> Result<()> {
         let (cells, sums) = (self.layout.cells(), self.sums.len());
         if saved.populations.len() != self.f.len() {
-            return Err(Error::input(
-                "the checkpoint is of another problem: it has another number of populations",
-            ));
+            return Err(other_problem(saved.populations.len(), self.f.len()));
         }
         self.step = saved.step;
         let begun = saved.extra.len() == sums + 3 * cells;

@@ -22,12 +22,12 @@ use rarefy_kernels::bgk::boundary::{
 use rarefy_kernels::bgk::equilibrium::{self, KEPT, Relaxing};
 use rarefy_kernels::bgk::layout::{FlowShape, SUMS_SHAKHOV, row};
 
-use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes};
+use super::engine::{Engine, FaceFlux, Node, Saved, StepPlan, nodes, other_problem};
 use super::parts::Cut;
 use super::relaxation::{fields, heat_flux, stress, sums_of};
 use super::shift::Scheme;
 use crate::bgk::{Moments, Problem, State};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::machine::{Grid, Machine};
 use halo::{Ends, Ghosts};
 use launches::Arguments;
@@ -697,10 +697,9 @@ impl<M: Machine + 'static, T: Real + Default> Engine for MachineEngine<M, T> {
                 .collect()
         };
         let populations = padded(&saved.populations);
-        if populations.len() != self.nodes.len() * self.shape.plane() as usize {
-            return Err(Error::input(
-                "the checkpoint is of another problem: it has another number of populations",
-            ));
+        let needed = self.nodes.len() * self.shape.plane() as usize;
+        if populations.len() != needed {
+            return Err(other_problem(populations.len(), needed));
         }
         self.step = saved.step;
         let f: Vec<T> = populations.iter().map(|f| T::from_f64(*f)).collect();

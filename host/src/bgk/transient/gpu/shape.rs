@@ -18,9 +18,11 @@ use crate::memory_plan::{bytes_of, check_device};
 const FACE_BLOCKS: u32 = 1200;
 
 fn too_many(populations: u64) -> Error {
-    Error::input(format!(
-        "{populations} populations are more than the GPU path's 2^32; use fewer cells or velocities, or compute on the CPU"
-    ))
+    Error::invalid(
+        "populations",
+        populations,
+        "fewer than the GPU path's 2^32: use fewer cells or velocities, or compute on the CPU",
+    )
 }
 
 /// The kind of a face.
@@ -43,10 +45,11 @@ fn check_counts(problem: &Problem) -> Result<()> {
         return Err(too_many(populations));
     }
     if space.nx() >= CELL_LIMIT as usize {
-        return Err(Error::input(format!(
-            "{} cells along x are more than the GPU path's {CELL_LIMIT}; use fewer, or compute on the CPU",
-            space.nx()
-        )));
+        return Err(Error::invalid(
+            "cells",
+            format!("{} along x", space.nx()),
+            format!("fewer than the GPU path's {CELL_LIMIT}, or compute on the CPU"),
+        ));
     }
     Ok(())
 }
