@@ -16,6 +16,7 @@ Examples:
 ///
 /// Prints the stress Pi = -P_xy / (p0 U/v0) and the velocity of the gas at the plates, with the converged values of the linearised
 /// equation beside them where they are known. Lengths are in units of l0 = mu0 v0 / p0, velocities in v0 = sqrt(2 R T0).
+/// The iteration has no steps in time, so there is no --save-every; --out has the profile.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CouetteArgs {

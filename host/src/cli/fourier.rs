@@ -15,6 +15,7 @@ Examples:
 ///
 /// Prints the heat flux Q = q / (p0 v0 dT/T0) from the hot plate on the left to the cold one and the temperature of the gas at the plates, with the converged
 /// values of the linearised equation beside them where they are known. Lengths are in units of l0 = mu0 v0 / p0.
+/// The iteration has no steps in time, so there is no --save-every; --out has the profile.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct FourierArgs {

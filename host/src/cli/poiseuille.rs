@@ -16,6 +16,7 @@ Examples:
 /// A uniform force per mass acts instead of the fall of the pressure; both drive the same flow as long as it is weak. It acts on the local Maxwellian, which is exact to first order.
 /// Prints the reduced flow rate G, 2/X times the mean velocity, and the velocity of the gas at the plates. X is the fall of the pressure along a width of the channel over p0.
 /// Lengths are in units of l0 = mu0 v0 / p0, velocities in v0 = sqrt(2 R T0).
+/// The iteration has no steps in time, so there is no --save-every; --out has the profile.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PoiseuilleArgs {
