@@ -136,7 +136,7 @@ pub(super) fn figure(rows: &[ModelsRow]) -> Figure {
         Panel::new("rarefaction parameter \u{3b4}", label, curves).logarithmic_across()
     };
     Figure {
-        title: "Flows between plates, each result in that of BGK".into(),
+        title: "Flows between plates, each result over that of BGK".into(),
         panels: vec![
             panel("couette", "Couette flow: stress Pi / BGK"),
             panel("fourier", "heat conduction: heat flux Q / BGK"),
