@@ -659,11 +659,11 @@ impl Device {
         Ok(())
     }
 
-    /// Compiles and loads one of the embedded modules, by its index.
-    pub(super) fn load_module(&self, index: usize) -> Result<()> {
-        let mut state = self.inner.lock()?;
+    /// Has the driver compile all kernels of one of the embedded modules, by its index.
+    pub(super) fn check_module(&self, index: usize) -> Result<()> {
+        let state = self.inner.lock()?;
         state.refuse_in_recording("loading a module")?;
-        state.loader.module(index).map(|_| ())
+        state.loader.check(index)
     }
 
     /// Copies the contents of one buffer to another of the same length, on the device. A graph can hold it.

@@ -294,7 +294,7 @@ fn try_out(build: &Build, report: &mut DeviceReport, advice: &mut Vec<String>) -
     wings.dedup();
     for wing in wings {
         for (capability, index) in variants(build.modules, wing, device.capability()) {
-            let outcome = device.load_module(index);
+            let outcome = device.check_module(index);
             if let Err(error) = &outcome {
                 advice.push(format!("device {ordinal}, wing {wing}: {error}"));
             }

@@ -1,6 +1,8 @@
-//! Loading PTX at first use.
+//! Loading PTX at first use, an entry point at a time.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::{CString, c_void};
 use std::ptr;
 
@@ -25,11 +27,13 @@ pub(super) struct Function {
     pub(super) allowed_shared: usize,
 }
 
-/// The modules and entry points of one device that are loaded so far.
+/// The entry points of one device that are loaded so far, each a module of the driver's.
 pub(super) struct Loader {
     modules: &'static [PtxModule],
     capability: u32,
-    loaded: HashMap<usize, sys::CUmodule>,
+    /// PTX that is unpacked, by the index of its module.
+    texts: HashMap<usize, Cow<'static, str>>,
+    loaded: HashMap<&'static str, sys::CUmodule>,
     functions: HashMap<&'static str, Function>,
 }
 
@@ -38,6 +42,7 @@ impl Loader {
         Self {
             modules,
             capability,
+            texts: HashMap::new(),
             loaded: HashMap::new(),
             functions: HashMap::new(),
         }
@@ -59,7 +64,7 @@ impl Loader {
         };
         let index = ptx::choose(self.modules, entry, self.capability)
             .ok_or_else(|| refuse(ptx::why_none(self.modules, entry, self.capability)))?;
-        let module = self.module(index)?;
+        let module = self.module(index, entry)?;
         let name = CString::new(entry).map_err(|error| refuse(error.to_string()))?;
         let action = || format!("loading kernel `{entry}`");
         // SAFETY: the module is loaded and stays so as long as the loader.
@@ -106,20 +111,29 @@ impl Loader {
         Ok(())
     }
 
-    /// A module by its index, loaded if need be. The device's context is current.
-    pub(super) fn module(&mut self, index: usize) -> Result<sys::CUmodule> {
-        if let Some(module) = self.loaded.get(&index) {
+    /// The driver's module of an entry point in the embedded one with this index. The device's context is current.
+    fn module(&mut self, index: usize, entry: &'static str) -> Result<sys::CUmodule> {
+        // Its attributes could not be read the time before.
+        if let Some(module) = self.loaded.get(entry) {
             return Ok(*module);
         }
-        let source = self.modules.get(index).ok_or_else(|| {
-            Error::input(format!(
-                "this build embeds {} PTX modules, and number {index} was asked for",
-                self.modules.len()
-            ))
-        })?;
-        let module = load(source)?;
-        self.loaded.insert(index, module);
+        let source = &self.modules[index];
+        let text = match self.texts.entry(index) {
+            Entry::Occupied(text) => text.into_mut(),
+            Entry::Vacant(place) => place.insert(source.text()?),
+        };
+        let part = ptx::of_entry(text, entry);
+        let module = load(source, part.as_deref().unwrap_or(text))?;
+        self.loaded.insert(entry, module);
         Ok(module)
+    }
+
+    /// Has the driver compile and load the whole embedded module with this index. The device's context is current.
+    pub(super) fn check(&self, index: usize) -> Result<()> {
+        let source = &self.modules[index];
+        let module = load(source, &source.text()?)?;
+        // SAFETY: the module was just loaded, and nobody else has it.
+        unsafe { result::module::unload(module) }.during("unloading a module")
     }
 
     /// Unloads everything. The device's context is current, and no kernel is running.
@@ -133,8 +147,8 @@ impl Loader {
     }
 }
 
-/// Has the driver compile and load PTX; the error holds what its compiler says.
-fn load(source: &PtxModule) -> Result<sys::CUmodule> {
+/// Has the driver compile and load PTX of a module; the error holds what its compiler says.
+fn load(source: &PtxModule, text: &str) -> Result<sys::CUmodule> {
     let action = || {
         format!(
             "compiling the PTX of wing `{}` for compute capability {}",
@@ -142,7 +156,7 @@ fn load(source: &PtxModule) -> Result<sys::CUmodule> {
             ptx::capability_text(source.capability)
         )
     };
-    let text = CString::new(source.text()?.into_owned()).map_err(|error| Error::Driver {
+    let text = CString::new(text).map_err(|error| Error::Driver {
         action: action(),
         reason: error.to_string(),
     })?;

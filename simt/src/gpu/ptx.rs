@@ -67,6 +67,22 @@ impl PtxModule {
     }
 }
 
+/// The PTX of one entry point: the text before the first of all, and its own.
+///
+/// A module holds hundreds of kernels and a run launches a few: only those are worth the driver's compilation.
+pub(super) fn of_entry(text: &str, entry: &str) -> Option<String> {
+    const MARK: &str = ".visible .entry ";
+    let starts = || text.match_indices(MARK).map(|(at, _)| at);
+    let named = |at: &usize| {
+        let name = text[at + MARK.len()..].strip_prefix(entry);
+        name.is_some_and(|rest| rest.starts_with(['(', ' ', '\n', '\r']))
+    };
+    let start = starts().find(named)?;
+    let end = starts().find(|at| *at > start).unwrap_or(text.len());
+    let head = &text[..starts().next()?];
+    Some([head, &text[start..end]].concat())
+}
+
 /// Least compute capability that is supported.
 pub const LEAST_CAPABILITY: u32 = 75;
 
@@ -156,6 +172,16 @@ mod tests {
         assert_eq!(module.text().unwrap(), "ret;");
         let cut = PtxModule::deflated("test", 75, &[], STREAM.split_at(6).0);
         assert!(cut.text().unwrap_err().to_string().contains("wing `test`"));
+    }
+
+    #[test]
+    fn an_entry_has_the_head_and_its_own_text() {
+        let text = "head\n.visible .entry ab(\n)\n{ 1 }\n.visible .entry a()\n{ 2 }\n";
+        let part = |entry| of_entry(text, entry);
+        assert_eq!(part("ab").unwrap(), "head\n.visible .entry ab(\n)\n{ 1 }\n");
+        assert_eq!(part("a").unwrap(), "head\n.visible .entry a()\n{ 2 }\n");
+        assert_eq!(part("b"), None);
+        assert_eq!(of_entry("", "a"), None);
     }
 
     #[test]
