@@ -47,9 +47,9 @@ impl Ended {
             Solver::Boltzmann(flow, _) => {
                 let look = flow.look()?;
                 Ok(Self {
-                    after: look.moments.iter().map(Moments::state).collect(),
+                    before: look.moments.iter().map(Moments::state).collect(),
                     moments: look.moments,
-                    before: look.before,
+                    after: look.after,
                     left: look.faces[0],
                 })
             }

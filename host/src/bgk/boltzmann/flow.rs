@@ -27,14 +27,14 @@ pub struct Checkpoint {
     pub looked: Option<Looked>,
 }
 
-/// The state of the gas at one moment; with split steps in the middle of a step's collisions.
+/// The state of the gas at one moment, and the exchange with its surroundings in the step that follows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Look {
-    /// Moments of the cells, `[iy][ix]`; with split steps after streaming, and stresses and heat fluxes are means of those before and after the collisions that follow.
+    /// Moments of the cells, `[iy][ix]`. With split steps stresses and heat fluxes are those in the middle of the next step's collisions.
     pub moments: Vec<Moments>,
-    /// Density, velocity and temperature before that streaming.
-    pub before: Vec<State>,
+    /// Density, velocity and temperature after the next step; with penalised steps those of now.
+    pub after: Vec<State>,
     /// Mass, momentum and energy that the gas receives through the left, right, bottom and top face, the mean over the face.
     pub faces: [FaceFlux; 4],
 }
@@ -193,12 +193,12 @@ impl Flow {
     /// A fault of the device.
     pub fn look(&mut self) -> Result<Look> {
         let before = self.engine.run(|engine| engine.distributions())?;
+        let mut moments = self.moments_of(&before);
         let states = |moments: &[Moments]| moments.iter().map(Moments::state).collect();
         if self.config.stepping == Stepping::Penalised {
-            let moments = self.moments_of(&before);
             let (faces, _) = self.streamed(before);
             return Ok(Look {
-                before: states(&moments),
+                after: states(&moments),
                 moments,
                 faces,
             });
@@ -207,19 +207,25 @@ impl Flow {
         self.engine.run(|engine| engine.advance(1))?;
         let after = self.engine.run(|engine| engine.distributions())?;
         self.engine.run(|engine| engine.restore(&before))?;
-        let mut moments = self.moments_of(&streamed);
-        for (moments, after) in moments.iter_mut().zip(self.moments_of(&after)) {
-            let mean = |a: &mut f64, b: f64| *a = 0.5 * (*a + b);
-            for (a, b) in moments.pressure.iter_mut().zip(after.pressure) {
-                mean(a, b);
+        let [streamed, after] = [streamed, after].map(|f| self.moments_of(&f));
+        let sides = streamed.iter().zip(&after);
+        for (now, (streamed, after)) in moments.iter_mut().zip(sides) {
+            let mean = |a: f64, b: f64| 0.5 * (a + b);
+            // The trace of the pressure tensor goes with density and temperature.
+            let pressure = |m: &Moments| 0.5 * m.density * m.temperature;
+            let change = pressure(now) - mean(pressure(streamed), pressure(after));
+            for (k, now) in now.pressure.iter_mut().enumerate() {
+                *now = mean(streamed.pressure[k], after.pressure[k]);
             }
-            for (a, b) in moments.heat_flux.iter_mut().zip(after.heat_flux) {
-                mean(a, b);
+            now.pressure[0] += change;
+            now.pressure[1] += change;
+            for (k, now) in now.heat_flux.iter_mut().enumerate() {
+                *now = mean(streamed.heat_flux[k], after.heat_flux[k]);
             }
         }
         Ok(Look {
             moments,
-            before: states(&self.moments_of(&before)),
+            after: states(&after),
             faces,
         })
     }
