@@ -18,6 +18,11 @@ pub(super) const RENAMED: [(&str, &str, &str); 10] = [
 
 /// The command with the names of today, and the first ones as hidden aliases.
 pub(super) fn renamed(command: clap::Command) -> clap::Command {
+    let command = command.mut_subcommand("poiseuille", |sub| {
+        FOREIGN
+            .iter()
+            .fold(sub, |sub, option| sub.mut_arg(option, |arg| arg.hide(true)))
+    });
     RENAMED
         .iter()
         .fold(command, |command, &(sub, first, name)| {
@@ -26,6 +31,9 @@ pub(super) fn renamed(command: clap::Command) -> clap::Command {
             })
         })
 }
+
+/// Options of plates that flow along a channel refuses with a reason, and its help leaves out.
+const FOREIGN: [&str; 3] = ["accommodation", "linear", "scheme"];
 
 /// The name of an option that records call `first`.
 pub(super) fn name_now(first: &str) -> &str {

@@ -102,6 +102,9 @@ pub(super) fn run(args: &LongmanArgs) -> std::result::Result<(), Failure> {
         precision: common.precision,
     };
     outcome.report(&mut report, spent);
+    if outcome.valid().is_err() {
+        report.set("status", "failed");
+    }
     if output.is_none() && common.json {
         report.set("results", outcome.objects());
     }

@@ -249,7 +249,7 @@ impl Sweep<'_> {
             .map(|case| case.value.to_string())
             .collect();
         let why = format!(
-            "{} of {} cases: {} = {}",
+            "{} of {} cases failed: {} = {}",
             failed.len(),
             self.ended.len(),
             self.list.option,

@@ -238,6 +238,11 @@ impl Flow {
         if f.iter().all(|f| f.is_finite()) && least >= -tolerated.max(1e-12 * largest) {
             return Ok(());
         }
+        if self.step == 0 {
+            return Err(Error::Numerical(format!(
+                "the distribution is negative or not finite before the first step (least value {least:.2e}, largest {largest:.2e}); use more velocities or a wider velocity box"
+            )));
+        }
         Err(Error::Numerical(format!(
             "the distribution is negative or not finite after step {} (least value {least:.2e}, largest {largest:.2e}); use a smaller time step than {}, or more velocities",
             self.step, self.config.dt

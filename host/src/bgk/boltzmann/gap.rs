@@ -9,7 +9,9 @@ use super::config::{cross_section, velocity_space};
 use super::gap_correction::{Laws, PlateLaw, correct};
 use crate::bgk::equilibrium::{HeatTerm, heat_vector, unresolved};
 use crate::bgk::steady::plates::{Drive, LEAST_DRIVE, MAX_CELLS, graded};
-use crate::bgk::steady::{Anderson, Exchange, PATIENCE, Solution, Status};
+use crate::bgk::steady::{
+    Anderson, Exchange, MOST_ROUNDOFF, PATIENCE, ROUNDOFF_PATIENCE, Solution, Status,
+};
 use crate::bgk::transient::{Node, nodes};
 use crate::bgk::{DiscreteMaxwellian, FaceFlux, Gas, Moments, State, VelocitySpace};
 use crate::collision::{CollisionOperator, Mirrors, OperatorConfig};
@@ -17,6 +19,8 @@ use crate::error::{Error, Result};
 
 /// Cells whose integrals are evaluated together.
 const TOGETHER: usize = 64;
+/// Spread of the fluxes that roundoff explains, in units of the spread that counts as none: measured at distances from 1e6 to 1e8.
+const ROUNDOFF: f64 = 64.0;
 /// Earlier iterations that are mixed.
 const DEPTH: usize = 6;
 
@@ -505,6 +509,11 @@ impl Plates {
         let tolerance = self.config.tolerance;
         if residual <= tolerance && self.spread <= tolerance.max(floor) {
             Some(Status::Converged)
+        } else if residual <= tolerance
+            && self.spread <= (ROUNDOFF * floor).min(MOST_ROUNDOFF)
+            && self.residuals.len() - self.least.0 >= ROUNDOFF_PATIENCE
+        {
+            Some(Status::AtRoundoff)
         } else if self.residuals.len() >= self.config.iterations {
             Some(Status::Unfinished)
         } else if self.residuals.len() - self.least.0 > PATIENCE {

@@ -23,28 +23,73 @@ impl Plan {
         0.5 / most.max(0.5)
     }
 
+    /// The range of the field that varies most.
+    fn range(&self, y: &[f64]) -> f64 {
+        let fields = y.chunks_exact(self.layout.cells);
+        let ranges = fields.take(self.layout.components).map(|field| {
+            let low = field.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = field.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            high - low
+        });
+        ranges.fold(0.0, f64::max)
+    }
+
+    /// Relative roundoff of the fields' change and of the fluxes by an arithmetic of this unit, where sums of numbers of the size of the drive have the relative roundoff `own`. Populations of
+    /// the nonlinear equation are of the size of the equilibrium, however small the drive is.
+    pub(super) fn roundoff(&self, unit: f64, own: [f64; 2], y: &[f64], swept: &Swept) -> [f64; 2] {
+        if self.linear {
+            return own;
+        }
+        // Terms of the sums, over their range and over the flux.
+        let of = |part: f64, size: f64| {
+            if size > 1e-13 {
+                part * unit / size
+            } else {
+                0.0
+            }
+        };
+        let flux = if self.dimensions == 1 {
+            of(4.0, self.flux_scale(swept))
+        } else {
+            0.0
+        };
+        [own[0].max(of(4.0, self.range(y))), own[1].max(flux)]
+    }
+
     /// The largest change of an unknown, relative to the range of the fields.
     pub(super) fn residual(&self, x: &[f64], y: &[f64]) -> f64 {
-        let cells = self.layout.cells;
-        let mut range = 0.0_f64;
-        for k in 0..self.layout.components {
-            let part = &y[k * cells..(k + 1) * cells];
-            let low = part.iter().copied().fold(f64::INFINITY, f64::min);
-            let high = part.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            range = range.max(high - low);
-        }
+        let range = self.range(y);
         let change = (x.iter().zip(y)).fold(0.0_f64, |most, (x, y)| most.max((y - x).abs()));
         // Fields that are flat but for roundoff are compared with unity; linearised ones have no unity.
         let flat = if self.linear { 0.0 } else { 1e-13 };
         if range > flat { change / range } else { change }
     }
 
+    /// The size of the fluxes on a line that a drive causes.
+    fn flux_scale(&self, swept: &Swept) -> f64 {
+        let fluxes = &swept.fluxes;
+        let (Some(first), Some(last)) = (fluxes.first(), fluxes.last()) else {
+            return 0.0;
+        };
+        let largest = |k: usize| fluxes.iter().fold(0.0_f64, |most, f| most.max(f[k].abs()));
+        let velocity = |side: usize| {
+            let wall = self.sides[side].as_ref().and_then(|s| s.wall);
+            wall.map_or(0.0, |[_, velocity]| velocity)
+        };
+        // Walls at rest with each other take up as much energy as the work of the stress on them.
+        let work = (velocity(WEST) * first[flux::SHEAR]).abs()
+            + (velocity(EAST) * last[flux::SHEAR]).abs();
+        largest(flux::SHEAR)
+            .max(largest(flux::ENERGY))
+            .max(if self.linear { 0.0 } else { work })
+    }
+
     /// The largest spread over the faces of a line of a flux that must be constant, relative to its size; infinite on a rectangle.
     pub(super) fn flux_spread(&self, swept: &Swept, floor: f64) -> f64 {
         let fluxes = &swept.fluxes;
-        let (Some(first), Some(last)) = (fluxes.first(), fluxes.last()) else {
+        if fluxes.is_empty() {
             return f64::INFINITY;
-        };
+        }
         let largest = |k: usize| fluxes.iter().fold(0.0_f64, |most, f| most.max(f[k].abs()));
         let spread = |k: usize| {
             let low = fluxes
@@ -55,21 +100,11 @@ impl Plan {
                 .fold(f64::NEG_INFINITY, |most, f| most.max(f[k]));
             high - low
         };
-        let velocity = |side: usize| {
-            let wall = self.sides[side].as_ref().and_then(|s| s.wall);
-            wall.map_or(0.0, |[_, velocity]| velocity)
-        };
-        // Walls at rest with each other take up as much energy as the work of the stress on them.
-        let work = (velocity(WEST) * first[flux::SHEAR]).abs()
-            + (velocity(EAST) * last[flux::SHEAR]).abs();
-        let scale = largest(flux::SHEAR)
-            .max(largest(flux::ENERGY))
-            .max(if self.linear { 0.0 } else { work });
         let mut most = [flux::MASS, flux::SHEAR, flux::ENERGY]
             .into_iter()
             .map(spread)
             .fold(0.0, f64::max)
-            / scale.max(floor);
+            / self.flux_scale(swept).max(floor);
         let momentum = largest(flux::MOMENTUM);
         if !self.linear && momentum > 0.0 {
             most = most.max(spread(flux::MOMENTUM) / momentum);

@@ -47,12 +47,12 @@ pub(crate) const PATIENCE: usize = 30;
 /// The same without a correction, where residuals rise for long before they fall.
 const PLAIN_PATIENCE: usize = 150;
 /// The same where roundoff is reached.
-const ROUNDOFF_PATIENCE: usize = 5;
+pub(crate) const ROUNDOFF_PATIENCE: usize = 5;
 
 /// Spread of the fluxes that roundoff explains, in units of the roundoff of one.
 const LEVEL: f64 = 8.0;
 /// Spread of the fluxes beyond which a result is none, however large roundoff is.
-const MOST_ROUNDOFF: f64 = 1e-2;
+pub(crate) const MOST_ROUNDOFF: f64 = 1e-2;
 
 /// Mean free paths from wall to wall beyond which roundoff in f64 exceeds [`MOST_ROUNDOFF`] of the fluxes.
 const THICKEST: f64 = 1e12;
@@ -73,6 +73,8 @@ pub struct SteadySolver {
     spreads: Vec<f64>,
     /// Where the larger of change and spread was least, and what it was.
     least: (usize, f64),
+    /// Relative roundoff of the last change and of the fluxes.
+    roundoff: [f64; 2],
     seconds: f64,
 }
 
@@ -115,6 +117,10 @@ impl SteadySolver {
         let device = resolved.describe();
         let sweeps = super::engine(&plan, config.compute.precision, resolved)?;
         let x = plan.start(&problem);
+        let roundoff = [
+            sweeps.change_roundoff(),
+            sweeps.flux_roundoff(plan.thickness().max(1.0)),
+        ];
         Ok(Self {
             correction: Correction::new(&plan)?,
             mixing: Anderson::new(config.anderson_depth),
@@ -129,6 +135,7 @@ impl SteadySolver {
             residuals: Vec::new(),
             spreads: Vec::new(),
             least: (0, f64::INFINITY),
+            roundoff,
             seconds: 0.0,
         })
     }
@@ -152,10 +159,10 @@ impl SteadySolver {
         if change <= tolerance && spread <= tolerance {
             return Some(Status::Converged);
         }
-        let flux_roundoff = (LEVEL * self.flux_roundoff()).min(MOST_ROUNDOFF);
         let since = done - self.least.0;
-        let settled = change <= self.sweeps.change_roundoff().max(tolerance);
-        let level = flux_roundoff.max(tolerance);
+        let [of_change, of_fluxes] = self.roundoff;
+        let settled = change <= of_change.max(tolerance);
+        let level = (LEVEL * of_fluxes).min(MOST_ROUNDOFF).max(tolerance);
         if settled && spread <= level && since >= ROUNDOFF_PATIENCE {
             return Some(Status::AtRoundoff);
         }
@@ -198,7 +205,10 @@ impl SteadySolver {
         // Fluxes that are roundoff themselves are compared with numbers of which roundoff is the tolerance.
         let floor = 0.125 * self.sweeps.change_roundoff() / tolerance;
         let mut spread = self.plan.flux_spread(&swept, floor);
-        let settled = change <= tolerance.max(self.sweeps.change_roundoff());
+        let unit = self.sweeps.flux_roundoff(1.0);
+        let own = [self.sweeps.change_roundoff(), self.flux_roundoff()];
+        self.roundoff = self.plan.roundoff(unit, own, &self.y, &swept);
+        let settled = change <= tolerance.max(self.roundoff[0]);
         if self.plan.dimensions == 2 && settled {
             let sums = self.sweeps.output(&self.y)?;
             spread = self.plan.imbalance(&self.y, &sums, floor);

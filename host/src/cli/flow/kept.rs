@@ -135,8 +135,8 @@ fn restored<F: Flow>(
         .collect();
     let warning = content.elsewhere(&simulation.machine());
     let end = parameters.time_options();
-    if let (Some(steps), None) = (end.steps, end.until_residual)
-        && steps <= simulation.step()
+    if let Some(steps) = end.steps
+        && (steps < simulation.step() || end.until_residual.is_none() && steps == simulation.step())
     {
         let step = simulation.step();
         return Err(resume::past_the_end(path, step, steps, "--steps"));

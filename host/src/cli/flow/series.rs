@@ -44,12 +44,11 @@ impl Series {
         report.make_folder(&folder)?;
         if !places.is_empty() {
             let velocity = run.velocities()?;
-            for (name, axis) in ["grid_vx", "grid_vy", "grid_vz"]
-                .iter()
-                .zip(velocity.axes())
-            {
-                let nodes = npy::encode(&[axis.len()], axis.nodes(), Precision::F64);
-                report.write_now(&folder.join(format!("{name}.npy")), &nodes)?;
+            for (name, axis) in ["vx", "vy", "vz"].iter().zip(velocity.axes()) {
+                for (what, values) in [("grid", axis.nodes()), ("weights", axis.weights())] {
+                    let array = npy::encode(&[axis.len()], values, Precision::F64);
+                    report.write_now(&folder.join(format!("{what}_{name}.npy")), &array)?;
+                }
             }
         }
         Ok(Some(Self {

@@ -90,7 +90,14 @@ impl Outcome<'_> {
         if self.results.is_empty() || self.results.iter().any(|r| r.status == Status::Ok) {
             return Ok(());
         }
-        Err(Error::Numerical(format!("no integral is OK: {}", self.statuses())).into())
+        let invalid = |result: &Integral| result.status == Status::InvalidArgument;
+        let hint = if self.results.iter().all(invalid) {
+            "; a lower limit is at least 0, a frequency positive, and every parameter a number"
+        } else {
+            ""
+        };
+        let text = format!("no integral is OK: {}{hint}", self.statuses());
+        Err(Error::Numerical(text).into())
     }
 
     /// Columns of the parameters: the lower limit first, by a name that no other column has.

@@ -205,10 +205,14 @@ impl PlatesArgs {
 
     /// Refuses flags that a model with a force has no use for: its sweeps are on the CPU, in f64.
     fn check_forced(&self) -> Result<()> {
-        refused(
-            &self.of_steady_solver(),
-            "is not there for Poiseuille flow, whose plates are diffuse and whose cells have diamond differences; the default --gradient is linear to 1e-4",
-        )?;
+        let why = [
+            "is not there for Poiseuille flow; the default --gradient is linear to 1e-4",
+            "is not there for Poiseuille flow, whose cells have diamond differences",
+            "is not there for Poiseuille flow, whose plates reflect diffusely",
+        ];
+        for (flag, why) in self.of_steady_solver().into_iter().zip(why) {
+            refused(&[flag], why)?;
+        }
         let device = matches!(self.common.backend, Backend::Auto | Backend::Cpu);
         let elsewhere = [
             (

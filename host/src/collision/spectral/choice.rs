@@ -33,7 +33,7 @@ impl Spectral {
     pub fn resolved(self, n: usize, scattering: Scattering) -> Self {
         let gamma = scattering.gamma();
         let rank = match scattering {
-            Scattering::Vss { .. } => 3,
+            Scattering::Vss { .. } if scattering.alpha() != 1.0 => 3,
             _ if gamma == 1.0 => 1,
             _ if gamma >= 0.3 => 2,
             _ => 3,
