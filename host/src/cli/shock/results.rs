@@ -59,8 +59,9 @@ impl Outcome<ShockArgs> {
         if let Some(units) = &self.units {
             result["thickness_m"] = json!(thickness * units.length_m);
             result["least_heat_flux_w_m2"] = json!(extremes.least_heat_flux * units.heat_flux_w_m2);
-            result["largest_temperature_k"] =
-                json!(extremes.largest_temperature * units.temperature_k);
+            let [before, after] = [mach.upstream(), mach.downstream()].map(|s| s.temperature);
+            let largest = before + extremes.largest_temperature * (after - before);
+            result["largest_temperature_k"] = json!(largest * units.temperature_k);
         }
         let conservation = json!({
             "exact_fluxes": named(&exact),
