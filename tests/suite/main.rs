@@ -35,6 +35,7 @@ mod longman_paper;
 mod lost_device;
 mod promises_cli;
 mod ptx;
+mod records_cli;
 mod round_trips;
 mod signed_digit_decimal;
 mod signed_digit_dft;
