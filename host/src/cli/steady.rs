@@ -50,7 +50,7 @@ impl Iteration for Plates {
         self.status()
     }
     fn iterate(&mut self) -> Result<f64> {
-        self.step()
+        self.iterate()
     }
     fn residuals(&self) -> &[f64] {
         self.residuals()

@@ -40,7 +40,7 @@ impl Solver {
         while taken < steps && of_either!(self, run => run.status()).is_none() {
             match self {
                 Self::Model(run) => run.iterate()?,
-                Self::Gap(run, _) => run.step()?,
+                Self::Gap(run, _) => run.iterate()?,
             };
             taken += 1;
         }

@@ -384,8 +384,8 @@ impl Plates {
                 }
             };
             pass(if forward { 0 } else { cells }, &edge);
-            for step in 0..cells {
-                let cell = if forward { step } else { cells - 1 - step };
+            for place in 0..cells {
+                let cell = if forward { place } else { cells - 1 - place };
                 let first = cell * size;
                 for (k, node) in self.nodes.iter().enumerate() {
                     if !enters(node) {
@@ -415,7 +415,7 @@ impl Plates {
     ///
     /// # Errors
     /// A fault of the device; a gas that is no longer in a state.
-    pub fn step(&mut self) -> Result<f64> {
+    pub fn iterate(&mut self) -> Result<f64> {
         let started = Instant::now();
         let size = self.nodes.len();
         let integral = self.integral()?;
@@ -526,10 +526,10 @@ impl Plates {
     /// Iterates to the end.
     ///
     /// # Errors
-    /// As [`Plates::step`].
+    /// As [`Plates::iterate`].
     pub fn solve(&mut self) -> Result<Solution> {
         while self.status().is_none() {
-            self.step()?;
+            self.iterate()?;
         }
         self.solution()
     }

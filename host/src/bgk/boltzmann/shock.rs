@@ -190,7 +190,7 @@ impl ShockWave {
         let spacing = 2.0 * half / self.velocities as f64;
         if spacing > 0.6 {
             warnings.push(format!(
-                "the velocity step {spacing:.3} is coarse for the collision integral at the upstream temperature: rates are off by some percent; {} velocities along an axis give 0.5",
+                "the velocity spacing {spacing:.3} is coarse for the collision integral at the upstream temperature: rates are off by some percent; {} velocities along an axis give 0.5",
                 Self::nodes(self.mach, self.cut)
             ));
         }

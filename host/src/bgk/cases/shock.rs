@@ -188,7 +188,7 @@ impl Shock {
         let spacing = (high - low) / self.velocities.first().map_or(1.0, |&n| n as f64);
         if spacing > 0.8 {
             warnings.push(format!(
-                "the velocity step {spacing:.3} along v_x is coarse for the upstream temperature; 0.6 or less is accurate"
+                "the velocity spacing {spacing:.3} along v_x is coarse for the upstream temperature; 0.6 or less is accurate"
             ));
         }
         warnings

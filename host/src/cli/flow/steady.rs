@@ -32,7 +32,7 @@ pub(in crate::cli) fn residual(precision: Precision) -> f64 {
     }
 }
 
-/// The library's configuration of a flow, whose steps are iterations.
+/// The library's configuration of a flow; `--steps` counts its iterations.
 pub(super) fn config<F: Flow>(flow: &F) -> SteadyConfig {
     let (options, common) = (flow.time_options(), flow.common());
     SteadyConfig {
@@ -147,7 +147,7 @@ impl<F: Flow> SteadyRun<'_, F> {
     }
 }
 
-/// Solves a case, and tells how it went in the words of a run in time, an iteration for a step.
+/// Solves a case. The course of a run in time has an iteration where it has a step.
 pub(super) fn solve<F: Flow>(
     mut run: SteadyRun<'_, F>,
     case: &SteadyProblem,

@@ -37,7 +37,7 @@ pub(in crate::cli) struct PlatesArgs {
     #[arg(long, value_name = "N", value_parser = cells)]
     pub(super) nx: Option<usize>,
     /// Velocities normal to the plates of either sign, and along them: a graded half-range Gauss rule and a Gauss rule [default: 20x8, more in a thin channel]; one number with --collision boltzmann, for
-    /// a cubic grid [default: steps of 0.4 v0]
+    /// a cubic grid [default: 0.4 v0 apart]
     #[arg(long, value_name = "N[xM]")]
     pub(super) velocities: Option<Velocities>,
     /// With --collision boltzmann: half-width of the velocity box in units of v0 [default: 4 thermal speeds of the hottest gas beyond the plates' velocities]
@@ -115,7 +115,7 @@ const VELOCITIES: Velocities = Velocities {
 };
 /// Error of the flow along a channel that needs no warning.
 const MOST_CHANNEL_ERROR: f64 = 2e-3;
-/// Velocity box of the collision integral that is not given, in thermal speeds, and the step of its nodes in v0.
+/// Velocity box of the collision integral that is not given, in thermal speeds, and the distance of its nodes in v0.
 const REACH: f64 = 4.0;
 const SPACING: f64 = 0.4;
 /// Change of an iteration around the collision integral that ends it, if none is given.

@@ -46,8 +46,8 @@ pub(in crate::cli) struct ShockArgs {
     /// How much of it is upstream of the initial jump [default: two thirds, or seven twelfths with --collision boltzmann]
     #[arg(long, value_name = "L", value_parser = positive)]
     pub(super) upstream: Option<f64>,
-    /// Velocity nodes along x, and across, as 32x28x28 [default: steps of 0.55 sqrt(T1)]; one number with --collision boltzmann, for a cubic
-    /// grid [default: steps of 0.5 sqrt(T1)]
+    /// Velocity nodes along x, and across, as 32x28x28 [default: 0.55 sqrt(T1) apart]; one number with --collision boltzmann, for a cubic
+    /// grid [default: 0.5 sqrt(T1) apart]
     #[arg(long, value_name = "NXxNYxNZ")]
     pub(super) velocities: Option<Counts>,
     /// Half-width of the velocity box about both mean velocities, in square roots of their temperatures [default: 4.5, or 3.2 with
@@ -87,7 +87,7 @@ struct Usual {
     residual: f64,
 }
 
-/// Step between velocity nodes in units of the upstream sqrt(T), unless they are given.
+/// Distance of velocity nodes in units of the upstream sqrt(T), unless they are given.
 const SPACING: f64 = 0.55;
 
 impl ShockArgs {

@@ -100,7 +100,7 @@ fn flow_rate(delta: f64, gas: Gas, quick: bool) -> Result<f64> {
     config.iterations = 1000;
     let mut plates = Plates::new(config)?;
     while plates.status().is_none() {
-        plates.step()?;
+        plates.iterate()?;
     }
     plates.flow_rate().ok_or_else(exchanged_nothing)
 }

@@ -81,7 +81,7 @@ class _Gap:
             hottest, fastest = 1.0 + 0.1 * self.strength**2, 0.5 * abs(self.strength)
         elif self.kind == "fourier":
             hottest = 1.0 + 0.5 * abs(self.strength)
-        # Box and nodes of the command: 4 thermal speeds in steps of 0.4.
+        # Box and nodes of the command: 4 thermal speeds, nodes 0.4 apart.
         reach = 4.0 * np.sqrt(hottest) + fastest if self.vmax is None else self.vmax
         nodes = nodes or 2 * int(np.ceil(reach / 0.4 - 1e-9))
         if self.kind == "poiseuille" and reach / nodes > 0.2 * self.delta:
@@ -207,7 +207,7 @@ def couette(
         Cells between the plates; 200, or 60 with the collision integral.
     velocities, vmax
         Normal velocities of either sign and tangential ones, (20, 8). Or, with the collision integral, one number for each axis of a cube of half-width
-        ``vmax``; steps of 0.4 by default.
+        ``vmax``; 0.4 apart by default.
     model, prandtl, omega, scattering, method, order, correction, scheme, rtol, iterations, progress, backend, precision, threads
         As for :func:`shock`.
 
