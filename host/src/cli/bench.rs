@@ -217,17 +217,7 @@ pub(super) fn run(args: &BenchArgs) -> std::result::Result<(), Failure> {
     report.set("machine", machines.join("; "));
     report.set("machines", &machines);
     report.set("rows", &rows);
-    report.write(|out| {
-        let columns = [
-            "work",
-            "one_core_s",
-            "all_cores_s",
-            "gpu_s",
-            "gpu_over_one_core",
-            "paper",
-        ];
-        out.table("bench.csv", &columns, &rows)
-    })?;
+    report.write(|out| out.records("bench.csv", &rows))?;
     report.finish(|total| summary(&rows, &machines, common.precision, total))
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::failure::Failure;
 use super::options::{Common, without_effect};
-use super::output;
+use super::output::columns;
 use super::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use super::report::Report;
 use super::text::shown_if;
@@ -137,18 +137,13 @@ fn transforms(digits: usize, backend: &Resolved) -> Result<Vec<Errors>> {
 }
 
 fn table(exponent: &str, rows: &[Errors]) -> Result<Vec<u8>> {
-    output::table(
-        &[exponent, "f32_percent", "f64_percent", "exact_percent"],
-        rows.iter().map(|row| {
-            let text = |percent: f64| format!("{percent:e}");
-            (
-                row.exponent,
-                text(row.f32_percent),
-                text(row.f64_percent),
-                text(row.exact_percent),
-            )
-        }),
-    )
+    let text = |percent: f64| format!("{percent:e}");
+    columns!(rows, |row| [
+        (exponent, row.exponent),
+        ("f32_percent", text(row.f32_percent)),
+        ("f64_percent", text(row.f64_percent)),
+        ("exact_percent", text(row.exact_percent)),
+    ])
 }
 
 /// Logarithms of errors over an exponent; an error of 0 has no place.

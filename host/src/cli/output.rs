@@ -10,6 +10,7 @@ use tempfile::NamedTempFile;
 use super::names;
 use super::resident::{Lock, Resident, folder_of};
 use super::text::reason;
+use crate::bgk::Units;
 use crate::error::{Error, Result};
 
 /// A table of records: a column for each of their fields, under its name.
@@ -23,6 +24,42 @@ pub(super) fn table(
     rows: impl IntoIterator<Item = impl Serialize>,
 ) -> Result<Vec<u8>> {
     csv_file(Some(columns), rows)
+}
+
+/// A table whose columns are declared once, as name and value: `columns!(rows, |row| [("x", row.x), ("f", row.f)])`.
+macro_rules! columns {
+    ($rows:expr, |$row:pat_param| [$(($name:expr, $value:expr)),* $(,)?]) => {
+        $crate::cli::output::table(&[$($name),*], $rows.into_iter().map(|$row| ($($value,)*)))
+    };
+}
+pub(super) use columns;
+
+/// A column of a profile: its name and value, and in SI units its name and unit.
+pub(super) type Quantity<R> = (
+    &'static str,
+    fn(&R) -> f64,
+    Option<(&'static str, fn(&Units) -> f64)>,
+);
+
+/// A profile, and in further columns its quantities in SI units where the case is in these.
+pub(super) fn profile<R>(
+    quantities: &[Quantity<R>],
+    rows: impl IntoIterator<Item = R>,
+    units: Option<&Units>,
+) -> Result<Vec<u8>> {
+    let si = quantities.iter().filter_map(|&(_, value, si)| {
+        let ((name, unit), units) = si.zip(units)?;
+        Some((name, value, unit(units)))
+    });
+    let si: Vec<_> = si.collect();
+    let own = quantities.iter().map(|quantity| quantity.0);
+    let names: Vec<&str> = own.chain(si.iter().map(|column| column.0)).collect();
+    let rows = rows.into_iter().map(|row| {
+        let own = quantities.iter().map(|quantity| quantity.1(&row));
+        let si = si.iter().map(|(_, value, unit)| unit * value(&row));
+        own.chain(si).collect::<Vec<f64>>()
+    });
+    table(&names, rows)
 }
 
 fn csv_file(

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::super::bench_table::{self, cells};
 use super::super::output;
 use super::super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
@@ -11,13 +13,13 @@ const SCALAR: &str = "digit by digit, one core";
 const GMP: &str = "rug (GMP), one core";
 
 /// A row of the bench's tables, with a time for each k.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct Time {
     /// `sum` or `dot`.
     operation: String,
     digits: u32,
-    method: String,
     k: u64,
+    method: String,
     milliseconds: f64,
 }
 
@@ -70,18 +72,7 @@ impl Times {
 
     /// All times.
     pub(in crate::cli) fn table(&self) -> Result<Vec<u8>> {
-        output::table(
-            &["operation", "digits", "k", "method", "milliseconds"],
-            self.0.iter().map(|time| {
-                (
-                    &time.operation,
-                    time.digits,
-                    time.k,
-                    &time.method,
-                    time.milliseconds,
-                )
-            }),
-        )
+        output::records(&self.0)
     }
 
     fn get(&self, like: &Time, method: &str) -> Option<f64> {

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use rarefy_kernels::Real;
+use serde::Serialize;
 
 use super::super::bench_table::{self, cells};
-use super::super::output;
+use super::super::output::{self, columns};
 use super::super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke, sequence};
 use crate::compute::Resolved;
 use crate::emulator::Emulator;
@@ -77,12 +78,13 @@ impl Precisions {
     }
 
     pub(super) fn table(&self) -> Result<Vec<u8>> {
-        output::table(
-            &["areas", "bound", "f32_hardware", "f32_software", "f64"],
-            self.0
-                .iter()
-                .map(|e| (e.areas, e.bound, e.hardware, e.software, e.double)),
-        )
+        columns!(&self.0, |e| [
+            ("areas", e.areas),
+            ("bound", e.bound),
+            ("f32_hardware", e.hardware),
+            ("f32_software", e.software),
+            ("f64", e.double),
+        ])
     }
 
     pub(super) fn figure(&self) -> Figure {
@@ -123,7 +125,7 @@ fn tail<M: Machine, T: Real>(machine: &M, rule: &PaperRule, functions: Functions
 }
 
 /// A time of the bench's table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 struct Time {
     method: String,
     areas: u32,
@@ -172,12 +174,7 @@ impl Times {
     }
 
     pub(in crate::cli) fn table(&self) -> Result<Vec<u8>> {
-        output::table(
-            &["method", "areas", "integrals", "microseconds"],
-            self.0
-                .iter()
-                .map(|t| (&t.method, t.areas, t.integrals, t.microseconds)),
-        )
+        output::records(&self.0)
     }
 
     /// Time of M integrals, or of one of them, in seconds against M.

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::parameters::{Clock, MarketArgs, Scenario};
 use crate::cli::npy;
+use crate::cli::output::columns;
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke, sequence};
 use crate::cli::report::{Output, Report};
 use crate::cli::summary::Summary;
@@ -211,34 +212,20 @@ impl Outcome<'_> {
     fn write_tables(&self, out: &mut Output) -> Result<()> {
         let clock = self.clock.name();
         let measure = self.config.measure();
-        let columns = [
-            clock,
-            "time",
-            "collisions_per_agent",
-            "volume",
-            "volume_rate",
-            "mean",
-            "m2",
-            "P_below_0p5",
-            "gini",
-            "total_variation",
-        ];
         let rows = self.rows();
-        let rows = rows.iter().zip(self.shown).map(|(row, sample)| {
-            (
-                sample.reading,
-                row.t,
-                row.collisions_per_agent,
-                row.volume,
-                row.volume_rate,
-                row.mean,
-                row.m2,
-                row.p_below_half,
-                row.gini,
-                row.total_variation,
-            )
-        });
-        out.table("market.csv", &columns, rows)?;
+        let market = columns!(rows.iter().zip(self.shown), |(row, sample)| [
+            (clock, sample.reading),
+            ("time", row.t),
+            ("collisions_per_agent", row.collisions_per_agent),
+            ("volume", row.volume),
+            ("volume_rate", row.volume_rate),
+            ("mean", row.mean),
+            ("m2", row.m2),
+            ("P_below_0p5", row.p_below_half),
+            ("gini", row.gini),
+            ("total_variation", row.total_variation),
+        ])?;
+        out.put("market.csv", &market)?;
         let rows = self.history.iter();
         let rows = rows.map(|step| (step.reading, step.time, step.volume, step.gini));
         out.table("inequality.csv", &[clock, "time", "volume", "gini"], rows)?;

@@ -7,8 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::flow::{Flow, Kind, Measured};
 use super::parameters::PlatesArgs;
-use crate::bgk::Units;
 use crate::bgk::steady::Solution;
+use crate::bgk::{Moments, Units};
+use crate::cli::output::{self, Quantity};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use crate::cli::report::{Output, Report};
 use crate::cli::steady;
@@ -25,6 +26,11 @@ fn seven(value: f64) -> String {
         7.0
     };
     format!("{value:.*}", decimals as usize)
+}
+
+/// Work of the shear stress.
+fn work_of(m: &Moments) -> f64 {
+    m.velocity[1] * m.pressure[2]
 }
 
 pub(super) struct Outcome<'a> {
@@ -83,7 +89,7 @@ impl Outcome<'_> {
     /// The exchange of the plates that must vanish, and the variation of the fluxes through the gas.
     fn conservation(&self) -> Value {
         let solution = &self.solution;
-        let flux = |m: &crate::bgk::Moments| match self.flow.kind {
+        let flux = |m: &Moments| match self.flow.kind {
             Kind::Couette => m.pressure[2],
             Kind::Fourier => m.heat_flux[0],
             // A force builds up stress; the pressure across the channel is constant.
@@ -101,56 +107,42 @@ impl Outcome<'_> {
     }
 
     pub(super) fn write(&self, out: &mut Output) -> Result<()> {
-        let mut columns = vec![
-            "x",
-            "density",
-            "velocity",
-            "temperature",
-            "pxx",
-            "pxy",
-            "heat_flux",
+        let mut quantities: Vec<Quantity<(f64, &Moments)>> = vec![
+            ("x", |p| p.0, Some(("x_m", |u| u.length_m))),
+            (
+                "density",
+                |p| p.1.density,
+                Some(("density_kg_m3", |u| u.density_kg_m3)),
+            ),
+            (
+                "velocity",
+                |p| p.1.velocity[1],
+                Some(("velocity_m_s", |u| u.velocity_m_s)),
+            ),
+            (
+                "temperature",
+                |p| p.1.temperature,
+                Some(("temperature_k", |u| u.temperature_k)),
+            ),
+            ("pxx", |p| p.1.pressure[0], None),
+            (
+                "pxy",
+                |p| p.1.pressure[2],
+                Some(("pxy_pa", |u| u.pressure_pa)),
+            ),
+            (
+                "heat_flux",
+                |p| p.1.heat_flux[0],
+                Some(("heat_flux_w_m2", |u| u.heat_flux_w_m2)),
+            ),
         ];
         if !self.args.linear {
-            columns.extend(["work", "energy_flux"]);
+            quantities.push(("work", |p| work_of(p.1), None));
+            quantities.push(("energy_flux", |p| p.1.heat_flux[0] + work_of(p.1), None));
         }
         let units = self.units.as_ref().filter(|_| !self.args.linear);
-        if units.is_some() {
-            columns.extend([
-                "x_m",
-                "density_kg_m3",
-                "velocity_m_s",
-                "temperature_k",
-                "pxy_pa",
-                "heat_flux_w_m2",
-            ]);
-        }
-        let rows = self.x.iter().zip(&self.solution.cells).map(|(x, m)| {
-            let mut row = vec![
-                *x,
-                m.density,
-                m.velocity[1],
-                m.temperature,
-                m.pressure[0],
-                m.pressure[2],
-                m.heat_flux[0],
-            ];
-            if !self.args.linear {
-                let work = m.velocity[1] * m.pressure[2];
-                row.extend([work, m.heat_flux[0] + work]);
-            }
-            if let Some(units) = units {
-                row.extend([
-                    x * units.length_m,
-                    m.density * units.density_kg_m3,
-                    m.velocity[1] * units.velocity_m_s,
-                    m.temperature * units.temperature_k,
-                    m.pressure[2] * units.pressure_pa,
-                    m.heat_flux[0] * units.heat_flux_w_m2,
-                ]);
-            }
-            row
-        });
-        out.table("profile.csv", &columns, rows)?;
+        let rows = self.x.iter().copied().zip(&self.solution.cells);
+        out.put("profile.csv", &output::profile(&quantities, rows, units)?)?;
         let rows = self.solution.residuals.iter().enumerate();
         let rows = rows.map(|(k, residual)| (k + 1, *residual));
         out.table("residuals.csv", &["iteration", "residual"], rows)?;
@@ -161,7 +153,7 @@ impl Outcome<'_> {
     fn profile_plot(&self) -> Figure {
         let p = &self.args;
         let linear = p.linear;
-        let curve = |label: &str, k: usize, value: &dyn Fn(&crate::bgk::Moments) -> f64| {
+        let curve = |label: &str, k: usize, value: &dyn Fn(&Moments) -> f64| {
             Curve::new(
                 label,
                 (self.x.iter().zip(&self.solution.cells)).map(|(x, m)| (*x, value(m))),

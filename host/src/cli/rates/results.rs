@@ -6,7 +6,7 @@ use plotters::style::RGBColor;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::cli::output;
+use crate::cli::output::columns;
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use crate::cli::report::{Output, Report};
 use crate::cli::text::name_of;
@@ -71,70 +71,39 @@ impl Outcome {
     }
 
     fn rates_table(&self) -> Result<Vec<u8>> {
-        let columns = [
-            "n",
-            "h",
-            "order",
-            "corrected",
-            "shear_rate",
-            "heat_rate",
-            "viscosity",
-            "shear_error",
-            "heat_error",
-            "viscosity_error",
-            "viscosity_residual",
-            "method",
-            "correction",
-        ];
-        let rows = self.studies.iter().map(|s| {
-            let viscosity = s.viscosity;
+        let exact = &self.exact;
+        columns!(&self.studies, |s| [
+            ("n", s.n),
+            ("h", 2.0 * RATES_HALF_WIDTH / s.n as f64),
+            ("order", s.order),
+            ("corrected", s.corrected),
+            ("shear_rate", s.shear),
+            ("heat_rate", s.heat),
+            ("viscosity", s.viscosity.value),
+            ("shear_error", s.shear / exact.shear - 1.0),
+            ("heat_error", s.heat / exact.heat - 1.0),
             (
-                s.n,
-                2.0 * RATES_HALF_WIDTH / s.n as f64,
-                s.order,
-                s.corrected,
-                s.shear,
-                s.heat,
-                viscosity.value,
-                s.shear / self.exact.shear - 1.0,
-                s.heat / self.exact.heat - 1.0,
-                self.exact
-                    .viscosity
-                    .map(|exact| viscosity.value / exact - 1.0),
-                viscosity.residual,
-                s.method,
-                s.correction,
-            )
-        });
-        output::table(&columns, rows)
+                "viscosity_error",
+                exact.viscosity.map(|exact| s.viscosity.value / exact - 1.0)
+            ),
+            ("viscosity_residual", s.viscosity.residual),
+            ("method", s.method),
+            ("correction", s.correction),
+        ])
     }
 
     fn errors_table(&self) -> Result<Vec<u8>> {
-        let columns = [
-            "n",
-            "h",
-            "order",
-            "corrected",
-            "bkw_error",
-            "bkw_fourth_rate",
-            "equilibrium_error",
-            "method",
-            "correction",
-        ];
-        let rows = self.studies.iter().map(|s| {
-            (
-                s.n,
-                2.0 * ERRORS_HALF_WIDTH / s.n as f64,
-                s.order,
-                s.corrected,
-                s.bkw.relative,
-                s.bkw.fourth_rate,
-                s.equilibrium,
-                s.method,
-                s.correction,
-            )
-        });
-        output::table(&columns, rows)
+        columns!(&self.studies, |s| [
+            ("n", s.n),
+            ("h", 2.0 * ERRORS_HALF_WIDTH / s.n as f64),
+            ("order", s.order),
+            ("corrected", s.corrected),
+            ("bkw_error", s.bkw.relative),
+            ("bkw_fourth_rate", s.bkw.fourth_rate),
+            ("equilibrium_error", s.equilibrium),
+            ("method", s.method),
+            ("correction", s.correction),
+        ])
     }
 
     /// The study of the same operator on the next coarser grid.

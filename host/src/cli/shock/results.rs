@@ -6,7 +6,7 @@ use super::parameters::ShockArgs;
 use crate::bgk::{ShockPoint, ShockProfile};
 use crate::cli::flow::{Counts, Outcome};
 use crate::cli::known::{self, Point};
-use crate::cli::output;
+use crate::cli::output::{self, Quantity};
 use crate::cli::plot::{COLOURS, Curve, Figure, Panel, Stroke};
 use crate::cli::report::Output;
 use crate::cli::summary::Summary;
@@ -80,46 +80,31 @@ impl Outcome<ShockArgs> {
 
     /// The profile in the units of the solver, and beside it in SI units where the case was in these.
     fn profile_table(&self) -> Result<Vec<u8>> {
-        let mut columns = vec![
-            "x",
-            "density",
-            "velocity",
-            "temperature",
-            "pxx",
-            "heat_flux",
+        let quantities: [Quantity<&ShockPoint>; 6] = [
+            ("x", |p| p.x, Some(("x_m", |u| u.length_m))),
+            (
+                "density",
+                |p| p.density,
+                Some(("density_kg_m3", |u| u.density_kg_m3)),
+            ),
+            (
+                "velocity",
+                |p| p.velocity,
+                Some(("velocity_m_s", |u| u.velocity_m_s)),
+            ),
+            (
+                "temperature",
+                |p| p.temperature,
+                Some(("temperature_k", |u| u.temperature_k)),
+            ),
+            ("pxx", |p| p.pxx, Some(("pxx_pa", |u| u.pressure_pa))),
+            (
+                "heat_flux",
+                |p| p.heat_flux,
+                Some(("heat_flux_w_m2", |u| u.heat_flux_w_m2)),
+            ),
         ];
-        let scales = self.units.as_ref().map(|units| {
-            columns.extend([
-                "x_m",
-                "density_kg_m3",
-                "velocity_m_s",
-                "temperature_k",
-                "pxx_pa",
-                "heat_flux_w_m2",
-            ]);
-            [
-                units.length_m,
-                units.density_kg_m3,
-                units.velocity_m_s,
-                units.temperature_k,
-                units.pressure_pa,
-                units.heat_flux_w_m2,
-            ]
-        });
-        let rows = self.found.profile.points.iter().map(|p| {
-            let values = [
-                p.x,
-                p.density,
-                p.velocity,
-                p.temperature,
-                p.pxx,
-                p.heat_flux,
-            ];
-            let si = scales.iter().flatten().zip(values);
-            let si: Vec<f64> = si.map(|(scale, value)| scale * value).collect();
-            values.into_iter().chain(si).collect::<Vec<f64>>()
-        });
-        output::table(&columns, rows)
+        output::profile(&quantities, &self.found.profile.points, self.units.as_ref())
     }
 
     fn title(&self) -> String {
