@@ -1,5 +1,8 @@
 //! The record of a run: `run.json`, and warnings.
 
+mod artefact;
+mod ending;
+
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,7 +18,7 @@ use super::flags;
 use super::npy;
 use super::options::Common;
 use super::output::{self, DEFAULT_FOLDER, Transaction};
-use super::plot::{Figure, Picture};
+use super::plot::Figure;
 use super::ranks;
 use super::report_page::{PAGE, Page, Table};
 use super::resident::{RECORD, folder_of};
@@ -23,6 +26,8 @@ use super::resume;
 use super::streams;
 use crate::compute::{Precision, Resolved};
 use crate::error::{Error, Result};
+pub(super) use artefact::Artefact;
+use ending::{from_the_last, incomplete, written_to};
 
 /// Entries of the record that are about the run and not its results.
 const FRAME: [&str; 9] = [
@@ -36,39 +41,6 @@ const FRAME: [&str; 9] = [
     "grid",
     "elapsed_s",
 ];
-
-/// A file of a run.
-pub(super) trait Artefact {
-    /// The file.
-    fn bytes(&self) -> &[u8];
-
-    /// The same figure as SVG, which is a file beside it.
-    fn svg(&self) -> Option<&str> {
-        None
-    }
-}
-
-impl Artefact for [u8] {
-    fn bytes(&self) -> &[u8] {
-        self
-    }
-}
-
-impl Artefact for Vec<u8> {
-    fn bytes(&self) -> &[u8] {
-        self
-    }
-}
-
-impl Artefact for Picture {
-    fn bytes(&self) -> &[u8] {
-        self
-    }
-
-    fn svg(&self) -> Option<&str> {
-        Some(&self.svg)
-    }
-}
 
 /// The object that `run.json` holds and `--json` prints.
 pub(super) struct Report {
@@ -555,41 +527,6 @@ impl Output<'_> {
     pub(super) fn plot(&mut self, name: &str, figure: &Figure) -> Result<()> {
         self.put(name, &figure.png()?)
     }
-}
-
-/// The last line of a summary.
-fn written_to(folder: &Path) -> String {
-    format!(
-        "\n  written to    {}: report.html, run.json, plots, tables, arrays",
-        folder.display()
-    )
-}
-
-/// The error of a run of whose files some could not be written: the first of them and how many more, whether others are, and the command
-/// that goes on from the last checkpoint.
-fn incomplete(unwritten: Vec<Error>, written: usize, again: Option<&str>) -> Option<Error> {
-    let others = match unwritten.len() {
-        0 | 1 => String::new(),
-        2 => "; nor could another file be written".into(),
-        count => format!("; nor could {} other files be written", count - 1),
-    };
-    let kept = match written {
-        0 => "",
-        _ => "; the other results are written",
-    };
-    let again = again.map_or(String::new(), from_the_last);
-    match unwritten.into_iter().next()? {
-        Error::File { path, reason } => {
-            let reason = format!("{reason}{others}{kept}{again}");
-            Some(Error::File { path, reason })
-        }
-        other => Some(other),
-    }
-}
-
-/// Addition to an error: the command that continues.
-fn from_the_last(again: &str) -> String {
-    format!("; from the last checkpoint goes on: {again}")
 }
 
 /// Parameters without those that are not given.
