@@ -37,6 +37,14 @@ pub enum Error {
         /// The driver's own words.
         reason: String,
     },
+    /// NCCL cannot be used, or refused a call.
+    #[error("NCCL: {action}: {reason}")]
+    Nccl {
+        /// What was being done.
+        action: String,
+        /// NCCL's own words, or the reason why there is none.
+        reason: String,
+    },
     /// A device computes wrong numbers.
     #[error("the device returns other numbers than it should")]
     WrongNumbers,

@@ -5,6 +5,7 @@
 
 pub use crate::{DeviceMemory, Element, Kernel, Real};
 
+use std::any::Any;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -192,6 +193,21 @@ pub trait Machine: DeviceMemory + Send + Sync {
         buffer: &mut Self::Buffer<T>,
         at: usize,
     ) -> Result<()>;
+    /// Sends elements of `out` to the low and the high neighbour of this rank, and receives theirs into `into`, through a link between machines of several
+    /// processes, such as a `Communicator` of devices. `false` on a machine that has no links of this kind. The host does not wait.
+    ///
+    /// # Errors
+    /// Elements that a buffer lacks; a refusal of the link.
+    fn exchange<T: Element>(
+        &self,
+        link: &dyn Any,
+        neighbours: [Option<usize>; 2],
+        out: (&Self::Buffer<T>, [Range<usize>; 2]),
+        into: (&mut Self::Buffer<T>, [Range<usize>; 2]),
+    ) -> Result<bool> {
+        let _ = (link, neighbours, out, into);
+        Ok(false)
+    }
     /// How long the machine takes for what `work` starts.
     ///
     /// # Errors

@@ -55,6 +55,13 @@ int cuGetErrorString(int code, const char **text) { *text = "an error of the fak
 int cuDeviceGetCount(int *n) { *n = 1; return 0; }
 int cuDeviceGet(int *device, int ordinal) { *device = ordinal; return ordinal == 0 ? 0 : 101; }
 int cuDeviceGetName(char *name, int len, int device) { snprintf(name, len, "Fake GPU"); return 0; }
+// Ranks of a test have a device each, or share one.
+int cuDeviceGetUuid(unsigned char *uuid, int device) {
+    const char *rank = getenv("RAREFY_RANK");
+    memset(uuid, 1, 16);
+    if (rank && !getenv("FAKE_GPU_SHARED")) uuid[15] += atoi(rank);
+    return 0;
+}
 int cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = TOTAL; return 0; }
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
     switch (attribute) {

@@ -1,5 +1,6 @@
 //! The machine: buffers, copies, launches in the order of the calls.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
@@ -162,6 +163,8 @@ pub(super) struct Recording {
     thread: ThreadId,
     /// Memory that the launches use.
     pub(super) kept: Vec<Arc<Allocation>>,
+    /// Communicators of exchanges.
+    pub(super) links: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Recording {
@@ -169,6 +172,7 @@ impl Recording {
         Self {
             thread: thread::current().id(),
             kept: Vec::new(),
+            links: Vec::new(),
         }
     }
 }
@@ -444,6 +448,11 @@ impl Device {
             }
             Ok(choices)
         })
+    }
+
+    /// The identity of the device, the same in all processes of a host and different on each; none where the driver does not say it.
+    pub fn uuid(&self) -> Option<[u8; 16]> {
+        driver::probe().uuid(self.inner.properties.ordinal)
     }
 
     /// The device with this number in the driver's list, which starts at 0, for kernels in these PTX modules.

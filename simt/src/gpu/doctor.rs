@@ -10,15 +10,22 @@
 
 use std::fmt;
 use std::fs;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::device::{Device, Properties, variants};
 use super::driver::{self, CudaVersion, guard};
 use super::ptx::{self, LEAST_CAPABILITY, PtxModule, capability_text};
+use super::{communicator, nccl};
 use crate::error::{Error, Result, bytes};
 use crate::machine::Machine;
 use crate::memory_plan::{HostMemory, host_memory};
+
+/// Time for an exchange by NCCL.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program's part of the report: its PTX, and kernels to try.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +67,9 @@ pub struct DoctorReport {
     pub driver: DriverReport,
     /// The devices that the driver lists.
     pub devices: Vec<DeviceReport>,
+    /// The library that moves data between GPUs.
+    #[serde(default)]
+    pub nccl: NcclReport,
     /// The PTX in this build.
     pub ptx: PtxReport,
     /// The computer itself.
@@ -78,6 +88,22 @@ pub struct DriverReport {
     pub tried: Vec<String>,
     /// The CUDA version that it supports.
     pub cuda: Option<CudaVersion>,
+    /// Why it cannot be used.
+    pub problem: Option<String>,
+}
+
+/// NCCL, the library that moves data between GPUs. Computations on one GPU do without.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct NcclReport {
+    /// The file from which it was loaded.
+    pub library: Option<String>,
+    /// The names under which it was looked for, in this order.
+    pub tried: Vec<String>,
+    /// Its version, such as `2.28.9`.
+    pub version: Option<String>,
+    /// An exchange of the first device with itself, where there is a device.
+    pub self_test: Option<Check>,
     /// Why it cannot be used.
     pub problem: Option<String>,
 }
@@ -102,6 +128,9 @@ pub struct DeviceReport {
     pub multiprocessors: u32,
     /// Shared memory that a block can have, in bytes.
     pub shared_per_block: usize,
+    /// The other devices whose memory it can reach.
+    #[serde(default)]
+    pub reaches: Vec<u32>,
     /// The PTX that it takes for each wing.
     pub variants: Vec<VariantReport>,
     /// What was tried to see that it works.
@@ -230,6 +259,7 @@ pub fn report(build: &Build) -> DoctorReport {
             cuda: probe.version,
             problem: probe.problem.as_ref().map(|problem| problem.what.clone()),
         },
+        nccl: examine_nccl(&devices),
         devices,
         ptx,
         host: HostReport {
@@ -239,6 +269,40 @@ pub fn report(build: &Build) -> DoctorReport {
         },
         advice,
     }
+}
+
+/// Looks for NCCL, and tries it on the first device that is supported.
+fn examine_nccl(devices: &[DeviceReport]) -> NcclReport {
+    let probe = nccl::probe();
+    let mut report = NcclReport {
+        library: probe.library.clone(),
+        tried: probe.tried.clone(),
+        version: probe.version.clone(),
+        self_test: None,
+        problem: probe.problem.clone(),
+    };
+    let sound = |device: &&DeviceReport| device.supported && device.problem.is_none();
+    if let (Some(device), None) = (devices.iter().find(sound), &report.problem) {
+        let ordinal = device.ordinal;
+        let outcome =
+            in_time(move || guard(|| communicator::try_out(&Device::open_ordinal(ordinal, &[])?)));
+        let what = format!("exchange numbers on device {ordinal}");
+        report.self_test = Some(Check::of(&what, outcome));
+    }
+    report
+}
+
+/// The result of a library that might wait for ever.
+fn in_time(work: impl FnOnce() -> Result<()> + Send + 'static) -> Result<()> {
+    let (done, result) = mpsc::channel();
+    // Without a thread there is no result.
+    let _ = thread::Builder::new().spawn(move || done.send(work()));
+    result.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+        Err(Error::Nccl {
+            action: "trying it out".to_owned(),
+            reason: format!("no result within {} s", PATIENCE.as_secs()),
+        })
+    })
 }
 
 /// The processor's name, where the system tells it.
@@ -259,6 +323,7 @@ fn examine(build: &Build, ordinal: u32, advice: &mut Vec<String>) -> DeviceRepor
         memory_free: None,
         multiprocessors: 0,
         shared_per_block: 0,
+        reaches: Vec::new(),
         variants: Vec::new(),
         self_test: Vec::new(),
         problem: None,
@@ -279,6 +344,10 @@ fn try_out(build: &Build, report: &mut DeviceReport, advice: &mut Vec<String>) -
     report.multiprocessors = properties.multiprocessors;
     report.shared_per_block = properties.shared_per_block;
     report.name = properties.name;
+    let probe = driver::probe();
+    report.reaches = (0..probe.devices)
+        .filter(|&other| other != ordinal && probe.reaches(ordinal, other) == Some(true))
+        .collect();
     if !report.supported {
         advice.push(format!(
             "device {ordinal} is too old for the kernels, which need compute capability {}; compute on the CPU",
@@ -383,6 +452,10 @@ impl fmt::Display for DoctorReport {
                 device.multiprocessors,
                 bytes(device.shared_per_block as u64)
             )?;
+            if !device.reaches.is_empty() {
+                let others: Vec<String> = device.reaches.iter().map(u32::to_string).collect();
+                writeln!(f, "     reaches the memory of {}", others.join(", "))?;
+            }
             for variant in &device.variants {
                 writeln!(
                     f,
@@ -402,6 +475,22 @@ impl fmt::Display for DoctorReport {
             if let Some(problem) = &device.problem {
                 writeln!(f, "     {problem}")?;
             }
+        }
+
+        writeln!(f, "\nNCCL")?;
+        let NcclReport {
+            library, version, ..
+        } = &self.nccl;
+        if let Some(library) = library {
+            let version = version.as_deref().unwrap_or("of unknown version");
+            writeln!(f, "  {library}, {version}")?;
+        }
+        if let Some(problem) = &self.nccl.problem {
+            writeln!(f, "  {problem}")?;
+        }
+        if let Some(Check { what, ok, problem }) = &self.nccl.self_test {
+            let problem = problem.as_deref().map(|text| format!(": {text}"));
+            writeln!(f, "  {what}: {}{}", mark(*ok), problem.unwrap_or_default())?;
         }
 
         writeln!(f, "\nPTX in this build")?;
@@ -469,6 +558,7 @@ mod tests {
             "rarefy 0.",
             "Driver",
             "Devices",
+            "NCCL",
             "PTX",
             "Computer",
             "threads",

@@ -131,7 +131,39 @@ pub(super) struct Probe {
     /// Why it cannot be used, if so.
     pub(super) problem: Option<Problem>,
     /// Keeps the library loaded as long as the process runs.
-    _handle: Option<Library>,
+    handle: Option<Library>,
+}
+
+impl Probe {
+    /// The identity of a device, the same in all processes, where the driver says it.
+    pub(super) fn uuid(&self, ordinal: u32) -> Option<[u8; 16]> {
+        type Asked = unsafe extern "C" fn(*mut [u8; 16], c_int) -> c_uint;
+        let device = cudarc::driver::result::device::get(i32::try_from(ordinal).ok()?).ok()?;
+        let library = self.handle.as_ref()?;
+        let mut uuid = [0; 16];
+        // SAFETY: this is the signature in cuda.h; the driver is initialised, and the call writes 16 bytes.
+        let code = unsafe {
+            let call = library.get::<Asked>("cuDeviceGetUuid").ok()?;
+            call(&raw mut uuid, device)
+        };
+        (code == 0).then_some(uuid)
+    }
+
+    /// Whether a device can read and write another's memory, where the driver says it.
+    pub(super) fn reaches(&self, device: u32, other: u32) -> Option<bool> {
+        type Asked = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_uint;
+        let of =
+            |ordinal: u32| cudarc::driver::result::device::get(i32::try_from(ordinal).ok()?).ok();
+        let (device, other) = (of(device)?, of(other)?);
+        let library = self.handle.as_ref()?;
+        let mut can = 0;
+        // SAFETY: this is the signature in cuda.h; the driver is initialised, and the call writes one integer.
+        let code = unsafe {
+            let call = library.get::<Asked>("cuDeviceCanAccessPeer").ok()?;
+            call(&raw mut can, device, other)
+        };
+        (code == 0).then_some(can != 0)
+    }
 }
 
 /// What is wrong, and what to do about it.
@@ -178,7 +210,7 @@ fn look() -> Probe {
         version: None,
         devices: 0,
         problem: None,
-        _handle: None,
+        handle: None,
     };
     // A file that is there and does not open says more than the names that are not there.
     let mut refusal = None;
@@ -187,7 +219,7 @@ fn look() -> Probe {
         match unsafe { Library::new(name) } {
             Ok(library) => {
                 probe.library = Some(name.clone());
-                probe._handle = Some(library);
+                probe.handle = Some(library);
                 break;
             }
             Err(error) => {
@@ -199,7 +231,7 @@ fn look() -> Probe {
             }
         }
     }
-    let Some(library) = &probe._handle else {
+    let Some(library) = &probe.handle else {
         probe.problem = Some(match refusal {
             Some(text) => Problem::new(
                 format!("the CUDA driver library does not open: {text}"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{result, sys};
 
-use super::device::{Allocation, Device, Inner, Recording};
+use super::device::{Device, Inner, Recording};
 use super::driver::{Driven, driver_error};
 use crate::error::{Error, Result};
 
@@ -16,8 +16,8 @@ use crate::error::{Error, Result};
 pub struct Graph {
     executable: sys::CUgraphExec,
     inner: Arc<Inner>,
-    /// Dropped after the executable, by the destructor below and then by field order.
-    _kept: Vec<Arc<Allocation>>,
+    /// Memory and communicators. Dropped after the executable, by the destructor below and then by field order.
+    _kept: Option<Recording>,
 }
 
 // SAFETY: the driver's graphs may be used from any thread, one at a time; calls on them hold the device's lock.
@@ -62,22 +62,22 @@ struct Guard<'a> {
 }
 
 impl Guard<'_> {
-    /// Ends the recording, and returns the graph (perhaps null) and the memory it uses.
-    fn end(&mut self) -> Result<(sys::CUgraph, Vec<Arc<Allocation>>)> {
+    /// Ends the recording, and returns the graph (perhaps null) and all that it uses.
+    fn end(&mut self) -> Result<(sys::CUgraph, Option<Recording>)> {
         self.ended = true;
         let mut state = self.inner.lock_for_cleaning();
         self.inner.bind_for_cleaning();
         let mut graph = ptr::null_mut();
         // SAFETY: the stream is the one on which `Device::capture` began; null is a place for the driver's answer.
         let code = unsafe { sys::cuStreamEndCapture(self.inner.stream, &raw mut graph) };
-        let kept = state.recording.take().map(|recording| recording.kept);
+        let kept = state.recording.take();
         for (address, bytes) in std::mem::take(&mut state.deferred) {
             self.inner.free(&mut state, address, bytes);
         }
         // What a recording kept may be the last owner, whose destructor takes the lock.
         drop(state);
         code.result().during("ending the recording of a graph")?;
-        Ok((graph, kept.unwrap_or_default()))
+        Ok((graph, kept))
     }
 }
 

@@ -1,5 +1,6 @@
 //! A device as the [`Machine`] of code that launches kernels.
 
+use std::any::Any;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::ptr;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use cudarc::driver::{result, sys};
 
 use super::arguments::Arena;
+use super::communicator::Communicator;
 use super::device::{Allocation, Device, DeviceBuffer, Inner, same_length};
 use super::driver::{Driven, driver_error};
 use super::graph::Graph;
@@ -77,6 +79,19 @@ impl Machine for Device {
         at: usize,
     ) -> Result<()> {
         Self::copy_from(self, post, from, buffer, at)
+    }
+
+    fn exchange<T: Element>(
+        &self,
+        link: &dyn Any,
+        neighbours: [Option<usize>; 2],
+        out: (&DeviceBuffer<T>, [Range<usize>; 2]),
+        into: (&mut DeviceBuffer<T>, [Range<usize>; 2]),
+    ) -> Result<bool> {
+        match link.downcast_ref::<Communicator>() {
+            Some(link) => link.swap(self, neighbours, out, into).map(|()| true),
+            None => Ok(false),
+        }
     }
 
     fn time<E: From<Error>>(&self, work: &mut dyn FnMut() -> Result<(), E>) -> Result<Duration, E> {

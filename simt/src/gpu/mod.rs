@@ -9,6 +9,7 @@
 //! | `arguments` | the parameters of a launch in the layout that the driver wants |
 //! | [`ptx`] | the PTX that a program embeds, and which variant a device takes |
 //! | `modules` | loading PTX at first use |
+//! | `nccl`, `communicator` | finding NCCL; ranks on several GPUs that exchange data by it |
 //! | `event`, `graph` | measuring time, replaying a recorded series of launches |
 //! | [`doctor`] | what is there, what works, what is missing and how to get it |
 //!
@@ -20,6 +21,7 @@
 
 mod arguments;
 mod aside;
+mod communicator;
 mod device;
 pub mod doctor;
 mod driver;
@@ -27,11 +29,13 @@ mod event;
 mod graph;
 mod machine;
 mod modules;
+mod nccl;
 mod pool;
 mod post;
 pub mod ptx;
 mod staging;
 
+pub use communicator::Communicator;
 pub use device::{Device, DeviceBuffer};
 pub use driver::CudaVersion;
 pub use event::Event;
