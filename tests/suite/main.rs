@@ -33,6 +33,8 @@ mod longman_draws;
 mod longman_gpu;
 mod longman_paper;
 mod lost_device;
+mod nccl;
+mod processes;
 mod promises_cli;
 mod ptx;
 mod records_cli;

@@ -7,6 +7,7 @@
 //! | `swept`, `sweep` | a list of values for one option; a run for each, one table, one plot |
 //! | `failure` | the way from an error to an exit code |
 //! | `ranks` | processes of one run, which a launcher such as mpirun started |
+//! | `launch` | the command as such a launcher, for the GPUs of a host |
 //! | `streams` | standard output that may close, and standard error |
 //! | `summary` | the rows that a command prints |
 //! | `text` | names, numbers and system errors as texts |
@@ -49,6 +50,7 @@ mod frontier;
 mod fuzz;
 mod isotropic;
 mod known;
+mod launch;
 mod longman;
 mod market;
 mod names;
@@ -194,6 +196,10 @@ fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
         return sweep::run(&list, &layers, &prepare, &execute);
     }
     let matches = read_alike(layers.matches())?;
+    let wanted = launch::wanted(&matches).map_err(|failure| named(failure, &matches))?;
+    if let Some(ranks) = wanted {
+        return launch::run(ranks);
+    }
     prepare(&matches)?;
     execute(&matches)
 }
@@ -211,6 +217,7 @@ fn read_alike<T>(read: Result<T, Failure>) -> Result<T, Failure> {
 
 /// Readies the process for the work of a command.
 fn prepare(matches: &ArgMatches) -> Result<(), Failure> {
+    launch::refuse_within(matches)?;
     let sub = matches.subcommand().map(|(_, sub)| sub);
     let threads = sub.and_then(|sub| sub.try_get_one("threads").ok().flatten());
     let pool = build_pool(threads.copied());
@@ -229,11 +236,14 @@ fn execute(matches: &ArgMatches) -> Result<(), Failure> {
         _ => ranks::refuse_several("this command")?,
     }
     let sub: Option<&ArgMatches> = matches.subcommand().map(|(_, sub)| sub);
-    dispatch(cli, sub).map_err(|failure| {
-        let command = command();
-        let sub = matches.subcommand_name();
-        failure.with_options(sub.and_then(|name| command.find_subcommand(name)))
-    })
+    dispatch(cli, sub).map_err(|failure| named(failure, matches))
+}
+
+/// A failure with the options of the subcommand for the fields of the library.
+fn named(failure: Failure, matches: &ArgMatches) -> Failure {
+    let command = command();
+    let sub = matches.subcommand_name();
+    failure.with_options(sub.and_then(|name| command.find_subcommand(name)))
 }
 
 fn dispatch(cli: Cli, sub: Option<&ArgMatches>) -> Result<(), Failure> {

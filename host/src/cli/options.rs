@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::failure::Failure;
+use super::ranks;
 use super::values::{named, whole};
 use crate::compute::{Backend, Compute, Devices, Precision};
 
@@ -27,6 +28,10 @@ pub(super) struct Common {
     #[arg(long, value_name = "N|all", value_parser = Devices::from_str)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) devices: Option<Devices>,
+    /// A process for each of --devices; GPUs exchange by NCCL, which was not run on two GPUs yet [default: a thread for each]
+    #[arg(long, requires = "devices")]
+    #[serde(skip)]
+    pub(super) processes: bool,
     /// Folder for arrays (.npy), tables (.csv), plots (.png) and run.json [default: rarefy-out/COMMAND; with a number where that holds a run, unless the command can resume it]
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
@@ -59,7 +64,8 @@ impl Common {
     /// Where the library computes; `--threads` has set the pool that it takes.
     pub(super) fn compute(&self) -> Compute {
         Compute {
-            devices: self.devices,
+            // Each of several processes has one device.
+            devices: self.devices.filter(|_| !ranks::have_devices()),
             ..Compute::new(self.backend).with_precision(self.precision)
         }
     }

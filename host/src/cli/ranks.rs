@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::failure::Failure;
 use super::streams;
-use crate::distributed::{Alone, Place, Transport};
+use crate::distributed::{Alone, Place, Processes, Transport};
 use crate::error::{Error, Result};
 
 /// The variable that declares each process a run of its own.
@@ -69,20 +69,28 @@ pub(super) fn leave() {
     *RANKS.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
-#[cfg(feature = "mpi")]
-fn start(place: &Place) -> std::result::Result<Arc<dyn Transport>, Failure> {
-    if place.launcher == "torchrun" {
-        return Err(refusal(place, "; MPI needs mpirun or srun"));
-    }
-    Ok(Arc::new(crate::distributed::Mpi::start()?))
+/// Whether `--devices` is the number of these ranks.
+pub(super) fn have_devices() -> bool {
+    are_several() && Place::from_environment().is_some_and(|place| place.is_own())
 }
 
-#[cfg(not(feature = "mpi"))]
 fn start(place: &Place) -> std::result::Result<Arc<dyn Transport>, Failure> {
-    Err(refusal(
-        place,
-        ", and this rarefy cannot connect them; 'cargo install rarefy --features mpi' builds one that can",
-    ))
+    #[cfg(feature = "mpi")]
+    if !place.is_own() && place.launcher != "torchrun" {
+        return Ok(Arc::new(crate::distributed::Mpi::start()?));
+    }
+    // Processes of the command may be without GPUs, as in its tests.
+    if !place.is_own()
+        && let Err(why) = Processes::check()
+    {
+        return Err(refusal(
+            place,
+            &format!(
+                ", and this rarefy cannot connect them without GPUs and NCCL: {why}; 'cargo install rarefy --features mpi' builds one that connects CPUs under mpirun and srun"
+            ),
+        ));
+    }
+    Ok(Arc::new(Processes::start(place)?))
 }
 
 /// The refusal of ranks that cannot be connected.

@@ -70,6 +70,26 @@ impl Compute {
         }
     }
 
+    /// How many processes of this host share a computation, with a device each. None is opened.
+    ///
+    /// # Errors
+    /// As [`Compute::resolve_all`].
+    pub(crate) fn processes(&self) -> Result<usize> {
+        let wanted = match self.devices {
+            Some(Devices::Number(number)) => Some(number),
+            Some(Devices::All) => None,
+            None => Some(1),
+        };
+        match self.backend {
+            Backend::Cuda => Ok(choose(wanted)?.len()),
+            Backend::Auto => match choose(wanted) {
+                Err(error) if gpu::is_absent(&error) => Ok(self.resolve_all()?.len()),
+                found => Ok(found?.len()),
+            },
+            _ => Ok(self.resolve_all()?.len()),
+        }
+    }
+
     /// Opens the machine of a rank by its number among those of the host. Ranks of one process, `ranks` of them, have a GPU each. Processes take turns among
     /// the GPUs that they see, of which some launchers show each only its own.
     pub(crate) fn resolve_rank(&self, rank: usize, ranks: Option<usize>) -> Result<Resolved> {

@@ -36,23 +36,28 @@
 //! # Ok::<(), rarefy::Error>(())
 //! ```
 
+mod meeting;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod part;
 mod place;
+mod processes;
 mod threads;
+mod watch;
 mod wire;
 
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use part::Part;
 pub use place::Place;
+pub use processes::Processes;
 pub use threads::Threads;
 pub(crate) use wire::{Reader, put, values};
 
 use std::any::Any;
 
 use crate::error::{Error, Result};
+use crate::gpu::Device;
 
 /// Carries bytes between the ranks of one computation.
 ///
@@ -84,6 +89,19 @@ pub trait Transport: Send + Sync {
     /// Whether the ranks are threads of one process, which can [`hand`](Self::hand) each other objects.
     fn in_one_process(&self) -> bool {
         false
+    }
+    /// Connects the devices of ranks that are processes, where the transport can. All ranks call it before the first exchange; none has a device on a rank
+    /// that computes without one, or failed to open it.
+    ///
+    /// # Errors
+    /// Devices that cannot be connected; a rank that is no longer there.
+    fn connect(&self, device: Option<&Device>) -> Result<()> {
+        let _ = device;
+        Ok(())
+    }
+    /// The link between the connected devices, as [`Machine::exchange`](crate::machine::Machine::exchange) takes it.
+    fn link(&self) -> Option<&dyn Any> {
+        None
     }
     /// The same as [`swap`](Self::swap) with objects: devices of one process copy from each other's memory.
     ///

@@ -10,8 +10,8 @@ use rarefy_simt::Error as MachineError;
 use rarefy_simt::gpu::doctor::{Build, Trial};
 
 pub use rarefy_simt::gpu::doctor::{
-    Check, DeviceReport, DoctorReport, DriverReport, HostReport, ModuleReport, PtxReport,
-    VariantReport,
+    Check, DeviceReport, DoctorReport, DriverReport, HostReport, ModuleReport, NcclReport,
+    PtxReport, VariantReport,
 };
 
 use super::ptx::{MODULES, SOURCE_HASH, TOOLCHAIN};

@@ -23,7 +23,7 @@
 pub mod doctor;
 pub mod ptx;
 
-pub use rarefy_simt::gpu::{CudaVersion, Device, DeviceBuffer, Event, Graph};
+pub use rarefy_simt::gpu::{Communicator, CudaVersion, Device, DeviceBuffer, Event, Graph};
 
 use rarefy_simt::Error as MachineError;
 

@@ -612,7 +612,17 @@ fn engine(config: &SimulationConfig, transport: Arc<dyn Transport>) -> Result<Bo
     let machines = match (transport.ranks(), transport.in_one_process()) {
         (1, _) => compute.resolve_all()?,
         (ranks, true) => vec![compute.resolve_rank(transport.rank(), Some(ranks))?],
-        (_, false) => vec![compute.resolve_rank(transport.local_rank(), None)?],
+        (_, false) => {
+            let opened = compute.resolve_rank(transport.local_rank(), None);
+            // A rank that failed tells the others, which wait for it.
+            let connected = transport.connect(match &opened {
+                Ok(Resolved::Cuda(device)) => Some(device),
+                _ => None,
+            });
+            let machine = opened?;
+            connected?;
+            vec![machine]
+        }
     };
     let reduces = config.symmetry_reduction && !matches!(machines[..], [Resolved::Reference]);
     match SymmetryReduction::of(&config.problem).filter(|_| reduces) {

@@ -74,6 +74,14 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
         }
     }
 
+    /// How many of the next steps a graph can hold. Only messages through a link are work of the device alone.
+    pub(super) fn recordable(&self, steps: u64) -> u64 {
+        match (self.cut.cycle, self.cut.transport.link()) {
+            (1, Some(_)) => steps,
+            _ => steps.min(self.cut.steps_left()),
+        }
+    }
+
     /// Before a step: updates the ghosts where they are stale.
     pub(super) fn refresh(
         &mut self,
@@ -136,7 +144,7 @@ impl<M: Machine, T: Real + Default> Ends<M, T> {
 
 /// The buffers of the messages to and from both neighbours; the low one's comes first.
 ///
-/// Machines of one process copy from each other's buffers. Messages alternate between two buffers: the neighbours may still copy from the other.
+/// Machines of one process copy from each other's buffers, and devices of several exchange through a link. Messages alternate between two buffers: the neighbours may still copy from the other.
 struct Messages<M: Machine, T: Real> {
     sent: [M::Buffer<T>; 2],
     received: M::Buffer<T>,
@@ -200,9 +208,25 @@ impl<M: Machine, T: Real + Default> Messages<M, T> {
             && let Some(post) = machine.post(&self.sent[self.next])?
         {
             self.hand(machine, cut, Arc::new(post))
+        } else if self.through_the_link(machine, cut)? {
+            Ok(())
         } else {
             self.through_the_host(machine, cut)
         }
+    }
+
+    /// Between the devices of several processes; `false` where these are not connected.
+    fn through_the_link(&mut self, machine: &M, cut: &Cut) -> Result<bool> {
+        let Some(link) = cut.transport.link() else {
+            return Ok(false);
+        };
+        let sides = |words: [u32; 2]| {
+            let [low, high] = words.map(|words| words as usize);
+            [0..low, low..low + high]
+        };
+        let out = (&self.sent[self.next], sides(self.to));
+        let into = (&mut self.received, sides(self.from));
+        Ok(machine.exchange(link, cut.part.neighbours, out, into)?)
     }
 
     fn hand(&mut self, machine: &M, cut: &Cut, post: Arc<M::Post>) -> Result<()> {

@@ -499,12 +499,8 @@ impl<M: Machine, T: Real + Default> MachineEngine<M, T> {
     /// Advances without the fluxes through faces, except where walls need them.
     fn issue_steps(&mut self, mut steps: u64) -> Result<()> {
         while steps > 0 {
-            // A graph holds no messages.
-            let alone = self
-                .ends
-                .as_ref()
-                .map_or(steps, |ends| ends.cut.steps_left());
-            if steps.min(alone) >= 2 && self.now == 0 && self.warm {
+            let recordable = (self.ends.as_ref()).map_or(steps, |ends| ends.recordable(steps));
+            if recordable >= 2 && self.now == 0 && self.warm {
                 if self.graph.is_none() {
                     let machine = self.machine.clone();
                     let walls = self.faces.walls;
