@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::command::{done, folder, object, refused};
+use crate::command::{done, folder, object, rarefy, refused};
 
 fn run(folder: &Path, line: &str) -> Value {
     let arguments: Vec<&str> = line.split_whitespace().collect();
@@ -170,7 +170,10 @@ fn combinations_that_do_not_exist_are_refused() {
             "couette --delta 1 --collision boltzmann --u 1e-12 --velocities 8",
             "drive",
         ),
-        ("cavity --collision boltzmann --steady", "leave it out"),
+        (
+            "cavity --collision boltzmann --steady --linear",
+            "leave it out",
+        ),
         ("cavity --collision boltzmann --reduced", "leave it out"),
         (
             "cavity --collision boltzmann --quadrature half-range",
@@ -191,4 +194,31 @@ fn combinations_that_do_not_exist_are_refused() {
         let arguments: Vec<&str> = line.split_whitespace().collect();
         refused(folder.path(), &arguments, why);
     }
+}
+
+/// The steady cavity by the collision integral has the files and results of the others; `--config` repeats it, and too few iterations are no result.
+#[test]
+fn a_steady_cavity_by_the_collision_integral() {
+    let folder = folder();
+    let at = folder.path();
+    let small = "cavity --steady --collision boltzmann --delta 10 --cells 4 --velocities 8 --sphere 5 --backend cpu";
+    let found = run(at, &format!("{small} --until-residual 1e-4 --out cavity"));
+    assert_eq!(found["status"], "converged");
+    assert_eq!(found["parameters"]["collision"], "boltzmann");
+    assert_eq!(found["parameters"]["steady"], true);
+    assert_eq!(found["parameters"]["velocities"], "8x8x8");
+    assert_eq!(found["method"]["taken"], "spectral");
+    assert!(number(&found["steady"]["iterations"]) <= 40.0);
+    for key in ["D", "D_wall", "D_cell", "G", "vortex_centre"] {
+        assert!(number(&found["result"][key]).is_finite(), "{key}");
+    }
+    for file in ["fields.vti", "vertical.csv", "history.csv", "density.npy"] {
+        assert!(at.join("cavity").join(file).exists(), "{file}");
+    }
+    let again = run(at, "cavity --config cavity/run.json");
+    assert_eq!(found["result"], again["result"]);
+    let few: Vec<&str> = small.split(' ').chain(["--steps", "2", "--json"]).collect();
+    let output = rarefy(at, &few).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(object(&output)["status"], "unfinished");
 }

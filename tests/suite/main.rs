@@ -4,6 +4,7 @@ mod bgk;
 mod bgk_boltzmann;
 mod bgk_boltzmann_flow;
 mod bgk_boltzmann_plates;
+mod bgk_boltzmann_steady;
 mod bgk_steady;
 mod boltzmann_cli;
 mod cli;

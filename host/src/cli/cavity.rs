@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::failure::Failure;
 use super::flow::{self, Flow, FlowArgs, Outcome, Saved};
+use super::operator::Taken;
 use super::ranks;
 use super::report::{Output, Report};
 use super::steady;
@@ -94,13 +95,21 @@ impl Flow for CavityArgs {
         })
     }
 
+    fn method(&self) -> Option<&Taken> {
+        self.collisions.taken.as_ref()
+    }
+
     fn case(&self) -> Result<(SteadyProblem, Vec<String>)> {
         let cavity = self.cavity()?;
         let warning = match self.polar() {
             Some([angles, _]) => cavity.ray_warning_of_directions(angles),
             None => cavity.ray_warning(),
         };
-        Ok((self.steady_case()?, Vec::from_iter(warning)))
+        let integral = self.collisions.is_boltzmann();
+        let flux = cavity.axes.first().filter(|_| integral);
+        let flux = flux.and_then(Axis::wall_flux_warning);
+        let warnings = warning.into_iter().chain(flux).collect();
+        Ok((self.steady_case()?, warnings))
     }
 
     fn found_steady(&self, case: &SteadyProblem, solution: &Solution) -> Result<Found> {

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bgk::steady::SteadyProblem;
 use crate::bgk::{
-    Axis, Boundaries, Boundary, Courant, DiscreteMaxwellian, Scheme, Space, State, VelocitySpace,
+    Axis, Boundaries, Boundary, Courant, DiscreteMaxwellian, Gas, Model, Moments, Problem, Scheme,
+    Space, State, VelocitySpace,
 };
 use crate::collision::transport::{Flux, exact_decay_rate};
 use crate::collision::{OperatorConfig, Scattering, VelocityGrid};
@@ -163,6 +165,39 @@ impl FlowConfig {
     /// A velocity that is not finite.
     pub fn velocity_space(&self) -> Result<VelocitySpace> {
         velocity_space(&self.operator.grid, self.drift)
+    }
+
+    /// The steady flow of the same molecules between the same boundaries; its start has the moments of this one's.
+    ///
+    /// # Errors
+    /// Boundaries that do not belong to this space; an incoming distribution that is no Maxwellian. The solver refuses a start of other cells.
+    pub fn steady(&self) -> Result<SteadyProblem> {
+        if let Some(given) = self.incoming.iter().find(|given| !given.is_empty()) {
+            return Err(Error::invalid(
+                "incoming",
+                format!("{} values", given.len()),
+                "none: streams of a steady flow are Maxwellians",
+            ));
+        }
+        let velocity = self.velocity_space()?;
+        let (space, grid) = (&self.space, &self.operator.grid);
+        let volume = grid.volume();
+        let states = self.initial.chunks_exact(grid.cells()).map(|f| {
+            let moments = Moments::of(&velocity, |node| volume * f[node]);
+            moments.state()
+        });
+        let gas = Gas {
+            model: Model::Shakhov,
+            prandtl: 2.0 / 3.0,
+            omega: 1.0 - 0.5 * self.operator.scattering.gamma(),
+            frequency: self.operator.sigma_t / cross_section(self.operator.scattering),
+        };
+        let mut problem =
+            Problem::uniform(*space, velocity.clone(), gas, self.boundaries, State::REST)?;
+        problem.initial = states.collect();
+        let mut steady = SteadyProblem::from(&problem);
+        steady.integral = Some(self.operator.clone());
+        Ok(steady)
     }
 
     /// The longest step for which streaming with penalised collisions is stable, `|v_x| dt/dx + |v_y| dt/dy = 1` for the fastest molecules.

@@ -144,6 +144,7 @@ pub fn plates(
         boundaries: Boundaries::line(wall(left), wall(right)),
         initial: vec![State::REST; resolution.cells],
         linear,
+        integral: None,
     })
 }
 

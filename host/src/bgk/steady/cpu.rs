@@ -158,6 +158,7 @@ impl<T: LaneReal> CpuSweeps<T> {
             sums: turned,
             left: faces,
             fluxes,
+            ..Swept::default()
         }
     }
 

@@ -396,6 +396,7 @@ impl<M: Machine, T: Real> Sweeps for MachineSweeps<M, T> {
                     left: left_line(&self.plan, &leaving, y).to_vec(),
                     fluxes: fluxes_line(&self.plan, x, &came, &leaving, &sums),
                     sums,
+                    ..Swept::default()
                 }
             }
             Space::Plane(plane) => {
@@ -406,6 +407,7 @@ impl<M: Machine, T: Real> Sweeps for MachineSweeps<M, T> {
                     left: left.to_vec(),
                     sums,
                     fluxes: Vec::new(),
+                    ..Swept::default()
                 }
             }
         })

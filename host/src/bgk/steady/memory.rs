@@ -12,6 +12,8 @@ const PER_CELL: u64 = 24;
 /// Sums of a cell, and of a face, that one task of the CPU keeps.
 const SUMS: u64 = 6;
 const FACE_SUMS: u64 = 7;
+/// Copies of the populations that a sweep around the collision integral takes.
+const SWEPT: u64 = 4;
 /// Tasks of the CPU in each direction.
 const TASKS: u64 = 16;
 
@@ -76,6 +78,11 @@ fn needed(
         .saturating_mul(components)
         .saturating_add(faces)
         .saturating_add(returned);
+    let populations = match problem.integral {
+        Some(_) => cells.saturating_mul(nodes),
+        None => 0,
+    };
+    let unknowns = unknowns.saturating_add(populations);
     // The point and its value, a copy of each, and both of every iteration that is mixed.
     let vectors = 4 + 2 * (depth + 1);
     let tasks = if on_cpu {
@@ -90,7 +97,8 @@ fn needed(
     let numbers = unknowns
         .saturating_mul(vectors)
         .saturating_add(cells.saturating_mul(PER_CELL))
-        .saturating_add(sums);
+        .saturating_add(sums)
+        .saturating_add(populations.saturating_mul(SWEPT));
     bytes_of::<f64>(numbers).saturating_add(bytes_of::<State>(cells))
 }
 

@@ -16,6 +16,9 @@
 //! through all faces balance to roundoff for any quadrature. This is the conservative discrete Maxwellian, without a Newton iteration of its
 //! own.
 //!
+//! **Around the collision integral.** With [`SteadyProblem::integral`] molecules collide, as in [`boltzmann`](super::boltzmann). The distribution is stored, and sweeps with the
+//! frequency of the loss, `v.grad f + nu f = I(f0, f0) + nu f0`, take the place of those above. All else is the same.
+//!
 //! **Conditions beside the boundaries.** Where no mass passes any boundary the total mass is that of the start. A wave between two parallel streams has
 //! no position of its own; the mass of the start determines it.
 //!
@@ -38,6 +41,7 @@ mod cpu;
 mod engine;
 mod fit;
 mod gpu;
+mod integral;
 mod memory;
 mod nodes;
 mod plan;

@@ -2,7 +2,7 @@
 
 use super::nodes::Nodes;
 use super::problem::{Closure, SteadyProblem};
-use super::sums::{Swept, flux};
+use super::sums::{Swept, flux, leaving};
 use crate::bgk::problem::not_symmetric;
 use crate::bgk::{Boundary, State};
 use crate::error::{Error, Result};
@@ -24,6 +24,9 @@ pub(super) const SOUTH: usize = 2;
 /// | 6 | nu | nu |
 /// | 7 | K T / 2 | K / 2 |
 pub(super) const COEFFICIENTS: usize = 8;
+
+/// The [heat lag](Plan::heat_lag) of sweeps with the frequency of the loss in the collision integral of hard spheres.
+const INTEGRAL_LAG: f64 = 1.0;
 
 /// How a face of space answers: what comes in at a node is `share (a rho + b) + (1 - share) returned`.
 #[derive(Clone, Debug)]
@@ -51,13 +54,16 @@ pub(super) struct Side {
 /// Where the unknowns are.
 ///
 /// `[component][cell]` with components n, n u_x, n u_y, sum |v|^2 f (in the linear case their perturbations), and with the Shakhov
-/// model q_x, q_y. `rho` of each boundary face follows, west, east, south, north. The flux that mirroring and periodic faces return comes last.
+/// model q_x, q_y. `rho` of each boundary face follows, west, east, south, north. Then come the flux that mirroring and periodic faces return and, around the
+/// collision integral, the populations `[cell][node]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) cells: usize,
     pub(super) components: usize,
     /// First face of each side, and the end.
     pub(super) faces: [usize; 5],
+    /// First of the populations; `len` where there are none.
+    pub(super) populations: usize,
     pub(super) len: usize,
 }
 
@@ -93,6 +99,8 @@ pub(super) struct Plan {
     pub(super) prandtl: f64,
     /// (1 - Pr) 8/5.
     pub(super) shakhov_factor: f64,
+    /// By how many times its last change the heat flux of f would change further if nothing else did.
+    pub(super) heat_lag: f64,
     pub(super) omega: f64,
     pub(super) frequency: f64,
     pub(super) diamond: bool,
@@ -139,6 +147,10 @@ impl Plan {
             shakhov,
             prandtl: problem.gas.effective_prandtl(),
             shakhov_factor: 1.6 * (1.0 - problem.gas.effective_prandtl()),
+            heat_lag: match problem.integral {
+                Some(_) => INTEGRAL_LAG,
+                None => (1.0 - problem.gas.effective_prandtl()) / problem.gas.effective_prandtl(),
+            },
             omega: problem.gas.omega,
             frequency: problem.gas.frequency,
             diamond: closure == Closure::Diamond,
@@ -152,6 +164,7 @@ impl Plan {
                 cells,
                 components,
                 faces,
+                populations: 0,
                 len: 0,
             },
         };
@@ -167,6 +180,10 @@ impl Plan {
                 len += 2 * (faces[side + 1] - faces[side]) * plan.nodes.len();
             }
             plan.sides[side] = Some(prepared);
+        }
+        plan.layout.populations = len;
+        if problem.integral.is_some() {
+            len += cells * plan.nodes.len();
         }
         plan.layout.len = len;
         plan.hold = plan.held(problem);
@@ -404,6 +421,14 @@ impl Plan {
                 }
             }
         }
+        let populations = x[self.layout.populations..].chunks_exact_mut(self.nodes.len());
+        for (f, local) in populations.zip(&coefficients) {
+            for (node, f) in f.iter_mut().enumerate() {
+                if self.nodes[node][3] > 0.0 {
+                    *f = self.equilibrium(local, node)[0];
+                }
+            }
+        }
         x
     }
 
@@ -437,10 +462,14 @@ impl Plan {
         if self.linear {
             [at(0), at(1), at(2), at(3) / 1.5 - at(0)]
         } else {
-            let n = at(0);
-            let [ux, uy] = [at(1) / n, at(2) / n];
-            [n, ux, uy, (at(3) / n - ux * ux - uy * uy) / 1.5]
+            self.state([0, 1, 2, 3].map(at))
         }
+    }
+
+    /// Density, velocity and temperature of sums of f (1, v_x, v_y, |v|^2).
+    pub(super) fn state(&self, [n, mx, my, square]: [f64; 4]) -> [f64; 4] {
+        let [ux, uy] = [mx / n, my / n];
+        [n, ux, uy, (square / n - ux * ux - uy * uy) / 1.5]
     }
 
     /// Whether every cell has a positive density and temperature.
@@ -574,6 +603,22 @@ impl Plan {
         sums[flux::ENERGY] += 0.5 * (square * first + vx * w * f[1]);
     }
 
+    /// Adds what the molecules of a node carry out of a face of space.
+    pub(super) fn add_leaving(&self, sums: &mut [f64], side: usize, node: usize, f: [f64; 2]) {
+        let [vx, vy, vz2, w] = self.nodes[node];
+        let (normal, tangential) = if side < 2 { (vx, vy) } else { (vy, vx) };
+        let square = vx * vx + vy * vy + vz2;
+        let energy = w * (square * f[0] + f[1]);
+        let mut add = |k: usize, value: f64| sums[k] += value;
+        add(leaving::MASS, w * normal.abs() * f[0]);
+        add(leaving::NORMAL, w * normal * normal * f[0]);
+        add(leaving::TANGENTIAL, w * normal.abs() * tangential * f[0]);
+        add(leaving::ENERGY, 0.5 * normal.abs() * energy);
+        add(leaving::DENSITY, w * f[0]);
+        add(leaving::DRIFT, w * tangential * f[0]);
+        add(leaving::SQUARE, energy);
+    }
+
     /// Optical thickness of the longest side of space, for gas at unit density and temperature.
     pub(super) fn thickness(&self) -> f64 {
         let length = |d: usize| self.widths[d].iter().sum::<f64>();
@@ -651,7 +696,7 @@ impl Plan {
     fn returned_len(&self, side: &Side) -> usize {
         let next = self.sides.iter().flatten().map(|s| s.offset);
         let end = next.filter(|&o| o > side.offset).min();
-        end.unwrap_or(self.layout.len) - side.offset
+        end.unwrap_or(self.layout.populations) - side.offset
     }
 
     /// The unknowns beyond both ends of a line between two streams, with exact discrete moments.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::nodes::Nodes;
 use crate::bgk::{Boundaries, Boundary, Gas, Problem, State};
+use crate::collision::OperatorConfig;
 use crate::error::{Error, Result};
 
 /// How what leaves a cell follows from what is in it.
@@ -38,6 +39,10 @@ pub struct SteadyProblem {
     pub initial: Vec<State>,
     /// Whether the equation is linearised about rest at density and temperature 1.
     pub linear: bool,
+    /// The collision integral of molecules that do not relax, on the nodes of its grid; the gas then has their viscosity, as
+    /// [`FlowConfig::steady`](crate::bgk::boltzmann::FlowConfig::steady) sees to. The solver's configuration says where it is computed, and in which arithmetic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub integral: Option<OperatorConfig>,
 }
 
 impl From<&Problem> for SteadyProblem {
@@ -54,6 +59,7 @@ impl From<&Problem> for SteadyProblem {
             boundaries: problem.boundaries,
             initial: problem.initial.clone(),
             linear: false,
+            integral: None,
         }
     }
 }
@@ -133,6 +139,13 @@ impl SteadyProblem {
         }
         for state in &self.initial {
             state.validate()?;
+        }
+        if self.linear && self.integral.is_some() {
+            return Err(Error::invalid(
+                "linear",
+                "true",
+                "false: the collision integral is not linearised",
+            ));
         }
         if self.linear {
             return self.nodes.check("the gas at rest", [0.0; 2], 1.0);

@@ -118,7 +118,12 @@ impl Sweeps for ReferenceSweeps {
             }
         };
         self.sweep(x, visit, leave, pass);
-        Ok(Swept { sums, left, fluxes })
+        Ok(Swept {
+            sums,
+            left,
+            fluxes,
+            ..Swept::default()
+        })
     }
 
     fn flux_roundoff(&self, thickness: f64) -> f64 {
@@ -146,19 +151,8 @@ impl Sweeps for ReferenceSweeps {
                 add(4, cy * q);
             };
         let leave = |side: usize, face: usize, node: usize, f: [f64; 2]| {
-            let [vx, vy, vz2, w] = plan.nodes[node];
-            let (normal, tangential) = if side < 2 { (vx, vy) } else { (vy, vx) };
-            let square = vx * vx + vy * vy + vz2;
-            let energy = w * (square * f[0] + f[1]);
             let at = (layout.faces[side] + face) * leaving::LEN;
-            let mut add = |k: usize, value: f64| faces[at + k] += value;
-            add(leaving::MASS, w * normal.abs() * f[0]);
-            add(leaving::NORMAL, w * normal * normal * f[0]);
-            add(leaving::TANGENTIAL, w * normal.abs() * tangential * f[0]);
-            add(leaving::ENERGY, 0.5 * normal.abs() * energy);
-            add(leaving::DENSITY, w * f[0]);
-            add(leaving::DRIFT, w * tangential * f[0]);
-            add(leaving::SQUARE, energy);
+            plan.add_leaving(&mut faces[at..at + leaving::LEN], side, node, f);
         };
         self.sweep(x, visit, leave, |_, _, _| {});
         Ok(Sums { cells, faces })

@@ -9,6 +9,7 @@ use super::anderson::Anderson;
 use super::config::SteadyConfig;
 use super::correction::Correction;
 use super::engine::Sweeps;
+use super::integral::IntegralSweeps;
 use super::memory;
 use super::plan::Plan;
 use super::problem::SteadyProblem;
@@ -114,8 +115,20 @@ impl SteadySolver {
                 ),
             ));
         }
-        let device = resolved.describe();
-        let sweeps = super::engine(&plan, config.compute.precision, resolved)?;
+        let (sweeps, device) = match &problem.integral {
+            Some(operator) => {
+                let mut operator = operator.clone();
+                operator.compute = config.compute;
+                let sweeps = IntegralSweeps::new(&plan, &operator)?;
+                let device = sweeps.device();
+                (Box::new(sweeps) as Box<dyn Sweeps>, device)
+            }
+            None => {
+                let device = resolved.describe();
+                let sweeps = super::engine(&plan, config.compute.precision, resolved)?;
+                (sweeps, device)
+            }
+        };
         let x = plan.start(&problem);
         let roundoff = [
             sweeps.change_roundoff(),
@@ -209,9 +222,13 @@ impl SteadySolver {
         let own = [self.sweeps.change_roundoff(), self.flux_roundoff()];
         self.roundoff = self.plan.roundoff(unit, own, &self.y, &swept);
         let settled = change <= tolerance.max(self.roundoff[0]);
-        if self.plan.dimensions == 2 && settled {
-            let sums = self.sweeps.output(&self.y)?;
-            spread = self.plan.imbalance(&self.y, &sums, floor);
+        if self.plan.dimensions == 2 {
+            if let Some(sums) = &swept.closing {
+                spread = self.plan.imbalance(&self.x, sums, floor);
+            } else if settled {
+                let sums = self.sweeps.output(&self.y)?;
+                spread = self.plan.imbalance(&self.y, &sums, floor);
+            }
         }
         self.residuals.push(change);
         self.spreads.push(spread);
@@ -239,15 +256,17 @@ impl SteadySolver {
         let mut renewed = false;
         let iteration = self.residuals.len() + 1;
         if let Some(correction) = &mut self.correction {
-            let moments = self.y.clone();
-            renewed = correction.apply(&self.plan, &self.x, swept, &mut self.y, iteration)?;
-            let mut share = self.plan.gentle_share(&moments, &self.y);
-            let corrected = self.y.clone();
+            // The populations follow the fields when they are swept.
+            let y = &mut self.y[..self.plan.layout.populations];
+            let moments = y.to_vec();
+            renewed = correction.apply(&self.plan, &self.x, swept, y, iteration)?;
+            let mut share = self.plan.gentle_share(&moments, y);
+            let corrected = y.to_vec();
             loop {
                 if share < 1.0 {
-                    blend(&moments, &corrected, share, &mut self.y);
+                    blend(&moments, &corrected, share, y);
                 }
-                if share == 0.0 || self.plan.is_admissible(&self.y) {
+                if share == 0.0 || self.plan.is_admissible(y) {
                     break;
                 }
                 renewed = true;

@@ -21,6 +21,7 @@ Examples:
   rarefy cavity --delta 10 --cells 160 --velocities 20x20x20 --scheme upwind --precision f32 --out cavity10
   rarefy cavity --delta 1 --cells 160 --steady --linear       the steady flow directly, without steps in time
   rarefy cavity --delta 10 --cells 64 --collision boltzmann --precision f32   hard spheres, by the collision integral itself: on a GPU
+  rarefy cavity --delta 10 --cells 64 --collision boltzmann --steady --precision f32    its steady flow in some 20 integrals of every cell
   rarefy cavity --resume cavity10/checkpoint.rarefy       go on where --checkpoint-every or Ctrl-C left it";
 
 /// Compute the flow in a square cavity whose lid moves
@@ -54,8 +55,8 @@ pub(in crate::cli) struct CavityArgs {
     /// Integrate v_z out and keep two functions of v_x and v_y: the same result at a tenth of the work
     #[arg(long)]
     pub(super) reduced: bool,
-    /// Solve for the steady flow directly, without steps in time or a stored distribution; --steps counts iterations, and the velocity
-    /// space is reduced
+    /// Solve for the steady flow directly, without steps in time; --steps counts iterations. The models store no distribution, and their velocity space is
+    /// reduced
     #[arg(long, conflicts_with_all = OF_TIME)]
     #[serde(default)]
     pub(super) steady: bool,
@@ -115,7 +116,7 @@ impl CavityArgs {
             .is_some_and(|rule| rule != Quadrature::Midpoint);
         let of_models = [
             ("reduced", self.reduced),
-            ("steady", self.steady),
+            ("linear", self.linear),
             ("no-correction", self.shared.time_options.no_correction),
             ("quadrature", other_rule),
         ];
@@ -129,7 +130,7 @@ impl CavityArgs {
         let mut full = self.clone();
         full.quadrature = Some(self.chosen_quadrature()?);
         full.vmax = Some(self.vmax.unwrap_or(vmax));
-        full.reduced |= self.steady;
+        full.reduced |= self.steady && !boltzmann;
         let delta = self.delta.or(self.kn.map(flow::rarefaction));
         full.delta = Some(delta.or(self.shared.si.length()?).unwrap_or(1.0));
         full.velocities = Some(full.complete_velocities()?);
@@ -142,8 +143,8 @@ impl CavityArgs {
                 .complete_near_rest(&full.grid()?, &full.shared.gas);
         }
         // The integral in f32 leaves more than roundoff.
-        let residual = if self.steady || boltzmann && self.shared.common.precision == Precision::F32
-        {
+        let single = self.shared.common.precision == Precision::F32;
+        let residual = if (self.steady && !boltzmann) || (boltzmann && single) {
             flow::residual(self.shared.common.precision)
         } else {
             flow::RESIDUAL
@@ -351,6 +352,9 @@ impl CavityArgs {
 
     /// The steady problem.
     pub(super) fn steady_case(&self) -> Result<SteadyProblem> {
+        if self.collisions.is_boltzmann() {
+            return self.flow_config()?.steady();
+        }
         let mut case = SteadyProblem::from(&self.cavity()?.problem()?);
         if let Some([angles, speeds]) = self.polar() {
             case.nodes = Nodes::polar(angles, speeds)?;

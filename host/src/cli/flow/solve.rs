@@ -77,6 +77,9 @@ fn find_steady<F: Flow>(
 ) -> std::result::Result<Outcome<F>, Failure> {
     let (flow, from) = steady::reopened(wanted, args.time_options(), given)?;
     let units = record(&flow, report)?;
+    if let Some(taken) = flow.method() {
+        report.set("method", taken);
+    }
     let (case, warnings) = flow.case()?;
     for warning in warnings {
         report.warn(warning);

@@ -21,7 +21,7 @@ pub(super) fn lag(plan: &Plan, x: &[f64], y: &[f64], component: usize, cell: usi
         return 0.0;
     }
     let at = component * plan.layout.cells + cell;
-    (1.0 - plan.prandtl) / plan.prandtl * (y[at] - x[at])
+    plan.heat_lag * (y[at] - x[at])
 }
 
 impl Plan {

@@ -101,7 +101,7 @@ impl Correction {
         match self {
             Self::Plates(plates) => plates.apply(plan, x, swept, y),
             Self::Shock(shock) => shock.apply(plan, x, swept, y),
-            Self::Plane(plane) => return plane.apply(plan, x, y, iteration),
+            Self::Plane(plane) => return plane.apply(plan, x, swept, y, iteration),
         }
         Ok(false)
     }

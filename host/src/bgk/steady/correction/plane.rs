@@ -34,6 +34,7 @@ use self::dissection::{Factors, Unknowns};
 use self::operators::{Local, VERTICES, edge};
 use self::walls::{AtWall, Lag, lags, return_changed};
 use crate::bgk::steady::plan::{Plan, Side};
+use crate::bgk::steady::sums::Swept;
 use crate::error::{Error, Result};
 
 /// Rarefaction parameter at which half of the correction is applied, squared.
@@ -69,8 +70,6 @@ pub(in crate::bgk::steady) struct PlaneCorrection {
     /// Share of the smoothed defect of mass, by cell.
     filter: Vec<f64>,
     damping: f64,
-    /// (1 - Pr) / Pr.
-    heat: f64,
     prandtl: f64,
     /// Length of the shorter side.
     length: f64,
@@ -131,7 +130,6 @@ impl PlaneCorrection {
             factors,
             cells,
             damping: 1.0 / (1.0 + DAMPING / (delta * delta)),
-            heat: (1.0 - prandtl) / prandtl,
             prandtl,
             length,
             limited: false,
@@ -161,6 +159,7 @@ impl PlaneCorrection {
         &mut self,
         plan: &Plan,
         x: &[f64],
+        swept: &Swept,
         y: &mut [f64],
         iteration: usize,
     ) -> Result<bool> {
@@ -169,7 +168,7 @@ impl PlaneCorrection {
         if replaced {
             self.follow(plan, x)?;
         }
-        let change = self.change(plan, x, y);
+        let change = self.change(plan, x, swept, y);
         if plan.linear {
             self.add(plan, &change, self.damping, y);
             return Ok(replaced);
@@ -177,7 +176,7 @@ impl PlaneCorrection {
         let most = change.largest(plan, y);
         self.limited = most > LARGEST;
         let mut scale = self.damping.min(LARGEST / most);
-        let swept = y.to_vec();
+        let moments = y.to_vec();
         for _ in 0..=HALVINGS {
             self.add(plan, &change, scale, y);
             let at = plan.layout.faces_at();
@@ -185,7 +184,7 @@ impl PlaneCorrection {
             if plan.is_admissible(y) && densities.iter().all(|&rho| rho >= 0.0) {
                 return Ok(replaced);
             }
-            y.copy_from_slice(&swept);
+            y.copy_from_slice(&moments);
             scale *= 0.5;
         }
         Ok(replaced)
@@ -244,10 +243,10 @@ impl PlaneCorrection {
     }
 
     /// The solution of the equations for the defects of a sweep.
-    fn change(&self, plan: &Plan, x: &[f64], y: &[f64]) -> Change {
+    fn change(&self, plan: &Plan, x: &[f64], swept: &Swept, y: &[f64]) -> Change {
         let heat = self.heat_lags(plan, x, y);
         let lags = lags(plan, x, y);
-        let defects = defects(plan, x, y);
+        let defects = defects(plan, x, swept, y);
         let (mut first, mut second) = self.right_sides(plan, x, &defects, &heat);
         self.subtract_walls(plan, &lags, &mut first, &mut second);
         let (flow, theta) = self.solve(plan, x, first, &second);
@@ -271,7 +270,7 @@ impl PlaneCorrection {
             return vec![[0.0; 2]; cells];
         }
         let of = |cell: usize, d: usize| {
-            self.heat * (y[(4 + d) * cells + cell] - x[(4 + d) * cells + cell])
+            plan.heat_lag * (y[(4 + d) * cells + cell] - x[(4 + d) * cells + cell])
         };
         (0..cells).map(|cell| [of(cell, 0), of(cell, 1)]).collect()
     }
@@ -514,16 +513,24 @@ impl PlaneCorrection {
 }
 
 /// Defects of mass, momentum and energy about the moving gas, times the collision frequency, by cell.
-fn defects(plan: &Plan, x: &[f64], y: &[f64]) -> Vec<[f64; 4]> {
+fn defects(plan: &Plan, x: &[f64], swept: &Swept, y: &[f64]) -> Vec<[f64; 4]> {
     let cells = plan.layout.cells;
     in_parallel(cells)
         .map(|cell| {
             let [n, ux, uy, t] = plan.primitive(x, cell);
-            let [cn, cx, cy, ce] = [0, 1, 2, 3].map(|k| y[k * cells + cell] - x[k * cells + cell]);
+            let sums = [0, 1, 2, 3].map(|k| {
+                let at = k * cells + cell;
+                (swept.defects.get(at).copied()).unwrap_or_else(|| y[at] - x[at])
+            });
             if plan.linear {
-                return [cn, cx, cy, ce].map(|c| c * plan.frequency);
+                return sums.map(|c| c * plan.frequency);
             }
-            let nu = plan.frequency * n * t.powf(1.0 - plan.omega);
+            let nu = if swept.defects.is_empty() {
+                plan.frequency * n * t.powf(1.0 - plan.omega)
+            } else {
+                1.0
+            };
+            let [cn, cx, cy, ce] = sums;
             let (px, py) = (cx - ux * cn, cy - uy * cn);
             let energy = ce - 2.0 * (ux * px + uy * py) - (ux * ux + uy * uy) * cn;
             [cn, px, py, energy].map(|c| c * nu)
@@ -718,7 +725,8 @@ mod tests {
         let mut correction = PlaneCorrection::new(&plan).unwrap().unwrap();
         let x = plan.start(&cavity(10.0, 8, Some(0.1)));
         let mut y = x.clone();
-        correction.apply(&plan, &x, &mut y, 1).unwrap();
+        let none = Swept::default();
+        correction.apply(&plan, &x, &none, &mut y, 1).unwrap();
         for (x, y) in x.iter().zip(&y) {
             assert!((x - y).abs() < 1e-15);
         }
@@ -742,14 +750,15 @@ mod tests {
             .collect();
         let mut first = PlaneCorrection::new(&plan).unwrap().unwrap();
         let (mut y, mut at_rest) = (swept.clone(), swept.clone());
-        assert!(!first.apply(&plan, &x, &mut at_rest, 1).unwrap());
-        assert!(first.apply(&plan, &x, &mut y, 2).unwrap());
+        let none = Swept::default();
+        assert!(!first.apply(&plan, &x, &none, &mut at_rest, 1).unwrap());
+        assert!(first.apply(&plan, &x, &none, &mut y, 2).unwrap());
         let mut second = PlaneCorrection::new(&plan).unwrap().unwrap();
         let (about, limited) = first.kept();
         second.restore(&plan, about, limited).unwrap();
         let [mut on, mut resumed] = [swept.clone(), swept];
-        first.apply(&plan, &x, &mut on, 3).unwrap();
-        second.apply(&plan, &x, &mut resumed, 3).unwrap();
+        first.apply(&plan, &x, &none, &mut on, 3).unwrap();
+        second.apply(&plan, &x, &none, &mut resumed, 3).unwrap();
         assert_eq!(on, resumed);
         assert_ne!(on, at_rest);
     }

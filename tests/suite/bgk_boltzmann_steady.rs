@@ -1,0 +1,158 @@
+//! The steady solver around the collision integral: lines and rectangles between walls.
+
+use rarefy::Backend;
+use rarefy::bgk::boltzmann::{FlowConfig, GapCollisions, Plates, PlatesConfig};
+use rarefy::bgk::steady::plates::{Drive, graded};
+use rarefy::bgk::steady::{Solution, Status, SteadyConfig, SteadyProblem, SteadySolver, solve};
+use rarefy::bgk::{Boundaries, Boundary, Cavity, Space, State, Wall};
+use rarefy::collision::{CorrectionMethod, OperatorConfig, VelocityGrid};
+
+fn wall(temperature: f64, velocity: [f64; 2]) -> Boundary {
+    Boundary::Wall(Wall::diffuse(temperature).moving(velocity))
+}
+
+/// Hard spheres on 10^3 velocities.
+fn flow(space: Space, boundaries: Boundaries) -> FlowConfig {
+    let grid = VelocityGrid::new(10, -4.0, 4.0).unwrap();
+    let mut flow = FlowConfig::new(space, grid, boundaries, 0.01, |_, _| State::REST).unwrap();
+    flow.operator.spectral.degree = Some(7);
+    flow.operator.correction = CorrectionMethod::Balanced;
+    flow
+}
+
+fn to(tolerance: f64) -> SteadyConfig {
+    SteadyConfig {
+        rtol: Some(tolerance),
+        iterations: 60,
+        compute: Backend::Cpu.into(),
+        ..SteadyConfig::default()
+    }
+}
+
+/// Plates of the same cells by the solver for plates.
+fn plates(operator: &OperatorConfig, delta: f64, drive: Drive, cells: usize) -> Solution {
+    let mut operator = operator.clone();
+    operator.compute = Backend::Cpu.into();
+    let mut config = PlatesConfig::new(delta, drive, GapCollisions::Integral(operator));
+    config.cells = cells;
+    config.tolerance = 1e-7;
+    let solution = Plates::new(config).unwrap().solve().unwrap();
+    assert_eq!(solution.status, Status::Converged);
+    solution
+}
+
+/// A rectangle of two columns between mirrors has the heat flux, and the temperatures, of the plates below and above it.
+#[test]
+fn a_rectangle_between_mirrors_is_a_line() {
+    let (delta, cells) = (10.0, 10);
+    let boundaries = Boundaries {
+        left: Boundary::Specular,
+        right: Boundary::Specular,
+        bottom: wall(1.1, [0.0; 2]),
+        top: wall(0.9, [0.0; 2]),
+    };
+    let space = Space::rectangle([2, cells], [0.0, 2.0], [0.0, delta]).unwrap();
+    let config = flow(space, boundaries);
+    let line = plates(&config.operator, delta, Drive::Fourier(0.2), cells);
+    let mut problem = config.steady().unwrap();
+    problem.widths[1] = graded(cells, delta);
+    let plane = solve(problem, &to(1e-7)).unwrap();
+    assert_eq!(plane.status, Status::Converged);
+    assert!(plane.residuals.len() <= 40, "{}", plane.residuals.len());
+    let flux = line.exchange[1][0].heat;
+    for face in &plane.exchange[3] {
+        assert!(
+            (face.heat / flux - 1.0).abs() < 1e-4,
+            "{}, {flux}",
+            face.heat
+        );
+    }
+    for (cell, m) in plane.cells.iter().enumerate() {
+        let of_line = line.cells[cell / 2];
+        assert!((m.temperature - of_line.temperature).abs() < 1e-5);
+        assert!((m.density - of_line.density).abs() < 1e-5);
+        assert!(m.velocity[0].abs() < 1e-6);
+    }
+}
+
+/// On a line, too, the solver finds what that for plates does.
+#[test]
+fn a_line_has_the_stress_of_plates() {
+    let (delta, cells) = (3.0, 10);
+    let boundaries = Boundaries::line(wall(1.0, [0.0, -0.1]), wall(1.0, [0.0, 0.1]));
+    let config = flow(Space::line(cells, [0.0, delta]).unwrap(), boundaries);
+    let line = plates(&config.operator, delta, Drive::Couette(0.2), cells);
+    let mut problem = config.steady().unwrap();
+    problem.widths[0] = graded(cells, delta);
+    let found = solve(problem, &to(1e-7)).unwrap();
+    assert_eq!(found.status, Status::Converged);
+    assert!(found.residuals.len() <= 40, "{}", found.residuals.len());
+    let [shear, of_plates] = [&found, &line].map(|of| of.exchange[0][0].shear);
+    assert!(
+        (shear / of_plates - 1.0).abs() < 1e-4,
+        "{shear}, {of_plates}"
+    );
+}
+
+fn cavity(delta: f64, lid: f64) -> SteadyProblem {
+    let mut cavity = Cavity::new(delta, 8, &[10, 10, 10]).unwrap();
+    cavity.lid = lid;
+    let problem = cavity.problem().unwrap();
+    flow(problem.space, problem.boundaries).steady().unwrap()
+}
+
+/// Cavities take few integrals, and their walls exchange no mass and as much energy as the lid's work, slow and fast.
+#[test]
+fn cavities_converge_in_few_integrals_and_conserve() {
+    for (delta, lid) in [(0.3, 0.02), (10.0, 0.02), (10.0, 0.4)] {
+        let found = solve(cavity(delta, lid), &to(1e-6)).unwrap();
+        assert_eq!(found.status, Status::Converged, "{delta}, {lid}");
+        assert!(found.residuals.len() <= 45, "{}", found.residuals.len());
+        let (mut heat, mut drag, mut exchanged) = (0.0, 0.0, 0.0);
+        for face in found.exchange.iter().flatten() {
+            assert!(face.mass.abs() < 1e-5 * lid, "{}", face.mass);
+            heat += face.heat;
+            exchanged += face.heat.abs();
+        }
+        for face in &found.exchange[3] {
+            drag += -2.0 * face.shear / lid / 8.0;
+        }
+        assert!(heat.abs() < 1e-4 * exchanged.max(lid * lid), "{heat}");
+        assert!((0.3..0.8).contains(&drag), "{drag}");
+        let mass: f64 = found.cells.iter().map(|m| m.density).sum();
+        assert!((mass / 64.0 - 1.0).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn an_iteration_goes_on_to_the_same_bits() {
+    let mut whole = SteadySolver::new(cavity(5.0, 0.02), &to(1e-6)).unwrap();
+    whole.advance(3).unwrap();
+    let text = serde_json::to_string(&whole.checkpoint()).unwrap();
+    let mut resumed = SteadySolver::resume(serde_json::from_str(&text).unwrap()).unwrap();
+    whole.advance(2).unwrap();
+    resumed.advance(2).unwrap();
+    assert_eq!(whole.residuals(), resumed.residuals());
+    assert_eq!(whole.checkpoint(), resumed.checkpoint());
+}
+
+#[test]
+fn problems_that_have_no_integral_are_refused() {
+    let refused = |change: fn(&mut SteadyProblem), part: &str| {
+        let mut problem = cavity(1.0, 0.02);
+        change(&mut problem);
+        let error = SteadySolver::new(problem, &to(1e-6))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(part), "{error}");
+    };
+    refused(|problem| problem.linear = true, "not linearised");
+    refused(
+        |problem| {
+            if let Some(operator) = &mut problem.integral {
+                operator.grid = VelocityGrid::new(12, -4.0, 4.0).unwrap();
+            }
+        },
+        "grid",
+    );
+}
