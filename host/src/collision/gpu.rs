@@ -16,6 +16,7 @@ use rarefy_kernels::collision::{
     self as kernels, GridShape, REDUCE_THREADS, StepRule, control, row, summary,
 };
 use rarefy_kernels::{Element, Real};
+use rayon::prelude::*;
 
 use super::engine::{BatchEngine, Engine, Part, Row, Stepping};
 use super::integrator::stages;
@@ -387,19 +388,22 @@ impl<M: Machine, T: Real> MachineEngine<M, T> {
         let rate = self.fetch(&self.rate, self.items * cells)?;
         let summaries = self.fetch(&self.summary, self.items * summary::LEN)?;
         // From lattice units and from values of some degree in the working copy.
+        let (factor, items) = (self.factor, self.items);
         let physical = |values: &[T], unscale: f64| {
             let values = values.iter().map(|value| value.to_f64());
-            values.map(|value| value * unscale * self.factor).collect()
+            values.map(|value| value * unscale * factor).collect()
         };
-        Ok((0..self.items)
+        let scales = &self.scales;
+        Ok((0..items)
+            .into_par_iter()
             .map(|item| {
                 let range = item * cells..(item + 1) * cells;
-                let unscale = self.scales[item].recip();
+                let unscale = scales[item].recip();
                 let mut nu: Vec<f64> = physical(&frequency[range.clone()], unscale);
                 let mut sum: Vec<f64> = physical(&gain[range.clone()], unscale.powi(2));
                 if copies > 1 {
                     // Of the deviation so far.
-                    let means = &frequency[self.items * cells..][range.clone()];
+                    let means = &frequency[items * cells..][range.clone()];
                     let means: Vec<f64> = physical(means, unscale);
                     for (nu, mean) in nu.iter_mut().zip(means) {
                         *nu = mean + 0.5 * *nu;

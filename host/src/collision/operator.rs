@@ -433,11 +433,12 @@ impl Evaluation {
     pub(super) fn scaled(mut self, exponent: i32, largest: f64) -> Result<Self> {
         let most = |values: &[f64]| values.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
         let unit = most(&self.gain);
+        let factors = powers(exponent);
         for value in self.gain.iter_mut().chain(&mut self.rate) {
-            *value = scale(scale(*value, exponent), exponent);
+            *value = times(times(*value, factors), factors);
         }
         for value in &mut self.frequency {
-            *value = scale(*value, exponent);
+            *value = times(*value, factors);
         }
         self.correction.largest_step = scale(self.correction.largest_step, -exponent);
         let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
@@ -480,6 +481,16 @@ pub(super) fn normalising(f: &[f64]) -> (f64, i32) {
 
 /// `value * 2^exponent`, in two steps so that the factor itself stays in range.
 pub(super) fn scale(value: f64, exponent: i32) -> f64 {
+    times(value, powers(exponent))
+}
+
+/// Two factors whose product is `2^exponent`.
+pub(super) fn powers(exponent: i32) -> [f64; 2] {
     let half = exponent / 2;
-    value * 2f64.powi(half) * 2f64.powi(exponent - half)
+    [half, exponent - half].map(|half| 2f64.powi(half))
+}
+
+/// A value times [`powers`].
+pub(super) fn times(value: f64, [first, second]: [f64; 2]) -> f64 {
+    value * first * second
 }

@@ -6,9 +6,10 @@ use std::fmt;
 use std::time::Duration;
 
 use rarefy_kernels::collision::StepRule;
+use rayon::prelude::*;
 
 use super::engine::{BatchEngine, Engine, Part, Row, Stepping};
-use super::operator::{normalising, scale};
+use super::operator::{normalising, powers, scale, times};
 use super::{
     Correction, CorrectionStatus, Evaluation, Integrator, Moments, OperatorConfig, engine,
     engine_of_one,
@@ -491,6 +492,13 @@ impl Relaxation {
     }
 }
 
+/// Whether grid and method suit a distribution.
+fn warnings(config: &OperatorConfig, f: &[f64], correction: &Correction) -> Vec<String> {
+    let mut warnings = config.grid.warnings(f);
+    warnings.extend(config.defect(correction));
+    warnings
+}
+
 fn out_of_range(size: f64) -> Error {
     Error::invalid(
         "distribution",
@@ -538,15 +546,8 @@ impl CollisionOperator {
         self.config
             .validate_distribution(f, self.config.tolerated_negative())?;
         let mut evaluation = self.evaluate_any(f)?;
-        evaluation.warnings = self.warnings(f, &evaluation.correction);
+        evaluation.warnings = warnings(&self.config, f, &evaluation.correction);
         Ok(evaluation)
-    }
-
-    /// Whether grid and method suit a distribution.
-    fn warnings(&self, f: &[f64], correction: &Correction) -> Vec<String> {
-        let mut warnings = self.config.grid.warnings(f);
-        warnings.extend(self.config.defect(correction));
-        warnings
     }
 
     /// Evaluates the collision integral of any finite values, whatever their signs: the sums are quadratic forms. A correction may not
@@ -597,11 +598,15 @@ impl CollisionOperator {
             ));
         }
         let share = self.config.tolerated_negative();
-        for (item, f) in f.chunks_exact(cells).enumerate() {
-            self.config
-                .validate_distribution(f, share)
-                .map_err(|error| error.within(&item_of_batch(item)))?;
-        }
+        let config = &self.config;
+        let named = |item: usize, error: Error| error.within(&item_of_batch(item));
+        let checks = f.par_chunks_exact(cells).enumerate().map(|(item, f)| {
+            let check = config.validate_distribution(f, share);
+            check.map_err(|error| named(item, error))
+        });
+        // The first that fails, not the one found first.
+        let checks: Vec<Result<()>> = checks.collect();
+        checks.into_iter().collect::<Result<()>>()?;
         let items = f.len() / cells;
         let mut batch = match self.batch.take() {
             Some((made_for, batch)) if made_for == items => batch,
@@ -609,27 +614,32 @@ impl CollisionOperator {
             _ => self.engine.run(|engine| engine.batch(items))?,
         };
         // Each is brought to the order of 1, so that none leaves the range on the way.
-        let sizes: Vec<(f64, i32)> = f.chunks_exact(cells).map(normalising).collect();
-        let scaled: Vec<f64> = f
-            .chunks_exact(cells)
+        let sizes: Vec<(f64, i32)> = f.par_chunks_exact(cells).map(normalising).collect();
+        let mut scaled = f.to_vec();
+        scaled
+            .par_chunks_exact_mut(cells)
             .zip(&sizes)
-            .flat_map(|(f, (_, exponent))| f.iter().map(|&f| scale(f, *exponent)))
-            .collect();
+            .for_each(|(f, (_, exponent))| {
+                let factors = powers(*exponent);
+                f.iter_mut().for_each(|f| *f = times(*f, factors));
+            });
         let evaluations = self.engine.run(|_| batch.evaluate_all(&scaled));
         self.batch = Some((items, batch));
+        let config = &self.config;
         let each = evaluations?
-            .into_iter()
+            .into_par_iter()
             .zip(&sizes)
-            .zip(f.chunks_exact(cells));
-        each.enumerate()
+            .zip(f.par_chunks_exact(cells));
+        let each = each
+            .enumerate()
             .map(|(item, ((evaluation, &(largest, exponent)), f))| {
-                let mut evaluation = evaluation
-                    .scaled(-exponent, largest)
-                    .map_err(|error| error.within(&item_of_batch(item)))?;
-                evaluation.warnings = self.warnings(f, &evaluation.correction);
+                let scaled = evaluation.scaled(-exponent, largest);
+                let mut evaluation = scaled.map_err(|error| named(item, error))?;
+                evaluation.warnings = warnings(config, f, &evaluation.correction);
                 Ok(evaluation)
-            })
-            .collect()
+            });
+        let each: Vec<Result<Evaluation>> = each.collect();
+        each.into_iter().collect()
     }
 
     /// The configuration of the operator.

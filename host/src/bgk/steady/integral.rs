@@ -127,7 +127,7 @@ impl Integral {
             let evaluations = self.operator.evaluate_batch(&density);
             // The caller has no distribution of its own: a cell's is too coarse for the operator.
             let evaluations = evaluations.map_err(|error| match error {
-                Error::Input { .. } | Error::Refused(_) => Error::Numerical(format!(
+                Error::Input { .. } => Error::Numerical(format!(
                     "the gas is beyond the collision operator ({error}); use more velocities, a wider box, or a weaker drive"
                 )),
                 other => other,
