@@ -91,7 +91,7 @@ fn the_worst_case_of_a_sweep_is_its_exit_code() {
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     let last = stderr.lines().last().unwrap();
     assert!(
-        last.starts_with("rarefy: error: NOT CONVERGED: 1 of 2 cases: delta = 100"),
+        last.starts_with("rarefy: error: NOT CONVERGED: 1 of 2 cases failed: delta = 100"),
         "{stderr}"
     );
     assert!(stderr.contains("delta = 100: NOT CONVERGED"), "{stderr}");

@@ -167,10 +167,10 @@ impl FlowConfig {
         velocity_space(&self.operator.grid, self.drift)
     }
 
-    /// The steady flow of the same molecules between the same boundaries; its start has the moments of this one's.
+    /// The steady flow of the same molecules between the same walls; its start has the moments of this one's.
     ///
     /// # Errors
-    /// Boundaries that do not belong to this space; an incoming distribution that is no Maxwellian. The solver refuses a start of other cells.
+    /// A face that is no wall: between mirrors the iteration does not converge. An incoming distribution that is no Maxwellian. The solver refuses a start of other cells.
     pub fn steady(&self) -> Result<SteadyProblem> {
         if let Some(given) = self.incoming.iter().find(|given| !given.is_empty()) {
             return Err(Error::invalid(
@@ -178,6 +178,28 @@ impl FlowConfig {
                 format!("{} values", given.len()),
                 "none: streams of a steady flow are Maxwellians",
             ));
+        }
+        let Boundaries {
+            left,
+            right,
+            bottom,
+            top,
+        } = self.boundaries;
+        let faces = [
+            ("left", left),
+            ("right", right),
+            ("bottom", bottom),
+            ("top", top),
+        ];
+        let faces = faces.into_iter().take(2 * self.space.dimensions());
+        for (name, face) in faces {
+            if !matches!(face, Boundary::Wall(_)) {
+                return Err(Error::invalid(
+                    name,
+                    format!("{face:?}"),
+                    "a wall on every side of a steady flow by the collision integral",
+                ));
+            }
         }
         let velocity = self.velocity_space()?;
         let (space, grid) = (&self.space, &self.operator.grid);
