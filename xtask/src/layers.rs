@@ -123,7 +123,7 @@ fn read_use(
             "{" => {
                 at += 1;
                 while tokens.get(at).is_some_and(|token| token != "}") {
-                    // What no tree has, in a text that is no Rust, is passed over.
+                    // A text that is no Rust must not hold up the reader.
                     at = read_use(tokens, at, &path, uses).max(at + 1);
                     if tokens.get(at).is_some_and(|token| token == ",") {
                         at += 1;

@@ -74,6 +74,7 @@ impl Compute {
     ///
     /// # Errors
     /// As [`Compute::resolve_all`].
+    #[cfg(feature = "cli")]
     pub(crate) fn processes(&self) -> Result<usize> {
         let wanted = match self.devices {
             Some(Devices::Number(number)) => Some(number),

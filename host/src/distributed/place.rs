@@ -83,6 +83,7 @@ impl Place {
     }
 
     /// The variables by which a process of this host finds its place among ranks that the command starts.
+    #[cfg(any(feature = "cli", test))]
     pub(crate) fn variables(rank: usize, ranks: usize, port: u16) -> [(&'static str, String); 5] {
         let [of_rank, of_ranks, of_local, of_locals] = LAUNCHERS[0].1;
         let (rank, ranks) = (rank.to_string(), ranks.to_string());

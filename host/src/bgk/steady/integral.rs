@@ -200,7 +200,7 @@ pub(super) struct IntegralSweeps {
 struct Part {
     /// `[cell]`.
     f: Vec<[f64; LANES]>,
-    /// What leaves the rows, and the columns.
+    /// Populations that leave the rows, and the columns.
     left: [Vec<[f64; LANES]>; 2],
     /// On a line, what passes its faces.
     passed: Vec<[f64; LANES]>,
@@ -210,7 +210,7 @@ struct Part {
 struct OfCell {
     /// Sums of the invariants.
     sums: [f64; 4],
-    /// What leaves the cell through its faces.
+    /// Populations that leave the cell through its faces.
     defects: [f64; 4],
     /// P_xx, P_xy, P_yy, q_x and q_y.
     fluxes: [f64; 5],
