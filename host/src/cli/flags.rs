@@ -127,6 +127,7 @@ mod tests {
         for sub in command.get_subcommands() {
             for arg in sub.get_arguments() {
                 let hidden = arg.is_hide_set().then(|| arg.get_long()).flatten();
+                let hidden = hidden.filter(|name| !super::FOREIGN.contains(name));
                 for spelling in arg.get_all_aliases().into_iter().flatten().chain(hidden) {
                     let name = format!("`{}`", sub.get_name());
                     let row = table.lines().find(|row| {

@@ -456,7 +456,9 @@ fn too_many_ranks_threads_and_other_backends_are_refused() {
         });
         texts[0].clone()
     };
-    assert!(refusal(6, Backend::Cpu, None).contains("too few for 6 ranks: each needs 4"));
+    let text = refusal(6, Backend::Cpu, None);
+    let why = "ranks: 6 for 20 cells along x; expected fewer ranks: each needs 4 cells";
+    assert!(text.contains(why), "{text}");
     assert!(refusal(2, Backend::Cpu, Some(1)).contains("share the threads of their process"));
     let text = refusal(2, Backend::Reference, None);
     assert!(
