@@ -27,7 +27,10 @@ fn threads_of_child(process: u32) -> Result<Arc<rayon::ThreadPool>> {
         Some((owner, threads)) if *owner == process => Ok(Arc::clone(threads)),
         _ => {
             let threads = rayon::ThreadPoolBuilder::new().build();
-            let threads = Arc::new(threads.map_err(|e| Error::invalid("threads", e, "threads that the system can start"))?);
+            let threads =
+                Arc::new(threads.map_err(|e| {
+                    Error::invalid("threads", e, "threads that the system can start")
+                })?);
             // The pool of the parent, if the child was forked from another child, has no threads that could be joined.
             if let Some(old) = pool.replace((process, Arc::clone(&threads))) {
                 std::mem::forget(old);
