@@ -173,7 +173,7 @@ def test_bad_problems_are_refused() -> None:
         rarefy.Simulation((10, 0.0, 1.0), velocities=[("uniform", 8, -4, 4)], density=np.ones(3))
     with pytest.raises(ValueError, match="periodic"):
         rarefy.Simulation((10, 0.0, 1.0), velocities=[("uniform", 8, -4, 4)], left=rarefy.wall())
-    with pytest.raises(ValueError, match="choose uniform, half-range or hermite"):
+    with pytest.raises(ValueError, match="expected uniform, half-range or hermite"):
         rarefy.Simulation((10, 0.0, 1.0), velocities=[("gauss", 8, -4, 4)])
 
 
