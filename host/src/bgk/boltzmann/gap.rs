@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 
 /// Cells whose integrals are evaluated together.
 const TOGETHER: usize = 64;
-/// Spread of the fluxes that roundoff explains, in units of the spread that counts as none: measured at distances from 1e6 to 1e8.
+/// Spread of the fluxes that roundoff explains, in units of the spread that counts as none.
 const ROUNDOFF: f64 = 64.0;
 /// Earlier iterations that are mixed.
 const DEPTH: usize = 6;
