@@ -508,6 +508,34 @@ fn plates_far_from_equilibrium_converge() {
             "{drive:?}, {delta}: {value}"
         );
     }
+    // Hard spheres at a temperature ratio of 7. Corrections are cut on the way to the steady flow.
+    let of = |cells: usize, delta: f64| {
+        let hard_spheres = Gas {
+            omega: 0.5,
+            ..gas(Model::Bgk)
+        };
+        let resolution = Resolution {
+            cells,
+            ..Resolution::default()
+        };
+        let drive = Drive::Fourier(1.5);
+        let case = plates(delta, drive, hard_spheres, 1.0, resolution, false).unwrap();
+        let found = solve(&case, &on_cpu()).unwrap();
+        assert_eq!(found.status, Status::Converged, "{delta}");
+        assert!(
+            found.residuals.len() <= 25,
+            "{delta}: {}",
+            found.residuals.len()
+        );
+        driven(&found, drive, 1.5)
+    };
+    let [coarse, fine] = [200, 400].map(|cells| of(cells, 1000.0));
+    assert!((coarse / fine - 1.0).abs() < 1e-5, "{coarse}, {fine}");
+    assert!((coarse / 0.00121312068 - 1.0).abs() < 1e-8, "{coarse}");
+    let thick = of(200, 1e4);
+    // Fourier's law with the conductivity `(5/4) T^0.5`.
+    let limit = 1.25 * (1.75_f64.powf(1.5) - 0.25_f64.powf(1.5)) / (1.5 * 1e4 * 1.5);
+    assert!((thick / limit - 1.0).abs() < 1e-3, "{thick}, {limit}");
     // Plates that reflect in part.
     for (accommodation, expected) in [(0.5, 0.1523538691), (0.1, 0.0285930370)] {
         let (drive, gas) = (Drive::Couette(1.0), gas(Model::Bgk));

@@ -264,6 +264,8 @@ impl SteadySolver {
             let corrected = y.to_vec();
             loop {
                 if share < 1.0 {
+                    // The next iteration is cut at another share, or not at all.
+                    renewed = true;
                     blend(&moments, &corrected, share, y);
                 }
                 if share == 0.0 || self.plan.is_admissible(y) {
