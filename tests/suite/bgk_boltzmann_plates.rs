@@ -60,6 +60,32 @@ fn the_flow_rate_has_its_limits_and_knudsens_minimum() {
     assert!((thick - limit).abs() < 0.02, "{thick}, {limit}");
 }
 
+/// Fluxes of thick gas, and states that a weak force hardly changes, have more roundoff than the tolerance.
+#[test]
+fn roundoff_ends_flows_along_a_channel() {
+    for (delta, fall, accuracy) in [(1e6_f64, 1e-7, 1e-3), (1e8, 1e-9, 1e-2), (1.0, 1e-6, 3e-3)] {
+        let model = GapCollisions::Model(Gas::default(), gauss());
+        let mut config = PlatesConfig::new(delta, Drive::Couette(0.0), model);
+        config.force = 0.5 * fall / delta;
+        config.tolerance = 1e-9;
+        config.iterations = 1000;
+        let mut plates = Plates::new(config).unwrap();
+        let solution = plates.solve().unwrap();
+        assert_eq!(solution.status, Status::AtRoundoff, "delta {delta}");
+        assert!(solution.error_estimate > 1e-9 && solution.error_estimate < accuracy);
+        let known = if delta > 1.0 {
+            delta / 6.0 + 1.01619
+        } else {
+            1.53868
+        };
+        let found = plates.flow_rate().unwrap();
+        assert!(
+            (found / known - 1.0).abs() < accuracy,
+            "delta {delta}: {found}"
+        );
+    }
+}
+
 /// Slip and jump of hard spheres: k0 = -1.2540 and d1 = 2.4001, with the viscosity and the conductivity gamma1 = 1.270042 and gamma2 = 1.922284, in units of (sqrt(pi)/2) mean free paths,
 /// which are 0.8 l0. T. Ohwada, Y. Sone and K. Aoki, Phys. Fluids A 1 (1989) 1588; Y. Sone, T. Ohwada and K. Aoki, Phys. Fluids A 1 (1989) 363.
 #[test]

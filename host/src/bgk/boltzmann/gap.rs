@@ -19,8 +19,11 @@ use crate::error::{Error, Result};
 
 /// Cells whose integrals are evaluated together.
 const TOGETHER: usize = 64;
-/// Spread of the fluxes that roundoff explains, in units of the spread that counts as none.
+/// Spread of the fluxes that roundoff explains, in units of the spread that counts as none, and the change of the fields in the same units.
 const ROUNDOFF: f64 = 64.0;
+const CHANGE_ROUNDOFF: f64 = 4.0;
+/// Roundoff of a cell's state, whose sums have the size of the equilibrium, in units of the arithmetic's.
+const STATE_ROUNDOFF: f64 = 32.0 * f64::EPSILON;
 /// Earlier iterations that are mixed.
 const DEPTH: usize = 6;
 
@@ -198,6 +201,8 @@ pub struct Plates {
     mixing: Anderson,
     residuals: Vec<f64>,
     spread: f64,
+    /// Range of the fields.
+    range: f64,
     /// The iteration after which the larger of change and spread was least, and what it was.
     least: (usize, f64),
     last: Option<Swept>,
@@ -283,6 +288,7 @@ impl Plates {
             mixing: Anderson::new(DEPTH),
             residuals: Vec::new(),
             spread: f64::INFINITY,
+            range: 1.0,
             least: (0, f64::INFINITY),
             last: None,
             seconds: 0.0,
@@ -459,7 +465,8 @@ impl Plates {
             let out = outgoing(&self.nodes, end, side == 1);
             y.push((out + change) / unit);
         }
-        let residual = change(&before, &corrected);
+        let (residual, range) = change(&before, &corrected);
+        self.range = range;
         self.spread = self.spread_of(&fluxes);
         self.mixing.mix(&mut self.x, &y);
         self.last = Some(swept);
@@ -502,6 +509,12 @@ impl Plates {
         (high - low) / high.abs().max(low.abs())
     }
 
+    /// Change of the fields that roundoff explains: the arithmetic's over the range of the fields, and of fluxes that thick gas adds up.
+    fn change_roundoff(&self, floor: f64) -> f64 {
+        let of_states = STATE_ROUNDOFF / self.range;
+        of_states.max(CHANGE_ROUNDOFF * floor).min(MOST_ROUNDOFF)
+    }
+
     /// How the iteration ended, if it did.
     pub fn status(&self) -> Option<Status> {
         let residual = *self.residuals.last()?;
@@ -509,8 +522,8 @@ impl Plates {
         let tolerance = self.config.tolerance;
         if residual <= tolerance && self.spread <= tolerance.max(floor) {
             Some(Status::Converged)
-        } else if residual <= tolerance
-            && self.spread <= (ROUNDOFF * floor).min(MOST_ROUNDOFF)
+        } else if residual <= tolerance.max(self.change_roundoff(floor))
+            && self.spread <= (ROUNDOFF * floor).min(MOST_ROUNDOFF).max(tolerance)
             && self.residuals.len() - self.least.0 >= ROUNDOFF_PATIENCE
         {
             Some(Status::AtRoundoff)
@@ -679,8 +692,8 @@ fn relaxation(
     Ok((rates.collect(), nu))
 }
 
-/// The largest change of density, velocity or temperature, over the range of the one that varies most.
-fn change(before: &[State], after: &[State]) -> f64 {
+/// The largest change of density, velocity or temperature, over the range of the one that varies most, and that range.
+fn change(before: &[State], after: &[State]) -> (f64, f64) {
     let fields: [fn(&State) -> f64; 3] = [|s| s.density, |s| s.velocity[1], |s| s.temperature];
     let (mut most, mut range) = (0.0_f64, 0.0_f64);
     for field in fields {
@@ -692,5 +705,7 @@ fn change(before: &[State], after: &[State]) -> f64 {
             most = most.max((field(after) - field(before)).abs());
         }
     }
-    if range > 1e-13 { most / range } else { most }
+    // Fields that are flat but for roundoff are compared with unity.
+    let range = if range > 1e-13 { range } else { 1.0 };
+    (most / range, range)
 }
