@@ -222,3 +222,19 @@ fn a_steady_cavity_by_the_collision_integral() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(object(&output)["status"], "unfinished");
 }
+
+/// Advice on velocities that are too few for a cold plate is a value that the option takes.
+#[test]
+fn advice_on_velocities_stays_within_their_limit() {
+    let folder = folder();
+    for (difference, advice) in [
+        ("1.9", "64 nodes give 0.8 sqrt(T)"),
+        ("1.99", "the limit of 64 nodes is too few in this box"),
+    ] {
+        let line = format!(
+            "fourier --collision boltzmann --delta 1 --temperature-difference {difference} --backend cpu"
+        );
+        let words: Vec<&str> = line.split_whitespace().collect();
+        refused(folder.path(), &words, advice);
+    }
+}

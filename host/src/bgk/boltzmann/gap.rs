@@ -13,8 +13,8 @@ use crate::bgk::steady::{
     Anderson, Exchange, MOST_ROUNDOFF, PATIENCE, ROUNDOFF_PATIENCE, Solution, Status,
 };
 use crate::bgk::transient::{Node, nodes};
-use crate::bgk::{DiscreteMaxwellian, FaceFlux, Gas, Moments, State, VelocitySpace};
-use crate::collision::{CollisionOperator, Mirrors, OperatorConfig};
+use crate::bgk::{Axis, DiscreteMaxwellian, FaceFlux, Gas, Moments, State, VelocitySpace};
+use crate::collision::{CollisionOperator, Mirrors, OperatorConfig, VelocityGrid};
 use crate::error::{Error, Result};
 
 /// Cells whose integrals are evaluated together.
@@ -263,7 +263,11 @@ impl Plates {
             ));
         }
         walls.iter().try_for_each(State::validate)?;
-        velocity.check_range(&walls)?;
+        let most = match &config.collisions {
+            GapCollisions::Model(..) => Axis::MAX_NODES,
+            GapCollisions::Integral(_) => VelocityGrid::MAX_N,
+        };
+        velocity.check_range_within(&walls, most)?;
         let nodes = nodes(&velocity);
         let emitted = emissions(&velocity, walls)?;
         let units = [0, 1].map(|side| outgoing(&nodes, &emitted[side], side == 0));

@@ -239,7 +239,8 @@ impl ShockWave {
         let [half, drift] = extent(self.mach, self.cut);
         let grid = VelocityGrid::new(self.velocities, -half, half)?;
         let velocity = velocity_space(&grid, drift)?;
-        velocity.check_range(&[self.mach.upstream(), self.mach.downstream()])?;
+        let ends = [self.mach.upstream(), self.mach.downstream()];
+        velocity.check_range_within(&ends, VelocityGrid::MAX_N)?;
         // The start is the same on every backend.
         let mut gas = Discrete::new(self, grid, velocity)?;
         let [upstream, downstream] = gas.ends(self.mach)?;

@@ -315,6 +315,11 @@ impl VelocitySpace {
     /// # Errors
     /// As above, with the axis, the temperature and what would do.
     pub fn check_range(&self, states: &[super::State]) -> Result<()> {
+        self.check_range_within(states, Axis::MAX_NODES)
+    }
+
+    /// The same of axes that have at most so many nodes, which the advice respects.
+    pub(crate) fn check_range_within(&self, states: &[super::State], most: usize) -> Result<()> {
         for (d, axis) in self.axes.iter().enumerate() {
             let name = ["x", "y", "z"][d];
             let Some(step) = axis.spacing() else { continue };
@@ -325,7 +330,6 @@ impl VelocitySpace {
             for state in states {
                 let thermal = state.temperature.sqrt();
                 if step >= thermal * std::f64::consts::SQRT_2 {
-                    let enough = ((high - low) / (0.6 * thermal)).ceil();
                     return Err(Error::invalid(
                         "velocity",
                         format!(
@@ -333,8 +337,9 @@ impl VelocitySpace {
                             state.temperature
                         ),
                         format!(
-                            "a distance below sqrt(2 T) = {:.4}; {enough} nodes give 0.6 sqrt(T)",
-                            thermal * std::f64::consts::SQRT_2
+                            "a distance below sqrt(2 T) = {:.4}; {}",
+                            thermal * std::f64::consts::SQRT_2,
+                            sufficient((high - low) / thermal, most)
                         ),
                     ));
                 }
@@ -362,6 +367,16 @@ impl VelocitySpace {
         }
         Ok(())
     }
+}
+
+/// Advice for a box so many sqrt(T) wide that is divided too coarsely: nodes that are 0.6 sqrt(T) apart, or as close as `most` of them are.
+fn sufficient(width: f64, most: usize) -> String {
+    let enough = (width / 0.6).ceil().min(most as f64);
+    let step = width / enough;
+    if step > 1.2 {
+        return format!("the limit of {most} nodes is too few in this box; use a narrower one");
+    }
+    format!("{enough} nodes give {:.1} sqrt(T)", step)
 }
 
 /// Half-width of the velocity box, in sqrt(T), below which a grid is refused: 2e-5 of the molecules are outside.
