@@ -39,6 +39,7 @@ mod processes;
 mod promises_cli;
 mod ptx;
 mod records_cli;
+mod resumed_cli;
 mod round_trips;
 mod signed_digit_decimal;
 mod signed_digit_dft;

@@ -32,13 +32,13 @@ pub(super) fn run(args: &IsotropicArgs, given: &ArgMatches) -> std::result::Resu
         Some(exact) => config.warnings_of(&f, &exact)?,
         None => config.warnings(&f),
     };
-    for warning in warnings {
-        report.warn(warning);
+    for warning in &warnings {
+        report.warn(warning.clone());
     }
     if args.rates_only {
         evaluate(&parameters, &config, &f, report)
     } else {
-        time_loop::start(&parameters, config, f, report)
+        time_loop::start(&parameters, config, f, (warnings, report))
     }
 }
 

@@ -69,7 +69,7 @@ pub(super) enum Choice {
 }
 
 /// A method, and why it was taken.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Taken {
     pub(super) taken: Method,
     pub(super) because: String,

@@ -12,6 +12,7 @@ use clap::ArgMatches;
 
 use super::distribution::Init;
 use super::failure::Failure;
+use super::operator::Taken;
 use super::progress::Progress;
 use super::report::Report;
 use super::resume;
@@ -87,12 +88,10 @@ impl TimeLoop<'_> {
 pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(), Failure> {
     let common = &args.common;
     let started = Instant::now();
-    let mut method = None;
     let (parameters, start) = match &args.resume {
         None => {
             let (parameters, f, taken) = args.resolved()?;
-            method = Some(taken);
-            (parameters, Start::Fresh(f))
+            (parameters, Start::Fresh(f, taken))
         }
         Some(path) => {
             let mut saved = state::Saved::read(path)?;
@@ -104,17 +103,17 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
     let config = parameters.config()?;
 
     let mut report = Report::new("relax", &parameters, common, started);
-    if let Some(taken) = &method {
-        report.set("method", taken);
-    }
     if let (Init::File(path), None) = (&args.init, &args.resume) {
         report.reads(path);
     }
     report.open_resumable(args.resume.as_deref(), args.checkpoint_every, true)?;
 
-    let (relaxation, state, warnings) = start.begin(&args.init, config.clone())?;
-    for warning in warnings {
-        report.warn(warning);
+    let (relaxation, state) = start.begin(&args.init, config.clone())?;
+    if let Some(taken) = &state.method {
+        report.set("method", taken);
+    }
+    for warning in &state.warnings {
+        report.warn(warning.clone());
     }
     report.time("setup", started.elapsed());
 
@@ -166,34 +165,32 @@ pub(super) fn run(args: &RelaxArgs, given: &ArgMatches) -> std::result::Result<(
 
 /// The start of a run.
 enum Start {
-    Fresh(Vec<f64>),
+    Fresh(Vec<f64>, Taken),
     Saved(Box<state::Saved>),
 }
 
 impl Start {
-    /// The relaxation, the state beside it, and warnings.
-    fn begin(
-        self,
-        init: &Init,
-        config: RelaxationConfig,
-    ) -> Result<(Relaxation, State, Vec<String>)> {
+    /// The relaxation, and the state beside it with the warnings of the start.
+    fn begin(self, init: &Init, config: RelaxationConfig) -> Result<(Relaxation, State)> {
         match self {
-            Self::Fresh(f) => {
+            Self::Fresh(f, taken) => {
                 let grid = config.operator.grid;
                 let relaxation = Relaxation::new(config, f.clone())?;
                 let warnings = match init.beams() {
                     Some(beams) => grid.warnings_of(&f, &beams),
                     None => relaxation.warnings().to_vec(),
                 };
-                let state = State::new(grid, f, &relaxation.correction());
-                Ok((relaxation, state, warnings))
+                let mut state = State::new(grid, f, &relaxation.correction());
+                (state.method, state.warnings) = (Some(taken), warnings);
+                Ok((relaxation, state))
             }
             Self::Saved(saved) => {
                 let (machine, version) = (saved.machine.clone(), saved.version.clone());
-                let (checkpoint, state) = saved.split();
+                let (checkpoint, mut state) = saved.split();
                 let relaxation = Relaxation::resume(checkpoint)?;
                 let warning = resume::elsewhere(&version, &machine, &relaxation.device());
-                Ok((relaxation, state, Vec::from_iter(warning)))
+                state.warnings.extend(warning);
+                Ok((relaxation, state))
             }
         }
     }

@@ -66,7 +66,7 @@ pub(in crate::cli) struct IsotropicArgs {
     /// Stop at this time; the step is shortened so that it is met (a resumed run keeps its step and stops right after)
     #[arg(long, value_name = "TIME", value_parser = positive)]
     pub(super) until: Option<f64>,
-    /// Steps between two rows of moments.csv [default: 1 up to 1000 steps, else so many that there are about 1000 rows]
+    /// Steps between two rows of moments.csv [default: 1 up to 1000 steps, else a power of two, with 500 to 1000 rows]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(super) every: Option<u64>,
     /// How coefficients are kept and summed; all agree to roundoff

@@ -10,10 +10,32 @@ use crate::cli::checkpoint::Content;
 use crate::error::{Error, Result};
 use crate::isotropic::{Checkpoint, Moments, Record, Relaxation, RelaxationConfig};
 
+/// Most states shown between the first and the last one.
+const SHOWN: usize = 5;
+
 /// A state at a time.
+#[derive(Clone)]
 pub(super) struct Snapshot {
     pub(super) time: f64,
     pub(super) f: Vec<f64>,
+}
+
+/// The next step after `done` whose state is kept: that of a record, and these steps double. They do not depend on the end of the run, for a resumed run may have another.
+pub(super) fn next_kept(done: u64, every: u64) -> Option<u64> {
+    let records = (done / every + 1).checked_next_power_of_two()?;
+    records.checked_mul(every)
+}
+
+/// States to show: the first, the last, and the latest few in the first three quarters of the time between.
+pub(super) fn shown(kept: &[Snapshot], last: Snapshot) -> Vec<Snapshot> {
+    let between = kept.iter().skip(1);
+    let between: Vec<_> = between
+        .filter(|state| state.time <= 0.75 * last.time)
+        .collect();
+    let first = kept.iter().take(1);
+    let few = &between[between.len().saturating_sub(SHOWN)..];
+    let shown = first.chain(few.iter().copied()).cloned();
+    shown.chain([last]).collect()
 }
 
 /// Numbers of a row of the history.
@@ -60,6 +82,8 @@ struct Header {
     step: u64,
     rows: usize,
     snapshots: usize,
+    #[serde(default)]
+    warnings: Vec<String>,
 }
 
 /// The bytes of a checkpoint file.
@@ -67,6 +91,7 @@ pub(super) fn encode(
     parameters: &IsotropicArgs,
     run: &mut Relaxation,
     snapshots: &[Snapshot],
+    warnings: &[String],
 ) -> Result<Vec<u8>> {
     let Checkpoint {
         config,
@@ -84,6 +109,7 @@ pub(super) fn encode(
         step,
         rows: history.len() / COLUMNS,
         snapshots: snapshots.len(),
+        warnings: warnings.to_vec(),
     };
     let arrays = BTreeMap::from([
         ("f".into(), states.concat()),
@@ -104,6 +130,7 @@ pub(in crate::cli) struct Saved {
     pub(super) machine: String,
     pub(super) checkpoint: Checkpoint,
     pub(super) snapshots: Vec<Snapshot>,
+    pub(super) warnings: Vec<String>,
 }
 
 impl Saved {
@@ -134,6 +161,7 @@ impl Saved {
             parameters: header.parameters,
             version: content.version,
             machine: header.machine,
+            warnings: header.warnings,
             checkpoint: Checkpoint {
                 config: header.config,
                 time_step: header.time_step,
@@ -171,5 +199,5 @@ pub(in crate::cli) fn example() -> Vec<u8> {
     };
     let mut run = Relaxation::new(config, std::slice::from_ref(&f)).expect("a run");
     run.advance(2).expect("steps");
-    encode(&parameters, &mut run, &[Snapshot { time: 0.0, f }]).expect("a checkpoint")
+    encode(&parameters, &mut run, &[Snapshot { time: 0.0, f }], &[]).expect("a checkpoint")
 }

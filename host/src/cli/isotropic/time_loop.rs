@@ -15,14 +15,27 @@ use crate::cli::report::Report;
 use crate::cli::resume::{self, Pace};
 use crate::cli::text::short;
 use crate::error::{Error, Result};
-use crate::isotropic::{OperatorConfig, Relaxation, RelaxationConfig, rates, spectrum};
+use crate::isotropic::{Checkpoint, OperatorConfig, Relaxation, RelaxationConfig, rates, spectrum};
 
 /// Default number of steps.
 const STEPS: u64 = 100;
 
-/// Steps between two records, if none are asked for: about 1000 records.
+/// Steps between two records, if none are asked for: 500 to 1000 records. A power of two, so that a run with a later end has some of the same records.
 fn default_every(steps: u64) -> u64 {
-    steps.div_ceil(1000).max(1)
+    let every = steps.div_ceil(1000);
+    every.checked_next_power_of_two().unwrap_or(every)
+}
+
+/// The records that an uninterrupted run to `steps` has of those in a checkpoint.
+fn thin(checkpoint: &mut Checkpoint, parameters: &IsotropicArgs, steps: u64) {
+    let every = &mut checkpoint.config.every;
+    let wanted = parameters.every.unwrap_or(default_every(steps));
+    if wanted.is_multiple_of(*every) {
+        *every = wanted;
+    }
+    for history in &mut checkpoint.histories {
+        history.retain(|row| row.step.is_multiple_of(*every));
+    }
 }
 
 /// Steps of this length to a time.
@@ -43,7 +56,7 @@ pub(super) fn start(
     parameters: &IsotropicArgs,
     config: OperatorConfig,
     f: Vec<f64>,
-    mut report: Report,
+    (warnings, mut report): (Vec<String>, Report),
 ) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
     report.open_resumable(None, parameters.checkpoint_every, false)?;
@@ -58,7 +71,7 @@ pub(super) fn start(
         }
         (None, dt) => (dt, parameters.steps.unwrap_or(STEPS)),
     };
-    let every = parameters.every.unwrap_or(default_every(steps)).min(steps);
+    let every = parameters.every.unwrap_or(default_every(steps));
     let run = Relaxation::new(
         RelaxationConfig {
             operator: config,
@@ -72,7 +85,8 @@ pub(super) fn start(
     let time_loop = TimeLoop {
         parameters,
         run,
-        snapshots: vec![Snapshot { time: 0.0, f }],
+        kept: vec![Snapshot { time: 0.0, f }],
+        warnings,
         steps,
     };
     time_loop.run_to_the_end(parameters.common.quiet, report)
@@ -89,8 +103,9 @@ pub(super) fn go_on(
         mut parameters,
         version,
         machine,
-        checkpoint,
+        mut checkpoint,
         snapshots,
+        mut warnings,
     } = Saved::read(path)?;
     parameters.go_on(args, given)?;
     let done = checkpoint.step;
@@ -103,15 +118,18 @@ pub(super) fn go_on(
     }
     let mut report = Report::new("isotropic", &parameters, &args.common, started);
     report.open_resumable(Some(path), parameters.checkpoint_every, false)?;
+    thin(&mut checkpoint, &parameters, steps);
     let run = Relaxation::resume(checkpoint)?;
-    if let Some(warning) = resume::elsewhere(&version, &machine, &run.device()) {
-        report.warn(warning);
+    warnings.extend(resume::elsewhere(&version, &machine, &run.device()));
+    for warning in &warnings {
+        report.warn(warning.clone());
     }
     report.time("setup", started.elapsed());
     let time_loop = TimeLoop {
         parameters: &parameters,
         run,
-        snapshots,
+        kept: snapshots,
+        warnings,
         steps,
     };
     time_loop.run_to_the_end(args.common.quiet, report)
@@ -122,30 +140,32 @@ struct TimeLoop<'a> {
     parameters: &'a IsotropicArgs,
     run: Relaxation,
     /// States at times that double, the initial one first.
-    snapshots: Vec<Snapshot>,
+    kept: Vec<Snapshot>,
+    /// Warnings of the start.
+    warnings: Vec<String>,
     /// Steps in all.
     steps: u64,
 }
 
 impl TimeLoop<'_> {
     fn save(&mut self, report: &mut Report) -> Result<Option<PathBuf>> {
-        report.checkpoint(|| state::encode(self.parameters, &mut self.run, &self.snapshots))
+        report.checkpoint(|| {
+            state::encode(self.parameters, &mut self.run, &self.kept, &self.warnings)
+        })
     }
 
-    fn snapshot(&mut self) -> Result<()> {
+    fn snapshot(&mut self) -> Result<Snapshot> {
         let time = self.run.time();
         let f = self.run.states()?.remove(0);
-        self.snapshots.push(Snapshot { time, f });
-        Ok(())
+        Ok(Snapshot { time, f })
     }
 
-    /// Steps to take at once: to the next state that is shown or saved, to the end, or until the next read by the host.
-    fn part(&self, shown: &[u64], pace: &Pace) -> u64 {
+    /// Steps to take at once: to the next state that is kept or saved, to the end, or until the next read by the host.
+    fn part(&self, kept: Option<u64>, pace: &Pace) -> u64 {
         let done = self.run.steps_taken();
-        let shown = shown.iter().copied().find(|&at| at > done);
         let every = self.parameters.checkpoint_every;
         let saved = every.map(|every| (done / every + 1).saturating_mul(every));
-        let next = [shown, saved]
+        let next = [kept, saved]
             .into_iter()
             .flatten()
             .fold(self.steps, u64::min);
@@ -171,11 +191,6 @@ impl TimeLoop<'_> {
         let mut progress = Progress::new("isotropic", quiet);
         let (first, steps) = (self.run.steps_taken(), self.steps);
         let every = self.run.config().every;
-        // States are shown at times that double, at records.
-        let shown: Vec<u64> = [32, 16, 8, 4, 2]
-            .iter()
-            .map(|part| steps / part / every * every)
-            .collect();
         let mut done = first;
         let mut pace = Pace::new();
         while done < steps {
@@ -184,15 +199,17 @@ impl TimeLoop<'_> {
                 let after = format!("{done} steps");
                 return Err(resume::stopped("isotropic", &after, self.save(&mut report)));
             }
-            let part = self.part(&shown, &pace);
+            let kept = state::next_kept(done, every);
+            let part = self.part(kept, &pace);
             let advancing = Instant::now();
             let advanced = self.advance(part);
             advanced.map_err(|error| report.broken_off(error))?;
             pace.learn(part, advancing.elapsed());
             done = self.run.steps_taken();
-            if done < steps && shown.contains(&done) {
+            if kept == Some(done) {
                 let looked = self.snapshot();
-                looked.map_err(|error| report.broken_off(error))?;
+                self.kept
+                    .push(looked.map_err(|error| report.broken_off(error))?);
             }
             let due = self.parameters.checkpoint_every;
             if done < steps && due.is_some_and(|due| done.is_multiple_of(due)) {
@@ -213,7 +230,7 @@ impl TimeLoop<'_> {
             let saved = self.save(&mut report);
             report.saved_at_the_end(saved)?;
         }
-        self.snapshot()?;
+        let last = self.snapshot()?;
 
         let config = self.run.config().operator.clone();
         let rates = match self.parameters.spectrum {
@@ -231,7 +248,7 @@ impl TimeLoop<'_> {
             init: &self.parameters.init,
             config: &config,
             run: &self.run,
-            snapshots: &self.snapshots,
+            snapshots: &state::shown(&self.kept, last),
             decay_rates: rates,
             steps,
         };

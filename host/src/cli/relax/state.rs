@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::parameters::{RelaxArgs, Stop};
 use crate::cli::checkpoint::Content;
 use crate::cli::distribution::cross_sections;
+use crate::cli::operator::Taken;
 use crate::collision::{
     Checkpoint, Correction, Moments, Record, Relaxation, RelaxationConfig, VelocityGrid,
 };
@@ -125,6 +126,10 @@ pub(super) struct State {
     stride: u64,
     /// Largest residual of each invariant after the correction.
     pub(super) residuals: [f64; 5],
+    /// Method of the collision integral, and its reason; none in checkpoints of earlier versions.
+    pub(super) method: Option<Taken>,
+    /// Warnings of the start.
+    pub(super) warnings: Vec<String>,
 }
 
 impl State {
@@ -136,6 +141,8 @@ impl State {
             initial,
             stride: 1,
             residuals: [0.0; 5],
+            method: None,
+            warnings: Vec::new(),
         };
         state.note(correction);
         state
@@ -207,6 +214,10 @@ struct Header {
     columns: usize,
     samples: usize,
     stride: u64,
+    #[serde(default)]
+    method: Option<Taken>,
+    #[serde(default)]
+    warnings: Vec<String>,
 }
 
 /// The bytes of a checkpoint file.
@@ -232,6 +243,8 @@ pub(super) fn encode(
         columns: COLUMNS.len(),
         samples: state.samples.len(),
         stride: state.stride,
+        method: state.method.clone(),
+        warnings: state.warnings.clone(),
     };
     let rows = history.iter().flat_map(|record| {
         let mut row = vec![record.step as f64];
@@ -312,6 +325,8 @@ impl Saved {
                     .collect(),
                 stride: header.stride.max(1),
                 residuals: std::array::from_fn(|i| residuals[i]),
+                method: header.method,
+                warnings: header.warnings,
             },
         })
     }
