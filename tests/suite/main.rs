@@ -41,6 +41,8 @@ mod ptx;
 mod records_cli;
 mod resumed_cli;
 mod round_trips;
+#[cfg(unix)]
+mod signals_cli;
 mod signed_digit_decimal;
 mod signed_digit_dft;
 mod signed_digit_dft_cli;

@@ -15,8 +15,8 @@ pub(super) enum Failure {
     Library(Error),
     /// The run did not reach what was asked for; the text says how far it came.
     NotConverged(String),
-    /// The user stopped the run; the text says how to go on.
-    Interrupted(String),
+    /// The user stopped the run `after` so much of it; `rest` tells how to go on, or that nothing is saved.
+    Interrupted { after: String, rest: String },
     /// Help or version was asked for; this is it.
     Shown(String),
     /// Standard output failed in another way than by closing.
@@ -69,7 +69,7 @@ impl Failure {
                 (code, flags::named(&error.to_string()))
             }
             Self::NotConverged(text) => (1, format!("NOT CONVERGED: {text}")),
-            Self::Interrupted(text) => (1, text.clone()),
+            Self::Interrupted { after, rest } => (1, format!("interrupted {after}; {rest}")),
             Self::Stdout(error) => (1, format!("standard output: {}", reason(error))),
         };
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

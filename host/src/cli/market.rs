@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::failure::Failure;
+use super::interrupt;
 use super::progress::Progress;
 use super::report::Report;
 use super::text::reason;
@@ -57,7 +58,7 @@ fn trade(
     market: &mut Market,
     (clock, points): (Clock, &[f64]),
     quiet: bool,
-) -> Result<(Vec<Sample>, Vec<Step>)> {
+) -> std::result::Result<(Vec<Sample>, Vec<Step>), Failure> {
     let sample = |market: &mut Market| -> Result<(Sample, Step)> {
         let f = market.states()?.remove(0);
         Sample::new(market.history(0), f, clock)
@@ -69,13 +70,22 @@ fn trade(
     let mut shown = vec![before.clone()];
     let mut history = vec![step];
     while let Some(&next) = ahead.peek() {
+        if interrupt::asked() {
+            progress.finish();
+            let (name, reading) = (clock.name(), before.reading);
+            return Err(Failure::Interrupted {
+                after: format!("at {name} {reading:.1} of {last_point}"),
+                rest: "nothing is saved, for 'rarefy market' has no checkpoints".into(),
+            });
+        }
         market.advance(1)?;
         let (after, step) = sample(market)?;
         if after.reading <= before.reading {
             return Err(Error::Numerical(format!(
                 "no more value is traded at time {}; day {next} is never reached",
                 market.time()
-            )));
+            ))
+            .into());
         }
         while let Some(point) = ahead.next_if(|&point| point <= after.reading) {
             shown.push(before.between(&after, point));
@@ -137,6 +147,7 @@ pub(super) fn run(args: &MarketArgs) -> std::result::Result<(), Failure> {
     report.time("setup", started.elapsed());
 
     let stepping = Instant::now();
+    report.watch_for_signals();
     let (shown, history) = trade(&mut market, (clock, points), common.quiet)?;
     let spent = stepping.elapsed();
     report.time("steps", spent);

@@ -7,6 +7,7 @@
 //! | `swept`, `sweep` | a list of values for one option; a run for each, one table, one plot |
 //! | `failure` | the way from an error to an exit code |
 //! | `ranks` | processes of one run, which a launcher such as mpirun started |
+//! | `interrupt` | Ctrl-C and SIGTERM |
 //! | `launch` | the command as such a launcher, for the GPUs of a host |
 //! | `streams` | standard output that may close, and standard error |
 //! | `summary` | the rows that a command prints |
@@ -48,6 +49,7 @@ mod fourier;
 mod frontier;
 #[cfg(test)]
 mod fuzz;
+mod interrupt;
 mod isotropic;
 mod known;
 mod launch;
@@ -221,6 +223,7 @@ fn prepare(matches: &ArgMatches) -> Result<(), Failure> {
     let sub = matches.subcommand().map(|(_, sub)| sub);
     let threads = sub.and_then(|sub| sub.try_get_one("threads").ok().flatten());
     let pool = build_pool(threads.copied());
+    interrupt::handle();
     // The commands that compute have the option.
     if sub.is_some_and(|sub| sub.try_get_one::<usize>("threads").is_ok()) {
         ranks::connect()?;

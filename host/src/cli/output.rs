@@ -174,7 +174,7 @@ impl Transaction {
         ours: impl Fn(&Resident) -> bool,
     ) -> Result<()> {
         self.folder(path)?;
-        self.lock = Lock::take(path)?;
+        self.lock = Lock::take(path, &self.made)?;
         let names = names::of(command);
         match Resident::of(path) {
             Some(there) if ours(&there) => {}
@@ -341,9 +341,22 @@ fn resolve(path: &Path) -> Result<PathBuf> {
     }
 }
 
+/// Beginning of the names of temporary files.
+const TEMPORARY: &str = ".rarefy-";
+
+/// Removes the temporary files of a folder that a run has locked.
+pub(super) fn remove_temporary(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
+            // One that the run has renamed since is a result.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 fn temporary(folder: &Path) -> Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".rarefy-");
+    builder.prefix(TEMPORARY);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -14,7 +14,7 @@ use super::steady;
 use crate::bgk::boltzmann::Plates;
 use crate::bgk::steady::plates::{Resolution, plates};
 use crate::bgk::steady::{Solution, SteadySolver};
-use crate::error::{Error, Result};
+use crate::error::Error;
 pub(super) use flow::{Flow, Kind};
 pub(super) use parameters::PlatesArgs;
 use results::Outcome;
@@ -93,7 +93,11 @@ pub(super) fn run(
 }
 
 /// The flow by the steady solver of the models.
-fn by_model(full: &PlatesArgs, flow: &Flow, report: &mut Report) -> Result<Steady> {
+fn by_model(
+    full: &PlatesArgs,
+    flow: &Flow,
+    report: &mut Report,
+) -> std::result::Result<Steady, Failure> {
     let started = Instant::now();
     let velocities = full.velocities();
     let resolution = Resolution {
@@ -119,7 +123,13 @@ fn by_model(full: &PlatesArgs, flow: &Flow, report: &mut Report) -> Result<Stead
     report.time("setup", started.elapsed());
     let iterating = Instant::now();
     let quiet = full.common.quiet;
-    steady::iterate(flow.command(), &mut solver, config.tolerance(), quiet)?;
+    steady::iterate(
+        flow.command(),
+        &mut solver,
+        config.tolerance(),
+        quiet,
+        report,
+    )?;
     report.time("iterations", iterating.elapsed());
     Ok(Steady {
         solution: solver.solution()?,
@@ -129,7 +139,11 @@ fn by_model(full: &PlatesArgs, flow: &Flow, report: &mut Report) -> Result<Stead
 }
 
 /// The flow by sweeps around the collision integral, or around a model's relaxation where a force drives it.
-fn around_collisions(full: &PlatesArgs, flow: &Flow, report: &mut Report) -> Result<Steady> {
+fn around_collisions(
+    full: &PlatesArgs,
+    flow: &Flow,
+    report: &mut Report,
+) -> std::result::Result<Steady, Failure> {
     let started = Instant::now();
     let config = full.around_collisions(flow)?;
     let warnings = full.velocity_warnings(flow, &config)?;
@@ -140,7 +154,7 @@ fn around_collisions(full: &PlatesArgs, flow: &Flow, report: &mut Report) -> Res
     report.time("setup", started.elapsed());
     let iterating = Instant::now();
     let quiet = full.common.quiet;
-    steady::iterate(flow.command(), &mut plates, full.tolerance(), quiet)?;
+    steady::iterate(flow.command(), &mut plates, full.tolerance(), quiet, report)?;
     report.time("iterations", iterating.elapsed());
     Ok(Steady {
         solution: plates.solution()?,

@@ -5,13 +5,13 @@ mod results;
 pub(super) mod state;
 
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use clap::ArgMatches;
 
 use super::distribution::Init;
 use super::failure::Failure;
+use super::interrupt;
 use super::operator::Taken;
 use super::progress::Progress;
 use super::report::Report;
@@ -51,10 +51,10 @@ impl TimeLoop<'_> {
         quiet: bool,
         report: &mut Report,
     ) -> std::result::Result<bool, Failure> {
-        let interrupted = resume::interruption();
+        report.watch_for_signals();
         let mut progress = Progress::new("relax", quiet);
         while !self.relaxation.is_done() {
-            if interrupted.load(Ordering::SeqCst) {
+            if interrupt::asked() {
                 progress.finish();
                 let after = format!("{} steps", self.steps());
                 return Err(resume::stopped("relax", &after, self.save(report)));

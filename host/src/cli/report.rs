@@ -15,6 +15,7 @@ use super::checkpoint;
 use super::checkpoint_parts::{self, Listed};
 use super::failure::Failure;
 use super::flags;
+use super::interrupt::Watch;
 use super::npy;
 use super::options::Common;
 use super::output::{self, DEFAULT_FOLDER, Transaction};
@@ -66,6 +67,8 @@ pub(super) struct Report {
     mute: bool,
     /// Why the result is not what was asked for.
     unconverged: Option<String>,
+    /// Held from the first step to the end of the run.
+    watch: Option<Watch>,
     started: Instant,
 }
 
@@ -97,8 +100,14 @@ impl Report {
             missed: false,
             mute: !ranks::is_first(),
             unconverged: None,
+            watch: None,
             started,
         }
+    }
+
+    /// From here on the run checks for signals between its steps. One that comes later, while results are written, does not end it.
+    pub(super) fn watch_for_signals(&mut self) {
+        self.watch.get_or_insert_with(Watch::new);
     }
 
     /// Keeps a file that the run reads from being written over.
@@ -330,6 +339,7 @@ impl Report {
 
     /// Writes the results of a run that has a folder.
     pub(super) fn write(&mut self, results: impl FnOnce(&mut Output) -> Result<()>) -> Result<()> {
+        self.watch_for_signals();
         match self.folder.clone().filter(|_| !self.mute) {
             Some(folder) => results(&mut Output {
                 report: self,
@@ -428,6 +438,7 @@ impl Report {
         if self.mute {
             return Ok(());
         }
+        self.watch_for_signals();
         let total = self.started.elapsed();
         self.time("total", total);
         self.complete();

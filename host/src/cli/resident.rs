@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::text::reason;
-use super::{checkpoint, checkpoint_parts};
+use super::{checkpoint, checkpoint_parts, interrupt};
 use crate::error::{Error, Result};
 
 /// Name of the record in a run's folder.
@@ -132,8 +132,8 @@ pub(super) struct Lock {
 impl Lock {
     const NAME: &'static str = ".rarefy.lock";
 
-    /// Takes the folder, unless another process has it; none on a file system without locks.
-    pub(super) fn take(folder: &Path) -> Result<Option<Self>> {
+    /// Takes the folder, unless another process has it; none on a file system without locks. A signal that ends the process removes the lock, and empty folders of those that the run `made`.
+    pub(super) fn take(folder: &Path, made: &[PathBuf]) -> Result<Option<Self>> {
         let path = folder.join(Self::NAME);
         loop {
             let opened = File::options()
@@ -160,6 +160,7 @@ impl Lock {
             }
             // The run before may have removed the file after it was opened here.
             if is_at(&file, &path) {
+                interrupt::hold(&path, made);
                 return Ok(Some(Self { _file: file, path }));
             }
         }
@@ -169,6 +170,7 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
+        interrupt::release(&self.path);
     }
 }
 
@@ -194,11 +196,11 @@ mod tests {
     #[test]
     fn a_folder_is_one_runs_at_a_time() {
         let folder = tempfile::tempdir().expect("a folder");
-        let lock = Lock::take(folder.path()).expect("the folder is free");
-        let error = Lock::take(folder.path()).expect_err("the folder is taken");
+        let lock = Lock::take(folder.path(), &[]).expect("the folder is free");
+        let error = Lock::take(folder.path(), &[]).expect_err("the folder is taken");
         assert!(error.to_string().contains("another run is writing"));
         drop(lock);
-        drop(Lock::take(folder.path()).expect("the folder is free again"));
+        drop(Lock::take(folder.path(), &[]).expect("the folder is free again"));
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
     }
 

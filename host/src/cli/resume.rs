@@ -1,8 +1,7 @@
 //! Shared by the commands that can be interrupted and resumed.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::ArgMatches;
 use clap::parser::ValueSource;
@@ -10,27 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::{flags, ranks};
+use super::flags;
 use crate::error::{Error, Result};
-
-/// Time within which several signals are one: a terminal and a launcher both pass Ctrl-C on to the ranks.
-const ONE_SIGNAL: Duration = Duration::from_secs(2);
-
-/// Whether Ctrl-C was pressed. The second one does not wait for the work to end.
-pub(super) fn interruption() -> &'static AtomicBool {
-    static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-    let mut first = None;
-    // Without a handler Ctrl-C simply ends the process. The runs of a sweep share the first one's.
-    let _ = ctrlc::set_handler(move || {
-        let first = first.get_or_insert_with(Instant::now);
-        ranks::note_signal();
-        let again = INTERRUPTED.swap(true, Ordering::SeqCst);
-        if again && !(ranks::are_several() && first.elapsed() < ONE_SIGNAL) {
-            std::process::exit(1);
-        }
-    });
-    &INTERRUPTED
-}
 
 /// Steps of a run between two checks for Ctrl-C and updates of its progress: a second's worth.
 pub(super) struct Pace(f64);
@@ -63,7 +43,10 @@ pub(super) fn stopped(command: &str, after: &str, saved: Result<Option<PathBuf>>
         Ok(None) => "nothing is saved, for there is no --out".into(),
         Err(error) => format!("it could not be saved: {error}"),
     };
-    Failure::Interrupted(format!("interrupted after {after}; {rest}"))
+    Failure::Interrupted {
+        after: format!("after {after}"),
+        rest,
+    }
 }
 
 /// The command that goes on from a checkpoint.

@@ -1,5 +1,7 @@
 //! Shared by the subcommands that solve for a steady flow without steps in time.
 
+use super::failure::Failure;
+use super::interrupt;
 use super::progress::Progress;
 use super::report::Report;
 use crate::bgk::Moments;
@@ -57,18 +59,28 @@ impl Iteration for Plates {
     }
 }
 
-/// Iterates a prepared solver to its end, with progress.
+/// Iterates a prepared solver to its end, with progress and a stop at Ctrl-C.
 pub(super) fn iterate(
     name: &'static str,
     solver: &mut impl Iteration,
     goal: f64,
     quiet: bool,
-) -> Result<Status> {
+    report: &mut Report,
+) -> std::result::Result<Status, Failure> {
+    report.watch_for_signals();
     let mut progress = Progress::new(name, quiet);
     loop {
         if let Some(status) = solver.status() {
             progress.finish();
             return Ok(status);
+        }
+        if interrupt::asked() {
+            progress.finish();
+            let done = solver.residuals().len();
+            return Err(Failure::Interrupted {
+                after: format!("after {done} iterations"),
+                rest: "nothing is saved, for this flow has no checkpoints".into(),
+            });
         }
         advance(solver, goal, &mut progress)?;
     }

@@ -184,7 +184,7 @@ fn code(
 ) -> std::result::Result<u8, Failure> {
     match found {
         Ok(()) => Ok(0),
-        Err(stop @ (Failure::Interrupted(_) | Failure::StdoutClosed)) => Err(stop),
+        Err(stop @ (Failure::Interrupted { .. } | Failure::StdoutClosed)) => Err(stop),
         Err(failure) => {
             let (code, line) = failure.code_and_line();
             let line = line.trim_start_matches("rarefy: error: ");

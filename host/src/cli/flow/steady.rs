@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use clap::ArgMatches;
@@ -14,6 +13,7 @@ use super::course::Course;
 use super::kept::{self, Reopened};
 use crate::bgk::steady::{Checkpoint, Solution, Status, SteadyConfig, SteadyProblem, SteadySolver};
 use crate::cli::failure::Failure;
+use crate::cli::interrupt;
 use crate::cli::progress::Progress;
 use crate::cli::report::Report;
 use crate::cli::resume;
@@ -120,7 +120,7 @@ impl<F: Flow> SteadyRun<'_, F> {
         goal: f64,
         report: &mut Report,
     ) -> std::result::Result<Status, Failure> {
-        let interrupted = resume::interruption();
+        report.watch_for_signals();
         let every = self.parameters.time_options().checkpoint_every;
         let mut progress = Progress::new(F::COMMAND, self.quiet);
         loop {
@@ -128,7 +128,7 @@ impl<F: Flow> SteadyRun<'_, F> {
                 progress.finish();
                 return Ok(status);
             }
-            if interrupted.load(Ordering::SeqCst) {
+            if interrupt::asked() {
                 progress.finish();
                 let after = format!("{} iterations", solver.residuals().len());
                 return Err(resume::stopped(

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::mem::take;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -15,6 +14,7 @@ use super::kept::{self, looked_as_array};
 use super::series::Series;
 use crate::bgk::{Boundaries, Boundary, Moments, Simulation, Space, State, VelocitySpace};
 use crate::cli::failure::Failure;
+use crate::cli::interrupt;
 use crate::cli::progress::Progress;
 use crate::cli::ranks;
 use crate::cli::report::Report;
@@ -329,7 +329,7 @@ pub(in crate::cli) fn drive<F: Flow>(
     report: &mut Report,
 ) -> std::result::Result<Course, Failure> {
     let end = parameters.time_options().clone();
-    let interrupted = resume::interruption();
+    report.watch_for_signals();
     let first_step = simulation.step();
     let mut fall = Fall::from(0);
     for &(step, _, residual) in &history {
@@ -353,7 +353,7 @@ pub(in crate::cli) fn drive<F: Flow>(
     let mut pace = Pace::new();
     while !time_loop.is_over() {
         let part = time_loop.part(&pace);
-        let (stop, part) = ranks::next(interrupted.load(Ordering::SeqCst), part)?;
+        let (stop, part) = ranks::next(interrupt::asked(), part)?;
         if stop {
             progress.finish();
             let after = format!("{} steps", time_loop.simulation.step());

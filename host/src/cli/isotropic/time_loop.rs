@@ -1,7 +1,6 @@
 //! `rarefy isotropic` in time: the loop over the steps, with progress, checkpoints, and a stop at Ctrl-C.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use clap::ArgMatches;
@@ -10,6 +9,7 @@ use super::parameters::IsotropicArgs;
 use super::results::Outcome;
 use super::state::{self, Saved, Snapshot};
 use crate::cli::failure::Failure;
+use crate::cli::interrupt;
 use crate::cli::progress::Progress;
 use crate::cli::report::Report;
 use crate::cli::resume::{self, Pace};
@@ -187,14 +187,14 @@ impl TimeLoop<'_> {
         mut report: Report,
     ) -> std::result::Result<(), Failure> {
         let stepping = Instant::now();
-        let interrupted = resume::interruption();
+        report.watch_for_signals();
         let mut progress = Progress::new("isotropic", quiet);
         let (first, steps) = (self.run.steps_taken(), self.steps);
         let every = self.run.config().every;
         let mut done = first;
         let mut pace = Pace::new();
         while done < steps {
-            if interrupted.load(Ordering::SeqCst) {
+            if interrupt::asked() {
                 progress.finish();
                 let after = format!("{done} steps");
                 return Err(resume::stopped("isotropic", &after, self.save(&mut report)));

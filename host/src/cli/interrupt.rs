@@ -1,0 +1,142 @@
+//! Ctrl-C and SIGTERM. Work with steps ends between two of them; all other work ends at once, and leaves neither a lock nor a temporary file.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{output, ranks, streams};
+
+/// Time within which several signals are one: a terminal and a launcher both pass Ctrl-C on to the ranks.
+const ONE_SIGNAL: Duration = Duration::from_secs(2);
+
+/// Whether a signal came.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Number of runs that check [`ASKED`] between their steps.
+static WATCHED: AtomicUsize = AtomicUsize::new(0);
+
+static STATE: Mutex<State> = Mutex::new(State {
+    held: Vec::new(),
+    rest: String::new(),
+});
+
+/// State of the process that outlives an end at once.
+struct State {
+    held: Vec<Held>,
+    /// The end of the line of an interrupted process.
+    rest: String,
+}
+
+/// A locked folder.
+struct Held {
+    lock: PathBuf,
+    /// Folders that the run made, the outermost first.
+    made: Vec<PathBuf>,
+}
+
+fn state() -> MutexGuard<'static, State> {
+    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the process is to end.
+pub(super) fn asked() -> bool {
+    ASKED.load(Ordering::SeqCst)
+}
+
+/// A run that checks [`asked`] between its steps, and then ends by itself.
+#[derive(Debug)]
+pub(super) struct Watch(());
+
+impl Watch {
+    pub(super) fn new() -> Self {
+        WATCHED.fetch_add(1, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        WATCHED.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Notes the lock of a folder, and the folders that the run made.
+pub(super) fn hold(lock: &Path, made: &[PathBuf]) {
+    let (lock, made) = (lock.to_path_buf(), made.to_vec());
+    state().held.push(Held { lock, made });
+}
+
+/// Forgets the lock of a folder.
+pub(super) fn release(lock: &Path) {
+    state().held.retain(|held| held.lock != lock);
+}
+
+/// Sets the end of the line of an interrupted process, which tells how to go on.
+pub(super) fn goes_on_with(rest: &str) {
+    rest.clone_into(&mut state().rest);
+}
+
+/// Handles signals from here on. Where no handler can be installed, they end the process as the system does.
+pub(super) fn handle() {
+    let mut first = None;
+    let _ = ctrlc::set_handler(move || {
+        let first: &mut Instant = first.get_or_insert_with(Instant::now);
+        ranks::note_signal();
+        let again = ASKED.swap(true, Ordering::SeqCst);
+        let several = ranks::are_several();
+        let waits = if again {
+            several && first.elapsed() < ONE_SIGNAL
+        } else {
+            several || WATCHED.load(Ordering::SeqCst) > 0
+        };
+        if !waits {
+            leave(again);
+        }
+    });
+}
+
+/// Ends the process at once.
+fn leave(again: bool) -> ! {
+    let state = state();
+    for held in state.held.iter().rev() {
+        output::remove_temporary(held.lock.parent().unwrap_or(Path::new(".")));
+        let _ = fs::remove_file(&held.lock);
+        for folder in held.made.iter().rev() {
+            // Fails where results are, and should.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+    if ranks::is_first() {
+        let rest = match (again, state.rest.as_str()) {
+            (_, rest) if !rest.is_empty() => rest,
+            (true, _) => "the steps after the last checkpoint are lost",
+            (false, _) => "nothing is saved",
+        };
+        let line = format!("rarefy: error: interrupted; {rest}");
+        if std::io::stderr().is_terminal() {
+            // A progress bar may be in the line.
+            streams::say(&format!("\r\u{1b}[K{line}"));
+        } else {
+            streams::say(&line);
+        }
+    }
+    std::process::exit(1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locks_are_known_as_long_as_they_are_held() {
+        let lock = Path::new("a-folder-of-this-test/.rarefy.lock");
+        let known = || state().held.iter().any(|held| held.lock == lock);
+        hold(lock, &[]);
+        assert!(known());
+        release(lock);
+        assert!(!known());
+    }
+}

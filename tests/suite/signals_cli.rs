@@ -1,0 +1,80 @@
+//! Ctrl-C and SIGTERM, whenever they come: exit code 1, one line, and no file that is not a result.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::command::{ended, folder, listing, rarefy, started, text};
+
+/// Sends a signal to the command a little after it has locked its folder.
+#[track_caller]
+fn signalled(at: &Path, line: &str, lock: &str, signal: &str) -> Output {
+    let arguments: Vec<&str> = line.split_whitespace().collect();
+    let child = started(&mut rarefy(at, &arguments));
+    let begun = Instant::now();
+    while !at.join(lock).exists() && begun.elapsed() < Duration::from_secs(60) {
+        sleep(Duration::from_millis(5));
+    }
+    sleep(Duration::from_millis(200));
+    let kill = Command::new("kill")
+        .args([signal, &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    ended(child)
+}
+
+#[test]
+fn work_of_all_kinds_ends_at_a_signal_with_a_line_and_without_a_lock() {
+    for (line, signal, end) in [
+        (
+            "couette --delta 1 --collision boltzmann --velocities 40 --until-residual 1e-15 --backend cpu",
+            "-INT",
+            "",
+        ),
+        (
+            "couette --delta 1000 --cells 2000 --velocities 64x64 --until-residual 1e-16 --backend reference",
+            "-TERM",
+            "",
+        ),
+        (
+            "rates --convergence 24,32,40 --method direct --backend cpu",
+            "-INT",
+            "interrupted; nothing is saved",
+        ),
+        ("validate", "-TERM", "interrupted; nothing is saved"),
+        ("bench", "-INT", "interrupted; nothing is saved"),
+        (
+            "market --scenario voucher --cells 128 --dt 0.00001 --backend cpu",
+            "-INT",
+            "nothing is saved, for 'rarefy market' has no checkpoints",
+        ),
+    ] {
+        let folder = folder();
+        let at = folder.path();
+        let command = line.split(' ').next().unwrap();
+        let lock = format!("rarefy-out/{command}/.rarefy.lock");
+        let output = signalled(at, &format!("{line} --quiet"), &lock, signal);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{line}: {stderr}");
+        let last = stderr.lines().last().unwrap_or_default();
+        assert!(
+            last.starts_with("rarefy: error: interrupted") && last.ends_with(end),
+            "{line}: {stderr}"
+        );
+        assert!(last.contains("nothing is saved"), "{line}: {stderr}");
+        assert_eq!(listing(at), Vec::<String>::new(), "{line}");
+    }
+}
+
+/// A folder that was there before stays.
+#[test]
+fn a_signal_leaves_the_folder_of_the_user() {
+    let folder = folder();
+    let at = folder.path();
+    std::fs::create_dir(at.join("mine")).unwrap();
+    let line = "rates --convergence 24,32,40 --method direct --backend cpu --quiet --out mine";
+    let output = signalled(at, line, "mine/.rarefy.lock", "-INT");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(listing(at), [at.join("mine").display().to_string()]);
+}
