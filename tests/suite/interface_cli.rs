@@ -169,15 +169,16 @@ fn threads_are_as_many_as_asked_for() {
     let dir = folder();
     let at = dir.path();
     let line = "couette --delta 1 --linear --cells 20 --backend cpu --json";
-    let machine = |more: &str| {
+    let machine = |more: &str, threads: Value| {
         let output = done(at, &words(&format!("{line} {more}")));
         let record: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert!(record["parameters"].get("threads").is_none());
+        assert_eq!(record["parameters"]["threads"], threads);
         (record["machine"].clone(), record["Pi"].clone())
     };
-    let (three, of_three) = machine("--threads 3");
+    let (three, of_three) = machine("--threads 3", 3.into());
     assert_eq!(three, "CPU, 3 threads");
-    let (one, of_one) = machine("--threads 1");
+    let (one, of_one) = machine("--threads 1", 1.into());
+    machine("", Value::Null);
     assert!(one.as_str().unwrap().starts_with("CPU") && one != three);
     assert_eq!(of_one, of_three);
     for (threads, why) in [

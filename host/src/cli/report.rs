@@ -110,9 +110,15 @@ impl Report {
         self.watch.get_or_insert_with(Watch::new);
     }
 
-    /// Keeps a file that the run reads from being written over.
+    /// Keeps a file that the run reads from being written over. A name that is not UTF-8 draws a warning, for a record cannot hold it.
     pub(super) fn reads(&mut self, path: &Path) {
         self.files.reads(path);
+        if path.to_str().is_none() {
+            let path = path.display();
+            self.warn(format!(
+                "the name of {path} is not UTF-8: --config run.json will not find the file"
+            ));
+        }
     }
 
     /// Claims a file that the user named for a result.
@@ -544,7 +550,11 @@ impl Output<'_> {
 fn given(parameters: &impl Serialize) -> Value {
     let mut value = value(parameters);
     if let Some(object) = value.as_object_mut() {
-        object.retain(|_, value| !value.is_null());
+        let integral = object.get("collision").is_some_and(|of| of == "boltzmann");
+        object.retain(|key, value| {
+            let of_model = ["model", "prandtl"].contains(&key.as_str());
+            !(value.is_null() || integral && of_model)
+        });
     }
     value
 }

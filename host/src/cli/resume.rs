@@ -57,10 +57,11 @@ pub(super) fn again(command: &str, checkpoint: &Path) -> String {
 /// A warning if a checkpoint was written by another program or on another machine.
 pub(super) fn elsewhere(version: &str, there: &str, here: &str) -> Option<String> {
     let this = env!("CARGO_PKG_VERSION");
-    // The bits do not depend on the number of ranks.
-    let device = |name: &str| match name.split_once(" ranks, each ") {
-        Some((_, device)) => device.to_owned(),
-        None => name.to_owned(),
+    // The bits do not depend on the number of ranks, nor on that of threads.
+    let device = |name: &str| {
+        let name = name.split_once(" ranks, each ").map_or(name, |of| of.1);
+        let threads = name.split_once(", ").filter(|of| of.1.contains("thread"));
+        threads.map_or(name, |of| of.0).to_owned()
     };
     (device(here) != device(there) || this != version).then(|| {
         format!("the checkpoint was written by rarefy {version} on {there}; with {this} on {here} the bits may differ")
@@ -77,7 +78,7 @@ pub(super) fn past_the_end(path: &Path, step: u64, end: u64, remedy: &str) -> Er
     )
 }
 
-/// Refuses a flag on the command line that says otherwise than the checkpoint; flags in `free` may. Both values are objects by the
+/// Refuses a flag on the command line that says otherwise than the checkpoint; threads, and flags in `free`, may. Both values are objects by the
 /// names of the flags.
 pub(super) fn refuse_contradictions(
     kept: &impl Serialize,
@@ -104,6 +105,7 @@ pub(super) fn refuse_contradictions(
             id => id.replace('_', "-"),
         };
         if given.value_source(id.as_str()) != Some(ValueSource::CommandLine)
+            || flag == "threads"
             || free.contains(&flag.as_str())
         {
             continue;

@@ -181,6 +181,7 @@ pub(in crate::cli) fn reopened<F: Flow>(
     let devices = wanted.common().devices;
     let common = &mut parameters.shared_mut().common;
     common.devices = devices.or(common.devices);
+    common.threads = wanted.common().threads;
     let Content {
         version,
         state,

@@ -279,6 +279,7 @@ impl IsotropicArgs {
         }
         self.spectrum = args.spectrum.or(self.spectrum);
         self.checkpoint_every = args.checkpoint_every.or(self.checkpoint_every);
+        self.common.threads = args.common.threads;
         Ok(())
     }
 

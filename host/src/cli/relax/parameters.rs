@@ -190,6 +190,7 @@ impl RelaxArgs {
             (self.steps, self.until) = (args.steps, args.until);
         }
         self.checkpoint_every = args.checkpoint_every.or(self.checkpoint_every);
+        self.common.threads = args.common.threads;
         Ok(())
     }
 }
