@@ -158,8 +158,6 @@ fn settings_lie_between_the_command_line_and_the_file() {
         "common.precision=f64",
         "--grid",
         "7",
-        "-s",
-        "relax.grid=5",
     ]);
     assert_eq!(
         (&run["grid"], &run["precision"]),
@@ -185,6 +183,11 @@ fn settings_lie_between_the_command_line_and_the_file() {
     ] {
         refused(dir.path(), &["relax", "-s", setting], why);
     }
+    refused(
+        dir.path(),
+        &["relax", "-s", "relax.grid=6", "-s", "relax.grid=5"],
+        "-s relax.grid: this setting cannot be used multiple times",
+    );
 }
 
 #[test]

@@ -158,6 +158,15 @@ fn old_spellings_are_the_same_options() {
         &words("couette --delta 1 --nx 20 --cells 20"),
         "cannot be used multiple times",
     );
+    for key in ["cells", "nx"] {
+        refused(
+            at,
+            &words(&format!(
+                "couette --delta 1 -s couette.cells=20 -s couette.{key}=24"
+            )),
+            "cannot be used multiple times",
+        );
+    }
     let help = done(at, &words("couette --help"));
     let help = text(&help.stdout);
     assert!(help.contains("--cells") && help.contains("--molecules"));

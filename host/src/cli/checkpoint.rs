@@ -118,10 +118,12 @@ impl<H: Serialize + DeserializeOwned> Content<H> {
                 format!("a checkpoint of 'rarefy {other}', not of 'rarefy {command}'"),
             ));
         }
-        let mut content: Self = serde_json::from_value(kind).map_err(|e| {
+        let version = kind["version"].as_str().unwrap_or("unknown").to_owned();
+        let mut content: Self = serde_json::from_value(kind).map_err(|_| {
+            let this = env!("CARGO_PKG_VERSION");
             Error::file(
                 path,
-                format!("the checkpoint's header does not fit this version of rarefy: {e}"),
+                format!("the header of the checkpoint, of version {version}, does not fit rarefy {this}; resume it with the version that wrote it"),
             )
         })?;
         let mut numbers = data

@@ -193,12 +193,15 @@ fn settings(command: &clap::Command, _: &str, given: &ArgMatches) -> Result<Laye
             "false" => Value::Bool(false),
             text => Value::String(text.into()),
         };
-        // Of two that set the same, the last one holds.
-        match sections.iter_mut().find(|(name, _)| name == section) {
-            Some((_, table)) => {
-                table.insert(key.into(), value);
-            }
-            None => sections.push((section.into(), Map::from_iter([(key.into(), value)]))),
+        let known = sections.iter().position(|(name, _)| name == section);
+        let place = known.unwrap_or_else(|| {
+            sections.push((section.into(), Map::new()));
+            sections.len() - 1
+        });
+        if sections[place].1.insert(key.into(), value).is_some() {
+            return Err(Failure::Usage(format!(
+                "-s {section}.{key}: this setting cannot be used multiple times"
+            )));
         }
     }
     Ok((!sections.is_empty()).then(|| (SETTINGS.into(), sections)))
@@ -302,7 +305,13 @@ fn read_sections(command: &clap::Command, name: &str, path: &Path) -> Result<Vec
     let text = std::fs::read_to_string(path).map_err(|e| Error::file(path, reason(&e)))?;
     let names = section_names(command);
     if path.extension().is_some_and(|e| e == "json") {
-        let object: Value = serde_json::from_str(&text).map_err(|e| Error::file(path, e))?;
+        let object: Value = serde_json::from_str(&text).map_err(|error| {
+            let line = error.line();
+            Error::file(
+                path,
+                format!("the record is damaged or cut short at line {line}"),
+            )
+        })?;
         return match (&object["command"], &object["parameters"]) {
             (Value::String(of), Value::Object(_)) if names.contains(&of.as_str()) && of != name => {
                 Err(Error::file(
