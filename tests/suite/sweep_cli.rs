@@ -208,12 +208,216 @@ fn series_that_cannot_be_are_refused() {
     }
 }
 
-/// Ctrl-C ends a sweep with the case that it met, which can go on.
+/// Without what differs from call to call.
+fn lasting(mut record: Value) -> Value {
+    for key in ["timings", "files"] {
+        record.as_object_mut().unwrap().remove(key).unwrap();
+    }
+    record
+}
+
+fn record(folder: &Path) -> Value {
+    serde_json::from_slice(&fs::read(folder.join("run.json")).unwrap()).unwrap()
+}
+
+/// Ctrl-C ends a sweep, which goes on with the case that it met: to the files of a whole one.
 #[cfg(unix)]
 #[test]
-fn an_interrupted_sweep_says_how_its_case_goes_on() {
+fn an_interrupted_sweep_goes_on() {
     let folder = folder();
-    let endless = "shock --mach 2,3 --cells 20 --length 10 --velocities 12 --reduced --backend cpu --steps 100000000 --checkpoint-every 100 --out sweep";
+    let at = folder.path();
+    let flags = "--cells 40 --length 10 --velocities 16 --reduced --backend cpu --checkpoint-every 1000 --quiet";
+    // The second case takes a second or two.
+    let line = format!("shock --mach 1.5,2,3 {flags} --steps 20000 --out part");
+    let output = interrupted(at, &words(&line), "part/mach-2/checkpoint.rarefy");
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    let again = "of 3 cases are left, mach = 2, 3; go on with: rarefy shock --resume part/run.json";
+    assert!(
+        stderr.contains("interrupted in mach = 2 after "),
+        "{stderr}"
+    );
+    assert!(
+        stderr.trim_end().ends_with(&format!("2 {again}")),
+        "{stderr}"
+    );
+    assert!(!at.join("part/mach-3").exists());
+    let unfinished = record(&at.join("part"));
+    assert_eq!(unfinished["status"], "unfinished");
+    assert_eq!(unfinished["result"]["cases"].as_array().unwrap().len(), 1);
+    refused(at, &words(&line), "--resume part/run.json");
+    refused(
+        at,
+        &words("shock --resume part/run.json --steps 5"),
+        "with the options of its record",
+    );
+    let kept = fs::metadata(at.join("part/mach-1.5/run.json")).unwrap();
+    done(at, &words("shock --resume part/run.json --quiet"));
+    let still = fs::metadata(at.join("part/mach-1.5/run.json")).unwrap();
+    assert_eq!(kept.modified().unwrap(), still.modified().unwrap());
+    done(at, &words(&line.replace("part", "whole")));
+    for file in ["sweep.csv", "mach-2/profile.csv", "mach-3/profile.csv"] {
+        let of = |folder: &str| fs::read(at.join(folder).join(file)).unwrap();
+        assert!(of("part") == of("whole"), "{file} differs");
+    }
+    let of = |folder: &str| lasting(record(&at.join(folder)));
+    assert_eq!(of("part"), of("whole"));
+}
+
+#[test]
+fn a_sweep_of_plates_goes_on_with_the_cases_that_are_left() {
+    let folder = folder();
+    let at = folder.path();
+    done(
+        at,
+        &words(&format!("{COUETTE} --delta 0.1,1,10 --quiet --out whole")),
+    );
+    done(
+        at,
+        &words(&format!("{COUETTE} --delta 0.1,1,10 --quiet --out part")),
+    );
+    let table = |folder: &str| fs::read(at.join(folder).join("sweep.csv")).unwrap();
+    // As if the process had been killed in the second case.
+    for file in ["sweep.csv", "delta-1/run.json", "delta-10/run.json"] {
+        fs::remove_file(at.join("part").join(file)).unwrap();
+    }
+    fs::write(at.join("part/delta-0.1/profile.csv"), "mine").unwrap();
+    done(at, &words("couette --resume part/run.json --quiet"));
+    assert_eq!(table("part"), table("whole"));
+    assert_eq!(
+        fs::read(at.join("part/delta-0.1/profile.csv")).unwrap(),
+        b"mine"
+    );
+    done(
+        at,
+        &words(&format!("{COUETTE} --delta 1 --quiet --out single")),
+    );
+    for (line, why) in [
+        (
+            "couette --resume single/run.json",
+            "not the run.json of a sweep",
+        ),
+        (
+            "fourier --resume part/run.json",
+            "not the run.json of a sweep",
+        ),
+        (
+            "couette --delta 1 --resume part/sweep.csv",
+            "no checkpoints",
+        ),
+    ] {
+        refused(at, &words(line), why);
+    }
+}
+
+/// A replaced sweep leaves nothing behind but what is not its own.
+#[test]
+fn a_replaced_sweep_leaves_no_cases() {
+    let folder = folder();
+    let at = folder.path();
+    let sweep =
+        |deltas: &str| format!("{COUETTE} --delta {deltas} --out sweep --overwrite --quiet");
+    done(at, &words(&sweep("0.1,1,10")));
+    fs::write(at.join("sweep/delta-10/mine.txt"), "mine").unwrap();
+    done(at, &words(&sweep("1,2")));
+    let cases = |folder: &str| {
+        let folders = fs::read_dir(at.join(folder)).unwrap();
+        let names = folders.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| name.starts_with("delta")).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(cases("sweep"), ["delta-1", "delta-10", "delta-2"]);
+    assert_eq!(cases("sweep/delta-10").len(), 0);
+    assert_eq!(listing(&at.join("sweep/delta-10")).len(), 1);
+    assert!(at.join("sweep/delta-1/profile.csv").exists());
+    done(
+        at,
+        &words(&format!(
+            "{COUETTE} --delta 3 --out sweep --overwrite --quiet"
+        )),
+    );
+    assert_eq!(cases("sweep"), ["delta-10"]);
+}
+
+/// Each case is checked before the first one runs.
+#[test]
+fn a_case_that_cannot_be_is_refused_before_any_runs() {
+    let folder = folder();
+    let at = folder.path();
+    for (line, why) in [
+        (
+            "couette --delta 1,1e13 --backend cpu",
+            "delta = 10000000000000",
+        ),
+        ("poiseuille --delta 1,1e-10", "delta = 0.0000000001"),
+        (
+            "shock --mach 2,60 --velocities 12 --reduced --backend cpu",
+            "mach = 60",
+        ),
+        (
+            "cavity --delta 1,1e13 --steady --backend cpu",
+            "delta = 10000000000000",
+        ),
+    ] {
+        refused(at, &words(line), why);
+    }
+}
+
+/// The record of a sweep has the options that its cases have alike, given or not.
+#[test]
+fn the_record_of_a_sweep_has_all_options() {
+    let folder = folder();
+    let at = folder.path();
+    let sweep = run(at, &format!("{COUETTE} --kn 0.5,2 --threads 2 --out sweep"));
+    let parameters = &sweep["parameters"];
+    for (key, value) in [
+        ("kn", Value::from("0.5,2")),
+        ("threads", 2.into()),
+        ("nx", 20.into()),
+        ("velocities", "6x4".into()),
+        ("model", "bgk".into()),
+        ("until-residual", 1e-9.into()),
+        ("precision", "f64".into()),
+    ] {
+        assert_eq!(parameters[key], value, "{key}");
+    }
+    assert!(parameters.get("delta").is_none());
+    let again = run(at, "couette --config sweep/run.json --out again");
+    assert_eq!(lasting(again), lasting(sweep));
+    // The model of runs by the collision integral is none.
+    let line = "couette --collision boltzmann --velocities 8 --cells 4 --iterations 2 --backend cpu --json --quiet";
+    let output = rarefy(at, &words(&format!("{line} --delta 1")))
+        .output()
+        .unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["parameters"]["collision"], "boltzmann");
+    for key in ["model", "prandtl"] {
+        assert!(found["parameters"].get(key).is_none(), "{key}");
+    }
+}
+
+#[test]
+fn a_list_of_a_file_may_be_an_array() {
+    let folder = folder();
+    let at = folder.path();
+    fs::write(at.join("a.toml"), "[couette]\ndelta = [0.5, \"2\"]\n").unwrap();
+    let found = run(at, &format!("{COUETTE} --config a.toml"));
+    assert_eq!(found["parameters"]["delta"], "0.5,2");
+    fs::write(at.join("b.toml"), "[couette]\ndelta = [[1], 2]\n").unwrap();
+    refused(
+        at,
+        &words(&format!("{COUETTE} --config b.toml")),
+        "must be a list of numbers or strings",
+    );
+}
+
+/// Ctrl-C ends a sweep with the case that it met, which can go on alone.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_sweep_says_how_it_goes_on() {
+    let folder = folder();
+    let endless = "shock --mach 2,3 --cells 20 --length 10 --velocities 16 --reduced --backend cpu --steps 100000000 --checkpoint-every 100 --out sweep";
     let output = interrupted(
         folder.path(),
         &words(endless),
@@ -222,8 +426,12 @@ fn an_interrupted_sweep_says_how_its_case_goes_on() {
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(
-        stderr.contains("rarefy shock --resume sweep/mach-2/checkpoint.rarefy"),
+        stderr.contains("rarefy shock --resume sweep/run.json"),
         "{stderr}"
     );
     assert!(!folder.path().join("sweep/mach-3").exists());
+    let line = "shock --resume sweep/mach-2/checkpoint.rarefy --quiet --steps";
+    let steps = stderr.split("after ").nth(1).unwrap();
+    let steps: u64 = steps.split(' ').next().unwrap().parse().unwrap();
+    done(folder.path(), &words(&format!("{line} {}", steps + 1)));
 }

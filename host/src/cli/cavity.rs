@@ -40,6 +40,13 @@ impl Flow for CavityArgs {
         self.steady
     }
 
+    fn check_in_time(&self) -> Result<()> {
+        if self.collisions.is_boltzmann() {
+            return self.flow_config()?.validate();
+        }
+        self.config()?.validate()
+    }
+
     fn begin(&self) -> Result<Solver> {
         if self.collisions.is_boltzmann() {
             return Solver::boltzmann(self.flow_config()?, ());

@@ -393,8 +393,32 @@ fn as_argument(
         _ if switch => wrong("must be true or false"),
         Value::String(text) => Ok(Some(format!("--{key}={text}").into())),
         Value::Number(number) => Ok(Some(format!("--{key}={number}").into())),
+        Value::Array(items) if takes_list(arg, section) => match list(items) {
+            Some(list) => Ok(Some(format!("--{key}={list}").into())),
+            None => wrong("must be a list of numbers or strings"),
+        },
         _ => wrong("must be a number or a string"),
     }
+}
+
+/// Whether the value of an option may have several parts.
+fn takes_list(arg: &Arg, section: &str) -> bool {
+    let names = arg.get_value_names().unwrap_or_default();
+    names.iter().any(|name| *name == "LIST")
+        || arg
+            .get_long()
+            .is_some_and(|long| swept::takes_list(section, long))
+}
+
+/// A list as options take it.
+fn list(items: &[Value]) -> Option<String> {
+    let text = |item: &Value| match item {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let texts: Option<Vec<String>> = items.iter().map(text).collect();
+    Some(texts?.join(","))
 }
 
 #[cfg(test)]

@@ -35,11 +35,25 @@ fn moving(text: &str) -> Result<f64, String> {
     }
 }
 
+impl CouetteArgs {
+    /// The flow, and the flag of its drive if it was given.
+    fn flow(&self) -> (Flow, Option<&'static str>) {
+        let flow = Flow {
+            kind: Kind::Couette,
+            strength: self.u.unwrap_or(0.02),
+        };
+        (flow, self.u.map(|_| "--u"))
+    }
+}
+
+/// Checks the arguments, and returns the parameters in full.
+pub(super) fn check(args: &CouetteArgs) -> crate::error::Result<serde_json::Value> {
+    let (flow, drive) = args.flow();
+    super::plates::check(&args.plates, flow, drive)
+}
+
 /// Runs the command.
 pub(super) fn run(args: &CouetteArgs) -> Result<(), Failure> {
-    let flow = Flow {
-        kind: Kind::Couette,
-        strength: args.u.unwrap_or(0.02),
-    };
-    super::plates::run(&args.plates, &flow, args.u.map(|_| "--u"))
+    let (flow, drive) = args.flow();
+    super::plates::run(&args.plates, flow, drive)
 }

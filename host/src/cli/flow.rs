@@ -34,7 +34,7 @@ pub(super) use fields::image;
 pub(super) use kept::resume_simulation;
 #[cfg(test)]
 pub(super) use kept::resumed;
-pub(super) use solve::run;
+pub(super) use solve::{check, run};
 pub(super) use solver::Solver;
 pub(super) use steady::residual;
 

@@ -34,14 +34,29 @@ fn difference(text: &str) -> Result<f64, String> {
     }
 }
 
+impl FourierArgs {
+    /// The flow, and the flag of its drive if it was given.
+    fn flow(&self) -> (Flow, Option<&'static str>) {
+        let flow = Flow {
+            kind: Kind::Fourier,
+            strength: self.temperature_difference.unwrap_or(0.02),
+        };
+        (
+            flow,
+            self.temperature_difference
+                .map(|_| "--temperature-difference"),
+        )
+    }
+}
+
+/// Checks the arguments, and returns the parameters in full.
+pub(super) fn check(args: &FourierArgs) -> crate::error::Result<serde_json::Value> {
+    let (flow, drive) = args.flow();
+    super::plates::check(&args.plates, flow, drive)
+}
+
 /// Runs the command.
 pub(super) fn run(args: &FourierArgs) -> Result<(), Failure> {
-    let flow = Flow {
-        kind: Kind::Fourier,
-        strength: args.temperature_difference.unwrap_or(0.02),
-    };
-    let drive = args
-        .temperature_difference
-        .map(|_| "--temperature-difference");
-    super::plates::run(&args.plates, &flow, drive)
+    let (flow, drive) = args.flow();
+    super::plates::run(&args.plates, flow, drive)
 }

@@ -190,12 +190,20 @@ fn exit(failure: Failure) -> ExitCode {
     ExitCode::from(code)
 }
 
-fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
+fn run(mut arguments: Vec<OsString>) -> Result<(), Failure> {
+    let resumed = read_alike(swept::resumed(&arguments))?;
+    let goes_on = resumed.is_some();
+    arguments = resumed.unwrap_or(arguments);
     let layers = read_alike(config::Layered::new(command(), arguments))?;
     if let Some(list) = swept::List::of(&layers.arguments) {
         ranks::connect()?;
         ranks::refuse_several("a list of values")?;
-        return sweep::run(&list, &layers, &prepare, &execute);
+        let works = sweep::Works {
+            prepare: &prepare,
+            check: &check,
+            execute: &execute,
+        };
+        return sweep::run(&list, &layers, goes_on, &works);
     }
     let matches = read_alike(layers.matches())?;
     let wanted = launch::wanted(&matches).map_err(|failure| named(failure, &matches))?;
@@ -240,6 +248,20 @@ fn execute(matches: &ArgMatches) -> Result<(), Failure> {
     }
     let sub: Option<&ArgMatches> = matches.subcommand().map(|(_, sub)| sub);
     dispatch(cli, sub).map_err(|failure| named(failure, matches))
+}
+
+/// Checks the arguments of a case of a sweep, and returns its parameters in full.
+fn check(matches: &ArgMatches) -> Result<serde_json::Value, Failure> {
+    let cli = Cli::from_arg_matches(matches).map_err(|error| Failure::usage(&error))?;
+    let checked = match &cli.command {
+        Some(Command::Couette(args)) => couette::check(args),
+        Some(Command::Fourier(args)) => fourier::check(args),
+        Some(Command::Poiseuille(args)) => poiseuille::check(args),
+        Some(Command::Shock(args)) => flow::check(args),
+        Some(Command::Cavity(args)) => flow::check(args),
+        _ => Ok(serde_json::Value::Null),
+    };
+    checked.map_err(|error| named(error.into(), matches))
 }
 
 /// A failure with the options of the subcommand for the fields of the library.

@@ -96,8 +96,9 @@ pub(super) struct Transaction {
     claimed: Vec<PathBuf>,
     staged: Vec<(NamedTempFile, PathBuf)>,
     keep: bool,
-    /// Files of the run that this one replaces.
+    /// Files of the run that this one replaces, and its folders.
     stale: Vec<PathBuf>,
+    stale_folders: Vec<PathBuf>,
     /// The folder of the results, and the names that they have there.
     names: Option<(PathBuf, Vec<String>)>,
     lock: Option<Lock>,
@@ -166,6 +167,18 @@ impl Transaction {
         self.claim(path, command, overwrite, |there| there.is_of(checkpoint))
     }
 
+    /// Claims the folder of a sweep that goes on.
+    pub(super) fn folder_of_sweep(&mut self, path: &Path, command: &str) -> Result<()> {
+        self.claim(path, command, false, |there| there.is_record_of(command))
+    }
+
+    /// Leaves it to the cases of a sweep to replace what is in their folders.
+    pub(super) fn spare(&mut self, folders: &[PathBuf]) {
+        let spared = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
+        self.stale.retain(|path| !spared(path));
+        self.stale_folders.retain(|path| !spared(path));
+    }
+
     fn claim(
         &mut self,
         path: &Path,
@@ -183,7 +196,7 @@ impl Transaction {
                     .files
                     .iter()
                     .try_for_each(|file| self.check_input(file))?;
-                self.stale = there.files;
+                (self.stale, self.stale_folders) = (there.files, there.folders);
             }
             Some(there) => return Err(there.refusal(path)),
             None if overwrite => {}
@@ -204,6 +217,10 @@ impl Transaction {
                 // A file that somebody removed before is as good as removed.
                 let _ = fs::remove_file(path);
             }
+        }
+        for folder in std::mem::take(&mut self.stale_folders) {
+            // Fails where somebody has put another file, and should.
+            let _ = fs::remove_dir(folder);
         }
     }
 

@@ -7,14 +7,15 @@ mod results;
 use std::time::Instant;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::failure::Failure;
-use super::report::Report;
+use super::report::{self, Report};
 use super::steady;
 use crate::bgk::boltzmann::Plates;
 use crate::bgk::steady::plates::{Resolution, plates};
-use crate::bgk::steady::{Solution, SteadySolver};
-use crate::error::Error;
+use crate::bgk::steady::{Solution, SteadyProblem, SteadySolver, check as check_steady};
+use crate::error::{Error, Result};
 pub(super) use flow::{Flow, Kind};
 pub(super) use parameters::PlatesArgs;
 use results::Outcome;
@@ -38,35 +39,62 @@ struct Steady {
     rate: Option<f64>,
 }
 
+impl Parameters {
+    /// The run in full, and its flow.
+    fn resolved(args: &PlatesArgs, flow: Flow, drive: Option<&str>) -> Result<(Self, Flow)> {
+        let (full, delta) = args.resolved(&flow, drive)?;
+        let flow = flow.driven(delta, drive);
+        let of = |kind| (flow.kind == kind).then_some(flow.strength);
+        let parameters = Self {
+            u: of(Kind::Couette),
+            temperature_difference: of(Kind::Fourier),
+            gradient: of(Kind::Poiseuille),
+            plates: full,
+        };
+        Ok((parameters, flow))
+    }
+}
+
+/// The flow that is solved for: of the linear equation that per unit of the drive.
+fn solved(full: &PlatesArgs, flow: Flow) -> Flow {
+    Flow {
+        strength: if full.linear { 1.0 } else { flow.strength },
+        ..flow
+    }
+}
+
+/// Checks arguments before any run of a sweep, and returns the parameters in full.
+pub(super) fn check(args: &PlatesArgs, flow: Flow, drive: Option<&str>) -> Result<Value> {
+    let (parameters, flow) = Parameters::resolved(args, flow, drive)?;
+    let full = &parameters.plates;
+    full.si.units()?;
+    let flow = &solved(full, flow);
+    if full.sweeps_integral(flow) {
+        Plates::new(full.around_collisions(flow)?)?;
+    } else {
+        check_steady(&case(full, flow)?, &full.config())?;
+    }
+    Ok(report::given(&parameters))
+}
+
 /// Runs one of the commands.
 pub(super) fn run(
     args: &PlatesArgs,
-    flow: &Flow,
+    flow: Flow,
     drive: Option<&str>,
 ) -> std::result::Result<(), Failure> {
     let started = Instant::now();
-    let (full, delta) = args.resolved(flow, drive)?;
-    let flow = &flow.driven(delta, drive);
-    let gas = full.gas.gas();
-    let units = full.si.units()?;
-    let of = |kind| (flow.kind == kind).then_some(flow.strength);
-    let parameters = Parameters {
-        u: of(Kind::Couette),
-        temperature_difference: of(Kind::Fourier),
-        gradient: of(Kind::Poiseuille),
-        plates: full,
-    };
+    let (parameters, flow) = Parameters::resolved(args, flow, drive)?;
+    let gas = parameters.plates.gas.gas();
+    let units = parameters.plates.si.units()?;
+    let delta = parameters.plates.delta();
     let mut report = Report::new(flow.command(), &parameters, &args.common, started);
     report.open()?;
     if let Some(units) = &units {
         report.set("units", units);
     }
     let full = parameters.plates;
-    // The linear equation's solution is that per unit of the drive.
-    let flow = &Flow {
-        strength: if full.linear { 1.0 } else { flow.strength },
-        ..*flow
-    };
+    let flow = &solved(&full, flow);
     let Steady { solution, x, rate } = if full.sweeps_integral(flow) {
         around_collisions(&full, flow, &mut report)?
     } else {
@@ -92,6 +120,24 @@ pub(super) fn run(
     report.finish(|total| outcome.summary(total))
 }
 
+/// The problem of the models.
+fn case(full: &PlatesArgs, flow: &Flow) -> Result<SteadyProblem> {
+    let velocities = full.velocities();
+    let resolution = Resolution {
+        cells: full.cells(),
+        normal: velocities.normal,
+        tangential: velocities.tangential.unwrap_or_default(),
+    };
+    plates(
+        full.delta(),
+        flow.drive(),
+        full.gas.gas(),
+        full.accommodation,
+        resolution,
+        full.linear,
+    )
+}
+
 /// The flow by the steady solver of the models.
 fn by_model(
     full: &PlatesArgs,
@@ -99,21 +145,7 @@ fn by_model(
     report: &mut Report,
 ) -> std::result::Result<Steady, Failure> {
     let started = Instant::now();
-    let velocities = full.velocities();
-    let resolution = Resolution {
-        cells: full.cells(),
-        normal: velocities.normal,
-        tangential: velocities.tangential.unwrap_or_default(),
-    };
-    let (delta, drive, gas) = (full.delta(), flow.drive(), full.gas.gas());
-    let case = plates(
-        delta,
-        drive,
-        gas,
-        full.accommodation,
-        resolution,
-        full.linear,
-    )?;
+    let case = case(full, flow)?;
     let x = case.centres(0);
     let config = full.config();
     let mut solver = SteadySolver::new(case, &config)?;

@@ -35,12 +35,25 @@ fn driving(text: &str) -> Result<f64, String> {
     }
 }
 
+impl PoiseuilleArgs {
+    /// The flow, and the flag of its drive if it was given.
+    fn flow(&self) -> (Flow, Option<&'static str>) {
+        let flow = Flow {
+            kind: Kind::Poiseuille,
+            strength: self.gradient.unwrap_or(0.01),
+        };
+        (flow, self.gradient.map(|_| "--gradient"))
+    }
+}
+
+/// Checks the arguments, and returns the parameters in full.
+pub(super) fn check(args: &PoiseuilleArgs) -> crate::error::Result<serde_json::Value> {
+    let (flow, drive) = args.flow();
+    super::plates::check(&args.plates, flow, drive)
+}
+
 /// Runs the command.
 pub(super) fn run(args: &PoiseuilleArgs) -> Result<(), Failure> {
-    let flow = Flow {
-        kind: Kind::Poiseuille,
-        strength: args.gradient.unwrap_or(0.01),
-    };
-    let drive = args.gradient.map(|_| "--gradient");
-    super::plates::run(&args.plates, &flow, drive)
+    let (flow, drive) = args.flow();
+    super::plates::run(&args.plates, flow, drive)
 }

@@ -16,10 +16,8 @@ pub(super) const SWEEP: &str = "sweep";
 /// The parameters of a record that are options of the same run.
 pub(super) fn options(parameters: &Map<String, Value>) -> Map<String, Value> {
     let mut options = parameters.clone();
-    // A sweep has its options as they were given.
-    if options.remove(SWEEP).is_some() {
-        return options;
-    }
+    // Sweeps are younger than the options that early records lack.
+    let sweep = options.remove(SWEEP).is_some();
     let text = |key: &str| parameters.get(key).and_then(Value::as_str);
     let on = |key: &str| parameters.get(key).and_then(Value::as_bool) == Some(true);
     options.retain(|_, value| !value.is_null());
@@ -76,6 +74,9 @@ pub(super) fn options(parameters: &Map<String, Value>) -> Map<String, Value> {
     if on("linear") {
         remove(&["u", "temperature-difference"]);
         remove(&["omega"]);
+    }
+    if sweep {
+        added.clear();
     }
     options.extend(
         added

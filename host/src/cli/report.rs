@@ -2,6 +2,7 @@
 
 mod artefact;
 mod ending;
+mod sweeping;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -465,7 +466,7 @@ impl Report {
         self.object.insert("timings".into(), self.timings.into());
         self.object.insert("warnings".into(), self.warnings.into());
         self.object.insert("files".into(), self.listed.into());
-        let object = serde_json::to_string_pretty(&self.object).expect("keys are strings") + "\n";
+        let object = record_text(&self.object);
         let mut unwritten = self.unwritten;
         let staged = run.map(|run| self.files.stage(run, object.as_bytes()));
         let late = staged.and_then(Result::err).into_iter();
@@ -546,8 +547,13 @@ impl Output<'_> {
     }
 }
 
-/// Parameters without those that are not given.
-fn given(parameters: &impl Serialize) -> Value {
+/// The text of a record.
+fn record_text(object: &Map<String, Value>) -> String {
+    serde_json::to_string_pretty(object).expect("keys are strings") + "\n"
+}
+
+/// Parameters without those that are not given, nor, with the collision integral, those of the relaxation model.
+pub(super) fn given(parameters: &impl Serialize) -> Value {
     let mut value = value(parameters);
     if let Some(object) = value.as_object_mut() {
         let integral = object.get("collision").is_some_and(|of| of == "boltzmann");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::text::reason;
-use super::{checkpoint, checkpoint_parts, interrupt};
+use super::{checkpoint, checkpoint_parts, interrupt, swept};
 use crate::error::{Error, Result};
 
 /// Name of the record in a run's folder.
@@ -22,8 +22,12 @@ pub(super) struct Resident {
     record: Option<Option<String>>,
     /// The command of its checkpoint.
     checkpoint: Option<Option<String>>,
-    /// Its files in the folder.
+    /// Its files, those of the cases of a sweep included.
     pub(super) files: Vec<PathBuf>,
+    /// Folders of its own, an inner one before the one around it.
+    pub(super) folders: Vec<PathBuf>,
+    /// Whether it is a sweep that has cases to run.
+    unfinished_sweep: bool,
 }
 
 impl Resident {
@@ -34,6 +38,8 @@ impl Resident {
             record: None,
             checkpoint: None,
             files: Vec::new(),
+            folders: Vec::new(),
+            unfinished_sweep: false,
         };
         if record.symlink_metadata().is_ok() {
             let object: Value = fs::read(&record)
@@ -43,6 +49,11 @@ impl Resident {
             there.record = Some(object["command"].as_str().map(str::to_owned));
             there.files = listed(folder, &object);
             there.files.push(record);
+            let names = swept::folders_of(&object);
+            there.unfinished_sweep = !names.is_empty() && object["status"] == "unfinished";
+            for name in names {
+                there.add_case(folder.join(name));
+            }
         }
         if saved.symlink_metadata().is_ok() {
             there.checkpoint = Some(checkpoint::command_of(&saved));
@@ -50,6 +61,28 @@ impl Resident {
             there.files.extend(checkpoint_parts::files(folder));
         }
         (there.record.is_some() || there.checkpoint.is_some()).then_some(there)
+    }
+
+    /// Adds a case of a sweep.
+    fn add_case(&mut self, folder: PathBuf) {
+        let Some(case) = Self::of(&folder).filter(|case| case.may_be_of(self)) else {
+            return;
+        };
+        self.files.extend(case.files);
+        self.folders.extend([folder.join(SERIES), folder]);
+    }
+
+    /// Whether it is a run of the command of a sweep.
+    fn may_be_of(&self, sweep: &Self) -> bool {
+        let same = |of: &Option<Option<String>>| of.is_none() || *of == sweep.record;
+        same(&self.record) && same(&self.checkpoint)
+    }
+
+    /// Whether it is the record of a command.
+    pub(super) fn is_record_of(&self, command: &str) -> bool {
+        self.record
+            .as_ref()
+            .is_some_and(|of| of.as_deref() == Some(command))
     }
 
     /// Whether all that is there belongs to the command of this checkpoint.
@@ -67,7 +100,13 @@ impl Resident {
         };
         let resume = folder.join(checkpoint::FILE);
         let resume = resume.display();
+        let record = folder.join(RECORD);
         let text = match (&self.record, &self.checkpoint) {
+            (Some(sweep), None) if self.unfinished_sweep => format!(
+                "holds an unfinished sweep {}, which goes on with --resume {}",
+                of(sweep),
+                record.display()
+            ),
             (Some(record), None) => format!("holds a run {}", of(record)),
             (Some(record), Some(saved)) if record == saved => {
                 format!("holds a run {} and its checkpoint", of(record))

@@ -75,6 +75,13 @@ impl Flow for ShockArgs {
         self.steady
     }
 
+    fn check_in_time(&self) -> Result<()> {
+        if self.collisions.is_boltzmann() {
+            return self.wave().line()?.0.validate();
+        }
+        self.config()?.validate()
+    }
+
     fn begin(&self) -> Result<Solver> {
         if self.collisions.is_boltzmann() {
             let (config, start) = self.wave().line()?;

@@ -1,6 +1,7 @@
 //! Sweeps: a flow at several Mach numbers or rarefactions, a run for each in a folder of its own, with one table and one plot of all.
 
-use std::ffi::OsString;
+mod case;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -15,60 +16,12 @@ use super::plot::{COLOURS, Curve, Figure, Panel, Scale, Stroke};
 use super::record::SWEEP;
 use super::report::{Output, Report};
 use super::resident::RECORD;
-use super::streams;
 use super::summary::Summary;
-use super::swept::{List, is_option, value_of};
+use super::swept::{List, value_of};
 use super::text::{reason, short};
+use super::{interrupt, streams};
 use crate::error::{Error, Result};
-
-/// Options of a run that its record has not.
-const UNRECORDED: [&str; 7] = [
-    "out",
-    "overwrite",
-    "json",
-    "quiet",
-    "threads",
-    "config",
-    "set",
-];
-
-/// One of the values, and the arguments of its run but for the folder.
-struct Case {
-    value: f64,
-    layers: Layered,
-}
-
-impl Case {
-    fn new(list: &List, text: &str, layers: &Layered) -> Self {
-        let mut layers = layers.clone();
-        let arguments = &mut layers.arguments;
-        for option in [list.option, "out"] {
-            while let Some(place) = arguments.iter().position(|a| is_option(a, option)) {
-                let alone = arguments[place].to_str().is_some_and(|a| !a.contains('='));
-                let end = arguments.len().min(place + 1 + usize::from(alone));
-                arguments.drain(place..end);
-            }
-        }
-        arguments.retain(|a| a != "--json");
-        arguments.insert(2, format!("--{}={text}", list.option).into());
-        Self {
-            value: text.parse().unwrap_or(f64::NAN),
-            layers,
-        }
-    }
-
-    /// The arguments of its run with results in a folder.
-    fn arguments(&self, folder: &Path, quiet: bool) -> std::result::Result<ArgMatches, Failure> {
-        let mut layers = self.layers.clone();
-        let mut out = OsString::from("--out=");
-        out.push(folder);
-        layers.arguments.insert(2, out);
-        if quiet && !layers.arguments.iter().any(|a| a == "--quiet") {
-            layers.arguments.insert(2, "--quiet".into());
-        }
-        layers.matches()
-    }
-}
+use case::{Case, Way};
 
 /// How a case ended.
 struct Ended {
@@ -91,15 +44,39 @@ impl Ended {
     }
 }
 
-/// Work on the arguments of a command.
-type Work<'a> = &'a dyn Fn(&ArgMatches) -> std::result::Result<(), Failure>;
+/// The record in the folder of a case; null where there is none.
+fn record_in(folder: &Path) -> Value {
+    let bytes = std::fs::read(folder.join(RECORD)).ok();
+    let record = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    record.unwrap_or_default()
+}
 
-/// Runs all cases of a list: `prepare` readies the process for the first one, and `execute` does the work of each.
+/// The exit code of the run of a record; none of no record.
+fn code_of(record: &Value) -> Option<u8> {
+    let status = record["status"].as_str()?;
+    let good = ["done", "converged", "at-roundoff"].contains(&status);
+    Some(u8::from(!good))
+}
+
+/// Work on the arguments of a command.
+type Work<'a, T> = &'a dyn Fn(&ArgMatches) -> std::result::Result<T, Failure>;
+
+/// The work of a sweep.
+pub(super) struct Works<'a> {
+    /// Readies the process for the first case.
+    pub(super) prepare: Work<'a, ()>,
+    /// Checks a case, and returns its parameters in full.
+    pub(super) check: Work<'a, Value>,
+    /// Runs a case.
+    pub(super) execute: Work<'a, ()>,
+}
+
+/// Runs all cases of a list; those that have ended are kept where the sweep `goes_on`.
 pub(super) fn run(
     list: &List,
     layers: &Layered,
-    prepare: Work,
-    execute: Work,
+    goes_on: bool,
+    works: &Works,
 ) -> std::result::Result<(), Failure> {
     let started = Instant::now();
     list.check()?;
@@ -125,19 +102,22 @@ pub(super) fn run(
     };
     if matches!(given.try_get_one::<PathBuf>("resume"), Ok(Some(_))) {
         return Err(Failure::Usage(format!(
-            "--resume goes on with one run: --{} takes one value with it",
+            "--resume goes on with one run: --{} takes one value with it; a sweep goes on with --resume and its run.json alone",
             list.option
         )));
     }
-    prepare(first)?;
+    (works.prepare)(first)?;
+    let checked = cases.iter().zip(&parsed);
+    let checked = checked
+        .map(|(case, parsed)| (works.check)(parsed).map_err(|failure| case.failure(&failure)));
+    let full = checked.collect::<std::result::Result<Vec<Value>, Failure>>()?;
     let common = with_out(layers, given)?;
-    let parameters = parameters(list, layers, given);
+    let parameters = parameters(list, layers, given, &full);
     let mut report = Report::new(list.command, &parameters, &common, started);
-    if given.try_contains_id("resume").is_ok() {
-        report.open_resumable(None, None, true)?;
-    } else {
-        report.open()?;
-    }
+    let names: Vec<String> = cases.iter().map(|case| case.folder.clone()).collect();
+    // These can be resumed one by one, so each has its place.
+    let needed = ["shock", "cavity"].contains(&list.command);
+    report.open_sweep(goes_on, needed, &names)?;
     // Without a folder the records of the cases pass through one that does not stay.
     let (_passing, below) = match report.folder() {
         Some(folder) => (None, folder.to_path_buf()),
@@ -152,47 +132,56 @@ pub(super) fn run(
             (Some(passing), below)
         }
     };
-    let mut ended: Vec<Ended> = Vec::new();
-    for case in &cases {
-        let folder = list.folder(case.value);
-        let place = below.join(&folder);
-        let found = execute(&case.arguments(&place, common.json)?);
-        let code = match found {
-            // Refused before anything was computed.
-            Err(failure) if ended.is_empty() && failure.code_and_line().0 == 2 => {
-                return Err(failure);
-            }
-            found => code(list, case, found)?,
+    let way = Way {
+        quiet: common.json,
+        goes_on,
+    };
+    let mut sweep = Sweep {
+        list,
+        ended: Vec::new(),
+    };
+    for (k, case) in cases.iter().enumerate() {
+        let left = &cases[k..];
+        let place = below.join(&case.folder);
+        let kept = if goes_on {
+            code_of(&record_in(&place))
+        } else {
+            None
         };
-        let record = std::fs::read(place.join(RECORD)).ok();
-        let record = record.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        ended.push(Ended {
+        let code = match kept {
+            Some(code) => code,
+            None if interrupt::asked() => {
+                let after = format!("after {k} of {} cases", cases.len());
+                return Err(sweep.stopped(left, after, &mut report));
+            }
+            None => match (works.execute)(&case.arguments(&place, way)?) {
+                Ok(()) => 0,
+                Err(Failure::Interrupted { after, .. }) => {
+                    let after = format!("in {} {after}", case.name);
+                    return Err(sweep.stopped(left, after, &mut report));
+                }
+                // Nobody waits for the rest.
+                Err(stop @ Failure::StdoutClosed) => return Err(stop),
+                Err(failure) => {
+                    let (code, line) = case.failure(&failure).code_and_line();
+                    // Refused before anything was computed.
+                    if sweep.ended.is_empty() && code == 2 {
+                        return Err(failure);
+                    }
+                    streams::say(&line);
+                    code
+                }
+            },
+        };
+        sweep.ended.push(Ended {
             value: case.value,
-            folder,
+            folder: case.folder.clone(),
             code,
-            record: record.unwrap_or_default(),
+            record: record_in(&place),
         });
+        sweep.note(&cases[k + 1..], &mut report);
     }
-    Sweep { list, ended }.finish(report)
-}
-
-/// The exit code of a case, of whose failure a line is printed; an error where nobody waits for the rest.
-fn code(
-    list: &List,
-    case: &Case,
-    found: std::result::Result<(), Failure>,
-) -> std::result::Result<u8, Failure> {
-    match found {
-        Ok(()) => Ok(0),
-        Err(stop @ (Failure::Interrupted { .. } | Failure::StdoutClosed)) => Err(stop),
-        Err(failure) => {
-            let (code, line) = failure.code_and_line();
-            let line = line.trim_start_matches("rarefy: error: ");
-            let name = format!("{} = {}", list.option, case.value);
-            streams::say(&format!("rarefy: error: {name}: {line}"));
-            Ok(code)
-        }
-    }
+    sweep.finish(report)
 }
 
 /// The options of all commands, with the folder of the sweep.
@@ -203,22 +192,34 @@ fn with_out(layers: &Layered, given: &ArgMatches) -> std::result::Result<Common,
     Ok(common)
 }
 
-/// The options of the sweep as they were given, by their keys in a record.
-fn parameters(list: &List, layers: &Layered, given: &ArgMatches) -> Map<String, Value> {
-    let mut parameters = Map::new();
+/// Options whose values records keep under another key.
+const OTHER_KEYS: [&str; 2] = ["kn", "molecules"];
+
+/// The options of the sweep: those that all cases have alike, `full` being theirs, and as it was given one that suits each case in its own way.
+fn parameters(
+    list: &List,
+    layers: &Layered,
+    given: &ArgMatches,
+    full: &[Value],
+) -> Map<String, Value> {
+    let first = full.first().and_then(Value::as_object);
+    let mut parameters = first.cloned().unwrap_or_default();
+    parameters.retain(|key, value| full.iter().all(|case| case.get(key) == Some(value)));
     let sub = layers.subcommand(list.command);
     for arg in sub.into_iter().flat_map(clap::Command::get_arguments) {
         let id = arg.get_id().as_str();
-        if given.value_source(id) != Some(ValueSource::CommandLine) || UNRECORDED.contains(&id) {
+        let key = id.replace('_', "-");
+        let differs = full.iter().any(|case| case.get(&key).is_some());
+        if given.value_source(id) != Some(ValueSource::CommandLine)
+            || parameters.contains_key(&key)
+            || OTHER_KEYS.contains(&id)
+            || !differs
+        {
             continue;
         }
         let raw = given.get_raw(id).and_then(|mut values| values.next_back());
         let text = raw.map(|raw| raw.to_string_lossy().into_owned());
-        let value = match text.as_deref() {
-            Some("true") => json!(true),
-            text => json!(text),
-        };
-        parameters.insert(id.replace('_', "-"), value);
+        parameters.insert(key, json!(text));
     }
     parameters.insert(list.option.into(), json!(list.values.join(",")));
     parameters.insert(SWEEP.into(), json!(list.option));
@@ -232,6 +233,48 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
+    /// Records the cases that have ended, with the way to go on for a process that a signal ends at once.
+    fn note(&self, left: &[Case], report: &mut Report) {
+        match self.record(report) {
+            Ok(Some(path)) if !left.is_empty() => {
+                interrupt::goes_on_with(&self.rest(left, &path));
+            }
+            Ok(_) => interrupt::goes_on_with(""),
+            Err(error) => report.warn(format!("the sweep could not be resumed: {error}")),
+        }
+    }
+
+    fn record(&self, report: &mut Report) -> Result<Option<PathBuf>> {
+        let keys = self.keys();
+        let rows = self.ended.iter().map(|case| self.row(case, &keys));
+        report.record_progress(json!({ "cases": rows.collect::<Vec<_>>() }))
+    }
+
+    /// The failure of an interrupted sweep.
+    fn stopped(&self, left: &[Case], after: String, report: &mut Report) -> Failure {
+        let rest = match self.record(report) {
+            Ok(Some(path)) => self.rest(left, &path),
+            Ok(None) => "nothing is saved, for there is no --out".into(),
+            Err(error) => format!("it could not be saved: {error}"),
+        };
+        Failure::Interrupted { after, rest }
+    }
+
+    /// The cases that are left, and the command that runs them.
+    fn rest(&self, left: &[Case], record: &Path) -> String {
+        let values: Vec<String> = left.iter().map(|case| case.value.to_string()).collect();
+        let List {
+            command, option, ..
+        } = self.list;
+        format!(
+            "{} of {} cases are left, {option} = {}; go on with: rarefy {command} --resume {}",
+            left.len(),
+            self.list.values.len(),
+            values.join(", "),
+            record.display()
+        )
+    }
+
     fn finish(self, mut report: Report) -> std::result::Result<(), Failure> {
         let worst = self.ended.iter().map(|case| case.code).max().unwrap_or(0);
         let keys = self.keys();

@@ -1,8 +1,13 @@
 //! Lists of values for an option, each of which makes a sweep.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
 
 use super::failure::Failure;
+use super::record::SWEEP;
+use super::resident::folder_of;
 
 /// The option of a command that takes a list.
 const OPTIONS: [(&str, &[&str]); 5] = [
@@ -61,6 +66,90 @@ impl List {
     }
 }
 
+/// The option and the values of the sweep of a record, if it is one.
+fn sweep_of(record: &Value) -> Option<(&'static str, Vec<f64>)> {
+    let parameters = &record["parameters"];
+    let (_, options) = OPTIONS
+        .iter()
+        .find(|(name, _)| record["command"] == *name)?;
+    let option = options.iter().find(|name| parameters[SWEEP] == **name)?;
+    let values = parameters[*option].as_str()?.split(',');
+    let values: Result<Vec<f64>, _> = values.map(|text| text.trim().parse()).collect();
+    Some((option, values.ok()?))
+}
+
+/// The folders of the cases of a record's sweep; none of another record.
+pub(super) fn folders_of(record: &Value) -> Vec<String> {
+    let (option, values) = sweep_of(record).unwrap_or_default();
+    let names = values.iter().map(|value| format!("{option}-{value}"));
+    names.collect()
+}
+
+/// The arguments of a sweep that goes on, for those that name its record with `--resume`. None for other arguments.
+pub(super) fn resumed(arguments: &[OsString]) -> Result<Option<Vec<OsString>>, Failure> {
+    let Some(path) = value_of(arguments, "resume").map(PathBuf::from) else {
+        return Ok(None);
+    };
+    let command = arguments.get(1).and_then(|name| name.to_str());
+    let command = command.filter(|command| OPTIONS.iter().any(|(name, _)| name == command));
+    let (Some(command), Some(record)) = (command, record_at(&path)) else {
+        return Ok(None);
+    };
+    if sweep_of(&record).is_none() || record["command"] != command {
+        let path = path.display();
+        return Err(Failure::Usage(format!(
+            "{path}: not the run.json of a sweep of 'rarefy {command}'; a single run goes on from its checkpoint.rarefy"
+        )));
+    }
+    let mut rest = arguments[2..].to_vec();
+    remove(&mut rest, "resume");
+    let own = |argument: &OsString| {
+        let options = ["quiet", "json", "threads"];
+        options.iter().any(|option| is_option(argument, option))
+            // The value of the last one.
+            || argument.to_str().is_some_and(|text| text.parse::<u64>().is_ok())
+    };
+    if let Some(argument) = rest.iter().find(|argument| !own(argument)) {
+        return Err(Failure::Usage(format!(
+            "{} with --resume of a sweep, which goes on with the options of its record; leave it out",
+            argument.to_string_lossy()
+        )));
+    }
+    let with = |option: &str, path: &Path| {
+        let mut argument = OsString::from(format!("--{option}="));
+        argument.push(path);
+        argument
+    };
+    let mut new = arguments[..2].to_vec();
+    new.extend([with("config", &path), with("out", folder_of(&path))]);
+    new.extend(rest);
+    Ok(Some(new))
+}
+
+/// The record in a file of this name; none in a checkpoint.
+fn record_at(path: &Path) -> Option<Value> {
+    let json = path
+        .extension()
+        .is_some_and(|extension| extension == "json");
+    let text = std::fs::read(path).ok().filter(|_| json)?;
+    Some(serde_json::from_slice(&text).unwrap_or_default())
+}
+
+/// Takes an option and its value out of arguments.
+pub(super) fn remove(arguments: &mut Vec<OsString>, option: &str) {
+    while let Some(place) = arguments.iter().position(|a| is_option(a, option)) {
+        let alone = arguments[place].to_str().is_some_and(|a| !a.contains('='));
+        let end = arguments.len().min(place + 1 + usize::from(alone));
+        arguments.drain(place..end);
+    }
+}
+
+/// Whether an option of a command takes a list.
+pub(super) fn takes_list(command: &str, option: &str) -> bool {
+    let of = OPTIONS.iter().find(|(name, _)| *name == command);
+    of.is_some_and(|(_, options)| options.contains(&option))
+}
+
 /// The value of an option among arguments.
 pub(super) fn value_of<'a>(arguments: &'a [OsString], option: &str) -> Option<&'a str> {
     let place = arguments.iter().position(|a| is_option(a, option))?;
@@ -108,6 +197,21 @@ mod tests {
         assert_eq!(of("rarefy shock --mach"), None);
         assert_eq!(of("rarefy rates --convergence 8,12"), None);
         assert_eq!(of("rarefy"), None);
+    }
+
+    #[test]
+    fn a_record_names_the_folders_of_its_cases() {
+        let record =
+            |parameters| serde_json::json!({ "command": "shock", "parameters": parameters });
+        let sweep = serde_json::json!({ "mach": "1.50, 2", "sweep": "mach" });
+        assert_eq!(folders_of(&record(sweep)), ["mach-1.5", "mach-2"]);
+        for other in [
+            serde_json::json!({ "mach": 2 }),
+            serde_json::json!({ "mach": "../1,2", "sweep": "mach" }),
+            serde_json::json!({ "delta": "1,2", "sweep": "delta" }),
+        ] {
+            assert!(folders_of(&record(other)).is_empty());
+        }
     }
 
     #[test]

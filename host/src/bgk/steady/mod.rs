@@ -65,6 +65,8 @@ use self::plan::Plan;
 pub use self::problem::{Closure, SteadyProblem};
 use self::reference::ReferenceSweeps;
 pub use self::solution::{Exchange, Solution, Status};
+#[cfg(feature = "cli")]
+pub(crate) use self::solver::check;
 pub use self::solver::{Checkpoint, SteadySolver, solve};
 pub(crate) use self::solver::{MOST_ROUNDOFF, PATIENCE, ROUNDOFF_PATIENCE};
 pub use super::cases::plates;

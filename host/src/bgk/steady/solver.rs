@@ -103,18 +103,7 @@ impl SteadySolver {
     }
 
     fn prepare(problem: SteadyProblem, config: &SteadyConfig, pool: Pool) -> Result<Self> {
-        let resolved = config.compute.resolve()?;
-        memory::check(&problem, config, matches!(resolved, Resolved::Cpu))?;
-        let plan = Plan::new(&problem, config.closure)?;
-        if plan.thickness() > THICKEST {
-            return Err(Error::invalid(
-                "rarefaction",
-                format!("{:.1e} mean free paths", plan.thickness()),
-                format!(
-                    "gas at most {THICKEST:e} mean free paths thick, the limit of the arithmetic"
-                ),
-            ));
-        }
+        let (resolved, plan) = planned(&problem, config)?;
         let (sweeps, device) = match &problem.integral {
             Some(operator) => {
                 let mut operator = operator.clone();
@@ -448,6 +437,28 @@ impl SteadySolver {
     pub fn config(&self) -> &SteadyConfig {
         &self.config
     }
+}
+
+/// The machine and the plan of a problem that it can solve.
+fn planned(problem: &SteadyProblem, config: &SteadyConfig) -> Result<(Resolved, Plan)> {
+    let resolved = config.compute.resolve()?;
+    memory::check(problem, config, matches!(resolved, Resolved::Cpu))?;
+    let plan = Plan::new(problem, config.closure)?;
+    if plan.thickness() > THICKEST {
+        return Err(Error::invalid(
+            "rarefaction",
+            format!("{:.1e} mean free paths", plan.thickness()),
+            format!("gas at most {THICKEST:e} mean free paths thick, the limit of the arithmetic"),
+        ));
+    }
+    Ok((resolved, plan))
+}
+
+/// Refuses what [`SteadySolver::new`] refuses, without the solver.
+#[cfg(feature = "cli")]
+pub(crate) fn check(problem: &SteadyProblem, config: &SteadyConfig) -> Result<()> {
+    config.validate()?;
+    planned(problem, config).map(drop)
 }
 
 /// The point at a share of the way from one vector to another.

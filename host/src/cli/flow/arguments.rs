@@ -261,7 +261,7 @@ pub(in crate::cli) struct TimeOptions {
     /// Write the distribution of these cells too, counted from 0, as 10,20 of a shock or 3x5,3x6 of a cavity: series/f-STEP.npy, at the end alone without --save-every
     #[arg(long, value_name = "CELLS")]
     pub(in crate::cli) save_f: Option<Cells>,
-    /// Go on from a checkpoint, to the same bits; only the end, the devices and the outputs may be given anew
+    /// Go on from a checkpoint, to the same bits; only the end, the devices and the outputs may be given anew. With the run.json of an interrupted sweep, and no further options, run the cases that are left
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     pub(in crate::cli) resume: Option<PathBuf>,

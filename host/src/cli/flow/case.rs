@@ -96,6 +96,8 @@ pub(in crate::cli) trait Flow: Clone + Serialize + DeserializeOwned {
     }
     /// Whether the steady state is solved for directly.
     fn is_steady(&self) -> bool;
+    /// Checks the problem of a run in time.
+    fn check_in_time(&self) -> Result<()>;
     /// The run from its start.
     fn begin(&self) -> Result<Self::Run>;
     /// The run from where it was saved.

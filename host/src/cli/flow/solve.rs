@@ -3,16 +3,31 @@
 use std::time::Instant;
 
 use clap::ArgMatches;
+use serde_json::Value;
 
 use super::case::{Flow, Outcome, Run};
 use super::kept;
 use super::steady::{self, SteadyRun};
 use super::time_loop;
 use crate::bgk::Units;
+use crate::bgk::steady::check as check_steady;
 use crate::cli::failure::Failure;
 use crate::cli::ranks;
-use crate::cli::report::Report;
+use crate::cli::report::{self, Report};
 use crate::error::Result;
+
+/// Checks arguments before any run of a sweep, and returns the parameters in full.
+pub(in crate::cli) fn check<F: Flow>(args: &F) -> Result<Value> {
+    let flow = args.resolved()?;
+    flow.si().units()?;
+    if flow.is_steady() {
+        let (case, _) = flow.case()?;
+        check_steady(&case, &steady::config(&flow))?;
+    } else {
+        flow.check_in_time()?;
+    }
+    Ok(report::given(&flow))
+}
 
 /// Runs the command of a flow.
 pub(in crate::cli) fn run<F: Flow>(

@@ -1,6 +1,7 @@
 //! The flags of flows between plates.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::Serialize;
@@ -65,6 +66,10 @@ pub(in crate::cli) struct PlatesArgs {
     /// Stop after so many iterations
     #[arg(long, value_name = "N", default_value = "1000", value_parser = count)]
     pub(super) iterations: u64,
+    /// Go on with an interrupted sweep: the run.json in its folder, without further options
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    resume: Option<PathBuf>,
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) common: Common,
@@ -140,6 +145,12 @@ impl PlatesArgs {
     /// Refuses flags without effect, and returns them with the values of what they leave out, and the rarefaction parameter. `drive` is the flag of what drives the flow, if it
     /// was given.
     pub(super) fn resolved(&self, flow: &Flow, drive: Option<&str>) -> Result<(Self, f64)> {
+        if let Some(path) = &self.resume {
+            return Err(Error::file(
+                path,
+                "not the run.json of a sweep; --resume is for these, since a single flow has no checkpoints",
+            ));
+        }
         self.si.check(true)?;
         let of_models = self.of_steady_solver();
         (self.collisions).refuse_foreign(&self.gas, &of_models, Choice::Spectral)?;

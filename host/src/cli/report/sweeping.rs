@@ -1,0 +1,57 @@
+//! The folder and the record of a sweep under way.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{Report, record_text};
+use crate::cli::failure::Failure;
+use crate::cli::resident::RECORD;
+use crate::error::Result;
+
+impl Report {
+    /// Claims the folder of a sweep, which `goes_on` or is new. Cases have the folders `names` below it.
+    pub(in crate::cli) fn open_sweep(
+        &mut self,
+        goes_on: bool,
+        needed: bool,
+        names: &[String],
+    ) -> std::result::Result<(), Failure> {
+        let command = self.command();
+        match self.common.out.clone().filter(|_| goes_on) {
+            Some(folder) => {
+                self.files.folder_of_sweep(&folder, &command)?;
+                self.folder = Some(folder);
+            }
+            None if needed => self.open_resumable(None, None, true)?,
+            None => self.open()?,
+        }
+        if let Some(folder) = &self.folder {
+            let cases: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).collect();
+            self.files.spare(&cases);
+        }
+        Ok(())
+    }
+
+    /// Writes the record of a sweep that has more cases to run, and returns its path; none where there is no folder.
+    pub(in crate::cli) fn record_progress(&mut self, result: Value) -> Result<Option<PathBuf>> {
+        let Some(folder) = &self.folder else {
+            return Ok(None);
+        };
+        let path = folder.join(RECORD);
+        let mut object = self.object.clone();
+        for (key, entry) in [
+            ("result", result),
+            ("status", json!("unfinished")),
+            ("units", Value::Null),
+            ("timings", json!(self.timings)),
+            ("warnings", json!(self.warnings)),
+            ("files", json!([path.display().to_string()])),
+        ] {
+            object.insert(key.into(), entry);
+        }
+        self.files
+            .write_now(&path, record_text(&object).as_bytes())?;
+        Ok(Some(path))
+    }
+}

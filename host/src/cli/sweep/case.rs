@@ -1,0 +1,90 @@
+//! A case of a sweep: its arguments, and its failures by name.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::ArgMatches;
+
+use crate::cli::checkpoint;
+use crate::cli::config::Layered;
+use crate::cli::failure::Failure;
+use crate::cli::swept::{List, remove};
+use crate::error::Error;
+
+/// One of the values, and the arguments of its run but for the folder.
+pub(super) struct Case {
+    pub(super) value: f64,
+    /// Option and value, as lines on it begin.
+    pub(super) name: String,
+    /// Its folder below that of the sweep.
+    pub(super) folder: String,
+    pub(super) layers: Layered,
+}
+
+impl Case {
+    pub(super) fn new(list: &List, text: &str, layers: &Layered) -> Self {
+        let mut layers = layers.clone();
+        for option in [list.option, "out"] {
+            remove(&mut layers.arguments, option);
+        }
+        let arguments = &mut layers.arguments;
+        arguments.retain(|a| a != "--json");
+        arguments.insert(2, format!("--{}={text}", list.option).into());
+        let value = text.parse().unwrap_or(f64::NAN);
+        Self {
+            value,
+            name: format!("{} = {value}", list.option),
+            folder: list.folder(value),
+            layers,
+        }
+    }
+
+    /// The arguments of its run with results in a folder.
+    pub(super) fn arguments(
+        &self,
+        folder: &Path,
+        way: Way,
+    ) -> std::result::Result<ArgMatches, Failure> {
+        let mut layers = self.layers.clone();
+        let mut add = |option: &str, path: &Path| {
+            let mut argument = OsString::from(format!("--{option}="));
+            argument.push(path);
+            layers.arguments.insert(2, argument);
+        };
+        add("out", folder);
+        let saved = folder.join(checkpoint::FILE);
+        let goes_on = way.goes_on && saved.exists();
+        if goes_on {
+            add("resume", &saved);
+        }
+        for (wanted, flag) in [
+            (way.quiet, "--quiet"),
+            // An interrupted case may have left files.
+            (way.goes_on && !goes_on, "--overwrite"),
+        ] {
+            if wanted && !layers.arguments.iter().any(|a| a == flag) {
+                layers.arguments.insert(2, flag.into());
+            }
+        }
+        layers.matches()
+    }
+
+    /// A failure of this case, with its name.
+    pub(super) fn failure(&self, failure: &Failure) -> Failure {
+        let (code, line) = failure.code_and_line();
+        let line = line.trim_start_matches("rarefy: error: ");
+        let text = format!("{}: {line}", self.name);
+        match code {
+            2 => Failure::Usage(text),
+            _ => Error::Numerical(text).into(),
+        }
+    }
+}
+
+/// How the cases of a sweep run.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    pub(super) quiet: bool,
+    /// Whether the sweep was interrupted before.
+    pub(super) goes_on: bool,
+}
