@@ -421,3 +421,66 @@ fn arrays_have_their_grid_beside_them() {
     run("market --input h.csv --cells 128 --emax 16 --times 0.1 --out market");
     assert_eq!(vector(&at.join("market/grid_wealth.npy")), energies);
 }
+
+/// A file that is cut short is named in one line, without the words of a parser.
+#[test]
+fn damaged_records_and_checkpoints_are_refused_plainly() {
+    let folder = folder();
+    let at = folder.path();
+    let line = "relax --grid 8 --steps 2 --checkpoint-every 1 --backend cpu --quiet --out run";
+    done(at, &words(line));
+    let record = fs::read(at.join("run/run.json")).unwrap();
+    fs::write(at.join("cut.json"), &record[..record.len() / 2]).unwrap();
+    refused(
+        at,
+        &words("relax --config cut.json"),
+        "cut.json: the record is damaged or cut short at line ",
+    );
+    // A header that another version wrote, with its checksum.
+    let checkpoint = fs::read(at.join("run/checkpoint.rarefy")).unwrap();
+    let lines: Vec<&[u8]> = checkpoint.splitn(3, |byte| *byte == b'\n').collect();
+    let header = text(lines[1]).replace("\"samples\":", "\"pictures\":");
+    assert_ne!(header.as_bytes(), lines[1]);
+    let data = &lines[2][..lines[2].len() - 4];
+    let mut other = [lines[0], header.as_bytes(), data].join(&b'\n');
+    let sum = crc32(&other);
+    other.extend(sum.to_le_bytes());
+    fs::write(at.join("other.rarefy"), other).unwrap();
+    refused(
+        at,
+        &words("relax --resume other.rarefy --steps 4"),
+        "does not fit rarefy",
+    );
+}
+
+/// The checksum of a checkpoint.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |sum: u32, _| (sum >> 1) ^ (0xedb8_8320 & (sum & 1).wrapping_neg());
+    let byte = |sum: u32, byte: &u8| (0..8).fold(sum ^ u32::from(*byte), step);
+    !bytes.iter().fold(u32::MAX, byte)
+}
+
+/// A record cannot hold a name that is not UTF-8.
+#[cfg(target_os = "linux")]
+#[test]
+fn inputs_without_a_name_in_utf8_draw_a_warning() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    use crate::command::rarefy;
+
+    let folder = folder();
+    let at = folder.path();
+    let name = OsStr::from_bytes(b"numbers-\xff.txt");
+    fs::write(at.join(name), "1\n2\n").unwrap();
+    let output = rarefy(at, &["sum", "--out", "run"])
+        .arg(name)
+        .output()
+        .unwrap();
+    let stderr = text(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    assert!(stderr.contains("is not UTF-8: --config run.json will not find the file"));
+    let record = fs::read(at.join("run/run.json")).unwrap();
+    let record: Value = serde_json::from_slice(&record).unwrap();
+    assert_eq!(record["warnings"].as_array().unwrap().len(), 1);
+}
