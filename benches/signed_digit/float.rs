@@ -7,8 +7,10 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion};
 use rarefy::gpu::{self, Device, DeviceBuffer};
 use rarefy::machine::{Grid, Machine};
-use rarefy::signed_digit::float::{ExactAccumulator, ExactEngine, MachineAccumulator};
-use rarefy::{Backend, Error, MachineError, Result};
+use rarefy::signed_digit::float::{
+    ExactAccumulator, ExactEngine, Float, MachineAccumulator, machine_row_sums,
+};
+use rarefy::{Backend, Error, MachineError, Precision, Result};
 use rarefy_kernels::signed_digit::float as kernels;
 use rayon::prelude::*;
 
@@ -16,6 +18,9 @@ use super::Measured;
 
 /// Elements of a vector.
 const SIZES: [usize; 4] = [1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+/// Elements of a matrix, and lengths of its rows.
+const MATRIX: usize = 100_000_000;
+const ROWS: [usize; 5] = [10, 100, 1000, 100_000, 10_000_000];
 /// Largest vector that is summed on the CPU.
 const MOST_ON_CPU: usize = 10_000_000;
 /// Binades to either side over which numbers are spread.
@@ -189,7 +194,8 @@ fn gpu(
                 &format!("sum f64, {name}"),
                 |sum, x| sum.add(x),
             )?;
-            if n == 100_000_000 {
+            if n == MATRIX {
+                rows(group, measured, device, &xs, &name)?;
                 // Blocks of a multiprocessor, and their share of its cache.
                 for blocks in [2, 3, 4, 5] {
                     let what = format!("sum f64 with {blocks} blocks a multiprocessor, {name}");
@@ -261,7 +267,40 @@ fn gpu(
                 &format!("dot f32 with itself, {name}"),
                 |sum, x| sum.add_products(x, x),
             )?;
+            if n == MATRIX {
+                rows(group, measured, device, &xs, &name)?;
+            }
         }
+    }
+    Ok(())
+}
+
+/// Sums of the rows of matrices, over buffers in turn.
+fn rows<T: Float>(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    measured: &Measured,
+    device: &Device,
+    buffers: &[DeviceBuffer<T>],
+    name: &str,
+) -> Result<()> {
+    for length in ROWS {
+        let rows = MATRIX / length;
+        let mut sums = device.allocate::<f64>(rows)?;
+        let mut next = 0;
+        let mut launch = |repetitions: u64| {
+            device.time(&mut || {
+                for _ in 0..repetitions {
+                    next = (next + 1) % buffers.len();
+                    machine_row_sums(device, &buffers[next], Precision::F64, &mut sums)?;
+                }
+                Ok::<_, Error>(())
+            })
+        };
+        launch(1)?;
+        let what = format!("gpu sums of rows of {length} {}, {name}", T::NAME);
+        bench(group, measured, &what, MATRIX, |repetitions| {
+            launch(repetitions).expect("a timing")
+        });
     }
     Ok(())
 }

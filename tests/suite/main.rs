@@ -50,6 +50,7 @@ mod signed_digit_float;
 mod signed_digit_float_cli;
 mod signed_digit_integer;
 mod signed_digit_radix10;
+mod signed_digit_rows;
 mod support;
 mod sweep_cli;
 mod threads;

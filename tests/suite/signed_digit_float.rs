@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::support;
 
 /// Where sums can be made here.
-fn engines() -> Vec<ExactEngine> {
+pub(crate) fn engines() -> Vec<ExactEngine> {
     let mut backends = vec![Backend::Cpu, Backend::Reference, Backend::Emulator];
     if support::device().is_some() {
         backends.push(Backend::Cuda);
@@ -157,7 +157,7 @@ fn published_large_cases_come_out_to_the_bit() {
 }
 
 /// Numbers of all kinds: bits at random, so that all exponents are equally likely, and the special ones.
-fn any_double() -> impl Strategy<Value = f64> {
+pub(crate) fn any_double() -> impl Strategy<Value = f64> {
     prop_oneof![
         8 => any::<u64>().prop_map(f64::from_bits).prop_filter("finite", |x| x.is_finite()),
         4 => (-1000..1000_i32, -40..40_i32).prop_map(|(m, e)| f64::from(m) * 2f64.powi(e)),
@@ -328,7 +328,7 @@ proptest! {
 }
 
 /// Numbers over the whole range, with subnormal ones, zeros and, if asked for, special ones among them.
-fn mixed(n: usize, specials: &[f64]) -> Vec<f64> {
+pub(crate) fn mixed(n: usize, specials: &[f64]) -> Vec<f64> {
     let mut state = SplitMix(42);
     let mut x: Vec<f64> = (0..n)
         .map(|k| {
@@ -388,7 +388,7 @@ fn check_machine<M: Machine, T: Float>(machine: &M, blocks: Option<u32>, x: &[T]
     );
 }
 
-fn singles(x: &[f64]) -> Vec<f32> {
+pub(crate) fn singles(x: &[f64]) -> Vec<f32> {
     // The upper half of the bits: all exponents, as in the original.
     let single = |x: &f64| f32::from_bits((x.to_bits() >> 32) as u32);
     let replace = |x: f32| if x.is_finite() { x } else { 1.5 };

@@ -90,6 +90,8 @@ fn folder() -> TempDir {
     array("long.npy", "<f8", "(1,)", &[0; 16]);
     array("f16.npy", "<f2", "(1,)", &[0, 0x3c]);
     array("scalar.npy", "<f8", "()", &2.5_f64.to_le_bytes());
+    let cube = [1.0, 1e30, 0.0, -1e30, -0.5, 1.5, 1e30, 0.5];
+    array("cube.npy", "<f8", "(2, 2, 2)", &doubles(&cube));
     array("negative_zeros.npy", "<f8", "(2, 1)", &doubles(&[-0.0; 2]));
     write("none.npy", Vec::new());
     write("empty.txt", Vec::new());
@@ -162,6 +164,24 @@ fn results_are_printed_in_their_shortest_form() {
         ("sum lines.txt --backend reference", "7.25\n"),
         ("dot lines.txt other.txt", "28.5\n"),
         ("sum other.txt --squares", "22\n"),
+        ("sum square.npy --axis 1", "1e16\n-1e16\n"),
+        (
+            "sum square.npy --axis -1 --backend emulator",
+            "1e16\n-1e16\n",
+        ),
+        (
+            "sum square.npy --axis 0 --backend reference",
+            "1e16\n-1e16\n",
+        ),
+        ("sum fortran.npy --axis 0", "1e16\n-1e16\n"),
+        ("sum cube.npy --axis 1", "1.0\n0.0\n1e30\n2.0\n"),
+        (
+            "sum cube.npy --axis -3 --round f32",
+            "0.5\n1e30\n1e30\n-1e30\n",
+        ),
+        ("sum x.npy --axis 0", "1.1\n"),
+        ("sum f32_of_4.npy --axis 0", "2.0\n"),
+        ("sum negative_zeros.npy --axis 1", "-0.0\n-0.0\n"),
     ] {
         assert_eq!(done(folder.path(), arguments), printed, "{arguments}");
     }
@@ -262,6 +282,35 @@ fn a_run_can_be_repeated_from_its_json() {
 }
 
 #[test]
+fn sums_along_an_axis_are_an_array() {
+    let folder = folder();
+    let run = object(folder.path(), "sum cube.npy --axis -1");
+    assert_eq!(run["value"], serde_json::json!([1e30, -1e30, 1.0, 1e30]));
+    assert_eq!(run["shape"], serde_json::json!([2, 2]));
+    assert_eq!(
+        (run["count"].as_u64(), &run["bits"]),
+        (Some(8), &Value::Null)
+    );
+    assert_eq!(run["parameters"]["axis"], -1);
+    // The array as --output and --out write it, in the precision of the result.
+    done(
+        folder.path(),
+        "sum cube.npy --axis -1 --round f32 --output sums.npy --out run",
+    );
+    let bytes = fs::read(folder.path().join("sums.npy")).unwrap();
+    let sums = [1e30_f32, -1e30, 1.0, 1e30].map(f32::to_le_bytes).concat();
+    let (header, data) = bytes.split_at(128);
+    assert_eq!(data, sums);
+    assert!(text(&header[10..]).contains("'<f4', 'fortran_order': False, 'shape': (2, 2)"));
+    assert_eq!(fs::read(folder.path().join("run/sums.npy")).unwrap(), bytes);
+    let again = object(folder.path(), "sum cube.npy --config run/run.json");
+    assert_eq!(again["value"], run["value"]);
+    done(folder.path(), "sum cube.npy --axis -1 --output sums.txt");
+    let lines = fs::read_to_string(folder.path().join("sums.txt")).unwrap();
+    assert_eq!(lines, "1e30\n-1e30\n1.0\n1e30\n");
+}
+
+#[test]
 fn standard_input_is_a_file_too() {
     let folder = folder();
     let mut child = rarefy(folder.path(), "sum -")
@@ -345,6 +394,28 @@ fn bad_input_is_refused_in_one_line() {
             "--precision has no effect with --timings",
         ),
         ("sum x.npy --round f16", "f16"),
+        (
+            "sum square.npy --axis 2",
+            "square.npy: has the shape (2, 2); axis 2 is none of its axes, 0 to 1 or -2 to -1",
+        ),
+        (
+            "sum x.npy --axis -2",
+            "axis -2 is none of its axes, 0 to 0 or -1 to -1",
+        ),
+        ("sum scalar.npy --axis 0", "an array with an axis is needed"),
+        (
+            "sum square.npy --axis 1 --exact",
+            "--exact has no effect with --axis",
+        ),
+        ("sum square.npy --axis 1 --abs", "cannot be used with"),
+        (
+            "sum i8.npy --axis 0",
+            "--axis: integers or decimal numbers; expected .npy arrays",
+        ),
+        (
+            "sum lines.txt --axis 0",
+            "--axis: integers or decimal numbers",
+        ),
         ("sum x.npy --abs --squares", "cannot be used with"),
         ("sum", "FILE"),
         ("dot x.npy", "Y"),

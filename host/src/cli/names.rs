@@ -172,6 +172,7 @@ fn listed(command: &str) -> &'static [&'static str] {
             checkpoint::FILE,
             RECORD,
         ],
+        "sum" => &["sums.npy", RECORD],
         "validate" => &[
             "plates.csv",
             "cavities.csv",

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
+use ndarray::{ArrayViewD, IxDyn, ShapeBuilder};
 use num_bigint::BigInt;
 use rayon::prelude::*;
 
@@ -275,6 +276,47 @@ impl Numbers {
             "write the file with numpy.save in the computer's own order",
         )?;
         Ok(Cow::Owned(self.copied(layout, 0..layout.len)))
+    }
+
+    /// The elements with one axis last, of whose indices negative ones count from the end, and the lengths of the axes before it and of it: as they lie in the
+    /// file, where that is their order.
+    pub(super) fn along<T: Fixed>(
+        &self,
+        layout: &Layout,
+        axis: i64,
+    ) -> Result<(Vec<usize>, usize, Cow<'_, [T]>)> {
+        let axes = layout.shape.len();
+        let from_the_end = if axis < 0 { axes as i64 } else { 0 };
+        let last = usize::try_from(axis.saturating_add(from_the_end)).ok();
+        let Some(last) = last.filter(|&last| last < axes) else {
+            let needed = match axes {
+                0 => "an array with an axis is needed".to_owned(),
+                _ => format!(
+                    "axis {axis} is none of its axes, 0 to {} or -{axes} to -1",
+                    axes - 1
+                ),
+            };
+            let text = npy::refused_shape(&layout.shape, &needed);
+            return Err(Error::file(&self.path, text));
+        };
+        let elements = self.elements::<T>(layout)?;
+        let shape = IxDyn(&layout.shape).set_f(layout.fortran);
+        let view = ArrayViewD::from_shape(shape, &elements)
+            .map_err(|error| Error::file(&self.path, error))?;
+        let order: Vec<usize> = (0..axes).filter(|&k| k != last).chain([last]).collect();
+        let view = view.permuted_axes(order);
+        let mut others = view.shape().to_vec();
+        let length = others.pop().unwrap_or(1);
+        if view.is_standard_layout() {
+            return Ok((others, length, elements));
+        }
+        check_host(
+            &format!("{}: a copy with axis {axis} last", self.path.display()),
+            bytes_of::<T>(layout.len as u64),
+            "write the file with that axis last",
+        )?;
+        let copy = view.iter().copied().collect();
+        Ok((others, length, Cow::Owned(copy)))
     }
 
     fn data(&self, layout: &Layout) -> &[u8] {

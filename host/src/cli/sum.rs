@@ -1,11 +1,13 @@
 //! `rarefy sum` and `rarefy dot`: exact sums and dot products of files of numbers.
 
+mod axis;
+mod outcome;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use num_bigint::BigInt;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::failure::Failure;
 use super::numbers::{self, Element, Kind, Layout, Numbers};
@@ -15,15 +17,17 @@ use super::text::{name_of, shown_if};
 use super::values::named;
 use crate::compute::{Compute, Precision, Resolved};
 use crate::error::{Error, Result};
-use crate::memory_plan::check_host;
 use crate::signed_digit::decimal::{self, Decimal};
 use crate::signed_digit::float::{ExactAccumulator, ExactEngine, Float};
+use axis::Sums;
+use outcome::{Exact, Outcome, Quantity};
 
 const SUM_EXAMPLES: &str = "\
 Examples:
   rarefy sum x.npy                    correctly rounded to f64
   rarefy sum x.npy --round f32        correctly rounded to f32, in one step
   rarefy sum x.npy --exact            and the exact value in full
+  rarefy sum x.npy --axis -1          of each row, correctly rounded; into a file by --output sums.npy
   rarefy sum numbers.txt              one decimal number a line, of any length: the exact sum
   rarefy sum x.npy --norm --json      Euclidean norm, as JSON";
 
@@ -65,6 +69,10 @@ pub(super) struct SumArgs {
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     mean: bool,
+    /// Sums along an axis of an array of floating-point numbers, each correctly rounded; negative numbers count from the last axis
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(conflicts_with_all = ["abs", "squares", "norm", "mean"])]
+    axis: Option<i64>,
     #[command(flatten)]
     #[serde(flatten)]
     result: ResultArgs,
@@ -114,18 +122,6 @@ pub(super) struct ResultArgs {
     output: Option<PathBuf>,
 }
 
-/// The quantity computed from a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Quantity {
-    Sum,
-    Abs,
-    Squares,
-    Norm,
-    Mean,
-    Dot,
-}
-
 impl ResultArgs {
     /// In full.
     fn resolved(&self, common: &Common) -> Self {
@@ -143,6 +139,9 @@ pub(super) fn run_sum(args: &SumArgs) -> std::result::Result<(), Failure> {
         SumArgs { squares: true, .. } => Quantity::Squares,
         SumArgs { norm: true, .. } => Quantity::Norm,
         SumArgs { mean: true, .. } => Quantity::Mean,
+        SumArgs {
+            axis: Some(axis), ..
+        } => Quantity::Axis(*axis),
         _ => Quantity::Sum,
     };
     let file = args.file.as_ref().or(args.input.as_ref());
@@ -187,10 +186,18 @@ fn run(
     common: &Common,
 ) -> std::result::Result<(), Failure> {
     let begun = Instant::now();
-    if let Quantity::Norm | Quantity::Mean = quantity {
-        let mode = format!("--{}, whose decimal digits have no end", name_of(&quantity));
+    let mode = match quantity {
+        Quantity::Norm | Quantity::Mean => Some(format!(
+            "--{}, whose decimal digits have no end",
+            name_of(&quantity)
+        )),
+        Quantity::Axis(_) => Some("--axis, whose sums are rounded".to_owned()),
+        _ => None,
+    };
+    if let Some(mode) = mode {
         options::without_effect(&mode, &[("exact", result.exact)])?;
     }
+    let round = result.round.unwrap_or(common.precision);
     let mut report = Report::new(command, full, common, begun);
     paths.iter().for_each(|path| report.reads(path));
     report.open_given()?;
@@ -211,7 +218,7 @@ fn run(
     let opened = Instant::now();
     let outcome = match inputs.as_slice() {
         [x, y] => dot(x, y, common.compute())?,
-        [x, ..] => sum(x, quantity, common.compute())?,
+        [x, ..] => sum(x, quantity, round, common.compute())?,
         [] => return Err(Failure::Usage("a file is needed".into())),
     };
     outcome.check_text()?;
@@ -224,7 +231,7 @@ fn run(
             name_of(&round)
         ));
     }
-    let answer = match result.round.unwrap_or(common.precision) {
+    let answer = match round {
         Precision::F32 => outcome.answer::<f32>(quantity, |text| text.parse().ok()),
         Precision::F64 => outcome.answer::<f64>(quantity, |text| text.parse().ok()),
     };
@@ -245,116 +252,27 @@ fn run(
         inputs.iter().map(Numbers::describe).collect::<Vec<_>>(),
     );
     report.set("machine", &outcome.machine);
+    let array = match &outcome.value {
+        Exact::Rounded(sums) => {
+            report.set("shape", sums.shape());
+            report.write(|output| sums.write(output, round))?;
+            output.and_then(|path| sums.file(path, round))
+        }
+        _ => None,
+    };
     let mut text = answer.text;
     if let (true, Some(exact)) = (result.exact, &answer.exact) {
         text = format!("{text}\n{exact}");
     }
     if let Some(path) = output {
-        report.stage(path, format!("{text}\n").as_bytes())?;
+        let bytes = array.unwrap_or_else(|| format!("{text}\n").into_bytes());
+        report.stage(path, &bytes)?;
     }
     report.print_bare(output.is_none());
     report.finish(|_| text)
 }
 
-/// An exact result.
-struct Outcome {
-    value: Exact,
-    count: u64,
-    machine: String,
-}
-
-enum Exact {
-    Binary(ExactAccumulator),
-    Decimal(Decimal),
-}
-
-/// A result as it is printed.
-struct Answer {
-    /// The printed text.
-    text: String,
-    value: Value,
-    exact: Option<String>,
-    bits: String,
-}
-
-impl Outcome {
-    /// Checks that there is memory for the text of the value: it is printed, and kept twice in the report.
-    fn check_text(&self) -> Result<()> {
-        const COPIES: u64 = 8;
-        let Exact::Decimal(value) = &self.value else {
-            return Ok(());
-        };
-        let digits = value.most_digits();
-        Ok(check_host(
-            &format!("a result of {digits} digits as text"),
-            digits.saturating_mul(COPIES),
-            "numbers whose exponents lie closer together need less",
-        )?)
-    }
-
-    fn answer<T: Float + Serialize>(
-        &self,
-        quantity: Quantity,
-        parse: impl Fn(&str) -> Option<f64>,
-    ) -> Answer {
-        let bits = |rounded: T| {
-            format!(
-                "{:0width$x}",
-                rounded.to_bits_u64(),
-                width = 2 * size_of::<T>()
-            )
-        };
-        match &self.value {
-            Exact::Decimal(value) => {
-                // Both are rounded from the decimal number itself.
-                let rounded = T::from_bits_u64(if size_of::<T>() == 4 {
-                    u64::from(value.round_f32().to_bits())
-                } else {
-                    value.round_f64().to_bits()
-                });
-                let text = value.to_string();
-                Answer {
-                    value: json!(text),
-                    exact: Some(text.clone()),
-                    bits: bits(rounded),
-                    text,
-                }
-            }
-            Exact::Binary(sum) => {
-                let (rounded, exact) = match quantity {
-                    Quantity::Norm => (sum.value().sqrt::<T>(), None),
-                    Quantity::Mean => (sum.mean::<T>(), None),
-                    _ => {
-                        let value = sum.value();
-                        (
-                            value.round::<T>(),
-                            value.is_finite().then(|| value.to_string()),
-                        )
-                    }
-                };
-                let text = shortest(rounded);
-                let value = match parse(&text).filter(|value| value.is_finite()) {
-                    Some(number) => json!(number),
-                    None => json!(text),
-                };
-                Answer {
-                    value,
-                    exact,
-                    bits: bits(rounded),
-                    text,
-                }
-            }
-        }
-    }
-}
-
-/// The shortest text that reads back as the number.
-fn shortest<T: Float>(number: T) -> String {
-    let text = format!("{number:?}");
-    if text == "NaN" { "nan".into() } else { text }
-}
-
-fn sum(input: &Numbers, quantity: Quantity, compute: Compute) -> Result<Outcome> {
+fn sum(input: &Numbers, quantity: Quantity, round: Precision, compute: Compute) -> Result<Outcome> {
     match input.kind() {
         Kind::Text => {
             let resolved = compute.resolve()?;
@@ -382,6 +300,13 @@ fn sum(input: &Numbers, quantity: Quantity, compute: Compute) -> Result<Outcome>
         }
         Kind::Array(layout) if layout.element.is_float() => {
             let engine = ExactEngine::new(compute)?;
+            if let Quantity::Axis(axis) = quantity {
+                return Ok(Outcome {
+                    value: Exact::Rounded(Sums::new(&engine, (input, layout), axis, round)?),
+                    count: layout.len() as u64,
+                    machine: engine.device(),
+                });
+            }
             let sum = match layout.element {
                 Element::F32 => sum_of(&engine, &input.elements::<f32>(layout)?, quantity),
                 _ => sum_of(&engine, &input.elements::<f64>(layout)?, quantity),
@@ -406,15 +331,15 @@ fn sum_of<T: Float>(engine: &ExactEngine, x: &[T], quantity: Quantity) -> Result
     match quantity {
         Quantity::Abs => engine.magnitude_sum(x),
         Quantity::Squares | Quantity::Norm => engine.sum_of_squares(x),
-        Quantity::Sum | Quantity::Mean | Quantity::Dot => engine.sum(x),
+        Quantity::Sum | Quantity::Mean | Quantity::Axis(_) | Quantity::Dot => engine.sum(x),
     }
 }
 
 fn no_decimal(quantity: Quantity) -> Error {
-    let name = if quantity == Quantity::Norm {
-        "norm"
-    } else {
-        "mean"
+    let name = match quantity {
+        Quantity::Norm => "norm",
+        Quantity::Axis(_) => "axis",
+        _ => "mean",
     };
     Error::invalid(
         format!("--{name}"),
@@ -481,22 +406,4 @@ fn dot_of_mixed(
 fn integers(value: BigInt, layout: &Layout) -> Result<Outcome> {
     let value = value.to_string().parse()?;
     Ok(Outcome::decimal(value, layout.len() as u64, &Resolved::Cpu))
-}
-
-impl Outcome {
-    fn decimal(value: Decimal, count: u64, resolved: &Resolved) -> Self {
-        Self {
-            value: Exact::Decimal(value),
-            count,
-            machine: resolved.describe(),
-        }
-    }
-
-    fn binary(sum: ExactAccumulator, engine: &ExactEngine) -> Self {
-        Self {
-            count: sum.count(),
-            value: Exact::Binary(sum),
-            machine: engine.device(),
-        }
-    }
 }

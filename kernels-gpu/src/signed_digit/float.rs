@@ -31,17 +31,21 @@
 //! | `deposit` | from the bits of a number, or of two factors, to additions to digits |
 //! | `row` | a thread's row of digits: clearing, carrying, adding up over the block |
 //! | `sum`, `dot` | the kernels |
+//! | `rows`, `release` | sums of many rows, each rounded on the device; its carries and rounding |
 //! | `plain` | an ordinary sum in floating point, for comparison |
 
 mod deposit;
 mod dot;
 mod plain;
+mod release;
 mod row;
+mod rows;
 mod sum;
 
 pub use dot::*;
 pub use plain::*;
-pub use row::Layout;
+pub use row::{Layout, ROW_LANES, ROW_THREADS};
+pub use rows::*;
 pub use sum::*;
 
 /// What the words of a result behind its digits count.

@@ -29,13 +29,13 @@ use crate::signed_digit::limb::same_length;
 /// ```
 pub struct ExactEngine {
     /// Devices that share the numbers.
-    places: Vec<Place>,
-    pool: Pool,
+    pub(super) places: Vec<Place>,
+    pub(super) pool: Pool,
     name: String,
     piece_bytes: u64,
 }
 
-enum Place {
+pub(super) enum Place {
     Cuda(Device),
     Emulator(Emulator),
     Cpu,
@@ -53,7 +53,7 @@ type Buffers<M, T> = (
 
 /// The operation on the data.
 #[derive(Clone, Copy)]
-enum Operation<'a, T> {
+pub(super) enum Operation<'a, T> {
     Sum,
     Magnitudes,
     Squares,
@@ -175,8 +175,32 @@ impl ExactEngine {
         }
     }
 
+    /// Elements of each of so many arrays of `len` elements that go to the machine at a time, at least one.
+    pub(super) fn piece<M: Machine, T: Float>(
+        &self,
+        machine: &M,
+        arrays: u64,
+        len: usize,
+    ) -> Result<usize> {
+        // Half of what is free: other programs may want some meanwhile.
+        let free = machine.limits()?.free_bytes / 2;
+        let bytes = (free / arrays)
+            .min(self.piece_bytes)
+            .min(bytes_of::<T>(len as u64));
+        let piece = (bytes / size_of::<T>() as u64) as usize;
+        if piece == 0 && len > 0 {
+            check_device(
+                &machine.limits()?,
+                "one element",
+                4 * bytes_of::<T>(arrays),
+                "free memory on the device, or compute on the CPU",
+            )?;
+        }
+        Ok(piece.max(1))
+    }
+
     /// Piece by piece through the machine's memory.
-    fn on_machine<M: Machine, T: Float>(
+    pub(super) fn on_machine<M: Machine, T: Float>(
         &self,
         machine: &M,
         x: &[T],
@@ -188,21 +212,7 @@ impl ExactEngine {
         } else {
             1
         };
-        // Half of what is free: other programs may want some meanwhile.
-        let free = machine.limits()?.free_bytes / 2;
-        let bytes = (free / arrays)
-            .min(self.piece_bytes)
-            .min(bytes_of::<T>(x.len() as u64));
-        let piece = (bytes / size_of::<T>() as u64) as usize;
-        if piece == 0 && !x.is_empty() {
-            check_device(
-                &machine.limits()?,
-                "one element",
-                4 * bytes_of::<T>(arrays),
-                "free memory on the device, or compute on the CPU",
-            )?;
-        }
-        let piece = piece.max(1);
+        let piece = self.piece::<M, T>(machine, arrays, x.len())?;
         let mut buffers: Option<Buffers<M, T>> = None;
         for first in (0..x.len()).step_by(piece) {
             let range = first..(first + piece).min(x.len());

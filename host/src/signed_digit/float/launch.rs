@@ -4,7 +4,7 @@ use rarefy_kernels::Element;
 use rarefy_kernels::signed_digit::float::{self as kernels, Layout, flag};
 
 use crate::error::Result;
-use crate::machine::{Grid, Machine};
+use crate::machine::{Grid, Machine, Multiprocessors};
 
 /// A kernel's row of digits and how it is launched.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,7 @@ pub struct Shape {
 pub trait Launch: Element {
     const SUM: Shape;
     const DOT: Shape;
+    const ROW: Shape;
 
     fn sum<M: Machine>(
         machine: &M,
@@ -38,13 +39,62 @@ pub trait Launch: Element {
         y: &M::Buffer<Self>,
         result: &mut M::Buffer<u64>,
     ) -> Result<()>;
+
+    /// Sums each row and rounds it.
+    fn row_sums<M: Machine>(
+        machine: &M,
+        grid: Grid,
+        x: &M::Buffer<Self>,
+        sums: &mut M::Buffer<f64>,
+        rounding: RowRounding,
+    ) -> Result<()>;
+
+    /// Adds the parts of each row to its digits.
+    fn row_parts<M: Machine>(
+        machine: &M,
+        grid: Grid,
+        x: &M::Buffer<Self>,
+        result: &mut M::Buffer<u64>,
+        parts: RowParts,
+    ) -> Result<()>;
+
+    /// Rounds the digits of each row.
+    fn round_rows<M: Machine>(
+        machine: &M,
+        grid: Grid,
+        result: &M::Buffer<u64>,
+        sums: &mut M::Buffer<f64>,
+        single: u32,
+    ) -> Result<()>;
+}
+
+/// Rows of a length, and whether their sums are rounded to `f32`.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct RowRounding {
+    pub length: u64,
+    pub single: u32,
+}
+
+/// Rows of a length in parts of `part` elements.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct RowParts {
+    pub length: u64,
+    pub rows: u32,
+    pub parts: u32,
+    pub part: u64,
 }
 
 macro_rules! launch {
-    ($t:ty: $sum:ident, $magnitudes:ident, $dot:ident, $sum_shape:expr, $dot_shape:expr) => {
+    (
+        $t:ty: $sum:ident, $magnitudes:ident, $dot:ident, $row_sums:ident, $row_parts:ident, $round_rows:ident,
+        $sum_shape:expr, $dot_shape:expr, $row_shape:expr
+    ) => {
         impl Launch for $t {
             const SUM: Shape = $sum_shape;
             const DOT: Shape = $dot_shape;
+            const ROW: Shape = $row_shape;
 
             fn sum<M: Machine>(
                 machine: &M,
@@ -69,21 +119,91 @@ macro_rules! launch {
             ) -> Result<()> {
                 Ok(machine.launch(grid, kernels::$dot { x, y, result })?)
             }
+
+            fn row_sums<M: Machine>(
+                machine: &M,
+                grid: Grid,
+                x: &M::Buffer<Self>,
+                sums: &mut M::Buffer<f64>,
+                RowRounding { length, single }: RowRounding,
+            ) -> Result<()> {
+                Ok(machine.launch(
+                    grid,
+                    kernels::$row_sums {
+                        x,
+                        sums,
+                        length,
+                        single,
+                    },
+                )?)
+            }
+
+            fn row_parts<M: Machine>(
+                machine: &M,
+                grid: Grid,
+                x: &M::Buffer<Self>,
+                result: &mut M::Buffer<u64>,
+                RowParts {
+                    length,
+                    rows,
+                    parts,
+                    part,
+                }: RowParts,
+            ) -> Result<()> {
+                Ok(machine.launch(
+                    grid,
+                    kernels::$row_parts {
+                        x,
+                        result,
+                        length,
+                        rows,
+                        parts,
+                        part,
+                    },
+                )?)
+            }
+
+            fn round_rows<M: Machine>(
+                machine: &M,
+                grid: Grid,
+                result: &M::Buffer<u64>,
+                sums: &mut M::Buffer<f64>,
+                single: u32,
+            ) -> Result<()> {
+                Ok(machine.launch(
+                    grid,
+                    kernels::$round_rows {
+                        result,
+                        sums,
+                        single,
+                    },
+                )?)
+            }
         }
     };
 }
 launch! {
-    f64: exact_sum_f64, exact_magnitude_sum_f64, exact_dot_f64,
+    f64: exact_sum_f64, exact_magnitude_sum_f64, exact_dot_f64, row_sums_f64, row_parts_f64, round_rows_f64,
     Shape { layout: kernels::SUM_F64, threads: kernels::SUM_THREADS_F64, tile: kernels::SUM_TILE_F64, most_blocks: 8 },
-    Shape { layout: kernels::DOT_F64, threads: kernels::DOT_THREADS_F64, tile: kernels::DOT_TILE_F64, most_blocks: 8 }
+    Shape { layout: kernels::DOT_F64, threads: kernels::DOT_THREADS_F64, tile: kernels::DOT_TILE_F64, most_blocks: 8 },
+    Shape { layout: kernels::ROW_F64, threads: kernels::ROW_THREADS, tile: 1, most_blocks: 8 }
 }
 launch! {
-    f32: exact_sum_f32, exact_magnitude_sum_f32, exact_dot_f32,
+    f32: exact_sum_f32, exact_magnitude_sum_f32, exact_dot_f32, row_sums_f32, row_parts_f32, round_rows_f32,
     Shape { layout: kernels::SUM_F32, threads: kernels::SUM_THREADS_F32, tile: kernels::SUM_TILE_F32, most_blocks: 8 },
-    Shape { layout: kernels::DOT_F32, threads: kernels::DOT_THREADS_F32, tile: kernels::DOT_TILE_F32, most_blocks: 8 }
+    Shape { layout: kernels::DOT_F32, threads: kernels::DOT_THREADS_F32, tile: kernels::DOT_TILE_F32, most_blocks: 8 },
+    Shape { layout: kernels::ROW_F32, threads: kernels::ROW_THREADS, tile: 1, most_blocks: 10 }
 }
 
 impl Shape {
+    /// Blocks that a machine holds at a time.
+    pub(super) fn resident(&self, machine: Multiprocessors) -> u32 {
+        let row = 8 * self.layout.digits as usize * self.threads as usize;
+        // A kilobyte of a block's shared memory is the system's.
+        let of_shared = u32::try_from(machine.shared_bytes / (row + 1024)).unwrap_or(u32::MAX);
+        machine.count.max(1) * of_shared.clamp(1, self.most_blocks)
+    }
+
     /// Words of a result: digits and flags, all 0 where nothing has been summed.
     pub(super) const fn words(&self) -> usize {
         (self.layout.digits + flag::LEN) as usize

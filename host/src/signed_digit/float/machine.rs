@@ -11,8 +11,11 @@ use crate::error::Result;
 use crate::machine::{Grid, Machine, Multiprocessors};
 use crate::signed_digit::limb::same_length;
 
-/// Launches after which the digits of a result are taken to the host: each adds less than 2^49 to a digit.
-const MOST_LAUNCHES: u32 = 1 << 12;
+/// Blocks of a launch at most.
+const MOST_BLOCKS: u32 = 1 << 13;
+/// Launches after which the digits of a result are taken to the host: a block adds less than 2^39.6 to a digit, from 128 threads 2^39 of its low bits
+/// and 2^38 of what is above those of the digit below.
+const MOST_LAUNCHES: u32 = 1 << 10;
 
 /// Addends of a [`MachineAccumulator`] at a time.
 #[derive(Clone, Copy)]
@@ -46,8 +49,7 @@ pub struct MachineAccumulator<'m, M: Machine> {
     results: [[Option<M::Buffer<u64>>; 2]; 2],
     launches: u32,
     sum: ExactAccumulator,
-    multiprocessors: u32,
-    shared_bytes: usize,
+    multiprocessors: Multiprocessors,
     blocks: Option<u32>,
 }
 
@@ -65,17 +67,12 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
     /// # Errors
     /// A machine that does not answer.
     pub fn new(machine: &'m M) -> Result<Self> {
-        let Multiprocessors {
-            count,
-            shared_bytes,
-        } = machine.multiprocessors();
         Ok(Self {
             machine,
             results: [[None, None], [None, None]],
             launches: 0,
             sum: ExactAccumulator::new(),
-            multiprocessors: count,
-            shared_bytes,
+            multiprocessors: machine.multiprocessors(),
             blocks: None,
         })
     }
@@ -137,13 +134,13 @@ impl<'m, M: Machine> MachineAccumulator<'m, M> {
         if self.launches == MOST_LAUNCHES {
             self.collect()?;
         }
-        let row = 8 * shape.layout.digits as usize * shape.threads as usize;
-        // A kilobyte of a block's shared memory is the system's.
-        let of_shared = u32::try_from(self.shared_bytes / (row + 1024)).unwrap_or(u32::MAX);
-        let resident = self.multiprocessors.max(1) * of_shared.clamp(1, shape.most_blocks);
+        let resident = shape.resident(self.multiprocessors);
         let tiles = u32::try_from(len / shape.tile).unwrap_or(u32::MAX);
         let grid = Grid {
-            blocks: self.blocks.unwrap_or(resident.min(tiles)).max(1),
+            blocks: self
+                .blocks
+                .unwrap_or(resident.min(tiles))
+                .clamp(1, MOST_BLOCKS),
             threads: shape.threads,
         };
         let slot = &mut self.results[usize::from(size_of::<T>() == 8)][slot as usize];

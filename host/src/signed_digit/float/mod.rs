@@ -48,7 +48,8 @@
 //! | sum pieces, merge, save and continue | [`ExactAccumulator`] |
 //! | sum an iterator | `iter.collect::<`[`ExactSum`]`>()` |
 //! | choose the machine, stream arrays larger than a GPU's memory | [`ExactEngine`] |
-//! | sum data in a GPU's memory | [`MachineAccumulator`] |
+//! | sum each row of a matrix | [`ExactEngine::row_sums`] |
+//! | sum data in a GPU's memory | [`MachineAccumulator`], [`machine_row_sums`] |
 //! | read the value before rounding, in full | [`ExactValue`] |
 
 mod accumulator;
@@ -59,6 +60,7 @@ mod format;
 mod launch;
 mod machine;
 pub mod reference;
+mod rows;
 mod value;
 
 pub use accumulator::{ExactAccumulator, ExactSum};
@@ -66,6 +68,7 @@ pub use engine::ExactEngine;
 pub use format::Float;
 pub use launch::Launch;
 pub use machine::MachineAccumulator;
+pub use rows::machine_row_sums;
 pub use value::ExactValue;
 
 use crate::error::Result;

@@ -3,7 +3,7 @@
 //! A negative term is added as the complement of its bits plus 1 at the lowest bit of the lowest digit: one exclusive or a word, where a
 //! negation would carry through all of them.
 
-use super::row::{Layout, Notes, Row};
+use super::row::{Layout, Notes, ROW_LANES, Row};
 use crate::math::{funnel_left, wide_product};
 use crate::memory::Element;
 use crate::simt::Simt;
@@ -14,10 +14,33 @@ pub(super) trait Term: Element {
     const SUM: Layout;
     /// Row for products.
     const DOT: Layout;
+    /// Row for addends whose digits lie in eight lanes.
+    const ROW: Layout = Self::SUM.in_lanes(ROW_LANES);
+    /// Bits of a digit of [`ROW`](Self::ROW).
+    const DIGIT_MASK: i64 = (1 << Self::ROW.digit_bits) - 1;
+    /// Passes of carries after which digits lie in lanes with less than their unit below each: of 2^63, sums of them have carries of 2^35 and 2^4, or
+    /// Passes of carries after which the digits below a digit sum to less than its unit. Of digits below 2^63 in eight lanes the carries are 2^34 and 2^4,
+    /// and those of `f32` 2^46, 2^30 and 2^14.
+    const PASSES: usize = if Self::ROW.digit_bits == 32 { 2 } else { 3 };
+    /// Whether the digits are so many that the unused ones are left out.
+    const TRIMMED: bool = Self::ROW.digits > 32;
+    /// Bits of the upper word below the number of the digit.
+    const DIGIT_SHIFT: u32;
     /// Exponent of infinities and NaN, in its place in the upper word.
     const SPECIAL: u32;
     /// -0, which adds nothing and leaves the sign of an empty sum alone.
     const NEUTRAL: Self;
+    /// Digits of a row of `digits` from the first to behind the last that terms with exponents between these, in their places, can change.
+    ///
+    /// A term reaches one digit higher, 2^40 terms two more, and the carries at the end of a row of a matrix another.
+    #[inline(always)]
+    fn digits_between((least, largest): (u32, u32), digits: u32) -> (u32, u32) {
+        let end = (largest >> Self::DIGIT_SHIFT) + 5;
+        (
+            least >> Self::DIGIT_SHIFT,
+            if end < digits { end } else { digits },
+        )
+    }
     /// Adds the number, or its magnitude, and notes sign and exponent.
     fn deposit<const MAGNITUDE: bool, const THREADS: u32, S: Simt>(
         self,
@@ -81,6 +104,7 @@ impl Term for f64 {
         unit: -2150,
         most_deposits: 1 << 20,
     };
+    const DIGIT_SHIFT: u32 = 20 + 5;
     const SPECIAL: u32 = 2047 << 20;
     const NEUTRAL: Self = -0.0;
 
@@ -167,6 +191,7 @@ impl Term for f32 {
         unit: -300,
         most_deposits: 1 << 14,
     };
+    const DIGIT_SHIFT: u32 = 23 + 4;
     const SPECIAL: u32 = 255 << 23;
     const NEUTRAL: Self = -0.0;
 

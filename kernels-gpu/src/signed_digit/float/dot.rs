@@ -103,16 +103,33 @@ fn dot<T: Term, const RUN: usize, const LOADS: usize, const THREADS: u32, S: Sim
     }
     // The pairs that fill no tile, by the block that would have been the next one's.
     if tile == tiles {
-        let mut at = tiles * THREADS as usize * RUN * LOADS + t.thread_idx() as usize;
-        row.carry(t, &T::DOT);
-        while at < x.len() {
-            let (a, b) = (x.get(t, at), y.get(t, at));
-            a.deposit_product(b, t, row, &mut notes);
-            note_special(a, b, &mut notes);
-            at += THREADS as usize;
+        let first = tiles * THREADS as usize * RUN * LOADS + t.thread_idx() as usize;
+        let index = |k: usize, j: usize| first + (k * RUN + j) * THREADS as usize;
+        // All reads before the first is needed.
+        let mut xs = [[T::NEUTRAL; RUN]; LOADS];
+        let mut ys = [[T::NEUTRAL; RUN]; LOADS];
+        let mut k = 0;
+        while k < LOADS {
+            for j in 0..RUN {
+                xs[k][j] = x.get_or(t, index(k, j), T::NEUTRAL);
+                ys[k][j] = y.get_or(t, index(k, j), T::NEUTRAL);
+            }
+            k += 1;
+        }
+        // The digits have room for another tile.
+        k = 0;
+        while k < LOADS {
+            for j in 0..RUN {
+                if index(k, j) < x.len() {
+                    let (a, b) = (xs[k][j], ys[k][j]);
+                    a.deposit_product(b, t, row, &mut notes);
+                    note_special(a, b, &mut notes);
+                }
+            }
+            k += 1;
         }
     }
-    row.add_up(t, &T::DOT, result);
+    row.add_up(t, &T::DOT, (0, T::DOT.digits), result);
     notes.count(t, &T::DOT, result);
 }
 

@@ -2,7 +2,12 @@
 
 use super::flag;
 use crate::memory::{InOut, Shared};
-use crate::simt::Simt;
+use crate::simt::{Simt, WARP};
+
+/// Threads of a block that sums rows of a matrix.
+pub const ROW_THREADS: u32 = 64;
+/// Lanes that sum a row of a matrix.
+pub const ROW_LANES: u32 = 8;
 
 /// The value of a row of digits: `sum of d_k 2^(digit_bits k + unit)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +20,16 @@ pub struct Layout {
     pub unit: i32,
     /// Terms that a row takes before it must carry.
     pub most_deposits: u32,
+}
+
+impl Layout {
+    /// The same with as many digits as fill all of `lanes`, which take the carries of 2^64 terms.
+    pub(super) const fn in_lanes(self, lanes: u32) -> Self {
+        Self {
+            digits: self.digits.next_multiple_of(lanes),
+            ..self
+        }
+    }
 }
 
 /// The digits of all threads of a block, digit k of thread c at k `THREADS` + c; this thread's are a column.
@@ -76,24 +91,61 @@ impl<const THREADS: u32> Row<'_, THREADS> {
         self.digits.set(t, at, last);
     }
 
-    /// Carries, adds the digits of the block's threads and adds the sums to the result's digits.
+    /// Adds up the digits from `used.0` to `used.1` over the block's threads and adds the sums to the result's digits.
     ///
-    /// Thread c adds up digit c over all columns, beginning with its own, so that the lanes of a warp are in different banks. Up to 2^31 threads
-    /// fit in 64 bits. All threads of the block must call this.
+    /// Eight lanes add up a digit, each a part of its columns, in other banks than the lanes of the next digit. The low bits of a digit and the rest are
+    /// added apart, to this digit and to the next: no digit has to carry before. Sums of 0 are not added. All threads of the block must call this.
     #[inline(always)]
     #[track_caller]
-    pub(super) fn add_up<S: Simt>(self, t: &S, layout: &Layout, result: InOut<'_, u64>) {
-        self.carry(t, layout);
+    pub(super) fn add_up<S: Simt>(
+        self,
+        t: &S,
+        layout: &Layout,
+        used: (u32, u32),
+        result: InOut<'_, u64>,
+    ) {
+        // Narrow digits take so many terms that the rest would fill the next one.
+        if layout.digit_bits < 32 {
+            self.carry(t, layout);
+        }
         t.sync_threads();
-        let mut k = self.column;
-        while k < layout.digits {
-            let mut sum = 0_i64;
-            for j in 0..THREADS {
-                let column = (j + self.column) % THREADS;
-                sum = sum.wrapping_add(self.digits.get(t, k * THREADS + column));
+        let (slot, lane) = (self.column / ROW_LANES, self.column % ROW_LANES);
+        let mut first = used.0;
+        while first < used.1 {
+            let k = first + slot;
+            let there = k < used.1;
+            let (mut low, mut high) = (0_i64, 0_i64);
+            if there {
+                let mut j = 0;
+                while j < THREADS / ROW_LANES {
+                    let column = (j + slot) % (THREADS / ROW_LANES) * ROW_LANES + lane;
+                    let digit = self.digits.get(t, k * THREADS + column);
+                    low += digit & ((1 << layout.digit_bits) - 1);
+                    high += digit >> layout.digit_bits;
+                    j += 1;
+                }
             }
-            result.atomic_add(t, k as usize, sum as u64);
-            k += THREADS;
+            let mut mask = ROW_LANES / 2;
+            while mask > 0 {
+                low += t.shuffle_xor(low, mask);
+                high += t.shuffle_xor(high, mask);
+                mask /= 2;
+            }
+            if there && lane == 0 {
+                // Nothing is beyond the last digit.
+                let (rest, high) = if k + 1 < layout.digits {
+                    (0, high)
+                } else {
+                    (high << layout.digit_bits, 0)
+                };
+                if low + rest != 0 {
+                    result.atomic_add(t, k as usize, (low + rest) as u64);
+                }
+                if high != 0 {
+                    result.atomic_add(t, k as usize + 1, high as u64);
+                }
+            }
+            first += THREADS / ROW_LANES;
         }
     }
 }
@@ -105,6 +157,8 @@ pub(super) struct Notes {
     pub(super) signs: u32,
     /// Largest exponent, in its place in the word.
     pub(super) exponent: u32,
+    /// Smallest exponent, in its place.
+    pub(super) least: u32,
     /// Bits of [`flag`] for infinities and NaN.
     pub(super) special: u32,
 }
@@ -115,6 +169,7 @@ impl Notes {
         Self {
             signs: u32::MAX,
             exponent: 0,
+            least: u32::MAX,
             special: 0,
         }
     }
@@ -128,6 +183,25 @@ impl Notes {
         } else {
             self.exponent
         };
+        self.least = if exponent < self.least {
+            exponent
+        } else {
+            self.least
+        };
+    }
+
+    /// The smallest and the largest exponent of the warp, in their places. All lanes of a warp must call this.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn extremes<S: Simt>(&self, t: &S) -> (u32, u32) {
+        let (mut least, mut largest) = (self.least, self.exponent);
+        let mut mask = WARP / 2;
+        while mask > 0 {
+            least = least.min(t.shuffle_xor(least, mask));
+            largest = largest.max(t.shuffle_xor(largest, mask));
+            mask /= 2;
+        }
+        (least, largest)
     }
 
     /// Whether a term was not finite: its exponent was `special`.

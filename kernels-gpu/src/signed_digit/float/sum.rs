@@ -4,7 +4,7 @@ use super::deposit::Term;
 use super::row::{Layout, Notes, Row};
 use crate::kernel;
 use crate::memory::{In, InOut, Shared};
-use crate::simt::Simt;
+use crate::simt::{Simt, WARP};
 
 /// Threads of a block that sums `f64`: 33 KiB of digits, six blocks on an H200's multiprocessor.
 pub const SUM_THREADS_F64: u32 = 64;
@@ -23,32 +23,32 @@ pub const SUM_TILE_F32: usize = SUM_THREADS_F32 as usize * 4 * 4;
 kernel! {
     /// Adds the sum of x to the digits of `result`.
     pub fn exact_sum_f64(t, x: In<f64>, result: InOut<u64>)
-    shared { digits: [i64; SUM_F64.digits * SUM_THREADS_F64] } {
-        sum::<f64, 2, 8, SUM_THREADS_F64, false, _>(t, x, result, digits);
+    shared { digits: [i64; SUM_F64.digits * SUM_THREADS_F64], ends: [u32; SUM_THREADS_F64 / WARP * 2] } {
+        sum::<f64, 2, 8, SUM_THREADS_F64, false, _>(t, x, result, digits, ends);
     }
 }
 
 kernel! {
     /// Adds the sum of |x| to the digits of `result`; as `exact_sum_f64`.
     pub fn exact_magnitude_sum_f64(t, x: In<f64>, result: InOut<u64>)
-    shared { digits: [i64; SUM_F64.digits * SUM_THREADS_F64] } {
-        sum::<f64, 2, 8, SUM_THREADS_F64, true, _>(t, x, result, digits);
+    shared { digits: [i64; SUM_F64.digits * SUM_THREADS_F64], ends: [u32; SUM_THREADS_F64 / WARP * 2] } {
+        sum::<f64, 2, 8, SUM_THREADS_F64, true, _>(t, x, result, digits, ends);
     }
 }
 
 kernel! {
     /// Adds the sum of x to the digits of `result`.
     pub fn exact_sum_f32(t, x: In<f32>, result: InOut<u64>)
-    shared { digits: [i64; SUM_F32.digits * SUM_THREADS_F32] } {
-        sum::<f32, 4, 4, SUM_THREADS_F32, false, _>(t, x, result, digits);
+    shared { digits: [i64; SUM_F32.digits * SUM_THREADS_F32], ends: [u32; 0] } {
+        sum::<f32, 4, 4, SUM_THREADS_F32, false, _>(t, x, result, digits, ends);
     }
 }
 
 kernel! {
     /// Adds the sum of |x| to the digits of `result`; as `exact_sum_f32`.
     pub fn exact_magnitude_sum_f32(t, x: In<f32>, result: InOut<u64>)
-    shared { digits: [i64; SUM_F32.digits * SUM_THREADS_F32] } {
-        sum::<f32, 4, 4, SUM_THREADS_F32, true, _>(t, x, result, digits);
+    shared { digits: [i64; SUM_F32.digits * SUM_THREADS_F32], ends: [u32; 0] } {
+        sum::<f32, 4, 4, SUM_THREADS_F32, true, _>(t, x, result, digits, ends);
     }
 }
 
@@ -75,6 +75,7 @@ fn sum<
     x: In<'_, T>,
     result: InOut<'_, u64>,
     digits: Shared<'_, i64>,
+    ends: Shared<'_, u32>,
 ) {
     let row = Row::<THREADS> {
         digits,
@@ -130,22 +131,59 @@ fn sum<
     }
     // The elements that fill no tile, by the block that would have been the next one's.
     if tile == tiles {
-        let mut at = tiles * THREADS as usize * RUN * LOADS + t.thread_idx() as usize;
-        row.carry(t, &T::SUM);
-        while at < x.len() {
-            let value = x.get(t, at);
-            value.deposit::<MAGNITUDE, THREADS, S>(t, row, &mut notes);
-            note_special::<MAGNITUDE, T>(value, &mut notes);
-            at += THREADS as usize;
+        let first = tiles * THREADS as usize * RUN * LOADS + t.thread_idx() as usize;
+        let index = |k: usize, j: usize| first + (k * RUN + j) * THREADS as usize;
+        // All reads before the first is needed.
+        let mut values = [[T::NEUTRAL; RUN]; LOADS];
+        let mut k = 0;
+        while k < LOADS {
+            for j in 0..RUN {
+                values[k][j] = x.get_or(t, index(k, j), T::NEUTRAL);
+            }
+            k += 1;
+        }
+        // The digits have room for another tile.
+        k = 0;
+        while k < LOADS {
+            for j in 0..RUN {
+                if index(k, j) < x.len() {
+                    values[k][j].deposit::<MAGNITUDE, THREADS, S>(t, row, &mut notes);
+                    note_special::<MAGNITUDE, T>(values[k][j], &mut notes);
+                }
+            }
+            k += 1;
         }
     }
-    row.add_up(t, &T::SUM, result);
+    let used = used_digits::<T, S>(t, &notes, ends);
+    row.add_up(t, &T::SUM, used, result);
     notes.count(t, &T::SUM, result);
+}
+
+/// Digits from the first to behind the last that can differ from 0, of all threads of the block.
+#[inline(always)]
+fn used_digits<T: Term, S: Simt>(t: &S, notes: &Notes, ends: Shared<'_, u32>) -> (u32, u32) {
+    if !T::TRIMMED {
+        return (0, T::SUM.digits);
+    }
+    let of_warp = notes.extremes(t);
+    if t.lane() == 0 {
+        ends.set(t, 2 * t.warp(), of_warp.0);
+        ends.set(t, 2 * t.warp() + 1, of_warp.1);
+    }
+    t.sync_threads();
+    let mut of_block = of_warp;
+    let mut warp = 0;
+    while warp < t.warps() {
+        let (least, largest) = (ends.get(t, 2 * warp), ends.get(t, 2 * warp + 1));
+        of_block = (of_block.0.min(least), of_block.1.max(largest));
+        warp += 1;
+    }
+    T::digits_between(of_block, T::SUM.digits)
 }
 
 /// Notes an addend that is not finite.
 #[inline(always)]
-fn note_special<const MAGNITUDE: bool, T: Term>(value: T, notes: &mut Notes) {
+pub(super) fn note_special<const MAGNITUDE: bool, T: Term>(value: T, notes: &mut Notes) {
     if value.is_special() {
         let value = value.widen();
         notes.note_special(if MAGNITUDE { value.abs() } else { value });
